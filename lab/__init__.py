@@ -1,0 +1,1 @@
+"""The Django project and app: everything of Highwater that is not the core."""
