@@ -1,0 +1,262 @@
+"""A ZooKeeper in memory: for simulation, for replay, and as the model that the adapter to a real server checks."""
+
+import copy
+from collections.abc import Iterator, Sequence
+
+from broker_core.zk.store import (
+    ANY_VERSION,
+    OUTSIDE_SESSION,
+    Create,
+    Delete,
+    ForeignChange,
+    ForeignKind,
+    NoNode,
+    Op,
+    OpResult,
+    SessionExpired,
+    SetData,
+    WatchFired,
+    WatchKind,
+    ZkError,
+    ZnodeChange,
+    ZnodeStat,
+    parent_of,
+    validate_path,
+)
+from broker_core.zk.znode_tree import Transaction, Znode
+
+
+class MemoryStore:
+    """Implements `ZkStore`. Holds plain data only, so it pickles and copies with the cluster that uses it."""
+
+    def __init__(self) -> None:
+        self.zxid = 0
+        self.operations = 0
+        self.sessions: dict[int, str] = {}
+        self._last_session = 0
+        self._nodes: dict[str, Znode] = {"/": Znode(b"", 0, 0)}
+        self._ephemerals: dict[int, dict[str, None]] = {}
+        # Path -> sessions. Watches of `get` and `exists` are of one kind, as on a server.
+        self._data_watches: dict[str, dict[int, None]] = {}
+        self._child_watches: dict[str, dict[int, None]] = {}
+        self._changes: list[ZnodeChange] = []
+        self._fired: list[WatchFired] = []
+        self._expected_foreign: list[ForeignChange] = []
+
+    def copy(self) -> "MemoryStore":
+        return copy.deepcopy(self)
+
+    # Sessions
+
+    def open_session(self, owner: str) -> int:
+        self.begin_operation()
+        self.zxid += 1
+        self._last_session += 1
+        self.sessions[self._last_session] = owner
+        self._ephemerals[self._last_session] = {}
+        return self._last_session
+
+    def close_session(self, session: int) -> None:
+        self.begin_operation()
+        if session not in self.sessions:
+            raise SessionExpired("/")
+        del self.sessions[session]
+        for watches in (self._data_watches, self._child_watches):
+            for sessions in watches.values():
+                sessions.pop(session, None)
+        self.commit(self._transaction(session, [Delete(path) for path in self._ephemerals[session]], as_multi=False))
+        del self._ephemerals[session]
+
+    # Writes
+
+    def create(
+        self,
+        session: int,
+        path: str,
+        data: bytes = b"",
+        *,
+        ephemeral: bool = False,
+        sequential: bool = False,
+        makepath: bool = False,
+    ) -> str:
+        self.begin_operation()
+        if makepath:
+            for parent in self.missing_parents(path):
+                self._write(session, [Create(parent)])
+        (created,) = self._write(session, [Create(path, data, ephemeral, sequential)])
+        assert isinstance(created, str)
+        return created
+
+    def set(self, session: int, path: str, data: bytes, version: int = ANY_VERSION) -> ZnodeStat:
+        self.begin_operation()
+        (stat,) = self._write(session, [SetData(path, data, version)])
+        assert isinstance(stat, ZnodeStat)
+        return stat
+
+    def delete(self, session: int, path: str, version: int = ANY_VERSION) -> None:
+        self.begin_operation()
+        self._write(session, [Delete(path, version)])
+
+    def multi(self, session: int, ops: Sequence[Op]) -> list[OpResult]:
+        self.begin_operation()
+        return self._write(session, ops, as_multi=True)
+
+    def _write(self, session: int, ops: Sequence[Op], *, as_multi: bool = False) -> list[OpResult]:
+        try:
+            transaction = self.plan(session, ops, as_multi=as_multi)
+        except ZkError:
+            self.refuse()
+            raise
+        return self.commit(transaction)
+
+    # A write in its steps, for who has to ask somebody else between planning and doing it
+
+    def begin_operation(self) -> None:
+        """Counts the operation, and lets come in what was found to lie before it when the run was recorded."""
+        self.operations += 1
+        while self._expected_foreign and self._expected_foreign[0].operation == self.operations:
+            foreign = self._expected_foreign.pop(0)
+            self.apply_foreign(
+                foreign.kind, foreign.path, foreign.data, version=foreign.version, cversion=foreign.cversion
+            )
+
+    def plan(self, session: int, ops: Sequence[Op], *, as_multi: bool = False) -> Transaction:
+        """What a write would do. Raises its ZkError, and changes nothing."""
+        if session != OUTSIDE_SESSION and session not in self.sessions:
+            raise SessionExpired(ops[0].path if ops else "/")
+        if session == OUTSIDE_SESSION and any(isinstance(op, Create) and op.ephemeral for op in ops):
+            raise ValueError("The outside session ends with the run, so it can own no ephemeral znode: open a session.")
+        return self._transaction(session, ops, as_multi=as_multi)
+
+    def _transaction(self, session: int, ops: Sequence[Op], *, as_multi: bool) -> Transaction:
+        return Transaction(self._nodes, session, self.zxid + 1, ops, as_multi=as_multi)
+
+    def refuse(self) -> None:
+        """A refused write takes a zxid: a server logs it as an error transaction."""
+        self.zxid += 1
+
+    def commit(self, transaction: Transaction) -> list[OpResult]:
+        transaction.commit()
+        self.zxid = transaction.zxid
+        for change in transaction.changes:
+            self._changes.append(change)
+            self._remember_owner(change)
+            self._fire(change.kind, change.path)
+        return transaction.results
+
+    def missing_parents(self, path: str) -> list[str]:
+        """Ancestors of a path that do not exist, the topmost first."""
+        validate_path(path.rstrip("/") or "/")
+        missing = []
+        parent = parent_of(path)
+        while parent not in self._nodes:
+            missing.append(parent)
+            parent = parent_of(parent)
+        return missing[::-1]
+
+    def _remember_owner(self, change: ZnodeChange) -> None:
+        owned = self._ephemerals.get(change.ephemeral_owner)
+        if owned is not None and change.kind == "created":
+            owned[change.path] = None
+        elif owned is not None and change.kind == "deleted":
+            owned.pop(change.path, None)
+
+    # Reads and watches
+
+    def get(self, session: int, path: str, *, watch: bool = False) -> tuple[bytes, ZnodeStat]:
+        node = self._read(session, path)
+        if watch:
+            self._data_watches.setdefault(path, {})[session] = None
+        return node.data, node.stat()
+
+    def exists(self, session: int, path: str, *, watch: bool = False) -> ZnodeStat | None:
+        try:
+            node = self._read(session, path)
+        except NoNode:
+            node = None
+        if watch:
+            self._data_watches.setdefault(path, {})[session] = None
+        return node.stat() if node else None
+
+    def children(self, session: int, path: str, *, watch: bool = False) -> list[str]:
+        node = self._read(session, path)
+        if watch:
+            self._child_watches.setdefault(path, {})[session] = None
+        return sorted(node.children)
+
+    def _read(self, session: int, path: str) -> Znode:
+        self.begin_operation()
+        if session != OUTSIDE_SESSION and session not in self.sessions:
+            raise SessionExpired(path)
+        validate_path(path)
+        node = self._nodes.get(path)
+        if node is None:
+            raise NoNode(path)
+        return node
+
+    def watches(self) -> Iterator[tuple[int, bool, str]]:
+        """Session, whether it watches children, and path of each watch that is set, sorted by path."""
+        for of_children, watches in ((False, self._data_watches), (True, self._child_watches)):
+            for path in sorted(watches):
+                for session in sorted(watches[path]):
+                    yield session, of_children, path
+
+    def _fire(self, kind: WatchKind, path: str) -> None:
+        fired = [(session, 0, kind, path) for session in self._data_watches.pop(path, ())]
+        if kind == "deleted":
+            told = {session for session, *_ in fired}
+            watching = self._child_watches.pop(path, {})
+            fired += [(session, 0, kind, path) for session in watching if session not in told]
+        if kind != "changed":
+            parent = parent_of(path)
+            fired += [(session, 1, "children", parent) for session in self._child_watches.pop(parent, ())]
+        self._fired += [WatchFired(session, kind, path) for session, _, kind, path in sorted(fired)]
+
+    # From outside
+
+    def expect_foreign(self, change: ForeignChange) -> None:
+        """Has a recorded change come in before the operation that met it when the run was live. In order, please."""
+        self._expected_foreign.append(change)
+
+    def apply_foreign(
+        self,
+        kind: ForeignKind,
+        path: str,
+        data: bytes | None = None,
+        *,
+        version: int | None = None,
+        cversion: int | None = None,
+    ) -> None:
+        if kind == "children" and path not in self._nodes:
+            raise NoNode(path)
+        if kind == "created":
+            self._write(OUTSIDE_SESSION, [Create(path, data or b"")])
+        elif kind == "changed":
+            self._write(OUTSIDE_SESSION, [SetData(path, data or b"")])
+        elif kind == "deleted":
+            self._write(OUTSIDE_SESSION, [Delete(path)])
+        node = self._nodes.get(path)
+        if node is not None and version is not None:
+            node.version = version
+        if node is not None and cversion is not None:
+            node.creates = (cversion + len(node.children)) // 2
+
+    # What has happened, and what there is
+
+    def take_changes(self) -> list[ZnodeChange]:
+        changes, self._changes = self._changes, []
+        return changes
+
+    def take_watches(self) -> list[WatchFired]:
+        fired, self._fired = self._fired, []
+        return fired
+
+    def tree(self) -> Iterator[tuple[str, bytes, ZnodeStat]]:
+        for path in sorted(self._nodes):
+            if path != "/":
+                yield path, self._nodes[path].data, self._nodes[path].stat()
+
+    def look(self, path: str) -> tuple[bytes, ZnodeStat] | None:
+        """Data and stat for an onlooker: no session, no operation, None where there is nothing."""
+        node = self._nodes.get(path)
+        return (node.data, node.stat()) if node else None

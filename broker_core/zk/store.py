@@ -1,0 +1,260 @@
+"""What the core asks of a ZooKeeper, and the facts that it gets back.
+
+A store is synchronous and deterministic: the same calls give the same answers, ids, zxids and watches. Two implement
+it: `MemoryStore` beside this file, and the lab's adapter to a real server. Names and rules are ZooKeeper's own
+(ZooKeeper Programmer's Guide: data model, watches, sequence nodes; `Op` and `KeeperException` for transactions).
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Literal, Protocol
+
+import msgspec
+
+ANY_VERSION = -1
+"""Given as an expected version: whatever the version is."""
+
+OUTSIDE_SESSION = 0
+"""The session of whoever is no node of the cluster: the console's `zk` commands, and people with a ZooKeeper shell."""
+
+MAX_DATA_BYTES = 1_000_000
+"""A server refuses requests above jute.maxbuffer (1,048,575 bytes, path and header included) by hanging up."""
+
+ChangeKind = Literal["created", "changed", "deleted"]
+WatchKind = Literal["created", "changed", "deleted", "children"]
+ForeignKind = Literal["created", "changed", "deleted", "children"]
+
+
+class ZnodeStat(msgspec.Struct, frozen=True, gc=False):
+    """The part of ZooKeeper's `Stat` that means the same in every run.
+
+    Attributes:
+        czxid: the transaction that created the znode. Kafka takes a broker's for its broker epoch.
+        mzxid: the transaction that last set its data.
+        version: how often its data was set; Kafka's partition epoch and fencing token.
+        cversion: creations and deletions of children so far.
+        ephemeral_owner: the session that the znode dies with; 0 if it is persistent.
+    """
+
+    czxid: int
+    mzxid: int
+    version: int
+    cversion: int
+    ephemeral_owner: int
+    num_children: int
+
+
+class ZnodeChange(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """One znode was created, got new data, or was deleted. `data` is None for a deletion."""
+
+    kind: ChangeKind
+    path: str
+    data: bytes | None
+    version: int
+    cversion: int
+    ephemeral_owner: int
+    zxid: int
+
+
+class WatchFired(msgspec.Struct, frozen=True, gc=False):
+    """A watch of a session went off. Watches are one-shot: who wants to hear more reads again with `watch=True`."""
+
+    session: int
+    kind: WatchKind
+    path: str
+
+
+class ForeignChange(msgspec.Struct, frozen=True, gc=False):
+    """What somebody outside the lab did to a znode, as an input of the run.
+
+    Attributes:
+        kind: "children" means that only `cversion` moved: children came and went again.
+        version, cversion: the znode's after the change; None counts on by one as ZooKeeper does.
+        operation: None, or the number of the store's operation that met the change and that it comes before.
+    """
+
+    kind: ForeignKind
+    path: str
+    data: bytes | None = None
+    version: int | None = None
+    cversion: int | None = None
+    operation: int | None = None
+
+
+class Create(msgspec.Struct, frozen=True, gc=False):
+    """Creates a znode below an existing parent. Sequential: ten digits of the parent's counter follow the path."""
+
+    path: str
+    data: bytes = b""
+    ephemeral: bool = False
+    sequential: bool = False
+
+
+class SetData(msgspec.Struct, frozen=True, gc=False):
+    """Replaces the data of a znode, if its version is the expected one."""
+
+    path: str
+    data: bytes
+    version: int = ANY_VERSION
+
+
+class Delete(msgspec.Struct, frozen=True, gc=False):
+    """Deletes a znode without children, if its version is the expected one."""
+
+    path: str
+    version: int = ANY_VERSION
+
+
+class Check(msgspec.Struct, frozen=True, gc=False):
+    """Makes a transaction fail unless the znode has this version. Kafka's controllers fence themselves with it."""
+
+    path: str
+    version: int
+
+
+Op = Create | SetData | Delete | Check
+OpResult = str | ZnodeStat | None
+"""The created path, the new stat, or nothing for Delete and Check."""
+
+
+class ZkError(Exception):
+    """ZooKeeper refused an operation.
+
+    Attributes:
+        path: the znode that it was about.
+        index: which member of a transaction failed; None outside of one.
+    """
+
+    sentence = "ZooKeeper refused the operation"
+
+    def __init__(self, path: str, index: int | None = None):
+        super().__init__(path, index)
+        self.path = path
+        self.index = index
+
+    def __str__(self) -> str:
+        return f"{self.sentence}: {self.path}"
+
+
+class NoNode(ZkError):
+    sentence = "Node does not exist"
+
+
+class NodeExists(ZkError):
+    sentence = "Node already exists"
+
+
+class BadVersion(ZkError):
+    sentence = "The znode's version is not the expected one"
+
+
+class NotEmpty(ZkError):
+    sentence = "Node not empty"
+
+
+class NoChildrenForEphemerals(ZkError):
+    sentence = "Ephemerals cannot have children"
+
+
+class SessionExpired(ZkError):
+    sentence = "The session is closed or never was"
+
+
+class InvalidPath(ZkError):
+    sentence = "A path starts with /, does not end with one, and has no empty, '.' or '..' part; / stays"
+
+
+class DataTooLarge(ZkError):
+    sentence = f"ZooKeeper takes at most {MAX_DATA_BYTES} bytes in one request"
+
+
+class ZkStore(Protocol):
+    """A ZooKeeper with the sessions of one cluster. All methods raise `ZkError` for what ZooKeeper refuses.
+
+    Every write takes the next zxid of the store, as do refused writes, transactions (one for all members), and the
+    opening and closing of sessions.
+    """
+
+    def open_session(self, owner: str) -> int:
+        """Opens a session; ids count up from 1. `owner` is for people who look at it."""
+        ...
+
+    def close_session(self, session: int) -> None:
+        """Ends a session: its watches go, then its ephemerals are deleted in the order of their creation."""
+        ...
+
+    def create(
+        self,
+        session: int,
+        path: str,
+        data: bytes = b"",
+        *,
+        ephemeral: bool = False,
+        sequential: bool = False,
+        makepath: bool = False,
+    ) -> str:
+        """Creates a znode and returns its path. `makepath` creates missing parents first, each a write of its own."""
+        ...
+
+    def get(self, session: int, path: str, *, watch: bool = False) -> tuple[bytes, ZnodeStat]:
+        """Data and stat. The watch hears of the next change of the data, or the deletion."""
+        ...
+
+    def set(self, session: int, path: str, data: bytes, version: int = ANY_VERSION) -> ZnodeStat: ...
+
+    def delete(self, session: int, path: str, version: int = ANY_VERSION) -> None: ...
+
+    def exists(self, session: int, path: str, *, watch: bool = False) -> ZnodeStat | None:
+        """The stat, or None. The watch is set in both cases, and hears of the creation too."""
+        ...
+
+    def children(self, session: int, path: str, *, watch: bool = False) -> list[str]:
+        """Names of the children, sorted. The watch hears of a child that comes or goes, or of the deletion."""
+        ...
+
+    def multi(self, session: int, ops: Sequence[Op]) -> list[OpResult]:
+        """Does all or nothing. Raises the error of the first member that fails, with its `index`."""
+        ...
+
+    def apply_foreign(
+        self,
+        kind: ForeignKind,
+        path: str,
+        data: bytes | None = None,
+        *,
+        version: int | None = None,
+        cversion: int | None = None,
+    ) -> None:
+        """Takes in what somebody outside has done already; see `ForeignChange`."""
+        ...
+
+    def take_changes(self) -> list[ZnodeChange]:
+        """What has changed since the last call, in order."""
+        ...
+
+    def take_watches(self) -> list[WatchFired]:
+        """What has fired since the last call, in the order of the operations, then of the sessions' ids; for one
+        session and operation the znode itself comes before its parent, as a server sends them."""
+        ...
+
+    def tree(self) -> Iterator[tuple[str, bytes, ZnodeStat]]:
+        """Every znode but the root, sorted by path."""
+        ...
+
+
+def parent_of(path: str) -> str:
+    """The parent's path; the root is its own."""
+    return path.rpartition("/")[0] or "/"
+
+
+def validate_path(path: str) -> None:
+    """Raises InvalidPath for what ZooKeeper's `PathUtils.validatePath` refuses."""
+    if path == "/":
+        return
+    parts = path.split("/")
+    if parts[0] or any(part in ("", ".", "..") for part in parts[1:]) or any(map(_is_refused, path)):
+        raise InvalidPath(path)
+
+
+def _is_refused(character: str) -> bool:
+    code = ord(character)
+    return code < 0x20 or 0x7F <= code <= 0x9F or 0xD800 <= code <= 0xF8FF or 0xFFF0 <= code <= 0xFFFF
