@@ -1,0 +1,54 @@
+"""How a visitor wants the pages: language and theme, kept in cookies.
+
+A link `?language=zh-CN` or `?theme=light` on any page sets one, with or without JavaScript.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+
+from lab.i18n import LANGUAGES
+
+THEMES = ("dark", "light")
+CHOICES = {"language": LANGUAGES, "theme": THEMES}
+_YEAR_S = 365 * 24 * 3600
+
+
+@dataclass(frozen=True)
+class Preferences:
+    language: str
+    theme: str
+
+
+def preferences_of(request: HttpRequest) -> Preferences:
+    """The cookies' choice; else the language that the browser prefers, and the dark theme."""
+    language = request.COOKIES.get("language", "")
+    if language not in LANGUAGES:
+        first = request.headers.get("Accept-Language", "en").split(",")[0].strip().lower()
+        language = "zh-CN" if first.startswith("zh") else "en"
+    theme = request.COOKIES.get("theme", "")
+    return Preferences(language, theme if theme in THEMES else "dark")
+
+
+class PreferencesMiddleware:
+    """Keeps a choice that comes in the address and sends the browser on to the address without it."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        chosen = {
+            name: request.GET[name]
+            for name, values in CHOICES.items()
+            if request.method == "GET" and request.GET.get(name) in values
+        }
+        if not chosen:
+            return self.get_response(request)
+        left = request.GET.copy()
+        for name in chosen:
+            del left[name]
+        response = HttpResponseRedirect(request.path + ("?" + left.urlencode() if left else ""))
+        for name, value in chosen.items():
+            response.set_cookie(name, value, max_age=_YEAR_S, samesite="Lax")
+        return response

@@ -1,0 +1,110 @@
+"""Template tags of Highwater's pages: texts, static files, the import map."""
+
+import json
+from typing import Any
+
+from django import template
+from django.templatetags.static import static
+from django.utils.html import format_html
+from django.utils.safestring import SafeString, mark_safe
+
+from lab import vendor
+from lab.i18n import translate
+from lab.preferences import Preferences, preferences_of
+
+register = template.Library()
+
+
+def _preferences(context: template.Context) -> Preferences:
+    return preferences_of(context["request"])
+
+
+def _nonce(context: template.Context) -> str:
+    return getattr(context["request"], "csp_nonce", "")
+
+
+@register.simple_tag(takes_context=True)
+def t(context: template.Context, key: str, **values: object) -> str:
+    """The text of `key` in the visitor's language."""
+    return translate(_preferences(context).language, key, **values)
+
+
+@register.simple_tag(takes_context=True)
+def t_other(context: template.Context, key: str, **values: object) -> str:
+    """The text of `key` in the other language: titles carry it as a grey second line."""
+    return translate("en" if _preferences(context).language == "zh-CN" else "zh-CN", key, **values)
+
+
+@register.simple_tag(takes_context=True)
+def language(context: template.Context) -> str:
+    """`en` or `zh-CN`."""
+    return _preferences(context).language
+
+
+@register.simple_tag(takes_context=True)
+def theme(context: template.Context) -> str:
+    """`dark` or `light`."""
+    return _preferences(context).theme
+
+
+@register.simple_tag(takes_context=True)
+def preference_link(context: template.Context, name: str, value: str) -> str:
+    """This page's address with a choice in it, which PreferencesMiddleware keeps and takes out again."""
+    query = context["request"].GET.copy()
+    query[name] = value
+    return f"?{query.urlencode()}"
+
+
+@register.simple_tag(takes_context=True)
+def importmap(context: template.Context) -> SafeString:
+    """The inline import map: what `import "lit"` means, with the digests of vendor.lock.json and the CSP nonce."""
+    lock = vendor.lock()
+    addresses = {name: static(f"vendor/{path}") for name, path in lock.imports.items()}
+    integrity = {addresses[name]: lock.files[path].sha384 for name, path in lock.imports.items()}
+    content = json.dumps({"imports": addresses, "integrity": integrity}, indent=1).replace("<", "\\u003c")
+    return format_html('<script type="importmap" nonce="{}">{}</script>', _nonce(context), mark_safe(content))
+
+
+@register.simple_tag(takes_context=True)
+def vendor_script(context: template.Context, path: str) -> SafeString:
+    """A classic script from static/vendor, `path` as in the lock, with its digest."""
+    file = vendor.lock().files[path]
+    return format_html(
+        '<script src="{}" integrity="{}" nonce="{}" defer></script>',
+        static(f"vendor/{path}"),
+        file.sha384,
+        _nonce(context),
+    )
+
+
+@register.simple_tag(takes_context=True)
+def module(context: template.Context, path: str) -> SafeString:
+    """A module script of the project, `path` below static/."""
+    return format_html('<script type="module" src="{}" nonce="{}"></script>', static(path), _nonce(context))
+
+
+@register.filter
+def human_bytes(value: int) -> str:
+    """12 345 678 -> `12 MB`: sizes for people, three digits at most."""
+    amount = float(value)
+    for unit in ("B", "KB", "MB", "GB"):
+        if amount < 1000 or unit == "GB":
+            break
+        amount /= 1000
+    digits = 1 if unit != "B" and amount < 10 else 0
+    return f"{amount:.{digits}f} {unit}"
+
+
+@register.simple_tag(takes_context=True)
+def age(context: template.Context, seconds: int) -> str:
+    """How long ago, in the visitor's language."""
+    for unit, length in (("day", 86400), ("hour", 3600), ("minute", 60)):
+        if seconds >= length:
+            return translate(_preferences(context).language, f"age.{unit}", n=int(seconds // length))
+    return translate(_preferences(context).language, "age.now")
+
+
+@register.filter
+def spaced(value: Any) -> str:
+    """18237 -> `18 237`."""
+    return f"{int(value):,}".replace(",", "\u202f")
