@@ -104,7 +104,7 @@ class Disk(Protocol):
     def replace_file(self, path: str, data: bytes) -> None:
         """Writes a whole small file so that a crash leaves the old content or the new one, nothing between."""
 
-    def power_loss(self) -> list[CutFact]:
+    def power_loss(self) -> tuple[CutFact, ...]:
         """Cuts every file back to what was fsynced, as a power loss would; returns what was lost, by path."""
 
 
@@ -317,11 +317,12 @@ class SimulatedDisk(_ArchivingDisk):
         return None if file is None else CutFact(path, 0, file.size, self.keep(file, 0))
 
     def delete_tree(self, path: str) -> tuple[CutFact, ...]:
-        cuts = []
-        for directory in sorted(d for d in self._directories if d == path or d.startswith(path + "/")):
-            cuts.extend(self.delete(f"{directory}/{name}") for name in sorted(self._directories[directory]))
+        below = sorted(d for d in self._directories if d == path or d.startswith(path + "/"))
+        found = [f"{directory}/{name}" for directory in below for name in sorted(self._directories[directory])]
+        cuts = tuple(cut for cut in map(self.delete, found) if cut is not None)
+        for directory in below:
             del self._directories[directory]
-        return tuple(cut for cut in cuts if cut is not None)
+        return cuts
 
     def read_file(self, path: str) -> bytes:
         file = self.open(path, create=False)
@@ -332,12 +333,9 @@ class SimulatedDisk(_ArchivingDisk):
         self.makedirs(directory)
         self._directories[directory][name] = SimulatedFile(self, path, data)
 
-    def power_loss(self) -> list[CutFact]:
-        cuts: list[CutFact] = []
-        for directory in sorted(self._directories):
-            for name in sorted(self._directories[directory]):
-                cuts.extend(self._directories[directory][name].power_loss())
-        return cuts
+    def power_loss(self) -> tuple[CutFact, ...]:
+        files = [files[name] for _, files in sorted(self._directories.items()) for name in sorted(files)]
+        return tuple(cut for file in files for cut in file.power_loss())
 
 
 class RealFile:
@@ -528,11 +526,8 @@ class RealDisk(_ArchivingDisk):
             if self.physical_fsync:
                 self._fsync_directory(real.parent)
 
-    def power_loss(self) -> list[CutFact]:
-        cuts: list[CutFact] = []
-        for path in sorted(self._files):
-            cuts.extend(self._files[path].power_loss())
-        return cuts
+    def power_loss(self) -> tuple[CutFact, ...]:
+        return tuple(cut for path in sorted(self._files) for cut in self._files[path].power_loss())
 
     def close(self) -> None:
         """Closes every descriptor. The disk stays usable: files open again when they are used."""

@@ -1,0 +1,100 @@
+"""The four codecs of Kafka's batches (`org.apache.kafka.common.compress`).
+
+gzip and zstd are plain streams, lz4 is the LZ4 frame format, snappy is either xerial's block framing, which Kafka's Java
+client writes, or one raw block, which librdkafka sends.
+"""
+
+import struct
+from enum import IntEnum
+
+import cramjam
+
+
+class CompressionType(IntEnum):
+    """The codec in the lowest three bits of a batch's attributes."""
+
+    NONE = 0
+    GZIP = 1
+    SNAPPY = 2
+    LZ4 = 3
+    ZSTD = 4
+
+    @staticmethod
+    def for_name(name: str) -> "CompressionType":
+        """The codec of a value of `compression.type`. Raises ValueError for a name that Kafka does not have."""
+        try:
+            return _BY_NAME[name]
+        except KeyError:
+            raise ValueError(f"unknown compression type {name!r}: expected one of {', '.join(_BY_NAME)}") from None
+
+
+_BY_NAME = {
+    "uncompressed": CompressionType.NONE,
+    "none": CompressionType.NONE,
+    "gzip": CompressionType.GZIP,
+    "snappy": CompressionType.SNAPPY,
+    "lz4": CompressionType.LZ4,
+    "zstd": CompressionType.ZSTD,
+}
+
+# Magic "\x82SNAPPY\0", then version and lowest compatible version.
+_XERIAL_HEADER = b"\x82SNAPPY\x00" + struct.pack(">ii", 1, 1)
+_XERIAL_BLOCK_BYTES = 32 * 1024
+_LENGTH = struct.Struct(">i")
+
+
+def compress(codec: CompressionType, data: bytes) -> bytes:
+    """Compresses the records of one batch."""
+    if codec is CompressionType.GZIP:
+        return bytes(cramjam.gzip.compress(data))
+    if codec is CompressionType.SNAPPY:
+        return _compress_xerial(data)
+    if codec is CompressionType.LZ4:
+        return bytes(cramjam.lz4.compress(data, level=0))
+    if codec is CompressionType.ZSTD:
+        return bytes(cramjam.zstd.compress(data, level=3))
+    return data
+
+
+def decompress(codec: int, data: bytes) -> bytes:
+    """The records of a batch. Raises ValueError for a codec that does not exist or bytes that it cannot read."""
+    if codec == CompressionType.NONE:
+        return data
+    try:
+        if codec == CompressionType.GZIP:
+            return bytes(cramjam.gzip.decompress(data))
+        if codec == CompressionType.SNAPPY:
+            return _decompress_snappy(data)
+        if codec == CompressionType.LZ4:
+            return bytes(cramjam.lz4.decompress(data))
+        if codec == CompressionType.ZSTD:
+            return bytes(cramjam.zstd.decompress(data))
+    except cramjam.DecompressionError as error:
+        raise ValueError(f"the {CompressionType(codec).name.lower()} data of the batch cannot be read") from error
+    raise ValueError(f"unknown compression codec {codec}: expected 0 to 4")
+
+
+def _compress_xerial(data: bytes) -> bytes:
+    framed = bytearray(_XERIAL_HEADER)
+    for start in range(0, len(data), _XERIAL_BLOCK_BYTES):
+        block = bytes(cramjam.snappy.compress_raw(data[start : start + _XERIAL_BLOCK_BYTES]))
+        framed += _LENGTH.pack(len(block))
+        framed += block
+    return bytes(framed)
+
+
+def _decompress_snappy(data: bytes) -> bytes:
+    if not data.startswith(_XERIAL_HEADER[:8]):
+        return bytes(cramjam.snappy.decompress_raw(data))
+    plain = bytearray()
+    position = len(_XERIAL_HEADER)
+    while position < len(data):
+        if position + 4 > len(data):
+            raise ValueError("the snappy data of the batch ends within a block's length")
+        (length,) = _LENGTH.unpack_from(data, position)
+        position += 4
+        if length < 0 or position + length > len(data):
+            raise ValueError("the snappy data of the batch ends within a block")
+        plain += bytes(cramjam.snappy.decompress_raw(data[position : position + length]))
+        position += length
+    return bytes(plain)
