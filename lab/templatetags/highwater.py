@@ -83,6 +83,12 @@ def module(context: template.Context, path: str) -> SafeString:
     return format_html('<script type="module" src="{}" nonce="{}"></script>', static(path), _nonce(context))
 
 
+@register.simple_tag
+def icon(name: str) -> SafeString:
+    """A symbol of static/lab/icons.svg; decoration, so hidden from screen readers."""
+    return format_html('<svg class="ic" aria-hidden="true"><use href="{}#{}"/></svg>', static("lab/icons.svg"), name)
+
+
 @register.filter
 def human_bytes(value: int) -> str:
     """12 345 678 -> `12 MB`: sizes for people, three digits at most."""
@@ -108,3 +114,15 @@ def age(context: template.Context, seconds: int) -> str:
 def spaced(value: Any) -> str:
     """18237 -> `18 237`."""
     return f"{int(value):,}".replace(",", "\u202f")
+
+
+@register.simple_tag
+def bar_height(count: int, most: int, height: int) -> str:
+    """Height of a bar of `count` in a small chart whose tallest bar is `most`; what is there at all is seen."""
+    return f"{max(height * count / most, 0.6) if count and most else 0:.2f}"
+
+
+@register.simple_tag
+def bar_top(count: int, most: int, height: int) -> str:
+    """The upper edge of that bar."""
+    return f"{height - float(bar_height(count, most, height)):.2f}"
