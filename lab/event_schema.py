@@ -1,0 +1,166 @@
+"""The vocabulary of `broker_core.events` for the browser: its JSON schema, its types, its labels, and the hash of all.
+
+Three files come from here, all below `static/lab/core/`: `events.schema.json` (2020-12), `events.d.ts` and
+`events.gen.js`. They are committed, so that the page needs no build step; `manage.py gen_events --check` finds a stale
+one.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+import msgspec
+from msgspec import inspect
+
+from broker_core.events import KINDS, Event, label
+
+FOLDER = "static/lab/core"
+HASH_LENGTH = 12
+
+
+@cache
+def schema() -> dict[str, Any]:
+    """JSON schema of an event on the wire: an array of the kind's name and its fields in order, one definition a kind.
+
+    Each definition carries its family and its label templates as `x-family`, `x-en` and `x-zh`.
+    """
+    _, definitions = msgspec.json.schema_components(KINDS.values(), ref_template="#/$defs/{name}")
+    for name, kind in KINDS.items():
+        family, en, zh = label(kind)
+        fields = [field.name for field in _fields(kind)]
+        definitions[name] |= {"x-family": family, "x-fields": fields, "x-en": en, "x-zh": zh}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Highwater events",
+        "anyOf": [{"$ref": f"#/$defs/{name}"} for name in sorted(KINDS)],
+        "$defs": definitions,
+    }
+
+
+@cache
+def schema_hash() -> str:
+    """The first 12 hex digits of the SHA-256 of the canonical schema: what `hello` and `welcome` compare."""
+    canonical = json.dumps(schema(), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return hashlib.sha256(canonical.encode()).hexdigest()[:HASH_LENGTH]
+
+
+def files() -> dict[str, str]:
+    """The generated files: path below the repository's root, and text."""
+    return {
+        f"{FOLDER}/events.schema.json": json.dumps(schema(), sort_keys=True, indent=1, ensure_ascii=False) + "\n",
+        f"{FOLDER}/events.d.ts": "\n".join(_typescript()) + "\n",
+        f"{FOLDER}/events.gen.js": "\n".join(_javascript()) + "\n",
+    }
+
+
+def _fields(kind: type[Event]) -> tuple[inspect.Field, ...]:
+    info = inspect.type_info(kind)
+    assert isinstance(info, inspect.StructType)
+    return info.fields
+
+
+def _families() -> Iterator[tuple[str, list[str]]]:
+    """Families in the order of their registration, each with its kinds in the order of theirs."""
+    families: dict[str, list[str]] = {}
+    for name, kind in KINDS.items():
+        families.setdefault(label(kind)[0], []).append(name)
+    yield from families.items()
+
+
+def _javascript() -> Iterator[str]:
+    yield "// Written by `manage.py gen_events` from broker_core/events. Do not change it by hand."
+    yield ""
+    yield "/** Hash of the vocabulary; the server's `welcome` carries its own. */"
+    yield f'export const SCHEMA = "{schema_hash()}";'
+    yield ""
+    yield '/** @import { EventKind, KindInfo } from "./events.d.ts" */'
+    yield ""
+    yield "/** Kind to family, fields in the order of the wire with their types, and label templates. */"
+    yield "/** @type {Record<EventKind, KindInfo>} */"
+    yield "export const KINDS = {"
+    for family, kinds in _families():
+        for name in kinds:
+            _, en, zh = label(KINDS[name])
+            fields = ", ".join(f'["{field.name}", {_js_type(field.type)}]' for field in _fields(KINDS[name]))
+            yield f'  {name}: {{ family: "{family}", fields: [{fields}],'
+            yield f"    en: {_text(en)}, zh: {_text(zh)} }},"
+    yield "};"
+
+
+def _typescript() -> Iterator[str]:
+    yield "// Written by `manage.py gen_events` from broker_core/events. Do not change it by hand."
+    for family, kinds in _families():
+        yield ""
+        yield f"// {family}"
+        for name in kinds:
+            yield f"export interface {name} {{"
+            yield from (f"  {field.name}: {_ts_type(field.type)};" for field in _fields(KINDS[name]))
+            yield "}"
+    yield ""
+    yield "export interface DataOf {"
+    yield from (f"  {name}: {name};" for name in KINDS)
+    yield "}"
+    yield "export type EventKind = keyof DataOf;"
+    yield "export type Family = " + " | ".join(f'"{family}"' for family, _ in _families()) + ";"
+    yield "/** An event as the page handles it. `seq` is dense from 1 in a branch; `cause` is a seq or 0. */"
+    yield "export type EventOf<Kind extends EventKind> = {"
+    yield "  seq: number; at_us: number; node: string; cause: number; kind: Kind; family: Family; data: DataOf[Kind];"
+    yield "};"
+    yield "export type AnyEvent = { [Kind in EventKind]: EventOf<Kind> }[EventKind];"
+    yield "/** `[pointer, value]`; without a value the path is removed. */"
+    yield "export type Patch = ([string, unknown] | [string])[];"
+    yield "/** `[seq, at_us, node, cause_seq, [kind, field...], patch]` */"
+    yield "export type WireEvent = [number, number, string, number, [EventKind, ...unknown[]], Patch];"
+    yield 'export type FieldType = "int" | "str" | "bool" | [FieldShape, ...FieldType[]];'
+    yield 'export type FieldShape = "list" | "tuple" | "maybe" | "either";'
+    yield "export interface KindInfo { family: Family; fields: [string, FieldType][]; en: string; zh: string }"
+
+
+def _text(value: str) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _js_type(info: inspect.Type) -> str:
+    """A type as `core/codec.js` checks it: a name, or a shape with the types inside."""
+    match info:
+        case inspect.IntType():
+            return '"int"'
+        case inspect.StrType():
+            return '"str"'
+        case inspect.BoolType():
+            return '"bool"'
+        case inspect.VarTupleType(item_type=item):
+            return f'["list", {_js_type(item)}]'
+        case inspect.TupleType(item_types=items):
+            return f'["tuple", {", ".join(map(_js_type, items))}]'
+        case inspect.UnionType(types=types):
+            shape = "maybe" if info.includes_none else "either"
+            inner = [_js_type(one) for one in types if not isinstance(one, inspect.NoneType)]
+            return f'["{shape}", {", ".join(inner)}]'
+    raise _not_primitive(info)
+
+
+def _ts_type(info: inspect.Type) -> str:
+    match info:
+        case inspect.IntType():
+            return "number"
+        case inspect.StrType():
+            return "string"
+        case inspect.BoolType():
+            return "boolean"
+        case inspect.NoneType():
+            return "null"
+        case inspect.VarTupleType(item_type=item):
+            inner = _ts_type(item)
+            return f"({inner})[]" if "|" in inner else f"{inner}[]"
+        case inspect.TupleType(item_types=items):
+            return f"[{', '.join(map(_ts_type, items))}]"
+        case inspect.UnionType(types=types):
+            return " | ".join(map(_ts_type, types))
+    raise _not_primitive(info)
+
+
+def _not_primitive(info: inspect.Type) -> TypeError:
+    return TypeError(f"an event's field may hold int, str, bool, None and tuples of them; got {info!r}")

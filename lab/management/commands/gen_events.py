@@ -1,0 +1,37 @@
+"""`manage.py gen_events`: the event vocabulary for the browser, written from the Python definitions."""
+
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+
+from lab import event_schema
+
+
+class Command(BaseCommand):
+    """Writes static/lab/core/events.*; with `--check` writes nothing and fails when one is stale."""
+
+    help = "Write static/lab/core/events.gen.js, events.d.ts and events.schema.json from broker_core.events."
+    requires_system_checks = ()
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--check", action="store_true", help="write nothing, fail when a file is stale")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        root = Path(settings.BASE_DIR)
+        stale = [path for path, text in event_schema.files().items() if _read(root / path) != text]
+        if options["check"] and stale:
+            raise CommandError(
+                f"{', '.join(stale)} should be what broker_core/events gives; run `manage.py gen_events` and commit."
+            )
+        for path in stale:
+            (root / path).parent.mkdir(parents=True, exist_ok=True)
+            (root / path).write_text(event_schema.files()[path], encoding="utf-8")
+        said = f"wrote {', '.join(stale)}" if stale else "the event vocabulary of the browser is up to date"
+        self.stdout.write(f"{said} (schema {event_schema.schema_hash()})")
+
+
+def _read(path: Path) -> str | None:
+    return path.read_text(encoding="utf-8") if path.exists() else None

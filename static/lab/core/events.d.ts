@@ -1,0 +1,438 @@
+// Written by `manage.py gen_events` from broker_core/events. Do not change it by hand.
+
+// client
+export interface ProduceStarted {
+  client: string;
+  partition: string;
+  sequence: number;
+  count: number;
+  acks: number;
+}
+export interface ProduceAcknowledged {
+  client: string;
+  partition: string;
+  sequence: number;
+  base_offset: number;
+  count: number;
+  acks: number;
+  latency_us: number;
+}
+export interface ProduceFailed {
+  client: string;
+  partition: string;
+  sequence: number;
+  count: number;
+  acks: number;
+  error: string;
+  message: string;
+}
+export interface ProduceRetried {
+  client: string;
+  partition: string;
+  sequence: number;
+  error: string;
+}
+export interface ProducerStreamChanged {
+  client: string;
+  partition: string;
+  rate: number;
+}
+export interface RecordsConsumed {
+  client: string;
+  partition: string;
+  position: number;
+  high_watermark: number;
+  records: ([number, number, string | null, string | null])[];
+}
+export interface ConsumerPositionReset {
+  client: string;
+  partition: string;
+  from_offset: number;
+  to_offset: number;
+  why: string;
+}
+
+// console
+export interface CommandReceived {
+  command: number;
+  line: string;
+  source: string;
+}
+export interface CommandPrinted {
+  command: number;
+  lines: string[];
+}
+export interface CommandCompleted {
+  command: number;
+  exit_code: number;
+}
+
+// control
+export interface SessionOpened {
+  session: number;
+  owner: string;
+}
+export interface SessionClosed {
+  session: number;
+  owner: string;
+  why: string;
+}
+export interface ZnodeCreated {
+  path: string;
+  data: string;
+  zxid: number;
+  ephemeral_owner: string;
+}
+export interface ZnodeChanged {
+  path: string;
+  data: string;
+  version: number;
+  zxid: number;
+}
+export interface ZnodeDeleted {
+  path: string;
+  zxid: number;
+}
+export interface ControllerElected {
+  broker: number;
+  controller_epoch: number;
+}
+export interface ControllerResigned {
+  broker: number;
+  why: string;
+}
+export interface PartitionStateChanged {
+  partition: string;
+  from_state: string;
+  state: string;
+}
+export interface ReplicaStateChanged {
+  replica: string;
+  from_state: string;
+  state: string;
+}
+export interface LeaderElected {
+  partition: string;
+  leader: number;
+  leader_epoch: number;
+  isr: number[];
+  strategy: string;
+  unclean: boolean;
+}
+export interface MetadataUpdated {
+  broker: string;
+  controller: number;
+  live_brokers: number[];
+  partitions: number;
+}
+
+// log
+export interface LogOpened {
+  replica: string;
+  topic_id: string;
+  log_start_offset: number;
+  log_end_offset: number;
+  high_watermark: number;
+  epochs: [number, number][];
+  segments: [number, number, number, number][];
+  tail: [number, number, number, number, number, number][];
+}
+export interface BatchAppended {
+  replica: string;
+  base_offset: number;
+  last_offset: number;
+  leader_epoch: number;
+  segment: number;
+  position: number;
+  size: number;
+  max_timestamp: number;
+}
+export interface SegmentRolled {
+  replica: string;
+  segment: number;
+  previous_segment: number;
+  previous_size: number;
+}
+export interface OffsetIndexEntryAdded {
+  replica: string;
+  segment: number;
+  offset: number;
+  position: number;
+}
+export interface TimeIndexEntryAdded {
+  replica: string;
+  segment: number;
+  timestamp: number;
+  offset: number;
+}
+export interface LogTruncated {
+  replica: string;
+  from_offset: number;
+  to_offset: number;
+  why: string;
+  cuts: [string, number, number, string][];
+  segments: [number, number, number, number][];
+  tail: [number, number, number, number, number, number][];
+}
+export interface LeaderEpochsChanged {
+  replica: string;
+  entries: [number, number][];
+}
+export interface LogFlushed {
+  replica: string;
+  offset: number;
+}
+export interface CheckpointWritten {
+  broker: string;
+  file: string;
+  entries: [string, number][];
+}
+export interface LogClosed {
+  replica: string;
+  clean: boolean;
+}
+export interface LogDeleted {
+  replica: string;
+}
+
+// replica
+export interface ReplicaBecameLeader {
+  replica: string;
+  leader_epoch: number;
+  leader_epoch_start_offset: number;
+  partition_epoch: number;
+  controller_epoch: number;
+  isr: number[];
+  remotes: [number, number, number][];
+}
+export interface ReplicaBecameFollower {
+  replica: string;
+  leader: number;
+  leader_epoch: number;
+  partition_epoch: number;
+  controller_epoch: number;
+}
+export interface ReplicaWentOffline {
+  replica: string;
+}
+export interface HighWatermarkAdvanced {
+  replica: string;
+  from_offset: number;
+  to_offset: number;
+}
+export interface HighWatermarkLowered {
+  replica: string;
+  from_offset: number;
+  to_offset: number;
+}
+export interface RemoteReplicaUpdated {
+  replica: string;
+  follower: string;
+  from_offset: number;
+  log_end_offset: number;
+  last_caught_up_us: number;
+}
+export interface IsrChangeProposed {
+  replica: string;
+  isr: number[];
+}
+export interface IsrShrunk {
+  replica: string;
+  from_isr: number[];
+  to_isr: number[];
+  partition_epoch: number;
+}
+export interface IsrExpanded {
+  replica: string;
+  from_isr: number[];
+  to_isr: number[];
+  partition_epoch: number;
+}
+export interface IsrChangeRefused {
+  replica: string;
+  isr: number[];
+  error: string;
+}
+export interface FetcherFailed {
+  replica: string;
+  leader: number;
+  why: string;
+}
+
+// rpc
+export interface RpcSent {
+  rpc: string;
+  api: string;
+  kind: string;
+  source: string;
+  destination: string;
+  due_us: number;
+  correlation: number;
+  label: string;
+  fields: ([string, string | number])[];
+}
+export interface RpcDelivered {
+  rpc: string;
+  destination: string;
+}
+export interface RpcDropped {
+  rpc: string;
+  why: string;
+}
+export interface RpcHeld {
+  rpc: string;
+  why: string;
+}
+export interface RpcRescheduled {
+  rpc: string;
+  due_us: number;
+}
+
+// waiting
+export interface RequestParked {
+  broker: string;
+  request: string;
+  api: string;
+  client: string;
+  partitions: string[];
+  needs: string;
+  deadline_us: number;
+}
+export interface RequestCompleted {
+  broker: string;
+  request: string;
+  why: string;
+}
+
+// world
+export interface RunStarted {
+  name: string;
+  seed: number;
+  era: string;
+  start_wall_ms: number;
+}
+export interface NodeAdded {
+  node: string;
+  node_kind: string;
+  broker_id: number;
+  settings: [string, string][];
+}
+export interface NodeRemoved {
+  node: string;
+}
+export interface BrokerStarting {
+  broker: string;
+  clean_shutdown: boolean;
+}
+export interface BrokerStarted {
+  broker: string;
+  broker_epoch: number;
+}
+export interface BrokerStopped {
+  broker: string;
+  how: string;
+}
+export interface BrokerFrozen {
+  broker: string;
+}
+export interface BrokerThawed {
+  broker: string;
+}
+export interface LinkCut {
+  a: string;
+  b: string;
+}
+export interface LinkRestored {
+  a: string;
+  b: string;
+}
+export interface InvariantViolated {
+  invariant: string;
+  subject: string;
+  detail: string;
+  explained_by: string;
+}
+export interface ForeignZnodeChanged {
+  change: string;
+  path: string;
+  data: string;
+}
+
+export interface DataOf {
+  ProduceStarted: ProduceStarted;
+  ProduceAcknowledged: ProduceAcknowledged;
+  ProduceFailed: ProduceFailed;
+  ProduceRetried: ProduceRetried;
+  ProducerStreamChanged: ProducerStreamChanged;
+  RecordsConsumed: RecordsConsumed;
+  ConsumerPositionReset: ConsumerPositionReset;
+  CommandReceived: CommandReceived;
+  CommandPrinted: CommandPrinted;
+  CommandCompleted: CommandCompleted;
+  SessionOpened: SessionOpened;
+  SessionClosed: SessionClosed;
+  ZnodeCreated: ZnodeCreated;
+  ZnodeChanged: ZnodeChanged;
+  ZnodeDeleted: ZnodeDeleted;
+  ControllerElected: ControllerElected;
+  ControllerResigned: ControllerResigned;
+  PartitionStateChanged: PartitionStateChanged;
+  ReplicaStateChanged: ReplicaStateChanged;
+  LeaderElected: LeaderElected;
+  MetadataUpdated: MetadataUpdated;
+  LogOpened: LogOpened;
+  BatchAppended: BatchAppended;
+  SegmentRolled: SegmentRolled;
+  OffsetIndexEntryAdded: OffsetIndexEntryAdded;
+  TimeIndexEntryAdded: TimeIndexEntryAdded;
+  LogTruncated: LogTruncated;
+  LeaderEpochsChanged: LeaderEpochsChanged;
+  LogFlushed: LogFlushed;
+  CheckpointWritten: CheckpointWritten;
+  LogClosed: LogClosed;
+  LogDeleted: LogDeleted;
+  ReplicaBecameLeader: ReplicaBecameLeader;
+  ReplicaBecameFollower: ReplicaBecameFollower;
+  ReplicaWentOffline: ReplicaWentOffline;
+  HighWatermarkAdvanced: HighWatermarkAdvanced;
+  HighWatermarkLowered: HighWatermarkLowered;
+  RemoteReplicaUpdated: RemoteReplicaUpdated;
+  IsrChangeProposed: IsrChangeProposed;
+  IsrShrunk: IsrShrunk;
+  IsrExpanded: IsrExpanded;
+  IsrChangeRefused: IsrChangeRefused;
+  FetcherFailed: FetcherFailed;
+  RpcSent: RpcSent;
+  RpcDelivered: RpcDelivered;
+  RpcDropped: RpcDropped;
+  RpcHeld: RpcHeld;
+  RpcRescheduled: RpcRescheduled;
+  RequestParked: RequestParked;
+  RequestCompleted: RequestCompleted;
+  RunStarted: RunStarted;
+  NodeAdded: NodeAdded;
+  NodeRemoved: NodeRemoved;
+  BrokerStarting: BrokerStarting;
+  BrokerStarted: BrokerStarted;
+  BrokerStopped: BrokerStopped;
+  BrokerFrozen: BrokerFrozen;
+  BrokerThawed: BrokerThawed;
+  LinkCut: LinkCut;
+  LinkRestored: LinkRestored;
+  InvariantViolated: InvariantViolated;
+  ForeignZnodeChanged: ForeignZnodeChanged;
+}
+export type EventKind = keyof DataOf;
+export type Family = "client" | "console" | "control" | "log" | "replica" | "rpc" | "waiting" | "world";
+/** An event as the page handles it. `seq` is dense from 1 in a branch; `cause` is a seq or 0. */
+export type EventOf<Kind extends EventKind> = {
+  seq: number; at_us: number; node: string; cause: number; kind: Kind; family: Family; data: DataOf[Kind];
+};
+export type AnyEvent = { [Kind in EventKind]: EventOf<Kind> }[EventKind];
+/** `[pointer, value]`; without a value the path is removed. */
+export type Patch = ([string, unknown] | [string])[];
+/** `[seq, at_us, node, cause_seq, [kind, field...], patch]` */
+export type WireEvent = [number, number, string, number, [EventKind, ...unknown[]], Patch];
+export type FieldType = "int" | "str" | "bool" | [FieldShape, ...FieldType[]];
+export type FieldShape = "list" | "tuple" | "maybe" | "either";
+export interface KindInfo { family: Family; fields: [string, FieldType][]; en: string; zh: string }

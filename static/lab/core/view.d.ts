@@ -1,0 +1,77 @@
+// The view tree: what all events so far add up to. Made by broker_core/view; here are its shapes for the page.
+
+export type Optional<T> = T | null;
+
+export interface Run { name: string; seed: number; era: string; start_wall_ms: number }
+
+interface NodeBase { state: "starting" | "up" | "frozen" | "down"; since_us: number; settings?: Record<string, string> }
+export interface BrokerNode extends NodeBase {
+  kind: "broker"; broker_id: number; broker_epoch: number; session: Optional<number>; live_brokers: number[];
+}
+export interface ZooKeeperNode extends NodeBase { kind: "zookeeper"; broker_id: -1 }
+export interface ShellNode extends NodeBase { kind: "shell" }
+export interface ProducerNode extends NodeBase {
+  kind: "producer"; settings: Record<string, string>; partition: string; rate: number; sent: number; acknowledged: number;
+  failed: number; retried: number; last_offset: number; last_error: string; last_latency_us: number;
+}
+/** offset, timestamp, key, value */
+export type ConsumedRecord = [number, number, Optional<string>, Optional<string>];
+export interface ConsumerNode extends NodeBase {
+  kind: "consumer"; settings: Record<string, string>; partition: string; position: number; high_watermark: number;
+  last_reset: string; records: ConsumedRecord[];
+}
+export type AnyNode = BrokerNode | ZooKeeperNode | ShellNode | ProducerNode | ConsumerNode;
+
+export interface Link { state: "cut"; since_us: number }
+export interface Topic { topic_id: string; partitions: number; replication_factor: number }
+export interface Partition {
+  topic: string; partition: number; replicas: number[]; leader: number; leader_epoch: number; isr: number[];
+  controller_epoch: number; partition_epoch: number;
+}
+
+/** base_offset, last_offset, leader_epoch, segment, position, size */
+export type TailBatch = [number, number, number, number, number, number];
+export interface Replica {
+  partition: string; node: string; broker_id: number; role: "leader" | "follower" | "offline"; leader: number;
+  leader_epoch: number; leader_epoch_start_offset: number; log_start_offset: number; log_end_offset: number;
+  high_watermark: number; isr: number[]; pending_isr: Optional<number[]>; partition_epoch: number;
+  remotes: Record<string, { log_end_offset: number; last_caught_up_us: number }>;
+  /** leader epoch, start offset */
+  epochs: [number, number][];
+  tail: TailBatch[];
+  /** base offset, bytes of the .log, entries of the .index, entries of the .timeindex */
+  segments: [number, number, number, number][];
+  cut: Optional<{ from: number; to: number; at_us: number; why: string }>;
+  flushed: number;
+}
+
+export interface Rpc {
+  api: string; kind: "request" | "response" | "watch"; source: string; destination: string; sent_us: number; due_us: number;
+  correlation: number; label: string; fields: [string, string | number][]; held: string;
+}
+export interface Parked {
+  broker: string; api: string; client: string; partitions: string[]; needs: string; since_us: number; deadline_us: number;
+}
+export interface Znode { data: string; version: number; ephemeral: string; zxid: number }
+export interface Alarm { invariant: string; subject: string; detail: string; explained_by: string; at_us: number }
+export interface ConsoleEntry {
+  line: string; source: string; state: "running" | "done"; exit_code: number; output: string[]; at_us: number;
+}
+
+export interface View {
+  run: Run;
+  nodes: Record<string, AnyNode>;
+  links: Record<string, Link>;
+  topics: Record<string, Topic>;
+  partitions: Record<string, Partition>;
+  replicas: Record<string, Replica>;
+  rpcs: Record<string, Rpc>;
+  parked: Record<string, Parked>;
+  zk: Record<string, Znode>;
+  controller: { broker: number; controller_epoch: number };
+  controller_partitions: Record<string, string>;
+  controller_replicas: Record<string, string>;
+  checkpoints: Record<string, Record<string, { at_us: number; entries: [string, number][] }>>;
+  alarms: Record<string, Alarm>;
+  console: Record<string, ConsoleEntry>;
+}
