@@ -49,7 +49,7 @@ class MemoryStore:
     # Sessions
 
     def open_session(self, owner: str) -> int:
-        self.begin_operation()
+        self._begin_operation()
         self.zxid += 1
         self._last_session += 1
         self.sessions[self._last_session] = owner
@@ -57,14 +57,14 @@ class MemoryStore:
         return self._last_session
 
     def close_session(self, session: int) -> None:
-        self.begin_operation()
+        self._begin_operation()
         if session not in self.sessions:
             raise SessionExpired("/")
         del self.sessions[session]
         for watches in (self._data_watches, self._child_watches):
             for sessions in watches.values():
                 sessions.pop(session, None)
-        self.commit(self._transaction(session, [Delete(path) for path in self._ephemerals[session]], as_multi=False))
+        self._commit(self._transaction(session, [Delete(path) for path in self._ephemerals[session]], as_multi=False))
         del self._ephemerals[session]
 
     # Writes
@@ -79,46 +79,27 @@ class MemoryStore:
         sequential: bool = False,
         makepath: bool = False,
     ) -> str:
-        self.begin_operation()
         if makepath:
             for parent in self.missing_parents(path):
-                self._write(session, [Create(parent)])
+                self.create(session, parent)
+        self._begin_operation()
         (created,) = self._write(session, [Create(path, data, ephemeral, sequential)])
         assert isinstance(created, str)
         return created
 
     def set(self, session: int, path: str, data: bytes, version: int = ANY_VERSION) -> ZnodeStat:
-        self.begin_operation()
+        self._begin_operation()
         (stat,) = self._write(session, [SetData(path, data, version)])
         assert isinstance(stat, ZnodeStat)
         return stat
 
     def delete(self, session: int, path: str, version: int = ANY_VERSION) -> None:
-        self.begin_operation()
+        self._begin_operation()
         self._write(session, [Delete(path, version)])
 
     def multi(self, session: int, ops: Sequence[Op]) -> list[OpResult]:
-        self.begin_operation()
+        self._begin_operation()
         return self._write(session, ops, as_multi=True)
-
-    def _write(self, session: int, ops: Sequence[Op], *, as_multi: bool = False) -> list[OpResult]:
-        try:
-            transaction = self.plan(session, ops, as_multi=as_multi)
-        except ZkError:
-            self.refuse()
-            raise
-        return self.commit(transaction)
-
-    # A write in its steps, for who has to ask somebody else between planning and doing it
-
-    def begin_operation(self) -> None:
-        """Counts the operation, and lets come in what was found to lie before it when the run was recorded."""
-        self.operations += 1
-        while self._expected_foreign and self._expected_foreign[0].operation == self.operations:
-            foreign = self._expected_foreign.pop(0)
-            self.apply_foreign(
-                foreign.kind, foreign.path, foreign.data, version=foreign.version, cversion=foreign.cversion
-            )
 
     def plan(self, session: int, ops: Sequence[Op], *, as_multi: bool = False) -> Transaction:
         """What a write would do. Raises its ZkError, and changes nothing."""
@@ -128,14 +109,19 @@ class MemoryStore:
             raise ValueError("The outside session ends with the run, so it can own no ephemeral znode: open a session.")
         return self._transaction(session, ops, as_multi=as_multi)
 
+    def _write(self, session: int, ops: Sequence[Op], *, as_multi: bool = False) -> list[OpResult]:
+        try:
+            transaction = self.plan(session, ops, as_multi=as_multi)
+        except ZkError:
+            # A refused write takes a zxid, too: a server logs it as an error transaction.
+            self.zxid += 1
+            raise
+        return self._commit(transaction)
+
     def _transaction(self, session: int, ops: Sequence[Op], *, as_multi: bool) -> Transaction:
         return Transaction(self._nodes, session, self.zxid + 1, ops, as_multi=as_multi)
 
-    def refuse(self) -> None:
-        """A refused write takes a zxid: a server logs it as an error transaction."""
-        self.zxid += 1
-
-    def commit(self, transaction: Transaction) -> list[OpResult]:
+    def _commit(self, transaction: Transaction) -> list[OpResult]:
         transaction.commit()
         self.zxid = transaction.zxid
         for change in transaction.changes:
@@ -185,7 +171,7 @@ class MemoryStore:
         return sorted(node.children)
 
     def _read(self, session: int, path: str) -> Znode:
-        self.begin_operation()
+        self._begin_operation()
         if session != OUTSIDE_SESSION and session not in self.sessions:
             raise SessionExpired(path)
         validate_path(path)
@@ -214,8 +200,17 @@ class MemoryStore:
 
     # From outside
 
+    def _begin_operation(self) -> None:
+        """Counts the operation, and lets come in what was found to lie before it when the run was live."""
+        self.operations += 1
+        while self._expected_foreign and self._expected_foreign[0].operation == self.operations:
+            foreign = self._expected_foreign.pop(0)
+            self.apply_foreign(
+                foreign.kind, foreign.path, foreign.data, version=foreign.version, cversion=foreign.cversion
+            )
+
     def expect_foreign(self, change: ForeignChange) -> None:
-        """Has a recorded change come in before the operation that met it when the run was live. In order, please."""
+        """Has a recorded change come in before the operation that met it. Call this in the recorded order."""
         self._expected_foreign.append(change)
 
     def apply_foreign(
@@ -260,3 +255,15 @@ class MemoryStore:
         """Data and stat for an onlooker: no session, no operation, None where there is nothing."""
         node = self._nodes.get(path)
         return (node.data, node.stat()) if node else None
+
+    def children_of(self, path: str) -> list[str]:
+        """Names of the children for an onlooker, sorted; none where there is nothing."""
+        node = self._nodes.get(path)
+        return sorted(node.children) if node else []
+
+    def paths_from(self, path: str) -> Iterator[str]:
+        """The path, if there is such a znode, and those below it; parents before children."""
+        if path in self._nodes:
+            yield path
+            for child in self.children_of(path):
+                yield from self.paths_from(f"{path.rstrip('/')}/{child}")

@@ -251,7 +251,7 @@ def validate_path(path: str) -> None:
     if path == "/":
         return
     parts = path.split("/")
-    if parts[0] or any(part in ("", ".", "..") for part in parts[1:]) or any(map(_is_refused, path)):
+    if len(parts) < 2 or parts[0] or any(part in ("", ".", "..") for part in parts[1:]) or any(map(_is_refused, path)):
         raise InvalidPath(path)
 
 
