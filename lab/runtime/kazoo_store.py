@@ -10,6 +10,7 @@ them on in the model's order.
 """
 
 import contextlib
+import logging
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
@@ -50,12 +51,18 @@ from broker_core.zk.store import (
 )
 from broker_core.zk.znode_tree import Transaction
 from lab.runtime.foreign import Reading, child_path, differences
-from lab.runtime.zookeeper import LONGEST_SESSION_MS, ZookeeperError
+from lab.runtime.zookeeper import LONGEST_SESSION_MS, ZookeeperError, ask
 
 OPERATION_TIMEOUT_S = 10.0
 ATTEMPTS = 5
 BATCH_OPS = 100
 BATCH_BYTES = 400_000
+# On loopback a connection breaks when the server ends, so there is little to wait for.
+RECONNECT = {"max_tries": 5, "delay": 0.1, "backoff": 2, "max_delay": 1.0}
+
+# What kazoo would log the store says itself, once and in a sentence.
+QUIET = logging.getLogger("lab.kazoo")
+QUIET.setLevel(logging.CRITICAL + 1)
 
 REFUSALS = (BadVersionError, NoChildrenForEphemeralsError, NodeExistsError, NoNodeError, NotEmptyError)
 
@@ -83,11 +90,13 @@ class KazooStore:
 
     Args:
         address: HOST:PORT.
-        chroot: an absolute path below the root, made if absent. It must be empty, and only one store at a time may use it.
+        chroot: an absolute path below the root, made if absent. It must be empty, and it is for one store at a time.
     """
 
     def __init__(self, address: str, chroot: str):
         validate_path(chroot)
+        if not ask(address):
+            raise ZookeeperUnavailable(address, "answer")
         self.address = address
         self.chroot = chroot
         self.model = MemoryStore()
@@ -469,7 +478,9 @@ class _Connection:
         self._arrived = arrived
         # The watches that the server holds for the session: (path, whether it is one for children).
         self._armed: set[tuple[str, bool]] = set()
-        self.client = KazooClient(hosts=address, timeout=LONGEST_SESSION_MS / 1000)
+        self.client = KazooClient(
+            hosts=address, timeout=LONGEST_SESSION_MS / 1000, connection_retry=RECONNECT, logger=QUIET
+        )
         self.client.add_listener(self._on_state)
         try:
             self.client.start(timeout=OPERATION_TIMEOUT_S)

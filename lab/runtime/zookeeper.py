@@ -307,10 +307,11 @@ def port_is_taken(port: int) -> bool:
     return False
 
 
-def ask(port: int, word: bytes = b"srvr") -> bytes:
-    """The answer to one of ZooKeeper's four-letter words; empty if there is none."""
+def ask(address: str, word: bytes = b"srvr") -> bytes:
+    """The answer of HOST:PORT to one of ZooKeeper's four-letter words; empty if there is none."""
+    host, _, port = address.rpartition(":")
     try:
-        with socket.create_connection(("127.0.0.1", port), timeout=1) as connection:
+        with socket.create_connection((host, int(port)), timeout=1) as connection:
             connection.sendall(word)
             answer = b""
             while chunk := connection.recv(4096):
@@ -324,7 +325,7 @@ def wait_for_server(process: "subprocess.Popen[bytes]", port: int) -> bool:
     """Asks on fresh sockets until the server serves: a client that connects before that would hang (3.9.5)."""
     deadline = time.monotonic() + START_TIMEOUT_S
     while time.monotonic() < deadline and process.poll() is None:
-        if b"Zookeeper version" in ask(port):
+        if b"Zookeeper version" in ask(f"127.0.0.1:{port}"):
             return True
         time.sleep(0.01)
     return False

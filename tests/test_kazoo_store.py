@@ -1,0 +1,280 @@
+"""The store on a real server while somebody else writes there too, and when the server goes away."""
+
+import pickle
+import time
+
+import pytest
+from kazoo.client import KazooClient
+
+from broker_core.zk.memory_store import MemoryStore
+from broker_core.zk.store import (
+    OUTSIDE_SESSION,
+    BadVersion,
+    Check,
+    Create,
+    ForeignChange,
+    NodeExists,
+    SetData,
+    WatchFired,
+)
+from lab.runtime.kazoo_store import KazooStore, ZookeeperDisagrees, ZookeeperUnavailable
+from lab.runtime.zookeeper import EmbeddedZookeeper, free_port
+
+DEADLINE_S = 10
+
+
+@pytest.fixture
+def somebody(zookeeper, chroot, kazoo_store):
+    """A client that the store knows nothing of, such as zkCli, in the branch's chroot."""
+    client = KazooClient(zookeeper.address)
+    client.start()
+    client.chroot = chroot
+    yield client
+    client.stop()
+    client.close()
+
+
+@pytest.fixture
+def session(kazoo_store):
+    return kazoo_store.open_session("broker-1")
+
+
+def poll_until(store: KazooStore, count: int) -> list[ForeignChange]:
+    """Polls and applies as the lab does, until so many changes have come."""
+    found: list[ForeignChange] = []
+    deadline = time.monotonic() + DEADLINE_S
+    while len(found) < count and time.monotonic() < deadline:
+        changes = store.poll_foreign()
+        for change in changes:
+            store.apply_foreign(change.kind, change.path, change.data, version=change.version, cversion=change.cversion)
+        found += changes
+        time.sleep(0.005)
+    return found
+
+
+def assert_agrees(store: KazooStore, client: KazooClient) -> None:
+    for path, data, stat in store.tree():
+        server_data, server = client.get(path)
+        assert (server_data, server.version, server.cversion) == (data, stat.version, stat.cversion), path
+        assert sorted(client.get_children(path)) == store.model.children_of(path)
+
+
+def test_the_server_holds_what_was_written(kazoo_store, somebody, session):
+    kazoo_store.create(session, "/brokers/ids/1", b"{}", ephemeral=True, makepath=True)
+    kazoo_store.set(session, "/brokers/ids/1", b"{1}")
+    kazoo_store.create(session, "/brokers/n_", sequential=True)
+    assert somebody.get("/brokers/ids/1")[0] == b"{1}"
+    assert somebody.exists("/brokers/ids/1").ephemeralOwner != 0
+    assert somebody.exists("/brokers/n_0000000001")
+    assert_agrees(kazoo_store, somebody)
+    kazoo_store.close_session(session)
+    assert somebody.exists("/brokers/ids/1") is None
+
+
+def test_own_writes_are_not_foreign(kazoo_store, somebody, session):
+    kazoo_store.create(session, "/a/b", makepath=True)
+    kazoo_store.multi(session, [SetData("/a", b"1"), Create("/a/c"), Create("/a/c/d")])
+    kazoo_store.delete(session, "/a/c/d")
+    somebody.create("/marker")
+    assert poll_until(kazoo_store, 1) == [ForeignChange("created", "/marker", b"", version=0)]
+
+
+def test_somebody_deletes_the_controller(kazoo_store, somebody, session):
+    kazoo_store.create(session, "/controller", b"1", ephemeral=True)
+    kazoo_store.exists(session, "/controller", watch=True)
+    somebody.delete("/controller")
+    assert poll_until(kazoo_store, 1) == [ForeignChange("deleted", "/controller")]
+    assert kazoo_store.take_watches() == [WatchFired(session, "deleted", "/controller")]
+    kazoo_store.create(session, "/controller", b"1", ephemeral=True)
+    assert kazoo_store.poll_foreign() == []
+    assert_agrees(kazoo_store, somebody)
+
+
+def test_polling_does_not_apply(kazoo_store, somebody):
+    somebody.create("/a")
+    deadline = time.monotonic() + DEADLINE_S
+    while not (found := kazoo_store.poll_foreign()) and time.monotonic() < deadline:
+        time.sleep(0.005)
+    assert [change.path for change in found] == ["/a"]
+    assert kazoo_store.model.look("/a") is None
+    assert kazoo_store.poll_foreign() == []
+
+
+def test_somebody_creates_and_deletes_whole_trees(kazoo_store, somebody, session):
+    kazoo_store.create(session, "/mine/x/y", b"1", makepath=True)
+    somebody.create("/theirs/x/y", b"2", makepath=True)
+    somebody.set("/theirs/x/y", b"3")
+    somebody.delete("/mine", recursive=True)
+    poll_until(kazoo_store, 6)
+    assert [(path, data) for path, data, _ in kazoo_store.tree()] == [
+        ("/theirs", b""), ("/theirs/x", b""), ("/theirs/x/y", b"3"),
+    ]  # fmt: skip
+    assert_agrees(kazoo_store, somebody)
+
+
+def test_changes_below_what_the_lab_created_are_seen(kazoo_store, somebody, session):
+    kazoo_store.create(session, "/a/b/c", b"1", makepath=True)
+    somebody.set("/a/b/c", b"2")
+    assert poll_until(kazoo_store, 1) == [ForeignChange("changed", "/a/b/c", b"2", version=1)]
+
+
+def test_deleted_and_created_again_is_both(kazoo_store, somebody, session):
+    kazoo_store.create(session, "/controller", b"1", ephemeral=True)
+    transaction = somebody.transaction()
+    transaction.delete("/controller")
+    transaction.create("/controller", b"1")
+    transaction.commit()
+    found = poll_until(kazoo_store, 2)
+    assert found == [ForeignChange("deleted", "/controller"), ForeignChange("created", "/controller", b"1", version=0)]
+    kazoo_store.close_session(session)
+    assert kazoo_store.exists(OUTSIDE_SESSION, "/controller") is not None
+
+
+def test_children_that_came_and_went_count_in_sequence_numbers(kazoo_store, somebody, session):
+    kazoo_store.create(session, "/queue")
+    somebody.create("/queue/n_", sequence=True)
+    somebody.delete("/queue/n_0000000000")
+    deadline = time.monotonic() + DEADLINE_S
+    while kazoo_store.exists(session, "/queue").cversion < 2 and time.monotonic() < deadline:
+        poll_until(kazoo_store, 1)
+    assert kazoo_store.create(session, "/queue/n_", sequential=True) == "/queue/n_0000000001"
+    assert_agrees(kazoo_store, somebody)
+
+
+def test_an_operation_that_meets_a_foreign_change_follows_it(kazoo_store, somebody, session):
+    kazoo_store.create(session, "/state", b"1")
+    operations = kazoo_store.model.operations
+    somebody.set("/state", b"theirs")
+    with pytest.raises(BadVersion):
+        kazoo_store.set(session, "/state", b"mine", 0)
+    expected = ForeignChange("changed", "/state", b"theirs", version=1, operation=operations + 1)
+    assert kazoo_store.take_foreign() == [expected]
+    assert kazoo_store.get(session, "/state")[0] == b"theirs"
+    kazoo_store.set(session, "/state", b"mine", 1)
+    assert somebody.get("/state")[0] == b"mine"
+
+
+@pytest.mark.parametrize("operation", ["create", "exists", "children", "multi", "delete"])
+def test_each_operation_meets_a_foreign_change(kazoo_store, somebody, session, operation):
+    kazoo_store.create(session, "/epoch", b"0")
+    if operation == "create":
+        somebody.create("/controller", b"theirs")
+        with pytest.raises(NodeExists):
+            kazoo_store.create(session, "/controller", b"mine", ephemeral=True)
+    elif operation == "exists":
+        somebody.delete("/epoch")
+        assert kazoo_store.exists(session, "/epoch") is None
+    elif operation == "children":
+        somebody.create("/epoch/x")
+        assert kazoo_store.children(session, "/epoch") == ["x"]
+    elif operation == "multi":
+        somebody.set("/epoch", b"7")
+        with pytest.raises(BadVersion):
+            kazoo_store.multi(session, [Create("/controller"), Check("/epoch", 0)])
+        assert somebody.exists("/controller") is None
+    else:
+        # The lab holds that the znode is not there, so it must look again before it says so.
+        somebody.create("/new", b"theirs")
+        kazoo_store.delete(session, "/new")
+        assert somebody.exists("/new") is None
+    assert len(kazoo_store.take_foreign()) == 1
+    kazoo_store.poll_foreign()
+    assert_agrees(kazoo_store, somebody)
+
+
+def test_a_replay_in_memory_meets_the_same_changes(kazoo_store, somebody):
+    """What take_foreign gives is enough to do the same again without the server."""
+
+    def handler(store) -> list[object]:
+        seen = [store.open_session("broker-1"), store.create(1, "/a", b"1")]
+        if isinstance(store, KazooStore):
+            somebody.set("/a", b"2")
+        seen.append(store.get(1, "/a", watch=True))
+        if isinstance(store, KazooStore):
+            somebody.delete("/a")
+        seen.append(store.exists(1, "/a"))
+        return [*seen, store.take_watches(), store.take_changes(), store.create(1, "/a")]
+
+    live = handler(kazoo_store)
+    replayed = MemoryStore()
+    for change in kazoo_store.take_foreign():
+        replayed.expect_foreign(change)
+    assert handler(replayed) == live
+
+
+def test_watches_have_arrived_when_a_write_returns(kazoo_store, somebody, session):
+    other = kazoo_store.open_session("broker-2")
+    kazoo_store.create(session, "/a")
+    for count in range(30):
+        kazoo_store.get(other, "/a", watch=True)
+        kazoo_store.set(session, "/a", b"%d" % count)
+        assert not kazoo_store._connections[other]._armed
+        assert kazoo_store.take_watches() == [WatchFired(other, "changed", "/a")]
+
+
+def used_model() -> MemoryStore:
+    model = MemoryStore()
+    first, second = model.open_session("broker-1"), model.open_session("broker-2")
+    model.create(first, "/brokers/ids/1", b"one", ephemeral=True, makepath=True)
+    model.create(second, "/brokers/ids/2", b"two", ephemeral=True)
+    model.set(second, "/brokers/ids/2", b"two again")
+    for count in range(250):
+        model.set(first, "/brokers", b"%d" % count)
+    model.create(first, "/queue")
+    for _ in range(120):
+        model.delete(first, model.create(first, "/queue/n_", sequential=True))
+    model.create(first, "/queue/n_", bytes(900_000), sequential=True)
+    model.exists(second, "/controller", watch=True)
+    model.children(second, "/brokers/ids", watch=True)
+    model.close_session(model.open_session("gone"))
+    model.take_changes()
+    return model
+
+
+def test_materialise_writes_a_tree_with_its_versions_sessions_and_watches(kazoo_store, somebody):
+    model = used_model()
+    kazoo_store.materialise(model)
+    assert_agrees(kazoo_store, somebody)
+    assert list(kazoo_store.tree()) == list(model.tree())
+    assert kazoo_store.poll_foreign() == []
+    for store in (kazoo_store, model):
+        assert store.create(1, "/queue/n_", sequential=True) == "/queue/n_0000000121"
+        store.create(1, "/controller", ephemeral=True)
+        store.close_session(1)
+        assert store.take_watches() == [
+            WatchFired(2, "created", "/controller"),
+            WatchFired(2, "children", "/brokers/ids"),
+        ]
+        assert store.open_session("broker-1") == 4
+    assert pickle.dumps(list(kazoo_store.tree())) == pickle.dumps(list(model.tree()))
+    assert somebody.exists("/brokers/ids/1") is None
+    assert somebody.exists("/brokers/ids/2") is not None
+
+
+def test_a_chroot_must_be_empty(zookeeper, chroot, somebody):
+    somebody.create("/left-over")
+    with pytest.raises(ZookeeperDisagrees, match="already holds znodes below /test"):
+        KazooStore(zookeeper.address, chroot)
+
+
+def test_a_deleted_chroot_is_said_plainly(kazoo_store, somebody, session):
+    somebody.delete("/", recursive=True)
+    with pytest.raises(ZookeeperDisagrees, match="Open the branch anew"):
+        kazoo_store.create(session, "/a")
+
+
+def test_a_server_that_died_gives_one_clear_message(tmp_path):
+    with EmbeddedZookeeper(tmp_path) as server:
+        store = KazooStore(server.address, "/branch")
+        session = store.open_session("broker-1")
+        server.stop()
+        began = time.monotonic()
+        with pytest.raises(ZookeeperUnavailable, match=r"ZooKeeper at 127\.0\.0\.1:\d+ did not create a znode"):
+            store.create(session, "/a")
+        store.close()
+        assert time.monotonic() - began < 30
+
+
+def test_nobody_listens():
+    with pytest.raises(ZookeeperUnavailable, match=r"ZooKeeper at 127\.0\.0\.1:\d+ did not answer"):
+        KazooStore(f"127.0.0.1:{free_port()}", "/branch")
