@@ -1,0 +1,138 @@
+"""What administrators ask of the controller's broker: topics created and deleted (`ZkAdminManager`).
+
+Requests are checked here, in Kafka's order and with Kafka's texts, and become znodes; the controller hears of those
+by its watches, as of anybody else's. The broker answers when the metadata have come round.
+"""
+
+import re
+from contextlib import suppress
+
+from broker_core.config_defs import ConfigException, validate_topic_configs
+from broker_core.controller.assignment import assign_replicas
+from broker_core.controller.context import ControllerContext
+from broker_core.controller.host import ControllerHost
+from broker_core.controller.kafka_uuid import random_uuid
+from broker_core.controller.kafka_zk_client import KafkaZkClient
+from broker_core.errors import Errors, KafkaException
+from broker_core.wire.messages import CreateTopicSpec, TopicResult
+from broker_core.zk.store import Check, Create, NodeExists, SetData
+from broker_core.zk.znodes import ConfigZnode, ControllerZnode, DeleteTopicZnode, TopicZnode
+
+MAX_NAME_LENGTH = 249
+CLUSTER_METADATA_TOPIC = "__cluster_metadata"
+_LEGAL_NAME = re.compile(r"[a-zA-Z0-9._-]+")
+
+
+def validate_topic_name(name: str) -> None:
+    """Raises KafkaException(INVALID_TOPIC_EXCEPTION), with Kafka's text, for what is no name (`Topic.validate`)."""
+    if not name:
+        why = "the empty string is not allowed"
+    elif name in (".", ".."):
+        why = f"'{name}' is not allowed"
+    elif len(name) > MAX_NAME_LENGTH:
+        why = f"the length of '{name}' is longer than the max allowed length {MAX_NAME_LENGTH}"
+    elif not _LEGAL_NAME.fullmatch(name):
+        why = f"'{name}' contains one or more characters other than ASCII alphanumerics, '.', '_' and '-'"
+    else:
+        return
+    raise KafkaException(Errors.INVALID_TOPIC_EXCEPTION, f"Topic name is invalid: {why}")
+
+
+def collides(name: str, other: str) -> bool:
+    """Whether the names of two topics' metrics would be the same: '.' and '_' become one there."""
+    return name.replace(".", "_") == other.replace(".", "_")
+
+
+class ZkAdminManager:
+    """See the module."""
+
+    def __init__(self, host: ControllerHost, context: ControllerContext, zk: KafkaZkClient) -> None:
+        self.host = host
+        self.context = context
+        self.kafka_zk = zk
+
+    def create_topic(self, spec: CreateTopicSpec, *, validate_only: bool) -> TopicResult:
+        """Checks a topic and writes its configuration and its assignment. The result carries its id."""
+        try:
+            assignment = self._assignment(spec)
+            self._validate(spec, assignment)
+            topic_id = "" if validate_only else self._write(spec, assignment)
+        except ConfigException as error:
+            return TopicResult(spec.name, Errors.INVALID_CONFIG, str(error))
+        except KafkaException as error:
+            return TopicResult(spec.name, error.error, error.message)
+        return TopicResult(spec.name, topic_id=topic_id)
+
+    def delete_topic(self, name: str) -> TopicResult:
+        """Asks for a topic to be deleted; once more does no harm."""
+        zk = self.host.zk
+        if not name or "/" in name or zk.exists(TopicZnode.path(name)) is None:
+            return TopicResult(name, Errors.UNKNOWN_TOPIC_OR_PARTITION)
+        with suppress(NodeExists):
+            zk.create(DeleteTopicZnode.path(name), b"")
+        return TopicResult(name)
+
+    def _assignment(self, spec: CreateTopicSpec) -> dict[int, tuple[int, ...]]:
+        if spec.name in self.context.assignments:
+            raise KafkaException(Errors.TOPIC_ALREADY_EXISTS, f"Topic '{spec.name}' already exists.")
+        if spec.assignment:
+            if spec.partitions != -1 or spec.replication_factor != -1:
+                raise KafkaException(
+                    Errors.INVALID_REQUEST,
+                    "Both numPartitions or replicationFactor and replicasAssignments were set. "
+                    "Both cannot be used at the same time.",
+                )
+            return dict(enumerate(spec.assignment))
+        config = self.host.config
+        return assign_replicas(
+            {broker_id: broker.rack for broker_id, broker in self.context.live_brokers.items()},
+            config.num_partitions if spec.partitions == -1 else spec.partitions,
+            config.default_replication_factor if spec.replication_factor == -1 else spec.replication_factor,
+            stream=self.host.stream,
+        )
+
+    def _validate(self, spec: CreateTopicSpec, assignment: dict[int, tuple[int, ...]]) -> None:
+        name, zk = spec.name, self.host.zk
+        validate_topic_name(name)
+        if zk.exists(DeleteTopicZnode.path(name)) is not None:
+            raise KafkaException(Errors.TOPIC_ALREADY_EXISTS, f"Topic '{name}' is marked for deletion.")
+        if zk.exists(TopicZnode.path(name)) is not None:
+            raise KafkaException(Errors.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.")
+        colliding = [other for other in zk.children(TopicZnode.PARENT) if collides(name, other)]
+        if colliding:
+            raise KafkaException(
+                Errors.INVALID_TOPIC_EXCEPTION, f"Topic '{name}' collides with existing topics: {', '.join(colliding)}"
+            )
+        if len({len(replicas) for replicas in assignment.values()}) != 1:
+            raise KafkaException(
+                Errors.INVALID_REPLICA_ASSIGNMENT, "All partitions should have the same number of replicas"
+            )
+        if any(len(set(replicas)) < len(replicas) for replicas in assignment.values()):
+            shown = ", ".join(f"{number} -> ArrayBuffer({', '.join(map(str, r))})" for number, r in assignment.items())
+            raise KafkaException(
+                Errors.INVALID_REPLICA_ASSIGNMENT, f"Duplicate replica assignment found: HashMap({shown})"
+            )
+        validate_topic_configs(dict(spec.configs), self.host.config.log_configs)
+
+    def _write(self, spec: CreateTopicSpec, assignment: dict[int, tuple[int, ...]]) -> str:
+        zk = self.host.zk
+        config_path = ConfigZnode.path("topics", spec.name)
+        config = ConfigZnode(config=dict(spec.configs)).encode()
+        # the configuration first: whoever sees the topic finds it; it needs a controller, whichever it is
+        controller = zk.exists(ControllerZnode.PATH)
+        if controller is None:
+            raise KafkaException(
+                Errors.STALE_CONTROLLER_EPOCH,
+                f"Cannot set entity configs for topics {spec.name} when there is no controller.",
+            )
+        exists = zk.exists(config_path) is not None
+        zk.multi(
+            [
+                Check(ControllerZnode.PATH, controller.version),
+                SetData(config_path, config) if exists else Create(config_path, config),
+            ]
+        )
+        topic_id = random_uuid(self.host.stream)
+        znode = TopicZnode(partitions=assignment, topic_id=topic_id)
+        zk.create(TopicZnode.path(spec.name), znode.encode(), makepath=True)
+        return topic_id

@@ -1,0 +1,73 @@
+"""ISR changes that leaders propose (AlterPartition, KIP-497; `KafkaController.tryProcessAlterPartition`)."""
+
+from broker_core.controller.context import RECOVERED, RECOVERING, ControllerContext, LeaderAndIsr
+from broker_core.controller.kafka_zk_client import KafkaZkClient
+from broker_core.errors import Errors, KafkaError
+from broker_core.wire.messages import AlterPartitionItem, AlterPartitionRequest, AlterPartitionResult
+
+
+def request_error(context: ControllerContext, request: AlterPartitionRequest) -> KafkaError:
+    """Why the whole request is refused: its sender is not the broker that is registered under this id now."""
+    broker = context.live_brokers.get(request.broker_id)
+    if broker is None or broker.epoch != request.broker_epoch:
+        return Errors.STALE_BROKER_EPOCH
+    return Errors.NONE
+
+
+def check(context: ControllerContext, leader: int, item: AlterPartitionItem) -> KafkaError | LeaderAndIsr:
+    """What is to be written for a proposal, or why nothing is. NONE: it has been written already, by an earlier try."""
+    current = context.leadership.get(item.partition)
+    if current is None:
+        return Errors.UNKNOWN_TOPIC_OR_PARTITION
+    isr = tuple(broker_id for broker_id, _ in item.new_isr)
+    if item.partition_epoch > current.partition_epoch or item.leader_epoch > current.leader_epoch:
+        # the leader has heard of a later decision than this controller has made
+        return Errors.NOT_CONTROLLER
+    if item.leader_epoch < current.leader_epoch:
+        return Errors.FENCED_LEADER_EPOCH
+    wanted = (leader, isr, item.leader_recovery_state)
+    if wanted == (current.leader, current.isr, current.leader_recovery_state):
+        return Errors.NONE
+    if item.partition_epoch < current.partition_epoch:
+        return Errors.INVALID_UPDATE_VERSION
+    if item.leader_recovery_state == RECOVERING and (len(isr) > 1 or current.leader_recovery_state == RECOVERED):
+        return Errors.INVALID_REQUEST
+    if not all(context.is_live(broker_id) for broker_id in isr):
+        return Errors.INELIGIBLE_REPLICA
+    return LeaderAndIsr(leader, item.leader_epoch, isr, item.leader_recovery_state, item.partition_epoch, context.epoch)
+
+
+def alter_partitions(
+    context: ControllerContext, zk: KafkaZkClient, request: AlterPartitionRequest
+) -> tuple[AlterPartitionResult, ...]:
+    """Checks the proposals one by one and writes the good ones. The leader epoch stays as it is."""
+    errors: dict[str, KafkaError] = {}
+    wanted: dict[str, LeaderAndIsr] = {}
+    for item in request.partitions:
+        outcome = check(context, request.broker_id, item)
+        if isinstance(outcome, LeaderAndIsr):
+            wanted[item.partition] = outcome
+        else:
+            errors[item.partition] = outcome
+    updates = zk.update_partition_states(wanted)
+    context.leadership.update(updates.done)
+    errors |= dict.fromkeys(updates.failed, Errors.UNKNOWN_SERVER_ERROR)
+    errors |= dict.fromkeys(updates.retry, Errors.INVALID_UPDATE_VERSION)
+    results = []
+    for item in request.partitions:
+        error = errors.get(item.partition, Errors.NONE)
+        if error is not Errors.NONE:
+            results.append(AlterPartitionResult(item.partition, error))
+            continue
+        state = context.leadership[item.partition]
+        results.append(
+            AlterPartitionResult(
+                item.partition,
+                leader=state.leader,
+                leader_epoch=state.leader_epoch,
+                isr=state.isr,
+                leader_recovery_state=state.leader_recovery_state,
+                partition_epoch=state.partition_epoch,
+            )
+        )
+    return tuple(results)

@@ -1,0 +1,94 @@
+"""Which brokers get the replicas of new partitions (`org.apache.kafka.admin.AdminUtils`).
+
+The first replicas go round the brokers, the others follow at a distance that grows with each round, so that the load
+of a broker that dies spreads over all others.
+"""
+
+from collections.abc import Mapping
+
+from broker_core.errors import Errors, KafkaException
+from broker_core.sim.rng import Stream
+
+
+def assign_replicas(
+    racks: Mapping[int, str | None],
+    partitions: int,
+    replication_factor: int,
+    *,
+    stream: Stream | None = None,
+    fixed_start: int | None = None,
+    first_partition: int = 0,
+) -> dict[int, tuple[int, ...]]:
+    """Assigns brokers to `partitions` new partitions, numbered from `first_partition`.
+
+    Args:
+        racks: broker id -> rack. If no broker has a rack, racks play no part.
+        stream: draws the broker of partition 0 and the first distance.
+        fixed_start: takes the place of both draws.
+
+    Raises KafkaException: INVALID_PARTITIONS, INVALID_REPLICATION_FACTOR, UNKNOWN_SERVER_ERROR if only some brokers
+    have a rack.
+    """
+    if partitions <= 0:
+        raise KafkaException(Errors.INVALID_PARTITIONS, "Number of partitions must be larger than 0.")
+    if replication_factor <= 0:
+        raise KafkaException(Errors.INVALID_REPLICATION_FACTOR, "Replication factor must be larger than 0.")
+    if replication_factor > len(racks):
+        raise KafkaException(
+            Errors.INVALID_REPLICATION_FACTOR,
+            f"Replication factor: {replication_factor} larger than available brokers: {len(racks)}.",
+        )
+    rack_of = {broker: rack for broker, rack in sorted(racks.items()) if rack is not None}
+    if rack_of and len(rack_of) < len(racks):
+        raise KafkaException(
+            Errors.UNKNOWN_SERVER_ERROR, "Not all brokers have rack information for replica rack aware assignment."
+        )
+    rack_aware = bool(rack_of)
+    brokers = rack_alternated(rack_of) if rack_aware else sorted(racks)
+    if fixed_start is not None:
+        start = shift = fixed_start
+    elif stream is not None:
+        start, shift = stream.below(len(brokers)), stream.below(len(brokers))
+    else:
+        raise ValueError("assign_replicas needs a stream or a fixed start")
+    assignment = {}
+    for partition in range(first_partition, first_partition + partitions):
+        if partition > 0 and partition % len(brokers) == 0:
+            shift += 1
+        first = (partition + start) % len(brokers)
+        if rack_aware:
+            assignment[partition] = _spread_over_racks(brokers, rack_of, first, shift, replication_factor)
+        else:
+            followers = (_follower(brokers, first, shift, j) for j in range(replication_factor - 1))
+            assignment[partition] = (brokers[first], *followers)
+    return assignment
+
+
+def rack_alternated(rack_of: Mapping[int, str]) -> list[int]:
+    """One broker of each rack in turn: racks sorted by name, brokers of a rack by id."""
+    racks: dict[str, list[int]] = {}
+    for broker, rack in sorted(rack_of.items()):
+        racks.setdefault(rack, []).append(broker)
+    rows = max(len(brokers) for brokers in racks.values())
+    return [racks[rack][row] for row in range(rows) for rack in sorted(racks) if row < len(racks[rack])]
+
+
+def _follower(brokers: list[int], first: int, shift: int, number: int) -> int:
+    return brokers[(first + 1 + (shift + number) % (len(brokers) - 1)) % len(brokers)]
+
+
+def _spread_over_racks(
+    brokers: list[int], rack_of: Mapping[int, str], first: int, shift: int, replication_factor: int
+) -> tuple[int, ...]:
+    rack_count = len(set(rack_of.values()))
+    replicas = [brokers[first]]
+    racks = {rack_of[brokers[first]]}
+    attempt = 0
+    while len(replicas) < replication_factor:
+        broker = _follower(brokers, first, shift * rack_count, attempt)
+        attempt += 1
+        new_rack = rack_of[broker] not in racks or len(racks) == rack_count
+        if new_rack and broker not in replicas:
+            replicas.append(broker)
+            racks.add(rack_of[broker])
+    return tuple(replicas)

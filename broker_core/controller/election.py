@@ -1,0 +1,69 @@
+"""Who shall lead a partition: Kafka's four strategies (`Election`, `PartitionLeaderElectionAlgorithms`).
+
+Pure functions. Candidates are asked in the order of the assignment, never in that of the ISR.
+"""
+
+from collections.abc import Collection
+from enum import StrEnum
+from typing import NamedTuple
+
+
+class ElectionStrategy(StrEnum):
+    """Why a leader is chosen. `NEW` is none of Kafka's strategies: a new partition's first live replica leads it."""
+
+    NEW = "NewPartition"
+    OFFLINE = "OfflinePartition"
+    PREFERRED = "PreferredReplicaPartition"
+    CONTROLLED_SHUTDOWN = "ControlledShutdownPartition"
+    REASSIGN = "ReassignPartition"
+
+
+class Choice(NamedTuple):
+    """The new leader and ISR. `unclean`: the leader was not in the ISR, records may be lost."""
+
+    leader: int
+    isr: tuple[int, ...]
+    unclean: bool = False
+
+
+def offline(
+    assignment: tuple[int, ...], isr: tuple[int, ...], live: Collection[int], unclean_allowed: bool
+) -> Choice | None:
+    """The leader is gone: the first live replica of the ISR; if none is left and losing records is allowed, the first live
+    replica. The ISR keeps its live members, or shrinks to the unclean leader."""
+    for replica in assignment:
+        if replica in live and replica in isr:
+            return Choice(replica, tuple(member for member in isr if member in live))
+    if unclean_allowed:
+        for replica in assignment:
+            if replica in live:
+                return Choice(replica, (replica,), unclean=True)
+    return None
+
+
+def preferred(assignment: tuple[int, ...], isr: tuple[int, ...], live: Collection[int]) -> Choice | None:
+    """Leadership goes back to the first replica of the assignment, if it is live and in the ISR."""
+    if assignment and assignment[0] in live and assignment[0] in isr:
+        return Choice(assignment[0], isr)
+    return None
+
+
+def controlled_shutdown(
+    assignment: tuple[int, ...],
+    isr: tuple[int, ...],
+    live_or_shutting_down: Collection[int],
+    shutting_down: Collection[int],
+) -> Choice | None:
+    """The leader is about to stop: the first other replica that is live and in the ISR. Brokers that stop leave the ISR."""
+    for replica in assignment:
+        if replica in live_or_shutting_down and replica in isr and replica not in shutting_down:
+            return Choice(replica, tuple(member for member in isr if member not in shutting_down))
+    return None
+
+
+def reassign(target: tuple[int, ...], isr: tuple[int, ...], live: Collection[int]) -> Choice | None:
+    """The partition moves: the first of its target replicas that is live and in the ISR."""
+    for replica in target:
+        if replica in live and replica in isr:
+            return Choice(replica, isr)
+    return None

@@ -1,0 +1,90 @@
+"""What a controller needs of the broker that it runs in."""
+
+from collections.abc import Mapping
+from typing import Protocol
+
+from broker_core.eras import Era
+from broker_core.events.envelope import Event
+from broker_core.sim.rng import Stream
+from broker_core.sim.zookeeper import ZkClient
+
+
+class ControllerConfig(Protocol):
+    """The broker's settings that its controller acts on, with `_` for `.`."""
+
+    @property
+    def num_partitions(self) -> int: ...
+
+    @property
+    def default_replication_factor(self) -> int: ...
+
+    @property
+    def unclean_leader_election_enable(self) -> bool: ...
+
+    @property
+    def auto_leader_rebalance_enable(self) -> bool: ...
+
+    @property
+    def leader_imbalance_check_interval_seconds(self) -> int: ...
+
+    @property
+    def leader_imbalance_per_broker_percentage(self) -> int: ...
+
+    @property
+    def delete_topic_enable(self) -> bool: ...
+
+    @property
+    def log_configs(self) -> Mapping[str, str]:
+        """Settings of logs by Kafka's names: what topics take when they have no value of their own."""
+        ...
+
+
+class ControllerHost(Protocol):
+    """The broker, as its controller sees it."""
+
+    @property
+    def broker_id(self) -> int: ...
+
+    @property
+    def name(self) -> str:
+        """The broker's node, such as "b1"."""
+        ...
+
+    @property
+    def now_us(self) -> int: ...
+
+    @property
+    def wall_ms(self) -> int:
+        """Calendar time, for the timestamps in znodes."""
+        ...
+
+    @property
+    def zk(self) -> ZkClient:
+        """The current session; another one after an expiry."""
+        ...
+
+    @property
+    def era(self) -> Era: ...
+
+    @property
+    def config(self) -> ControllerConfig: ...
+
+    @property
+    def stream(self) -> Stream:
+        """Random numbers for assignments and topic ids."""
+        ...
+
+    def emit(self, event: Event) -> int: ...
+
+    def send_to_broker(self, broker_id: int, api: str, body: object) -> None:
+        """Sends a request. Exactly one of `Controller.on_response` and `Controller.on_disconnect` follows, in the order of the
+        requests to that broker, unless this broker dies."""
+        ...
+
+    def timer(self, delay_us: int, name: str, data: object = None) -> int:
+        """Comes back as `Controller.on_timer(name, data)`. All names start with "controller."."""
+        ...
+
+    def controller_changed(self, broker_id: int, controller_epoch: int) -> None:
+        """Who the controller is now, -1 for nobody. The epoch is 0 when it is another broker's and not known here."""
+        ...

@@ -1,0 +1,270 @@
+"""The controller's reads of ZooKeeper, and its writes, each fenced by the version of /controller_epoch (`KafkaZkClient`)."""
+
+from typing import NamedTuple
+
+import msgspec
+
+from broker_core.controller.context import ControllerContext, LeaderAndIsr, LiveBroker, split, topic_of
+from broker_core.controller.host import ControllerHost
+from broker_core.zk.store import (
+    BadVersion,
+    Check,
+    Create,
+    Delete,
+    NodeExists,
+    NoNode,
+    Op,
+    OpResult,
+    SessionExpired,
+    SetData,
+    ZkError,
+    ZnodeStat,
+)
+from broker_core.zk.znodes import (
+    BrokerIdZnode,
+    ConfigZnode,
+    ControllerEpochZnode,
+    ControllerZnode,
+    DeleteTopicZnode,
+    IsrChangeNotificationZnode,
+    LogDirEventNotificationZnode,
+    PartitionStateZnode,
+    TopicZnode,
+    ZnodeDataError,
+)
+
+NO_CONTROLLER = -1
+
+
+class ControllerMoved(Exception):
+    """Another controller has been elected since, or may be: this one's writes no longer count (`ControllerMovedException`)."""
+
+
+class StateUpdates(NamedTuple):
+    """What became of conditional writes of partition states: the new states, why others failed, and the ones where the znode
+    had changed meanwhile, which are worth another try."""
+
+    done: dict[str, LeaderAndIsr]
+    failed: dict[str, str]
+    retry: list[str]
+
+
+class KafkaZkClient:
+    """See the module. Methods that write raise ControllerMoved, and ZkError for what ZooKeeper refuses otherwise."""
+
+    def __init__(self, host: ControllerHost, context: ControllerContext) -> None:
+        self.host = host
+        self.context = context
+
+    def fenced(self, op: Op) -> OpResult:
+        """Writes if no later controller has been elected."""
+        check = Check(ControllerEpochZnode.PATH, self.context.epoch_zk_version)
+        try:
+            return self.host.zk.multi([check, op])[1]
+        except ZkError as error:
+            if error.index == 0 or isinstance(error, SessionExpired):
+                raise ControllerMoved(
+                    f"Controller epoch zkVersion check fails. Expected zkVersion = {check.version}"
+                ) from error
+            raise
+
+    # The election
+
+    def controller_id(self) -> int:
+        """Who holds /controller, -1 if nobody does. Raises ZnodeDataError."""
+        try:
+            data, _ = self.host.zk.get(ControllerZnode.PATH)
+        except NoNode:
+            return NO_CONTROLLER
+        return ControllerZnode.decode(data).broker_id
+
+    def watch_controller(self) -> None:
+        """Has the next change of /controller reported, its creation and deletion included."""
+        self.host.zk.exists(ControllerZnode.PATH, watch=True)
+
+    def register_controller(self, broker_id: int) -> tuple[int, int]:
+        """Takes /controller and counts /controller_epoch on, both or neither. Returns the new epoch and the znode's version.
+
+        Raises ControllerMoved if somebody else was first, ZnodeDataError for an unreadable epoch.
+        """
+        zk = self.host.zk
+        if zk.exists(ControllerEpochZnode.PATH) is None:
+            zk.create(ControllerEpochZnode.PATH, ControllerEpochZnode.encode(ControllerEpochZnode.INITIAL_EPOCH))
+        data, stat = zk.get(ControllerEpochZnode.PATH)
+        epoch = ControllerEpochZnode.decode(data) + 1
+        znode = ControllerZnode(broker_id=broker_id, timestamp=str(self.host.wall_ms))
+        try:
+            results = zk.multi(
+                [
+                    Create(ControllerZnode.PATH, znode.encode(), ephemeral=True),
+                    SetData(ControllerEpochZnode.PATH, ControllerEpochZnode.encode(epoch), stat.version),
+                ]
+            )
+        except (NodeExists, BadVersion) as error:
+            raise ControllerMoved(
+                "Controller moved to another broker. Aborting controller startup procedure"
+            ) from error
+        assert isinstance(results[1], ZnodeStat)
+        return epoch, results[1].version
+
+    def delete_controller(self) -> None:
+        """Gives /controller up."""
+        self._delete(ControllerZnode.PATH)
+
+    # Brokers and topics
+
+    def brokers(self) -> dict[int, LiveBroker]:
+        """The registered brokers; has the next change of their list reported."""
+        zk = self.host.zk
+        brokers = {}
+        for name in zk.children(BrokerIdZnode.PARENT, watch=True):
+            try:
+                broker_id = int(name)
+                data, stat = zk.get(BrokerIdZnode.path(broker_id))
+                znode = BrokerIdZnode.decode(broker_id, data)
+            except (ValueError, NoNode):
+                continue
+            rack = znode.rack if isinstance(znode.rack, str) else None
+            brokers[broker_id] = LiveBroker(stat.czxid, rack, znode.endpoints)
+        return brokers
+
+    def watch_broker(self, broker_id: int) -> None:
+        """Has the next change of a registration reported."""
+        self.host.zk.exists(BrokerIdZnode.path(broker_id), watch=True)
+
+    def topics(self) -> list[str]:
+        """The topics by name; has the next change of their list reported."""
+        return self.host.zk.children(TopicZnode.PARENT, watch=True)
+
+    def topic(self, topic: str) -> TopicZnode | None:
+        """A topic's assignment; has its next change reported. None for what cannot be read, as Kafka takes it."""
+        try:
+            data, _ = self.host.zk.get(TopicZnode.path(topic), watch=True)
+            return TopicZnode.decode(topic, data)
+        except (NoNode, ZnodeDataError):
+            return None
+
+    def set_topic(self, topic: str, znode: TopicZnode) -> None:
+        """Writes a topic's assignment and id."""
+        self.fenced(SetData(TopicZnode.path(topic), znode.encode()))
+
+    def topic_configs(self, topic: str) -> dict[str, str]:
+        """A topic's own configuration; none if it has none or cannot be read."""
+        try:
+            data, _ = self.host.zk.get(ConfigZnode.path("topics", topic))
+            return ConfigZnode.decode("topics", topic, data).config
+        except (NoNode, ZnodeDataError):
+            return {}
+
+    # Partition states
+
+    def partition_states(self, partitions: list[str]) -> dict[str, LeaderAndIsr]:
+        """The states in ZooKeeper, for those partitions that have a readable one."""
+        states = {}
+        for partition in partitions:
+            try:
+                data, stat = self.host.zk.get(PartitionStateZnode.path(*split(partition)))
+                states[partition] = LeaderAndIsr.decode(partition, data, stat.version)
+            except (NoNode, ZnodeDataError):
+                continue
+        return states
+
+    def create_partition_states(self, states: dict[str, LeaderAndIsr]) -> StateUpdates:
+        """Writes the first states of new partitions, parents first."""
+        updates = StateUpdates({}, {}, [])
+        for topic in dict.fromkeys(map(topic_of, states)):
+            self._create_parent(TopicZnode.partitions_path(topic))
+        for partition in states:
+            self._create_parent(PartitionStateZnode.partition_path(*split(partition)))
+        for partition, state in states.items():
+            try:
+                self.fenced(Create(PartitionStateZnode.path(*split(partition)), state.encode()))
+            except ZkError as error:
+                updates.failed[partition] = str(error)
+            else:
+                updates.done[partition] = state
+        return updates
+
+    def update_partition_states(self, states: dict[str, LeaderAndIsr]) -> StateUpdates:
+        """Writes states where the znode still has the version that they were made from."""
+        updates = StateUpdates({}, {}, [])
+        for partition, state in states.items():
+            state = msgspec.structs.replace(state, controller_epoch=self.context.epoch)
+            try:
+                stat = self.fenced(
+                    SetData(PartitionStateZnode.path(*split(partition)), state.encode(), state.partition_epoch)
+                )
+            except BadVersion:
+                updates.retry.append(partition)
+            except ZkError as error:
+                updates.failed[partition] = str(error)
+            else:
+                assert isinstance(stat, ZnodeStat)
+                updates.done[partition] = msgspec.structs.replace(state, partition_epoch=stat.version)
+        return updates
+
+    def _create_parent(self, path: str) -> None:
+        try:
+            self.fenced(Create(path))
+        except (NodeExists, NoNode):
+            return
+
+    # Notifications and deletions
+
+    def isr_change_notifications(self) -> list[str]:
+        """The sequential children's paths; has the next one reported."""
+        parent = IsrChangeNotificationZnode.PARENT
+        return [f"{parent}/{name}" for name in self.host.zk.children(parent, watch=True)]
+
+    def partitions_of_isr_changes(self, paths: list[str]) -> list[str]:
+        """The partitions that notifications name, each once."""
+        partitions: dict[str, None] = {}
+        for path in paths:
+            try:
+                data, _ = self.host.zk.get(path)
+                named = IsrChangeNotificationZnode.decode(path, data).partitions
+            except (NoNode, ZnodeDataError):
+                continue
+            partitions |= dict.fromkeys(f"{each.topic}-{each.partition}" for each in named)
+        return list(partitions)
+
+    def log_dir_events(self) -> list[str]:
+        """The sequential children's paths; has the next one reported."""
+        parent = LogDirEventNotificationZnode.PARENT
+        return [f"{parent}/{name}" for name in self.host.zk.children(parent, watch=True)]
+
+    def brokers_of_log_dir_events(self, paths: list[str]) -> list[int]:
+        """The brokers that say so, each once."""
+        brokers: dict[int, None] = {}
+        for path in paths:
+            try:
+                data, _ = self.host.zk.get(path)
+                brokers[LogDirEventNotificationZnode.decode(path, data).broker] = None
+            except (NoNode, ZnodeDataError):
+                continue
+        return list(brokers)
+
+    def topic_deletions(self) -> list[str]:
+        """Topics that shall go; has the next wish reported."""
+        return self.host.zk.children(DeleteTopicZnode.PARENT, watch=True)
+
+    def delete_all(self, paths: list[str]) -> None:
+        """Deletes znodes without children."""
+        for path in paths:
+            self._delete(path)
+
+    def delete_tree(self, path: str) -> None:
+        """Deletes a znode and all below it, leaves first."""
+        try:
+            children = self.host.zk.children(path)
+        except NoNode:
+            return
+        for name in children:
+            self.delete_tree(f"{path}/{name}")
+        self._delete(path)
+
+    def _delete(self, path: str) -> None:
+        try:
+            self.fenced(Delete(path))
+        except NoNode:
+            return

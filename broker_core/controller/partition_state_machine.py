@@ -1,0 +1,255 @@
+"""What the controller makes of each partition (`PartitionStateMachine`)."""
+
+from collections.abc import Iterable, Mapping
+from enum import StrEnum
+from typing import NamedTuple
+
+from broker_core.config_defs import topic_value
+from broker_core.controller import election
+from broker_core.controller.channel_manager import ControllerChannelManager
+from broker_core.controller.context import ControllerContext, LeaderAndIsr, topic_of
+from broker_core.controller.election import Choice, ElectionStrategy
+from broker_core.controller.host import ControllerHost
+from broker_core.controller.kafka_zk_client import KafkaZkClient
+from broker_core.controller.request_batch import ControllerBrokerRequestBatch
+from broker_core.events.control import LeaderElected, PartitionStateChanged
+from broker_core.sim.kernel import Subjects, applies
+
+
+class PartitionState(StrEnum):
+    """The states of a partition, what the controller does on entering them, and whither they lead.
+
+    NonExistentPartition: the partition was never created or has been deleted. The controller forgets it.
+        Leads to NewPartition when its topic appears in /brokers/topics.
+    NewPartition: it has an assignment, but no leader and ISR. Nothing is sent.
+        Leads to OnlinePartition when one of its replicas is live.
+    OnlinePartition: it has a leader. From NewPartition the first live replica leads, all live ones are the ISR, and
+    the state
+        znode is created; otherwise a leader is elected by a strategy and the znode is set. LeaderAndIsr goes to the
+        live replicas, UpdateMetadata to all live brokers. Leads to itself at each further election, and to
+        OfflinePartition.
+    OfflinePartition: its leader is gone. Nothing is sent; an election is tried at once, and again whenever a broker
+    appears.
+        Leads to OnlinePartition when an election succeeds, to NonExistentPartition when the topic is deleted.
+    """
+
+    NON_EXISTENT = "NonExistentPartition"
+    NEW = "NewPartition"
+    ONLINE = "OnlinePartition"
+    OFFLINE = "OfflinePartition"
+
+
+VALID_PREVIOUS_STATES: Mapping[PartitionState, tuple[PartitionState, ...]] = {
+    PartitionState.NON_EXISTENT: (PartitionState.OFFLINE,),
+    PartitionState.NEW: (PartitionState.NON_EXISTENT,),
+    PartitionState.ONLINE: (PartitionState.NEW, PartitionState.ONLINE, PartitionState.OFFLINE),
+    PartitionState.OFFLINE: (PartitionState.NEW, PartitionState.ONLINE, PartitionState.OFFLINE),
+}
+"""From which states a partition may come into each. A controller that starts sets what it finds, without transition."""
+
+
+class Elections(NamedTuple):
+    """The outcome of elections: the new states, and why there is none."""
+
+    elected: dict[str, LeaderAndIsr]
+    failed: dict[str, str]
+
+
+class PartitionStateMachine:
+    """The states of all partitions; one that is not listed is NonExistentPartition."""
+
+    def __init__(
+        self, host: ControllerHost, context: ControllerContext, zk: KafkaZkClient, channels: ControllerChannelManager
+    ) -> None:
+        self.host = host
+        self.context = context
+        self.zk = zk
+        self.channels = channels
+        self.states: dict[str, PartitionState] = {}
+
+    def state(self, partition: str) -> PartitionState:
+        """The state of a partition."""
+        return self.states.get(partition, PartitionState.NON_EXISTENT)
+
+    def start_up(self) -> None:
+        """A new controller takes stock, and elects leaders where there is none."""
+        for partition in self.context.all_partitions():
+            state = self.context.leadership.get(partition)
+            if state is None:
+                self._enter(partition, PartitionState.NEW)
+            elif self.context.is_replica_online(partition, state.leader):
+                self._enter(partition, PartitionState.ONLINE)
+            else:
+                self._enter(partition, PartitionState.OFFLINE)
+        self.trigger_online()
+
+    def trigger_online(self, topic: str | None = None) -> Elections:
+        """Tries to bring partitions without a leader online: those of a topic, or all. Topics to delete are left out."""
+        waiting = [
+            partition
+            for partition in (self.states if topic is None else self.context.partitions_of(topic))
+            if self.state(partition) in (PartitionState.NEW, PartitionState.OFFLINE)
+            and not self.context.is_queued_for_deletion(topic_of(partition))
+        ]
+        return self.handle_state_changes(waiting, PartitionState.ONLINE, ElectionStrategy.OFFLINE)
+
+    def handle_state_changes(
+        self,
+        partitions: Iterable[str],
+        target: PartitionState,
+        strategy: ElectionStrategy = ElectionStrategy.OFFLINE,
+        *,
+        unclean_allowed: bool = False,
+    ) -> Elections:
+        """Moves partitions to a state and tells the brokers; those that may not go there stay.
+
+        `strategy` counts for OnlinePartition only. `unclean_allowed`: losing records is allowed whatever the topics
+        say.
+        """
+        valid = [partition for partition in partitions if self.state(partition) in VALID_PREVIOUS_STATES[target]]
+        if target is not PartitionState.ONLINE:
+            for partition in valid:
+                self._enter(partition, target)
+            return Elections({}, {})
+        batch = ControllerBrokerRequestBatch(self.host.broker_id, self.context, self.channels)
+        new = [partition for partition in valid if self.state(partition) is PartitionState.NEW]
+        rest = [partition for partition in valid if self.state(partition) is not PartitionState.NEW]
+        if new:
+            self._initialize(new, batch)
+        elections = self._elect(rest, strategy, unclean_allowed, batch)
+        batch.send()
+        return elections
+
+    def _initialize(self, partitions: list[str], batch: ControllerBrokerRequestBatch) -> None:
+        states = {}
+        for partition in partitions:
+            live = self.context.online_replicas(partition)
+            if live:
+                states[partition] = LeaderAndIsr(live[0], 0, tuple(live), controller_epoch=self.context.epoch)
+        for partition, state in self.zk.create_partition_states(states).done.items():
+            self.context.leadership[partition] = state
+            batch.add_leader_and_isr(state.isr, partition, state, is_new=True)
+            self._elected(partition, state, ElectionStrategy.NEW)
+
+    def _elect(
+        self,
+        partitions: list[str],
+        strategy: ElectionStrategy,
+        unclean_allowed: bool,
+        batch: ControllerBrokerRequestBatch,
+    ) -> Elections:
+        elections = Elections({}, {})
+        remaining = partitions
+        while remaining:
+            current = self.zk.partition_states(remaining)
+            wanted: dict[str, LeaderAndIsr] = {}
+            unclean: set[str] = set()
+            for partition in remaining:
+                state = current.get(partition)
+                failure = self._obstacle(partition, state)
+                if state is None or failure:
+                    elections.failed[partition] = failure
+                    continue
+                choice = self._choose(partition, state.isr, strategy, unclean_allowed)
+                if choice is None:
+                    elections.failed[partition] = (
+                        f"Failed to elect leader for partition {partition} "
+                        f"under strategy {_kafka_name(strategy, unclean_allowed)}"
+                    )
+                    self._emit_elected(partition, -1, state, strategy)
+                    continue
+                recovering = choice.unclean and self.host.era.leader_recovery_state
+                wanted[partition] = state.next(choice.leader, choice.isr, recovering=recovering)
+                if choice.unclean:
+                    unclean.add(partition)
+            updates = self.zk.update_partition_states(wanted)
+            elections.failed.update(updates.failed)
+            for partition, state in updates.done.items():
+                elections.elected[partition] = state
+                self.context.leadership[partition] = state
+                recipients = self.context.online_replicas(
+                    partition, or_shutting_down=strategy is not ElectionStrategy.OFFLINE
+                )
+                batch.add_leader_and_isr(recipients, partition, state, is_new=False)
+                self._elected(partition, state, strategy, unclean=partition in unclean)
+            remaining = updates.retry
+        return elections
+
+    def _obstacle(self, partition: str, state: LeaderAndIsr | None) -> str:
+        if state is None:
+            return f"LeaderAndIsr information doesn't exist for partition {partition} in {self.state(partition)} state"
+        if state.controller_epoch > self.context.epoch:
+            return (
+                f"Aborted leader election for partition {partition} since the LeaderAndIsr path was already written by "
+                f"another controller. This probably means that the current controller {self.host.broker_id} went through "
+                f"a soft failure and another controller was elected with epoch {state.controller_epoch}."
+            )
+        return ""
+
+    def _choose(
+        self, partition: str, isr: tuple[int, ...], strategy: ElectionStrategy, unclean_allowed: bool
+    ) -> Choice | None:
+        context = self.context
+        assignment = context.replicas(partition)
+        live = context.online_replicas(partition)
+        match strategy:
+            case ElectionStrategy.PREFERRED:
+                return election.preferred(assignment, isr, live)
+            case ElectionStrategy.REASSIGN:
+                return election.reassign(assignment, isr, live)
+            case ElectionStrategy.CONTROLLED_SHUTDOWN:
+                live_or_shutting_down = context.online_replicas(partition, or_shutting_down=True)
+                return election.controlled_shutdown(assignment, isr, live_or_shutting_down, context.shutting_down)
+        choice = election.offline(assignment, isr, live, False)
+        if choice is None and (unclean_allowed or self._unclean_allowed_for(topic_of(partition))):
+            choice = election.offline(assignment, isr, live, True)
+        return choice
+
+    def _unclean_allowed_for(self, topic: str) -> bool:
+        config = self.host.config
+        default = {"unclean.leader.election.enable": str(config.unclean_leader_election_enable)}
+        return bool(topic_value("unclean.leader.election.enable", default, self.zk.topic_configs(topic)))
+
+    def _elected(
+        self, partition: str, state: LeaderAndIsr, strategy: ElectionStrategy, *, unclean: bool = False
+    ) -> None:
+        self._emit_elected(partition, state.leader, state, strategy, unclean)
+        self._enter(partition, PartitionState.ONLINE)
+
+    def _emit_elected(
+        self, partition: str, leader: int, state: LeaderAndIsr, strategy: ElectionStrategy, unclean: bool = False
+    ) -> None:
+        self.host.emit(
+            LeaderElected(
+                partition=partition,
+                leader=leader,
+                leader_epoch=state.leader_epoch,
+                isr=state.isr,
+                strategy=strategy.value,
+                unclean=unclean,
+            )
+        )
+
+    def _enter(self, partition: str, state: PartitionState) -> None:
+        before = self.state(partition)
+        if before is not state:
+            self.host.emit(
+                PartitionStateChanged(
+                    partition=partition, from_state=before.value, state=state.value, controller=self.host.name
+                )
+            )
+
+
+def _kafka_name(strategy: ElectionStrategy, unclean_allowed: bool) -> str:
+    name = f"{strategy}LeaderElectionStrategy"
+    return f"{name}({str(unclean_allowed).lower()})" if strategy is ElectionStrategy.OFFLINE else name
+
+
+@applies(PartitionStateChanged)
+def apply_partition_state(subjects: Subjects, event: PartitionStateChanged, at_us: int) -> None:
+    """The controller's partition is in another state."""
+    states = subjects[f"controller@{event.controller}"].partition_states.states
+    if event.state == PartitionState.NON_EXISTENT:
+        states.pop(event.partition, None)
+    else:
+        states[event.partition] = PartitionState(event.state)

@@ -1,0 +1,194 @@
+"""What the controller makes of each replica (`ReplicaStateMachine`)."""
+
+from collections.abc import Iterable, Mapping
+from enum import StrEnum
+
+import msgspec
+
+from broker_core.controller.channel_manager import ControllerChannelManager
+from broker_core.controller.context import ControllerContext, LeaderAndIsr, PartitionAndReplica, topic_of
+from broker_core.controller.host import ControllerHost
+from broker_core.controller.kafka_zk_client import KafkaZkClient
+from broker_core.controller.request_batch import ControllerBrokerRequestBatch
+from broker_core.events.control import ReplicaStateChanged
+from broker_core.sim.kernel import Subjects, applies
+from broker_core.zk.znodes import NO_LEADER
+
+
+class ReplicaState(StrEnum):
+    """The states of a replica, what the controller does on entering them, and whither they lead.
+
+    NonExistentReplica: never created, or deleted. Leads to NewReplica.
+    NewReplica: it has been assigned. If the partition has a leader, LeaderAndIsr makes the replica a follower of it.
+        Leads to OnlineReplica and OfflineReplica.
+    OnlineReplica: its broker lives. LeaderAndIsr tells the broker of the leader and ISR, unless the replica is new and
+        has been told already. Leads to OfflineReplica.
+    OfflineReplica: its broker is gone or is told to stop it. StopReplica goes to the broker; the replica leaves the
+    ISR unless
+        it is the last member; if it led, there is no leader now. LeaderAndIsr goes to the other replicas.
+        Leads to OnlineReplica when the broker is back, to ReplicaDeletionStarted and ReplicaDeletionIneligible.
+    ReplicaDeletionStarted: StopReplica with delete goes to the broker. Leads to ReplicaDeletionSuccessful or
+    -Ineligible.
+    ReplicaDeletionSuccessful: the broker has removed the files. Leads to NonExistentReplica when all replicas of the
+    topic are here.
+    ReplicaDeletionIneligible: deletion cannot go on: the broker is dead or has failed to do it.
+        Leads to OfflineReplica and OnlineReplica when the broker is back.
+    """
+
+    NON_EXISTENT = "NonExistentReplica"
+    NEW = "NewReplica"
+    ONLINE = "OnlineReplica"
+    OFFLINE = "OfflineReplica"
+    DELETION_STARTED = "ReplicaDeletionStarted"
+    DELETION_SUCCESSFUL = "ReplicaDeletionSuccessful"
+    DELETION_INELIGIBLE = "ReplicaDeletionIneligible"
+
+
+_LIVING = (ReplicaState.NEW, ReplicaState.ONLINE, ReplicaState.OFFLINE, ReplicaState.DELETION_INELIGIBLE)
+
+VALID_PREVIOUS_STATES: Mapping[ReplicaState, tuple[ReplicaState, ...]] = {
+    ReplicaState.NON_EXISTENT: (ReplicaState.DELETION_SUCCESSFUL,),
+    ReplicaState.NEW: (ReplicaState.NON_EXISTENT,),
+    ReplicaState.ONLINE: _LIVING,
+    ReplicaState.OFFLINE: _LIVING,
+    ReplicaState.DELETION_STARTED: (ReplicaState.OFFLINE,),
+    ReplicaState.DELETION_SUCCESSFUL: (ReplicaState.DELETION_STARTED,),
+    ReplicaState.DELETION_INELIGIBLE: (ReplicaState.OFFLINE, ReplicaState.DELETION_STARTED),
+}
+"""From which states a replica may come into each. A controller that starts sets what it finds without a transition."""
+
+
+class ReplicaStateMachine:
+    """The states of all replicas; one that is not listed is NonExistentReplica."""
+
+    def __init__(
+        self, host: ControllerHost, context: ControllerContext, zk: KafkaZkClient, channels: ControllerChannelManager
+    ) -> None:
+        self.host = host
+        self.context = context
+        self.zk = zk
+        self.channels = channels
+        self.states: dict[PartitionAndReplica, ReplicaState] = {}
+
+    def state(self, replica: PartitionAndReplica) -> ReplicaState:
+        """The state of a replica."""
+        return self.states.get(replica, ReplicaState.NON_EXISTENT)
+
+    def in_state(self, topic: str, state: ReplicaState) -> list[PartitionAndReplica]:
+        """A topic's replicas that are in a state."""
+        return [r for r in self.context.replicas_of(self.context.partitions_of(topic)) if self.state(r) is state]
+
+    def all_in_state(self, topic: str, state: ReplicaState) -> bool:
+        """Whether all replicas of a topic are in a state."""
+        return all(self.state(r) is state for r in self.context.replicas_of(self.context.partitions_of(topic)))
+
+    def start_up(self) -> None:
+        """A new controller takes stock and tells each live broker what it hosts; replicas on dead brokers leave their ISR."""
+        replicas = list(self.context.replicas_of(self.context.all_partitions()))
+        online = [r for r in replicas if self.context.is_replica_online(*r)]
+        offline = [r for r in replicas if not self.context.is_replica_online(*r)]
+        for replica in online:
+            self._enter(replica, ReplicaState.ONLINE)
+        for replica in offline:
+            # what is on a dead broker cannot be deleted; Kafka starts from there to be on the safe side
+            self._enter(replica, ReplicaState.DELETION_INELIGIBLE)
+        self.handle_state_changes(online, ReplicaState.ONLINE)
+        self.handle_state_changes(offline, ReplicaState.OFFLINE)
+
+    def handle_state_changes(self, replicas: Iterable[PartitionAndReplica], target: ReplicaState) -> None:
+        """Moves replicas to a state and tells the brokers; those that may not go there stay."""
+        by_broker: dict[int, list[PartitionAndReplica]] = {}
+        for replica in replicas:
+            by_broker.setdefault(replica.broker_id, []).append(replica)
+        batch = ControllerBrokerRequestBatch(self.host.broker_id, self.context, self.channels)
+        for broker_id, of_broker in sorted(by_broker.items()):
+            valid = [r for r in of_broker if self.state(r) in VALID_PREVIOUS_STATES[target]]
+            match target:
+                case ReplicaState.NEW:
+                    self._to_new(valid, batch)
+                case ReplicaState.ONLINE:
+                    self._to_online(valid, batch)
+                case ReplicaState.OFFLINE:
+                    self._to_offline(broker_id, valid, batch)
+                case _:
+                    for replica in valid:
+                        self._enter(replica, target)
+                        if target is ReplicaState.DELETION_STARTED:
+                            batch.add_stop_replica(broker_id, replica.partition, delete=True)
+        batch.send()
+
+    def _to_new(self, replicas: list[PartitionAndReplica], batch: ControllerBrokerRequestBatch) -> None:
+        for replica in replicas:
+            state = self.context.leadership.get(replica.partition)
+            if state is not None:
+                if state.leader == replica.broker_id:
+                    continue
+                batch.add_leader_and_isr([replica.broker_id], replica.partition, state, is_new=True)
+            self._enter(replica, ReplicaState.NEW)
+
+    def _to_online(self, replicas: list[PartitionAndReplica], batch: ControllerBrokerRequestBatch) -> None:
+        for replica in replicas:
+            state = self.context.leadership.get(replica.partition)
+            if state is not None and self.state(replica) is not ReplicaState.NEW:
+                batch.add_leader_and_isr([replica.broker_id], replica.partition, state, is_new=False)
+            self._enter(replica, ReplicaState.ONLINE)
+
+    def _to_offline(
+        self, broker_id: int, replicas: list[PartitionAndReplica], batch: ControllerBrokerRequestBatch
+    ) -> None:
+        context = self.context
+        for replica in replicas:
+            batch.add_stop_replica(broker_id, replica.partition, delete=False)
+        with_leader = [r.partition for r in replicas if r.partition in context.leadership]
+        for partition, state in self._remove_from_isr(broker_id, with_leader).items():
+            if not context.is_queued_for_deletion(topic_of(partition)):
+                others = [other for other in context.replicas(partition) if other != broker_id]
+                batch.add_leader_and_isr(others, partition, state, is_new=False)
+            self._enter(PartitionAndReplica(partition, broker_id), ReplicaState.OFFLINE)
+        for replica in replicas:
+            if replica.partition not in context.leadership:
+                batch.add_update_metadata(context.live_brokers, [replica.partition])
+                self._enter(replica, ReplicaState.OFFLINE)
+
+    def _remove_from_isr(self, broker_id: int, partitions: list[str]) -> dict[str, LeaderAndIsr]:
+        """Takes a broker out of the ISRs in ZooKeeper and the lead. Returns the states after it, those that it had left before
+        included."""
+        results: dict[str, LeaderAndIsr] = {}
+        remaining = partitions
+        while remaining:
+            wanted: dict[str, LeaderAndIsr] = {}
+            for partition, state in self.zk.partition_states(remaining).items():
+                if state.controller_epoch > self.context.epoch:
+                    continue
+                if broker_id not in state.isr:
+                    results[partition] = msgspec.structs.replace(state, controller_epoch=self.context.epoch)
+                    continue
+                # an ISR is never empty: only its last member knows what was committed
+                isr = state.isr if len(state.isr) == 1 else tuple(member for member in state.isr if member != broker_id)
+                wanted[partition] = state.next(NO_LEADER if state.leader == broker_id else state.leader, isr)
+            updates = self.zk.update_partition_states(wanted)
+            results.update(updates.done)
+            remaining = updates.retry
+        for partition, state in results.items():
+            self.context.leadership[partition] = state
+        return results
+
+    def _enter(self, replica: PartitionAndReplica, state: ReplicaState) -> None:
+        before = self.state(replica)
+        if before is not state:
+            self.host.emit(
+                ReplicaStateChanged(
+                    replica=replica.name, from_state=before.value, state=state.value, controller=self.host.name
+                )
+            )
+
+
+@applies(ReplicaStateChanged)
+def apply_replica_state(subjects: Subjects, event: ReplicaStateChanged, at_us: int) -> None:
+    """The controller's replica is in another state."""
+    states = subjects[f"controller@{event.controller}"].replica_states.states
+    replica = PartitionAndReplica.of(event.replica)
+    if event.state == ReplicaState.NON_EXISTENT:
+        states.pop(replica, None)
+    else:
+        states[replica] = ReplicaState(event.state)

@@ -1,0 +1,130 @@
+"""Deletes topics (`TopicDeletionManager`).
+
+An administrator creates /admin/delete_topics/T. The replicas on live brokers go at once; the znodes go when all
+replicas are gone, so a dead broker keeps a topic waiting until it is back.
+"""
+
+from collections.abc import Iterable
+
+from broker_core.controller.context import ControllerContext, PartitionAndReplica, topic_of
+from broker_core.controller.host import ControllerHost
+from broker_core.controller.kafka_zk_client import KafkaZkClient
+from broker_core.controller.partition_state_machine import PartitionState, PartitionStateMachine
+from broker_core.controller.replica_state_machine import ReplicaState, ReplicaStateMachine
+from broker_core.controller.request_batch import ControllerBrokerRequestBatch
+from broker_core.zk.znodes import ConfigZnode, DeleteTopicZnode, TopicZnode
+
+
+class TopicDeletionManager:
+    """See the module. With delete.topic.enable=false wishes are removed unfulfilled."""
+
+    def __init__(
+        self,
+        host: ControllerHost,
+        context: ControllerContext,
+        zk: KafkaZkClient,
+        partitions: PartitionStateMachine,
+        replicas: ReplicaStateMachine,
+    ) -> None:
+        self.host = host
+        self.context = context
+        self.zk = zk
+        self.partitions = partitions
+        self.replicas = replicas
+
+    def start_up(self) -> None:
+        """A new controller takes over the deletions that it finds."""
+        wanted = self.zk.topic_deletions()
+        if not self.host.config.delete_topic_enable:
+            self.zk.delete_all([DeleteTopicZnode.path(topic) for topic in wanted])
+            return
+        self.context.topics_to_delete.update(dict.fromkeys(wanted))
+        for topic in wanted:
+            if any(not self.context.is_replica_online(*r) for r in self._replicas_of(topic)):
+                self.context.topics_ineligible_for_deletion.add(topic)
+
+    def process_wishes(self) -> None:
+        """The children of /admin/delete_topics have changed."""
+        wanted = self.zk.topic_deletions()
+        unknown = [topic for topic in wanted if topic not in self.context.assignments]
+        self.zk.delete_all([DeleteTopicZnode.path(topic) for topic in unknown])
+        known = [topic for topic in wanted if topic in self.context.assignments]
+        if not self.host.config.delete_topic_enable:
+            self.zk.delete_all([DeleteTopicZnode.path(topic) for topic in known])
+        elif known:
+            self.context.topics_to_delete.update(dict.fromkeys(known))
+            self.resume()
+
+    def broker_started(self, replicas: list[PartitionAndReplica]) -> None:
+        """Replicas are on a broker that is back: their topics may go on being deleted."""
+        topics = dict.fromkeys(topic_of(r.partition) for r in replicas if self._is_queued(r))
+        if topics:
+            self.context.topics_ineligible_for_deletion.difference_update(topics)
+            self.resume()
+
+    def replicas_failed(self, replicas: Iterable[PartitionAndReplica]) -> None:
+        """A broker died or could not delete: the topics wait."""
+        failed = [r for r in replicas if self._is_queued(r)]
+        if failed:
+            self.replicas.handle_state_changes(failed, ReplicaState.DELETION_INELIGIBLE)
+            self.context.topics_ineligible_for_deletion.update(topic_of(r.partition) for r in failed)
+            self.resume()
+
+    def replicas_deleted(self, replicas: Iterable[PartitionAndReplica]) -> None:
+        """A broker has removed the files of replicas."""
+        deleted = [r for r in replicas if self._is_queued(r)]
+        self.replicas.handle_state_changes(deleted, ReplicaState.DELETION_SUCCESSFUL)
+        self.resume()
+
+    def resume(self) -> None:
+        """Completes, retries or starts the deletion of each topic that is queued."""
+        retry: list[PartitionAndReplica] = []
+        eligible: list[str] = []
+        for topic in list(self.context.topics_to_delete):
+            if self.replicas.all_in_state(topic, ReplicaState.DELETION_SUCCESSFUL):
+                self._complete(topic)
+                continue
+            if self.replicas.in_state(topic, ReplicaState.DELETION_STARTED):
+                continue
+            retry += self.replicas.in_state(topic, ReplicaState.DELETION_INELIGIBLE)
+            if topic not in self.context.topics_ineligible_for_deletion:
+                eligible.append(topic)
+        self.replicas.handle_state_changes(retry, ReplicaState.OFFLINE)
+        if eligible:
+            self._start(eligible)
+
+    def _start(self, topics: list[str]) -> None:
+        context = self.context
+        unseen = [topic for topic in topics if topic not in context.topics_with_deletion_started]
+        unseen_partitions = [partition for topic in unseen for partition in context.partitions_of(topic)]
+        self.partitions.handle_state_changes(unseen_partitions, PartitionState.OFFLINE)
+        self.partitions.handle_state_changes(unseen_partitions, PartitionState.NON_EXISTENT)
+        context.topics_with_deletion_started.update(unseen)
+        # brokers stop answering for the topics before they are told to remove them
+        batch = ControllerBrokerRequestBatch(self.host.broker_id, context, self.replicas.channels)
+        batch.add_update_metadata(context.live_brokers, [p for topic in topics for p in context.partitions_of(topic)])
+        batch.send()
+
+        replicas = [r for topic in topics for r in self._replicas_of(topic)]
+        dead = [r for r in replicas if not context.is_replica_online(*r)]
+        alive = [
+            r
+            for r in replicas
+            if context.is_replica_online(*r) and self.replicas.state(r) is not ReplicaState.DELETION_SUCCESSFUL
+        ]
+        self.replicas.handle_state_changes(dead, ReplicaState.DELETION_INELIGIBLE)
+        self.replicas.handle_state_changes(alive, ReplicaState.OFFLINE)
+        self.replicas.handle_state_changes(alive, ReplicaState.DELETION_STARTED)
+        context.topics_ineligible_for_deletion.update(topic_of(r.partition) for r in dead)
+
+    def _complete(self, topic: str) -> None:
+        self.replicas.handle_state_changes(list(self._replicas_of(topic)), ReplicaState.NON_EXISTENT)
+        self.zk.delete_tree(TopicZnode.path(topic))
+        self.zk.delete_all([ConfigZnode.path("topics", topic), DeleteTopicZnode.path(topic)])
+        self.context.remove_topic(topic)
+
+    def _replicas_of(self, topic: str) -> Iterable[PartitionAndReplica]:
+        return self.context.replicas_of(self.context.partitions_of(topic))
+
+    def _is_queued(self, replica: PartitionAndReplica) -> bool:
+        return self.context.is_queued_for_deletion(topic_of(replica.partition))
