@@ -321,6 +321,18 @@ def topic_value(name: str, broker_configs: Mapping[str, str], overrides: Mapping
     return key.default
 
 
+def is_set_for(name: str, broker_configs: Mapping[str, str]) -> bool:
+    """Whether the brokers were started with a value for this configuration of topics."""
+    return any(synonym in broker_configs for synonym, _ in _SYNONYMS.get(name, ()))
+
+
+def text_of(value: Value) -> str:
+    """A value as Kafka's tools show it (`ConfigDef.convertToString`)."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return ",".join(value) if isinstance(value, tuple) else str(value)
+
+
 def topic_values(broker_configs: Mapping[str, str], overrides: Mapping[str, str]) -> dict[str, Value]:
     """All configurations of a topic, in the order of the table. Raises ConfigException."""
     return {name: topic_value(name, broker_configs, overrides) for name in TOPIC_CONFIGS}

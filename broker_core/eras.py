@@ -18,7 +18,7 @@ class Era(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         isr_change: how a leader records a change of its ISR. "alter_partition": it asks the controller (KIP-497,
         since 2.7).
-            "zookeeper": it writes the state znode itself and tells the controller by a child of /isr_change_notification.
+            "zookeeper": it writes the state znode itself and tells the controller by /isr_change_notification.
         truncation: where a follower cuts its log. "FETCH": where the answer to its fetch says that the logs part
         (since 2.7).
         high_watermark_needs_min_isr: whether the high watermark stands still while the ISR is smaller than

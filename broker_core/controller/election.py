@@ -29,8 +29,10 @@ class Choice(NamedTuple):
 def offline(
     assignment: tuple[int, ...], isr: tuple[int, ...], live: Collection[int], unclean_allowed: bool
 ) -> Choice | None:
-    """The leader is gone: the first live replica of the ISR; if none is left and losing records is allowed, the first live
-    replica. The ISR keeps its live members, or shrinks to the unclean leader."""
+    """The leader is gone: the first live replica of the ISR, which keeps its live members.
+
+    If there is none and losing records is allowed: the first live replica, alone in its ISR.
+    """
     for replica in assignment:
         if replica in live and replica in isr:
             return Choice(replica, tuple(member for member in isr if member in live))
@@ -54,7 +56,7 @@ def controlled_shutdown(
     live_or_shutting_down: Collection[int],
     shutting_down: Collection[int],
 ) -> Choice | None:
-    """The leader is about to stop: the first other replica that is live and in the ISR. Brokers that stop leave the ISR."""
+    """The leader is about to stop: the first replica in the ISR that is not. Brokers that stop leave the ISR."""
     for replica in assignment:
         if replica in live_or_shutting_down and replica in isr and replica not in shutting_down:
             return Choice(replica, tuple(member for member in isr if member not in shutting_down))

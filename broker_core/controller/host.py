@@ -77,8 +77,8 @@ class ControllerHost(Protocol):
     def emit(self, event: Event) -> int: ...
 
     def send_to_broker(self, broker_id: int, api: str, body: object) -> None:
-        """Sends a request. Exactly one of `Controller.on_response` and `Controller.on_disconnect` follows, in the order of the
-        requests to that broker, unless this broker dies."""
+        """Sends a request. Exactly one of `Controller.on_response` and `Controller.on_disconnect` follows, in the order
+        of the requests to that broker, unless this broker dies."""
         ...
 
     def timer(self, delay_us: int, name: str, data: object = None) -> int:

@@ -1,4 +1,7 @@
-"""The controller's reads of ZooKeeper, and its writes, each fenced by the version of /controller_epoch (`KafkaZkClient`)."""
+"""The controller's reads of ZooKeeper, and its writes, fenced by the version of /controller_epoch (`KafkaZkClient`).
+
+A controller that has been replaced without knowing it can thus not spoil what its successor has written.
+"""
 
 from typing import NamedTuple
 
@@ -37,12 +40,13 @@ NO_CONTROLLER = -1
 
 
 class ControllerMoved(Exception):
-    """Another controller has been elected since, or may be: this one's writes no longer count (`ControllerMovedException`)."""
+    """Another controller has been elected since, or may be: this one's writes count no more
+    (`ControllerMovedException`)."""
 
 
 class StateUpdates(NamedTuple):
-    """What became of conditional writes of partition states: the new states, why others failed, and the ones where the znode
-    had changed meanwhile, which are worth another try."""
+    """What became of conditional writes of partition states: the new states, why others failed, and the ones where the
+    znode had changed meanwhile, which are worth another try."""
 
     done: dict[str, LeaderAndIsr]
     failed: dict[str, str]
@@ -83,7 +87,7 @@ class KafkaZkClient:
         self.host.zk.exists(ControllerZnode.PATH, watch=True)
 
     def register_controller(self, broker_id: int) -> tuple[int, int]:
-        """Takes /controller and counts /controller_epoch on, both or neither. Returns the new epoch and the znode's version.
+        """Takes /controller and counts /controller_epoch on, both or neither. Returns the new epoch and its znode's version.
 
         Raises ControllerMoved if somebody else was first, ZnodeDataError for an unreadable epoch.
         """

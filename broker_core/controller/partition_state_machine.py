@@ -84,7 +84,7 @@ class PartitionStateMachine:
         self.trigger_online()
 
     def trigger_online(self, topic: str | None = None) -> Elections:
-        """Tries to bring partitions without a leader online: those of a topic, or all. Topics to delete are left out."""
+        """Tries to bring partitions without a leader online: a topic's, or all. Topics to delete are left out."""
         waiting = [
             partition
             for partition in (self.states if topic is None else self.context.partitions_of(topic))
@@ -181,8 +181,8 @@ class PartitionStateMachine:
         if state.controller_epoch > self.context.epoch:
             return (
                 f"Aborted leader election for partition {partition} since the LeaderAndIsr path was already written by "
-                f"another controller. This probably means that the current controller {self.host.broker_id} went through "
-                f"a soft failure and another controller was elected with epoch {state.controller_epoch}."
+                f"another controller. This probably means that the current controller {self.host.broker_id} went "
+                f"through a soft failure and another controller was elected with epoch {state.controller_epoch}."
             )
         return ""
 

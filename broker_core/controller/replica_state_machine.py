@@ -83,7 +83,7 @@ class ReplicaStateMachine:
         return all(self.state(r) is state for r in self.context.replicas_of(self.context.partitions_of(topic)))
 
     def start_up(self) -> None:
-        """A new controller takes stock and tells each live broker what it hosts; replicas on dead brokers leave their ISR."""
+        """A new controller takes stock and tells live brokers what they host; replicas on dead ones leave their ISR."""
         replicas = list(self.context.replicas_of(self.context.all_partitions()))
         online = [r for r in replicas if self.context.is_replica_online(*r)]
         offline = [r for r in replicas if not self.context.is_replica_online(*r)]
@@ -151,8 +151,8 @@ class ReplicaStateMachine:
                 self._enter(replica, ReplicaState.OFFLINE)
 
     def _remove_from_isr(self, broker_id: int, partitions: list[str]) -> dict[str, LeaderAndIsr]:
-        """Takes a broker out of the ISRs in ZooKeeper and the lead. Returns the states after it, those that it had left before
-        included."""
+        """Takes a broker out of the ISRs in ZooKeeper, and out of the lead. Returns the states after it, also those that
+        it had left before."""
         results: dict[str, LeaderAndIsr] = {}
         remaining = partitions
         while remaining:

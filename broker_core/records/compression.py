@@ -1,6 +1,6 @@
 """The four codecs of Kafka's batches (`org.apache.kafka.common.compress`).
 
-gzip and zstd are plain streams, lz4 is the LZ4 frame format, snappy is either xerial's block framing, which Kafka's Java
+gzip and zstd are plain streams, lz4 is the LZ4 frame format, snappy is either xerial's block framing, which the Java
 client writes, or one raw block, which librdkafka sends.
 """
 

@@ -277,7 +277,7 @@ def build_batch(
 ) -> bytes:
     """One batch of `records`, each (timestamp, key, value, headers), with consecutive offsets from `base_offset`.
 
-    The batch's base timestamp is that of its first record, as in Kafka's Java client. Raises ValueError without records.
+    The batch's base timestamp is that of its first record, as in the Java client. Raises ValueError without records.
     """
     body = bytearray()
     base_timestamp = max_timestamp = NO_TIMESTAMP

@@ -83,6 +83,9 @@ class Disk(Protocol):
     def exists(self, path: str) -> bool:
         """Whether there is a file or a directory of this name."""
 
+    def size_of(self, path: str) -> int:
+        """The logical size of a file. Raises FileNotFoundError."""
+
     def list(self, directory: str) -> list[str]:
         """The names in `directory`, sorted; empty when there is no such directory."""
 
@@ -280,6 +283,9 @@ class SimulatedDisk(_ArchivingDisk):
         directory, _, name = path.rpartition("/")
         return path in self._directories or name in self._directories.get(directory, {})
 
+    def size_of(self, path: str) -> int:
+        return self.open(path, create=False).size
+
     def list(self, directory: str) -> list[str]:
         names = list(self._directories.get(directory, ()))
         prefix = directory + "/" if directory else ""
@@ -469,6 +475,9 @@ class RealDisk(_ArchivingDisk):
 
     def exists(self, path: str) -> bool:
         return self._real(path).exists()
+
+    def size_of(self, path: str) -> int:
+        return self._real(path).stat().st_size
 
     def list(self, directory: str) -> list[str]:
         real = self._real(directory) if directory else self.root

@@ -1,0 +1,1 @@
+"""A broker: its process, its requests, its jobs."""

@@ -1,0 +1,97 @@
+"""Carries ISR changes from leaders to the controller (`kafka.server.AlterPartitionManager`, KIP-497).
+
+At most one request is under way, and one change a partition; what comes meanwhile waits for the next request.
+"""
+
+from typing import Protocol
+
+from broker_core.errors import KafkaError
+from broker_core.sim.kernel import Kernel
+from broker_core.wire.messages import AlterPartitionItem, AlterPartitionRequest, AlterPartitionResponse, AlterPartitionResult
+
+RETRY_US = 50_000
+REQUEST_TIMEOUT_US = 30_000_000
+
+
+class AlterPartitionHost(Protocol):
+    """What the manager needs of its broker."""
+
+    kernel: Kernel
+    name: str
+    broker_id: int
+    broker_epoch: int
+
+    def known_controller(self) -> int: ...
+
+    def isr_change_answered(self, result: AlterPartitionResult) -> None: ...
+
+
+class AlterPartitionManager:
+    """See the module."""
+
+    def __init__(self, host: AlterPartitionHost) -> None:
+        self.host = host
+        self.unsent: dict[str, AlterPartitionItem] = {}
+        self.in_flight: dict[str, AlterPartitionItem] = {}
+        self._retry_pending = False
+
+    def submit(self, item: AlterPartitionItem) -> None:
+        """Queues a change and sends it when nothing else is under way."""
+        self.unsent[item.partition] = item
+        self._send()
+
+    def forget(self, partition: str) -> None:
+        """The partition is no longer led here: its change is void."""
+        self.unsent.pop(partition, None)
+
+    def _send(self) -> None:
+        if self.in_flight or not self.unsent or self._retry_pending:
+            return
+        host = self.host
+        controller_id = host.known_controller()
+        if controller_id < 0:
+            self._retry_later()
+            return
+        self.in_flight, self.unsent = self.unsent, {}
+        items = tuple(self.in_flight.values())
+        host.kernel.request(
+            host.name,
+            f"b{controller_id}",
+            "AlterPartition",
+            AlterPartitionRequest(host.broker_id, host.broker_epoch, items),
+            label=f"AlterPartition {items[0].partition}" if len(items) == 1 else f"AlterPartition {len(items)} partitions",
+            fields=tuple((item.partition, f"ISR {[broker_id for broker_id, _ in item.new_isr]}") for item in items),
+            context=("alter_partition", None),
+            timeout_us=REQUEST_TIMEOUT_US,
+        )
+
+    def on_response(self, response: AlterPartitionResponse) -> None:
+        """Hands each answer to its partition; a request-level error sends everything again after 50 ms."""
+        asked, self.in_flight = self.in_flight, {}
+        if response.error is not KafkaError.NONE:
+            self._again(asked)
+            return
+        for result in response.partitions:
+            if result.partition in asked:
+                self.host.isr_change_answered(result)
+        self._send()
+
+    def on_disconnect(self) -> None:
+        """The controller did not answer."""
+        asked, self.in_flight = self.in_flight, {}
+        self._again(asked)
+
+    def on_retry(self) -> None:
+        """The 50 ms are over."""
+        self._retry_pending = False
+        self._send()
+
+    def _again(self, asked: dict[str, AlterPartitionItem]) -> None:
+        self.unsent = {**asked, **self.unsent}
+        self._retry_later()
+
+    def _retry_later(self) -> None:
+        if not self._retry_pending:
+            self._retry_pending = True
+            host = self.host
+            host.kernel.timer(host.name, host.kernel.now_us + RETRY_US, "alter_partition_retry")

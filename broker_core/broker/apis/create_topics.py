@@ -1,0 +1,25 @@
+"""CreateTopics (API key 19)."""
+
+from typing import TYPE_CHECKING
+
+from broker_core.broker.delayed import DelayedTopics
+from broker_core.errors import KafkaError
+from broker_core.sim.kernel import Message
+from broker_core.wire.messages import CreateTopicsRequest, CreateTopicsResponse
+from broker_core.zk.znodes import TopicZnode
+
+if TYPE_CHECKING:
+    from broker_core.broker.broker import Broker
+
+
+def handle(broker: "Broker", message: Message) -> None:
+    """Writes the topics to ZooKeeper; answers when all their partitions have leaders, or the timeout has passed."""
+    body: CreateTopicsRequest = message.body
+    response = broker.controller.create_topics(body)
+    expected = {}
+    if not body.validate_only:
+        for result in response.topics:
+            if result.error is KafkaError.NONE:
+                data, _ = broker.zk.get(TopicZnode.path(result.name))
+                expected[result.name] = len(TopicZnode.decode(result.name, data).partitions)
+    broker.park_admin(DelayedTopics(message, expected, response.topics, CreateTopicsResponse), body.timeout_ms)

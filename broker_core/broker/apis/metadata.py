@@ -1,0 +1,36 @@
+"""Metadata (API key 3)."""
+
+from typing import TYPE_CHECKING
+
+from broker_core.errors import KafkaError
+from broker_core.sim.kernel import Message
+from broker_core.wire.messages import MetadataRequest, MetadataResponse
+
+if TYPE_CHECKING:
+    from broker_core.broker.broker import Broker
+
+
+def answer(broker: "Broker", body: MetadataRequest) -> MetadataResponse:
+    """What this broker's metadata cache says, which may be behind the truth."""
+    cache = broker.metadata
+    names = sorted(cache.topic_ids) if body.topics is None else body.topics
+    topics = []
+    partitions = []
+    for name in names:
+        topic_id = cache.topic_ids.get(name)
+        error = KafkaError.NONE if topic_id is not None else KafkaError.UNKNOWN_TOPIC_OR_PARTITION
+        topics.append((name, topic_id or "", error))
+    wanted = set(names)
+    for partition, state in cache.partitions.items():
+        if partition.rpartition("-")[0] in wanted:
+            offline = tuple(broker_id for broker_id in state.replicas if not cache.is_alive(broker_id))
+            partitions.append((partition, state.leader, state.leader_epoch, state.replicas, state.isr, offline))
+    partitions.sort(key=lambda row: (row[0].rpartition("-")[0], int(row[0].rpartition("-")[2])))
+    return MetadataResponse(tuple(sorted(cache.live_brokers)), cache.controller_id, tuple(topics), tuple(partitions))
+
+
+def handle(broker: "Broker", message: Message) -> None:
+    """Answers a client that looks for brokers, topics and leaders."""
+    response = answer(broker, message.body)
+    fields = tuple((row[0], f"leader {row[1]}") for row in response.partitions)
+    broker.kernel.respond(message, response, label=f"{len(response.topics)} topics", fields=fields)

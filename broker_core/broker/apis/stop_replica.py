@@ -1,0 +1,36 @@
+"""StopReplica (API key 5)."""
+
+from typing import TYPE_CHECKING
+
+from broker_core.broker.apis.fencing import controller_error
+from broker_core.errors import KafkaError
+from broker_core.sim.kernel import Message
+from broker_core.wire.messages import StopReplicaPartition, StopReplicaRequest, StopReplicaResponse
+
+if TYPE_CHECKING:
+    from broker_core.broker.broker import Broker
+
+EPOCH_DURING_DELETE = -2
+NO_EPOCH = -1
+
+
+def handle(broker: "Broker", message: Message) -> None:
+    """Stops replicas, with their files where the controller says so."""
+    body: StopReplicaRequest = message.body
+    error = controller_error(broker, body)
+    if error is not KafkaError.NONE:
+        response = StopReplicaResponse(error)
+    else:
+        response = StopReplicaResponse(partitions=tuple((stop.partition, _stop(broker, stop)) for stop in body.partitions))
+    fields = tuple((partition, result.name) for partition, result in response.partitions)
+    broker.kernel.respond(message, response, label=error.name if error is not KafkaError.NONE else "ok", fields=fields)
+
+
+def _stop(broker: "Broker", stop: StopReplicaPartition) -> KafkaError:
+    partition = broker.replicas.partition(stop.partition)
+    if partition is not None:
+        sentinel = stop.leader_epoch in (EPOCH_DURING_DELETE, NO_EPOCH)
+        if not sentinel and stop.leader_epoch < partition.leader_epoch:
+            return KafkaError.FENCED_LEADER_EPOCH
+        broker.replicas.stop(stop.partition, stop.delete_partition)
+    return KafkaError.NONE

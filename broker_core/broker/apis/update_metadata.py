@@ -1,0 +1,31 @@
+"""UpdateMetadata (API key 6)."""
+
+from typing import TYPE_CHECKING
+
+from broker_core.broker.apis.fencing import controller_error
+from broker_core.errors import KafkaError
+from broker_core.events.control import MetadataUpdated
+from broker_core.sim.kernel import Message
+from broker_core.wire.messages import UpdateMetadataRequest, UpdateMetadataResponse
+
+if TYPE_CHECKING:
+    from broker_core.broker.broker import Broker
+
+
+def handle(broker: "Broker", message: Message) -> None:
+    """Replaces what this broker knows of the cluster."""
+    body: UpdateMetadataRequest = message.body
+    error = controller_error(broker, body)
+    if error is KafkaError.NONE:
+        broker.metadata.update(body)
+        broker.emit(
+            MetadataUpdated(
+                broker=broker.name,
+                controller=body.controller_id,
+                live_brokers=tuple(sorted(broker_id for broker_id, _ in body.live_brokers)),
+                partitions=len(body.partitions),
+            )
+        )
+    broker.kernel.respond(message, UpdateMetadataResponse(error), label=error.name if error is not KafkaError.NONE else "ok")
+    if error is KafkaError.NONE:
+        broker.metadata_updated()

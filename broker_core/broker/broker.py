@@ -1,0 +1,433 @@
+"""A broker's process, from its start to its end (`kafka.server.KafkaServer`).
+
+An object of this class is one life of a broker: what it holds in memory goes with it, the files stay.
+"""
+
+from typing import Any
+
+from broker_core.broker.apis import HANDLERS
+from broker_core.broker.config import BrokerConfig
+from broker_core.broker.delayed import DelayedTopics
+from broker_core.broker.log_directory import RECOVERY_POINT_CHECKPOINT, LogDirectory
+from broker_core.broker.metadata_cache import MetadataCache
+from broker_core.broker.replica_manager import ReplicaManager
+from broker_core.broker.rpc_text import describe_request
+from broker_core.controller.controller import Controller
+from broker_core.controller.kafka_uuid import random_uuid
+from broker_core.controller.registration import bootstrap_paths, cluster_id, register_broker
+from broker_core.eras import Era
+from broker_core.errors import KafkaError
+from broker_core.events.envelope import Event
+from broker_core.events.world import BrokerStarted, BrokerStarting, BrokerStopped
+from broker_core.log import LogConfig
+from broker_core.log.checkpoints import LOG_START_OFFSET_CHECKPOINT, REPLICATION_OFFSET_CHECKPOINT
+from broker_core.replication.partition import Partition, Role
+from broker_core.sim.disk import Disk
+from broker_core.sim.kernel import Kernel, Message
+from broker_core.sim.rng import Stream
+from broker_core.sim.zookeeper import ZK_NODE, ZkClient, ZooKeeper
+from broker_core.wire.messages import (
+    ControlledShutdownRequest,
+    ControlledShutdownResponse,
+    LeaderAndIsrPartition,
+    LeaderAndIsrRequest,
+    LeaderAndIsrResponse,
+)
+from broker_core.zk.store import BadVersion, NoNode
+from broker_core.zk.znodes import ConfigZnode, IsrChangeNotificationZnode, PartitionStateZnode, TopicPartition
+
+START_RETRY_US = 100_000
+BASE_PORT = 9090
+_CONTROLLER_APIS = frozenset({"AlterPartition", "CreateTopics", "DeleteTopics", "ControlledShutdown", "CreatePartitions"})
+
+
+class Broker:
+    """See the module. `name` is the node (`b1`); `state`: starting, up, stopping."""
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        zookeeper: ZooKeeper,
+        disk: Disk,
+        broker_id: int,
+        config: BrokerConfig,
+        era: Era,
+        start_wall_ms: int,
+    ) -> None:
+        self.kernel = kernel
+        self.zookeeper = zookeeper
+        self.broker_id = broker_id
+        self.name = f"b{broker_id}"
+        self.config = config
+        self.era = era
+        self.start_wall_ms = start_wall_ms
+        self.port = BASE_PORT + broker_id
+        self.state = "starting"
+        self.broker_epoch = -1
+        self.metadata = MetadataCache()
+        self.directory = LogDirectory(kernel, disk, self.name, f"broker-{broker_id}")
+        self.replicas = ReplicaManager(self)
+        self.controller = Controller(self)
+        self.zk: ZkClient
+        self.waiting_admin: dict[str, DelayedTopics] = {}
+        self._controller_id = -1
+        self._blocked: list[tuple[str, tuple[Any, ...]]] = []
+        self._checkpointing = False
+        self._shutdown_attempts = 0
+
+    # what the controller and the replica manager ask
+
+    @property
+    def now_us(self) -> int:
+        """Simulated time."""
+        return self.kernel.now_us
+
+    @property
+    def wall_ms(self) -> int:
+        """Calendar time in ms: the run's start plus simulated time."""
+        return self.start_wall_ms + self.kernel.now_us // 1_000
+
+    @property
+    def stream(self) -> Stream:
+        """Random numbers of the control plane."""
+        return self.kernel.streams["controller"]
+
+    def emit(self, event: Event) -> int:
+        """States a fact as this broker."""
+        return self.kernel.emit(event, self.name)
+
+    def timer(self, delay_us: int, name: str, data: object = None) -> int:
+        """Wakes `on_timer` after a delay."""
+        return self.kernel.timer(self.name, self.kernel.now_us + delay_us, name, data)
+
+    def known_controller(self) -> int:
+        """Who the controller is, as far as this broker knows; -1 = nobody."""
+        return self._controller_id
+
+    def controller_changed(self, broker_id: int, controller_epoch: int) -> None:
+        """/controller says something else."""
+        self._controller_id = broker_id
+        self.replicas.controller_epoch = max(self.replicas.controller_epoch, controller_epoch)
+
+    def send_to_broker(self, broker_id: int, api: str, body: object) -> None:
+        """A request of the controller to a broker, itself included."""
+        label, fields = describe_request(api, body)
+        self.kernel.request(
+            self.name,
+            f"b{broker_id}",
+            api,
+            body,
+            label=label,
+            fields=fields,
+            context=("controller", (broker_id, api)),
+            timeout_us=self.config.request_timeout_ms * 1_000,
+        )
+
+    # life
+
+    def start(self) -> None:
+        """Begins to start. It waits until ZooKeeper has forgotten an earlier life of this broker, as its operator would."""
+        self.directory.disk.makedirs(self.directory.path)
+        self.emit(BrokerStarting(broker=self.name, clean_shutdown=self.directory.was_stopped_cleanly()))
+        self._try_to_start()
+
+    def _try_to_start(self) -> None:
+        if self.zookeeper.has_session(self.name) or not self.kernel.connected(self.name, ZK_NODE):
+            self.timer(START_RETRY_US, "start_retry")
+            return
+        self._connect()
+        bootstrap_paths(self.zk)
+        self.directory.load(self.broker_id, cluster_id(self.zk, self.stream), random_uuid(self.stream))
+        for name in self.directory.partition_names():
+            self.replicas.partitions[name] = self._open(name, None)
+        self._register()
+        self.state = "up"
+        config = self.config
+        self.timer(config.replica_lag_time_max_ms * 500, "isr_expiration")
+        self.timer(
+            (config.log_initial_task_delay_ms + config.log_flush_offset_checkpoint_interval_ms) * 1_000, "recovery_point_checkpoint"
+        )
+        self.timer(
+            (config.log_initial_task_delay_ms + config.log_flush_start_offset_checkpoint_interval_ms) * 1_000,
+            "log_start_checkpoint",
+        )
+
+    def _connect(self) -> None:
+        self.zk = self.zookeeper.connect(self.name, self.config.zookeeper_session_timeout_ms * 1_000)
+
+    def _register(self) -> None:
+        self.broker_epoch = register_broker(
+            self.zk, self.broker_id, host="127.0.0.1", port=self.port, timestamp_ms=self.wall_ms
+        )
+        self.emit(BrokerStarted(broker=self.name, broker_epoch=self.broker_epoch))
+        self.controller.start()
+
+    def session_expired(self) -> None:
+        """ZooKeeper has given this broker up while it was frozen or cut off: it registers again."""
+        self._blocked.clear()
+        self.controller.session_expired()
+        self._connect()
+        self._register()
+
+    def contact_restored(self) -> None:
+        """ZooKeeper can be reached again."""
+        if self.state == "starting":
+            return
+        if not self.zookeeper.has_session(self.name):
+            self.session_expired()
+            return
+        blocked, self._blocked = self._blocked, []
+        for method, arguments in blocked:
+            getattr(self, method)(*arguments)
+
+    def killed(self) -> None:
+        """SIGKILL: nothing more is written. States what ended with the process."""
+        for partition in self.replicas.partitions.values():
+            partition.close(clean=False)
+        self.kernel.remove(self.name)
+        self.emit(BrokerStopped(broker=self.name, how="kill"))
+
+    def stop(self) -> None:
+        """A clean stop: leaderships are handed over first (controlled shutdown), then everything is flushed and closed."""
+        if self.state != "up":
+            self._finish_stop()
+            return
+        self.state = "stopping"
+        self._shutdown_attempts = 0
+        if self.config.controlled_shutdown_enable:
+            self._ask_for_shutdown()
+        else:
+            self._finish_stop()
+
+    def _ask_for_shutdown(self) -> None:
+        self._shutdown_attempts += 1
+        controller_id = self._controller_id
+        if controller_id < 0:
+            self._shutdown_refused()
+            return
+        self.kernel.request(
+            self.name,
+            f"b{controller_id}",
+            "ControlledShutdown",
+            ControlledShutdownRequest(self.broker_id, self.broker_epoch),
+            label="ControlledShutdown",
+            context=("controlled_shutdown", None),
+            timeout_us=self.config.request_timeout_ms * 1_000,
+        )
+
+    def _shutdown_refused(self) -> None:
+        if self._shutdown_attempts > self.config.controlled_shutdown_max_retries:
+            self._finish_stop()
+        else:
+            self.timer(self.config.controlled_shutdown_retry_backoff_ms * 1_000, "controlled_shutdown_retry")
+
+    def _finish_stop(self) -> None:
+        replicas = self.replicas.partitions
+        for partition in replicas.values():
+            partition.close(clean=True)
+        if self.state != "starting":
+            self.directory.write(RECOVERY_POINT_CHECKPOINT, {name: p.log.recovery_point for name, p in replicas.items()})
+            self.directory.write(LOG_START_OFFSET_CHECKPOINT, self._log_starts())
+            self.directory.write(REPLICATION_OFFSET_CHECKPOINT, {name: p.high_watermark for name, p in replicas.items()})
+            self.directory.mark_clean()
+        self.zookeeper.close(self.name)
+        self.kernel.remove(self.name)
+        self.emit(BrokerStopped(broker=self.name, how="stop"))
+
+    # logs
+
+    def open_log(self, state: LeaderAndIsrPartition) -> Partition:
+        """Opens or creates the log that a LeaderAndIsr speaks of."""
+        return self._open(state.partition, state.topic_id)
+
+    def _open(self, name: str, topic_id: str | None) -> Partition:
+        configs = {**self.config.topic_defaults(), **self._topic_configs(name.rpartition("-")[0])}
+        log = self.directory.open(name, LogConfig.of(configs), topic_id, self.wall_ms)
+        partition = Partition(
+            self.kernel,
+            self.name,
+            self.broker_id,
+            name,
+            log,
+            high_watermark=self.directory.high_watermarks.get(name, log.log_start_offset),
+            min_insync_replicas=int(configs.get("min.insync.replicas", self.config.min_insync_replicas)),
+            replica_lag_time_max_us=self.config.replica_lag_time_max_ms * 1_000,
+            is_alive=self.metadata.is_alive,
+        )
+        self.kernel.subjects[partition.key] = partition
+        partition.state_opened()
+        return partition
+
+    def _topic_configs(self, topic: str) -> dict[str, str]:
+        try:
+            data, _ = self.zk.get(ConfigZnode.path("topics", topic))
+        except NoNode:
+            return {}
+        return dict(ConfigZnode.decode("topics", topic, data).config)
+
+    def _log_starts(self) -> dict[str, int]:
+        return {
+            name: partition.log.log_start_offset
+            for name, partition in self.replicas.partitions.items()
+            if partition.log.log_start_offset > partition.log.segments[0].base_offset
+        }
+
+    def write_isr_to_zookeeper(self, partition: Partition, isr: tuple[int, ...]) -> int | None:
+        """The leader writes the state znode itself and tells the controller by a notification (before KIP-497)."""
+        if not self.kernel.connected(self.name, ZK_NODE):
+            return None
+        topic, _, index = partition.name.rpartition("-")
+        znode = PartitionStateZnode(
+            leader=self.broker_id,
+            leader_epoch=partition.leader_epoch,
+            controller_epoch=partition.controller_epoch,
+            isr=isr,
+        )
+        try:
+            stat = self.zk.set(PartitionStateZnode.path(topic, int(index)), znode.encode(), partition.partition_epoch)
+        except (BadVersion, NoNode):
+            return None
+        notification = IsrChangeNotificationZnode(partitions=(TopicPartition(topic, int(index)),))
+        self.zk.create(IsrChangeNotificationZnode.SEQUENCE_PATH, notification.encode(), sequential=True)
+        return stat.version
+
+    # messages
+
+    def on_request(self, message: Message) -> None:
+        """Hands a request to its API. What needs ZooKeeper waits while ZooKeeper cannot be reached."""
+        if message.api in _CONTROLLER_APIS and not self.kernel.connected(self.name, ZK_NODE):
+            self._blocked.append(("on_request", (message,)))
+            return
+        HANDLERS[message.api](self, message)
+
+    def on_response(self, api: str, body: Any, context: tuple[str, Any]) -> None:
+        """Hands an answer to whoever asked."""
+        asker, data = context
+        if asker == "fetcher":
+            self.replicas.fetchers[data].on_response(body)
+        elif asker == "fetcher_offsets":
+            self.replicas.fetchers[data[0]].on_offsets(data, body)
+        elif asker == "alter_partition":
+            self.replicas.alter_partition.on_response(body)
+        elif asker == "controlled_shutdown":
+            self._on_controlled_shutdown(body)
+        else:
+            self._controller_response(*data, body)
+
+    def on_disconnect(self, api: str, context: tuple[str, Any], why: str) -> None:
+        """No answer will come."""
+        asker, data = context
+        if asker == "fetcher":
+            self.replicas.fetchers[data].on_disconnect()
+        elif asker == "fetcher_offsets":
+            self.replicas.fetchers[data[0]].on_offsets(data, None)
+        elif asker == "alter_partition":
+            self.replicas.alter_partition.on_disconnect()
+        elif asker == "controlled_shutdown":
+            self._shutdown_refused()
+        else:
+            self._controller_disconnect(*data)
+
+    def _controller_response(self, broker_id: int, api: str, body: Any) -> None:
+        if not self._blocks("_controller_response", broker_id, api, body):
+            self.controller.on_response(broker_id, api, body)
+
+    def _controller_disconnect(self, broker_id: int, api: str) -> None:
+        if not self._blocks("_controller_disconnect", broker_id, api):
+            self.controller.on_disconnect(broker_id, api)
+
+    def _controller_timer(self, name: str, data: Any) -> None:
+        if not self._blocks("_controller_timer", name, data):
+            self.controller.on_timer(name, data)
+
+    def on_watch(self, kind: str, path: str) -> None:
+        """A watch of this broker's session fired."""
+        if not self._blocks("on_watch", kind, path):
+            self.controller.on_watch(kind, path)
+
+    def _blocks(self, method: str, *arguments: Any) -> bool:
+        """Without ZooKeeper the controller's thread stands still; what comes in waits its turn."""
+        if self.kernel.connected(self.name, ZK_NODE) and self.zookeeper.has_session(self.name):
+            return False
+        self._blocked.append((method, arguments))
+        return True
+
+    def on_timer(self, name: str, data: Any) -> None:
+        """The jobs of the broker and the deadlines of what waits."""
+        if name == "fetch_expired":
+            self.replicas.fetch_expired(data)
+        elif name == "produce_expired":
+            self.replicas.produce_expired(data)
+        elif name == "fetcher_wake":
+            self.replicas.fetchers[data].on_wake()
+        elif name == "alter_partition_retry":
+            self.replicas.alter_partition.on_retry()
+        elif name == "isr_expiration":
+            self.replicas.shrink_isrs()
+            self.timer(self.config.replica_lag_time_max_ms * 500, "isr_expiration")
+        elif name == "high_watermark_checkpoint":
+            self._checkpoint_high_watermarks()
+        elif name == "recovery_point_checkpoint":
+            self.directory.write(
+                RECOVERY_POINT_CHECKPOINT, {name: p.log.recovery_point for name, p in self.replicas.partitions.items()}
+            )
+            self.timer(self.config.log_flush_offset_checkpoint_interval_ms * 1_000, "recovery_point_checkpoint")
+        elif name == "log_start_checkpoint":
+            self.directory.write(LOG_START_OFFSET_CHECKPOINT, self._log_starts())
+            self.timer(self.config.log_flush_start_offset_checkpoint_interval_ms * 1_000, "log_start_checkpoint")
+        elif name == "start_retry":
+            self._try_to_start()
+        elif name == "controlled_shutdown_retry":
+            self._ask_for_shutdown()
+        elif name == "admin_expired":
+            self._admin_expired(data)
+        elif name.startswith("controller."):
+            self._controller_timer(name, data)
+        else:
+            raise ValueError(f"broker {self.broker_id} knows no timer {name!r}")
+
+    def _checkpoint_high_watermarks(self) -> None:
+        partitions = self.replicas.partitions
+        self.directory.write(
+            REPLICATION_OFFSET_CHECKPOINT,
+            {name: p.high_watermark for name, p in partitions.items() if p.role is not Role.OFFLINE},
+        )
+        self.timer(self.config.replica_high_watermark_checkpoint_interval_ms * 1_000, "high_watermark_checkpoint")
+
+    def _on_controlled_shutdown(self, response: ControlledShutdownResponse) -> None:
+        if response.error is KafkaError.NONE and not response.remaining:
+            self._finish_stop()
+        else:
+            self._shutdown_refused()
+
+    # what the APIs use
+
+    def leader_and_isr(self, request: LeaderAndIsrRequest) -> LeaderAndIsrResponse:
+        """Becomes what the controller says (`ReplicaManager.becomeLeaderOrFollower`)."""
+        if not self._checkpointing:
+            self._checkpointing = True
+            self.timer(self.config.replica_high_watermark_checkpoint_interval_ms * 1_000, "high_watermark_checkpoint")
+        results = tuple((state.partition, self.replicas.become(state)) for state in request.partitions)
+        for fetcher in self.replicas.fetchers.values():
+            fetcher.send()
+        return LeaderAndIsrResponse(partitions=results)
+
+    def park_admin(self, delayed: DelayedTopics, timeout_ms: int) -> None:
+        """Answers an administrative request only once the metadata shows its effect, or its timeout has passed."""
+        if timeout_ms <= 0 or delayed.is_done(self.metadata):
+            delayed.answer(self.kernel, self.metadata)
+            return
+        self.waiting_admin[delayed.message.rpc] = delayed
+        self.timer(timeout_ms * 1_000, "admin_expired", delayed.message.rpc)
+
+    def metadata_updated(self) -> None:
+        """Checks whether administrative requests can be answered now."""
+        for rpc, delayed in list(self.waiting_admin.items()):
+            if delayed.is_done(self.metadata):
+                del self.waiting_admin[rpc]
+                delayed.answer(self.kernel, self.metadata)
+
+    def _admin_expired(self, rpc: str) -> None:
+        delayed = self.waiting_admin.pop(rpc, None)
+        if delayed is not None:
+            delayed.answer(self.kernel, self.metadata)

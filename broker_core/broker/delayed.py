@@ -1,0 +1,83 @@
+"""Requests that wait in a broker's purgatories (`DelayedFetch`, `DelayedProduce`)."""
+
+import msgspec
+
+from broker_core.broker.metadata_cache import MetadataCache
+from broker_core.errors import KafkaError
+from broker_core.sim.kernel import Kernel, Message
+from broker_core.wire.messages import FetchRequest, ProducePartitionResponse, TopicResult
+
+
+class DelayedFetch(msgspec.Struct):
+    """A fetch that found too little."""
+
+    message: Message
+    body: FetchRequest
+    partitions: tuple[str, ...]
+    timer_id: int
+
+    @property
+    def request(self) -> str:
+        return self.message.rpc
+
+
+class DelayedProduce(msgspec.Struct):
+    """A produce with acks=all that was appended and waits to be committed. `required` maps a partition to the offset that the
+    high watermark must reach; `answers` holds what is known so far."""
+
+    message: Message
+    partitions: tuple[str, ...]
+    required: dict[str, int]
+    answers: dict[str, ProducePartitionResponse]
+    timer_id: int
+
+    @property
+    def request(self) -> str:
+        return self.message.rpc
+
+    def answer(self, partition: str, error: KafkaError) -> None:
+        """This partition's part is decided."""
+        del self.required[partition]
+        if error is not KafkaError.NONE:
+            self.answers[partition] = ProducePartitionResponse(partition, error)
+
+
+class DelayedTopics(msgspec.Struct):
+    """A CreateTopics, CreatePartitions or DeleteTopics whose znodes are written, and which is answered when this broker's metadata
+    shows its effect (`DelayedCreatePartitions`, `DelayedDeleteTopics`).
+
+    Attributes:
+        expected: how many partitions with a leader each topic shall have; 0 = the topic shall be gone.
+        results: the answer for each topic, right for those in `expected` once their effect shows.
+        respond_with: the class of the response.
+    """
+
+    message: Message
+    expected: dict[str, int]
+    results: tuple[TopicResult, ...]
+    respond_with: type
+
+    def _shows(self, metadata: MetadataCache, topic: str) -> bool:
+        count = self.expected[topic]
+        if count == 0:
+            return topic not in metadata.topic_ids
+        for index in range(count):
+            state = metadata.partitions.get(f"{topic}-{index}")
+            if state is None or state.leader < 0:
+                return False
+        return True
+
+    def is_done(self, metadata: MetadataCache) -> bool:
+        """Whether the metadata shows every effect."""
+        return all(self._shows(metadata, topic) for topic in self.expected)
+
+    def answer(self, kernel: Kernel, metadata: MetadataCache) -> None:
+        """Answers; topics whose effect does not show yet have timed out."""
+        results = tuple(
+            TopicResult(result.name, KafkaError.REQUEST_TIMED_OUT, "The request timed out.")
+            if result.error is KafkaError.NONE and result.name in self.expected and not self._shows(metadata, result.name)
+            else result
+            for result in self.results
+        )
+        label = ", ".join(f"{result.name} {result.error.name}" for result in results)
+        kernel.respond(self.message, self.respond_with(results), label=label[:60])

@@ -1,0 +1,92 @@
+"""The log directory of a broker: its partition folders and its own files (`kafka.log.LogManager`)."""
+
+from broker_core.events.log import CheckpointWritten
+from broker_core.log import LogConfig, UnifiedLog
+from broker_core.log.checkpoints import (
+    CLEANER_OFFSET_CHECKPOINT,
+    LOG_START_OFFSET_CHECKPOINT,
+    RECOVERY_POINT_CHECKPOINT,
+    REPLICATION_OFFSET_CHECKPOINT,
+    OffsetCheckpoint,
+)
+from broker_core.sim.disk import Disk
+from broker_core.sim.kernel import Kernel
+
+CLEAN_SHUTDOWN_FILE = ".kafka_cleanshutdown"
+META_PROPERTIES = "meta.properties"
+
+
+class LogDirectory:
+    """`path` lies on the run's disk: `broker-1`."""
+
+    def __init__(self, kernel: Kernel, disk: Disk, node: str, path: str) -> None:
+        self.kernel = kernel
+        self.disk = disk
+        self.node = node
+        self.path = path
+        self.clean = False
+        self.high_watermarks: dict[str, int] = {}
+        self.recovery_points: dict[str, int] = {}
+        self.log_start_offsets: dict[str, int] = {}
+
+    def was_stopped_cleanly(self) -> bool:
+        """Whether the marker of a clean stop is there."""
+        return self.disk.exists(f"{self.path}/{CLEAN_SHUTDOWN_FILE}")
+
+    def load(self, broker_id: int, cluster_id: str, directory_id: str) -> None:
+        """Reads the checkpoints and the marker of a clean stop, which does not outlive the start; writes meta.properties once."""
+        disk, path = self.disk, self.path
+        disk.makedirs(path)
+        marker = f"{path}/{CLEAN_SHUTDOWN_FILE}"
+        self.clean = self.was_stopped_cleanly()
+        if self.clean:
+            disk.delete(marker)
+        if not disk.exists(f"{path}/{META_PROPERTIES}"):
+            text = f"#\ncluster.id={cluster_id}\ndirectory.id={directory_id}\nversion=0\nbroker.id={broker_id}\n"
+            disk.replace_file(f"{path}/{META_PROPERTIES}", text.encode())
+        if not disk.exists(f"{path}/{CLEANER_OFFSET_CHECKPOINT}"):
+            disk.replace_file(f"{path}/{CLEANER_OFFSET_CHECKPOINT}", b"")
+        self.high_watermarks = self._read(REPLICATION_OFFSET_CHECKPOINT)
+        self.recovery_points = self._read(RECOVERY_POINT_CHECKPOINT)
+        self.log_start_offsets = self._read(LOG_START_OFFSET_CHECKPOINT)
+
+    def _read(self, file: str) -> dict[str, int]:
+        offsets = OffsetCheckpoint(self.disk, f"{self.path}/{file}").read()
+        return {f"{topic}-{partition}": offset for (topic, partition), offset in offsets.items()}
+
+    def write(self, file: str, entries: dict[str, int]) -> None:
+        """Replaces an offset checkpoint and states it."""
+        offsets = {}
+        for name, offset in entries.items():
+            topic, _, partition = name.rpartition("-")
+            offsets[topic, int(partition)] = offset
+        OffsetCheckpoint(self.disk, f"{self.path}/{file}").write(offsets)
+        self.kernel.emit(CheckpointWritten(broker=self.node, file=file, entries=tuple(entries.items())), self.node)
+
+    def partition_names(self) -> list[str]:
+        """The partitions that have a folder here, sorted."""
+        return [
+            name
+            for name in self.disk.list(self.path)
+            if self.disk.exists(f"{self.path}/{name}/partition.metadata") and not name.endswith("-delete")
+        ]
+
+    def open(self, name: str, config: LogConfig, topic_id: str | None, now_ms: int) -> UnifiedLog:
+        """Opens or creates the log of a partition, with what the checkpoints say of it."""
+        topic, _, partition = name.rpartition("-")
+        return UnifiedLog.load(
+            self.disk,
+            f"{self.path}/{name}",
+            topic,
+            int(partition),
+            config,
+            now_ms=now_ms,
+            clean_shutdown=self.clean,
+            recovery_point=self.recovery_points.get(name, 0),
+            log_start_offset=self.log_start_offsets.get(name, 0),
+            topic_id=topic_id,
+        )
+
+    def mark_clean(self) -> None:
+        """The last act of an orderly shutdown."""
+        self.disk.replace_file(f"{self.path}/{CLEAN_SHUTDOWN_FILE}", b'{"version":0,"brokerEpoch":-1}')

@@ -1,0 +1,557 @@
+"""All replicas of a broker, and the requests that read and write them (`kafka.server.ReplicaManager`)."""
+
+from typing import Protocol
+
+from broker_core.broker.alter_partition_manager import AlterPartitionManager
+from broker_core.broker.config import BrokerConfig
+from broker_core.broker.delayed import DelayedFetch, DelayedProduce
+from broker_core.broker.metadata_cache import MetadataCache
+from broker_core.eras import Era
+from broker_core.errors import KafkaError, KafkaException
+from broker_core.events.waiting import RequestCompleted, RequestParked
+from broker_core.replication.isr import CommittedIsr, PendingExpand, PendingShrink
+from broker_core.replication.partition import Partition
+from broker_core.replication.purgatory import Purgatory
+from broker_core.replication.replica_fetcher import FetcherSettings, ReplicaFetcher
+from broker_core.replication.truncation import diverging_epoch
+from broker_core.sim.kernel import Kernel, Message
+from broker_core.wire.messages import (
+    AlterPartitionItem,
+    AlterPartitionResult,
+    FetchPartition,
+    FetchPartitionResponse,
+    FetchRequest,
+    FetchResponse,
+    LeaderAndIsrPartition,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    ListOffsetsResult,
+    ProducePartitionResponse,
+    ProduceRequest,
+    ProduceResponse,
+)
+
+CONSUMER = -1
+LATEST_TIMESTAMP = -1
+EARLIEST_TIMESTAMP = -2
+
+
+class ReplicaHost(Protocol):
+    """What the replica manager needs of its broker's process."""
+
+    kernel: Kernel
+    name: str
+    broker_id: int
+    broker_epoch: int
+    config: BrokerConfig
+    era: Era
+    metadata: MetadataCache
+
+    @property
+    def wall_ms(self) -> int: ...
+
+    def known_controller(self) -> int: ...
+
+    def open_log(self, state: LeaderAndIsrPartition) -> Partition: ...
+
+    def write_isr_to_zookeeper(self, partition: Partition, isr: tuple[int, ...]) -> int | None:
+        """Where the era has leaders write the state znode themselves: the new version, None when somebody was faster."""
+
+
+class ReplicaManager:
+    """See the module. Its parts are tables of data, so that a broker pickles."""
+
+    def __init__(self, host: ReplicaHost) -> None:
+        self.host = host
+        self.kernel = host.kernel
+        self.name = host.name
+        self.broker_id = host.broker_id
+        self.partitions: dict[str, Partition] = {}
+        self.fetchers: dict[int, ReplicaFetcher] = {}
+        self.delayed_fetches: Purgatory[DelayedFetch] = Purgatory()
+        self.delayed_produces: Purgatory[DelayedProduce] = Purgatory()
+        self.alter_partition = AlterPartitionManager(self)
+        self.controller_epoch = 0
+        self._told: dict[tuple[int, str], tuple[int, int, int, int, int]] = {}
+        config = host.config
+        self.settings = FetcherSettings(
+            wait_max_ms=config.replica_fetch_wait_max_ms,
+            min_bytes=config.replica_fetch_min_bytes,
+            max_bytes=config.replica_fetch_max_bytes,
+            response_max_bytes=config.replica_fetch_response_max_bytes,
+            backoff_us=config.replica_fetch_backoff_ms * 1_000,
+            socket_timeout_us=config.replica_socket_timeout_ms * 1_000,
+        )
+
+    def parked(self) -> list[str]:
+        """The rpc ids of the requests in the purgatories."""
+        return self.delayed_fetches.requests() + self.delayed_produces.requests()
+
+    # for the fetchers and the AlterPartition manager
+
+    @property
+    def broker_epoch(self) -> int:
+        """The czxid of this broker's registration."""
+        return self.host.broker_epoch
+
+    @property
+    def wall_ms(self) -> int:
+        """Calendar time in ms."""
+        return self.host.wall_ms
+
+    def known_controller(self) -> int:
+        """The controller's broker id, -1 = unknown."""
+        return self.host.known_controller()
+
+    def partition(self, name: str) -> Partition | None:
+        """This broker's replica of a partition."""
+        return self.partitions.get(name)
+
+    # becoming leader or follower
+
+    def become(self, state: LeaderAndIsrPartition) -> KafkaError:
+        """One partition of a LeaderAndIsr (`becomeLeaderOrFollower`). A leader epoch that is not greater than the known one is
+        refused, harmlessly: it repeats what is known."""
+        if self.broker_id not in state.replicas:
+            return KafkaError.UNKNOWN_TOPIC_OR_PARTITION
+        partition = self.partitions.get(state.partition)
+        if partition is None:
+            partition = self.partitions[state.partition] = self.host.open_log(state)
+        elif partition.log.topic_id and state.topic_id and partition.log.topic_id != state.topic_id:
+            return KafkaError.INCONSISTENT_TOPIC_ID
+        if state.leader_epoch <= partition.leader_epoch:
+            return KafkaError.STALE_CONTROLLER_EPOCH
+        self.alter_partition.forget(state.partition)
+        self._stop_fetching(state.partition)
+        if state.leader == self.broker_id:
+            partition.make_leader(state)
+        else:
+            partition.make_follower(state)
+            if state.leader >= 0:
+                self._start_fetching(partition, state.leader)
+        self._leadership_changed(state.partition)
+        return KafkaError.NONE
+
+    def _start_fetching(self, partition: Partition, leader: int) -> None:
+        fetcher = self.fetchers.get(leader)
+        if fetcher is None:
+            fetcher = self.fetchers[leader] = ReplicaFetcher(self, leader)
+        if not partition.log.leader_epoch_cache.entries:
+            partition.truncate_to(partition.high_watermark, "no epochs are known, so what is not known to be committed goes")
+        fetcher.add(partition.name, partition.leader_epoch)
+
+    def _stop_fetching(self, name: str) -> None:
+        for fetcher in self.fetchers.values():
+            fetcher.remove(name)
+
+    def stop(self, name: str, delete: bool) -> None:
+        """StopReplica: the replica neither leads nor follows; with `delete` its files go too."""
+        partition = self.partitions.get(name)
+        if partition is None:
+            return
+        self._stop_fetching(name)
+        self.alter_partition.forget(name)
+        partition.go_offline()
+        if delete:
+            del self.partitions[name]
+            partition.delete()
+        self._leadership_changed(name)
+
+    def _leadership_changed(self, name: str) -> None:
+        self._check_produces(name)
+        self._check_fetches(name)
+
+    # produce
+
+    def produce(self, message: Message, body: ProduceRequest) -> None:
+        """Appends, then answers: at once with acks=1 (acks=0: not at all), when committed with acks=all."""
+        if body.acks not in (-1, 0, 1):
+            answers = {
+                name: ProducePartitionResponse(name, KafkaError.INVALID_REQUIRED_ACKS) for name, _ in body.partitions
+            }
+            self._respond_produce(message, answers)
+            return
+        now_ms = self.wall_ms
+        answers = {}
+        required: dict[str, int] = {}
+        advanced: list[tuple[str, bool]] = []
+        for name, data in body.partitions:
+            answers[name], last_offset = self._append(name, data, body.acks, now_ms)
+            if last_offset >= 0:
+                required[name] = last_offset + 1
+                advanced.append((name, self.partitions[name].maybe_increment_high_watermark()))
+        if body.acks == 0:
+            if any(answer.error is not KafkaError.NONE for answer in answers.values()):
+                self.kernel.close_connection(message)
+        elif body.acks == 1 or not required:
+            self._respond_produce(message, answers)
+        else:
+            self._wait_for_commit(message, body.timeout_ms, required, answers)
+        for name, moved in advanced:
+            if moved:
+                self._check_produces(name)
+            self._check_fetches(name)
+
+    def _append(self, name: str, data: bytes, acks: int, now_ms: int) -> tuple[ProducePartitionResponse, int]:
+        partition = self.partitions.get(name)
+        if partition is None:
+            known = name in self.host.metadata.partitions
+            error = KafkaError.NOT_LEADER_OR_FOLLOWER if known else KafkaError.UNKNOWN_TOPIC_OR_PARTITION
+            return ProducePartitionResponse(name, error), -1
+        if not partition.is_leader:
+            return ProducePartitionResponse(name, KafkaError.NOT_LEADER_OR_FOLLOWER), -1
+        try:
+            info = partition.append_as_leader(data, acks, now_ms)
+        except KafkaException as refused:
+            return (
+                ProducePartitionResponse(
+                    name, refused.error, message=refused.message or None, record_errors=tuple(getattr(refused, "record_errors", ()))
+                ),
+                -1,
+            )
+        return ProducePartitionResponse(name, base_offset=info.first_offset, log_append_time_ms=info.log_append_time_ms), info.last_offset
+
+    def _wait_for_commit(
+        self, message: Message, timeout_ms: int, required: dict[str, int], answers: dict[str, ProducePartitionResponse]
+    ) -> None:
+        delayed = DelayedProduce(message, tuple(required), required, answers, 0)
+        if self._try_produce(delayed):
+            self._respond_produce(message, answers)
+            return
+        due_us = self.kernel.now_us + timeout_ms * 1_000
+        delayed.timer_id = self.kernel.timer(self.name, due_us, "produce_expired", message.rpc)
+        self.delayed_produces.watch(delayed)
+        needs = ", ".join(f"{name} HW >= {offset}" for name, offset in required.items())
+        self.kernel.emit(
+            RequestParked(
+                broker=self.name,
+                request=message.rpc,
+                api="Produce",
+                client=message.source,
+                partitions=delayed.partitions,
+                needs=needs,
+                deadline_us=due_us,
+            ),
+            self.name,
+        )
+
+    def _try_produce(self, delayed: DelayedProduce) -> bool:
+        for name, required_offset in list(delayed.required.items()):
+            partition = self.partitions.get(name)
+            if partition is None or not partition.is_leader:
+                delayed.answer(name, KafkaError.NOT_LEADER_OR_FOLLOWER)
+            elif partition.high_watermark >= required_offset:
+                enough = len(partition.isr_state.maximal_isr) >= partition.effective_min_isr
+                delayed.answer(name, KafkaError.NONE if enough else KafkaError.NOT_ENOUGH_REPLICAS_AFTER_APPEND)
+        return not delayed.required
+
+    def _check_produces(self, name: str) -> None:
+        for delayed in self.delayed_produces.watching(name):
+            if self._try_produce(delayed):
+                self._complete_produce(delayed, "satisfied")
+
+    def produce_expired(self, request: str) -> None:
+        """The producer's timeout is over; what was appended stays in the log."""
+        delayed = self.delayed_produces.get(request)
+        if delayed is not None:
+            for name in list(delayed.required):
+                delayed.answer(name, KafkaError.REQUEST_TIMED_OUT)
+            delayed.timer_id = 0
+            self._complete_produce(delayed, "expired")
+
+    def _complete_produce(self, delayed: DelayedProduce, why: str) -> None:
+        self.delayed_produces.remove(delayed.request)
+        if delayed.timer_id:
+            self.kernel.scheduler.cancel(delayed.timer_id)
+        self.kernel.emit(RequestCompleted(broker=self.name, request=delayed.request, why=why), self.name)
+        self._respond_produce(delayed.message, delayed.answers)
+
+    def _respond_produce(self, message: Message, answers: dict[str, ProducePartitionResponse]) -> None:
+        response = ProduceResponse(tuple(answers.values()))
+        first = response.partitions[0]
+        label = f"ack @{first.base_offset}" if first.error is KafkaError.NONE else first.error.name
+        fields = tuple(
+            (answer.partition, answer.base_offset if answer.error is KafkaError.NONE else answer.error.name)
+            for answer in response.partitions
+        )
+        self.kernel.respond(message, response, label=label, fields=fields)
+
+    # fetch
+
+    def fetch(self, message: Message, body: FetchRequest) -> None:
+        """Reads first, then takes note of the follower: so an answer with records carries the high watermark of before."""
+        answers, byte_count, urgent = self._read_all(body)
+        if body.replica_id >= 0:
+            for asked, answer in zip(body.partitions, answers, strict=True):
+                if answer.error is KafkaError.NONE and answer.diverging_epoch is None:
+                    self._followed(asked, body.replica_id, body.replica_epoch)
+        if body.max_wait_ms <= 0 or byte_count >= body.min_bytes or urgent or not body.partitions:
+            self._respond_fetch(message, body, answers)
+            return
+        partitions = tuple(asked.partition for asked in body.partitions)
+        due_us = self.kernel.now_us + body.max_wait_ms * 1_000
+        timer_id = self.kernel.timer(self.name, due_us, "fetch_expired", message.rpc)
+        self.delayed_fetches.watch(DelayedFetch(message, body, partitions, timer_id))
+        self.kernel.emit(
+            RequestParked(
+                broker=self.name,
+                request=message.rpc,
+                api="Fetch",
+                client=message.source,
+                partitions=partitions,
+                needs=f"{body.min_bytes} byte" if body.min_bytes == 1 else f"{body.min_bytes} bytes",
+                deadline_us=due_us,
+            ),
+            self.name,
+        )
+
+    def _read_all(self, body: FetchRequest) -> tuple[list[FetchPartitionResponse], int, bool]:
+        answers = []
+        byte_count = 0
+        urgent = False
+        left = body.max_bytes
+        for asked in body.partitions:
+            answer = self._read(asked, body.replica_id, left, byte_count == 0)
+            size = len(answer.records)
+            byte_count += size
+            left -= size
+            if answer.error is not KafkaError.NONE or answer.diverging_epoch is not None:
+                urgent = True
+            answers.append(answer)
+        return answers, byte_count, urgent
+
+    def _read(self, asked: FetchPartition, replica_id: int, left: int, min_one_message: bool) -> FetchPartitionResponse:
+        name = asked.partition
+        partition = self.partitions.get(name)
+        if partition is None:
+            known = name in self.host.metadata.partitions
+            return FetchPartitionResponse(
+                name, KafkaError.NOT_LEADER_OR_FOLLOWER if known else KafkaError.UNKNOWN_TOPIC_OR_PARTITION
+            )
+        error = self._epoch_error(partition, asked.current_leader_epoch)
+        if error is not None:
+            return FetchPartitionResponse(name, error)
+        log = partition.log
+        fetch_offset = asked.fetch_offset
+        upper_bound = log.log_end_offset
+        if replica_id >= 0:
+            if replica_id not in partition.remotes:
+                return FetchPartitionResponse(name, KafkaError.UNKNOWN_LEADER_EPOCH)
+            if asked.last_fetched_epoch >= 0:
+                diverging = diverging_epoch(log.leader_epoch_cache, upper_bound, asked.last_fetched_epoch, fetch_offset)
+                if diverging == (-1, -1) or (diverging is not None and fetch_offset < log.log_start_offset):
+                    return FetchPartitionResponse(name, KafkaError.OFFSET_OUT_OF_RANGE)
+                if diverging is not None:
+                    return FetchPartitionResponse(
+                        name,
+                        high_watermark=partition.high_watermark,
+                        log_start_offset=log.log_start_offset,
+                        diverging_epoch=diverging,
+                    )
+        else:
+            upper_bound = partition.high_watermark
+        if fetch_offset == log.log_end_offset:
+            records = b""
+        else:
+            try:
+                records = log.read(fetch_offset, min(asked.partition_max_bytes, left), upper_bound, min_one_message).data
+            except KafkaException as refused:
+                return FetchPartitionResponse(
+                    name, refused.error, high_watermark=partition.high_watermark, log_start_offset=log.log_start_offset
+                )
+        return FetchPartitionResponse(name, KafkaError.NONE, partition.high_watermark, log.log_start_offset, records)
+
+    def _epoch_error(self, partition: Partition, current_leader_epoch: int) -> KafkaError | None:
+        if current_leader_epoch >= 0:
+            if current_leader_epoch < partition.leader_epoch:
+                return KafkaError.FENCED_LEADER_EPOCH
+            if current_leader_epoch > partition.leader_epoch:
+                return KafkaError.UNKNOWN_LEADER_EPOCH
+        return None if partition.is_leader else KafkaError.NOT_LEADER_OR_FOLLOWER
+
+    def _followed(self, asked: FetchPartition, replica_id: int, replica_epoch: int) -> None:
+        """What a follower's fetch changes at the leader: its remote state, perhaps the ISR, perhaps the high watermark."""
+        partition = self.partitions[asked.partition]
+        news = partition.update_follower(replica_id, asked.fetch_offset, asked.log_start_offset, replica_epoch)
+        if partition.replica_to_add(replica_id):
+            self._ask_for_isr(partition, PendingExpand(partition.isr, replica_id))
+        if news and partition.maybe_increment_high_watermark():
+            self._high_watermark_moved(partition)
+
+    def _high_watermark_moved(self, partition: Partition) -> None:
+        self._check_produces(partition.name)
+        self._check_fetches(partition.name)
+
+    def _check_fetches(self, name: str) -> None:
+        for delayed in self.delayed_fetches.watching(name):
+            if self._try_fetch(delayed):
+                self._complete_fetch(delayed, "satisfied")
+
+    def _try_fetch(self, delayed: DelayedFetch) -> bool:
+        """Whether enough has accumulated, or something happened that the fetch has to hear of."""
+        body = delayed.body
+        accumulated = 0
+        for asked in body.partitions:
+            partition = self.partitions.get(asked.partition)
+            if partition is None or self._epoch_error(partition, asked.current_leader_epoch) is not None:
+                return True
+            log = partition.log
+            end_offset = log.log_end_offset if body.replica_id >= 0 else partition.high_watermark
+            if end_offset < asked.fetch_offset:
+                if body.replica_id >= 0 or log.log_end_offset < asked.fetch_offset:
+                    return True
+                continue
+            if body.replica_id >= 0 and asked.last_fetched_epoch >= 0:
+                if diverging_epoch(log.leader_epoch_cache, log.log_end_offset, asked.last_fetched_epoch, asked.fetch_offset):
+                    return True
+            if end_offset > asked.fetch_offset:
+                accumulated += min(log.bytes_available(asked.fetch_offset, end_offset), asked.partition_max_bytes)
+        return accumulated >= body.min_bytes
+
+    def fetch_expired(self, request: str) -> None:
+        """`max.wait` is over: the answer says what there is."""
+        delayed = self.delayed_fetches.get(request)
+        if delayed is not None:
+            delayed.timer_id = 0
+            self._complete_fetch(delayed, "expired")
+
+    def _complete_fetch(self, delayed: DelayedFetch, why: str) -> None:
+        if self.delayed_fetches.remove(delayed.request) is None:
+            return
+        if delayed.timer_id:
+            self.kernel.scheduler.cancel(delayed.timer_id)
+        self.kernel.emit(RequestCompleted(broker=self.name, request=delayed.request, why=why), self.name)
+        answers, _, _ = self._read_all(delayed.body)
+        self._respond_fetch(delayed.message, delayed.body, answers)
+
+    def _respond_fetch(self, message: Message, body: FetchRequest, answers: list[FetchPartitionResponse]) -> None:
+        replica_id = body.replica_id
+        if replica_id >= 0:
+            answers = [
+                answer for asked, answer in zip(body.partitions, answers, strict=True) if self._has_news(body, asked, answer)
+            ]
+        fields = []
+        size = 0
+        for answer in answers:
+            if answer.error is not KafkaError.NONE:
+                fields.append((answer.partition, answer.error.name))
+            elif answer.diverging_epoch is not None:
+                fields.append((answer.partition, f"diverging epoch {answer.diverging_epoch[0]} ends at {answer.diverging_epoch[1]}"))
+            else:
+                size += len(answer.records)
+                fields.append((answer.partition, f"HW {answer.high_watermark}, {len(answer.records)} bytes"))
+        if len(answers) == 1:
+            first = answers[0]
+            if first.error is not KafkaError.NONE:
+                label = first.error.name
+            elif first.diverging_epoch is not None:
+                label = f"diverging epoch {first.diverging_epoch[0]}"
+            else:
+                label = f"records · HW {first.high_watermark}" if first.records else f"HW {first.high_watermark}"
+        else:
+            label = f"{len(answers)} partitions, {size} bytes" if answers else "nothing new"
+        self.kernel.respond(message, FetchResponse(tuple(answers)), label=label, fields=tuple(fields))
+
+    def _has_news(self, body: FetchRequest, asked: FetchPartition, answer: FetchPartitionResponse) -> bool:
+        """Whether an incremental fetch session (KIP-227) lists this partition: records, an error, or watermarks not told yet."""
+        key = (body.replica_id, asked.partition)
+        if answer.error is not KafkaError.NONE or answer.diverging_epoch is not None:
+            self._told.pop(key, None)
+            return True
+        now = (answer.high_watermark, answer.log_start_offset, asked.current_leader_epoch, body.replica_epoch, body.session_id)
+        if not answer.records and self._told.get(key) == now:
+            return False
+        self._told[key] = now
+        return True
+
+    # the fetchers' side
+
+    def log_appended_by_follower(self, partition: Partition) -> None:
+        """Nobody may read from a follower yet but itself; its own delayed operations are re-checked all the same."""
+        self._check_fetches(partition.name)
+
+    # offsets
+
+    def list_offsets(self, body: ListOffsetsRequest) -> ListOffsetsResponse:
+        """Latest (-1: the high watermark for consumers, the log end for replicas), earliest (-2), or by timestamp."""
+        return ListOffsetsResponse(tuple(self._list_offset(body.replica_id, *asked) for asked in body.partitions))
+
+    def _list_offset(self, replica_id: int, name: str, leader_epoch: int, timestamp: int) -> ListOffsetsResult:
+        partition = self.partitions.get(name)
+        if partition is None:
+            known = name in self.host.metadata.partitions
+            return ListOffsetsResult(name, KafkaError.NOT_LEADER_OR_FOLLOWER if known else KafkaError.UNKNOWN_TOPIC_OR_PARTITION)
+        error = self._epoch_error(partition, leader_epoch)
+        if error is not None:
+            return ListOffsetsResult(name, error)
+        log = partition.log
+        upper_bound = log.log_end_offset if replica_id >= 0 else partition.high_watermark
+        if timestamp == EARLIEST_TIMESTAMP:
+            return ListOffsetsResult(name, offset=log.log_start_offset, leader_epoch=partition.leader_epoch)
+        if replica_id == CONSUMER and partition.high_watermark < partition.leader_epoch_start_offset:
+            return ListOffsetsResult(name, KafkaError.OFFSET_NOT_AVAILABLE)
+        if timestamp == LATEST_TIMESTAMP:
+            return ListOffsetsResult(name, offset=upper_bound, leader_epoch=partition.leader_epoch)
+        found = log.offset_for_timestamp(timestamp)
+        if found is None or found[1] >= upper_bound:
+            return ListOffsetsResult(name)
+        return ListOffsetsResult(name, offset=found[1], timestamp=found[0], leader_epoch=partition.leader_epoch)
+
+    # the ISR
+
+    def shrink_isrs(self) -> None:
+        """The job that runs every half `replica.lag.time.max.ms`."""
+        for partition in list(self.partitions.values()):
+            removed = partition.replicas_to_remove()
+            if removed:
+                self._ask_for_isr(partition, PendingShrink(partition.isr, removed))
+
+    def _ask_for_isr(self, partition: Partition, change: PendingExpand | PendingShrink) -> None:
+        if self.host.era.isr_change == "zookeeper":
+            version = self.host.write_isr_to_zookeeper(partition, change.proposed_isr)
+            if version is not None and partition.commit_isr(change.proposed_isr, version):
+                self._high_watermark_moved(partition)
+            return
+        partition.propose_isr(change)
+        self.alter_partition.submit(
+            AlterPartitionItem(
+                partition.name,
+                partition.leader_epoch,
+                tuple(
+                    (
+                        broker_id,
+                        self.broker_epoch if broker_id == self.broker_id else partition.remotes[broker_id].broker_epoch,
+                    )
+                    for broker_id in change.proposed_isr
+                ),
+                0,
+                partition.partition_epoch,
+            )
+        )
+
+    def isr_change_answered(self, result: AlterPartitionResult) -> None:
+        """The controller's word on one change (`Partition.submitAlterPartition`)."""
+        partition = self.partitions.get(result.partition)
+        if partition is None or not partition.is_leader or isinstance(partition.isr_state, CommittedIsr):
+            return
+        if result.error is KafkaError.NONE:
+            if result.leader_epoch == partition.leader_epoch and partition.commit_isr(result.isr, result.partition_epoch):
+                self._high_watermark_moved(partition)
+        elif result.error in (KafkaError.OPERATION_NOT_ATTEMPTED, KafkaError.INELIGIBLE_REPLICA):
+            partition.refuse_isr(result.error.name)
+        elif result.error not in _OUTCOME_UNKNOWN:
+            state = partition.isr_state
+            partition.refuse_isr(result.error.name)
+            self._ask_for_isr(partition, state)
+
+
+_OUTCOME_UNKNOWN = frozenset(
+    {
+        KafkaError.FENCED_LEADER_EPOCH,
+        KafkaError.INVALID_UPDATE_VERSION,
+        KafkaError.INVALID_REQUEST,
+        KafkaError.UNKNOWN_TOPIC_OR_PARTITION,
+        KafkaError.UNKNOWN_TOPIC_ID,
+        KafkaError.NEW_LEADER_ELECTED,
+    }
+)

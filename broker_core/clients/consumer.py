@@ -1,0 +1,263 @@
+"""A simple consumer of the lab: follows one partition from an offset, without a group (`KafkaConsumer.assign`, `Fetcher`)."""
+
+from typing import Any
+
+import msgspec
+
+from broker_core.clients.metadata import ClientMetadata, backoff_us
+from broker_core.clients.producer import STALE_METADATA_ERRORS
+from broker_core.errors import Errors
+from broker_core.events.client import ConsumerPositionReset, RecordsConsumed
+from broker_core.records.record_batch import Record, iterate_batches, iterate_records
+from broker_core.sim.kernel import Kernel, Message, Subjects, applies
+from broker_core.wire.messages import (
+    FetchPartition,
+    FetchPartitionResponse,
+    FetchRequest,
+    FetchResponse,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    MetadataRequest,
+)
+
+EARLIEST_TIMESTAMP = -2
+LATEST_TIMESTAMP = -1
+RECORDS_SHOWN = 20
+TEXT_LENGTH_SHOWN = 200
+
+
+class ConsumerSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """The consumer configurations that act here, with Kafka's names and defaults, `_` for `.`; times in ms, sizes in bytes."""
+
+    auto_offset_reset: str = "latest"
+    fetch_min_bytes: int = 1
+    fetch_max_bytes: int = 52_428_800
+    fetch_max_wait_ms: int = 500
+    max_partition_fetch_bytes: int = 1_048_576
+    request_timeout_ms: int = 30_000
+
+
+def visible_records(data: bytes, from_offset: int) -> tuple[list[Record], int]:
+    """The records that an application sees from `from_offset` on, without control records, and the position after them."""
+    records: list[Record] = []
+    position = from_offset
+    for at, header in iterate_batches(data):
+        if not header.is_control:
+            records += [record for record in iterate_records(data, header, at) if record.offset >= from_offset]
+        position = max(position, header.next_offset)
+    return records, position
+
+
+def _text(data: bytes | None) -> str | None:
+    return None if data is None else data.decode("utf-8", "backslashreplace")[:TEXT_LENGTH_SHOWN]
+
+
+class Consumer:
+    """A node. Position, high watermark and the records shown change by events alone.
+
+    `position` -1 until it is known: then it is asked for as `start` says (`earliest`, `latest` or an offset).
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        name: str,
+        partition: str,
+        start: str,
+        settings: ConsumerSettings,
+        bootstrap: tuple[str, ...],
+    ) -> None:
+        self.kernel = kernel
+        self.name = name
+        self.partition = partition
+        self.start = start
+        self.settings = settings
+        self.metadata = ClientMetadata(bootstrap)
+        self.position = -1
+        self.high_watermark = -1
+        self.last_reset = ""
+        self.records: list[tuple[int, int, str | None, str | None]] = []
+        self._attempts = 0
+        self._reset_reason = f"start at {start}"
+        self._reset_to = EARLIEST_TIMESTAMP if start == "earliest" else LATEST_TIMESTAMP
+
+    def begin(self) -> None:
+        """Starts to read."""
+        if self.start not in ("earliest", "latest"):
+            self._reset(int(self.start))
+        self._go_on()
+
+    # the loop: metadata, position, fetch
+
+    def _go_on(self) -> None:
+        leader = self.metadata.leader_of(self.partition)
+        if leader is None:
+            self._ask_for_metadata()
+        elif self.position < 0:
+            self._ask_for_position(leader)
+        else:
+            self._fetch(leader)
+
+    def _ask_for_metadata(self) -> None:
+        node = self.metadata.node_to_ask()
+        topic = self.partition.rpartition("-")[0]
+        self.kernel.request(
+            self.name,
+            node,
+            "Metadata",
+            MetadataRequest((topic,)),
+            label=f"Metadata {topic}",
+            context=node,
+            timeout_us=self.settings.request_timeout_ms * 1000,
+        )
+
+    def _ask_for_position(self, leader: str) -> None:
+        info = self.metadata.partitions[self.partition]
+        self.kernel.request(
+            self.name,
+            leader,
+            "ListOffsets",
+            ListOffsetsRequest(-1, ((self.partition, info.leader_epoch, self._reset_to),)),
+            label=f"ListOffsets {self.partition}",
+            fields=(("partition", self.partition), ("timestamp", self._reset_to)),
+            context=leader,
+            timeout_us=self.settings.request_timeout_ms * 1000,
+        )
+
+    def _fetch(self, leader: str) -> None:
+        settings = self.settings
+        info = self.metadata.partitions[self.partition]
+        self.kernel.request(
+            self.name,
+            leader,
+            "Fetch",
+            FetchRequest(
+                -1,
+                settings.fetch_max_wait_ms,
+                settings.fetch_min_bytes,
+                settings.fetch_max_bytes,
+                (
+                    FetchPartition(
+                        self.partition,
+                        self.position,
+                        current_leader_epoch=info.leader_epoch,
+                        partition_max_bytes=settings.max_partition_fetch_bytes,
+                    ),
+                ),
+            ),
+            label=f"Fetch @{self.position}",
+            fields=((f"{self.partition} fetch_offset", self.position), ("max_wait_ms", settings.fetch_max_wait_ms)),
+            context=leader,
+            timeout_us=settings.request_timeout_ms * 1000,
+        )
+
+    def _reset(self, to_offset: int) -> None:
+        self.kernel.emit(
+            ConsumerPositionReset(
+                client=self.name,
+                partition=self.partition,
+                from_offset=self.position,
+                to_offset=to_offset,
+                why=self._reset_reason,
+            ),
+            self.name,
+        )
+
+    def _pause(self, *, stale_metadata: bool) -> None:
+        if stale_metadata:
+            self.metadata.partitions.pop(self.partition, None)
+        self._attempts += 1
+        self.kernel.timer(self.name, self.kernel.now_us + backoff_us(self._attempts), "again")
+
+    # as a node
+
+    def on_request(self, message: Message) -> None:
+        """Nobody asks a client."""
+
+    def on_response(self, api: str, body: Any, context: Any) -> None:
+        """A broker answers."""
+        if api == "Metadata":
+            self.metadata.update(body)
+            if self.metadata.leader_of(self.partition) is None:
+                self._pause(stale_metadata=True)
+                return
+        elif api == "ListOffsets":
+            if not self._position_came(body):
+                return
+        elif not self._fetched(body):
+            return
+        self._go_on()
+
+    def _position_came(self, response: ListOffsetsResponse) -> bool:
+        (answer,) = response.partitions
+        if answer.error is not Errors.NONE:
+            self._pause(stale_metadata=answer.error in STALE_METADATA_ERRORS)
+            return False
+        self._attempts = 0
+        self._reset(answer.offset)
+        return True
+
+    def _fetched(self, response: FetchResponse) -> bool:
+        for answer in response.partitions:
+            if answer.error is Errors.OFFSET_OUT_OF_RANGE:
+                return self._out_of_range()
+            if answer.error is not Errors.NONE:
+                self._pause(stale_metadata=answer.error in STALE_METADATA_ERRORS)
+                return False
+            self._take_in(answer)
+        self._attempts = 0
+        return True
+
+    def _out_of_range(self) -> bool:
+        policy = self.settings.auto_offset_reset
+        self._reset_to = EARLIEST_TIMESTAMP if policy == "earliest" else LATEST_TIMESTAMP
+        self._reset_reason = f"offset {self.position} is out of range, auto.offset.reset={policy}"
+        leader = self.metadata.leader_of(self.partition)
+        if leader is None:
+            return True
+        self._ask_for_position(leader)
+        return False
+
+    def _take_in(self, answer: FetchPartitionResponse) -> None:
+        records, position = visible_records(answer.records, self.position)
+        if position == self.position and answer.high_watermark == self.high_watermark:
+            return
+        self.kernel.emit(
+            RecordsConsumed(
+                client=self.name,
+                partition=self.partition,
+                position=position,
+                high_watermark=answer.high_watermark,
+                records=tuple(
+                    (record.offset, record.timestamp, _text(record.key), _text(record.value)) for record in records[-RECORDS_SHOWN:]
+                ),
+            ),
+            self.name,
+        )
+
+    def on_disconnect(self, api: str, context: Any, why: str) -> None:
+        """The broker is gone, or does not answer in time."""
+        self.metadata.unreachable(context)
+        self._pause(stale_metadata=True)
+
+    def on_timer(self, name: str, data: Any) -> None:
+        """A pause is over."""
+        self._go_on()
+
+    def on_watch(self, kind: str, path: str) -> None:
+        """Clients have no session at ZooKeeper."""
+
+
+@applies(RecordsConsumed)
+def _consumed(subjects: Subjects, event: RecordsConsumed, at_us: int) -> None:
+    consumer: Consumer = subjects[event.client]
+    consumer.position = event.position
+    consumer.high_watermark = event.high_watermark
+    consumer.records = [*consumer.records, *event.records][-RECORDS_SHOWN:]
+
+
+@applies(ConsumerPositionReset)
+def _position_reset(subjects: Subjects, event: ConsumerPositionReset, at_us: int) -> None:
+    consumer: Consumer = subjects[event.client]
+    consumer.position = event.to_offset
+    consumer.last_reset = event.why

@@ -1,0 +1,75 @@
+"""Kafka's protocol errors as its Java client names them: exception class and message (`Errors`, `common.errors`)."""
+
+from broker_core.errors import Errors, KafkaError
+
+_MESSAGES = {
+    Errors.UNKNOWN_SERVER_ERROR: "The server experienced an unexpected error when processing the request.",
+    Errors.OFFSET_OUT_OF_RANGE: "The requested offset is not within the range of offsets maintained by the server.",
+    Errors.CORRUPT_MESSAGE: (
+        "This message has failed its CRC checksum, exceeds the valid size, has a null key for a compacted topic, or is otherwise corrupt."
+    ),
+    Errors.UNKNOWN_TOPIC_OR_PARTITION: "This server does not host this topic-partition.",
+    Errors.LEADER_NOT_AVAILABLE: "There is no leader for this topic-partition as we are in the middle of a leadership election.",
+    Errors.NOT_LEADER_OR_FOLLOWER: (
+        "For requests intended only for the leader, this error indicates that the broker is not the current leader. "
+        "For requests intended for any replica, this error indicates that the broker is not a replica of the topic partition."
+    ),
+    Errors.REQUEST_TIMED_OUT: "The request timed out.",
+    Errors.MESSAGE_TOO_LARGE: "The request included a message larger than the max message size the server will accept.",
+    Errors.NETWORK_EXCEPTION: "The server disconnected before a response was received.",
+    Errors.INVALID_TOPIC_EXCEPTION: "The request attempted to perform an operation on an invalid topic.",
+    Errors.RECORD_LIST_TOO_LARGE: (
+        "The request included message batch larger than the configured segment size on the server."
+    ),
+    Errors.NOT_ENOUGH_REPLICAS: "Messages are rejected since there are fewer in-sync replicas than required.",
+    Errors.NOT_ENOUGH_REPLICAS_AFTER_APPEND: (
+        "Messages are written to the log, but to fewer in-sync replicas than required."
+    ),
+    Errors.INVALID_REQUIRED_ACKS: "Produce request specified an invalid value for required acks.",
+    Errors.INVALID_TIMESTAMP: "The timestamp of the message is out of acceptable range.",
+    Errors.TOPIC_ALREADY_EXISTS: "Topic with this name already exists.",
+    Errors.INVALID_PARTITIONS: "Number of partitions is below 1.",
+    Errors.INVALID_REPLICATION_FACTOR: "Replication factor is below 1 or larger than the number of available brokers.",
+    Errors.INVALID_REPLICA_ASSIGNMENT: "Replica assignment is invalid.",
+    Errors.INVALID_CONFIG: "Configuration is invalid.",
+    Errors.NOT_CONTROLLER: "This is not the correct controller for this cluster.",
+    Errors.INVALID_REQUEST: (
+        "This most likely occurs because of a request being malformed by the client library or the message was sent to an "
+        "incompatible broker. See the broker logs for more details."
+    ),
+    Errors.POLICY_VIOLATION: "Request parameters do not satisfy the configured policy.",
+    Errors.KAFKA_STORAGE_ERROR: "Disk error when trying to access log file on the disk.",
+    Errors.FENCED_LEADER_EPOCH: "The leader epoch in the request is older than the epoch on the broker.",
+    Errors.UNKNOWN_LEADER_EPOCH: "The leader epoch in the request is newer than the epoch on the broker.",
+    Errors.INVALID_RECORD: "This record has failed the validation on broker and hence will be rejected.",
+    Errors.TOPIC_DELETION_DISABLED: "Topic deletion is disabled.",
+    Errors.REASSIGNMENT_IN_PROGRESS: "A partition reassignment is in progress.",
+    Errors.OFFSET_NOT_AVAILABLE: (
+        "The leader high watermark has not caught up from a recent leader election so the offsets cannot be guaranteed to be "
+        "monotonically increasing."
+    ),
+}
+
+_CLASSES = {
+    Errors.MESSAGE_TOO_LARGE: "RecordTooLargeException",
+    Errors.RECORD_LIST_TOO_LARGE: "RecordBatchTooLargeException",
+    Errors.REQUEST_TIMED_OUT: "TimeoutException",
+    Errors.TOPIC_ALREADY_EXISTS: "TopicExistsException",
+    Errors.INVALID_CONFIG: "InvalidConfigurationException",
+    Errors.UNKNOWN_SERVER_ERROR: "UnknownServerException",
+    Errors.KAFKA_STORAGE_ERROR: "KafkaStorageException",
+}
+
+
+def exception_class(error: KafkaError) -> str:
+    """The Java exception's class without its package, `NotEnoughReplicasException`."""
+    name = _CLASSES.get(error)
+    if name is None:
+        words = error.name.removesuffix("_EXCEPTION").split("_")
+        name = "".join(word.capitalize() for word in words) + "Exception"
+    return name
+
+
+def exception_message(error: KafkaError, message: str | None = None) -> str:
+    """What the exception says: the broker's own message if it sent one, else the client's standing text."""
+    return message or _MESSAGES.get(error, error.sentence)

@@ -1,0 +1,59 @@
+"""The clients of a run: opened and closed by name."""
+
+from broker_core.clients.consumer import Consumer, ConsumerSettings
+from broker_core.clients.producer import Producer, ProducerSettings
+from broker_core.events.world import NodeAdded, NodeRemoved
+from broker_core.sim.kernel import Kernel
+
+
+class Clients:
+    """Keeps the producers and consumers. They bootstrap from the brokers whose processes run when they are opened."""
+
+    def __init__(self, kernel: Kernel, start_wall_ms: int) -> None:
+        self.kernel = kernel
+        self.start_wall_ms = start_wall_ms
+        self.producers: dict[str, Producer] = {}
+        self.consumers: dict[str, Consumer] = {}
+
+    def is_free(self, name: str) -> bool:
+        """Whether no node of the run has this name now."""
+        return name not in self.kernel.nodes or name not in self.kernel.up
+
+    def open_producer(self, name: str, settings: ProducerSettings, shown: tuple[tuple[str, str], ...]) -> Producer:
+        """A new producer. `shown` are the settings that the page names."""
+        producer = Producer(self.kernel, name, settings, self._bootstrap(), self.start_wall_ms)
+        self.producers[name] = producer
+        self._join(producer, "producer", shown)
+        return producer
+
+    def open_consumer(
+        self, name: str, partition: str, start: str, settings: ConsumerSettings, shown: tuple[tuple[str, str], ...]
+    ) -> Consumer:
+        """A new consumer, which begins to read at `start`: `earliest`, `latest` or an offset."""
+        consumer = Consumer(self.kernel, name, partition, start, settings, self._bootstrap())
+        self.consumers[name] = consumer
+        self._join(consumer, "consumer", shown)
+        consumer.begin()
+        return consumer
+
+    def close(self, name: str) -> None:
+        """The client is gone; what it had under way is nobody's any more."""
+        self.producers.pop(name, None)
+        self.consumers.pop(name, None)
+        self.kernel.remove(name)
+        del self.kernel.nodes[name]
+        self.kernel.emit(NodeRemoved(node=name), name)
+        del self.kernel.subjects[name]
+
+    def _join(self, client: Producer | Consumer, node_kind: str, shown: tuple[tuple[str, str], ...]) -> None:
+        self.kernel.add(client)
+        self.kernel.subjects[client.name] = client
+        self.kernel.emit(NodeAdded(node=client.name, node_kind=node_kind, broker_id=-1, settings=shown), client.name)
+
+    def _bootstrap(self) -> tuple[str, ...]:
+        """The brokers of the run that are up, frozen ones last, since they would not answer."""
+        brokers = sorted(
+            (name for name in self.kernel.nodes if name[:1] == "b" and name[1:].isdigit()), key=lambda name: int(name[1:])
+        )
+        up = [name for name in brokers if name in self.kernel.up]
+        return tuple(sorted(up or brokers, key=lambda name: name in self.kernel.frozen))

@@ -1,0 +1,69 @@
+"""What a client knows of the cluster: from Metadata answers, which any live broker can give (`Metadata`, `NetworkClient`)."""
+
+import msgspec
+
+from broker_core.errors import Errors, KafkaError
+from broker_core.wire.messages import MetadataResponse
+
+RETRY_BACKOFF_US = 100_000
+RETRY_BACKOFF_US_MAX = 1_000_000
+
+
+def backoff_us(attempts: int) -> int:
+    """How long to wait before the attempt after `attempts` failed ones: `retry.backoff.ms`, doubled up to
+    `retry.backoff.max.ms` (KIP-580, without its jitter)."""
+    return min(RETRY_BACKOFF_US << max(0, attempts - 1), RETRY_BACKOFF_US_MAX)
+
+
+class PartitionInfo(msgspec.Struct, frozen=True, gc=False):
+    """`leader` -1 = none."""
+
+    leader: int
+    leader_epoch: int
+
+
+class ClientMetadata:
+    """A client's picture of the cluster, as old as its last answer.
+
+    `bootstrap`: names of the brokers to ask first. An unreachable broker is asked again after all others.
+    """
+
+    def __init__(self, bootstrap: tuple[str, ...]) -> None:
+        self.nodes: list[str] = list(bootstrap)
+        self.partitions: dict[str, PartitionInfo] = {}
+        self.topic_errors: dict[str, KafkaError] = {}
+        self.partition_counts: dict[str, int] = {}
+
+    def node_to_ask(self) -> str:
+        """The broker to send the next Metadata request to."""
+        return self.nodes[0]
+
+    def unreachable(self, node: str) -> None:
+        """A broker did not answer: the others come first from now on."""
+        if node in self.nodes:
+            self.nodes.remove(node)
+            self.nodes.append(node)
+
+    def update(self, response: MetadataResponse) -> None:
+        """Takes in an answer."""
+        live = [f"b{broker_id}" for broker_id in response.brokers]
+        if live:
+            known = [node for node in self.nodes if node in live]
+            self.nodes = known + [node for node in live if node not in known]
+        for name, _, error in response.topics:
+            self.topic_errors[name] = error
+            if error is not Errors.NONE:
+                self.partition_counts.pop(name, None)
+                for partition in [p for p in self.partitions if p.rpartition("-")[0] == name]:
+                    del self.partitions[partition]
+            else:
+                self.partition_counts[name] = 0
+        for partition, leader, leader_epoch, *_ in response.partitions:
+            self.partitions[partition] = PartitionInfo(leader, leader_epoch)
+            topic = partition.rpartition("-")[0]
+            self.partition_counts[topic] = self.partition_counts.get(topic, 0) + 1
+
+    def leader_of(self, partition: str) -> str | None:
+        """The name of the partition's leader, None when there is none or nothing is known."""
+        info = self.partitions.get(partition)
+        return None if info is None or info.leader < 0 else f"b{info.leader}"

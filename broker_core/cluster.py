@@ -1,0 +1,272 @@
+"""A cluster: brokers, ZooKeeper, links and clients in one simulated time. What the shell does, it does here."""
+
+from collections.abc import Mapping
+from typing import Any, Literal, NamedTuple
+
+import msgspec
+
+from broker_core.broker.apis import metadata
+from broker_core.broker.broker import BASE_PORT, Broker
+from broker_core.broker.config import BrokerConfig
+from broker_core.clients.fleet import Clients
+from broker_core.eras import ERAS, Era
+from broker_core.events.world import (
+    BrokerFrozen,
+    BrokerThawed,
+    LinkCut,
+    LinkRestored,
+    NodeAdded,
+    RunStarted,
+)
+from broker_core.sim.disk import Disk
+from broker_core.sim.kernel import Kernel, Latency
+from broker_core.sim.zookeeper import ZK_NODE, ZooKeeper
+from broker_core.wire.messages import MetadataRequest, MetadataResponse
+from broker_core.zk.store import ZkStore
+
+LAB = "lab"
+
+
+BrokerState = Literal["up", "starting", "frozen", "down"]
+
+
+class LiveReplica(NamedTuple):
+    """Offsets that a running broker holds for one replica; each is a next offset."""
+
+    log_start_offset: int
+    log_end_offset: int
+    high_watermark: int
+
+
+class ClusterError(ValueError):
+    """Something was asked of a cluster that it cannot do: what was wrong, what was expected, what to do."""
+
+    def __init__(self, what: str, expected: str, todo: str) -> None:
+        super().__init__(f"{what} Expected: {expected} {todo}")
+        self.what = what
+        self.expected = expected
+        self.todo = todo
+
+
+class RunConfig(msgspec.Struct, frozen=True, kw_only=True):
+    """All that a run is made from, besides its inputs.
+
+    Attributes:
+        start_wall_ms: calendar time at simulated time 0.
+        broker_config: Kafka's settings for every broker, on top of its defaults.
+        latency_us, jitter_us: how long each message takes.
+    """
+
+    name: str = "run"
+    seed: int = 0
+    brokers: tuple[int, ...] = (1, 2, 3)
+    era: str = "3.9"
+    start_wall_ms: int = 1_700_000_000_000
+    broker_config: dict[str, str] = {}
+    latency_us: int = 500
+    jitter_us: int = 100
+
+
+class Cluster:
+    """Implements what the shell asks (`broker_core.shell.cluster_api.ClusterApi`)."""
+
+    def __init__(self, config: RunConfig, disk: Disk, store: ZkStore) -> None:
+        if config.era not in ERAS:
+            raise ClusterError(f"There is no era {config.era!r}.", f"one of {', '.join(ERAS)}.", "Choose one of these.")
+        if not config.brokers or any(broker_id < 0 for broker_id in config.brokers):
+            raise ClusterError(f"The brokers are {config.brokers}.", "at least one id from 0 on.", "Give their ids.")
+        self.config = config
+        self.kernel = Kernel(config.seed, Latency(config.latency_us, config.jitter_us))
+        self.disk = disk
+        self.zookeeper = ZooKeeper(self.kernel, store)
+        self.era: Era = ERAS[config.era]
+        self._broker_config = BrokerConfig.of(config.broker_config)
+        self.brokers: dict[int, Broker] = {}
+        self.kernel.add(self.zookeeper)
+        self.clients = Clients(self.kernel, config.start_wall_ms)
+
+    def start(self) -> None:
+        """States the run and its nodes and starts the brokers, the first one first: it becomes the controller."""
+        emit, config = self.kernel.emit, self.config
+        emit(RunStarted(name=config.name, seed=config.seed, era=config.era, start_wall_ms=config.start_wall_ms), LAB)
+        emit(NodeAdded(node=ZK_NODE, node_kind="zookeeper", broker_id=-1), LAB)
+        for broker_id in config.brokers:
+            emit(NodeAdded(node=f"b{broker_id}", node_kind="broker", broker_id=broker_id), LAB)
+        for broker_id in config.brokers:
+            self.start_broker(broker_id)
+
+    # what it is
+
+    @property
+    def wall_ms(self) -> int:
+        """Calendar time in ms: the run's start plus simulated time."""
+        return self.config.start_wall_ms + self.kernel.now_us // 1_000
+
+    @property
+    def broker_ids(self) -> tuple[int, ...]:
+        """All brokers of the run, ascending, whatever their state."""
+        return tuple(sorted(self.config.brokers))
+
+    @property
+    def broker_config(self) -> Mapping[str, str]:
+        """What was set for the brokers on top of Kafka's defaults."""
+        return self.config.broker_config
+
+    def broker_state(self, broker_id: int) -> BrokerState:
+        """up, starting, frozen or down."""
+        broker = self.brokers.get(broker_id)
+        if broker is None or broker.name not in self.kernel.up:
+            return "down"
+        if broker.name in self.kernel.frozen:
+            return "frozen"
+        return "starting" if broker.state == "starting" else "up"
+
+    def broker_port(self, broker_id: int) -> int:
+        """The port of its advertised listener."""
+        return BASE_PORT + broker_id
+
+    def log_directory(self, broker_id: int) -> str:
+        """Its log directory on `disk`."""
+        return f"broker-{broker_id}"
+
+    def metadata_of(self, broker_id: int) -> MetadataResponse:
+        """What a live broker would answer to a MetadataRequest for all topics."""
+        return metadata.answer(self.brokers[broker_id], MetadataRequest())
+
+    def live_replica(self, partition: str, broker_id: int) -> LiveReplica | None:
+        """What a broker that is up holds in memory."""
+        if self.broker_state(broker_id) != "up":
+            return None
+        replica = self.brokers[broker_id].replicas.partition(partition)
+        if replica is None:
+            return None
+        return LiveReplica(replica.log.log_start_offset, replica.log.log_end_offset, replica.high_watermark)
+
+    # brokers
+
+    def _broker(self, broker_id: int, *states: BrokerState) -> Broker:
+        if broker_id not in self.config.brokers:
+            raise ClusterError(
+                f"There is no broker {broker_id}.", f"one of {', '.join(map(str, self.broker_ids))}.", "Use the id of a broker of this run."
+            )
+        state = self.broker_state(broker_id)
+        if state not in states:
+            raise ClusterError(f"Broker {broker_id} is {state}.", f"a broker that is {' or '.join(states)}.", _WHAT_TO_DO[state])
+        return self.brokers[broker_id]
+
+    def start_broker(self, broker_id: int) -> None:
+        """Starts the process and returns."""
+        if broker_id in self.brokers:
+            self._broker(broker_id, "down")
+        broker = Broker(
+            self.kernel, self.zookeeper, self.disk, broker_id, self._broker_config, self.era, self.config.start_wall_ms
+        )
+        self.brokers[broker_id] = broker
+        self.kernel.subjects[broker.name] = broker
+        self.kernel.subjects[f"controller@{broker.name}"] = broker.controller
+        self.kernel.add(broker)
+        broker.start()
+
+    def kill_broker(self, broker_id: int) -> None:
+        """SIGKILL: the process is gone, ZooKeeper notices when the session times out."""
+        broker = self._broker(broker_id, "up", "starting", "frozen")
+        broker.killed()
+        self.zookeeper.lost_contact(broker.name)
+        self._forget_replicas(broker)
+
+    def stop_broker(self, broker_id: int) -> None:
+        """Begins a controlled shutdown and returns."""
+        self._broker(broker_id, "up", "starting").stop()
+
+    def _forget_replicas(self, broker: Broker) -> None:
+        for partition in broker.replicas.partitions.values():
+            self.kernel.subjects.pop(partition.key, None)
+
+    def freeze_broker(self, broker_id: int) -> None:
+        """SIGSTOP: it answers nobody and sends no heartbeats."""
+        broker = self._broker(broker_id, "up", "starting")
+        self.kernel.emit(BrokerFrozen(broker=broker.name), broker.name)
+        self.kernel.freeze(broker.name)
+        self.zookeeper.lost_contact(broker.name)
+
+    def thaw_broker(self, broker_id: int) -> None:
+        """SIGCONT: it goes on where it was, and learns what it has missed."""
+        broker = self._broker(broker_id, "frozen")
+        self.kernel.emit(BrokerThawed(broker=broker.name), broker.name)
+        self.kernel.thaw(broker.name)
+        self._contact(broker)
+
+    def _contact(self, broker: Broker) -> None:
+        if self.kernel.connected(broker.name, ZK_NODE) and broker.name not in self.kernel.frozen:
+            self.zookeeper.found_contact(broker.name)
+            broker.contact_restored()
+
+    # links
+
+    def _node(self, name: str) -> None:
+        if name not in self.kernel.nodes:
+            raise ClusterError(
+                f"There is no node {name!r}.", f"one of {', '.join(sorted(self.kernel.nodes))}.", "Name a node of this run."
+            )
+
+    def cut_link(self, a: str, b: str) -> None:
+        """Nothing passes between two nodes any more."""
+        self._node(a)
+        self._node(b)
+        if a == b or not self.kernel.connected(a, b):
+            why = "has no link to itself" if a == b else f"is already cut from {b}"
+            raise ClusterError(f"{a} {why}.", "two nodes whose link works.", "Name another pair.")
+        first, second = min(a, b), max(a, b)
+        self.kernel.emit(LinkCut(a=first, b=second), LAB)
+        self.kernel.cut(a, b)
+        for name in (a, b):
+            if ZK_NODE in (a, b) and name != ZK_NODE:
+                self.zookeeper.lost_contact(name)
+
+    def restore_link(self, a: str, b: str) -> None:
+        """The link works again."""
+        self._node(a)
+        self._node(b)
+        if a == b or self.kernel.connected(a, b):
+            raise ClusterError(f"The link between {a} and {b} is not cut.", "a link that was cut.", "Name another pair.")
+        self.kernel.emit(LinkRestored(a=min(a, b), b=max(a, b)), LAB)
+        self.kernel.restore(a, b)
+        if ZK_NODE in (a, b):
+            name = a if b == ZK_NODE else b
+            broker = next((broker for broker in self.brokers.values() if broker.name == name), None)
+            if broker is not None and name in self.kernel.up:
+                self._contact(broker)
+
+    # for the view
+
+    def describe(self) -> dict[str, Any]:
+        """What the live cluster says of itself; the view that the events add up to must agree with it."""
+        replicas: dict[str, Any] = {}
+        for broker in self.brokers.values():
+            if broker.name in self.kernel.up:
+                for partition in broker.replicas.partitions.values():
+                    replicas[partition.key] = partition.description()
+        return {
+            "brokers": {f"b{broker_id}": self.broker_state(broker_id) for broker_id in self.broker_ids},
+            "replicas": replicas,
+            "rpcs": sorted(self.kernel.in_flight),
+            "parked": sorted(
+                rpc
+                for broker in self.brokers.values()
+                if broker.name in self.kernel.up
+                for rpc in broker.replicas.parked()
+            ),
+            "zk": {path: (data.decode("utf-8", "backslashreplace"), stat.version) for path, data, stat in self.zookeeper.store.tree()},
+            "links": sorted(f"{a}|{b}" for a, b in self.kernel.cut_links),
+            "controllers": {
+                broker.name: broker.controller.describe() for broker in self.brokers.values() if broker.controller.is_active
+            },
+        }
+
+
+_WHAT_TO_DO: dict[BrokerState, str] = {
+    "up": "Stop or kill it first.",
+    "starting": "Wait until it is up.",
+    "frozen": "Thaw it first.",
+    "down": "Start it first.",
+}

@@ -1,0 +1,9 @@
+"""The vocabulary: every fact that the cluster can state, one file a family.
+
+Importing this package registers all kinds; `KINDS` maps a kind's name to its class.
+"""
+
+from broker_core.events import client, console, control, log, replica, rpc, waiting, world
+from broker_core.events.envelope import KINDS, Envelope, Event, label
+
+__all__ = ["KINDS", "Envelope", "Event", "client", "console", "control", "label", "log", "replica", "rpc", "waiting", "world"]

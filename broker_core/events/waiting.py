@@ -1,0 +1,25 @@
+"""The purgatories: requests that wait for something."""
+
+from broker_core.events.envelope import Event, kind
+
+
+@kind("waiting", en="{broker} parks {api} of {client}: {needs}", zh="{broker} 挂起 {client} 的 {api}：{needs}")
+class RequestParked(Event):
+    """`request` is the rpc id of the request; `partitions` are what it waits on."""
+
+    broker: str
+    request: str
+    api: str
+    client: str
+    partitions: tuple[str, ...]
+    needs: str
+    deadline_us: int
+
+
+@kind("waiting", en="{broker} completes {request}: {why}", zh="{broker} 完成 {request}：{why}")
+class RequestCompleted(Event):
+    """`why`: satisfied, expired, or the name of an error."""
+
+    broker: str
+    request: str
+    why: str

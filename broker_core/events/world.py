@@ -1,0 +1,87 @@
+"""The world: the run itself, its nodes and links, and the alarms."""
+
+from broker_core.events.envelope import Event, kind
+
+
+@kind("world", en="Run {name} began: era {era}, seed {seed}", zh="运行 {name} 开始：时代 {era}，种子 {seed}")
+class RunStarted(Event):
+    name: str
+    seed: int
+    era: str
+    start_wall_ms: int
+
+
+@kind("world", en="{node} joined the picture as {node_kind}", zh="{node} 作为 {node_kind} 加入")
+class NodeAdded(Event):
+    """A node exists from now on. `node_kind`: broker, zookeeper, shell, producer, consumer. `broker_id` is -1 unless a broker."""
+
+    node: str
+    node_kind: str
+    broker_id: int
+    settings: tuple[tuple[str, str], ...] = ()
+
+
+@kind("world", en="{node} left the picture", zh="{node} 离开")
+class NodeRemoved(Event):
+    node: str
+
+
+@kind("world", en="Broker {broker} is starting", zh="代理 {broker} 正在启动")
+class BrokerStarting(Event):
+    broker: str
+    clean_shutdown: bool
+
+
+@kind("world", en="Broker {broker} is up, broker epoch {broker_epoch}", zh="代理 {broker} 已启动，代理纪元 {broker_epoch}")
+class BrokerStarted(Event):
+    broker: str
+    broker_epoch: int
+
+
+@kind("world", en="Broker {broker} went down: {how}", zh="代理 {broker} 停止：{how}")
+class BrokerStopped(Event):
+    """`how`: kill (SIGKILL) or stop (clean)."""
+
+    broker: str
+    how: str
+
+
+@kind("world", en="Broker {broker} is frozen: it answers nobody", zh="代理 {broker} 被冻结，不再应答")
+class BrokerFrozen(Event):
+    broker: str
+
+
+@kind("world", en="Broker {broker} runs again", zh="代理 {broker} 恢复运行")
+class BrokerThawed(Event):
+    broker: str
+
+
+@kind("world", en="The link {a} to {b} is cut", zh="{a} 与 {b} 之间的链路被切断")
+class LinkCut(Event):
+    a: str
+    b: str
+
+
+@kind("world", en="The link {a} to {b} works again", zh="{a} 与 {b} 之间的链路恢复")
+class LinkRestored(Event):
+    a: str
+    b: str
+
+
+@kind("world", en="Alarm {invariant} on {subject}: {detail}", zh="告警 {invariant}（{subject}）：{detail}")
+class InvariantViolated(Event):
+    """`explained_by`: what explains it (an unclean election, a lost disk), empty when nothing does."""
+
+    invariant: str
+    subject: str
+    detail: str
+    explained_by: str
+
+
+@kind("world", en="Somebody outside {change} {path} in ZooKeeper", zh="外部对 ZooKeeper 节点 {path} 执行了 {change}")
+class ForeignZnodeChanged(Event):
+    """`change`: created, changed or deleted."""
+
+    change: str
+    path: str
+    data: str

@@ -1,0 +1,95 @@
+"""Which leader epoch began at which offset of a log (`LeaderEpochFileCache`; KIP-101, KIP-279)."""
+
+from bisect import bisect_right
+
+from broker_core.log.checkpoints import LeaderEpochCheckpoint
+from broker_core.records.record_batch import NO_LEADER_EPOCH
+
+UNDEFINED_EPOCH_OFFSET = -1
+
+
+class LeaderEpochCache:
+    """The epochs of a log, rising in epoch and start offset, and their file, written with every change."""
+
+    def __init__(self, checkpoint: LeaderEpochCheckpoint) -> None:
+        self._checkpoint = checkpoint
+        self._entries = checkpoint.read()
+
+    @property
+    def entries(self) -> tuple[tuple[int, int], ...]:
+        """(epoch, start offset), oldest first."""
+        return tuple(self._entries)
+
+    @property
+    def latest_epoch(self) -> int:
+        """The newest epoch, -1 without entries."""
+        return self._entries[-1][0] if self._entries else NO_LEADER_EPOCH
+
+    def assign(self, epoch: int, start_offset: int) -> bool:
+        """Notes that `epoch` starts at `start_offset`; says whether that was news.
+
+        Entries that contradict it, with an epoch or a start at or above the new one's, are dropped. Raises ValueError
+        for a negative epoch or offset.
+        """
+        if epoch < 0 or start_offset < 0:
+            raise ValueError(f"leader epoch {epoch} at offset {start_offset}: neither may be negative")
+        entries = self._entries
+        if entries and entries[-1][0] == epoch and start_offset >= entries[-1][1]:
+            return False
+        while entries and (entries[-1][0] >= epoch or entries[-1][1] >= start_offset):
+            entries.pop()
+        entries.append((epoch, start_offset))
+        self._checkpoint.write(entries)
+        return True
+
+    def epoch_for(self, offset: int) -> int:
+        """The epoch in which the record at `offset` was written; -1 when the cache does not reach back to it."""
+        slot = bisect_right(self._entries, offset, key=_start_offset)
+        return self._entries[slot - 1][0] if slot else NO_LEADER_EPOCH
+
+    def end_offset_for(self, epoch: int, log_end_offset: int) -> tuple[int, int]:
+        """(epoch, end offset) of the newest epoch at or below `epoch`, the end being the next epoch's start.
+
+        (-1, -1) when the log knows of nothing as new as `epoch`, or `epoch` is undefined.
+        """
+        entries = self._entries
+        if epoch == NO_LEADER_EPOCH or not entries:
+            return NO_LEADER_EPOCH, UNDEFINED_EPOCH_OFFSET
+        if entries[-1][0] == epoch:
+            return epoch, log_end_offset
+        slot = bisect_right(entries, epoch, key=_epoch)
+        if slot == len(entries):
+            return NO_LEADER_EPOCH, UNDEFINED_EPOCH_OFFSET
+        higher_start = entries[slot][1]
+        return (entries[slot - 1][0], higher_start) if slot else (epoch, higher_start)
+
+    def truncate_from_end(self, offset: int) -> bool:
+        """Drops the epochs that start at or above `offset`; says whether there were any."""
+        kept = [entry for entry in self._entries if entry[1] < offset]
+        return self._replace(kept)
+
+    def truncate_from_start(self, offset: int) -> bool:
+        """Forgets what lies below `offset`: the epoch in force there starts at `offset` now. Says if that was news."""
+        slot = bisect_right(self._entries, offset, key=_start_offset)
+        if not slot:
+            return False
+        return self._replace([(self._entries[slot - 1][0], offset), *self._entries[slot:]])
+
+    def clear(self) -> bool:
+        """Drops all epochs; says whether there were any."""
+        return self._replace([])
+
+    def _replace(self, entries: list[tuple[int, int]]) -> bool:
+        if entries == self._entries:
+            return False
+        self._entries = entries
+        self._checkpoint.write(entries)
+        return True
+
+
+def _epoch(entry: tuple[int, int]) -> int:
+    return entry[0]
+
+
+def _start_offset(entry: tuple[int, int]) -> int:
+    return entry[1]

@@ -1,0 +1,129 @@
+"""The segments of a log, without what surrounds them (`LocalLog`): append, roll, read, truncate, flush."""
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from broker_core.log.config import LogConfig
+from broker_core.log.segment import BatchFact, IndexEntries, LogSegment
+from broker_core.sim.disk import CutFact, Disk
+
+
+class RollFact(NamedTuple):
+    """A segment was closed for appends and a new one begun."""
+
+    new_base_offset: int
+    old_base_offset: int
+    old_size: int
+    time_index_entries: tuple[tuple[int, int], ...]
+    """(timestamp, offset): the last entry of the old segment's time index, where it was not there yet."""
+
+
+class LocalLog:
+    """Segments by rising base offset; the last is the active one, and there always is one."""
+
+    def __init__(
+        self,
+        disk: Disk,
+        directory: str,
+        config: LogConfig,
+        segments: list[LogSegment],
+        recovery_point: int,
+        log_end_offset: int,
+    ) -> None:
+        self.disk = disk
+        self.directory = directory
+        self.config = config
+        self.segments = segments
+        self.recovery_point = recovery_point
+        """All below is known to have been fsynced."""
+        self.log_end_offset = log_end_offset
+        self._base_offsets = [segment.base_offset for segment in segments]
+
+    @property
+    def active_segment(self) -> LogSegment:
+        """The segment that takes appends."""
+        return self.segments[-1]
+
+    def append(self, data: bytes, batches: Sequence[BatchFact]) -> IndexEntries:
+        """Writes batches, which lie at the active segment's end, and moves the log end offset."""
+        entries = self.segments[-1].append(data, batches)
+        self.log_end_offset = batches[-1].last_offset + 1
+        return entries
+
+    def roll(self, new_base_offset: int, now_ms: int) -> RollFact:
+        """Closes the active segment and begins another one at `new_base_offset`."""
+        old = self.segments[-1]
+        if old.base_offset == new_base_offset and old.size == 0:
+            # The time index was full before anything was appended: the same segment starts afresh.
+            old.delete()
+            self.segments.pop()
+            self._base_offsets.pop()
+            entries: tuple[tuple[int, int], ...] = ()
+        else:
+            entries = old.become_inactive()
+        self._add_segment(new_base_offset, now_ms)
+        return RollFact(new_base_offset, old.base_offset, old.size, entries)
+
+    def segment_for(self, offset: int) -> LogSegment | None:
+        """The segment with the greatest base offset at or below `offset`."""
+        last = self.segments[-1]
+        if offset >= last.base_offset:
+            return last
+        slot = bisect_right(self._base_offsets, offset)
+        return self.segments[slot - 1] if slot else None
+
+    def segments_from(self, offset: int) -> list[LogSegment]:
+        """The segment that holds `offset`, and all above it."""
+        slot = bisect_right(self._base_offsets, offset)
+        return self.segments[max(slot - 1, 0) :]
+
+    def locate(self, offset: int) -> tuple[LogSegment, int]:
+        """(segment, position) of the first batch that reaches to `offset` or beyond; the log's end if there is none."""
+        if offset < self.log_end_offset:
+            for segment in self.segments_from(offset):
+                position = segment.find(offset)
+                if position is not None:
+                    return segment, position
+        return self.segments[-1], self.segments[-1].size
+
+    def truncate_to(self, offset: int, now_ms: int) -> tuple[tuple[CutFact, ...], list[int]]:
+        """Removes all from `offset` on; returns what was cut, and the base offsets of segments that are gone."""
+        cuts: tuple[CutFact, ...] = ()
+        deleted = []
+        while self.segments[-1].base_offset > offset:
+            segment = self.segments.pop()
+            self._base_offsets.pop()
+            deleted.append(segment.base_offset)
+            cuts = segment.delete() + cuts
+        cuts = self.segments[-1].truncate_to(offset, now_ms) + cuts
+        self._end_at(offset)
+        return cuts, deleted
+
+    def truncate_fully_and_start_at(self, offset: int, now_ms: int) -> tuple[CutFact, ...]:
+        """Removes everything; the log is one empty segment at `offset`."""
+        cuts = tuple(cut for segment in self.segments for cut in segment.delete())
+        self.segments.clear()
+        self._base_offsets.clear()
+        self._add_segment(offset, now_ms)
+        self._end_at(offset)
+        return cuts
+
+    def flush(self, offset: int) -> None:
+        """Makes everything below `offset` survive a power loss, and the recovery point tell so."""
+        if offset <= self.recovery_point:
+            return
+        for segment in self.segments_from(self.recovery_point):
+            if segment.base_offset < offset:
+                segment.flush()
+        self.recovery_point = offset
+
+    def _add_segment(self, base_offset: int, now_ms: int) -> None:
+        segment = LogSegment(self.disk, self.directory, base_offset, self.config, now_ms)
+        segment.activate()
+        self.segments.append(segment)
+        self._base_offsets.append(base_offset)
+
+    def _end_at(self, offset: int) -> None:
+        self.log_end_offset = offset
+        self.recovery_point = min(self.recovery_point, offset)

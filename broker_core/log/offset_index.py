@@ -1,0 +1,86 @@
+"""The sparse index from offsets to positions, `.index` (`OffsetIndex`, `AbstractIndex`).
+
+An entry of 8 bytes holds the last offset of a batch, relative to the segment's base, and the position where that batch
+begins. Both columns rise. The file of an active segment has its full length from the start, with zeros behind the
+entries; it is cut to its entries when the segment is rolled or the log is closed.
+"""
+
+import struct
+import sys
+from array import array
+from bisect import bisect_left, bisect_right
+
+from broker_core.sim.disk import CutFact, File
+
+ENTRY_BYTES = 8
+_ENTRY = struct.Struct(">ii")
+
+
+class OffsetIndex:
+    """The `.index` file of one segment, with its entries in memory as two columns."""
+
+    __slots__ = ("base_offset", "file", "max_entries", "positions", "relative_offsets")
+
+    def __init__(self, file: File, base_offset: int, max_index_bytes: int) -> None:
+        self.file = file
+        self.base_offset = base_offset
+        self.max_entries = max_index_bytes // ENTRY_BYTES
+        self.relative_offsets = array("i")
+        self.positions = array("i")
+
+    def load(self) -> None:
+        """Reads the entries of a file that was trimmed; a part of an entry at its end is left out."""
+        columns = array("i", self.file.read(0, self.file.size // ENTRY_BYTES * ENTRY_BYTES))
+        if sys.byteorder == "little":
+            columns.byteswap()
+        self.relative_offsets = columns[0::2]
+        self.positions = columns[1::2]
+
+    @property
+    def entries(self) -> int:
+        """How many entries there are."""
+        return len(self.positions)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the next entry would not fit; the segment rolls before that."""
+        return len(self.positions) >= self.max_entries
+
+    @property
+    def last_offset(self) -> int:
+        """The offset of the last entry, the segment's base offset without entries."""
+        return self.base_offset + self.relative_offsets[-1] if self.relative_offsets else self.base_offset
+
+    def append(self, offset: int, position: int) -> bool:
+        """Adds an entry; says whether there was room. `offset` must be above that of the last entry."""
+        count = len(self.positions)
+        if count >= self.max_entries:
+            return False
+        relative = offset - self.base_offset
+        self.file.write_at(count * ENTRY_BYTES, _ENTRY.pack(relative, position))
+        self.relative_offsets.append(relative)
+        self.positions.append(position)
+        return True
+
+    def lookup(self, offset: int) -> int:
+        """The position of the entry with the greatest offset at or below `offset`; 0 without one."""
+        slot = bisect_right(self.relative_offsets, offset - self.base_offset)
+        return self.positions[slot - 1] if slot else 0
+
+    def truncate_to(self, offset: int) -> tuple[CutFact, ...]:
+        """Drops the entries at or above `offset`. Their bytes stay in the file and are written over."""
+        kept = bisect_left(self.relative_offsets, offset - self.base_offset)
+        dropped = len(self.positions) - kept
+        if not dropped:
+            return ()
+        del self.relative_offsets[kept:]
+        del self.positions[kept:]
+        return (CutFact(self.file.path, kept * ENTRY_BYTES, dropped * ENTRY_BYTES, None),)
+
+    def allocate(self) -> None:
+        """Gives the file of an active segment its full length."""
+        self.file.allocate(self.max_entries * ENTRY_BYTES)
+
+    def trim(self) -> None:
+        """Cuts the file to its entries."""
+        self.file.truncate(len(self.positions) * ENTRY_BYTES)

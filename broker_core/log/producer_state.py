@@ -1,0 +1,377 @@
+"""What a partition remembers of its idempotent and transactional producers (`ProducerStateManager`; KIP-98, KIP-360).
+
+Per producer id: the epoch, the last five batches (a repeated one is a duplicate), the open transaction. The state
+follows from the log; snapshots of it (`OFFSET.snapshot`, valid up to that offset, exclusively) spare reading all of the
+log again after a restart.
+"""
+
+import struct
+from bisect import bisect_left
+from collections import deque
+from typing import NamedTuple
+
+from broker_core.errors import KafkaError, KafkaException
+from broker_core.records.record_batch import (
+    NO_PRODUCER_EPOCH,
+    NO_SEQUENCE,
+    NO_TIMESTAMP,
+    BatchHeader,
+    ControlRecordType,
+    crc32c,
+    increment_sequence,
+)
+from broker_core.sim.disk import CutFact, Disk
+
+SNAPSHOT_SUFFIX = ".snapshot"
+SNAPSHOT_VERSION = 1
+NO_COORDINATOR_EPOCH = -1
+_REMEMBERED_BATCHES = 5
+_PREFIX = struct.Struct(">hI")
+_COUNT = struct.Struct(">i")
+_ENTRY = struct.Struct(">qhiqiqiq")
+_SMALLEST_HASH_TABLE = 16
+
+
+class BatchMetadata(NamedTuple):
+    """One of a producer's last batches."""
+
+    last_sequence: int
+    last_offset: int
+    offset_delta: int
+    timestamp: int
+
+    @property
+    def first_offset(self) -> int:
+        """The offset of its first record."""
+        return self.last_offset - self.offset_delta
+
+    @property
+    def first_sequence(self) -> int:
+        """The sequence number of its first record, counted back with the wrap at 2147483647."""
+        return increment_sequence(self.last_sequence, -self.offset_delta)
+
+
+class CompletedTransaction(NamedTuple):
+    """A transaction that a marker has ended: its first offset, and that of the marker."""
+
+    producer_id: int
+    first_offset: int
+    last_offset: int
+    is_aborted: bool
+
+
+class ProducerStateEntry:
+    """The state of one producer id (`ProducerStateEntry`)."""
+
+    __slots__ = (
+        "batches",
+        "coordinator_epoch",
+        "current_transaction_first_offset",
+        "last_timestamp",
+        "producer_epoch",
+        "producer_id",
+    )
+
+    def __init__(self, producer_id: int) -> None:
+        self.producer_id = producer_id
+        self.producer_epoch = NO_PRODUCER_EPOCH
+        self.coordinator_epoch = NO_COORDINATOR_EPOCH
+        self.last_timestamp = NO_TIMESTAMP
+        self.current_transaction_first_offset: int | None = None
+        self.batches: deque[BatchMetadata] = deque(maxlen=_REMEMBERED_BATCHES)
+
+    @property
+    def last_sequence(self) -> int:
+        """The sequence number of the last record, -1 when no batch is remembered."""
+        return self.batches[-1].last_sequence if self.batches else NO_SEQUENCE
+
+    def find_duplicate(self, header: BatchHeader) -> BatchMetadata | None:
+        """The remembered batch that `header` repeats."""
+        if header.producer_epoch != self.producer_epoch:
+            return None
+        first, last = header.base_sequence, header.last_sequence
+        for batch in self.batches:
+            if batch.last_sequence == last and batch.first_sequence == first:
+                return batch
+        return None
+
+    def set_epoch(self, epoch: int) -> None:
+        """Takes a new epoch; the batches of the old one can no longer be repeated."""
+        if epoch != self.producer_epoch:
+            self.batches.clear()
+            self.producer_epoch = epoch
+
+
+class ProducerStateManager:
+    """The producers of one log, and their snapshot files."""
+
+    def __init__(self, disk: Disk, directory: str, expiration_ms: int) -> None:
+        self.map_end_offset = 0
+        """The state covers the log up to here, exclusively."""
+        self._disk = disk
+        self._directory = directory
+        self._expiration_ms = expiration_ms
+        self._last_snapshot_offset = 0
+        self._producers: dict[int, ProducerStateEntry] = {}
+        # Java's HashMap never shrinks its table, and the table's size orders a snapshot.
+        self._hash_table_size = _SMALLEST_HASH_TABLE
+        self._snapshot_offsets = self._list_snapshots()
+
+    @property
+    def producers(self) -> tuple[ProducerStateEntry, ...]:
+        """All producers, in the order in which they first wrote."""
+        return tuple(self._producers.values())
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no producer is known."""
+        return not self._producers
+
+    @property
+    def snapshot_offsets(self) -> tuple[int, ...]:
+        """The offsets of the snapshot files, rising."""
+        return tuple(self._snapshot_offsets)
+
+    @property
+    def latest_snapshot_offset(self) -> int | None:
+        """The offset of the newest snapshot."""
+        return self._snapshot_offsets[-1] if self._snapshot_offsets else None
+
+    @property
+    def first_undecided_offset(self) -> int | None:
+        """The first offset of the oldest open transaction (`firstUndecidedOffset`)."""
+        firsts = (entry.current_transaction_first_offset for entry in self._producers.values())
+        return min((first for first in firsts if first is not None), default=None)
+
+    def entry(self, producer_id: int) -> ProducerStateEntry | None:
+        """What is known of a producer."""
+        return self._producers.get(producer_id)
+
+    def validate(self, header: BatchHeader) -> BatchMetadata | None:
+        """Checks a client's batch; returns the batch that it repeats, if it does (`ProducerAppendInfo`).
+
+        Raises INVALID_PRODUCER_EPOCH, OUT_OF_ORDER_SEQUENCE_NUMBER or INVALID_TXN_STATE.
+        """
+        entry = self._producers.get(header.producer_id)
+        if entry is None:
+            return None
+        duplicate = entry.find_duplicate(header)
+        if duplicate is not None:
+            return duplicate
+        self._check_epoch(entry, header.producer_epoch)
+        if not header.is_control:
+            self._check_sequence(entry, header)
+            if entry.current_transaction_first_offset is not None and not header.is_transactional:
+                raise KafkaException(
+                    KafkaError.INVALID_TXN_STATE,
+                    f"producer {header.producer_id} sent a batch outside a transaction while one is open",
+                )
+        return None
+
+    def validate_marker(self, header: BatchHeader, coordinator_epoch: int) -> None:
+        """Checks a coordinator's marker. Raises INVALID_PRODUCER_EPOCH or TRANSACTION_COORDINATOR_FENCED."""
+        entry = self._producers.get(header.producer_id)
+        if entry is None:
+            return
+        self._check_epoch(entry, header.producer_epoch)
+        if coordinator_epoch < entry.coordinator_epoch:
+            raise KafkaException(
+                KafkaError.TRANSACTION_COORDINATOR_FENCED,
+                f"coordinator epoch {coordinator_epoch} is older than {entry.coordinator_epoch}, the last seen",
+            )
+
+    def append_data(self, header: BatchHeader) -> None:
+        """Notes a batch that was written; offsets are those of the log."""
+        entry = self._entry_for(header.producer_id)
+        entry.set_epoch(header.producer_epoch)
+        entry.batches.append(
+            BatchMetadata(header.last_sequence, header.last_offset, header.last_offset_delta, header.max_timestamp)
+        )
+        entry.last_timestamp = header.max_timestamp
+        if header.is_transactional and entry.current_transaction_first_offset is None:
+            entry.current_transaction_first_offset = header.base_offset
+
+    def append_marker(
+        self, header: BatchHeader, control_type: ControlRecordType, coordinator_epoch: int
+    ) -> CompletedTransaction | None:
+        """Notes a marker that was written; returns the transaction that it ends, None when it held no batch."""
+        entry = self._entry_for(header.producer_id)
+        first_offset = entry.current_transaction_first_offset
+        entry.set_epoch(header.producer_epoch)
+        entry.coordinator_epoch = coordinator_epoch
+        entry.current_transaction_first_offset = None
+        entry.last_timestamp = header.max_timestamp
+        if first_offset is None:
+            return None
+        is_aborted = control_type is ControlRecordType.ABORT
+        return CompletedTransaction(header.producer_id, first_offset, header.base_offset, is_aborted)
+
+    def remove_expired(self, now_ms: int) -> tuple[int, ...]:
+        """Forgets producers that have not written for producer.id.expiration.ms; returns their ids."""
+        expired = tuple(id for id, entry in self._producers.items() if self._is_expired(entry, now_ms))
+        for producer_id in expired:
+            del self._producers[producer_id]
+        return expired
+
+    def take_snapshot(self) -> str | None:
+        """Writes the state as of `map_end_offset` unless the last snapshot is as new; returns the file's path."""
+        if self.map_end_offset <= self._last_snapshot_offset:
+            return None
+        path = self._path(self.map_end_offset)
+        self._disk.replace_file(path, encode_snapshot(self._in_hash_order()))
+        slot = bisect_left(self._snapshot_offsets, self.map_end_offset)
+        if self._snapshot_offsets[slot : slot + 1] != [self.map_end_offset]:
+            self._snapshot_offsets.insert(slot, self.map_end_offset)
+        self._last_snapshot_offset = self.map_end_offset
+        return path
+
+    def truncate_and_reload(self, log_start_offset: int, log_end_offset: int, now_ms: int) -> tuple[CutFact, ...]:
+        """Goes back to the newest snapshot within the log's bounds; deletes the snapshots outside of them."""
+        outside = [offset for offset in self._snapshot_offsets if not log_start_offset < offset <= log_end_offset]
+        cuts = self._delete_snapshots(outside)
+        if log_end_offset != self.map_end_offset:
+            self._producers.clear()
+            cuts += self._load_from_snapshot(log_start_offset, now_ms)
+        return cuts
+
+    def truncate_fully_and_start_at(self, offset: int) -> tuple[CutFact, ...]:
+        """Forgets everything; the log starts anew at `offset`."""
+        self._producers.clear()
+        cuts = self._delete_snapshots(self._snapshot_offsets)
+        self._last_snapshot_offset = 0
+        self.map_end_offset = offset
+        return cuts
+
+    def remove_stray_snapshots(self, segment_base_offsets: list[int]) -> tuple[CutFact, ...]:
+        """At load: deletes snapshots that belong to no segment, except one above all segments, from a clean stop."""
+        self._snapshot_offsets = self._list_snapshots()
+        strays = [offset for offset in self._snapshot_offsets if offset not in segment_base_offsets]
+        if strays and strays[-1] > max(segment_base_offsets, default=-1):
+            strays.pop()
+        return self._delete_snapshots(strays)
+
+    def delete_snapshot(self, offset: int) -> tuple[CutFact, ...]:
+        """Deletes the snapshot at `offset` if there is one."""
+        return self._delete_snapshots([offset] if offset in self._snapshot_offsets else [])
+
+    def _list_snapshots(self) -> list[int]:
+        names = [name for name in self._disk.list(self._directory) if name.endswith(SNAPSHOT_SUFFIX)]
+        return sorted(int(stem) for name in names if (stem := name.removesuffix(SNAPSHOT_SUFFIX)).isdigit())
+
+    def _load_from_snapshot(self, log_start_offset: int, now_ms: int) -> tuple[CutFact, ...]:
+        cuts: tuple[CutFact, ...] = ()
+        while self._snapshot_offsets:
+            offset = self._snapshot_offsets[-1]
+            try:
+                entries = decode_snapshot(self._disk.read_file(self._path(offset)))
+            except ValueError:
+                # Damaged: an older one will do, the log is read from there.
+                cuts += self._delete_snapshots([offset])
+                continue
+            for entry in entries:
+                if not self._is_expired(entry, now_ms):
+                    self._add(entry)
+            self._last_snapshot_offset = self.map_end_offset = offset
+            return cuts
+        self._last_snapshot_offset = self.map_end_offset = log_start_offset
+        return cuts
+
+    def _delete_snapshots(self, offsets: list[int]) -> tuple[CutFact, ...]:
+        cuts = [self._disk.delete(self._path(offset)) for offset in offsets]
+        self._snapshot_offsets = [offset for offset in self._snapshot_offsets if offset not in offsets]
+        return tuple(cut for cut in cuts if cut is not None)
+
+    def _entry_for(self, producer_id: int) -> ProducerStateEntry:
+        entry = self._producers.get(producer_id)
+        if entry is None:
+            entry = ProducerStateEntry(producer_id)
+            self._add(entry)
+        return entry
+
+    def _add(self, entry: ProducerStateEntry) -> None:
+        self._producers[entry.producer_id] = entry
+        if len(self._producers) > self._hash_table_size * 3 // 4:
+            self._hash_table_size *= 2
+
+    def _in_hash_order(self) -> list[ProducerStateEntry]:
+        mask = self._hash_table_size - 1
+        return sorted(self._producers.values(), key=lambda entry: _java_hash(entry.producer_id) & mask)
+
+    def _is_expired(self, entry: ProducerStateEntry, now_ms: int) -> bool:
+        return entry.current_transaction_first_offset is None and now_ms - entry.last_timestamp >= self._expiration_ms
+
+    def _path(self, offset: int) -> str:
+        return f"{self._directory}/{offset:020d}{SNAPSHOT_SUFFIX}"
+
+    @staticmethod
+    def _check_epoch(entry: ProducerStateEntry, epoch: int) -> None:
+        if epoch < entry.producer_epoch:
+            raise KafkaException(
+                KafkaError.INVALID_PRODUCER_EPOCH,
+                f"producer {entry.producer_id} sent epoch {epoch}, epoch {entry.producer_epoch} is in force",
+            )
+
+    @staticmethod
+    def _check_sequence(entry: ProducerStateEntry, header: BatchHeader) -> None:
+        sequence = header.base_sequence
+        if header.producer_epoch != entry.producer_epoch:
+            expected = 0
+        else:
+            expected = increment_sequence(entry.last_sequence, 1)
+        if sequence != expected and entry.producer_epoch != NO_PRODUCER_EPOCH:
+            raise KafkaException(
+                KafkaError.OUT_OF_ORDER_SEQUENCE_NUMBER,
+                f"producer {header.producer_id} sent sequence number {sequence}, expected {expected}",
+            )
+
+
+def encode_snapshot(entries: list[ProducerStateEntry]) -> bytes:
+    """The bytes of a snapshot file; of each producer only the newest batch is kept."""
+    body = bytearray(_COUNT.pack(len(entries)))
+    for entry in entries:
+        last = entry.batches[-1] if entry.batches else BatchMetadata(NO_SEQUENCE, -1, 0, NO_TIMESTAMP)
+        first_offset = entry.current_transaction_first_offset
+        body += _ENTRY.pack(
+            entry.producer_id,
+            entry.producer_epoch,
+            last.last_sequence,
+            last.last_offset,
+            last.offset_delta,
+            entry.last_timestamp,
+            entry.coordinator_epoch,
+            -1 if first_offset is None else first_offset,
+        )
+    return _PREFIX.pack(SNAPSHOT_VERSION, crc32c(bytes(body))) + body
+
+
+def decode_snapshot(data: bytes) -> list[ProducerStateEntry]:
+    """The producers of a snapshot file, in its order. Raises ValueError when version, CRC or length are wrong."""
+    smallest = _PREFIX.size + _COUNT.size
+    if len(data) < smallest:
+        raise ValueError(f"a snapshot has at least {smallest} bytes, this one {len(data)}")
+    version, crc = _PREFIX.unpack_from(data)
+    if version != SNAPSHOT_VERSION:
+        raise ValueError(f"the snapshot has version {version}, expected {SNAPSHOT_VERSION}")
+    if crc != crc32c(data[_PREFIX.size :]):
+        raise ValueError("the snapshot's CRC does not match")
+    (count,) = _COUNT.unpack_from(data, _PREFIX.size)
+    if len(data) != smallest + count * _ENTRY.size:
+        raise ValueError(f"a snapshot of {count} producers has {smallest + count * _ENTRY.size} bytes, not {len(data)}")
+    entries = []
+    for row in _ENTRY.iter_unpack(data[smallest:]):
+        producer_id, epoch, last_sequence, last_offset, offset_delta, timestamp, coordinator_epoch, first_offset = row
+        entry = ProducerStateEntry(producer_id)
+        entry.producer_epoch = epoch
+        entry.last_timestamp = timestamp
+        entry.coordinator_epoch = coordinator_epoch
+        entry.current_transaction_first_offset = None if first_offset < 0 else first_offset
+        if last_offset >= 0:
+            entry.batches.append(BatchMetadata(last_sequence, last_offset, offset_delta, timestamp))
+        entries.append(entry)
+    return entries
+
+
+def _java_hash(number: int) -> int:
+    """Where a Java HashMap puts a Long: `Long.hashCode`, then the map's own spreading of the high bits."""
+    code = (number ^ number >> 32) & 0xFFFFFFFF
+    return code ^ code >> 16

@@ -1,0 +1,392 @@
+"""One segment of a log: a `.log` file and its two indexes (`LogSegment`).
+
+The segment's name is its base offset, the offset that its first record has or would have. Offsets are looked up by the
+sparse index and a scan of batch headers from there; the batches appended last are remembered one by one, because
+followers read right behind the end.
+"""
+
+from array import array
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterator, Sequence
+from struct import Struct
+from typing import NamedTuple
+
+import msgspec
+
+from broker_core.log.config import INT_MAX, LogConfig
+from broker_core.log.offset_index import OffsetIndex
+from broker_core.log.time_index import TimeIndex
+from broker_core.records.record_batch import (
+    HEADER,
+    HEADER_BYTES,
+    LENGTH_OVERHEAD,
+    NO_TIMESTAMP,
+    BatchHeader,
+    CorruptRecord,
+    crc32c,
+    ensure_valid,
+    iterate_records,
+)
+from broker_core.sim.disk import CutFact, Disk
+
+# base offset, length, (leader epoch, magic, crc, attributes), last offset delta
+_SCAN = Struct(">qi11xi")
+_SCAN_CHUNK_BYTES = 8192
+_RECOVERY_CHUNK_BYTES = 1024 * 1024
+_SMALLEST_LENGTH = HEADER_BYTES - LENGTH_OVERHEAD
+_REMEMBERED_BATCHES = 1024
+
+LOG_SUFFIX = ".log"
+INDEX_SUFFIX = ".index"
+TIME_INDEX_SUFFIX = ".timeindex"
+
+
+class BatchFact(msgspec.Struct, frozen=True, gc=False):
+    """Where a batch lies: its offsets, its leader epoch, position and size in the segment's `.log`."""
+
+    base_offset: int
+    last_offset: int
+    leader_epoch: int
+    position: int
+    size: int
+    max_timestamp: int
+
+
+class IndexEntries(NamedTuple):
+    """What an append added to the indexes, with absolute offsets."""
+
+    offsets: tuple[tuple[int, int], ...]
+    """(last offset of the batch, position of the batch)"""
+    timestamps: tuple[tuple[int, int], ...]
+    """(timestamp, offset)"""
+
+
+class TimestampAndOffset(NamedTuple):
+    """A record found by its timestamp (ms), with the leader epoch of its batch."""
+
+    timestamp: int
+    offset: int
+    leader_epoch: int
+
+
+NO_ENTRIES = IndexEntries((), ())
+
+
+def segment_path(directory: str, base_offset: int, suffix: str) -> str:
+    """The path of one of a segment's files: the base offset in 20 digits, and the suffix."""
+    return f"{directory}/{base_offset:020d}{suffix}"
+
+
+class LogSegment:
+    """One segment. `size` is the number of bytes of batches, also where the file was allocated in advance."""
+
+    def __init__(self, disk: Disk, directory: str, base_offset: int, config: LogConfig, now_ms: int) -> None:
+        """Opens the files, or creates them. Entries of existing indexes are not read: see `load` and `recover`."""
+        self.base_offset = base_offset
+        self.config = config
+        self.created_ms = now_ms
+        self.roll_jitter_ms = _roll_jitter_ms(directory, base_offset, config)
+        self.log = disk.open(segment_path(directory, base_offset, LOG_SUFFIX))
+        index_file = disk.open(segment_path(directory, base_offset, INDEX_SUFFIX))
+        time_index_file = disk.open(segment_path(directory, base_offset, TIME_INDEX_SUFFIX))
+        self.offset_index = OffsetIndex(index_file, base_offset, config.segment_index_bytes)
+        self.time_index = TimeIndex(time_index_file, base_offset, config.segment_index_bytes)
+        self.size = self.log.size
+        self.max_timestamp = NO_TIMESTAMP
+        self.offset_of_max_timestamp = base_offset
+        self.rolling_based_timestamp: int | None = None
+        self._disk = disk
+        self._bytes_since_last_index_entry = 0
+        # The batches appended last: last offsets and positions, all with offsets at or above _tail_start_offset.
+        self._tail_last_offsets = array("q")
+        self._tail_positions = array("q")
+        self._tail_start_offset = base_offset
+
+    def load(self) -> None:
+        """Reads the entries of the indexes, which are trusted."""
+        self.offset_index.load()
+        self.time_index.load()
+        self.max_timestamp, self.offset_of_max_timestamp = self.time_index.last_entry
+
+    def activate(self) -> None:
+        """Makes room for appends: the indexes get their full length, and the `.log` if the topic preallocates."""
+        self.offset_index.allocate()
+        self.time_index.allocate()
+        if self.config.preallocate:
+            self.log.allocate(self.config.segment_bytes)
+
+    def should_roll(self, config: LogConfig, size: int, max_timestamp: int, last_offset: int, now_ms: int) -> bool:
+        """Whether an append of `size` bytes up to `last_offset` must go to a new segment (`shouldRoll`).
+
+        `config` is the log's at this instant, which may have changed since the segment was created.
+        """
+        if self.size > config.segment_bytes - size:
+            return True
+        if self.size > 0 and self._waited_ms(max_timestamp, now_ms) > config.max_segment_ms - self.roll_jitter_ms:
+            return True
+        if self.offset_index.is_full or self.time_index.is_full:
+            return True
+        return not 0 <= last_offset - self.base_offset <= INT_MAX
+
+    def append(self, data: bytes, batches: Sequence[BatchFact]) -> IndexEntries:
+        """Writes `data`, whose `batches` begin at `size`. Decides for each batch whether it enters the indexes."""
+        position = self.size
+        if position == 0:
+            self.rolling_based_timestamp = max(batch.max_timestamp for batch in batches)
+        if self.log.size == position:
+            self.log.append(data)
+        else:
+            self.log.write_at(position, data)
+        self.size = position + len(data)
+        entries = NO_ENTRIES
+        for batch in batches:
+            if batch.max_timestamp > self.max_timestamp:
+                self.max_timestamp = batch.max_timestamp
+                self.offset_of_max_timestamp = batch.last_offset
+            if self._bytes_since_last_index_entry > self.config.index_interval_bytes:
+                entries = self._index(batch, entries)
+                self._bytes_since_last_index_entry = 0
+            self._bytes_since_last_index_entry += batch.size
+            self._tail_last_offsets.append(batch.last_offset)
+            self._tail_positions.append(batch.position)
+        if len(self._tail_positions) > 2 * _REMEMBERED_BATCHES:
+            self._tail_start_offset = self._tail_last_offsets[-_REMEMBERED_BATCHES - 1] + 1
+            del self._tail_last_offsets[:-_REMEMBERED_BATCHES]
+            del self._tail_positions[:-_REMEMBERED_BATCHES]
+        return entries
+
+    def find(self, offset: int) -> int | None:
+        """The position of the first batch whose last offset is at or above `offset`; None when there is none."""
+        tail = self._tail_last_offsets
+        if tail and offset >= self._tail_start_offset:
+            slot = bisect_left(tail, offset)
+            return self._tail_positions[slot] if slot < len(tail) else None
+        for position, base_offset, _, last_offset_delta in self.scan(self.offset_index.lookup(offset)):
+            if base_offset + last_offset_delta >= offset:
+                return position
+        return None
+
+    def scan(self, position: int) -> Iterator[tuple[int, int, int, int]]:
+        """(position, base offset, length field, last offset delta) of each whole batch from `position` on."""
+        end = self.size
+        unpack = _SCAN.unpack_from
+        while position + HEADER_BYTES <= end:
+            chunk = self.log.read(position, min(_SCAN_CHUNK_BYTES, end - position))
+            at = 0
+            limit = len(chunk) - HEADER_BYTES
+            while at <= limit:
+                base_offset, length, last_offset_delta = unpack(chunk, at)
+                if length < _SMALLEST_LENGTH or position + at + length + LENGTH_OVERHEAD > end:
+                    return
+                yield position + at, base_offset, length, last_offset_delta
+                at += length + LENGTH_OVERHEAD
+            position += at
+
+    def read(self, position: int, max_bytes: int, end: int, min_one_message: bool) -> tuple[bytes, int | None]:
+        """(bytes, offset after them): whole batches from `position` to `end`, as many as fit into `max_bytes`.
+
+        `position` and `end` are batch boundaries. With `min_one_message` the first batch is returned even when it alone
+        is larger. The offset is None when nothing fits.
+        """
+        if end - position > max_bytes:
+            end = self._last_boundary(position, position + max_bytes, min_one_message)
+            if end == position:
+                return b"", None
+        data = self.log.read(position, end - position)
+        tail = self._tail_positions
+        if tail and position >= tail[0]:
+            return data, self._tail_last_offsets[bisect_left(tail, end) - 1] + 1
+        at = next_at = 0
+        while next_at < len(data):
+            at = next_at
+            next_at += _SCAN.unpack_from(data, at)[1] + LENGTH_OVERHEAD
+        base_offset, _, last_offset_delta = _SCAN.unpack_from(data, at)
+        return data, base_offset + last_offset_delta + 1
+
+    def next_offset(self) -> int:
+        """The offset after the last whole batch; the base offset when there is none."""
+        if self._tail_last_offsets:
+            return self._tail_last_offsets[-1] + 1
+        offset = self.base_offset
+        for _, base_offset, _, last_offset_delta in self.scan(self.offset_index.lookup(self.offset_index.last_offset)):
+            offset = base_offset + last_offset_delta + 1
+        return offset
+
+    def headers(self, position: int = 0) -> Iterator[tuple[int, BatchHeader]]:
+        """(position, header) of each whole batch from `position` on."""
+        for start, _, _, _ in self.scan(position):
+            yield start, BatchHeader(*HEADER.unpack(self.log.read(start, HEADER_BYTES)))
+
+    def find_by_timestamp(self, timestamp: int, start_offset: int) -> TimestampAndOffset | None:
+        """The first record at or above `start_offset` whose timestamp is at or above `timestamp`."""
+        _, floor_offset = self.time_index.lookup(timestamp)
+        for position, header in self.headers(self.offset_index.lookup(max(floor_offset, start_offset))):
+            if header.max_timestamp < timestamp or header.last_offset < start_offset:
+                continue
+            data = self.log.read(position, header.size)
+            for record in iterate_records(data, header):
+                if record.timestamp >= timestamp and record.offset >= start_offset:
+                    return TimestampAndOffset(record.timestamp, record.offset, header.partition_leader_epoch)
+        return None
+
+    def truncate_to(self, offset: int, now_ms: int) -> tuple[CutFact, ...]:
+        """Removes the batches that hold offsets at or above `offset`, and their index entries (`truncateTo`)."""
+        position = self.find(offset)
+        cuts = self.offset_index.truncate_to(offset) + self.time_index.truncate_to(offset)
+        self.offset_index.allocate()
+        self.time_index.allocate()
+        if position is not None:
+            cuts = (*self._cut_log(position), *cuts)
+        if self.size == 0:
+            self.created_ms = now_ms
+            self.rolling_based_timestamp = None
+        self._bytes_since_last_index_entry = 0
+        kept = bisect_left(self._tail_last_offsets, offset)
+        del self._tail_last_offsets[kept:]
+        del self._tail_positions[kept:]
+        if not kept:
+            self._tail_start_offset = offset
+        if self.max_timestamp >= 0:
+            self._read_largest_timestamp()
+        return cuts
+
+    def recover(self, on_batch: Callable[[BatchHeader, int], None]) -> tuple[CutFact, ...]:
+        """Checks every batch, cuts the file at the first that is not valid, and builds both indexes anew.
+
+        Each valid batch is handed to `on_batch` with its position. Recovery indexes a batch that begins more than
+        index.interval.bytes behind the last indexed one, so that a rebuilt index may differ from the one that was lost
+        (`LogSegment.recover`).
+        """
+        self.offset_index.truncate_to(self.base_offset)
+        self.time_index.truncate_to(self.base_offset)
+        self.max_timestamp, self.offset_of_max_timestamp = NO_TIMESTAMP, self.base_offset
+        valid_bytes = last_index_entry = 0
+        for position, header in self._valid_batches():
+            if header.max_timestamp > self.max_timestamp:
+                self.max_timestamp, self.offset_of_max_timestamp = header.max_timestamp, header.last_offset
+            if position - last_index_entry > self.config.index_interval_bytes:
+                self.offset_index.append(header.last_offset, position)
+                self.time_index.maybe_append(self.max_timestamp, self.offset_of_max_timestamp)
+                last_index_entry = position
+            valid_bytes = position + header.size
+            on_batch(header, position)
+        cuts = self._cut_log(valid_bytes) if valid_bytes < self.size else ()
+        self.offset_index.trim()
+        self.time_index.maybe_append(self.max_timestamp, self.offset_of_max_timestamp, is_final=True)
+        self.time_index.trim()
+        return cuts
+
+    def become_inactive(self) -> tuple[tuple[int, int], ...]:
+        """Closes the segment for appends: a last time index entry, files cut to size. Returns that entry if written."""
+        timestamp, offset = self.max_timestamp, self.offset_of_max_timestamp
+        entry = self.time_index.maybe_append(timestamp, offset, is_final=True)
+        self.trim()
+        del self._tail_last_offsets[:]
+        del self._tail_positions[:]
+        return ((timestamp, offset),) if entry else ()
+
+    def trim(self) -> None:
+        """Cuts all files to what was written to them."""
+        self.offset_index.trim()
+        self.time_index.trim()
+        if self.log.size > self.size:
+            self.log.truncate(self.size)
+
+    def close(self) -> None:
+        """Ends the segment's use as Kafka does at a clean stop: a last time index entry, files cut to size."""
+        if self.max_timestamp >= 0:
+            self.time_index.maybe_append(self.max_timestamp, self.offset_of_max_timestamp, is_final=True)
+        self.trim()
+        for file in (self.log, self.offset_index.file, self.time_index.file):
+            file.close()
+
+    def flush(self) -> None:
+        """Makes the segment's files survive a power loss."""
+        self.log.fsync()
+        self.offset_index.file.fsync()
+        self.time_index.file.fsync()
+
+    def delete(self) -> tuple[CutFact, ...]:
+        """Deletes the segment's files; the bytes of its `.log` go to the archive."""
+        files = (self.log, self.offset_index.file, self.time_index.file)
+        cuts = [self._disk.delete(file.path) for file in files]
+        return tuple(cut for cut in cuts if cut is not None)
+
+    def _last_boundary(self, position: int, limit: int, min_one_message: bool) -> int:
+        """The greatest batch boundary at or below `limit`; the end of the first batch at least, if so wished."""
+        tail = self._tail_positions
+        if tail and position >= tail[0]:
+            slot = bisect_right(tail, limit) - 1
+            boundary = tail[slot]
+            if boundary > position or not min_one_message:
+                return boundary
+            return tail[slot + 1] if slot + 1 < len(tail) else self.size
+        boundary = position
+        for start, _, length, _ in self.scan(position):
+            after = start + length + LENGTH_OVERHEAD
+            if after > limit:
+                return after if min_one_message and start == position else boundary
+            boundary = after
+        return boundary
+
+    def _waited_ms(self, max_timestamp: int, now_ms: int) -> int:
+        first = self.rolling_based_timestamp
+        if first is None:
+            # After a start: the first batch tells.
+            _, header = next(self.headers())
+            first = self.rolling_based_timestamp = header.max_timestamp
+        return max_timestamp - first if first >= 0 else now_ms - self.created_ms
+
+    def _index(self, batch: BatchFact, entries: IndexEntries) -> IndexEntries:
+        offsets, timestamps = entries
+        if self.offset_index.append(batch.last_offset, batch.position):
+            offsets += ((batch.last_offset, batch.position),)
+        if self.time_index.maybe_append(self.max_timestamp, self.offset_of_max_timestamp):
+            timestamps += ((self.max_timestamp, self.offset_of_max_timestamp),)
+        return IndexEntries(offsets, timestamps)
+
+    def _read_largest_timestamp(self) -> None:
+        self.max_timestamp, self.offset_of_max_timestamp = self.time_index.last_entry
+        for _, header in self.headers(self.offset_index.lookup(self.offset_of_max_timestamp)):
+            if header.max_timestamp > self.max_timestamp:
+                self.max_timestamp, self.offset_of_max_timestamp = header.max_timestamp, header.last_offset
+
+    def _cut_log(self, position: int) -> tuple[CutFact, ...]:
+        length = self.size - position
+        digest = self.log.truncate(position)
+        self.size = position
+        if self.config.preallocate:
+            self.log.allocate(self.config.segment_bytes)
+        return (CutFact(self.log.path, position, length, digest),) if length else ()
+
+    def _valid_batches(self) -> Iterator[tuple[int, BatchHeader]]:
+        """Batches from the start up to the first that is cut off, has a wrong CRC or an offset outside the segment."""
+        position = 0
+        buffer = b""
+        buffer_start = 0
+        while True:
+            at = position - buffer_start
+            if at + HEADER_BYTES > len(buffer):
+                buffer, buffer_start, at = self.log.read(position, _RECOVERY_CHUNK_BYTES), position, 0
+                if len(buffer) < HEADER_BYTES:
+                    return
+            header = BatchHeader(*HEADER.unpack_from(buffer, at))
+            if header.magic != 2 or header.length < _SMALLEST_LENGTH or position + header.size > self.size:
+                return
+            if at + header.size > len(buffer):
+                size = max(_RECOVERY_CHUNK_BYTES, header.size)
+                buffer, buffer_start, at = self.log.read(position, size), position, 0
+            try:
+                ensure_valid(buffer, header, at)
+            except CorruptRecord:
+                return
+            if not 0 <= header.last_offset - self.base_offset <= INT_MAX:
+                return
+            yield position, header
+            position += header.size
+
+
+def _roll_jitter_ms(directory: str, base_offset: int, config: LogConfig) -> int:
+    """Kafka draws this at random for each segment; here it follows from the segment's name, so that runs repeat."""
+    limit = min(config.segment_jitter_ms, config.max_segment_ms)
+    return int(crc32c(f"{directory}/{base_offset}".encode())) % limit if limit else 0

@@ -1,0 +1,91 @@
+"""The sparse index from timestamps to offsets, `.timeindex` (`TimeIndex`).
+
+An entry of 12 bytes says: no record of this segment up to this offset (relative to the segment's base) has a timestamp
+above this one (ms). Both columns rise. One slot stays free for the entry that is written when the segment is rolled.
+"""
+
+import struct
+from array import array
+from bisect import bisect_left, bisect_right
+
+from broker_core.records.record_batch import NO_TIMESTAMP
+from broker_core.sim.disk import CutFact, File
+
+ENTRY_BYTES = 12
+_ENTRY = struct.Struct(">qi")
+
+
+class TimeIndex:
+    """The `.timeindex` file of one segment, with its entries in memory as two columns."""
+
+    __slots__ = ("base_offset", "file", "max_entries", "relative_offsets", "timestamps")
+
+    def __init__(self, file: File, base_offset: int, max_index_bytes: int) -> None:
+        self.file = file
+        self.base_offset = base_offset
+        self.max_entries = max_index_bytes // ENTRY_BYTES
+        self.timestamps = array("q")
+        self.relative_offsets = array("i")
+
+    def load(self) -> None:
+        """Reads the entries of a file that was trimmed; a part of an entry at its end is left out."""
+        data = self.file.read(0, self.file.size // ENTRY_BYTES * ENTRY_BYTES)
+        self.timestamps = array("q")
+        self.relative_offsets = array("i")
+        for timestamp, relative in _ENTRY.iter_unpack(data):
+            self.timestamps.append(timestamp)
+            self.relative_offsets.append(relative)
+
+    @property
+    def entries(self) -> int:
+        """How many entries there are."""
+        return len(self.timestamps)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether only the slot of the final entry is left; the segment rolls before it is needed."""
+        return len(self.timestamps) >= self.max_entries - 1
+
+    @property
+    def last_entry(self) -> tuple[int, int]:
+        """(timestamp, offset) of the last entry; (-1, base offset) without entries."""
+        if not self.timestamps:
+            return NO_TIMESTAMP, self.base_offset
+        return self.timestamps[-1], self.base_offset + self.relative_offsets[-1]
+
+    def maybe_append(self, timestamp: int, offset: int, is_final: bool = False) -> bool:
+        """Adds an entry if its timestamp is above the last one's; says whether it did. The final entry always fits."""
+        count = len(self.timestamps)
+        last_timestamp = self.timestamps[-1] if count else NO_TIMESTAMP
+        if timestamp <= last_timestamp or (not is_final and count >= self.max_entries):
+            return False
+        relative = offset - self.base_offset
+        self.file.write_at(count * ENTRY_BYTES, _ENTRY.pack(timestamp, relative))
+        self.timestamps.append(timestamp)
+        self.relative_offsets.append(relative)
+        return True
+
+    def lookup(self, timestamp: int) -> tuple[int, int]:
+        """(timestamp, offset) of the greatest entry at or below `timestamp`; (-1, base offset) without one."""
+        slot = bisect_right(self.timestamps, timestamp)
+        if not slot:
+            return NO_TIMESTAMP, self.base_offset
+        return self.timestamps[slot - 1], self.base_offset + self.relative_offsets[slot - 1]
+
+    def truncate_to(self, offset: int) -> tuple[CutFact, ...]:
+        """Drops the entries at or above `offset`. Their bytes stay in the file and are written over."""
+        kept = bisect_left(self.relative_offsets, offset - self.base_offset)
+        dropped = len(self.timestamps) - kept
+        if not dropped:
+            return ()
+        del self.timestamps[kept:]
+        del self.relative_offsets[kept:]
+        return (CutFact(self.file.path, kept * ENTRY_BYTES, dropped * ENTRY_BYTES, None),)
+
+    def allocate(self) -> None:
+        """Gives the file of an active segment its full length."""
+        self.file.allocate(self.max_entries * ENTRY_BYTES)
+
+    def trim(self) -> None:
+        """Cuts the file to its entries."""
+        self.file.truncate(len(self.timestamps) * ENTRY_BYTES)

@@ -1,0 +1,485 @@
+"""The log of one replica: what a broker appends to, reads from and truncates (`UnifiedLog`).
+
+It is pure storage. It emits no events; each call returns the facts that the caller tells the world about. Times come in
+as arguments.
+"""
+
+import struct
+
+import msgspec
+
+from broker_core.errors import KafkaError, KafkaException, UnexpectedAppendOffsetException
+from broker_core.log import validator
+from broker_core.log.checkpoints import LeaderEpochCheckpoint
+from broker_core.log.config import LogConfig
+from broker_core.log.leader_epoch_cache import LeaderEpochCache
+from broker_core.log.local_log import LocalLog, RollFact
+from broker_core.log.partition_metadata import ensure_topic_id
+from broker_core.log.producer_state import ProducerStateManager
+from broker_core.log.recovery import LoadedLog, LogPlace, load_log, rebuild_producer_state, update_producers
+from broker_core.log.segment import BatchFact, LogSegment, TimestampAndOffset
+from broker_core.records.record_batch import (
+    LENGTH_OVERHEAD,
+    NO_PRODUCER_ID,
+    NO_TIMESTAMP,
+    BatchHeader,
+    iterate_batches,
+    iterate_records,
+    read_end_transaction_marker,
+    stamp,
+)
+from broker_core.sim.disk import CutFact, Disk
+
+_BASE_OFFSET = struct.Struct(">q")
+
+
+class AppendInfo(msgspec.Struct, frozen=True, gc=False):
+    """What an append did (`LogAppendInfo`). Offsets are those of the log, timestamps ms, sizes and positions bytes."""
+
+    first_offset: int
+    last_offset: int
+    max_timestamp: int
+    record_count: int
+    byte_count: int
+    segment_base: int
+    position: int
+    batches: tuple[BatchFact, ...]
+    rolled: tuple[RollFact, ...] = ()
+    index_entries: tuple[tuple[int, int], ...] = ()
+    time_index_entries: tuple[tuple[int, int], ...] = ()
+    epoch_entries: tuple[tuple[int, int], ...] = ()
+    """(epoch, start offset) of each leader epoch that was new to the log."""
+    is_duplicate: bool = False
+    """The producer had sent this batch before: nothing was written, the offsets are those of the first time."""
+
+    @property
+    def epoch_entry(self) -> tuple[int, int] | None:
+        """The newest entry of the leader epoch cache, when the append made one."""
+        return self.epoch_entries[-1] if self.epoch_entries else None
+
+
+class ReadInfo(msgspec.Struct, frozen=True, gc=False):
+    """What a read found: whole batches, the first of which may begin below the offset that was asked for."""
+
+    data: bytes
+    segment_base: int
+    position: int
+    """Where `data` begins in the segment's `.log`."""
+    first_offset: int
+    """The base offset of the first batch; the offset asked for when there is no data."""
+    next_offset: int
+    """The offset after the last batch: where the next fetch goes on."""
+
+
+class UnifiedLog:
+    """One replica's log. Open it with `UnifiedLog.load`."""
+
+    def __init__(
+        self,
+        topic: str,
+        partition: int,
+        place: LogPlace,
+        topic_id: str | None,
+        epochs: LeaderEpochCache,
+        loaded: LoadedLog,
+    ) -> None:
+        self.topic = topic
+        self.partition = partition
+        self.topic_id = topic_id
+        self.leader_epoch_cache = epochs
+        self.log_start_offset = loaded.log_start_offset
+        """The first offset that may be read."""
+        self.producer_state: ProducerStateManager = loaded.producer_state
+        self.recovered: tuple[CutFact, ...] = loaded.cuts
+        """What was cut off when the log was opened."""
+        self._local: LocalLog = loaded.local_log
+        self._config = place.config
+        self._now_ms = place.now_ms
+
+    @staticmethod
+    def load(
+        disk: Disk,
+        directory: str,
+        topic: str,
+        partition: int,
+        config: LogConfig,
+        *,
+        now_ms: int,
+        clean_shutdown: bool,
+        recovery_point: int = 0,
+        log_start_offset: int = 0,
+        topic_id: str | None = None,
+    ) -> "UnifiedLog":
+        """Opens the log in `directory` ("broker-1/orders-0"), or creates it.
+
+        `clean_shutdown` says that the last owner closed it; otherwise everything from `recovery_point` on is checked
+        and a torn end is cut off. Both offsets come from the log directory's checkpoints. Raises INCONSISTENT_TOPIC_ID
+        when the directory belongs to another topic of the same name, KAFKA_STORAGE_ERROR for files that cannot be read.
+        """
+        disk.makedirs(directory)
+        place = LogPlace(disk, directory, config, now_ms)
+        topic_id = ensure_topic_id(disk, directory, topic_id)
+        epochs = LeaderEpochCache(LeaderEpochCheckpoint(disk, directory))
+        loaded = load_log(
+            place,
+            epochs,
+            clean_shutdown=clean_shutdown,
+            recovery_point=recovery_point,
+            log_start_offset=log_start_offset,
+        )
+        return UnifiedLog(topic, partition, place, topic_id, epochs, loaded)
+
+    @property
+    def directory(self) -> str:
+        """The log's directory, a path of its disk."""
+        return self._local.directory
+
+    @property
+    def config(self) -> LogConfig:
+        """The configuration; a new one applies from the next append on, index settings from the next segment on."""
+        return self._config
+
+    @config.setter
+    def config(self, config: LogConfig) -> None:
+        self._config = self._local.config = config
+
+    @property
+    def log_end_offset(self) -> int:
+        """The offset that the next record gets."""
+        return self._local.log_end_offset
+
+    @property
+    def recovery_point(self) -> int:
+        """All below was fsynced; recovery begins here."""
+        return self._local.recovery_point
+
+    @property
+    def segments(self) -> list[LogSegment]:
+        """The segments by rising base offset."""
+        return self._local.segments
+
+    @property
+    def active_segment(self) -> LogSegment:
+        """The segment that takes appends."""
+        return self._local.segments[-1]
+
+    @property
+    def size_bytes(self) -> int:
+        """The bytes of all batches."""
+        return sum(segment.size for segment in self._local.segments)
+
+    def append_as_leader(self, data: bytes, leader_epoch: int, now_ms: int, is_client: bool = True) -> AppendInfo:
+        """Validates one batch, gives it the next offsets and this leader epoch, and writes it.
+
+        `is_client` is false for batches of the broker's own coordinators. Raises KafkaException; then nothing was
+        written.
+        """
+        self._now_ms = now_ms
+        config = self._config
+        header, data = validator.read_single_batch(data, config)
+        header, data = validator.validate(data, header, config, now_ms, is_client)
+        base_offset = self._local.log_end_offset
+        data = stamp(data, base_offset, leader_epoch)
+        last_offset = base_offset + header.last_offset_delta
+        epoch_entries: tuple[tuple[int, int], ...] = ()
+        if leader_epoch != self.leader_epoch_cache.latest_epoch and leader_epoch >= 0:
+            self.leader_epoch_cache.assign(leader_epoch, base_offset)
+            epoch_entries = ((leader_epoch, base_offset),)
+        rolled = self._maybe_roll(len(data), header.max_timestamp, base_offset, last_offset, now_ms)
+        if header.producer_id != NO_PRODUCER_ID:
+            duplicate = self._validate_producer(header, data)
+            if duplicate is not None:
+                return duplicate
+        segment = self._local.segments[-1]
+        position = segment.size
+        batches = (BatchFact(base_offset, last_offset, leader_epoch, position, len(data), header.max_timestamp),)
+        entries = self._local.append(data, batches)
+        if header.producer_id != NO_PRODUCER_ID:
+            update_producers(self.producer_state, next(iterate_batches(data))[1], data)
+        self.producer_state.map_end_offset = last_offset + 1
+        return AppendInfo(
+            base_offset,
+            last_offset,
+            header.max_timestamp,
+            header.record_count,
+            len(data),
+            segment.base_offset,
+            position,
+            batches,
+            rolled,
+            entries.offsets,
+            entries.timestamps,
+            epoch_entries,
+        )
+
+    def append_as_follower(self, data: bytes, now_ms: int) -> AppendInfo:
+        """Writes batches as another log has them; offsets, epochs and CRCs stay, new leader epochs enter the cache.
+
+        Raises UnexpectedAppendOffsetException for a batch below the log end offset, UNKNOWN_SERVER_ERROR for offsets
+        that do not rise, CORRUPT_MESSAGE, MESSAGE_TOO_LARGE, RECORD_LIST_TOO_LARGE; then nothing was written. A part of
+        a batch at the end of `data` is left out.
+        """
+        self._now_ms = now_ms
+        found = list(iterate_batches(data))
+        if not found:
+            raise KafkaException(KafkaError.INVALID_RECORD, "no complete batch to append")
+        self._check_batches(data, found)
+        last_position, last = found[-1]
+        size = last_position + last.length + LENGTH_OVERHEAD
+        if size < len(data):
+            data = data[:size]
+        max_timestamp = NO_TIMESTAMP
+        record_count = 0
+        epoch_entries: tuple[tuple[int, int], ...] = ()
+        epochs = self.leader_epoch_cache
+        for _, header in found:
+            max_timestamp = max(max_timestamp, header.max_timestamp)
+            record_count += header.record_count
+            epoch = header.partition_leader_epoch
+            if epoch != epochs.latest_epoch and epoch >= 0 and epochs.assign(epoch, header.base_offset):
+                epoch_entries += ((epoch, header.base_offset),)
+        first_offset = found[0][1].base_offset
+        last_offset = last.last_offset
+        rolled = self._maybe_roll(size, max_timestamp, first_offset, last_offset, now_ms)
+        segment = self._local.segments[-1]
+        start = segment.size
+        batches = tuple(
+            BatchFact(
+                header.base_offset,
+                header.base_offset + header.last_offset_delta,
+                header.partition_leader_epoch,
+                start + position,
+                header.length + LENGTH_OVERHEAD,
+                header.max_timestamp,
+            )
+            for position, header in found
+        )
+        entries = self._local.append(data, batches)
+        for position, header in found:
+            if header.producer_id != NO_PRODUCER_ID:
+                update_producers(self.producer_state, header, data, position)
+        self.producer_state.map_end_offset = last_offset + 1
+        return AppendInfo(
+            first_offset,
+            last_offset,
+            max_timestamp,
+            record_count,
+            size,
+            segment.base_offset,
+            start,
+            batches,
+            rolled,
+            entries.offsets,
+            entries.timestamps,
+            epoch_entries,
+        )
+
+    def read(
+        self, offset: int, max_bytes: int, upper_bound: int | None = None, min_one_message: bool = True
+    ) -> ReadInfo:
+        """Whole batches from the one that holds `offset` on, below `upper_bound` (default: the log's end).
+
+        At most `max_bytes`, but with `min_one_message` always the first batch; never beyond one segment. The answer is
+        empty when `offset` is at or above the bound. Raises OFFSET_OUT_OF_RANGE outside of the log.
+        """
+        local = self._local
+        end_offset = local.log_end_offset
+        if offset == end_offset:
+            active = local.segments[-1]
+            return ReadInfo(b"", active.base_offset, active.size, offset, offset)
+        self._check_range(offset)
+        bound = end_offset if upper_bound is None or upper_bound > end_offset else upper_bound
+        segment, position = local.locate(offset)
+        if offset < bound:
+            end = segment.size
+            if bound < end_offset:
+                bound_segment, bound_position = local.locate(bound)
+                if bound_segment is segment:
+                    end = bound_position
+            data, next_offset = (
+                segment.read(position, max_bytes, end, min_one_message) if end > position else (b"", None)
+            )
+            if next_offset is not None:
+                return ReadInfo(data, segment.base_offset, position, _BASE_OFFSET.unpack_from(data)[0], next_offset)
+        return ReadInfo(b"", segment.base_offset, position, offset, offset)
+
+    def bytes_available(self, offset: int, upper_bound: int | None = None) -> int:
+        """How many bytes a reader at `offset` could get below `upper_bound`, over all segments.
+
+        Raises OFFSET_OUT_OF_RANGE as `read` does.
+        """
+        local = self._local
+        end_offset = local.log_end_offset
+        if offset == end_offset:
+            return 0
+        self._check_range(offset)
+        bound = end_offset if upper_bound is None or upper_bound > end_offset else upper_bound
+        if offset >= bound:
+            return 0
+        segment, position = local.locate(offset)
+        bound_segment, bound_position = local.locate(bound)
+        if segment is bound_segment:
+            return bound_position - position
+        between = sum(
+            other.size
+            for other in local.segments
+            if segment.base_offset < other.base_offset < bound_segment.base_offset
+        )
+        return segment.size - position + between + bound_position
+
+    def offset_for_timestamp(self, timestamp: int) -> TimestampAndOffset | None:
+        """The first record whose timestamp (ms) is at or above `timestamp`; None when there is none."""
+        for segment in self._local.segments_from(self.log_start_offset):
+            if segment.max_timestamp >= timestamp:
+                found = segment.find_by_timestamp(timestamp, self.log_start_offset)
+                if found is not None:
+                    return found
+        return None
+
+    def truncate_to(self, offset: int) -> tuple[CutFact, ...]:
+        """Removes the batches at or above `offset`; returns what was cut from which file.
+
+        Nothing but epoch entries goes when `offset` is not below the log's end.
+        """
+        if offset >= self._local.log_end_offset:
+            self.leader_epoch_cache.truncate_from_end(offset)
+            return ()
+        if offset < self._local.segments[0].base_offset:
+            return self.truncate_fully_and_start_at(offset)
+        cuts, deleted = self._local.truncate_to(offset, self._now_ms)
+        for base_offset in deleted:
+            cuts += self.producer_state.delete_snapshot(base_offset)
+        self.leader_epoch_cache.truncate_from_end(offset)
+        self.log_start_offset = min(self.log_start_offset, offset)
+        return cuts + self._rebuild_producers(offset)
+
+    def truncate_fully_and_start_at(self, offset: int) -> tuple[CutFact, ...]:
+        """Removes everything; the log is empty and starts at `offset`."""
+        cuts = self._local.truncate_fully_and_start_at(offset, self._now_ms)
+        self.leader_epoch_cache.clear()
+        cuts += self.producer_state.truncate_fully_and_start_at(offset)
+        self.log_start_offset = offset
+        return cuts + self._rebuild_producers(offset)
+
+    def increment_log_start_offset(self, offset: int) -> bool:
+        """Makes `offset` the first that may be read, when it is above the present one; says whether it was.
+
+        Raises OFFSET_OUT_OF_RANGE above the log's end.
+        """
+        if offset > self._local.log_end_offset:
+            raise self._out_of_range(offset)
+        if offset <= self.log_start_offset:
+            return False
+        self.log_start_offset = offset
+        self.leader_epoch_cache.truncate_from_start(offset)
+        return True
+
+    def roll(self, now_ms: int, new_base_offset: int | None = None) -> RollFact:
+        """Begins a new segment at the log's end, or above it where the next batch begins there."""
+        self._now_ms = now_ms
+        base_offset = max(new_base_offset or 0, self._local.log_end_offset)
+        fact = self._local.roll(base_offset, now_ms)
+        self.producer_state.map_end_offset = base_offset
+        self.producer_state.take_snapshot()
+        return fact
+
+    def flush(self, up_to: int | None = None) -> int:
+        """Makes everything below `up_to` (default: the log's end) survive a power loss; returns the recovery point."""
+        self._local.flush(self._local.log_end_offset if up_to is None else up_to)
+        return self._local.recovery_point
+
+    def close(self, clean: bool = True) -> None:
+        """Ends the use of the log. A clean close flushes, trims the indexes and snapshots the producers' state.
+
+        Without `clean` the files stay as a killed broker leaves them.
+        """
+        if not clean:
+            return
+        self.flush()
+        self.producer_state.take_snapshot()
+        for segment in self._local.segments:
+            segment.close()
+
+    def describe_files(self) -> list[tuple[str, int]]:
+        """(name, size) of every file in the log's directory, by name."""
+        disk, directory = self._local.disk, self._local.directory
+        return [(name, disk.size_of(f"{directory}/{name}")) for name in disk.list(directory)]
+
+    def _check_range(self, offset: int) -> None:
+        if not self.log_start_offset <= offset <= self._local.log_end_offset:
+            raise self._out_of_range(offset)
+
+    def _out_of_range(self, offset: int) -> KafkaException:
+        return KafkaException(
+            KafkaError.OFFSET_OUT_OF_RANGE,
+            f"offset {offset} of {self.topic}-{self.partition} lies outside "
+            f"{self.log_start_offset} to {self._local.log_end_offset}",
+        )
+
+    def _maybe_roll(
+        self, size: int, max_timestamp: int, first_offset: int, last_offset: int, now_ms: int
+    ) -> tuple[RollFact, ...]:
+        config = self._config
+        if size > config.segment_bytes:
+            raise KafkaException(
+                KafkaError.RECORD_LIST_TOO_LARGE,
+                f"the append has {size} bytes, a segment may have {config.segment_bytes} (segment.bytes)",
+            )
+        if self._local.segments[-1].should_roll(config, size, max_timestamp, last_offset, now_ms):
+            return (self.roll(now_ms, first_offset),)
+        return ()
+
+    def _check_batches(self, data: bytes, found: list[tuple[int, BatchHeader]]) -> None:
+        expected = self._local.log_end_offset
+        first_offset = found[0][1].base_offset
+        if first_offset < expected:
+            raise UnexpectedAppendOffsetException(
+                f"{self.topic}-{self.partition} ends at offset {expected}, the append begins at {first_offset}",
+                first_offset,
+                expected,
+            )
+        limit = self._config.max_message_bytes
+        for position, header in found:
+            if header.base_offset < expected:
+                raise KafkaException(
+                    KafkaError.UNKNOWN_SERVER_ERROR,
+                    f"offsets do not rise: a batch at {header.base_offset} follows one that ends at {expected - 1}",
+                )
+            if header.length + LENGTH_OVERHEAD > limit:
+                raise KafkaException(
+                    KafkaError.MESSAGE_TOO_LARGE, f"a batch has {header.size} bytes, max.message.bytes is {limit}"
+                )
+            validator.check_crc(data, header, position)
+            expected = header.base_offset + header.last_offset_delta + 1
+
+    def _validate_producer(self, header: BatchHeader, data: bytes) -> AppendInfo | None:
+        """Checks the sequence of a batch; answers a repeated one with the offsets of the first time."""
+        if header.is_control:
+            marker = read_end_transaction_marker(next(iterate_records(data, header)))
+            if marker is not None:
+                self.producer_state.validate_marker(header, marker[1])
+            return None
+        duplicate = self.producer_state.validate(header)
+        if duplicate is None:
+            return None
+        return AppendInfo(
+            duplicate.first_offset,
+            duplicate.last_offset,
+            duplicate.timestamp,
+            header.record_count,
+            0,
+            self._local.segments[-1].base_offset,
+            self._local.segments[-1].size,
+            (),
+            is_duplicate=True,
+        )
+
+    def _rebuild_producers(self, end_offset: int) -> tuple[CutFact, ...]:
+        return rebuild_producer_state(
+            self.producer_state,
+            self._local.segments,
+            self.log_start_offset,
+            end_offset,
+            self._now_ms,
+            clean_shutdown=False,
+        )

@@ -1,0 +1,96 @@
+"""The in-sync replicas of a partition as its leader knows them (`kafka.cluster.PartitionState`, KIP-497).
+
+States that carry different data are different types: a change that was asked for and has no answer yet counts in the
+safe direction only. While a replica is being added it already holds the high watermark back; while one is being removed
+it still does.
+"""
+
+from collections.abc import Iterable
+
+import msgspec
+
+
+class CommittedIsr(msgspec.Struct, frozen=True, gc=False):
+    """The ISR that ZooKeeper holds."""
+
+    isr: tuple[int, ...]
+
+    @property
+    def maximal_isr(self) -> tuple[int, ...]:
+        return self.isr
+
+
+class PendingExpand(msgspec.Struct, frozen=True, gc=False):
+    """The leader asked to add `new_replica` to `isr`."""
+
+    isr: tuple[int, ...]
+    new_replica: int
+
+    @property
+    def maximal_isr(self) -> tuple[int, ...]:
+        return (*self.isr, self.new_replica)
+
+    @property
+    def proposed_isr(self) -> tuple[int, ...]:
+        return self.maximal_isr
+
+
+class PendingShrink(msgspec.Struct, frozen=True, gc=False):
+    """The leader asked to remove `removed` from `isr`."""
+
+    isr: tuple[int, ...]
+    removed: tuple[int, ...]
+
+    @property
+    def maximal_isr(self) -> tuple[int, ...]:
+        return self.isr
+
+    @property
+    def proposed_isr(self) -> tuple[int, ...]:
+        return tuple(broker_id for broker_id in self.isr if broker_id not in self.removed)
+
+
+IsrState = CommittedIsr | PendingExpand | PendingShrink
+
+
+class RemoteReplica(msgspec.Struct):
+    """What a leader knows of a follower, all of it from the follower's fetches (`kafka.cluster.Replica`).
+
+    `log_end_offset` -1 = nothing known. Times are simulated microseconds.
+    """
+
+    log_end_offset: int = -1
+    log_start_offset: int = -1
+    last_fetch_leader_log_end_offset: int = 0
+    last_fetch_us: int = 0
+    last_caught_up_us: int = 0
+    broker_epoch: int = -1
+
+    def caught_up_us_after_fetch(self, fetch_offset: int, leader_log_end_offset: int, now_us: int) -> int:
+        """When this replica was last caught up, once it fetches at `fetch_offset`: now if it has everything; the time of its
+        previous fetch if it has reached what the leader had then."""
+        if fetch_offset >= leader_log_end_offset:
+            return max(self.last_caught_up_us, now_us)
+        if fetch_offset >= self.last_fetch_leader_log_end_offset:
+            return max(self.last_caught_up_us, self.last_fetch_us)
+        return self.last_caught_up_us
+
+    def is_caught_up(self, leader_log_end_offset: int, now_us: int, replica_lag_time_max_us: int) -> bool:
+        """Equal to the leader's end, or seen at it within `replica.lag.time.max.ms`."""
+        return self.log_end_offset == leader_log_end_offset or now_us - self.last_caught_up_us <= replica_lag_time_max_us
+
+
+def out_of_sync(
+    isr: Iterable[int],
+    leader: int,
+    remotes: dict[int, RemoteReplica],
+    leader_log_end_offset: int,
+    now_us: int,
+    replica_lag_time_max_us: int,
+) -> tuple[int, ...]:
+    """The members that have to leave the ISR (`Partition.getOutOfSyncReplicas`, KIP-16)."""
+    return tuple(
+        broker_id
+        for broker_id in isr
+        if broker_id != leader and not remotes[broker_id].is_caught_up(leader_log_end_offset, now_us, replica_lag_time_max_us)
+    )

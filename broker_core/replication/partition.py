@@ -1,0 +1,524 @@
+"""One replica of one partition on one broker (`kafka.cluster.Partition`).
+
+It decides, states events, and the functions at the end of this file apply them. Bytes go to the log at the moment of the
+decision; offsets, roles, the ISR and what a leader believes of others change only in `apply`.
+"""
+
+from collections.abc import Callable
+from enum import StrEnum
+
+from broker_core.errors import KafkaError, KafkaException
+from broker_core.events.log import (
+    BatchAppended,
+    LeaderEpochsChanged,
+    LogClosed,
+    LogDeleted,
+    LogFlushed,
+    LogOpened,
+    LogTruncated,
+    OffsetIndexEntryAdded,
+    SegmentRolled,
+    TimeIndexEntryAdded,
+)
+from broker_core.events.replica import (
+    HighWatermarkAdvanced,
+    HighWatermarkLowered,
+    IsrChangeProposed,
+    IsrChangeRefused,
+    IsrExpanded,
+    IsrShrunk,
+    RemoteReplicaUpdated,
+    ReplicaBecameFollower,
+    ReplicaBecameLeader,
+    ReplicaWentOffline,
+)
+from broker_core.log import AppendInfo, UnifiedLog
+from broker_core.replication.high_watermark import candidate
+from broker_core.replication.isr import CommittedIsr, IsrState, PendingExpand, PendingShrink, RemoteReplica, out_of_sync
+from broker_core.sim.kernel import Kernel, Subjects, applies
+from broker_core.wire.messages import LeaderAndIsrPartition
+
+TAIL_BATCHES = 40
+
+
+class Role(StrEnum):
+    """What a replica is at this broker.
+
+    OFFLINE: the log is there, nobody has said yet what to be. -> LEADER, FOLLOWER by LeaderAndIsr.
+    LEADER: appends what producers send, answers fetches. -> FOLLOWER by LeaderAndIsr, OFFLINE by StopReplica.
+    FOLLOWER: fetches from the leader. -> LEADER by LeaderAndIsr, OFFLINE by StopReplica.
+    """
+
+    OFFLINE = "offline"
+    LEADER = "leader"
+    FOLLOWER = "follower"
+
+
+class Partition:
+    """See the module. `key` is `orders-0@b1`. Offsets are next offsets; times are simulated microseconds."""
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        node: str,
+        broker_id: int,
+        name: str,
+        log: UnifiedLog,
+        *,
+        high_watermark: int,
+        min_insync_replicas: int,
+        replica_lag_time_max_us: int,
+        is_alive: Callable[[int], bool],
+    ) -> None:
+        self.kernel = kernel
+        self.node = node
+        self.broker_id = broker_id
+        self.name = name
+        self.key = f"{name}@{node}"
+        self.log = log
+        self.min_insync_replicas = min_insync_replicas
+        self.replica_lag_time_max_us = replica_lag_time_max_us
+        self.is_alive = is_alive
+        self.role = Role.OFFLINE
+        self.leader_id = -1
+        self.leader_epoch = -1
+        self.leader_epoch_start_offset = -1
+        self.partition_epoch = -1
+        self.controller_epoch = -1
+        self.replicas: tuple[int, ...] = ()
+        self.isr_state: IsrState = CommittedIsr(())
+        self.remotes: dict[int, RemoteReplica] = {}
+        self.high_watermark = max(log.log_start_offset, min(high_watermark, log.log_end_offset))
+
+    # what it is
+
+    @property
+    def is_leader(self) -> bool:
+        """Whether this broker takes itself for the leader."""
+        return self.role is Role.LEADER
+
+    @property
+    def isr(self) -> tuple[int, ...]:
+        """The committed ISR as a leader knows it; empty on a follower."""
+        return self.isr_state.isr
+
+    @property
+    def effective_min_isr(self) -> int:
+        """`min.insync.replicas`, at most the number of replicas."""
+        return min(self.min_insync_replicas, len(self.replicas)) if self.replicas else self.min_insync_replicas
+
+    def facts(self) -> tuple[tuple[tuple[int, int, int, int], ...], tuple[tuple[int, int, int, int, int, int], ...]]:
+        """`(segments, tail)` of the log as LogOpened and LogTruncated carry them."""
+        segments = tuple(
+            (segment.base_offset, segment.size, segment.offset_index.entries, segment.time_index.entries)
+            for segment in self.log.segments
+        )
+        return segments, self.log.tail_batches(TAIL_BATCHES)
+
+    def state_opened(self) -> None:
+        """States that the log is open, with what it holds."""
+        segments, tail = self.facts()
+        log = self.log
+        self.kernel.emit(
+            LogOpened(
+                replica=self.key,
+                topic_id=log.topic_id or "",
+                log_start_offset=log.log_start_offset,
+                log_end_offset=log.log_end_offset,
+                high_watermark=self.high_watermark,
+                epochs=tuple(log.leader_epoch_cache.entries),
+                segments=segments,
+                tail=tail,
+            ),
+            self.node,
+        )
+
+    # becoming something
+
+    def make_leader(self, state: LeaderAndIsrPartition) -> None:
+        """Leads from now on (`Partition.makeLeader`). The new epoch begins at this log's end, written down before anything else."""
+        log = self.log
+        was_leader = self.is_leader
+        self.replicas = state.replicas
+        remotes = []
+        for broker_id in state.replicas:
+            if broker_id != self.broker_id:
+                known = self.remotes.get(broker_id) if was_leader else None
+                remotes.append(
+                    (
+                        broker_id,
+                        known.log_end_offset if known is not None else -1,
+                        self.kernel.now_us if broker_id in state.isr else 0,
+                    )
+                )
+        self.kernel.emit(
+            ReplicaBecameLeader(
+                replica=self.key,
+                leader_epoch=state.leader_epoch,
+                leader_epoch_start_offset=log.log_end_offset,
+                partition_epoch=state.partition_epoch,
+                controller_epoch=state.controller_epoch,
+                isr=state.isr,
+                remotes=tuple(remotes),
+            ),
+            self.node,
+        )
+        self._assign_epoch(state.leader_epoch, log.log_end_offset)
+        self.maybe_increment_high_watermark()
+
+    def make_follower(self, state: LeaderAndIsrPartition) -> None:
+        """Follows from now on (`Partition.makeFollower`)."""
+        self.replicas = state.replicas
+        self.kernel.emit(
+            ReplicaBecameFollower(
+                replica=self.key,
+                leader=state.leader,
+                leader_epoch=state.leader_epoch,
+                partition_epoch=state.partition_epoch,
+                controller_epoch=state.controller_epoch,
+            ),
+            self.node,
+        )
+
+    def go_offline(self) -> None:
+        """Neither leads nor follows any more (StopReplica)."""
+        self.kernel.emit(ReplicaWentOffline(replica=self.key), self.node)
+
+    # appending
+
+    def append_as_leader(self, data: bytes, required_acks: int, now_ms: int) -> AppendInfo:
+        """Appends one produced batch and tries to advance the high watermark.
+
+        Raises KafkaException: NOT_ENOUGH_REPLICAS when acks=all and the committed ISR is too small; what the log refuses.
+        """
+        isr = self.isr_state.isr
+        if required_acks == -1 and len(isr) < self.effective_min_isr:
+            raise KafkaException(
+                KafkaError.NOT_ENOUGH_REPLICAS,
+                f"The size of the current ISR {_braces(isr)} is insufficient to satisfy the min.isr requirement of "
+                f"{self.effective_min_isr} for partition {self.name}",
+            )
+        info = self.log.append_as_leader(data, self.leader_epoch, now_ms)
+        self._state_append(info)
+        return info
+
+    def append_as_follower(self, data: bytes, now_ms: int) -> None:
+        """Appends what was fetched, as it is."""
+        self._state_append(self.log.append_as_follower(data, now_ms))
+
+    def _state_append(self, info: AppendInfo) -> None:
+        emit, key, node = self.kernel.emit, self.key, self.node
+        for roll in info.rolled:
+            emit(
+                SegmentRolled(
+                    replica=key,
+                    segment=roll.new_base_offset,
+                    previous_segment=roll.old_base_offset,
+                    previous_size=roll.old_size,
+                ),
+                node,
+            )
+        for batch in info.batches:
+            emit(
+                BatchAppended(
+                    replica=key,
+                    base_offset=batch.base_offset,
+                    last_offset=batch.last_offset,
+                    leader_epoch=batch.leader_epoch,
+                    segment=info.segment_base,
+                    position=batch.position,
+                    size=batch.size,
+                    max_timestamp=batch.max_timestamp,
+                ),
+                node,
+            )
+        for offset, position in info.index_entries:
+            emit(OffsetIndexEntryAdded(replica=key, segment=info.segment_base, offset=offset, position=position), node)
+        for timestamp, offset in info.time_index_entries:
+            emit(TimeIndexEntryAdded(replica=key, segment=info.segment_base, timestamp=timestamp, offset=offset), node)
+        if info.epoch_entry is not None:
+            emit(LeaderEpochsChanged(replica=key, entries=tuple(self.log.leader_epoch_cache.entries)), node)
+
+    def _assign_epoch(self, leader_epoch: int, start_offset: int) -> None:
+        cache = self.log.leader_epoch_cache
+        before = list(cache.entries)
+        cache.assign(leader_epoch, start_offset)
+        if list(cache.entries) != before:
+            self.kernel.emit(LeaderEpochsChanged(replica=self.key, entries=tuple(cache.entries)), self.node)
+
+    # the high watermark
+
+    def maybe_increment_high_watermark(self) -> bool:
+        """The leader's rule; True when it moved."""
+        isr_state = self.isr_state
+        if len(isr_state.isr) < self.effective_min_isr:
+            return False
+        reached = candidate(
+            self.log.log_end_offset,
+            self.remotes,
+            isr_state.maximal_isr,
+            self.kernel.now_us,
+            self.replica_lag_time_max_us,
+            self.is_alive,
+        )
+        if reached <= self.high_watermark:
+            return False
+        self.kernel.emit(HighWatermarkAdvanced(replica=self.key, from_offset=self.high_watermark, to_offset=reached), self.node)
+        return True
+
+    def update_follower_high_watermark(self, leader_high_watermark: int) -> None:
+        """The follower's rule: the leader's, as far as the own log reaches. It may go down."""
+        log = self.log
+        reached = max(log.log_start_offset, min(leader_high_watermark, log.log_end_offset))
+        if reached > self.high_watermark:
+            self.kernel.emit(HighWatermarkAdvanced(replica=self.key, from_offset=self.high_watermark, to_offset=reached), self.node)
+        elif reached < self.high_watermark:
+            self.kernel.emit(HighWatermarkLowered(replica=self.key, from_offset=self.high_watermark, to_offset=reached), self.node)
+
+    # followers, as the leader sees them
+
+    def update_follower(self, broker_id: int, fetch_offset: int, log_start_offset: int, broker_epoch: int) -> bool:
+        """Takes note of a follower's fetch; True when its log end offset is news."""
+        remote = self.remotes.get(broker_id)
+        if remote is None:
+            return False
+        remote.log_start_offset = log_start_offset
+        remote.broker_epoch = broker_epoch
+        before = remote.log_end_offset
+        self.kernel.emit(
+            RemoteReplicaUpdated(
+                replica=self.key,
+                follower=f"b{broker_id}",
+                from_offset=before,
+                log_end_offset=fetch_offset,
+                last_caught_up_us=remote.caught_up_us_after_fetch(fetch_offset, self.log.log_end_offset, self.kernel.now_us),
+            ),
+            self.node,
+        )
+        return fetch_offset != before
+
+    def replica_to_add(self, broker_id: int) -> bool:
+        """Whether a follower that has just fetched may join the ISR (`Partition.needsExpandIsr`)."""
+        isr_state = self.isr_state
+        if not isinstance(isr_state, CommittedIsr) or broker_id in isr_state.isr:
+            return False
+        remote = self.remotes.get(broker_id)
+        return (
+            remote is not None
+            and remote.log_end_offset >= self.high_watermark
+            and remote.log_end_offset >= self.leader_epoch_start_offset
+            and self.is_alive(broker_id)
+        )
+
+    def replicas_to_remove(self) -> tuple[int, ...]:
+        """The members that lag too long (`Partition.needsShrinkIsr`); none while a change is under way."""
+        if not self.is_leader or not isinstance(self.isr_state, CommittedIsr):
+            return ()
+        return out_of_sync(
+            self.isr_state.isr,
+            self.broker_id,
+            self.remotes,
+            self.log.log_end_offset,
+            self.kernel.now_us,
+            self.replica_lag_time_max_us,
+        )
+
+    def propose_isr(self, isr_state: PendingExpand | PendingShrink) -> None:
+        """The leader asks for another ISR; until the answer both count as each is safer."""
+        self.kernel.emit(IsrChangeProposed(replica=self.key, isr=isr_state.proposed_isr), self.node)
+
+    def commit_isr(self, isr: tuple[int, ...], partition_epoch: int) -> bool:
+        """The change is in ZooKeeper. True when the high watermark moved because of it."""
+        before = self.isr_state.isr
+        kind = IsrExpanded if len(isr) > len(before) else IsrShrunk
+        self.kernel.emit(
+            kind(replica=self.key, from_isr=before, to_isr=isr, partition_epoch=partition_epoch),
+            self.node,
+        )
+        return self.maybe_increment_high_watermark()
+
+    def refuse_isr(self, error: str) -> None:
+        """The change was refused and did not happen."""
+        self.kernel.emit(IsrChangeRefused(replica=self.key, isr=self.isr_state.isr, error=error), self.node)
+
+    # files
+
+    def truncate_to(self, offset: int, why: str) -> None:
+        """Cuts the log so that `offset` is the next one."""
+        log = self.log
+        from_offset = log.log_end_offset
+        entries = list(log.leader_epoch_cache.entries)
+        cuts = log.truncate_to(offset)
+        if log.log_end_offset != from_offset:
+            segments, tail = self.facts()
+            if self.high_watermark > log.log_end_offset:
+                self.kernel.emit(
+                    HighWatermarkLowered(replica=self.key, from_offset=self.high_watermark, to_offset=log.log_end_offset), self.node
+                )
+            self.kernel.emit(
+                LogTruncated(
+                    replica=self.key,
+                    from_offset=from_offset,
+                    to_offset=log.log_end_offset,
+                    why=why,
+                    cuts=tuple((cut.file, cut.position, cut.length, cut.digest or "") for cut in cuts),
+                    segments=segments,
+                    tail=tail,
+                ),
+                self.node,
+            )
+        if list(log.leader_epoch_cache.entries) != entries:
+            self.kernel.emit(LeaderEpochsChanged(replica=self.key, entries=tuple(log.leader_epoch_cache.entries)), self.node)
+
+    def truncate_fully_and_start_at(self, offset: int, why: str) -> None:
+        """Drops everything and goes on at `offset`, which lies beyond the own log."""
+        log = self.log
+        from_offset = log.log_end_offset
+        cuts = log.truncate_fully_and_start_at(offset)
+        segments, tail = self.facts()
+        self.kernel.emit(
+            LogTruncated(
+                replica=self.key,
+                from_offset=from_offset,
+                to_offset=offset,
+                why=why,
+                cuts=tuple((cut.file, cut.position, cut.length, cut.digest or "") for cut in cuts),
+                segments=segments,
+                tail=tail,
+            ),
+            self.node,
+        )
+        self.update_follower_high_watermark(max(offset, self.high_watermark))
+
+    def flush(self) -> None:
+        """Makes everything survive a power loss; the recovery point follows."""
+        before = self.log.recovery_point
+        reached = self.log.flush()
+        if reached != before:
+            self.kernel.emit(LogFlushed(replica=self.key, offset=reached), self.node)
+
+    def close(self, clean: bool) -> None:
+        """The process ends; `clean` trims and flushes, as an orderly shutdown does."""
+        if clean:
+            self.flush()
+            self.log.close(clean=True)
+        self.kernel.emit(LogClosed(replica=self.key, clean=clean), self.node)
+
+    def delete(self) -> None:
+        """The replica and its files go."""
+        self.log.delete()
+        self.kernel.emit(LogDeleted(replica=self.key), self.node)
+
+    def description(self) -> dict[str, object]:
+        """This replica as the view shows it; what folding its events must give."""
+        isr_state = self.isr_state
+        segments, tail = self.facts()
+        log = self.log
+        return {
+            "role": self.role.value,
+            "leader": self.leader_id,
+            "leader_epoch": self.leader_epoch,
+            "leader_epoch_start_offset": self.leader_epoch_start_offset,
+            "log_start_offset": log.log_start_offset,
+            "log_end_offset": log.log_end_offset,
+            "high_watermark": self.high_watermark,
+            "isr": list(isr_state.isr) if self.is_leader else [],
+            "pending_isr": None if isinstance(isr_state, CommittedIsr) else list(isr_state.proposed_isr),
+            "partition_epoch": self.partition_epoch,
+            "remotes": {
+                f"b{broker_id}": {"log_end_offset": remote.log_end_offset, "last_caught_up_us": remote.last_caught_up_us}
+                for broker_id, remote in self.remotes.items()
+            },
+            "epochs": [list(entry) for entry in log.leader_epoch_cache.entries],
+            "segments": [list(segment) for segment in segments],
+            "tail": [list(batch) for batch in tail],
+        }
+
+
+def _braces(isr: tuple[int, ...]) -> str:
+    return f"Set({', '.join(map(str, isr))})"
+
+
+# apply: the only code that changes what a replica is and what a leader believes
+
+
+@applies(ReplicaBecameLeader)
+def _became_leader(subjects: Subjects, event: ReplicaBecameLeader, at_us: int) -> None:
+    partition: Partition = subjects[event.replica]
+    partition.role = Role.LEADER
+    partition.leader_id = partition.broker_id
+    partition.leader_epoch = event.leader_epoch
+    partition.leader_epoch_start_offset = event.leader_epoch_start_offset
+    partition.partition_epoch = event.partition_epoch
+    partition.controller_epoch = event.controller_epoch
+    partition.isr_state = CommittedIsr(event.isr)
+    partition.remotes = {
+        broker_id: RemoteReplica(
+            log_end_offset=log_end_offset,
+            last_caught_up_us=last_caught_up_us,
+            last_fetch_us=last_caught_up_us,
+            last_fetch_leader_log_end_offset=event.leader_epoch_start_offset,
+        )
+        for broker_id, log_end_offset, last_caught_up_us in event.remotes
+    }
+
+
+@applies(ReplicaBecameFollower)
+def _became_follower(subjects: Subjects, event: ReplicaBecameFollower, at_us: int) -> None:
+    partition: Partition = subjects[event.replica]
+    partition.role = Role.FOLLOWER
+    partition.leader_id = event.leader
+    partition.leader_epoch = event.leader_epoch
+    partition.leader_epoch_start_offset = -1
+    partition.partition_epoch = event.partition_epoch
+    partition.controller_epoch = event.controller_epoch
+    partition.isr_state = CommittedIsr(())
+    partition.remotes = {}
+
+
+@applies(ReplicaWentOffline)
+def _went_offline(subjects: Subjects, event: ReplicaWentOffline, at_us: int) -> None:
+    partition: Partition = subjects[event.replica]
+    partition.role = Role.OFFLINE
+    partition.leader_id = -1
+    partition.leader_epoch_start_offset = -1
+    partition.isr_state = CommittedIsr(())
+    partition.remotes = {}
+
+
+@applies(HighWatermarkAdvanced, HighWatermarkLowered)
+def _high_watermark(subjects: Subjects, event: HighWatermarkAdvanced | HighWatermarkLowered, at_us: int) -> None:
+    subjects[event.replica].high_watermark = event.to_offset
+
+
+@applies(RemoteReplicaUpdated)
+def _remote_updated(subjects: Subjects, event: RemoteReplicaUpdated, at_us: int) -> None:
+    partition: Partition = subjects[event.replica]
+    remote = partition.remotes[int(event.follower[1:])]
+    remote.log_end_offset = event.log_end_offset
+    remote.last_caught_up_us = event.last_caught_up_us
+    remote.last_fetch_leader_log_end_offset = partition.log.log_end_offset
+    remote.last_fetch_us = at_us
+
+
+@applies(IsrChangeProposed)
+def _isr_proposed(subjects: Subjects, event: IsrChangeProposed, at_us: int) -> None:
+    partition: Partition = subjects[event.replica]
+    isr = partition.isr_state.isr
+    added = [broker_id for broker_id in event.isr if broker_id not in isr]
+    if added:
+        partition.isr_state = PendingExpand(isr, added[0])
+    else:
+        partition.isr_state = PendingShrink(isr, tuple(broker_id for broker_id in isr if broker_id not in event.isr))
+
+
+@applies(IsrShrunk, IsrExpanded)
+def _isr_changed(subjects: Subjects, event: IsrShrunk | IsrExpanded, at_us: int) -> None:
+    partition: Partition = subjects[event.replica]
+    partition.isr_state = CommittedIsr(event.to_isr)
+    partition.partition_epoch = event.partition_epoch
+
+
+@applies(IsrChangeRefused)
+def _isr_refused(subjects: Subjects, event: IsrChangeRefused, at_us: int) -> None:
+    subjects[event.replica].isr_state = CommittedIsr(event.isr)

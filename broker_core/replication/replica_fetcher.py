@@ -1,0 +1,255 @@
+"""The follower's loop: fetch, append, take over the high watermark, truncate where histories part.
+
+`AbstractFetcherThread` and `ReplicaFetcherThread` as one state machine: one for each leader broker, one request in flight.
+"""
+
+from typing import Protocol
+
+import msgspec
+
+from broker_core.errors import KafkaError, KafkaException
+from broker_core.events.replica import FetcherFailed
+from broker_core.replication.partition import Partition
+from broker_core.replication.truncation import decide
+from broker_core.sim.kernel import Kernel
+from broker_core.wire.messages import (
+    FetchPartition,
+    FetchPartitionResponse,
+    FetchRequest,
+    FetchResponse,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+)
+
+_BACK_OFF = frozenset(
+    {
+        KafkaError.NOT_LEADER_OR_FOLLOWER,
+        KafkaError.UNKNOWN_TOPIC_OR_PARTITION,
+        KafkaError.UNKNOWN_LEADER_EPOCH,
+        KafkaError.UNKNOWN_TOPIC_ID,
+        KafkaError.CORRUPT_MESSAGE,
+        KafkaError.KAFKA_STORAGE_ERROR,
+    }
+)
+
+
+class FetcherHost(Protocol):
+    """What the fetcher needs of its broker."""
+
+    kernel: Kernel
+    name: str
+    broker_id: int
+    broker_epoch: int
+
+    @property
+    def wall_ms(self) -> int: ...
+
+    @property
+    def settings(self) -> "FetcherSettings": ...
+
+    def partition(self, name: str) -> Partition | None: ...
+
+    def log_appended_by_follower(self, partition: Partition) -> None:
+        """The replica grew or its high watermark moved: whoever reads from this follower may go on."""
+
+
+class FetcherSettings(msgspec.Struct, frozen=True):
+    """`replica.fetch.*` of the broker's configuration; times in microseconds."""
+
+    wait_max_ms: int = 500
+    min_bytes: int = 1
+    max_bytes: int = 1_048_576
+    response_max_bytes: int = 10_485_760
+    backoff_us: int = 1_000_000
+    socket_timeout_us: int = 30_000_000
+
+
+class FetchState(msgspec.Struct):
+    """Where a partition's fetching stands. `leader_epoch` is that of the LeaderAndIsr that started it; `delayed_until_us` 0 =
+    at once; `asking_offsets` while the leader is asked where its log begins and ends."""
+
+    leader_epoch: int
+    delayed_until_us: int = 0
+    asking_offsets: bool = False
+
+
+class ReplicaFetcher:
+    """Fetches all partitions that broker `leader_id` leads and this broker follows."""
+
+    def __init__(self, host: FetcherHost, leader_id: int) -> None:
+        self.host = host
+        self.leader_id = leader_id
+        self.states: dict[str, FetchState] = {}
+        self.in_flight = 0
+        self._session_id = 1
+        self._asked: dict[str, tuple[int, int]] = {}
+        self._wake_us = -1
+
+    def add(self, name: str, leader_epoch: int) -> None:
+        """Begins to follow a partition, or begins anew in a new leader epoch."""
+        self.states[name] = FetchState(leader_epoch)
+        self.send()
+
+    def remove(self, name: str) -> None:
+        """Stops fetching a partition."""
+        self.states.pop(name, None)
+
+    def send(self) -> None:
+        """One round: asks for everything that is ready, unless a request is under way."""
+        if self.in_flight or not self.states:
+            return
+        host = self.host
+        now_us = host.kernel.now_us
+        partitions = []
+        fields: list[tuple[str, str | int]] = []
+        asked: dict[str, tuple[int, int]] = {}
+        next_wake_us = 0
+        max_bytes = host.settings.max_bytes
+        for name, state in self.states.items():
+            if state.asking_offsets:
+                continue
+            if state.delayed_until_us > now_us:
+                if not next_wake_us or state.delayed_until_us < next_wake_us:
+                    next_wake_us = state.delayed_until_us
+                continue
+            partition = host.partition(name)
+            assert partition is not None
+            log = partition.log
+            fetch_offset = log.log_end_offset
+            partitions.append(
+                FetchPartition(
+                    name,
+                    fetch_offset,
+                    state.leader_epoch,
+                    log.leader_epoch_cache.latest_epoch,
+                    log.log_start_offset,
+                    max_bytes,
+                )
+            )
+            fields.append((name, fetch_offset))
+            asked[name] = (fetch_offset, state.leader_epoch)
+        if partitions:
+            self._asked = asked
+            settings = host.settings
+            request = FetchRequest(
+                host.broker_id, settings.wait_max_ms, settings.min_bytes, settings.response_max_bytes, tuple(partitions), host.broker_epoch, self._session_id
+            )
+            label = f"Fetch @{partitions[0].fetch_offset}" if len(partitions) == 1 else f"Fetch {len(partitions)} partitions"
+            self.in_flight = host.kernel.request(
+                host.name,
+                f"b{self.leader_id}",
+                "Fetch",
+                request,
+                label=label,
+                fields=tuple(fields),
+                context=("fetcher", self.leader_id),
+                timeout_us=settings.socket_timeout_us,
+            )
+        elif next_wake_us and next_wake_us != self._wake_us:
+            self._wake_us = next_wake_us
+            host.kernel.timer(host.name, next_wake_us, "fetcher_wake", self.leader_id)
+
+    def on_wake(self) -> None:
+        """A back-off ran out."""
+        self._wake_us = -1
+        self.send()
+
+    def on_disconnect(self) -> None:
+        """No answer came: every partition backs off (`replica.fetch.backoff.ms`)."""
+        self.in_flight = 0
+        self._session_id += 1
+        for name in self.states:
+            self._delay(name)
+        self.send()
+
+    def on_response(self, response: FetchResponse) -> None:
+        """Takes in an answer, then asks again."""
+        self.in_flight = 0
+        host = self.host
+        for answer in response.partitions:
+            state = self.states.get(answer.partition)
+            partition = host.partition(answer.partition)
+            if (
+                state is None
+                or partition is None
+                or self._asked[answer.partition] != (partition.log.log_end_offset, state.leader_epoch)
+            ):
+                continue
+            if answer.error is KafkaError.NONE:
+                self._take(partition, state, answer)
+            else:
+                self._refused(partition, state, answer.error)
+        self.send()
+
+    def _take(self, partition: Partition, state: FetchState, answer: FetchPartitionResponse) -> None:
+        log = partition.log
+        if answer.diverging_epoch is not None:
+            epoch, end_offset = answer.diverging_epoch
+            decision = decide(log.leader_epoch_cache, log.log_end_offset, partition.high_watermark, epoch, end_offset)
+            partition.truncate_to(decision.offset, f"the leader's epoch {epoch} ends at {end_offset}")
+            return
+        if answer.records:
+            try:
+                partition.append_as_follower(answer.records, self.host.wall_ms)
+            except KafkaException as refused:
+                self._fail(partition, f"{refused.error.name}: {refused.message}")
+                return
+        partition.update_follower_high_watermark(answer.high_watermark)
+        if answer.log_start_offset > log.log_start_offset and answer.log_start_offset <= partition.high_watermark:
+            log.maybe_increment_log_start_offset(answer.log_start_offset)
+        self.host.log_appended_by_follower(partition)
+
+    def _refused(self, partition: Partition, state: FetchState, error: KafkaError) -> None:
+        if error is KafkaError.OFFSET_OUT_OF_RANGE:
+            state.asking_offsets = True
+            self._ask_offset(partition.name, state.leader_epoch, -1)
+        elif error is KafkaError.FENCED_LEADER_EPOCH:
+            self._fail(partition, "FENCED_LEADER_EPOCH: the leader knows a newer epoch")
+        elif error in _BACK_OFF:
+            self._delay(partition.name)
+        else:
+            self._fail(partition, error.name)
+
+    def _ask_offset(self, name: str, leader_epoch: int, timestamp: int) -> None:
+        host = self.host
+        host.kernel.request(
+            host.name,
+            f"b{self.leader_id}",
+            "ListOffsets",
+            ListOffsetsRequest(host.broker_id, ((name, leader_epoch, timestamp),)),
+            label="ListOffsets latest" if timestamp == -1 else "ListOffsets earliest",
+            fields=((name, timestamp),),
+            context=("fetcher_offsets", (self.leader_id, name, leader_epoch, timestamp)),
+            timeout_us=host.settings.socket_timeout_us,
+        )
+
+    def on_offsets(self, context: tuple[int, str, int, int], response: ListOffsetsResponse | None) -> None:
+        """The leader said where its log ends (then: begins); None = it did not (`fetchOffsetAndTruncate`)."""
+        _, name, leader_epoch, timestamp = context
+        state = self.states.get(name)
+        partition = self.host.partition(name)
+        if state is None or partition is None or state.leader_epoch != leader_epoch:
+            return
+        result = response.partitions[0] if response is not None else None
+        if result is None or result.error is not KafkaError.NONE:
+            state.asking_offsets = False
+            self._delay(name)
+        elif timestamp == -1 and result.offset < partition.log.log_end_offset:
+            partition.truncate_to(result.offset, f"the leader's log ends at {result.offset}")
+            state.asking_offsets = False
+        elif timestamp == -1:
+            self._ask_offset(name, leader_epoch, -2)
+            return
+        else:
+            if result.offset > partition.log.log_end_offset:
+                partition.truncate_fully_and_start_at(result.offset, f"the leader's log begins at {result.offset}")
+            state.asking_offsets = False
+        self.send()
+
+    def _delay(self, name: str) -> None:
+        self.states[name].delayed_until_us = self.host.kernel.now_us + self.host.settings.backoff_us
+
+    def _fail(self, partition: Partition, why: str) -> None:
+        """Fetching this partition stops until the controller speaks again."""
+        del self.states[partition.name]
+        self.host.kernel.emit(FetcherFailed(replica=partition.key, leader=self.leader_id, why=why), self.host.name)

@@ -1,0 +1,290 @@
+"""The door: a run takes inputs and time, and gives events with their patches. Nothing else of the core is used from outside.
+
+Everything that a run does follows from its `RunConfig` and its inputs. `take_inputs` and `take` are what a recording keeps;
+`rebuild` makes a run again from a recording, up to any instant.
+"""
+
+import io
+import pickle
+from collections.abc import Iterable
+from hashlib import blake2b
+from typing import Any, NamedTuple, Protocol, runtime_checkable
+
+import msgspec
+
+from broker_core.cluster import Cluster, RunConfig
+from broker_core.events import Envelope
+from broker_core.events.codec import encode
+from broker_core.shell.session import Shell
+from broker_core.sim.disk import Disk
+from broker_core.sim.invariants import Checker
+from broker_core.sim.kernel import Message
+from broker_core.view.fold import Fold
+from broker_core.view.patch import Patch, View
+from broker_core.zk.memory_store import MemoryStore
+from broker_core.zk.store import ForeignChange, ZkStore
+
+HASHED_EVENTS = 512
+
+__all__ = ["Diverged", "Input", "Made", "Run", "RunConfig"]
+
+
+class Input(msgspec.Struct, frozen=True, array_like=True):
+    """What came from outside. `step` and `seq`: how many steps had run and events had been made; `at_us`: what time it was.
+
+    `kind` is command (`text` the line, `source` who), interrupt (`text` the command's number), foreign (`text` the change as JSON),
+    or met: a foreign change that an operation ran into (it says of itself which operation).
+    """
+
+    step: int
+    seq: int
+    at_us: int
+    kind: str
+    source: str
+    text: str
+
+
+class Made(NamedTuple):
+    """An event, what it changed in the view, and its bytes for a recording."""
+
+    envelope: Envelope
+    patch: Patch
+    data: bytes
+
+
+@runtime_checkable
+class ForeignSource(Protocol):
+    """A store that meets the changes of others in the middle of its own operations."""
+
+    def take_foreign(self) -> list[ForeignChange]: ...
+
+
+class Diverged(RuntimeError):
+    """Re-executing a recording gave other events than were recorded: it was made by another version of the core."""
+
+
+class Run:
+    """See the module. One thread at a time."""
+
+    def __init__(self, config: RunConfig, *, disk: Disk, zk: ZkStore, invariants: bool = True) -> None:
+        self.config = config
+        self._made: list[Made] = []
+        self._inputs: list[Input] = []
+        self._chain = b""
+        self._unhashed: list[bytes] = []
+        self._fold = Fold()
+        self._cluster = Cluster(config, disk, zk)
+        self._shell = Shell(self._cluster)
+        self._checker = Checker() if invariants else None
+        self._kernel = self._cluster.kernel
+        self._kernel.on_event = self._on_event
+        self._cluster.start()
+        self._shell.join()
+
+    def _on_event(self, envelope: Envelope) -> None:
+        data = encode(envelope)
+        self._made.append(Made(envelope, self._fold.fold(envelope), data))
+        self._unhashed.append(data)
+        if len(self._unhashed) == HASHED_EVENTS:
+            self._chain = self.digest()
+            self._unhashed.clear()
+        if self._checker is not None:
+            for violation in self._checker.observe(envelope):
+                self._kernel.emit(violation, "lab")
+
+    # what it is
+
+    @property
+    def now_us(self) -> int:
+        """Simulated time."""
+        return self._kernel.now_us
+
+    @property
+    def seq(self) -> int:
+        """The sequence number of the last event."""
+        return self._kernel.seq
+
+    @property
+    def next_due_us(self) -> int | None:
+        """When the next thing will happen by itself."""
+        return self._kernel.scheduler.next_due_us()
+
+    @property
+    def view(self) -> View:
+        """The view now. It is the live tree: read it, do not change or keep it."""
+        return self._fold.view
+
+    @property
+    def running_commands(self) -> tuple[int, ...]:
+        """The console commands that are not done."""
+        return self._shell.running_commands
+
+    def digest(self) -> bytes:
+        """The hash of all events so far, to the byte."""
+        return blake2b(self._chain + b"\n".join(self._unhashed), digest_size=16).digest()
+
+    def describe(self) -> dict[str, Any]:
+        """What the live cluster says of itself, for comparison with the view."""
+        return self._cluster.describe()
+
+    def complete(self, line: str, cursor: int) -> tuple[int, list[str]]:
+        """Completions of a console line: where the completed word begins, and what it may be."""
+        from broker_core.shell.completion import complete
+
+        return complete(self._cluster, line, cursor)
+
+    # inputs
+
+    def submit(self, line: str, source: str = "") -> int:
+        """A console line. Returns its command number; what it prints and how it ends are events.
+
+        Raises ShellError for a line that cannot be run: then nothing has happened and nothing is recorded.
+        """
+        before = self._input("command", source, line)
+        number = self._shell.submit(line, source)
+        self._inputs.append(before)
+        return number
+
+    def submit_foreign(self, change: ForeignChange) -> None:
+        """Somebody outside changed ZooKeeper."""
+        self._inputs.append(self._input("foreign", "zookeeper", msgspec.json.encode(change).decode()))
+        self._kernel.cause_seq = 0
+        self._cluster.zookeeper.foreign_change(change)
+
+    def interrupt(self, command: int) -> None:
+        """Ctrl-C for a running command."""
+        self._inputs.append(self._input("interrupt", "", str(command)))
+        self._shell.interrupt(command)
+
+    def _input(self, kind: str, source: str, text: str) -> Input:
+        return Input(self._kernel.steps, self._kernel.seq, self._kernel.now_us, kind, source, text)
+
+    def _repeat(self, recorded: Input) -> None:
+        self._kernel.scheduler.advance_to(recorded.at_us)
+        if recorded.kind == "command":
+            self.submit(recorded.text, recorded.source)
+        elif recorded.kind == "interrupt":
+            self.interrupt(int(recorded.text))
+        else:
+            self.submit_foreign(msgspec.json.decode(recorded.text, type=ForeignChange))
+
+    # time
+
+    def step_event(self) -> bool:
+        """Runs the next due thing that states a fact. False when nothing waits."""
+        before = self._kernel.seq
+        while self._kernel.seq == before:
+            if self._kernel.step() is None:
+                return False
+        return True
+
+    def step_rpc(self) -> bool:
+        """Runs until one message was delivered. False when nothing waits."""
+        while True:
+            what = self._kernel.step()
+            if what is None:
+                return False
+            if isinstance(what, Message) and not what.held:
+                return True
+
+    def advance(self, until_us: int, *, max_events: int | None = None) -> int:
+        """Runs everything due up to `until_us`; then it is `until_us`, unless `max_events` were made before. Returns how many
+        events were made."""
+        kernel = self._kernel
+        scheduler = kernel.scheduler
+        first = kernel.seq
+        while True:
+            due_us = scheduler.next_due_us()
+            if due_us is None or due_us > until_us:
+                break
+            kernel.step()
+            if max_events is not None and kernel.seq - first >= max_events:
+                return kernel.seq - first
+        scheduler.advance_to(until_us)
+        return kernel.seq - first
+
+    def take(self) -> list[Made]:
+        """What happened since the last call."""
+        made, self._made = self._made, []
+        return made
+
+    def take_inputs(self) -> list[Input]:
+        """The inputs since the last call. They must be on disk before any answer that depends on them leaves the process."""
+        store = self._cluster.zookeeper.store
+        if isinstance(store, ForeignSource):
+            for change in store.take_foreign():
+                self._inputs.append(self._input("met", "zookeeper", msgspec.json.encode(change).decode()))
+        inputs, self._inputs = self._inputs, []
+        return inputs
+
+    # again
+
+    def checkpoint(self) -> bytes | None:
+        """The whole engine as bytes, without its files and what is in ZooKeeper's server; None while a console command runs.
+
+        Take what was made before: it is not part of it.
+        """
+        if self._shell.running_commands:
+            return None
+        buffer = io.BytesIO()
+        pickler = _Pickler(buffer, self._cluster.disk, self._cluster.zookeeper.store)
+        state = {name: value for name, value in self.__dict__.items() if name not in ("_made", "_inputs")}
+        self._kernel.on_event = None
+        try:
+            pickler.dump(state)
+        finally:
+            self._kernel.on_event = self._on_event
+        return buffer.getvalue()
+
+    @classmethod
+    def restore(cls, checkpoint: bytes, *, disk: Disk, zk: ZkStore) -> "Run":
+        """A run from a checkpoint. `disk` must hold the files as they were, `zk` the tree as it was."""
+        run = cls.__new__(cls)
+        run.__dict__.update(_Unpickler(io.BytesIO(checkpoint), disk, zk).load())
+        run._made = []
+        run._inputs = []
+        run._kernel.on_event = run._on_event
+        return run
+
+    def replay(self, inputs: Iterable[Input], until_seq: int) -> None:
+        """Re-executes recorded inputs until at least `until_seq` events were made; stops between two steps."""
+        kernel = self._kernel
+        inputs = list(inputs)
+        store = self._cluster.zookeeper.store
+        for recorded in inputs:
+            if recorded.kind == "met" and isinstance(store, MemoryStore):
+                store.expect_foreign(msgspec.json.decode(recorded.text, type=ForeignChange))
+        for recorded in inputs:
+            if recorded.kind == "met":
+                continue
+            if recorded.seq >= until_seq:
+                break
+            while kernel.steps < recorded.step:
+                if kernel.step() is None:
+                    raise Diverged(f"nothing was left to run at event {kernel.seq}, the recording goes on to {until_seq}")
+            if kernel.seq != recorded.seq:
+                raise Diverged(f"at step {kernel.steps} this core has made {kernel.seq} events, the recording {recorded.seq}")
+            self._repeat(recorded)
+        while kernel.seq < until_seq:
+            if kernel.step() is None:
+                raise Diverged(f"nothing was left to run at event {kernel.seq}, the recording goes on to {until_seq}")
+
+
+class _Pickler(pickle.Pickler):
+    """Leaves out what belongs to the place, not to the run: the disk and the store."""
+
+    def __init__(self, file: io.BytesIO, disk: Disk, store: ZkStore) -> None:
+        super().__init__(file, protocol=pickle.HIGHEST_PROTOCOL)
+        self._outside = {id(disk): "disk", id(store): "store"}
+
+    def persistent_id(self, obj: Any) -> str | None:
+        return self._outside.get(id(obj))
+
+
+class _Unpickler(pickle.Unpickler):
+    def __init__(self, file: io.BytesIO, disk: Disk, store: ZkStore) -> None:
+        super().__init__(file)
+        self._outside = {"disk": disk, "store": store}
+
+    def persistent_load(self, pid: str) -> Any:
+        return self._outside[pid]

@@ -1,0 +1,65 @@
+"""What the tools ask of the brokers, as Kafka's admin client does: any broker for metadata, the controller for changes."""
+
+from collections.abc import Generator
+from typing import Any, TypeVar
+
+from broker_core.errors import Errors, KafkaError
+from broker_core.shell.java import ERRORS_PACKAGE, JavaException
+from broker_core.shell.process import Call, Disconnected, Process, Sleep, Wait, up_brokers
+from broker_core.wire.messages import MetadataRequest, MetadataResponse, TopicResult
+
+T = TypeVar("T")
+Asking = Generator[Wait, Any, T]
+
+DEFAULT_API_TIMEOUT_US = 60_000_000
+REQUEST_TIMEOUT_US = 30_000_000
+RETRY_BACKOFF_US = 100_000
+
+
+def _timed_out(call: str) -> JavaException:
+    return JavaException(
+        ERRORS_PACKAGE + "TimeoutException", f"Timed out waiting for a node assignment. Call: {call}"
+    )
+
+
+def metadata(process: Process, topics: tuple[str, ...] | None, call: str) -> Asking[MetadataResponse]:
+    """Metadata of these topics, or of all (None), from the first broker that answers.
+
+    Raises JavaException when none does for a minute; it names the `call` that needed it.
+    """
+    deadline_us = process.now_us + DEFAULT_API_TIMEOUT_US
+    label = "Metadata " + ("all topics" if topics is None else ", ".join(topics) or "brokers")
+    while process.now_us < deadline_us:
+        for broker_id in up_brokers(process.cluster):
+            left_us = min(REQUEST_TIMEOUT_US, deadline_us - process.now_us)
+            response = yield Call(broker_id, "Metadata", MetadataRequest(topics), label, left_us)
+            if not isinstance(response, Disconnected):
+                return response
+        yield Sleep(RETRY_BACKOFF_US)
+    raise _timed_out(call)
+
+
+def ask_controller(process: Process, api: str, body: Any, call: str) -> Asking[Any]:
+    """Sends a request to the controller, whoever that is by then. Raises JavaException after a minute without one."""
+    deadline_us = process.now_us + DEFAULT_API_TIMEOUT_US
+    while process.now_us < deadline_us:
+        known = yield from metadata(process, (), call)
+        if known.controller in known.brokers:
+            response = yield Call(known.controller, api, body, api)
+            if not isinstance(response, Disconnected) and _error_of(response) is not Errors.NOT_CONTROLLER:
+                return response
+        yield Sleep(RETRY_BACKOFF_US)
+    raise _timed_out(call)
+
+
+def _error_of(response: Any) -> KafkaError:
+    """The first error that a response to the controller's APIs carries."""
+    results: tuple[TopicResult, ...] = response.topics
+    return next((result.error for result in results if result.error is not Errors.NONE), Errors.NONE)
+
+
+def raise_first_error(results: tuple[TopicResult, ...]) -> None:
+    """Raises JavaException for the first topic that was refused."""
+    for result in results:
+        if result.error is not Errors.NONE:
+            raise JavaException.of(result.error, result.message)

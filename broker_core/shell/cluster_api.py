@@ -1,0 +1,88 @@
+"""What the shell asks of a cluster. The cluster implements it; tests of the shell may do so too."""
+
+from typing import Protocol
+
+from broker_core.clients.fleet import Clients
+from broker_core.cluster import BrokerState, LiveReplica
+from broker_core.sim.disk import Disk
+from broker_core.sim.kernel import Kernel
+from broker_core.sim.zookeeper import ZooKeeper
+from broker_core.wire.messages import MetadataResponse
+
+class ClusterApi(Protocol):
+    """A cluster of brokers in simulated time.
+
+    `kernel.nodes` holds every node by name: brokers `b1`..., `zk`, `shell`, clients by the names that users chose.
+    """
+
+    @property
+    def kernel(self) -> Kernel: ...
+
+    @property
+    def zookeeper(self) -> ZooKeeper: ...
+
+    @property
+    def disk(self) -> Disk: ...
+
+    @property
+    def clients(self) -> Clients:
+        """The producers and consumers of the run."""
+        ...
+
+    @property
+    def broker_ids(self) -> tuple[int, ...]:
+        """All brokers of the run, ascending, whatever their state."""
+        ...
+
+    @property
+    def broker_config(self) -> Mapping[str, str]:
+        """What was set for the brokers on top of Kafka's defaults."""
+        ...
+
+    def broker_state(self, broker_id: int) -> BrokerState:
+        """`starting` until it is registered and serves requests; a stopping broker is `up` until its process is gone."""
+        ...
+
+    def broker_port(self, broker_id: int) -> int:
+        """The port of its advertised listener."""
+        ...
+
+    def log_directory(self, broker_id: int) -> str:
+        """Its log directory on `disk`; a replica's folder lies below it under the name `orders-0`."""
+        ...
+
+    def metadata_of(self, broker_id: int) -> MetadataResponse:
+        """What a live broker would answer to a MetadataRequest for all topics, at once and without a message."""
+        ...
+
+    def live_replica(self, partition: str, broker_id: int) -> LiveReplica | None:
+        """What a broker that is up holds in memory; None where it has no such replica."""
+        ...
+
+    def kill_broker(self, broker_id: int) -> None:
+        """SIGKILL."""
+        ...
+
+    def stop_broker(self, broker_id: int) -> None:
+        """Begins a controlled shutdown and returns; the state is `down` when the process is gone."""
+        ...
+
+    def start_broker(self, broker_id: int) -> None:
+        """Starts the process and returns."""
+        ...
+
+    def freeze_broker(self, broker_id: int) -> None:
+        """SIGSTOP."""
+        ...
+
+    def thaw_broker(self, broker_id: int) -> None:
+        """SIGCONT."""
+        ...
+
+    def cut_link(self, a: str, b: str) -> None:
+        """Nothing passes between two nodes (by name) any more."""
+        ...
+
+    def restore_link(self, a: str, b: str) -> None:
+        """The link works again."""
+        ...

@@ -1,0 +1,246 @@
+"""Lines into words, words into options.
+
+Words split as in a POSIX shell: quotes and backslashes, no expansion, no pipes. Options are read like the option parser of
+Kafka's tools (joptsimple) reads them, and complain in its words.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+import msgspec
+
+UNIT_US = {"ms": 1_000, "s": 1_000_000, "m": 60_000_000, "": 1_000_000}
+_TIME = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m)?")
+
+
+class ShellError(Exception):
+    """A line that cannot be run: what is wrong, what was expected, what to do. Nothing has happened."""
+
+    def __init__(self, what: str, expected: str, todo: str) -> None:
+        super().__init__(what, expected, todo)
+        self.what = what
+        self.expected = expected
+        self.todo = todo
+
+    def __str__(self) -> str:
+        return f"{self.what} Expected: {self.expected} {self.todo}"
+
+
+class Word(NamedTuple):
+    """A word of a line with its place in it; `end` is where it stops. `open` when a quote in it is not closed."""
+
+    text: str
+    start: int
+    end: int
+    open: bool = False
+
+
+def words_of(line: str) -> list[Word]:
+    """The words of a line, the last one even if its quote is open."""
+    words: list[Word] = []
+    text: list[str] = []
+    start = -1
+    quote = ""
+    at = 0
+    while at < len(line):
+        character = line[at]
+        if quote:
+            escapes = quote == '"' and character == "\\" and line[at + 1 : at + 2] in ('"', "\\", "$", "`")
+            if character == quote:
+                quote = ""
+            elif escapes and at + 1 < len(line):
+                at += 1
+                text.append(line[at])
+            else:
+                text.append(character)
+        elif character.isspace():
+            if start >= 0:
+                words.append(Word("".join(text), start, at))
+            start, text = -1, []
+        else:
+            if start < 0:
+                start = at
+            if character in "'\"":
+                quote = character
+            elif character == "\\" and at + 1 < len(line):
+                at += 1
+                text.append(line[at])
+            else:
+                text.append(character)
+        at += 1
+    if start >= 0:
+        words.append(Word("".join(text), start, len(line), bool(quote)))
+    return words
+
+
+def split(line: str) -> list[str]:
+    """The words of a line. Raises ShellError when a quote is not closed."""
+    words = words_of(line)
+    if words and words[-1].open:
+        raise ShellError(
+            f"A quote is not closed: {line[words[-1].start :]}",
+            "each ' or \" has its partner.",
+            "Close the quote, or put a backslash before a quote that stands for itself.",
+        )
+    return [word.text for word in words]
+
+
+def quoted(word: str) -> str:
+    """The word as it must be typed."""
+    if word and re.fullmatch(r"[\w@%+=:,./^<>\[\]{}*-]+", word):
+        return word
+    return "'" + word.replace("'", "'\"'\"'") + "'"
+
+
+def command_and_input(text: str) -> tuple[str, list[str]]:
+    """A command with its standard input: the first line, and the lines below it that begin with `<`, as in a transcript.
+
+    Raises ShellError for a further line that is no input.
+    """
+    line, *rest = text.split("\n")
+    stdin = []
+    for further in rest:
+        if further == "<" or further.startswith("< "):
+            stdin.append(further[2:])
+        elif further.strip():
+            raise ShellError(
+                f"A second command follows on a new line: {further}",
+                "one command, and below it only lines of its input, each beginning with '< '.",
+                "Enter the commands one after the other.",
+            )
+    return line, stdin
+
+
+def duration_us(word: str) -> int:
+    """`500ms`, `2s`, `1m`, or seconds without a unit, as microseconds. Raises ShellError."""
+    match = _TIME.fullmatch(word)
+    if match is None:
+        raise ShellError(f"{word!r} is no time.", "a number and ms, s or m, such as 500ms or 30s.", "Type the time like that.")
+    return int(float(match[1]) * UNIT_US[match[2] or ""])
+
+
+class Option(msgspec.Struct, frozen=True):
+    """An option of a tool. `argument` names what follows it, empty for a flag."""
+
+    name: str
+    about: str
+    argument: str = ""
+    kind: Literal["String", "Integer", "Long"] = "String"
+    repeats: bool = False
+    #: how completion finds values: `topic`, `broker`, or words to choose from with `|` between
+    values: str = ""
+
+
+class OptionError(Exception):
+    """joptsimple's complaint: `java_class` is its exception, `causes` what stands behind it, outermost first."""
+
+    def __init__(self, java_class: str, message: str, causes: tuple[str, ...] = ()) -> None:
+        super().__init__(message)
+        self.java_class = java_class
+        self.message = message
+        self.causes = causes
+
+
+class ParsedOptions:
+    """What was given. Values stay text until asked for, so that a bad number is noticed when joptsimple notices it."""
+
+    def __init__(self, options: Sequence[Option]) -> None:
+        self._options = {option.name: option for option in options}
+        self._given: dict[str, list[str]] = {}
+        self.operands: list[str] = []
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._given
+
+    def values(self, name: str) -> list[str]:
+        """All values of an option, in order."""
+        return self._given.get(name, [])
+
+    def value(self, name: str) -> str | None:
+        """The value of an option that may be given once. Raises OptionError when it was given more often."""
+        values = self._given.get(name)
+        if not values:
+            return None
+        if len(values) > 1:
+            raise OptionError(
+                "joptsimple.MultipleArgumentsForOptionException",
+                f"Found multiple arguments for option {name}, but you asked for only one",
+            )
+        return values[0]
+
+    def integer(self, name: str) -> int | None:
+        """The number given for an option. Raises OptionError when it is none, or too large for its Java type."""
+        value = self.value(name)
+        if value is None:
+            return None
+        bits = 64 if self._options[name].kind == "Long" else 32
+        if re.fullmatch(r"[+-]?\d+", value) is None or not -(1 << bits - 1) <= int(value) < 1 << bits - 1:
+            found = f'java.lang.NumberFormatException: For input string: "{value}"'
+            if re.fullmatch(r"[+-]?\d+", value) is not None and bits == 32:
+                found += " under radix 10"
+            raise OptionError(
+                "joptsimple.OptionArgumentConversionException",
+                f"Cannot parse argument '{value}' of option {name}",
+                ("joptsimple.internal.ReflectionException: " + found, found),
+            )
+        return int(value)
+
+    def parse(self, words: Sequence[str]) -> "ParsedOptions":
+        """Reads the words. Raises OptionError for an unknown option or a missing argument."""
+        at = 0
+        while at < len(words):
+            word = words[at]
+            at += 1
+            if word == "--":
+                self.operands += words[at:]
+                break
+            if not word.startswith("-") or word == "-":
+                self.operands.append(word)
+                continue
+            name, equals, value = word.lstrip("-").partition("=")
+            option = self._options.get(name)
+            if option is None:
+                raise OptionError("joptsimple.UnrecognizedOptionException", f"{name} is not a recognized option")
+            given = self._given.setdefault(name, [])
+            if option.argument:
+                if not equals:
+                    if at == len(words):
+                        raise OptionError(
+                            "joptsimple.OptionMissingRequiredArgumentException", f"Option {name} requires an argument"
+                        )
+                    value = words[at]
+                    at += 1
+                given.append(value)
+        return self
+
+
+def usage_lines(options: Sequence[Option]) -> list[str]:
+    """The table of options as joptsimple prints it."""
+    rows = []
+    for option in sorted(options, key=lambda option: option.name):
+        name = f"--{option.name}"
+        if option.argument:
+            name += f" <{option.kind}: {option.argument}>"
+        rows.append((name, option.about))
+    width = min(40, max(len(name) for name, _ in rows))
+    lines = [f"{'Option':<{width}}  Description", f"{'------':<{width}}  -----------"]
+    for name, about in rows:
+        left = _wrap(name, width)
+        right = _wrap(about, 78 - width)
+        for row in range(max(len(left), len(right))):
+            first = left[row] if row < len(left) else ""
+            second = right[row] if row < len(right) else ""
+            lines.append(f"{first:<{width}}  {second}".rstrip())
+    return lines
+
+
+def _wrap(text: str, width: int) -> list[str]:
+    lines, line = [], ""
+    for word in text.split(" "):
+        if line and len(line) + 1 + len(word) > width:
+            lines.append(line)
+            line = "  " + word if text.startswith("--") else word
+        else:
+            line = f"{line} {word}" if line else word
+    return [*lines, line]

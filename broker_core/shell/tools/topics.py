@@ -1,0 +1,347 @@
+"""kafka-topics.sh (`org.apache.kafka.tools.TopicCommand`)."""
+
+import re
+from collections.abc import Sequence
+
+from broker_core.config_defs import (
+    TOPIC_CONFIGS,
+    ConfigException,
+    is_set_for,
+    text_of,
+    topic_value,
+    validate_topic_configs,
+)
+from broker_core.errors import Errors
+from broker_core.shell import znodes
+from broker_core.shell.admin import Asking, ask_controller, metadata, raise_first_error
+from broker_core.shell.commands import Command, register
+from broker_core.shell.java import (
+    ERRORS_PACKAGE,
+    JavaException,
+    UsageError,
+    check_invalid,
+    check_required,
+    log_error,
+    print_usage,
+)
+from broker_core.shell.parser import Option, OptionError, ParsedOptions
+from broker_core.shell.process import Process, Running, settled
+from broker_core.wire.messages import (
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+    CreateTopicSpec,
+    DeleteTopicsRequest,
+    DeleteTopicsResponse,
+)
+
+LOGGER = "org.apache.kafka.tools.TopicCommand"
+ACTIONS = ("alter", "create", "describe", "list", "delete")
+REPORTS = (
+    "under-replicated-partitions",
+    "under-min-isr-partitions",
+    "at-min-isr-partitions",
+    "unavailable-partitions",
+)
+INTERNAL_TOPICS = ("__consumer_offsets", "__transaction_state")
+COLLISION_WARNING = (
+    "WARNING: Due to limitations in metric names, topics with a period ('.') or underscore ('_') could collide. "
+    "To avoid issues it is best to use either, but not both."
+)
+CONFIGS_TOOL = "(the kafka-configs CLI supports altering topic configs with a --bootstrap-server option)"
+
+OPTIONS = (
+    Option("alter", "Alter the number of partitions and replica assignment."),
+    Option("at-min-isr-partitions", "With describe: only partitions whose ISR count is equal to the configured minimum."),
+    Option("bootstrap-server", "The brokers to connect to; the lab adds those that are up.", "server to connect to"),
+    Option("config", "A topic configuration override for the topic being created.", "name=value", repeats=True),
+    Option("create", "Create a new topic."),
+    Option("delete", "Delete a topic."),
+    Option("describe", "List details for the given topics."),
+    Option("exclude-internal", "With list or describe: leave internal topics out."),
+    Option("if-exists", "With alter, delete or describe: do nothing when the topic does not exist."),
+    Option("if-not-exists", "With create: do nothing when the topic exists already."),
+    Option("list", "List all available topics."),
+    Option("partitions", "The number of partitions.", "# of partitions", "Integer"),
+    Option("replica-assignment", "Replicas of each partition by hand, such as 1:2:3,2:3:1.", "broker:broker,..."),
+    Option("replication-factor", "The replication factor of each partition.", "replication factor", "Integer"),
+    Option("topic", "The topic; a regular expression except with create.", "topic", values="topic"),
+    Option("topics-with-overrides", "With describe: only topics that have configurations of their own."),
+    Option("unavailable-partitions", "With describe: only partitions whose leader is not available."),
+    Option("under-min-isr-partitions", "With describe: only partitions whose ISR count is less than the minimum."),
+    Option("under-replicated-partitions", "With describe: only partitions that are not fully replicated."),
+)
+
+
+def _run(process: Process, arguments: list[str]) -> Running:
+    options = ParsedOptions(OPTIONS)
+    try:
+        options.parse(arguments)
+        _check(options, len(arguments))
+    except OptionError as error:
+        process.err(error.message)
+        process.err(f"{error.java_class}: {error.message}")
+        return 1
+    except UsageError as error:
+        return print_usage(process, error, OPTIONS)
+    try:
+        if "create" in options:
+            yield from _create(process, options)
+        elif "alter" in options:
+            yield from _alter(process, options)
+        elif "list" in options:
+            yield from _list(process, options)
+        elif "describe" in options:
+            yield from _describe(process, options)
+        else:
+            yield from _delete(process, options)
+    except OptionError as error:
+        return _failed(process, JavaException.option(error))
+    except JavaException as error:
+        return _failed(process, error)
+    if {"create", "alter", "delete"} & set(arguments_given(options)):
+        yield from settled(process)
+    return 0
+
+
+def arguments_given(options: ParsedOptions) -> list[str]:
+    """The actions that were asked for."""
+    return [action for action in ACTIONS if action in options]
+
+
+def _failed(process: Process, error: JavaException) -> int:
+    process.out(f"Error while executing topic command : {error.message}")
+    log_error(process, [*error.stack_trace(), ""], LOGGER)
+    return 1
+
+
+def _check(options: ParsedOptions, argument_count: int) -> None:
+    """Raises UsageError for options that do not fit together, in the tool's order."""
+    if not argument_count:
+        raise UsageError("Create, delete, describe, or change a topic.")
+    if len(arguments_given(options)) != 1:
+        raise UsageError("Command must include exactly one action: --list, --describe, --create, --alter or --delete")
+    if "describe" in options and "if-exists" in options and "topic" not in options:
+        raise UsageError("--topic or --topic-id is required to describe a topic")
+    if "list" not in options and "describe" not in options:
+        check_required(options, "topic")
+    if "alter" in options:
+        if "config" in options:
+            raise UsageError(
+                f'Option combination "[[bootstrap-server], [config]]" can\'t be used with option "[alter]" {CONFIGS_TOOL}'
+            )
+        check_required(options, "partitions")
+    for name, allowed in (
+        ("config", ("alter", "create")),
+        ("partitions", ("alter", "create")),
+        ("replication-factor", ("create",)),
+        ("replica-assignment", ("alter", "create")),
+    ):
+        check_invalid(options, name, _actions_but(allowed))
+    if "create" in options:
+        check_invalid(options, "replica-assignment", ("partitions", "replication-factor"))
+    for report in REPORTS:
+        check_invalid(options, report, [*_actions_but(("describe",)), "topics-with-overrides"])
+    check_invalid(options, "topics-with-overrides", [*_actions_but(("describe",)), *REPORTS])
+    check_invalid(options, "if-exists", _actions_but(("alter", "delete", "describe")))
+    check_invalid(options, "if-not-exists", _actions_but(("create",)))
+    check_invalid(options, "exclude-internal", _actions_but(("list", "describe")))
+
+
+def _actions_but(allowed: Sequence[str]) -> list[str]:
+    return [action for action in ACTIONS if action not in allowed]
+
+
+def _assignment(text: str) -> tuple[tuple[int, ...], ...]:
+    """`1:2,2:3` as replicas of each partition. Raises JavaException."""
+    assignment: list[tuple[int, ...]] = []
+    for number, replicas in enumerate(text.split(",")):
+        ids = []
+        for word in replicas.split(":"):
+            if re.fullmatch(r"[+-]?\d+", word.strip()) is None:
+                raise JavaException("java.lang.NumberFormatException", f'For input string: "{word.strip()}"')
+            ids.append(int(word))
+        duplicates = [str(broker_id) for broker_id in dict.fromkeys(ids) if ids.count(broker_id) > 1]
+        if duplicates:
+            raise JavaException(
+                "org.apache.kafka.server.common.AdminCommandFailedException",
+                "Partition replica lists may not contain duplicate entries: " + ",".join(duplicates),
+            )
+        if assignment and len(ids) != len(assignment[0]):
+            raise JavaException(
+                "org.apache.kafka.server.common.AdminOperationException",
+                f"Partition {number} has different replication factor: [{', '.join(map(str, ids))}]",
+            )
+        assignment.append(tuple(ids))
+    return tuple(assignment)
+
+
+def _configs(options: ParsedOptions) -> dict[str, str]:
+    """The configurations for a new topic. Raises JavaException for bad ones."""
+    configs: dict[str, str] = {}
+    for given in options.values("config"):
+        parts = re.split(r"\s*=\s*", given)
+        while parts and not parts[-1]:
+            parts.pop()
+        if len(parts) != 2:
+            raise JavaException(
+                "java.lang.IllegalArgumentException",
+                'requirement failed: Invalid topic config: all configs to be added must be in the format "key=val".',
+            )
+        configs[parts[0].strip()] = parts[1].strip()
+    try:
+        validate_topic_configs(configs)
+    except ConfigException as error:
+        message = str(error)
+        if message.startswith("Invalid value"):
+            raise JavaException("org.apache.kafka.common.config.ConfigException", message) from None
+        raise JavaException(ERRORS_PACKAGE + "InvalidConfigurationException", message) from None
+    return configs
+
+
+def _create(process: Process, options: ParsedOptions) -> Asking[None]:
+    name = options.value("topic") or ""
+    partitions = options.integer("partitions")
+    replication_factor = options.integer("replication-factor")
+    by_hand = options.value("replica-assignment")
+    assignment = _assignment(by_hand) if by_hand else ()
+    configs = _configs(options)
+    if "." in name or "_" in name:
+        process.out(COLLISION_WARNING)
+    if replication_factor is not None and not 1 <= replication_factor <= 32767:
+        raise JavaException(
+            "java.lang.IllegalArgumentException", "The replication factor must be between 1 and 32767 inclusive"
+        )
+    if partitions is not None and partitions < 1:
+        raise JavaException("java.lang.IllegalArgumentException", "The partitions must be greater than 0")
+    if not name:
+        raise JavaException(
+            ERRORS_PACKAGE + "InvalidTopicException", "The given topic name '' cannot be represented in a request."
+        )
+    spec = CreateTopicSpec(
+        name,
+        -1 if partitions is None else partitions,
+        -1 if replication_factor is None else replication_factor,
+        assignment,
+        tuple(configs.items()),
+    )
+    response: CreateTopicsResponse = yield from ask_controller(
+        process, "CreateTopics", CreateTopicsRequest((spec,)), "createTopics"
+    )
+    (result,) = response.topics
+    if result.error is Errors.TOPIC_ALREADY_EXISTS and "if-not-exists" in options:
+        return
+    raise_first_error(response.topics)
+    process.out(f"Created topic {name}.")
+
+
+def _found(process: Process, options: ParsedOptions, call: str) -> Asking[list[str]]:
+    """The topics that --topic matches, sorted. Raises JavaException when it must match and does not."""
+    wanted = options.value("topic")
+    known = yield from metadata(process, None, call)
+    names = sorted(name for name, _, error in known.topics if error is Errors.NONE)
+    if "exclude-internal" in options:
+        names = [name for name in names if name not in INTERNAL_TOPICS]
+    if wanted is not None:
+        pattern = _topic_filter(wanted)
+        names = [name for name in names if pattern.fullmatch(name)]
+    return names
+
+
+def _topic_filter(text: str) -> re.Pattern[str]:
+    """A list of names or regular expressions with commas between (`IncludeList`). Raises JavaException for a bad one."""
+    pattern = text.strip().replace(",", "|").replace(" ", "")
+    pattern = re.sub(r"^[\"']+|[\"']+$", "", pattern)
+    try:
+        return re.compile(pattern)
+    except re.error:
+        raise JavaException("java.lang.RuntimeException", f"{pattern} is an invalid regex.") from None
+
+
+def _ensure_found(options: ParsedOptions, names: list[str]) -> None:
+    wanted = options.value("topic")
+    if wanted and not names and "if-exists" not in options:
+        raise JavaException(
+            "java.lang.IllegalArgumentException", f"Topic 'Optional[{wanted}]' does not exist as expected"
+        )
+
+
+def _list(process: Process, options: ParsedOptions) -> Asking[None]:
+    names = yield from _found(process, options, "listTopics")
+    for name in names:
+        process.out(name)
+
+
+def _delete(process: Process, options: ParsedOptions) -> Asking[None]:
+    names = yield from _found(process, options, "listTopics")
+    _ensure_found(options, names)
+    if names:
+        response: DeleteTopicsResponse = yield from ask_controller(
+            process, "DeleteTopics", DeleteTopicsRequest(tuple(names)), "deleteTopics"
+        )
+        raise_first_error(response.topics)
+
+
+def _describe(process: Process, options: ParsedOptions) -> Asking[None]:
+    names = yield from _found(process, options, "listTopics")
+    _ensure_found(options, names)
+    known = yield from metadata(process, tuple(names), "describeTopics")
+    live = set(known.brokers)
+    whole_topics = not any(report in options for report in REPORTS)
+    for name, topic_id, error in known.topics:
+        if error is not Errors.NONE:
+            raise JavaException.of(error)
+        rows = [row for row in known.partitions if row[0].rpartition("-")[0] == name]
+        overrides = _overrides(process, name)
+        shown = _own_configs(process, overrides)
+        if whole_topics and ("topics-with-overrides" not in options or shown):
+            process.out(
+                f"Topic: {name}\tTopicId: {topic_id}\tPartitionCount: {len(rows)}"
+                f"\tReplicationFactor: {len(rows[0][3])}\tConfigs: {','.join(shown)}".rstrip()
+            )
+        if "topics-with-overrides" in options:
+            continue
+        min_isr = int(str(topic_value("min.insync.replicas", process.cluster.broker_config, overrides)))
+        for partition, leader, _, replicas, isr, _ in rows:
+            reported = (
+                ("under-replicated-partitions" in options and len(isr) < len(replicas))
+                or ("unavailable-partitions" in options and leader not in live)
+                or ("under-min-isr-partitions" in options and (leader < 0 or len(isr) < min_isr))
+                or ("at-min-isr-partitions" in options and len(isr) == min_isr)
+            )
+            if whole_topics or reported:
+                process.out(
+                    f"\tTopic: {name}\tPartition: {partition.rpartition('-')[2]}"
+                    f"\tLeader: {leader if leader >= 0 else 'none'}"
+                    f"\tReplicas: {','.join(map(str, replicas))}\tIsr: {','.join(map(str, isr))}"
+                    "\tElr: N/A\tLastKnownElr: N/A"
+                )
+
+
+def _overrides(process: Process, topic: str) -> dict[str, str]:
+    node = znodes.json_of(process.cluster, f"/config/topics/{topic}") or {}
+    return dict(node.get("config", {}))
+
+
+def _own_configs(process: Process, overrides: dict[str, str]) -> list[str]:
+    """What differs from Kafka's defaults for a topic: its own configurations, and what the brokers were started with."""
+    configs = process.cluster.broker_config
+    own = {name: text_of(topic_value(name, configs, overrides)) for name in TOPIC_CONFIGS if is_set_for(name, configs)}
+    return [f"{name}={value}" for name, value in sorted({**own, **overrides}.items())]
+
+
+register(
+    Command(
+        "kafka-topics.sh",
+        "Topics: create, list, describe, grow, delete.",
+        (
+            ("kafka-topics.sh --create --topic T [--partitions P] [--replication-factor R]", "makes a topic"),
+            ("kafka-topics.sh --create --topic T --replica-assignment 1:2:3,2:3:1", "makes one with replicas by hand"),
+            ("kafka-topics.sh --list", "names the topics"),
+            ("kafka-topics.sh --describe [--topic T]", "shows leaders, replicas and ISRs"),
+            ("kafka-topics.sh --delete --topic T", "deletes a topic"),
+        ),
+        _run,
+        OPTIONS,
+        missing=("command-config", "topic-id", "partition-size-limit-per-response"),
+    )
+)

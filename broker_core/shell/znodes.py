@@ -1,0 +1,31 @@
+"""What the shell reads from ZooKeeper, as somebody from outside."""
+
+from typing import Any
+
+import msgspec
+
+from broker_core.shell.cluster_api import ClusterApi
+from broker_core.zk.store import OUTSIDE_SESSION, NoNode
+
+
+def exists(cluster: ClusterApi, path: str) -> bool:
+    """Whether there is a znode."""
+    return cluster.zookeeper.store.exists(OUTSIDE_SESSION, path) is not None
+
+
+def json_of(cluster: ClusterApi, path: str) -> dict[str, Any] | None:
+    """The JSON object in a znode; None where there is no znode or none in it."""
+    try:
+        data, _ = cluster.zookeeper.store.get(OUTSIDE_SESSION, path)
+        value = msgspec.json.decode(data)
+    except (NoNode, msgspec.DecodeError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def children(cluster: ClusterApi, path: str) -> list[str]:
+    """The names of a znode's children, sorted; none where there is no znode."""
+    try:
+        return cluster.zookeeper.store.children(OUTSIDE_SESSION, path)
+    except NoNode:
+        return []

@@ -1,0 +1,88 @@
+"""What the checker remembers: of each replica its log and watermarks, of each partition what is committed."""
+
+from bisect import bisect_left, bisect_right
+
+import msgspec
+
+#: identifies the records of a batch: (leader epoch, bytes, newest timestamp)
+Identity = tuple[int, int, int]
+
+KEPT_BATCHES = 4096
+
+
+class ShadowLog:
+    """The batches of a replica by their events. Old ones are dropped: `known_from` is the first offset that is remembered."""
+
+    __slots__ = ("bases", "end", "identities", "known_from", "lasts")
+
+    def __init__(self, start: int) -> None:
+        self.bases: list[int] = []
+        self.lasts: list[int] = []
+        self.identities: list[Identity] = []
+        self.known_from = start
+        self.end = start
+
+    def append(self, base: int, last: int, identity: Identity) -> None:
+        """One batch more."""
+        self.bases.append(base)
+        self.lasts.append(last)
+        self.identities.append(identity)
+        self.end = last + 1
+        if len(self.bases) > 2 * KEPT_BATCHES:
+            del self.bases[:KEPT_BATCHES], self.lasts[:KEPT_BATCHES], self.identities[:KEPT_BATCHES]
+            self.known_from = self.bases[0]
+
+    def truncate(self, offset: int) -> None:
+        """Drops everything from `offset` on."""
+        keep = bisect_left(self.lasts, offset)
+        del self.bases[keep:], self.lasts[keep:], self.identities[keep:]
+        self.end = offset
+        self.known_from = min(self.known_from, offset)
+
+    @property
+    def last_epoch(self) -> int:
+        """The leader epoch of the last batch that is remembered, -1 without one."""
+        return self.identities[-1][0] if self.identities else -1
+
+    def difference(self, other: "ShadowLog", start: int, end: int) -> int | None:
+        """The first offset in `[start, end)` at which the other log lacks this log's record, or has another; None without one.
+        Offsets that either has forgotten are taken as equal."""
+        start = max(start, self.known_from, other.known_from)
+        if start >= end:
+            return None
+        index = bisect_left(self.lasts, start)
+        while index < len(self.bases) and self.bases[index] < end:
+            base = self.bases[index]
+            at = bisect_right(other.bases, base) - 1
+            if at < 0 or other.bases[at] != base or other.identities[at] != self.identities[index]:
+                return max(base, start)
+            index += 1
+        return None
+
+
+class ShadowReplica(msgspec.Struct):
+    """A replica as its events tell it."""
+
+    partition: str
+    broker_id: int
+    topic_id: str
+    log: ShadowLog
+    start: int
+    high_watermark: int
+    role: str = "offline"
+    leader_epoch: int = -1
+    isr: tuple[int, ...] = ()
+    pending_isr: tuple[int, ...] = ()
+    believed: dict[int, int] = {}
+
+
+class ShadowPartition(msgspec.Struct):
+    """What ZooKeeper says of a partition, and what was once committed. `highest` is the greatest high watermark that any leader
+    of it had; `committed` holds the records below it."""
+
+    leader: int = -1
+    leader_epoch: int = -1
+    highest: int = 0
+    committed: ShadowLog | None = None
+    leaders: dict[int, int] = {}
+    excused: str = ""

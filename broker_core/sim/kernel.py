@@ -1,0 +1,410 @@
+"""The kernel: who exists, what is under way between them, and the one way to state a fact.
+
+`emit` journals an event and applies it: the functions that `applies` registered are the only code that changes replicated or
+protocol state. A node is anything with `on_request`, `on_response`, `on_disconnect`, `on_timer` and `on_watch`.
+"""
+
+from collections.abc import Callable
+from typing import Any, Protocol, TypeVar
+
+import msgspec
+
+from broker_core.events import Envelope, Event
+from broker_core.events.rpc import Fields, RpcDelivered, RpcDropped, RpcHeld, RpcRescheduled, RpcSent
+from broker_core.sim.rng import Streams
+from broker_core.sim.scheduler import Scheduler
+
+Subjects = dict[str, Any]
+_APPLY: dict[type[Event], Callable[[Subjects, Any, int], None]] = {}
+
+F = TypeVar("F", bound=Callable[[Subjects, Any, int], None])
+
+
+def applies(*kinds: type[Event]) -> Callable[[F], F]:
+    """Registers the one function that changes state for these kinds of event: `apply(subjects, event, at_us)`.
+
+    `subjects` maps names (`orders-0@b1`, `b1`) to the objects that carry state.
+    """
+
+    def register(function: F) -> F:
+        for event_kind in kinds:
+            if event_kind in _APPLY:
+                raise ValueError(f"{event_kind.__name__} has two apply functions")
+            _APPLY[event_kind] = function
+        return function
+
+    return register
+
+
+class Message(msgspec.Struct):
+    """An RPC under way. `kind` is request, response or watch. `incarnation` is that of the destination when it was sent, since
+    a connection does not outlive the process at its end."""
+
+    rpc: str
+    api: str
+    kind: str
+    source: str
+    destination: str
+    correlation: int
+    body: Any
+    due_us: int
+    cause_seq: int
+    incarnation: int
+    label: str
+    timer_id: int = 0
+    held: bool = False
+
+
+class Timer(msgspec.Struct, frozen=True, gc=False):
+    """A timer of a node: what it is called and what it carries. `incarnation`: it dies with the process that set it."""
+
+    name: str
+    data: Any
+    cause_seq: int
+    incarnation: int
+
+
+class Disconnect(msgspec.Struct, frozen=True, gc=False):
+    """The sender of a request learns that the connection closed before an answer came."""
+
+    correlation: int
+    incarnation: int
+
+
+class RequestTimeout(msgspec.Struct, frozen=True, gc=False):
+    correlation: int
+    incarnation: int
+
+
+class Pending(msgspec.Struct):
+    """A request that waits for its answer at the node that sent it."""
+
+    rpc: str
+    api: str
+    source: str
+    destination: str
+    context: Any
+    timeout_id: int
+    sent_us: int
+
+
+class Node(Protocol):
+    """What the kernel asks of a node."""
+
+    name: str
+
+    def on_request(self, message: Message) -> None: ...
+
+    def on_response(self, api: str, body: Any, context: Any) -> None: ...
+
+    def on_disconnect(self, api: str, context: Any, why: str) -> None:
+        """`why`: refused, closed or timed out."""
+
+    def on_timer(self, name: str, data: Any) -> None: ...
+
+    def on_watch(self, kind: str, path: str) -> None: ...
+
+
+class Latency(msgspec.Struct, frozen=True):
+    """How long a message takes: `base_us` plus up to `jitter_us`, drawn from the stream `network`."""
+
+    base_us: int = 0
+    jitter_us: int = 0
+
+
+class Kernel:
+    """See the module. `on_event`, if set, sees every envelope right after it was applied (journal, fold, invariants). `steps` counts
+    what ran: together with the inputs it says exactly where in a run an input came."""
+
+    def __init__(self, seed: int, latency: Latency) -> None:
+        self.scheduler = Scheduler()
+        self.streams = Streams(seed)
+        self.latency = latency
+        self.nodes: dict[str, Node] = {}
+        self.subjects: Subjects = {}
+        self.seq = 0
+        self.cause_seq = 0
+        self.current_node = "lab"
+        self.incarnations: dict[str, int] = {}
+        self.up: set[str] = set()
+        self.frozen: dict[str, list[Any]] = {}
+        self.cut_links: dict[tuple[str, str], list[Message]] = {}
+        self.pending: dict[int, Pending] = {}
+        self.in_flight: dict[str, Message] = {}
+        self.steps = 0
+        self.on_event: Callable[[Envelope], None] | None = None
+        self._next_rpc = 1
+        self._last_due: dict[tuple[str, str], int] = {}
+
+    # facts
+
+    def emit(self, event: Event, node: str | None = None) -> int:
+        """States a fact: numbers it, applies it, hands it to `on_event`. Returns its sequence number."""
+        self.seq = seq = self.seq + 1
+        now_us = self.scheduler.now_us
+        apply = _APPLY.get(type(event))
+        if apply is not None:
+            apply(self.subjects, event, now_us)
+        if self.on_event is not None:
+            self.on_event((seq, now_us, node or self.current_node, self.cause_seq, event))
+        return seq
+
+    @property
+    def now_us(self) -> int:
+        """Simulated time in microseconds since the run began."""
+        return self.scheduler.now_us
+
+    # processes
+
+    def add(self, node: Node) -> None:
+        """A node takes part from now on and can get messages."""
+        self.nodes[node.name] = node
+        self.incarnations[node.name] = self.incarnations.get(node.name, 0) + 1
+        self.up.add(node.name)
+
+    def remove(self, name: str) -> None:
+        """The process of a node is gone: its timers and pending requests die with it, its peers see their connections close."""
+        self.up.discard(name)
+        self.incarnations[name] += 1
+        for stuck in self.frozen.pop(name, ()):
+            if isinstance(stuck, Message):
+                self._drop(stuck, "the process is gone")
+        for correlation, pending in list(self.pending.items()):
+            if pending.source == name:
+                self._forget(correlation)
+            elif pending.destination == name:
+                self.scheduler.at(
+                    self._due(name, pending.source), pending.source, Disconnect(correlation, self.incarnations[pending.source])
+                )
+        for link, messages in self.cut_links.items():
+            if name in link:
+                for message in messages:
+                    if message.source == name or message.destination == name:
+                        self._drop(message, "the connection is gone")
+                messages[:] = [m for m in messages if name not in (m.source, m.destination)]
+
+    def freeze(self, name: str) -> None:
+        """SIGSTOP: nothing is processed, what arrives stays in the socket."""
+        self.frozen.setdefault(name, [])
+
+    def thaw(self, name: str) -> None:
+        """SIGCONT: what had arrived or fallen due meanwhile happens now, in its order."""
+        for stuck in self.frozen.pop(name):
+            timer_id = self.scheduler.at(self.now_us, name, stuck)
+            if isinstance(stuck, Message):
+                stuck.held = False
+                stuck.due_us = self.now_us
+                stuck.timer_id = timer_id
+                self.emit(RpcRescheduled(rpc=stuck.rpc, due_us=self.now_us), name)
+
+    # links
+
+    def cut(self, a: str, b: str) -> None:
+        """Nothing passes between two nodes. What is under way or sent meanwhile waits, as TCP would send it again."""
+        link = (min(a, b), max(a, b))
+        stuck = self.cut_links.setdefault(link, [])
+        for message in sorted(self.in_flight.values(), key=lambda m: (m.due_us, m.correlation)):
+            if not message.held and link == (min(message.source, message.destination), max(message.source, message.destination)):
+                self._hold(message, "the link is cut")
+                stuck.append(message)
+
+    def restore(self, a: str, b: str) -> None:
+        """The link works again: what waited is on its way, in order."""
+        for message in self.cut_links.pop((min(a, b), max(a, b))):
+            message.held = False
+            message.due_us = self._due(message.source, message.destination)
+            self.emit(RpcRescheduled(rpc=message.rpc, due_us=message.due_us), message.source)
+            message.timer_id = self.scheduler.at(message.due_us, message.destination, message)
+
+    def connected(self, a: str, b: str) -> bool:
+        """Whether the link between two nodes works."""
+        return not self.cut_links or (min(a, b), max(a, b)) not in self.cut_links
+
+    # messages
+
+    def request(
+        self,
+        source: str,
+        destination: str,
+        api: str,
+        body: Any,
+        *,
+        label: str,
+        fields: Fields = (),
+        context: Any = None,
+        timeout_us: int | None = None,
+        one_way: bool = False,
+    ) -> int:
+        """Sends a request; the answer comes to `on_response` (or `on_disconnect`) of the source with `context`.
+
+        `one_way`: no answer will come (Produce with acks=0). Returns the correlation id.
+        """
+        correlation = self._next_rpc
+        message = self._send(api, "request", source, destination, correlation, body, label, fields)
+        if not one_way:
+            timeout_id = 0
+            if timeout_us is not None:
+                timeout_id = self.scheduler.at(
+                    self.now_us + timeout_us, source, RequestTimeout(correlation, self.incarnations[source])
+                )
+            self.pending[correlation] = Pending(message.rpc, api, source, destination, context, timeout_id, self.now_us)
+        return correlation
+
+    def respond(self, request: Message, body: Any, *, label: str, fields: Fields = ()) -> None:
+        """Answers a request. Nothing happens when the one who asked is gone or has closed the connection."""
+        if request.correlation in self.pending:
+            self._send(request.api, "response", request.destination, request.source, request.correlation, body, label, fields)
+
+    def notify(self, destination: str, kind: str, path: str) -> None:
+        """ZooKeeper tells a node that a watch fired."""
+        self._send("WatchEvent", "watch", "zk", destination, 0, (kind, path), f"{kind} {path}", (("kind", kind), ("path", path)))
+
+    def close_connection(self, request: Message) -> None:
+        """The broker closes the connection instead of answering (a failed Produce with acks=0)."""
+        pending = self.pending.get(request.correlation)
+        if pending is not None:
+            self.scheduler.at(
+                self._due(request.destination, request.source),
+                request.source,
+                Disconnect(request.correlation, self.incarnations[request.source]),
+            )
+
+    def timer(self, node: str, due_us: int, name: str, data: Any = None) -> int:
+        """Wakes `node.on_timer(name, data)` at `due_us`, unless its process is gone by then."""
+        return self.scheduler.at(due_us, node, Timer(name, data, self.cause_seq, self.incarnations[node]))
+
+    def _due(self, source: str, destination: str) -> int:
+        latency = self.latency
+        due_us = self.scheduler.now_us + latency.base_us
+        if latency.jitter_us:
+            due_us += self.streams["network"].below(latency.jitter_us + 1)
+        link = (source, destination)
+        earliest = self._last_due.get(link, 0)
+        if due_us < earliest:
+            due_us = earliest
+        self._last_due[link] = due_us
+        return due_us
+
+    def _send(
+        self, api: str, kind: str, source: str, destination: str, correlation: int, body: Any, label: str, fields: Fields
+    ) -> Message:
+        number = self._next_rpc
+        self._next_rpc = number + 1
+        rpc = f"r{number}"
+        due_us = self._due(source, destination)
+        seq = self.emit(
+            RpcSent(
+                rpc=rpc,
+                api=api,
+                kind=kind,
+                source=source,
+                destination=destination,
+                due_us=due_us,
+                correlation=correlation or number,
+                label=label,
+                fields=fields,
+            ),
+            source,
+        )
+        message = Message(
+            rpc, api, kind, source, destination, correlation or number, body, due_us, seq, self.incarnations.get(destination, 0), label
+        )
+        self.in_flight[rpc] = message
+        if self.cut_links and not self.connected(source, destination):
+            self._hold(message, "the link is cut")
+            self.cut_links[(min(source, destination), max(source, destination))].append(message)
+        else:
+            message.timer_id = self.scheduler.at(due_us, destination, message)
+        return message
+
+    def _hold(self, message: Message, why: str) -> None:
+        message.held = True
+        self.emit(RpcHeld(rpc=message.rpc, why=why), message.source)
+
+    def _drop(self, message: Message, why: str) -> None:
+        self.in_flight.pop(message.rpc, None)
+        message.held = True
+        self.emit(RpcDropped(rpc=message.rpc, why=why), message.source)
+
+    def _forget(self, correlation: int) -> Pending:
+        pending = self.pending.pop(correlation)
+        if pending.timeout_id:
+            self.scheduler.cancel(pending.timeout_id)
+        return pending
+
+    # the loop
+
+    def step(self) -> Any | None:
+        """Runs the next due thing. Returns it (a Message, Timer, Disconnect or RequestTimeout), None when nothing waits."""
+        item = self.scheduler.pop()
+        if item is None:
+            return None
+        self.steps += 1
+        _, timer_id, name, what = item
+        if isinstance(what, Message):
+            # a message that was cut off under way was put on the heap a second time, and its first entry is void
+            if what.timer_id == timer_id and not what.held:
+                self._deliver(name, what)
+            return what
+        if what.incarnation != self.incarnations.get(name):
+            if isinstance(what, RequestTimeout):
+                self.pending.pop(what.correlation, None)
+            return what
+        if name in self.frozen:
+            self.frozen[name].append(what)
+            return what
+        self.current_node = name
+        node = self.nodes[name]
+        if isinstance(what, Timer):
+            self.cause_seq = what.cause_seq
+            node.on_timer(what.name, what.data)
+        elif isinstance(what, RequestTimeout):
+            self._time_out(node, what.correlation)
+        elif what.correlation in self.pending:
+            pending = self._forget(what.correlation)
+            self.cause_seq = 0
+            node.on_disconnect(pending.api, pending.context, "closed")
+        return what
+
+    def _deliver(self, name: str, message: Message) -> None:
+        if name in self.frozen:
+            self._hold(message, "the process is frozen")
+            self.frozen[name].append(message)
+            return
+        self.in_flight.pop(message.rpc, None)
+        self.current_node = name
+        if name not in self.up or message.incarnation != self.incarnations[name]:
+            self.cause_seq = message.cause_seq
+            self.emit(RpcDropped(rpc=message.rpc, why="connection refused"), name)
+            if message.kind == "request" and message.correlation in self.pending:
+                source = message.source
+                self.scheduler.at(self._due(name, source), source, Disconnect(message.correlation, self.incarnations[source]))
+            return
+        if message.kind == "response" and message.correlation not in self.pending:
+            self.cause_seq = message.cause_seq
+            self.emit(RpcDropped(rpc=message.rpc, why="the connection is closed"), name)
+            return
+        self.cause_seq = message.cause_seq
+        self.cause_seq = self.emit(RpcDelivered(rpc=message.rpc, destination=name), name)
+        node = self.nodes[name]
+        if message.kind == "request":
+            node.on_request(message)
+        elif message.kind == "response":
+            pending = self._forget(message.correlation)
+            node.on_response(message.api, message.body, pending.context)
+        else:
+            kind, path = message.body
+            node.on_watch(kind, path)
+
+    def _time_out(self, node: Node, correlation: int) -> None:
+        pending = self.pending.pop(correlation, None)
+        if pending is None:
+            return
+        message = self.in_flight.get(pending.rpc)
+        if message is not None:
+            for messages in self.cut_links.values():
+                if message in messages:
+                    messages.remove(message)
+            self._drop(message, "timed out, the sender closed the connection")
+        self.cause_seq = 0
+        node.on_disconnect(pending.api, pending.context, "timed out")

@@ -1,0 +1,55 @@
+"""Simulated time: a heap of things to do, ordered by `(due_us, timer_id)`. Nothing else moves the clock."""
+
+from heapq import heappop, heappush
+from typing import Any
+
+
+class Scheduler:
+    """What waits is data: `(node, what)`, never a closure, so that a whole cluster pickles.
+
+    `now_us` is the time of the thing that ran last, or what `advance_to` was told.
+    """
+
+    __slots__ = ("_cancelled", "_heap", "_next_id", "now_us")
+
+    def __init__(self) -> None:
+        self.now_us = 0
+        self._next_id = 1
+        self._heap: list[tuple[int, int, str, Any]] = []
+        self._cancelled: set[int] = set()
+
+    def at(self, due_us: int, node: str, what: Any) -> int:
+        """Puts `what` for `node` on the heap; returns the id with which it can be cancelled."""
+        timer_id = self._next_id
+        self._next_id = timer_id + 1
+        now_us = self.now_us
+        heappush(self._heap, (due_us if due_us > now_us else now_us, timer_id, node, what))
+        return timer_id
+
+    def cancel(self, timer_id: int) -> None:
+        """Forgets a timer that has not run yet. Cancelling one that has run is the caller's mistake, and harmless only
+        until its id would be looked for, so cancel what you know to be waiting."""
+        self._cancelled.add(timer_id)
+
+    def next_due_us(self) -> int | None:
+        """When the next thing is due, None when nothing waits."""
+        heap = self._heap
+        while heap and self._cancelled and heap[0][1] in self._cancelled:
+            self._cancelled.discard(heappop(heap)[1])
+        return heap[0][0] if heap else None
+
+    def pop(self) -> tuple[int, int, str, Any] | None:
+        """Takes the next thing and moves the clock to it."""
+        if self.next_due_us() is None:
+            return None
+        item = heappop(self._heap)
+        self.now_us = item[0]
+        return item
+
+    def advance_to(self, now_us: int) -> None:
+        """Moves the clock forward to an instant before which nothing is due."""
+        if now_us > self.now_us:
+            self.now_us = now_us
+
+    def __len__(self) -> int:
+        return len(self._heap) - len(self._cancelled)

@@ -1,0 +1,153 @@
+"""ZooKeeper as the cluster sees it: sessions that live on simulated time, operations that are facts, watches that are messages.
+
+The store behind it may be a model in memory or a real server; it is an input and never a clock. An operation takes no
+simulated time; a watch that it sets off travels to its owner like any message.
+"""
+
+import msgspec
+
+from broker_core.events.control import SessionClosed, SessionOpened, ZnodeChanged, ZnodeCreated, ZnodeDeleted
+from broker_core.events.world import ForeignZnodeChanged
+from broker_core.sim.kernel import Kernel
+from broker_core.zk.store import Check, Create, Delete, ForeignChange, SetData, ZkStore, ZnodeStat
+
+ZK_NODE = "zk"
+
+
+class Session(msgspec.Struct):
+    """A session of a node. `expiry_timer`: counts down while the node does not reach ZooKeeper, 0 otherwise."""
+
+    number: int
+    owner: str
+    timeout_us: int
+    expiry_timer: int = 0
+
+
+class ZooKeeper:
+    """The node `zk`. Keeps the sessions; each change of the tree becomes an event stated by whoever made it."""
+
+    name = ZK_NODE
+
+    def __init__(self, kernel: Kernel, store: ZkStore) -> None:
+        self.kernel = kernel
+        self.store = store
+        self.sessions: dict[str, Session] = {}
+        self.owners: dict[int, str] = {0: ""}
+
+    def connect(self, owner: str, timeout_us: int) -> "ZkClient":
+        """Opens a session for a node; an older one of the same node goes on until it expires or is closed."""
+        number = self.store.open_session(owner)
+        self.sessions[owner] = Session(number, owner, timeout_us)
+        self.owners[number] = owner
+        self.kernel.emit(SessionOpened(session=number, owner=owner), owner)
+        return ZkClient(self, number, owner)
+
+    def close(self, owner: str, why: str = "closed") -> None:
+        """Ends a node's session: its ephemeral znodes go. `why`: closed or expired."""
+        session = self.sessions.pop(owner, None)
+        if session is None:
+            return
+        if session.expiry_timer:
+            self.kernel.scheduler.cancel(session.expiry_timer)
+        self.kernel.emit(SessionClosed(session=session.number, owner=owner, why=why), ZK_NODE)
+        self.store.close_session(session.number)
+        self.publish(ZK_NODE)
+
+    def lost_contact(self, owner: str) -> None:
+        """The node's heartbeats stop (killed, frozen, cut off): its session has its timeout left to live."""
+        session = self.sessions.get(owner)
+        if session is not None and not session.expiry_timer:
+            due_us = self.kernel.now_us + session.timeout_us
+            session.expiry_timer = self.kernel.timer(ZK_NODE, due_us, "session_expiry", (owner, session.number))
+
+    def found_contact(self, owner: str) -> None:
+        """Heartbeats arrive again, in time."""
+        session = self.sessions.get(owner)
+        if session is not None and session.expiry_timer:
+            self.kernel.scheduler.cancel(session.expiry_timer)
+            session.expiry_timer = 0
+
+    def has_session(self, owner: str) -> bool:
+        """Whether a session of this node is alive in ZooKeeper, even if the node is not."""
+        return owner in self.sessions
+
+    def on_timer(self, name: str, data: tuple[str, int]) -> None:
+        owner, number = data
+        session = self.sessions.get(owner)
+        if session is not None and session.number == number:
+            session.expiry_timer = 0
+            self.close(owner, "expired")
+
+    def foreign_change(self, change: ForeignChange) -> None:
+        """Somebody outside created, changed or deleted a znode. It is stated first, then the model follows."""
+        if change.kind != "children":
+            self.kernel.emit(ForeignZnodeChanged(change=change.kind, path=change.path, data=_text(change.data)), ZK_NODE)
+        self.store.apply_foreign(change.kind, change.path, change.data, version=change.version, cversion=change.cversion)
+        self.publish(ZK_NODE)
+
+    def publish(self, node: str) -> None:
+        """Turns what the store did into events of `node`, and the watches it set off into messages."""
+        kernel = self.kernel
+        for change in self.store.take_changes():
+            if change.kind == "created":
+                kernel.emit(
+                    ZnodeCreated(
+                        path=change.path,
+                        data=_text(change.data),
+                        zxid=change.zxid,
+                        ephemeral_owner=self.owners.get(change.ephemeral_owner, "") if change.ephemeral_owner else "",
+                    ),
+                    node,
+                )
+            elif change.kind == "changed":
+                kernel.emit(ZnodeChanged(path=change.path, data=_text(change.data), version=change.version, zxid=change.zxid), node)
+            else:
+                kernel.emit(ZnodeDeleted(path=change.path, zxid=change.zxid), node)
+        for fired in self.store.take_watches():
+            owner = self.owners.get(fired.session, "")
+            session = self.sessions.get(owner)
+            if session is not None and session.number == fired.session and owner in kernel.up:
+                kernel.notify(owner, fired.kind, fired.path)
+
+
+def _text(data: bytes | None) -> str:
+    return "" if data is None else data.decode("utf-8", "backslashreplace")
+
+
+class ZkClient:
+    """A node's handle on its session. Same operations and errors as `ZkStore`."""
+
+    def __init__(self, zookeeper: ZooKeeper, session: int, owner: str) -> None:
+        self.zookeeper = zookeeper
+        self.session = session
+        self.owner = owner
+
+    def create(self, path: str, data: bytes, *, ephemeral: bool = False, sequential: bool = False, makepath: bool = False) -> str:
+        created = self.zookeeper.store.create(
+            self.session, path, data, ephemeral=ephemeral, sequential=sequential, makepath=makepath
+        )
+        self.zookeeper.publish(self.owner)
+        return created
+
+    def get(self, path: str, *, watch: bool = False) -> tuple[bytes, ZnodeStat]:
+        return self.zookeeper.store.get(self.session, path, watch=watch)
+
+    def set(self, path: str, data: bytes, version: int = -1) -> ZnodeStat:
+        stat = self.zookeeper.store.set(self.session, path, data, version)
+        self.zookeeper.publish(self.owner)
+        return stat
+
+    def delete(self, path: str, version: int = -1) -> None:
+        self.zookeeper.store.delete(self.session, path, version)
+        self.zookeeper.publish(self.owner)
+
+    def exists(self, path: str, *, watch: bool = False) -> ZnodeStat | None:
+        return self.zookeeper.store.exists(self.session, path, watch=watch)
+
+    def children(self, path: str, *, watch: bool = False) -> list[str]:
+        return self.zookeeper.store.children(self.session, path, watch=watch)
+
+    def multi(self, ops: list[Create | SetData | Delete | Check]) -> list[str | ZnodeStat | None]:
+        results = self.zookeeper.store.multi(self.session, ops)
+        self.zookeeper.publish(self.owner)
+        return results

@@ -1,0 +1,152 @@
+"""ZooKeeper's tree, what it says about topics and partitions, and the controller's state machines."""
+
+from typing import Any
+
+import msgspec
+
+from broker_core.events import control
+from broker_core.view.patch import Patch, View, escape
+from broker_core.view.rules import folds, rule
+
+rule(
+    control.PartitionStateChanged,
+    ("/controller_partitions/{partition}", "event.state"),
+)
+rule(
+    control.ReplicaStateChanged,
+    ("/controller_replicas/{replica}", "event.state"),
+)
+rule(control.LeaderElected)
+
+
+@folds(control.MetadataUpdated)
+def _metadata_updated(view: View, event: control.MetadataUpdated, seq: int, at_us: int, node: str) -> Patch:
+    broker = view["nodes"][event.broker]
+    live = list(event.live_brokers)
+    if broker["live_brokers"] == live:
+        return []
+    broker["live_brokers"] = live
+    return [[f"/nodes/{event.broker}/live_brokers", live]]
+
+
+@folds(control.SessionOpened)
+def _session_opened(view: View, event: control.SessionOpened, seq: int, at_us: int, node: str) -> Patch:
+    if event.owner not in view["nodes"]:
+        return []
+    view["nodes"][event.owner]["session"] = event.session
+    return [[f"/nodes/{event.owner}/session", event.session]]
+
+
+@folds(control.SessionClosed)
+def _session_closed(view: View, event: control.SessionClosed, seq: int, at_us: int, node: str) -> Patch:
+    owner = view["nodes"].get(event.owner)
+    if owner is None or owner.get("session") != event.session:
+        return []
+    owner["session"] = None
+    return [[f"/nodes/{event.owner}/session", None]]
+
+
+@folds(control.ControllerElected)
+def _elected(view: View, event: control.ControllerElected, seq: int, at_us: int, node: str) -> Patch:
+    """A new controller starts its state machines from nothing."""
+    view["controller"] = {"broker": event.broker, "controller_epoch": event.controller_epoch}
+    view["controller_partitions"] = {}
+    view["controller_replicas"] = {}
+    return [["/controller", dict(view["controller"])], ["/controller_partitions", {}], ["/controller_replicas", {}]]
+
+
+@folds(control.ControllerResigned)
+def _resigned(view: View, event: control.ControllerResigned, seq: int, at_us: int, node: str) -> Patch:
+    if view["controller"]["broker"] != event.broker:
+        return []
+    view["controller"]["broker"] = -1
+    view["controller_partitions"] = {}
+    view["controller_replicas"] = {}
+    return [["/controller/broker", -1], ["/controller_partitions", {}], ["/controller_replicas", {}]]
+
+
+@folds(control.ZnodeCreated)
+def _znode_created(view: View, event: control.ZnodeCreated, seq: int, at_us: int, node: str) -> Patch:
+    znode = {"data": event.data, "version": 0, "ephemeral": event.ephemeral_owner, "zxid": event.zxid}
+    view["zk"][event.path] = znode
+    return [[f"/zk/{escape(event.path)}", dict(znode)], *_derived(view, event.path, event.data, 0)]
+
+
+@folds(control.ZnodeChanged)
+def _znode_changed(view: View, event: control.ZnodeChanged, seq: int, at_us: int, node: str) -> Patch:
+    znode = view["zk"][event.path]
+    znode["data"], znode["version"], znode["zxid"] = event.data, event.version, event.zxid
+    return [[f"/zk/{escape(event.path)}", dict(znode)], *_derived(view, event.path, event.data, event.version)]
+
+
+@folds(control.ZnodeDeleted)
+def _znode_deleted(view: View, event: control.ZnodeDeleted, seq: int, at_us: int, node: str) -> Patch:
+    path = event.path
+    view["zk"].pop(path, None)
+    patch: Patch = [[f"/zk/{escape(path)}"]]
+    parts = path.split("/")
+    if path.startswith("/brokers/topics/"):
+        if len(parts) == 4 and view["topics"].pop(parts[3], None) is not None:
+            patch.append([f"/topics/{parts[3]}"])
+            for name in [name for name, partition in view["partitions"].items() if partition["topic"] == parts[3]]:
+                del view["partitions"][name]
+                patch.append([f"/partitions/{name}"])
+    elif path == "/controller":
+        view["controller"]["broker"] = -1
+        patch.append(["/controller/broker", -1])
+    return patch
+
+
+def _derived(view: View, path: str, data: str, version: int) -> Patch:
+    """What a znode of Kafka's says, spelled out: topics and partitions."""
+    parts = path.split("/")
+    if not path.startswith("/brokers/topics/"):
+        return []
+    try:
+        said: Any = msgspec.json.decode(data)
+    except msgspec.DecodeError:
+        return []
+    if not isinstance(said, dict):
+        return []
+    topic = parts[3]
+    if len(parts) == 4 and isinstance(said.get("partitions"), dict):
+        return _topic(view, topic, said)
+    name = f"{topic}-{parts[5]}" if len(parts) == 7 and parts[6] == "state" else ""
+    partition = view["partitions"].get(name)
+    if partition is None:
+        return []
+    for field in ("leader", "leader_epoch", "isr", "controller_epoch"):
+        partition[field] = said.get(field, partition[field])
+    partition["partition_epoch"] = version
+    return [[f"/partitions/{name}", dict(partition)]]
+
+
+def _topic(view: View, topic: str, said: dict[str, Any]) -> Patch:
+    replicas = said["partitions"]
+    view["topics"][topic] = shown = {
+        "topic_id": said.get("topic_id", ""),
+        "partitions": len(replicas),
+        "replication_factor": max((len(ids) for ids in replicas.values()), default=0),
+    }
+    patch: Patch = [[f"/topics/{topic}", dict(shown)]]
+    for index in sorted(replicas, key=int):
+        name = f"{topic}-{index}"
+        known = view["partitions"].get(name)
+        if known is None:
+            known = {
+                "topic": topic,
+                "partition": int(index),
+                "replicas": replicas[index],
+                "leader": -1,
+                "leader_epoch": -1,
+                "isr": [],
+                "controller_epoch": -1,
+                "partition_epoch": -1,
+            }
+            view["partitions"][name] = known
+        elif known["replicas"] == replicas[index]:
+            continue
+        else:
+            known["replicas"] = replicas[index]
+        patch.append([f"/partitions/{name}", dict(known)])
+    return patch

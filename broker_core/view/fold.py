@@ -1,0 +1,58 @@
+"""The one fold: event in, patch out, the view changed."""
+
+from hashlib import blake2b
+from pathlib import Path
+
+from broker_core import events
+from broker_core.events import KINDS, Envelope
+from broker_core.view import client, console, control, log, replica, rpc, world
+from broker_core.view.patch import Patch, View
+from broker_core.view.rules import FOLDS
+
+_FAMILIES = (client, console, control, log, replica, rpc, world)
+
+_missing = sorted(name for name, kind in KINDS.items() if kind not in FOLDS)
+if _missing:
+    raise RuntimeError(f"no fold for {', '.join(_missing)}: add a rule in broker_core/view")
+
+
+def empty_view() -> View:
+    """The view before the first event."""
+    return {
+        "run": {},
+        "nodes": {},
+        "links": {},
+        "topics": {},
+        "partitions": {},
+        "replicas": {},
+        "rpcs": {},
+        "parked": {},
+        "zk": {},
+        "controller": {"broker": -1, "controller_epoch": 0},
+        "controller_partitions": {},
+        "controller_replicas": {},
+        "checkpoints": {},
+        "alarms": {},
+        "console": {},
+    }
+
+
+class Fold:
+    """Carries a view along with the events. `view` may be a keyframe to go on from."""
+
+    def __init__(self, view: View | None = None) -> None:
+        self.view = empty_view() if view is None else view
+
+    def fold(self, envelope: Envelope) -> Patch:
+        """Takes one event into the view; returns what changed."""
+        seq, at_us, node, _, event = envelope
+        return FOLDS[type(event)](self.view, event, seq, at_us, node)
+
+
+def version() -> str:
+    """Identifies this fold: keyframes of another one are stale. Covers the source of the view and of the vocabulary."""
+    digest = blake2b(digest_size=8)
+    for package in (Path(__file__).parent, Path(events.__file__).parent):
+        for file in sorted(package.glob("*.py")):
+            digest.update(file.read_bytes())
+    return digest.hexdigest()

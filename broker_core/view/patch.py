@@ -1,0 +1,50 @@
+"""Patches: the few paths of the view that one event changed, and how to go back.
+
+A patch is a list of `[pointer, value]` (JSON pointer, RFC 6901); `[pointer]` alone removes. Arrays are replaced as a whole.
+"""
+
+from typing import Any, TypeAlias
+
+Patch: TypeAlias = list[list[Any]]
+View: TypeAlias = dict[str, Any]
+
+
+def escape(key: str) -> str:
+    """A key as it stands in a pointer."""
+    return key.replace("~", "~0").replace("/", "~1")
+
+
+def _locate(view: View, pointer: str) -> tuple[dict[str, Any], str]:
+    keys = [key.replace("~1", "/").replace("~0", "~") for key in pointer.split("/")[1:]]
+    node: dict[str, Any] = view
+    for key in keys[:-1]:
+        node = node[key]
+    return node, keys[-1]
+
+
+def apply(view: View, patch: Patch) -> None:
+    """Changes `view` in place. Raises KeyError when a path leads nowhere: then view and patch do not belong together."""
+    for change in patch:
+        node, key = _locate(view, change[0])
+        if len(change) == 1:
+            del node[key]
+        else:
+            node[key] = change[1]
+
+
+def inverse(view: View, patch: Patch) -> Patch:
+    """The patch that leads back, taken before `patch` is applied to `view`."""
+    back: Patch = []
+    seen: set[str] = set()
+    for change in patch:
+        pointer = change[0]
+        if pointer in seen:
+            continue
+        seen.add(pointer)
+        try:
+            node, key = _locate(view, pointer)
+        except KeyError:
+            continue
+        back.append([pointer, node[key]] if key in node else [pointer])
+    back.reverse()
+    return back

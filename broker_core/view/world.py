@@ -1,0 +1,87 @@
+"""The run, its nodes and links, the alarms."""
+
+from broker_core.events import world
+from broker_core.view.patch import Patch, View
+from broker_core.view.rules import REMOVE, folds, rule
+
+rule(
+    world.RunStarted,
+    ("/run", "{'name': event.name, 'seed': event.seed, 'era': event.era, 'start_wall_ms': event.start_wall_ms}"),
+)
+rule(world.NodeRemoved, ("/nodes/{node}", REMOVE))
+rule(world.BrokerStarting, ("/nodes/{broker}/state", "'starting'"), ("/nodes/{broker}/since_us", "at_us"))
+rule(
+    world.BrokerStarted,
+    ("/nodes/{broker}/state", "'up'"),
+    ("/nodes/{broker}/since_us", "at_us"),
+    ("/nodes/{broker}/broker_epoch", "event.broker_epoch"),
+)
+rule(world.BrokerFrozen, ("/nodes/{broker}/state", "'frozen'"), ("/nodes/{broker}/since_us", "at_us"))
+rule(world.BrokerThawed, ("/nodes/{broker}/state", "'up'"), ("/nodes/{broker}/since_us", "at_us"))
+rule(world.ForeignZnodeChanged)
+rule(
+    world.InvariantViolated,
+    (
+        "/alarms/{seq}",
+        "{'invariant': event.invariant, 'subject': event.subject, 'detail': event.detail, "
+        "'explained_by': event.explained_by, 'at_us': at_us}",
+    ),
+)
+
+
+@folds(world.NodeAdded)
+def _node_added(view: View, event: world.NodeAdded, seq: int, at_us: int, node: str) -> Patch:
+    added: dict[str, object] = {"kind": event.node_kind, "broker_id": event.broker_id, "state": "up", "since_us": at_us}
+    if event.node_kind == "broker":
+        added |= {"state": "down", "broker_epoch": -1, "session": None, "live_brokers": []}
+    elif event.node_kind in ("producer", "consumer"):
+        added |= {"settings": dict(event.settings), "partition": ""}
+        if event.node_kind == "producer":
+            added |= {
+                "rate": 0,
+                "sent": 0,
+                "acknowledged": 0,
+                "failed": 0,
+                "retried": 0,
+                "last_offset": -1,
+                "last_error": "",
+                "last_latency_us": 0,
+            }
+        else:
+            added |= {"position": -1, "high_watermark": -1, "last_reset": "", "records": []}
+    view["nodes"][event.node] = added
+    return [[f"/nodes/{event.node}", dict(added)]]
+
+
+@folds(world.BrokerStopped)
+def _broker_stopped(view: View, event: world.BrokerStopped, seq: int, at_us: int, node: str) -> Patch:
+    """Its parked requests go with the process."""
+    broker = view["nodes"][event.broker]
+    broker["state"] = "down"
+    broker["since_us"] = at_us
+    broker["live_brokers"] = []
+    patch: Patch = [
+        [f"/nodes/{event.broker}/state", "down"],
+        [f"/nodes/{event.broker}/since_us", at_us],
+        [f"/nodes/{event.broker}/live_brokers", []],
+    ]
+    parked = view["parked"]
+    for request in [request for request, waiting in parked.items() if waiting["broker"] == event.broker]:
+        del parked[request]
+        patch.append([f"/parked/{request}"])
+    return patch
+
+
+@folds(world.LinkCut)
+def _link_cut(view: View, event: world.LinkCut, seq: int, at_us: int, node: str) -> Patch:
+    key = f"{event.a}|{event.b}"
+    cut = {"state": "cut", "since_us": at_us}
+    view["links"][key] = cut
+    return [[f"/links/{key}", cut]]
+
+
+@folds(world.LinkRestored)
+def _link_restored(view: View, event: world.LinkRestored, seq: int, at_us: int, node: str) -> Patch:
+    key = f"{event.a}|{event.b}"
+    del view["links"][key]
+    return [[f"/links/{key}"]]

@@ -1,0 +1,83 @@
+"""Requests and responses, one file a family, with Kafka's own field names.
+
+These are the bodies that nodes exchange in memory. `topic-partition` stands as one string (`orders-0`), since that is how the
+lab names a partition everywhere.
+"""
+
+from broker_core.wire.messages.admin import (
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+    CreateTopicSpec,
+    DeleteTopicsRequest,
+    DeleteTopicsResponse,
+    MetadataRequest,
+    MetadataResponse,
+    TopicResult,
+)
+from broker_core.wire.messages.control import (
+    AlterPartitionItem,
+    AlterPartitionRequest,
+    AlterPartitionResponse,
+    AlterPartitionResult,
+    ControlledShutdownRequest,
+    ControlledShutdownResponse,
+    ErrorResponse,
+    LeaderAndIsrPartition,
+    LeaderAndIsrRequest,
+    LeaderAndIsrResponse,
+    StopReplicaPartition,
+    StopReplicaRequest,
+    StopReplicaResponse,
+    UpdateMetadataPartition,
+    UpdateMetadataRequest,
+    UpdateMetadataResponse,
+)
+from broker_core.wire.messages.data import (
+    FetchPartition,
+    FetchPartitionResponse,
+    FetchRequest,
+    FetchResponse,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    ListOffsetsResult,
+    ProducePartitionResponse,
+    ProduceRequest,
+    ProduceResponse,
+)
+
+__all__ = [
+    "AlterPartitionItem",
+    "AlterPartitionRequest",
+    "AlterPartitionResponse",
+    "AlterPartitionResult",
+    "ControlledShutdownRequest",
+    "ControlledShutdownResponse",
+    "CreateTopicSpec",
+    "CreateTopicsRequest",
+    "CreateTopicsResponse",
+    "DeleteTopicsRequest",
+    "DeleteTopicsResponse",
+    "ErrorResponse",
+    "FetchPartition",
+    "FetchPartitionResponse",
+    "FetchRequest",
+    "FetchResponse",
+    "LeaderAndIsrPartition",
+    "LeaderAndIsrRequest",
+    "LeaderAndIsrResponse",
+    "ListOffsetsRequest",
+    "ListOffsetsResponse",
+    "ListOffsetsResult",
+    "MetadataRequest",
+    "MetadataResponse",
+    "ProducePartitionResponse",
+    "ProduceRequest",
+    "ProduceResponse",
+    "StopReplicaPartition",
+    "StopReplicaRequest",
+    "StopReplicaResponse",
+    "TopicResult",
+    "UpdateMetadataPartition",
+    "UpdateMetadataRequest",
+    "UpdateMetadataResponse",
+]

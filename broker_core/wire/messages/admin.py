@@ -1,0 +1,57 @@
+"""Metadata and the administration of topics."""
+
+import msgspec
+
+from broker_core.errors import Errors, KafkaError
+
+
+class CreateTopicSpec(msgspec.Struct, frozen=True, gc=False):
+    """`partitions` and `replication_factor` -1 = the broker's default; `assignment`: replicas a partition, () = automatic."""
+
+    name: str
+    partitions: int = -1
+    replication_factor: int = -1
+    assignment: tuple[tuple[int, ...], ...] = ()
+    configs: tuple[tuple[str, str], ...] = ()
+
+
+class CreateTopicsRequest(msgspec.Struct, frozen=True, gc=False):
+    topics: tuple[CreateTopicSpec, ...]
+    timeout_ms: int = 30_000
+    validate_only: bool = False
+
+
+class TopicResult(msgspec.Struct, frozen=True, gc=False):
+    name: str
+    error: KafkaError = Errors.NONE
+    message: str | None = None
+    topic_id: str = ""
+
+
+class CreateTopicsResponse(msgspec.Struct, frozen=True, gc=False):
+    topics: tuple[TopicResult, ...]
+
+
+class DeleteTopicsRequest(msgspec.Struct, frozen=True, gc=False):
+    names: tuple[str, ...]
+    timeout_ms: int = 30_000
+
+
+class DeleteTopicsResponse(msgspec.Struct, frozen=True, gc=False):
+    topics: tuple[TopicResult, ...]
+
+
+class MetadataRequest(msgspec.Struct, frozen=True, gc=False):
+    """`topics` None = all."""
+
+    topics: tuple[str, ...] | None = None
+
+
+class MetadataResponse(msgspec.Struct, frozen=True, gc=False):
+    """`brokers`: live ids; `topics`: (name, topic id, error); `partitions`: (topic-partition, leader, leader epoch, replicas, isr,
+    offline replicas)."""
+
+    brokers: tuple[int, ...]
+    controller: int
+    topics: tuple[tuple[str, str, KafkaError], ...]
+    partitions: tuple[tuple[str, int, int, tuple[int, ...], tuple[int, ...], tuple[int, ...]], ...]

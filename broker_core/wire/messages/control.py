@@ -1,0 +1,129 @@
+"""What the controller and the brokers say to each other."""
+
+import msgspec
+
+from broker_core.errors import Errors, KafkaError
+
+
+class ErrorResponse(msgspec.Struct, frozen=True, gc=False):
+    """A whole-request error, where an API has no body of its own for it."""
+
+    error: KafkaError
+
+
+class LeaderAndIsrPartition(msgspec.Struct, frozen=True, gc=False):
+    """`partition_epoch` is the zkVersion of the state znode. `min_insync_replicas` etc. come from the topic's configuration,
+    which a real broker reads from ZooKeeper."""
+
+    partition: str
+    leader: int
+    leader_epoch: int
+    isr: tuple[int, ...]
+    partition_epoch: int
+    replicas: tuple[int, ...]
+    topic_id: str
+    is_new: bool
+    leader_recovery_state: int = 0
+    controller_epoch: int = 0
+
+
+class LeaderAndIsrRequest(msgspec.Struct, frozen=True, gc=False):
+    controller_id: int
+    controller_epoch: int
+    broker_epoch: int
+    partitions: tuple[LeaderAndIsrPartition, ...]
+    live_leaders: tuple[int, ...] = ()
+
+
+class LeaderAndIsrResponse(msgspec.Struct, frozen=True, gc=False):
+    error: KafkaError = Errors.NONE
+    partitions: tuple[tuple[str, KafkaError], ...] = ()
+
+
+class UpdateMetadataPartition(msgspec.Struct, frozen=True, gc=False):
+    """`leader` -2 marks a partition of a topic that is being deleted."""
+
+    partition: str
+    leader: int
+    leader_epoch: int
+    isr: tuple[int, ...]
+    replicas: tuple[int, ...]
+    offline_replicas: tuple[int, ...]
+    partition_epoch: int
+    topic_id: str
+    controller_epoch: int = 0
+
+
+class UpdateMetadataRequest(msgspec.Struct, frozen=True, gc=False):
+    """`live_brokers`: (broker id, broker epoch)."""
+
+    controller_id: int
+    controller_epoch: int
+    broker_epoch: int
+    partitions: tuple[UpdateMetadataPartition, ...]
+    live_brokers: tuple[tuple[int, int], ...]
+
+
+class UpdateMetadataResponse(msgspec.Struct, frozen=True, gc=False):
+    error: KafkaError = Errors.NONE
+
+
+class StopReplicaPartition(msgspec.Struct, frozen=True, gc=False):
+    partition: str
+    leader_epoch: int
+    delete_partition: bool
+
+
+class StopReplicaRequest(msgspec.Struct, frozen=True, gc=False):
+    controller_id: int
+    controller_epoch: int
+    broker_epoch: int
+    partitions: tuple[StopReplicaPartition, ...]
+
+
+class StopReplicaResponse(msgspec.Struct, frozen=True, gc=False):
+    error: KafkaError = Errors.NONE
+    partitions: tuple[tuple[str, KafkaError], ...] = ()
+
+
+class AlterPartitionItem(msgspec.Struct, frozen=True, gc=False):
+    """`new_isr`: broker ids with the broker epoch that the leader knows of each (KIP-903), -1 = unknown."""
+
+    partition: str
+    leader_epoch: int
+    new_isr: tuple[tuple[int, int], ...]
+    leader_recovery_state: int
+    partition_epoch: int
+
+
+class AlterPartitionRequest(msgspec.Struct, frozen=True, gc=False):
+    broker_id: int
+    broker_epoch: int
+    partitions: tuple[AlterPartitionItem, ...]
+
+
+class AlterPartitionResult(msgspec.Struct, frozen=True, gc=False):
+    partition: str
+    error: KafkaError = Errors.NONE
+    leader: int = -1
+    leader_epoch: int = -1
+    isr: tuple[int, ...] = ()
+    leader_recovery_state: int = 0
+    partition_epoch: int = -1
+
+
+class AlterPartitionResponse(msgspec.Struct, frozen=True, gc=False):
+    error: KafkaError = Errors.NONE
+    partitions: tuple[AlterPartitionResult, ...] = ()
+
+
+class ControlledShutdownRequest(msgspec.Struct, frozen=True, gc=False):
+    broker_id: int
+    broker_epoch: int
+
+
+class ControlledShutdownResponse(msgspec.Struct, frozen=True, gc=False):
+    """`remaining`: partitions that the broker still leads."""
+
+    error: KafkaError = Errors.NONE
+    remaining: tuple[str, ...] = ()

@@ -1,0 +1,85 @@
+"""Produce, Fetch, ListOffsets."""
+
+import msgspec
+
+from broker_core.errors import Errors, KafkaError
+
+
+class ProduceRequest(msgspec.Struct, frozen=True, gc=False):
+    """`partitions`: (topic-partition, bytes of exactly one record batch)."""
+
+    acks: int
+    timeout_ms: int
+    partitions: tuple[tuple[str, bytes], ...]
+
+
+class ProducePartitionResponse(msgspec.Struct, frozen=True, gc=False):
+    partition: str
+    error: KafkaError = Errors.NONE
+    base_offset: int = -1
+    log_append_time_ms: int = -1
+    message: str | None = None
+    #: (index of the record in the batch, why), KIP-467
+    record_errors: tuple[tuple[int, str], ...] = ()
+
+
+class ProduceResponse(msgspec.Struct, frozen=True, gc=False):
+    partitions: tuple[ProducePartitionResponse, ...]
+
+
+class FetchPartition(msgspec.Struct, frozen=True, gc=False):
+    partition: str
+    fetch_offset: int
+    current_leader_epoch: int = -1
+    last_fetched_epoch: int = -1
+    log_start_offset: int = -1
+    partition_max_bytes: int = 1_048_576
+
+
+class FetchRequest(msgspec.Struct, frozen=True, gc=False):
+    """`replica_id` -1 for a consumer. A follower also says its broker epoch (KIP-903). A new `session_id` means that the one who
+    asks has forgotten what it was told (KIP-227)."""
+
+    replica_id: int
+    max_wait_ms: int
+    min_bytes: int
+    max_bytes: int
+    partitions: tuple[FetchPartition, ...]
+    replica_epoch: int = -1
+    session_id: int = 0
+
+
+class FetchPartitionResponse(msgspec.Struct, frozen=True, gc=False):
+    """`diverging_epoch`: (epoch, end offset) where the follower's log leaves the leader's (KIP-595), or None."""
+
+    partition: str
+    error: KafkaError = Errors.NONE
+    high_watermark: int = -1
+    log_start_offset: int = -1
+    records: bytes = b""
+    diverging_epoch: tuple[int, int] | None = None
+
+
+class FetchResponse(msgspec.Struct, frozen=True, gc=False):
+    """As with an incremental fetch session (KIP-227) only partitions that have something to say are listed."""
+
+    partitions: tuple[FetchPartitionResponse, ...]
+
+
+class ListOffsetsRequest(msgspec.Struct, frozen=True, gc=False):
+    """`partitions`: (topic-partition, current leader epoch, timestamp; -1 latest, -2 earliest)."""
+
+    replica_id: int
+    partitions: tuple[tuple[str, int, int], ...]
+
+
+class ListOffsetsResult(msgspec.Struct, frozen=True, gc=False):
+    partition: str
+    error: KafkaError = Errors.NONE
+    offset: int = -1
+    timestamp: int = -1
+    leader_epoch: int = -1
+
+
+class ListOffsetsResponse(msgspec.Struct, frozen=True, gc=False):
+    partitions: tuple[ListOffsetsResult, ...]
