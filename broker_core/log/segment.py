@@ -180,6 +180,8 @@ class LogSegment:
                     return
                 yield position + at, base_offset, length, last_offset_delta
                 at += length + LENGTH_OVERHEAD
+            if not at:
+                return
             position += at
 
     def read(self, position: int, max_bytes: int, end: int, min_one_message: bool) -> tuple[bytes, int | None]:
