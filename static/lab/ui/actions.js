@@ -1,0 +1,122 @@
+// What a person can do: send a line to the cluster, fork, bookmark, share, fetch something of the run.
+import { t } from "./i18n.js";
+import { instant } from "./format.js";
+import { effect, moment, player, signal } from "./state.js";
+
+/** Messages shown at the edge of the page, newest last: {id, tone, what, expected, todo}. */
+export const messages = signal([]);
+/** A line that waits for an answer to "you are in the past": {line, resolve}, or null. */
+export const pastLine = signal(null);
+/** Which overlay is open: {kind: "help"|"topic"|"bookmark"|"menu"|"find", ...} or null. */
+export const overlay = signal(null);
+
+const SHOWN_MS = 9000;
+let nextMessage = 1;
+
+/** Shows a message. `tone`: ok, warn or bad; bad ones stay until they are closed. */
+export function say(tone, what, expected = "", todo = "") {
+  const message = { id: nextMessage++, tone, what, expected, todo };
+  const others = messages.value.filter((other) => other.what !== what);
+  messages.value = [...others.slice(-3), message];
+  if (tone !== "bad") setTimeout(() => dismiss(message.id), SHOWN_MS);
+}
+
+export const dismiss = (id) => (messages.value = messages.value.filter((message) => message.id !== id));
+
+/** Shows a refusal ({what, expected, todo}) or any other error. */
+export function refuse(error) {
+  if (error?.what) say("bad", error.what, error.expected, error.todo);
+  else say("bad", t("error.unexpected"), String(error?.message ?? error), t("error.unexpected_todo"));
+}
+
+const lab = document.getElementById("lab") ?? document.querySelector("[data-run]");
+const { run, branch, csrf } = lab?.dataset ?? {};
+export const here = { run, branch, name: lab?.dataset.name ?? "", page: `/r/${run}/${branch}`, api: `/api/runs/${run}/${branch}` };
+
+/** Asks the server. Throws its refusal ({what, expected, todo}) when the answer is one. */
+export async function ask(address, body) {
+  const options = body === undefined ? {} : {
+    method: "POST",
+    headers: { "Content-Type": "application/json", "X-CSRFToken": csrf },
+    body: JSON.stringify(body),
+  };
+  let response;
+  try {
+    response = await fetch(address, options);
+  } catch {
+    throw { what: t("error.unreachable"), expected: t("error.unreachable_expected"), todo: t("error.unreachable_todo") };
+  }
+  if (response.ok) return response;
+  const said = await response.json().catch(() => null);
+  throw said?.what ? said : { what: t("error.status", { status: response.status }), expected: "", todo: t("error.unexpected_todo") };
+}
+
+/** Asks whether to fork; true when the line was sent, in whatever branch. */
+const askPast = (line) => new Promise((resolve) => (pastLine.value = { line, resolve }));
+
+/**
+ * Sends a line of the shell's grammar. In the past it asks first, because acting there opens a branch.
+ * @returns {Promise<number | null>} the command's number; null when it was refused (and the refusal shown) or not sent
+ */
+export async function act(line) {
+  if (player.isPast) {
+    const answer = await askPast(line);
+    if (answer === "fork") {
+      await fork(line);
+      return null;
+    }
+    if (answer !== "now") return null;
+    player.goLive();
+  }
+  try {
+    const done = await player.do(line);
+    if (player.mode === "pause") say("ok", t("act.accepted"), line, t("act.accepted_todo"));
+    else follow(done.command);
+    return done.command;
+  } catch (error) {
+    refuse(error);
+    return null;
+  }
+}
+
+/** Says what a command said when it has ended, if it failed. The console shows all of it. */
+function follow(command) {
+  const stop = effect(() => {
+    const entry = moment.value.view.console[command];
+    if (entry?.state !== "done") return;
+    if (entry.exit_code !== 0) {
+      const said = entry.output.map((line) => line.replace(/^! /, "")).filter(Boolean);
+      say("bad", said[0] ?? t("console.failed", { code: entry.exit_code }), entry.line, said[1] ?? "");
+    }
+    queueMicrotask(() => stop());
+  });
+}
+
+/** Opens a branch at the shown instant and goes there. */
+export async function fork(line = "") {
+  try {
+    const { url } = await player.fork(line);
+    location.assign(url);
+  } catch (error) {
+    refuse(error);
+  }
+}
+
+export async function bookmark(name) {
+  try {
+    await player.bookmark(name);
+    say("ok", t("bookmark.done", { name, at: instant(player.at_us) }));
+  } catch (error) {
+    refuse(error);
+  }
+}
+
+/** Copies text, and says so. */
+export async function copy(text, said) {
+  try {
+    await navigator.clipboard.writeText(text);
+    say("ok", said);
+  } catch {
+    say("warn", t("copy.failed"), text, t("copy.failed_todo"));
+  }
+}

@@ -1,0 +1,112 @@
+// What the last step changed, with the values from before; and why a value is what it is.
+import { keysOf } from "../core/patch.js";
+import { HwElement, html, icon } from "./element.js";
+import { brief, instant } from "./format.js";
+import { t } from "./i18n.js";
+import { masked, moment, player, signal } from "./state.js";
+import { seekSeq } from "./transport.js";
+import { pathWords, sentence } from "./words.js";
+
+const SHOWN_MOST = 40;
+const SEARCHED_MOST = 20000;
+const CHAIN_MOST = 6;
+const LOAD_TRIES = 40;
+
+/** The question that is answered in the inspector: {pointer, chain: null while searching | events, newest first}. */
+export const why = signal(null);
+
+/** Values from before the last step, by pointer. Only while paused: else they change too often to be read. */
+export function previousValues() {
+  const values = new Map();
+  if (moment.value.mode !== "pause") return values;
+  for (const { patch, previous } of player.lastEvents.slice(-SHOWN_MOST)) {
+    const before = new Map(previous.map(([pointer, ...rest]) => [pointer, rest[0]]));
+    for (const [pointer] of patch) if (!values.has(pointer)) values.set(pointer, before.get(pointer));
+  }
+  return values;
+}
+
+const covers = (written, pointer) => pointer === written || pointer.startsWith(`${written}/`);
+
+/** An event by number; fetched when it is not here. */
+async function eventAt(seq) {
+  for (let tries = 0; tries < LOAD_TRIES; tries++) {
+    const event = player.event(seq);
+    if (event) return event;
+    const later = player.event(seq + 1);
+    if (!later) return null;
+    player.want(Math.max(0, later.at_us - 1));
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  return null;
+}
+
+/** Looks for the event that last wrote a path, and walks back along its causes. */
+export async function askWhy(pointer) {
+  why.value = { pointer, chain: null };
+  let found = null;
+  for (let seq = player.seq; seq > 0 && seq > player.seq - SEARCHED_MOST && !found; seq--) {
+    const event = await eventAt(seq);
+    if (!event) break;
+    if (patchOf(seq).some(([written]) => covers(written, pointer) || covers(pointer, written))) found = event;
+  }
+  const chain = [];
+  for (let event = found; event && chain.length < CHAIN_MOST; event = event.cause > 0 ? await eventAt(event.cause) : null) chain.push(event);
+  if (why.value?.pointer === pointer) why.value = { pointer, chain };
+}
+
+function patchOf(seq) {
+  for (const { first_seq, events } of player.chunks()) {
+    const wire = events[seq - first_seq];
+    if (wire) return wire[5];
+  }
+  return [];
+}
+
+/** A value of the view that can be asked about: bold with "was" when the last step changed it. */
+export function value(pointer, text, previous) {
+  const changed = previous?.has(pointer);
+  const before = changed ? previous.get(pointer) : undefined;
+  return html`<button class="val ${changed ? "changed" : ""}" title=${t("why.title")} @click=${() => askWhy(pointer)}>${text}</button>${changed && before !== undefined ? html` <span class="was">${t("changes.was", { value: brief(before, 16) })}</span>` : ""}`;
+}
+
+class HwWhy extends HwElement {
+  render() {
+    const asked = why.value;
+    if (!asked) return html``;
+    const [whose, field] = pathWords(asked.pointer);
+    const row = (event, place) => html`<li><button class="ev" @click=${() => seekSeq(event.seq)} title=${t("changes.go")}><span class="mono dim">${instant(event.at_us)}</span> ${place ? html`<span class="dim">${t("why.because")}</span> ` : ""}${sentence(event)}</button></li>`;
+    return html`<section class="sec why"><h3>${t("why.heading", { field: field || whose })}<span><button class="ghost" aria-label=${t("message.close")} @click=${() => (why.value = null)}>${icon("close")}</button></span></h3>
+      <div class="dim">${whose}</div>
+      ${asked.chain === null ? html`<p class="dim">${t("why.searching")}</p>` : asked.chain.length ? html`<ol class="chain">${asked.chain.map(row)}</ol>` : html`<p class="dim">${t("why.unknown")}</p>`}
+    </section>`;
+  }
+}
+customElements.define("hw-why", HwWhy);
+
+class HwChanges extends HwElement {
+  row([pointer, ...rest], previous) {
+    const [whose, field] = pathWords(pointer);
+    const before = previous.get(pointer);
+    const list = keysOf(pointer)[0] === "console";
+    if (list) return "";
+    const now = rest.length ? brief(rest[0], 26) : t("changes.gone");
+    return html`<tr><td class="word">${whose}<span class="dim"> ${field}</span></td>
+      <td>${masked.value ? html`<span class="mask"></span>` : html`${before === undefined ? "" : html`<span class="dim">${brief(before, 18)} → </span>`}<b>${now}</b>`}</td></tr>`;
+  }
+
+  render() {
+    const { mode, seq } = moment.value;
+    const events = seq ? player.lastEvents.slice(-SHOWN_MOST) : [];
+    if (!events.length) return html``;
+    if (mode !== "pause") return html`<section class="sec"><h3>${t("changes.last")}</h3><p>${sentence(events.at(-1))}</p></section>`;
+    const title = events.length === 1 ? t("changes.event") : t("changes.step", { n: events.length });
+    return html`<section class="sec changes"><h3>${title}<span>${masked.value ? html`${icon("eye")} ${t("changes.hidden")}` : ""}</span></h3>
+      ${events.map(({ seq: number, patch, previous, ...event }) => html`<div class="change">
+        <button class="ev" title=${t("changes.go")} @click=${() => seekSeq(number)}><span class="mono dim">${number}</span> ${masked.value ? t("changes.masked") : sentence(event)}</button>
+        ${patch.length ? html`<table><tbody>${patch.slice(0, 12).map((change) => this.row(change, new Map(previous.map(([pointer, ...rest]) => [pointer, rest[0]]))))}</tbody></table>` : ""}
+      </div>`)}
+    </section>`;
+  }
+}
+customElements.define("hw-changes", HwChanges);

@@ -1,0 +1,155 @@
+// The console: lines of the shell's grammar, with history, completion, and what they printed.
+import { act, copy } from "./actions.js";
+import { HwElement, html, icon, repeat } from "./element.js";
+import { instant } from "./format.js";
+import { t } from "./i18n.js";
+import { consoleOpen, effect, moment, player, signal } from "./state.js";
+
+const HISTORY_KEY = "highwater.console";
+const HISTORY_MOST = 200;
+
+/** Opens the console and puts a line into it, without sending it. */
+export function offerLine(line) {
+  consoleOpen.value = true;
+  requestAnimationFrame(() => document.querySelector("hw-console")?.offer(line));
+}
+
+class HwConsole extends HwElement {
+  #history = JSON.parse(localStorage.getItem(HISTORY_KEY) ?? "[]");
+  #place = this.#history.length;
+  #draft = "";
+  #offers = signal([]);
+  #chosen = signal(-1);
+  #clearedTo = signal(0);
+  #from = 0;
+  #seen = "";
+
+  connectedCallback() {
+    super.connectedCallback();
+    effect(() => this.toggleAttribute("hidden", !consoleOpen.value));
+    effect(() => document.getElementById("time").classList.toggle("with-console", consoleOpen.value));
+    effect(() => consoleOpen.value && requestAnimationFrame(() => this.input?.focus()));
+  }
+
+  get input() {
+    return this.querySelector("input");
+  }
+
+  offer(line) {
+    this.input.value = line;
+    this.input.focus();
+  }
+
+  async #send() {
+    const line = this.input.value.trim();
+    if (!line) return;
+    this.#offers.value = [];
+    this.input.value = "";
+    if (this.#history.at(-1) !== line) this.#history.push(line);
+    this.#history = this.#history.slice(-HISTORY_MOST);
+    this.#place = this.#history.length;
+    localStorage.setItem(HISTORY_KEY, JSON.stringify(this.#history));
+    if (line === "clear") this.#clearedTo.value = Math.max(0, ...Object.keys(moment.value.view.console).map(Number));
+    else if ((await act(line)) === null && !this.input.value) this.input.value = line;
+  }
+
+  #walk(direction) {
+    if (this.#place === this.#history.length) this.#draft = this.input.value;
+    this.#place = Math.min(this.#history.length, Math.max(0, this.#place + direction));
+    this.input.value = this.#history[this.#place] ?? this.#draft;
+    requestAnimationFrame(() => this.input.setSelectionRange(this.input.value.length, this.input.value.length));
+  }
+
+  #insert(item) {
+    const cursor = this.input.selectionStart;
+    const rest = this.input.value.slice(cursor);
+    const start = this.input.value.slice(0, this.#from) + item;
+    this.input.value = start + rest;
+    this.input.setSelectionRange(start.length, start.length);
+  }
+
+  async #complete() {
+    if (this.#offers.value.length) {
+      this.#chosen.value = (this.#chosen.value + 1) % this.#offers.value.length;
+      return;
+    }
+    const { value, selectionStart } = this.input;
+    const { from, items } = await player.complete(value, selectionStart).catch(() => ({ from: 0, items: [] }));
+    if (this.input.value !== value) return;
+    this.#from = from;
+    if (items.length === 1) this.#insert(items[0] + (items[0].endsWith("=") ? "" : " "));
+    else if (items.length) {
+      const common = items.reduce((a, b) => {
+        let same = 0;
+        while (same < a.length && a[same] === b[same]) same++;
+        return a.slice(0, same);
+      });
+      if (common.length > selectionStart - from) this.#insert(common);
+      this.#offers.value = items;
+      this.#chosen.value = -1;
+    }
+  }
+
+  #key(event) {
+    const offers = this.#offers.value;
+    if (event.key === "Tab" && !event.shiftKey && this.input.value) {
+      event.preventDefault();
+      this.#complete();
+    } else if (event.key === "Enter") {
+      event.preventDefault();
+      if (offers.length && this.#chosen.value >= 0) this.#take(offers[this.#chosen.value]);
+      else this.#send();
+    } else if (event.key === "ArrowUp" || event.key === "ArrowDown") {
+      event.preventDefault();
+      this.#walk(event.key === "ArrowUp" ? -1 : 1);
+    } else if (event.key === "Escape" && offers.length) {
+      event.stopPropagation();
+      this.#offers.value = [];
+    } else if (event.key !== "Shift") this.#offers.value = [];
+  }
+
+  #take(item) {
+    this.#insert(`${item} `);
+    this.#offers.value = [];
+    this.input.focus();
+  }
+
+  updated() {
+    // New lines pull the view down, unless somebody has scrolled up to read.
+    const out = this.querySelector(".out");
+    const entries = Object.entries(moment.value.view.console);
+    const last = entries.at(-1);
+    const mark = last ? `${last[0]} ${last[1].output.length} ${last[1].state}` : "";
+    if (mark === this.#seen) return;
+    this.#seen = mark;
+    if (out.scrollHeight - out.scrollTop - out.clientHeight < 240) out.scrollTop = out.scrollHeight;
+  }
+
+  #entry([command, { line, source, state, exit_code, output, at_us }]) {
+    const text = [`$ ${line}`, ...output.map((one) => one.replace(/^! /, ""))].join("\n");
+    return html`<li class="said-by">
+      <div class="line"><span class="prompt" aria-hidden="true">$</span><span class="typed">${line}</span>
+        <span class="by" title=${t("console.by", { who: source })}>${instant(at_us)}</span>
+        ${state === "running" ? html`<span class="tag warn">${t("console.running")}</span>` : exit_code ? html`<span class="tag bad">${t("console.exit", { code: exit_code })}</span>` : ""}
+        <button class="ghost" title=${t("console.copy")} aria-label=${t("console.copy")} @click=${() => copy(text, t("console.copied"))}>${icon("copy")}</button></div>
+      ${output.length ? html`<pre>${output.map((one) => (one.startsWith("! ") ? html`<span class="err">${one.slice(2)}</span>\n` : `${one}\n`))}</pre>` : ""}
+    </li>`;
+  }
+
+  render() {
+    if (!consoleOpen.value) return html``;
+    const entries = Object.entries(moment.value.view.console)
+      .filter(([command]) => command > this.#clearedTo.value)
+      .sort(([a], [b]) => a - b);
+    return html`<div class="out" tabindex="0" role="log" aria-label=${t("console.title")}>
+        ${entries.length ? html`<ul>${repeat(entries, ([command]) => command, (entry) => this.#entry(entry))}</ul>` : html`<p class="dim">${t("console.empty")}</p>`}
+      </div>
+      ${this.#offers.value.length ? html`<div class="offers" role="listbox" aria-label=${t("console.offers")}>${this.#offers.value.slice(0, 60).map((item, place) =>
+        html`<button role="option" aria-selected=${place === this.#chosen.value} @click=${() => this.#take(item)}>${item}</button>`)}</div>` : ""}
+      <form class="prompt-line" @submit=${(event) => event.preventDefault()}>
+        <label class="prompt" for="console-line" aria-label=${t("console.title")}>$</label>
+        <input id="console-line" class="mono" autocomplete="off" autocapitalize="off" spellcheck="false" placeholder=${t("console.placeholder")} @keydown=${this.#key}>
+      </form>`;
+  }
+}
+customElements.define("hw-console", HwConsole);

@@ -1,0 +1,132 @@
+// The keyboard. Single letters are off while a field has the focus, and can be switched off altogether (WCAG 2.1.4).
+import { act, fork, here, overlay } from "./actions.js";
+import { produceOne } from "./act.js";
+import { openTab, share, toggleSide } from "./bars.js";
+import { canLockIn, lockIn, nextHint } from "./exercise.js";
+import { linkLine, openMenu } from "./faults.js";
+import { whyOfSelection } from "./inspect.js";
+import { sheetOpen } from "./inspector.js";
+import { consoleOpen, effect, moment, panels, player, select, selection, shown, signal, split } from "./state.js";
+import { goLive, notch, seek, seekSeq, step, stepRpc, togglePaced, togglePlay } from "./transport.js";
+
+const STORED = "highwater.keys";
+const LANE_MOST = 5000;
+const LANE_STEPS = 100;
+
+export const keysOn = signal(localStorage.getItem(STORED) !== "off");
+effect(() => localStorage.setItem(STORED, keysOn.value ? "on" : "off"));
+
+/** The node that the selection lies on, "" when there is none. */
+function laneOf(selected) {
+  const [kind, name] = split(selected);
+  if (kind === "node") return name;
+  if (kind === "replica" || kind === "record") return name.split("@")[1]?.split(":")[0] ?? "";
+  return "";
+}
+
+/** The next event of the selected node; without a selection the next event. */
+async function stepLane(direction) {
+  const lane = laneOf(selection.value);
+  if (!lane) return step(direction);
+  for (let seq = player.seq + direction; Math.abs(seq - player.seq) < LANE_MOST && seq >= 1 && seq <= player.live_seq; seq += direction) {
+    const event = player.event(seq);
+    if (!event) break;
+    if (event.node === lane) return seekSeq(seq);
+  }
+  if (direction < 0) return undefined;
+  if (player.isPast) goLive();
+  for (let steps = 0; steps < LANE_STEPS; steps++) {
+    const before = player.live_seq;
+    await step(1);
+    for (let seq = before + 1; seq <= player.live_seq; seq++) if (player.event(seq)?.node === lane) return undefined;
+  }
+  return undefined;
+}
+
+/** The menu of what is selected, in the middle of the picture. */
+function menuOfSelection() {
+  const [kind, name] = split(selection.value);
+  const { left, top, width, height } = document.getElementById("main").getBoundingClientRect();
+  const what = kind === "link" ? name : laneOf(selection.value) || `b${moment.value.view.controller.broker}`;
+  if (kind === "link" || what in moment.value.view.nodes) openMenu(left + width / 2 - 95, top + height / 3, what);
+}
+
+function cutSelected() {
+  const [kind, name] = split(selection.value);
+  if (kind === "link") act(linkLine(moment.value.view, ...name.split("|")));
+  else menuOfSelection();
+}
+
+function collapse() {
+  const { side, inspector } = panels.value;
+  panels.value = side || inspector ? { side: false, inspector: false } : { side: true, inspector: true };
+}
+
+function escape() {
+  if (overlay.value) overlay.value = null;
+  else if (sheetOpen.value) sheetOpen.value = false;
+  else if (selection.value) select("");
+}
+
+/** Every key: what it is called in the list of keys (texts `key.<name>`), and what it does. `test` stands in for `key`. */
+export const KEYS = [
+  { key: "Space", name: "play", test: " ", run: togglePlay },
+  { key: "Enter", name: "rpc", run: () => (canLockIn() ? lockIn() : stepRpc()) },
+  { key: ".", name: "forward", run: () => step(1) },
+  { key: ",", name: "back", run: () => step(-1) },
+  { key: "Shift+. Shift+,", name: "lane", test: "none" },
+  { test: ">", run: () => stepLane(1) },
+  { test: "<", run: () => stepLane(-1) },
+  { key: "[ ]", name: "speed", test: "none" },
+  { test: "[", run: () => notch(-1) },
+  { test: "]", run: () => notch(1) },
+  { key: "T", name: "paced", run: togglePaced },
+  { key: "Home", name: "home", run: () => seekSeq(1) },
+  { key: "End", name: "end", run: goLive },
+  { key: "0 – 9", name: "tenths", test: "none" },
+  { key: "Alt+1 – Alt+7", name: "broker", test: "none" },
+  { key: "/", name: "find", run: () => (overlay.value = { kind: "find" }) },
+  { key: "V", name: "table", run: () => (shown.value = shown.value === "table" ? "picture" : "table") },
+  { key: "\\", name: "panels", run: collapse },
+  { key: "E", name: "exercise", run: () => toggleSide("exercise") },
+  { key: "A", name: "act", run: () => toggleSide("act") },
+  { key: "C", name: "console", run: () => (consoleOpen.value = !consoleOpen.value) },
+  { key: "B", name: "fork", run: () => fork() },
+  { key: "M", name: "bookmark", run: () => (overlay.value = { kind: "bookmark" }) },
+  { key: "S", name: "share", run: () => share(selection.value) },
+  { key: "P", name: "produce", run: produceOne },
+  { key: "K", name: "fault", run: menuOfSelection },
+  { key: "X", name: "cut", run: cutSelected },
+  { key: "W", name: "why", run: () => (openTab("inspect"), whyOfSelection()) },
+  { key: "H", name: "hint", run: nextHint },
+  { key: "?", name: "help", run: () => (overlay.value = { kind: "help" }) },
+  { key: "Esc", name: "escape", test: "Escape", run: escape },
+];
+
+const handlers = new Map(KEYS.filter(({ run }) => run).map(({ key, test, run }) => [(test ?? key).toLowerCase(), run]));
+
+function handlerOf(event) {
+  if (event.ctrlKey || event.metaKey) return null;
+  if (event.altKey) {
+    const broker = /^Digit([1-7])$/.exec(event.code)?.[1];
+    return broker && `b${broker}` in moment.value.view.nodes ? () => select(`node:b${broker}`) : null;
+  }
+  if (/^[0-9]$/.test(event.key)) return () => seek((player.live_at_us * Number(event.key)) / 10);
+  return handlers.get(event.key.toLowerCase()) ?? null;
+}
+
+addEventListener("keydown", (event) => {
+  const { target } = event;
+  const typing = target.closest?.("input:not([type=range], [type=checkbox]), textarea, select");
+  const inDialog = target.closest?.("dialog");
+  if (event.defaultPrevented || typing || (inDialog && event.key !== "Escape")) return;
+  // A button that has the focus keeps the keys that press it; a slider those that move it.
+  if (["Enter", " "].includes(event.key) && target.closest?.("button, a, summary, [role=button], [role=radio]")) return;
+  if (target.closest?.("[type=range], [role=slider]") && /^(Arrow|Home|End|Page)/.test(event.key)) return;
+  if (!keysOn.value && event.key.length === 1 && event.key !== " ") return;
+  const run = handlerOf(event);
+  if (!run || !here.run) return;
+  event.preventDefault();
+  run();
+});
+

@@ -1,0 +1,87 @@
+// Messages at the edge of the page, the state of the connection, and the sentences for screen readers.
+import { dismiss, messages, say } from "./actions.js";
+import { HwElement, html, icon, repeat } from "./element.js";
+import { instant, spaced } from "./format.js";
+import { t } from "./i18n.js";
+import { effect, moment, player, signal } from "./state.js";
+import { sentence } from "./words.js";
+
+const SUMMARY_MS = 5000;
+
+class HwMessages extends HwElement {
+  #spoken = signal("");
+  #alarm = signal("");
+
+  connectedCallback() {
+    super.connectedCallback();
+    this.#speak();
+  }
+
+  // Paused or stepping: a sentence for each step. While time runs: only alarms, and a summary now and then.
+  #speak() {
+    let seq = -1;
+    let alarms = new Set();
+    let summaryAt = 0;
+    effect(() => {
+      const { view, mode, seq: now, at_us } = moment.value;
+      const known = new Set(Object.keys(view.alarms));
+      const fresh = [...known].find((id) => !alarms.has(id));
+      if (fresh && seq >= 0) this.#alarm.value = `${view.alarms[fresh].invariant}: ${view.alarms[fresh].detail}`;
+      alarms = known;
+      if (now === seq) return;
+      seq = now;
+      if (mode === "pause") {
+        const last = player.lastEvents.at(-1);
+        if (last) this.#spoken.value = sentence(last);
+      } else if (performance.now() - summaryAt > SUMMARY_MS) {
+        summaryAt = performance.now();
+        this.#spoken.value = t("live.summary", { at: instant(at_us, 1), n: spaced(now) });
+      }
+    });
+  }
+
+  render() {
+    const one = ({ id, tone, what, expected, todo }) => html`<div class="message ${tone}" role=${tone === "bad" ? "alert" : "status"}>
+      <button class="close" aria-label=${t("message.close")} title=${t("message.close")} @click=${() => dismiss(id)}>${icon("close")}</button>
+      <b>${what}</b>${expected ? html`<span class="mono">${expected}</span>` : ""}${todo ? html`<span>${todo}</span>` : ""}
+    </div>`;
+    return html`<div class="messages">${repeat(messages.value, (message) => message.id, one)}</div>
+      <div class="sr" aria-live="polite">${this.#spoken.value}</div>
+      <div class="sr" aria-live="assertive">${this.#alarm.value}</div>`;
+  }
+}
+customElements.define("hw-messages", HwMessages);
+
+/** The chip beside the run's name: reconnecting, recorded, of another version. */
+class HwConnection extends HwElement {
+  #second = signal(0);
+  #lostAt = 0;
+
+  connectedCallback() {
+    super.connectedCallback();
+    let skipped = 0;
+    effect(() => {
+      const { connection } = moment.value;
+      document.body.classList.toggle("stale", connection === "lost");
+      if (connection === "lost") this.#lostAt = performance.now();
+      if (connection === "open" && player.skipped > skipped) say("ok", t("connection.caught_up", { n: spaced(player.skipped) }));
+      skipped = player.skipped;
+    });
+    setInterval(() => moment.value.connection === "lost" && this.#second.value++, 500);
+  }
+
+  render() {
+    void this.#second.value;
+    const { connection, at_us } = moment.value;
+    if (player.outdated) return html`<a class="tag warn" href="">${t("connection.outdated")}</a>`;
+    if (player.closed) return html`<span class="tag bad" role="alert">${t("connection.closed", { why: player.closed.reason || player.closed.code })}</span>`;
+    if (connection === "lost") {
+      const left = Math.max(0, Math.ceil(player.retry_in_s - (performance.now() - this.#lostAt) / 1000));
+      return html`<span class="tag bad" role="alert">${t("connection.lost", { at: instant(at_us, 3), n: left })}</span>`;
+    }
+    if (connection === "connecting") return html`<span class="tag">${t("connection.connecting")}</span>`;
+    if (connection === "recorded") return html`<span class="tag" title=${t("connection.recorded_title")}>${t("connection.recorded")}</span>`;
+    return "";
+  }
+}
+customElements.define("hw-connection", HwConnection);

@@ -1,0 +1,24 @@
+// On every page: the switches for theme and language, without leaving the instant that is shown.
+const YEAR_S = 365 * 24 * 3600;
+const keep = (name, value) => (document.cookie = `${name}=${value}; Max-Age=${YEAR_S}; Path=/; SameSite=Lax`);
+
+addEventListener("click", (event) => {
+  const link = event.target.closest?.("[data-preference]");
+  if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
+  event.preventDefault();
+  if (link.dataset.preference === "language") {
+    // The texts come from the server; the address says which instant is shown.
+    keep("language", link.dataset.value);
+    location.reload();
+    return;
+  }
+  const theme = document.documentElement.dataset.theme === "dark" ? "light" : "dark";
+  keep("theme", theme);
+  document.documentElement.dataset.theme = theme;
+  dispatchEvent(new CustomEvent("themechange"));
+});
+
+// Menus made of <details> close when something else is clicked, or by Escape.
+const openMenus = () => document.querySelectorAll("details.pop[open], details.acts[open]");
+addEventListener("click", (event) => openMenus().forEach((menu) => menu.contains(event.target) || menu.removeAttribute("open")));
+addEventListener("keydown", (event) => event.key === "Escape" && openMenus().forEach((menu) => menu.removeAttribute("open")));

@@ -1,0 +1,73 @@
+// What the elements share: the instant that is shown, what is selected, and the few switches of the page.
+import { computed, effect, signal } from "@preact/signals-core";
+
+export { computed, effect, signal };
+
+const EMPTY = {
+  run: {}, nodes: {}, links: {}, topics: {}, partitions: {}, replicas: {}, rpcs: {}, parked: {}, zk: {},
+  controller: { broker: -1, controller_epoch: 0 }, controller_partitions: {}, controller_replicas: {}, checkpoints: {},
+  alarms: {}, console: {},
+};
+
+/** The player of core/player.js; set once by lab.js. */
+export let player = null;
+
+/** Facts of the instant shown. The object is new at each change; its `view` is the player's own, patched in place. */
+export const moment = signal({
+  view: EMPTY, seq: 0, at_us: 0, live_seq: 0, live_at_us: 0, mode: "pause", rate: 1, isPast: false,
+  connection: "connecting",
+});
+
+/** What is selected: "replica:orders-0@b1", "node:b1", "rpc:r12", "record:orders-0@b1:42", "znode:/controller", ... or "". */
+export const selection = signal("");
+export const partition = signal("");
+export const tab = signal("inspect");
+export const sideTab = signal("exercise");
+export const shown = signal("picture"); // picture | table
+export const consoleOpen = signal(false);
+export const panels = signal({ side: true, inspector: true });
+/** Frame `exercise` of the socket, null while none is in progress. */
+export const exercise = signal(null);
+/** Frame `welcome` of the socket. */
+export const welcome = signal(null);
+/** The index of the recording: branches, marks. Null until it has come. */
+export const index = signal(null);
+export const masked = computed(() => Boolean(exercise.value?.masked));
+
+/** ["replica", "orders-0@b1"] of a selection. */
+export function split(selected) {
+  const colon = selected.indexOf(":");
+  return colon < 0 ? ["", ""] : [selected.slice(0, colon), selected.slice(colon + 1)];
+}
+
+/** Selects something and shows it in the inspector. */
+export function select(what) {
+  selection.value = what;
+  if (what) tab.value = what.startsWith("znode:") ? "znodes" : "inspect";
+}
+
+const FASTEST_MS = 100;
+let timer = 0;
+let published = 0;
+
+function publish() {
+  clearTimeout(timer);
+  timer = 0;
+  published = performance.now();
+  const { view, seq, at_us, live_seq, live_at_us, mode, rate, isPast, connection } = player;
+  moment.value = { view: view ?? EMPTY, seq, at_us, live_seq, live_at_us, mode, rate, isPast, connection };
+}
+
+/** Follows a player. While time runs the panels are redrawn ten times a second, else with every change. */
+export function attach(to) {
+  player = to;
+  player.subscribe(({ what }) => {
+    if (what.has("exercise")) exercise.value = player.exercise_state?.slug ? player.exercise_state : null;
+    if (what.has("index") && player.index) index.value = { ...player.index };
+    if (what.has("connection")) welcome.value = player.welcome;
+    const wait = player.mode === "pause" ? 0 : FASTEST_MS - (performance.now() - published);
+    if (wait <= 0) publish();
+    else timer ||= setTimeout(publish, wait);
+  });
+  publish();
+}

@@ -1,0 +1,119 @@
+// Time control: play, steps, speed, the clock, fork, bookmark.
+import { clockText, durationText, fractionOfRate, nextRate, rateAt, rateText } from "../core/timemap.js";
+import { fork, overlay, refuse } from "./actions.js";
+import { HwElement, html, icon, live } from "./element.js";
+import { spaced } from "./format.js";
+import { t } from "./i18n.js";
+import { moment, player, signal } from "./state.js";
+
+const SHAPES = {
+  home: "M3 2v10H1.500V2zM12 2v10L4 7z",
+  back: "M9.500 2.500v9L4 7z",
+  play: "M3.500 1.800v10.400L12 7z",
+  pause: "M3 2h3v10H3zM8 2h3v10H8z",
+  event: "M4.500 2.500v9L10 7z",
+  rpc: "M1 2.500v9L6.500 7zM8 6.200h2.800L9.400 4.800l1-1L13.500 7l-3.100 3.200-1-1 1.400-1.400H8z",
+};
+const TICKS = ["1/1000", "", "1/10", "1×", "", "100×"];
+
+/** The last speed asked for; shown at once, before the server has answered. */
+const wanted = signal(null);
+/** In narrow windows the slider is a popover. */
+const speedOpen = signal(false);
+
+/** Runs a call on the player and shows its refusal. */
+async function run(call) {
+  try {
+    await call();
+  } catch (error) {
+    refuse(error);
+  }
+}
+
+export const playing = () => player.mode !== "pause";
+export const togglePlay = () => run(() => (playing() ? player.pause() : player.play()));
+export const togglePaced = () => run(() => (player.mode === "event_paced" ? player.pause() : player.eventPaced()));
+export const step = (direction) => run(() => player.stepEvent(direction));
+export const stepRpc = () => run(() => player.stepRpc());
+export const goLive = () => run(() => player.goLive());
+export const seek = (us) => run(() => player.seekTime(Math.max(0, Math.round(us))));
+export const seekSeq = (seq) => run(() => player.seekSeq(Math.max(0, seq)));
+
+/** Sets the speed: simulated time over wall time. */
+export function setRate(rate) {
+  wanted.value = rate;
+  return run(() => player.setRate(rate)).finally(() => (wanted.value = null));
+}
+
+/** One notch slower (-1) or faster (1). */
+export const notch = (direction) => setRate(nextRate(wanted.value ?? player.rate, direction));
+
+const shape = (name) => html`<svg width="14" height="14" viewBox="0 0 14 14" fill="currentColor" aria-hidden="true"><path d="${SHAPES[name]}"></path></svg>`;
+
+const button = (name, label, key, action, className = "") =>
+  html`<button class=${className} title=${`${label} ( ${key} )`} aria-label=${label} @click=${action}>${shape(name)}</button>`;
+
+class HwTransport extends HwElement {
+  firstUpdated() {
+    // The clock and the number run with every frame of the player; only these two texts are touched.
+    this.clock = this.querySelector(".clock");
+    player.subscribe(() => this.tick());
+    this.tick();
+  }
+
+  tick() {
+    const { clock, micros } = clockText(player.at_us);
+    this.clock.firstElementChild.textContent = clock;
+    this.clock.lastElementChild.textContent = `${micros} µs`;
+    this.querySelector(".number").textContent = t("transport.event", { n: spaced(player.seq) });
+  }
+
+  state({ mode, isPast, at_us, live_at_us, connection }) {
+    if (connection === "lost") return html`<span class="tag bad">${t("transport.offline")}</span>`;
+    if (isPast && mode === "pause")
+      return html`<span class="tag select" title=${t("transport.past_title")}>❚❚ ${t("transport.past", { ago: durationText(live_at_us - at_us) })}</span>`;
+    if (mode === "pause") return html`<span class="tag warn">❚❚ ${t("transport.paused")}</span>`;
+    if (mode === "event_paced") return html`<span class="tag ok">▶ ${t("transport.paced")}</span>`;
+    return html`<span class="tag ok">▶ ${t(isPast ? "transport.replaying" : "transport.playing")}</span>`;
+  }
+
+  speed(rate) {
+    const shown = wanted.value ?? rate;
+    const slide = (event) => setRate(rateAt(Number(event.target.value)));
+    return html`<span class="speed-box ${speedOpen.value ? "open" : ""}">
+      <button class="chip" title=${t("transport.speed")} aria-expanded=${speedOpen.value} @click=${() => (speedOpen.value = !speedOpen.value)}>${icon("clock")}<b class="mono">${rateText(shown)}</b></button>
+      <span class="speed">
+        <span class="scale">
+          <input type="range" min="0" max="1" step="0.005" .value=${live(String(fractionOfRate(shown)))} @input=${slide}
+            aria-label=${t("transport.speed")} aria-valuetext=${rateText(shown)} title="${t("transport.speed")} ( [ ] )">
+          <span class="ticks" aria-hidden="true">${TICKS.map((text) => html`<i>${text}</i>`)}</span>
+        </span>
+        <b class="mono">${rateText(shown)}</b>
+      </span>
+    </span>`;
+  }
+
+  render() {
+    const now = moment.value;
+    const runs = now.mode !== "pause";
+    return html`<div class="tp" role="toolbar" aria-label=${t("transport.title")}>
+      <span class="tbtn" role="group" aria-label=${t("transport.title")}>
+        ${button("home", t("transport.home"), "Home", () => seekSeq(1))}
+        ${button("back", t("transport.back"), ",", () => step(-1))}
+        ${button(runs ? "pause" : "play", t(runs ? "transport.pause" : "transport.play"), "Space", togglePlay, "play")}
+        ${button("event", t("transport.step_event"), ".", () => step(1))}
+        ${button("rpc", t("transport.step_rpc"), "⏎", stepRpc)}
+      </span>
+      <span class="clock"><span></span> <small></small></span>
+      ${this.state(now)}
+      ${now.isPast ? html`<button class="chip now" @click=${goLive} title="${t("transport.now_title")} ( End )">${icon("now")}${t("transport.now")}</button>` : ""}
+      ${this.speed(now.rate)}
+      <button class="chip paced" aria-pressed=${now.mode === "event_paced"} @click=${togglePaced} title="${t("transport.paced_title")} ( E )">${icon("act")}<span>${t("transport.paced_short")}</span></button>
+      <span class="spacer"></span>
+      <span class="mono dim number"></span>
+      <button class="chip fork" @click=${() => fork()} title="${t("transport.fork_title")} ( B )">${icon("fork")}<span>${t("transport.fork")}</span> <kbd>B</kbd></button>
+      <button class="chip mark-it" @click=${() => (overlay.value = { kind: "bookmark" })} title="${t("transport.bookmark_title")} ( M )">${icon("pin")}<span>${t("transport.bookmark")}</span> <kbd>M</kbd></button>
+    </div>`;
+  }
+}
+customElements.define("hw-transport", HwTransport);

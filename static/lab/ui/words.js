@@ -1,0 +1,70 @@
+// Sentences about events, paths of the view and nodes, and the small Markdown of exercise texts.
+import { sentence as labelOf } from "../core/codec.js";
+import { html } from "./element.js";
+import { language, t } from "./i18n.js";
+
+/** An event as one sentence in the visitor's language, by the label template of its kind. */
+export const sentence = (event) => labelOf(event, language);
+
+/** b1 -> "broker 1", zk -> "ZooKeeper"; other nodes keep their name. */
+export function nodeName(node) {
+  if (/^b\d+$/.test(node)) return t("node.broker", { n: node.slice(1) });
+  if (node === "zk") return "ZooKeeper";
+  return node === "shell" ? t("node.shell") : node;
+}
+
+/** "/replicas/orders-0@b1/high_watermark" -> ["b1 · orders-0", "high_watermark"]: whose value, and which. */
+export function pathWords(pointer) {
+  const keys = pointer.slice(1).split("/").map((key) => key.replaceAll("~1", "/").replaceAll("~0", "~"));
+  const [place, name, ...rest] = keys;
+  const field = rest.join(".");
+  if (place === "replicas") return [name.split("@").reverse().join(" · "), field || t("path.replica")];
+  if (place === "rpcs") return [name, field || t("path.rpc")];
+  if (place === "zk") return ["znode", name + (field ? ` ${field}` : "")];
+  return [place === "nodes" ? nodeName(name) : [place, name].filter(Boolean).join(" "), field];
+}
+
+/** RPC families, for their hue. */
+export function rpcFamily(rpc) {
+  if (rpc.source === "zk" || rpc.destination === "zk" || rpc.kind === "watch") return "zk";
+  if (rpc.api === "Produce") return "produce";
+  if (/^(Fetch|ListOffsets|OffsetForLeaderEpoch)/.test(rpc.api)) return "fetch";
+  if (/^(JoinGroup|SyncGroup|Heartbeat|LeaveGroup|OffsetCommit|OffsetFetch)/.test(rpc.api)) return "group";
+  return "control";
+}
+
+/** leader, isr, outisr or offline: what a replica is by the metadata in ZooKeeper and the state of its broker. */
+export function roleOf(view, replica) {
+  const node = view.nodes[replica.node];
+  if (replica.role === "offline" || node?.state === "down") return "offline";
+  if (replica.role === "leader") return "leader";
+  return view.partitions[replica.partition]?.isr.includes(replica.broker_id) ? "isr" : "outisr";
+}
+
+export const GLYPH = { leader: "★", isr: "●", outisr: "◐", offline: "✕" };
+
+/** A role with its sign and word, both in its hue. */
+export const roleTag = (role) => html`<span class="role ${role}"><span aria-hidden="true">${GLYPH[role]}</span> ${t(`role.${role}`)}</span>`;
+
+function inline(text) {
+  const parts = text.split(/(`[^`]+`|\*\*[^*]+\*\*|\*[^*]+\*)/);
+  return parts.map((part) => {
+    if (part.startsWith("`")) return html`<code>${part.slice(1, -1)}</code>`;
+    if (part.startsWith("**")) return html`<b>${part.slice(2, -2)}</b>`;
+    if (part.startsWith("*") && part.length > 2) return html`<em>${part.slice(1, -1)}</em>`;
+    return part;
+  });
+}
+
+function block(text) {
+  const lines = text.split("\n");
+  const items = (pattern) => lines.map((line) => html`<li>${inline(line.replace(pattern, ""))}</li>`);
+  if (text.startsWith("```")) return html`<pre class="mono">${lines.slice(1).filter((line) => !line.startsWith("```")).join("\n")}</pre>`;
+  if (text.startsWith("#")) return html`<h3>${inline(text.replace(/^#+\s*/, ""))}</h3>`;
+  if (lines.every((line) => /^[-*] /.test(line))) return html`<ul>${items(/^[-*] /)}</ul>`;
+  if (lines.every((line) => /^\d+\. /.test(line))) return html`<ol>${items(/^\d+\. /)}</ol>`;
+  return html`<p>${inline(lines.join(" "))}</p>`;
+}
+
+/** Small Markdown: paragraphs, headings, lists, fenced code, `code`, **bold**, *emphasis*. Never HTML. */
+export const markdown = (text) => (text ?? "").trim().split(/\n{2,}/).map((part) => block(part.trim()));
