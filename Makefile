@@ -16,7 +16,7 @@ setup:  ## make or refresh .venv
 	@$(PYTHON) tools/setup_env.py
 
 lab: setup  ## start everything and print the address   (PORT=8000 DATA=data)
-	@$(MANAGE) lab --port $(PORT) --data "$(DATA)"
+	@HIGHWATER_DATA="$(abspath $(DATA))" $(MANAGE) lab --port $(PORT)
 
 test: setup  ## run all tests, in a real browser too   (ARGS="-k name")
 	@CHROMIUM=$$($(RUN) tools/ensure_chromium.py) && export CHROMIUM && $(RUN) -m pytest $(ARGS)
@@ -26,10 +26,11 @@ check: setup  ## lint, types, layers, generated files
 	@$(RUN) -m ruff format --check .
 	@$(RUN) -m mypy
 	@.venv/bin/lint-imports
-	@$(MANAGE) gen --check
+	@$(MANAGE) gen_events --check
+	@$(MANAGE) check_vendor
 
 gen: setup  ## write the generated files anew
-	@$(MANAGE) gen
+	@$(MANAGE) gen_events
 
 bench: setup  ## measure, and print both sides of each ratio
 	@CHROMIUM=$$($(RUN) tools/ensure_chromium.py) && export CHROMIUM && $(MANAGE) bench
@@ -41,7 +42,7 @@ scenarios: setup  ## compare with transcripts of a real cluster   (DIR= ONLY=01,
 	@$(MANAGE) scenarios $(DIR) $(if $(ONLY),--only $(ONLY))
 
 tour: setup  ## walk through a running lab in a browser and leave screenshots   (PORT=8000 DATA=data)
-	@CHROMIUM=$$($(RUN) tools/ensure_chromium.py) && export CHROMIUM && $(MANAGE) tour --port $(PORT) --data "$(DATA)"
+	@CHROMIUM=$$($(RUN) tools/ensure_chromium.py) && export CHROMIUM && HIGHWATER_DATA="$(abspath $(DATA))" $(MANAGE) tour --port $(PORT)
 
 soak: setup  ## the random tests at their full counts
 	@HIGHWATER_SOAK=1 $(RUN) -m pytest -m soak $(ARGS)

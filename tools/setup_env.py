@@ -7,6 +7,8 @@ Runs on the interpreter that the machine has, before anything is installed: stan
 old interpreters up to the version check, so that they get a sentence and not a SyntaxError.
 """
 
+from __future__ import annotations
+
 import hashlib
 import os
 import shutil
@@ -38,7 +40,7 @@ def is_up_to_date() -> bool:
     return VENV_PYTHON.exists() and STAMP.exists() and STAMP.read_text() == lock_digest()
 
 
-def run(command: list, failure: str) -> None:
+def run(command: list[str], failure: str) -> None:
     try:
         code = subprocess.call(command, cwd=str(ROOT))
     except OSError as error:
@@ -64,12 +66,12 @@ def create_venv() -> None:
     )
 
 
-def venv_version() -> tuple:
+def venv_version() -> tuple[int, ...]:
     try:
-        answer = subprocess.check_output([str(VENV_PYTHON), "-c", "import sys; print(*sys.version_info[:2])"], text=True)
+        told = subprocess.check_output([str(VENV_PYTHON), "-c", "import sys; print(*sys.version_info[:2])"], text=True)
     except (OSError, subprocess.CalledProcessError):
         return ()
-    return tuple(map(int, answer.split()))
+    return tuple(map(int, told.split()))
 
 
 def install() -> None:
