@@ -246,6 +246,10 @@ class Run:
         run._kernel.on_event = run._on_event
         return run
 
+    def move_to(self, zk: ZkStore) -> None:
+        """Goes on with another ZooKeeper, which must hold the same tree, sessions and watches."""
+        self._cluster.zookeeper.store = zk
+
     def replay(self, inputs: Iterable[Input], until_seq: int) -> None:
         """Re-executes recorded inputs until at least `until_seq` events were made; stops between two steps."""
         kernel = self._kernel

@@ -209,7 +209,13 @@ class ReplicaManager:
                 ),
                 -1,
             )
-        return ProducePartitionResponse(name, base_offset=info.first_offset, log_append_time_ms=info.log_append_time_ms), info.last_offset
+        append_time = partition.log.config.message_timestamp_type == "LogAppendTime"
+        return (
+            ProducePartitionResponse(
+                name, base_offset=info.first_offset, log_append_time_ms=info.max_timestamp if append_time else -1
+            ),
+            info.last_offset,
+        )
 
     def _wait_for_commit(
         self, message: Message, timeout_ms: int, required: dict[str, int], answers: dict[str, ProducePartitionResponse]

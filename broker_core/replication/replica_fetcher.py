@@ -196,7 +196,7 @@ class ReplicaFetcher:
                 return
         partition.update_follower_high_watermark(answer.high_watermark)
         if answer.log_start_offset > log.log_start_offset and answer.log_start_offset <= partition.high_watermark:
-            log.maybe_increment_log_start_offset(answer.log_start_offset)
+            log.increment_log_start_offset(answer.log_start_offset)
         self.host.log_appended_by_follower(partition)
 
     def _refused(self, partition: Partition, state: FetchState, error: KafkaError) -> None:
