@@ -87,7 +87,7 @@ class KafkaZkClient:
         self.host.zk.exists(ControllerZnode.PATH, watch=True)
 
     def register_controller(self, broker_id: int) -> tuple[int, int]:
-        """Takes /controller and counts /controller_epoch on, both or neither. Returns the new epoch and its znode's version.
+        """Takes /controller and counts /controller_epoch on, both or neither. Returns epoch and znode version.
 
         Raises ControllerMoved if somebody else was first, ZnodeDataError for an unreadable epoch.
         """
