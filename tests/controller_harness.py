@@ -1,4 +1,4 @@
-"""Brokers that do nothing but take part in ZooKeeper and host a controller, on the real kernel and a store in memory."""
+"""Brokers that only take part in ZooKeeper and host a controller, on the real kernel and a store in memory."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -45,7 +45,7 @@ class Config:
 
 
 class FakeBroker:
-    """Answers control requests with success, unless `storage_errors` names a partition, and keeps them in `requests`."""
+    """Answers control requests with success, unless `storage_errors` has the partition; keeps them in `requests`."""
 
     def __init__(self, kernel: Kernel, zookeeper: ZooKeeper, broker_id: int, config: Config, era: Era) -> None:
         self.kernel = kernel

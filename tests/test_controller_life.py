@@ -1,4 +1,4 @@
-"""Controllers come and go: registration, election, take-over, fencing. The znodes are those of a real Kafka 3.9 cluster."""
+"""Controllers come and go: registration, election, take-over, fencing. The znodes are those of a real Kafka 3.9."""
 
 import pickle
 

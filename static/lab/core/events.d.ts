@@ -105,11 +105,13 @@ export interface PartitionStateChanged {
   partition: string;
   from_state: string;
   state: string;
+  controller: string;
 }
 export interface ReplicaStateChanged {
   replica: string;
   from_state: string;
   state: string;
+  controller: string;
 }
 export interface LeaderElected {
   partition: string;

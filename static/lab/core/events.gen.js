@@ -1,7 +1,7 @@
 // Written by `manage.py gen_events` from broker_core/events. Do not change it by hand.
 
 /** Hash of the vocabulary; the server's `welcome` carries its own. */
-export const SCHEMA = "52e0262c16be";
+export const SCHEMA = "ab2fcddf58e8";
 
 /** @import { EventKind, KindInfo } from "./events.d.ts" */
 
@@ -42,9 +42,9 @@ export const KINDS = {
     en: "Broker {broker} is the controller, epoch {controller_epoch}", zh: "代理 {broker} 成为控制器，纪元 {controller_epoch}" },
   ControllerResigned: { family: "control", fields: [["broker", "int"], ["why", "str"]],
     en: "Broker {broker} is no longer the controller: {why}", zh: "代理 {broker} 不再是控制器：{why}" },
-  PartitionStateChanged: { family: "control", fields: [["partition", "str"], ["from_state", "str"], ["state", "str"]],
+  PartitionStateChanged: { family: "control", fields: [["partition", "str"], ["from_state", "str"], ["state", "str"], ["controller", "str"]],
     en: "{partition} is {state}", zh: "{partition} 状态为 {state}" },
-  ReplicaStateChanged: { family: "control", fields: [["replica", "str"], ["from_state", "str"], ["state", "str"]],
+  ReplicaStateChanged: { family: "control", fields: [["replica", "str"], ["from_state", "str"], ["state", "str"], ["controller", "str"]],
     en: "{replica} is {state} for the controller", zh: "控制器视 {replica} 为 {state}" },
   LeaderElected: { family: "control", fields: [["partition", "str"], ["leader", "int"], ["leader_epoch", "int"], ["isr", ["list", "int"]], ["strategy", "str"], ["unclean", "bool"]],
     en: "{partition}: leader {leader} elected by {strategy}, epoch {leader_epoch}", zh: "{partition}：按 {strategy} 选出首领 {leader}，纪元 {leader_epoch}" },
