@@ -68,76 +68,15 @@ class LogConfig(msgspec.Struct, frozen=True, kw_only=True):
     def of(configs: Mapping[str, object]) -> "LogConfig":
         """The defaults with a topic's own configurations, whose names are Kafka's ("segment.bytes").
 
-        Values may be strings, as in ZooKeeper. Names that do not concern the log are passed over: the broker checks
-        names. Raises KafkaException(INVALID_CONFIG) for a value that the log cannot use.
+        Values may be texts, as in ZooKeeper, and lists. Names that do not concern the log are passed over. Raises
+        INVALID_CONFIG for a text that is no number where one is needed; limits are the broker's to check.
         """
-        chosen: dict[str, object] = {}
+        chosen = {}
         for name, value in configs.items():
             field = name.replace(".", "_")
-            if field in _CHECKS:
-                chosen[field] = _CHECKS[field].parse(name, value)
-        return LogConfig(**chosen)  # type: ignore[arg-type]
-
-
-class _Check(msgspec.Struct, frozen=True):
-    """How a value is read and which values are allowed."""
-
-    kind: type
-    minimum: float | None = None
-    maximum: float | None = None
-    words: tuple[str, ...] = ()
-    is_list: bool = False
-
-    def parse(self, name: str, value: object) -> object:
-        text = str(value).strip()
-        if self.words:
-            parts = [part.strip() for part in text.split(",")] if self.is_list else [text]
-            if not all(part in self.words for part in parts):
-                raise _invalid(name, value, "one of " + ", ".join(self.words))
-            return ",".join(parts)
-        if self.kind is bool:
-            if text.lower() not in ("true", "false"):
-                raise _invalid(name, value, "true or false")
-            return text.lower() == "true"
+            if field in LogConfig.__struct_fields__:
+                chosen[field] = ",".join(value) if isinstance(value, tuple | list) else value
         try:
-            number = self.kind(text)
-        except ValueError:
-            raise _invalid(name, value, "a number") from None
-        if self.minimum is not None and number < self.minimum:
-            raise _invalid(name, value, f"at least {self.minimum}")
-        if self.maximum is not None and number > self.maximum:
-            raise _invalid(name, value, f"at most {self.maximum}")
-        return number
-
-
-def _invalid(name: str, value: object, expected: str) -> KafkaException:
-    return KafkaException(
-        KafkaError.INVALID_CONFIG, f"Invalid value {value} for configuration {name}: expected {expected}"
-    )
-
-
-_INT = _Check(int, 0, INT_MAX)
-_LONG = _Check(int, 0, LONG_MAX)
-_CHECKS = {
-    "segment_bytes": _Check(int, 14, INT_MAX),
-    "segment_ms": _Check(int, 1, LONG_MAX),
-    "segment_jitter_ms": _LONG,
-    "index_interval_bytes": _INT,
-    "segment_index_bytes": _Check(int, 4, INT_MAX),
-    "max_message_bytes": _INT,
-    "message_timestamp_type": _Check(str, words=("CreateTime", "LogAppendTime")),
-    "message_timestamp_before_max_ms": _LONG,
-    "message_timestamp_after_max_ms": _LONG,
-    "compression_type": _Check(str, words=("uncompressed", "zstd", "lz4", "snappy", "gzip", "producer")),
-    "cleanup_policy": _Check(str, words=("compact", "delete"), is_list=True),
-    "preallocate": _Check(bool),
-    "retention_bytes": _Check(int, -1, LONG_MAX),
-    "retention_ms": _Check(int, -1, LONG_MAX),
-    "flush_messages": _Check(int, 1, LONG_MAX),
-    "flush_ms": _LONG,
-    "file_delete_delay_ms": _LONG,
-    "delete_retention_ms": _LONG,
-    "min_cleanable_dirty_ratio": _Check(float, 0, 1),
-    "min_compaction_lag_ms": _LONG,
-    "max_compaction_lag_ms": _Check(int, 1, LONG_MAX),
-}
+            return msgspec.convert(chosen, LogConfig, strict=False)
+        except msgspec.ValidationError as error:
+            raise KafkaException(KafkaError.INVALID_CONFIG, f"Invalid configuration of a log: {error}") from error

@@ -405,6 +405,32 @@ class UnifiedLog:
         disk, directory = self._local.disk, self._local.directory
         return [(name, disk.size_of(f"{directory}/{name}")) for name in disk.list(directory)]
 
+    def tail_batches(self, count: int) -> tuple[tuple[int, int, int, int, int, int], ...]:
+        """The last `count` batches: (base offset, last offset, leader epoch, segment, position, size), oldest first."""
+        found: list[tuple[int, int, int, int, int, int]] = []
+        for segment in reversed(self._local.segments):
+            batches = [
+                (
+                    header.base_offset,
+                    header.last_offset,
+                    header.partition_leader_epoch,
+                    segment.base_offset,
+                    position,
+                    header.size,
+                )
+                for position, header in segment.headers()
+            ]
+            found = batches[-(count - len(found)) :] + found
+            if len(found) >= count:
+                break
+        return tuple(found)
+
+    def delete(self) -> None:
+        """Removes the log's directory with everything in it."""
+        for segment in self._local.segments:
+            segment.close()
+        self._local.disk.delete_tree(self._local.directory)
+
     def _check_range(self, offset: int) -> None:
         if not self.log_start_offset <= offset <= self._local.log_end_offset:
             raise self._out_of_range(offset)

@@ -1,0 +1,1 @@
+"""Truth from outside: recordings of real brokers, and runners that hold the core against them."""

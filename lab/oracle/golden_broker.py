@@ -1,0 +1,222 @@
+"""A broker reduced to its log directory: does again what the steps of a golden case say was done to a real one."""
+
+import base64
+from collections.abc import Mapping
+from typing import Any
+
+from broker_core.config_defs import topic_values
+from broker_core.errors import KafkaException
+from broker_core.log import LogConfig, UnifiedLog
+from broker_core.log.checkpoints import (
+    CLEANER_OFFSET_CHECKPOINT,
+    LOG_START_OFFSET_CHECKPOINT,
+    RECOVERY_POINT_CHECKPOINT,
+    REPLICATION_OFFSET_CHECKPOINT,
+    OffsetCheckpoint,
+)
+from broker_core.log.directory_files import mark_clean_shutdown, take_clean_shutdown, write_meta_properties
+from broker_core.records.record_batch import ControlRecordType, build_end_transaction_marker
+from broker_core.sim.disk import SimulatedDisk
+
+DIRECTORY = "broker-0"
+_HIGH_WATERMARK_CHECKPOINT_MS = 5_000
+_INITIAL_TASK_DELAY_MS = 30_000
+_CHECKPOINT_MS = 60_000
+
+Step = Mapping[str, Any]
+TopicPartition = tuple[str, int]
+
+
+class Mismatch(Exception):
+    """The core did something else than the real broker; the message is the first difference."""
+
+
+class GoldenBroker:
+    """One broker with factor-1 partitions, whose high watermark is the log end."""
+
+    def __init__(self, case: Mapping[str, Any], start_ms: int) -> None:
+        self.disk = SimulatedDisk()
+        self._case = case
+        self._broker_configs: dict[str, str] = {}
+        self._logs: dict[TopicPartition, UnifiedLog] = {}
+        self._leader_epochs: dict[TopicPartition, int] = {}
+        self._recovery_points = OffsetCheckpoint(self.disk, f"{DIRECTORY}/{RECOVERY_POINT_CHECKPOINT}")
+        self._log_starts = OffsetCheckpoint(self.disk, f"{DIRECTORY}/{LOG_START_OFFSET_CHECKPOINT}")
+        self._high_watermarks = OffsetCheckpoint(self.disk, f"{DIRECTORY}/{REPLICATION_OFFSET_CHECKPOINT}")
+        self._next_checkpoint_ms: int | None = None
+        self._next_high_watermark_ms: int | None = None
+        self.is_running = False
+        self.disk.makedirs(DIRECTORY)
+        write_meta_properties(self.disk, DIRECTORY, 0, "AAAAAAAAAAAAAAAAAAAAAA")
+        self.start({}, start_ms)
+
+    def start(self, broker_configs: Mapping[str, Any], now_ms: int) -> None:
+        """Loads every log in the directory; each is led in its last epoch again."""
+        configured = {**self._case["broker_configs"], **broker_configs}
+        self._broker_configs = {name: str(value) for name, value in configured.items()}
+        self._next_checkpoint_ms = now_ms + _INITIAL_TASK_DELAY_MS
+        self._next_high_watermark_ms = None
+        self.is_running = True
+        clean = take_clean_shutdown(self.disk, DIRECTORY)
+        recovery_points = self._recovery_points.read()
+        log_starts = self._log_starts.read()
+        if self._broker_configs.get("log.cleaner.enable") != "false":
+            self._ensure_cleaner_checkpoint()
+        for topic_partition in self._logs:
+            self._logs[topic_partition] = self._load(
+                topic_partition,
+                now_ms,
+                clean,
+                recovery_points.get(topic_partition, 0),
+                log_starts.get(topic_partition, 0),
+            )
+        for topic_partition, epoch in self._leader_epochs.items():
+            self.elect(topic_partition, epoch, now_ms)
+
+    def stop(self, is_clean: bool, now_ms: int) -> None:
+        """Ends the broker: in order, or as SIGKILL does."""
+        self.pass_time(now_ms)
+        self.is_running = False
+        if not is_clean:
+            return
+        for log in self._logs.values():
+            log.close()
+        self._write_recovery_points()
+        self._write_log_starts()
+        self._write_high_watermarks()
+        mark_clean_shutdown(self.disk, DIRECTORY)
+
+    def pass_time(self, now_ms: int) -> None:
+        """Writes the checkpoints that fell due since the last step."""
+        while self._next_high_watermark_ms is not None and self._next_high_watermark_ms <= now_ms:
+            self._write_high_watermarks()
+            self._next_high_watermark_ms += _HIGH_WATERMARK_CHECKPOINT_MS
+        while self._next_checkpoint_ms is not None and self._next_checkpoint_ms <= now_ms:
+            self._write_recovery_points()
+            self._write_log_starts()
+            self._next_checkpoint_ms += _CHECKPOINT_MS
+
+    def elect(self, topic_partition: TopicPartition, epoch: int, now_ms: int) -> None:
+        """Makes the broker leader in this epoch; its log is created if need be."""
+        if topic_partition not in self._logs:
+            self._logs[topic_partition] = self._load(topic_partition, now_ms, clean=True)
+        log = self._logs[topic_partition]
+        log.leader_epoch_cache.assign(epoch, log.log_end_offset)
+        self._leader_epochs[topic_partition] = epoch
+        if self._next_high_watermark_ms is None:
+            self._next_high_watermark_ms = now_ms + _HIGH_WATERMARK_CHECKPOINT_MS
+
+    def append(self, topic_partition: TopicPartition, step: Step, now_ms: int) -> None:
+        """Produces a batch; the core must give it the offset that the real broker gave."""
+        epoch = step.get("leader_epoch", self._leader_epochs.get(topic_partition, 0))
+        if topic_partition not in self._logs or epoch != self._leader_epochs[topic_partition]:
+            self.elect(topic_partition, epoch, now_ms)
+        is_client = not step.get("read_back")
+        data = base64.b64decode(step["append"])
+        first_offset = self._append(topic_partition, data, epoch, now_ms, is_client)
+        if first_offset != step["base_offset"]:
+            raise Mismatch(f"a batch got offset {first_offset}, expected {step['base_offset']}")
+
+    def append_marker(self, topic_partition: TopicPartition, step: Step, now_ms: int) -> None:
+        """Writes the marker that ends a transaction; the core must write the bytes that the real broker wrote."""
+        epoch = self._leader_epochs.get(topic_partition, 0)
+        marker = build_end_transaction_marker(
+            ControlRecordType[step["marker"].upper()],
+            timestamp=step["timestamp"],
+            producer_id=step["producer_id"],
+            producer_epoch=step["producer_epoch"],
+            coordinator_epoch=step["coordinator_epoch"],
+        )
+        first_offset = self._append(topic_partition, marker, epoch, now_ms, is_client=False)
+        log = self._logs[topic_partition]
+        stored = log.read(first_offset, 0).data
+        if stored != base64.b64decode(step["stored"]):
+            raise Mismatch(f"the marker at offset {first_offset} is {stored.hex()}, expected {step['stored']} (base64)")
+
+    def append_refused(self, topic_partition: TopicPartition, step: Step, now_ms: int) -> None:
+        """Produces a batch that the real broker refused; the core must refuse it with the same error."""
+        log = self._logs[topic_partition]
+        end_offset = log.log_end_offset
+        try:
+            log.append_as_leader(base64.b64decode(step["refused"]), self._leader_epochs[topic_partition], now_ms)
+        except KafkaException as refusal:
+            if refusal.error.code != step["error_code"]:
+                raise Mismatch(f"refused with {refusal.error.code}, expected {step['error_code']}") from None
+        else:
+            raise Mismatch(f"accepted at offset {end_offset}, expected error {step['error_code']}")
+
+    def damage(self, topic_partition: TopicPartition, step: Step) -> None:
+        """Does to a stopped broker's files what was done to the real one's."""
+        directory = f"{DIRECTORY}/{topic_partition[0]}-{topic_partition[1]}"
+        for name in step.get("delete", ()):
+            self.disk.delete(f"{directory}/{name}")
+        if "mutate" not in step:
+            return
+        path = f"{directory}/{step['mutate']}"
+        if "replace" in step:
+            self.disk.replace_file(path, base64.b64decode(step["replace"]))
+            return
+        content = bytearray(self.disk.read_file(path))
+        if "truncate" in step:
+            del content[step["truncate"] :]
+        if "flip_byte_at" in step:
+            content[step["flip_byte_at"]] ^= 0xFF
+        if "add" in step:
+            content += base64.b64decode(step["add"])
+        if "put_at" in step:
+            put = base64.b64decode(step["bytes"])
+            content[step["put_at"] : step["put_at"] + len(put)] = put
+        self.disk.replace_file(path, bytes(content))
+
+    def _append(self, topic_partition: TopicPartition, data: bytes, epoch: int, now_ms: int, is_client: bool) -> int:
+        log = self._logs[topic_partition]
+        try:
+            info = log.append_as_leader(data, epoch, now_ms, is_client)
+        except KafkaException as refusal:
+            raise Mismatch(f"a batch at offset {log.log_end_offset} was refused: {refusal}") from refusal
+        for roll in info.rolled:
+            log.flush(roll.new_base_offset)
+        return info.first_offset
+
+    def _load(
+        self, topic_partition: TopicPartition, now_ms: int, clean: bool, recovery_point: int = 0, log_start: int = 0
+    ) -> UnifiedLog:
+        topic, partition = topic_partition
+        return UnifiedLog.load(
+            self.disk,
+            f"{DIRECTORY}/{topic}-{partition}",
+            topic,
+            partition,
+            self._log_config(topic),
+            now_ms=now_ms,
+            clean_shutdown=clean,
+            recovery_point=recovery_point,
+            log_start_offset=log_start,
+            topic_id=self._case["topic_ids"].get(f"{topic}-{partition}"),
+        )
+
+    def _log_config(self, topic: str) -> LogConfig:
+        configs = self._case["topic_configs"]
+        if configs and all(isinstance(value, Mapping) for value in configs.values()):
+            configs = configs.get(topic, {})
+        overrides = {name: str(value) for name, value in configs.items()}
+        return LogConfig.of(topic_values(self._broker_configs, overrides))
+
+    def _ensure_cleaner_checkpoint(self) -> None:
+        path = f"{DIRECTORY}/{CLEANER_OFFSET_CHECKPOINT}"
+        if not self.disk.exists(path):
+            self.disk.replace_file(path, b"")
+
+    def _write_recovery_points(self) -> None:
+        self._recovery_points.write({key: log.recovery_point for key, log in self._logs.items()})
+
+    def _write_log_starts(self) -> None:
+        moved = {
+            key: log.log_start_offset
+            for key, log in self._logs.items()
+            if log.log_start_offset > log.segments[0].base_offset
+        }
+        self._log_starts.write(moved)
+
+    def _write_high_watermarks(self) -> None:
+        self._high_watermarks.write({key: log.log_end_offset for key, log in self._logs.items()})
