@@ -77,6 +77,11 @@ class OffsetIndex:
         del self.positions[kept:]
         return (CutFact(self.file.path, kept * ENTRY_BYTES, dropped * ENTRY_BYTES, None),)
 
+    def clear(self) -> None:
+        """Drops all entries, also where they make no sense."""
+        del self.relative_offsets[:]
+        del self.positions[:]
+
     def allocate(self) -> None:
         """Gives the file of an active segment its full length."""
         self.file.allocate(self.max_entries * ENTRY_BYTES)

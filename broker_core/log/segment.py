@@ -161,28 +161,29 @@ class LogSegment:
         if tail and offset >= self._tail_start_offset:
             slot = bisect_left(tail, offset)
             return self._tail_positions[slot] if slot < len(tail) else None
-        for position, base_offset, _, last_offset_delta in self.scan(self.offset_index.lookup(offset)):
+        for position, chunk, at in self._walk(self.offset_index.lookup(offset)):
+            base_offset, _, last_offset_delta = _SCAN.unpack_from(chunk, at)
             if base_offset + last_offset_delta >= offset:
                 return position
         return None
 
-    def scan(self, position: int) -> Iterator[tuple[int, int, int, int]]:
-        """(position, base offset, length field, last offset delta) of each whole batch from `position` on."""
-        end = self.size
-        unpack = _SCAN.unpack_from
-        while position + HEADER_BYTES <= end:
-            chunk = self.log.read(position, min(_SCAN_CHUNK_BYTES, end - position))
-            at = 0
-            limit = len(chunk) - HEADER_BYTES
-            while at <= limit:
-                base_offset, length, last_offset_delta = unpack(chunk, at)
-                if length < _SMALLEST_LENGTH or position + at + length + LENGTH_OVERHEAD > end:
-                    return
-                yield position + at, base_offset, length, last_offset_delta
-                at += length + LENGTH_OVERHEAD
-            if not at:
-                return
-            position += at
+    def headers(self, position: int = 0) -> Iterator[tuple[int, BatchHeader]]:
+        """(position, header) of each whole batch from `position` on."""
+        for start, chunk, at in self._walk(position):
+            yield start, BatchHeader(*HEADER.unpack_from(chunk, at))
+
+    def last_headers(self, count: int) -> list[tuple[int, BatchHeader]]:
+        """(position, header) of the last `count` batches, in order; fewer where the segment has no more."""
+        tail, entries = self._tail_positions, self.offset_index.positions
+        if len(tail) >= count > 0:
+            return list(self.headers(tail[-count]))
+        steps_back = 1
+        while True:
+            start = entries[-steps_back] if steps_back <= len(entries) else 0
+            found = list(self.headers(start))
+            if len(found) >= count or start == 0:
+                return found[-count:] if count else []
+            steps_back *= 2
 
     def read(self, position: int, max_bytes: int, end: int, min_one_message: bool) -> tuple[bytes, int | None]:
         """(bytes, offset after them): whole batches from `position` to `end`, as many as fit into `max_bytes`.
@@ -210,14 +211,10 @@ class LogSegment:
         if self._tail_last_offsets:
             return self._tail_last_offsets[-1] + 1
         offset = self.base_offset
-        for _, base_offset, _, last_offset_delta in self.scan(self.offset_index.lookup(self.offset_index.last_offset)):
+        for _, chunk, at in self._walk(self.offset_index.lookup(self.offset_index.last_offset)):
+            base_offset, _, last_offset_delta = _SCAN.unpack_from(chunk, at)
             offset = base_offset + last_offset_delta + 1
         return offset
-
-    def headers(self, position: int = 0) -> Iterator[tuple[int, BatchHeader]]:
-        """(position, header) of each whole batch from `position` on."""
-        for start, _, _, _ in self.scan(position):
-            yield start, BatchHeader(*HEADER.unpack(self.log.read(start, HEADER_BYTES)))
 
     def find_by_timestamp(self, timestamp: int, start_offset: int) -> TimestampAndOffset | None:
         """The first record at or above `start_offset` whose timestamp is at or above `timestamp`."""
@@ -259,8 +256,8 @@ class LogSegment:
         index.interval.bytes behind the last indexed one, so that a rebuilt index may differ from the one that was lost
         (`LogSegment.recover`).
         """
-        self.offset_index.truncate_to(self.base_offset)
-        self.time_index.truncate_to(self.base_offset)
+        self.offset_index.clear()
+        self.time_index.clear()
         self.max_timestamp, self.offset_of_max_timestamp = NO_TIMESTAMP, self.base_offset
         valid_bytes = last_index_entry = 0
         for position, header in self._valid_batches():
@@ -314,6 +311,26 @@ class LogSegment:
         cuts = [self._disk.delete(file.path) for file in files]
         return tuple(cut for cut in cuts if cut is not None)
 
+    def _walk(self, position: int) -> Iterator[tuple[int, bytes, int]]:
+        """(position, buffer, place in the buffer) of each whole batch from `position` on; the buffer has its header."""
+        end = self.size
+        # A damaged index may point before the file.
+        position = max(position, 0)
+        unpack = _SCAN.unpack_from
+        while position + HEADER_BYTES <= end:
+            chunk = self.log.read(position, min(_SCAN_CHUNK_BYTES, end - position))
+            limit = len(chunk) - HEADER_BYTES
+            if limit < 0:
+                return
+            at = 0
+            while at <= limit:
+                length = unpack(chunk, at)[1]
+                if length < _SMALLEST_LENGTH or position + at + length + LENGTH_OVERHEAD > end:
+                    return
+                yield position + at, chunk, at
+                at += length + LENGTH_OVERHEAD
+            position += at
+
     def _last_boundary(self, position: int, limit: int, min_one_message: bool) -> int:
         """The greatest batch boundary at or below `limit`; the end of the first batch at least, if so wished."""
         tail = self._tail_positions
@@ -324,8 +341,8 @@ class LogSegment:
                 return boundary
             return tail[slot + 1] if slot + 1 < len(tail) else self.size
         boundary = position
-        for start, _, length, _ in self.scan(position):
-            after = start + length + LENGTH_OVERHEAD
+        for start, chunk, at in self._walk(position):
+            after = start + _SCAN.unpack_from(chunk, at)[1] + LENGTH_OVERHEAD
             if after > limit:
                 return after if min_one_message and start == position else boundary
             boundary = after

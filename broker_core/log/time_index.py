@@ -82,6 +82,11 @@ class TimeIndex:
         del self.relative_offsets[kept:]
         return (CutFact(self.file.path, kept * ENTRY_BYTES, dropped * ENTRY_BYTES, None),)
 
+    def clear(self) -> None:
+        """Drops all entries, also where they make no sense."""
+        del self.timestamps[:]
+        del self.relative_offsets[:]
+
     def allocate(self) -> None:
         """Gives the file of an active segment its full length."""
         self.file.allocate(self.max_entries * ENTRY_BYTES)

@@ -409,18 +409,17 @@ class UnifiedLog:
         """The last `count` batches: (base offset, last offset, leader epoch, segment, position, size), oldest first."""
         found: list[tuple[int, int, int, int, int, int]] = []
         for segment in reversed(self._local.segments):
-            batches = [
+            found[:0] = [
                 (
                     header.base_offset,
                     header.last_offset,
                     header.partition_leader_epoch,
                     segment.base_offset,
-                    position,
+                    at,
                     header.size,
                 )
-                for position, header in segment.headers()
+                for at, header in segment.last_headers(count - len(found))
             ]
-            found = batches[-(count - len(found)) :] + found
             if len(found) >= count:
                 break
         return tuple(found)

@@ -39,6 +39,18 @@ _UNBUILT_STEPS = {
     "broker": "clusters of several brokers",
 }
 _DAMAGE = ("mutate", "delete")
+_BUILT_STEPS = (
+    "epoch",
+    "append",
+    "marker",
+    "refused",
+    "restart",
+    "stop",
+    "start",
+    "copy",
+    "init_producer_id",
+    *_DAMAGE,
+)
 
 
 def run_case(folder: Path) -> Result:
@@ -73,6 +85,9 @@ def _in_order(steps: Sequence[Step]) -> list[Step]:
 
 def _unbuilt(folder: Path, steps: Sequence[Step]) -> str:
     found = {reason: None for step in steps for key, reason in _UNBUILT_STEPS.items() if key in step}
+    for step in steps:
+        if not any(key in step for key in (*_BUILT_STEPS, *_UNBUILT_STEPS)):
+            found[f"steps of the kind {', '.join(sorted(step))}"] = None
     if any(folder.rglob("*.txnindex")):
         found["the index of aborted transactions (.txnindex)"] = None
     return ", ".join(found)
@@ -98,8 +113,7 @@ def _take(broker: GoldenBroker, folder: Path, case: dict[str, Any], step: Step, 
     if "epoch" in step:
         broker.elect(topic_partition, step["epoch"], now_ms)
     elif "append" in step:
-        is_append_time = "append_time" in step
-        broker.append(topic_partition, step, step["append_time"] if is_append_time else now_ms)
+        broker.append(topic_partition, step, step.get("append_time", now_ms))
     elif "marker" in step:
         broker.append_marker(topic_partition, step, now_ms)
     elif "refused" in step:
@@ -115,8 +129,6 @@ def _take(broker: GoldenBroker, folder: Path, case: dict[str, Any], step: Step, 
         compare_root(broker.disk, folder / step["copy"], case)
     elif any(key in step for key in _DAMAGE):
         broker.damage(topic_partition, step)
-    elif "init_producer_id" not in step:
-        raise Mismatch(f"a step of an unknown kind: {', '.join(sorted(step))}")
 
 
 def find_cases(folder: Path, prefixes: Sequence[str]) -> Iterator[Path]:
