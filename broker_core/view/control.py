@@ -8,15 +8,32 @@ from broker_core.events import control
 from broker_core.view.patch import Patch, View, escape
 from broker_core.view.rules import folds, rule
 
-rule(
-    control.PartitionStateChanged,
-    ("/controller_partitions/{partition}", "event.state"),
-)
-rule(
-    control.ReplicaStateChanged,
-    ("/controller_replicas/{replica}", "event.state"),
-)
 rule(control.LeaderElected)
+
+
+def _is_controller(view: View, node: str) -> bool:
+    """Whether the states that the view shows are this node's. While nobody holds /controller the last one's stand."""
+    return view["controller"]["broker"] in (-1, int(node[1:]))
+
+
+@folds(control.PartitionStateChanged)
+def _partition_state(view: View, event: control.PartitionStateChanged, seq: int, at_us: int, node: str) -> Patch:
+    return _state(view, event.controller, "controller_partitions", event.partition, event.state)
+
+
+@folds(control.ReplicaStateChanged)
+def _replica_state(view: View, event: control.ReplicaStateChanged, seq: int, at_us: int, node: str) -> Patch:
+    return _state(view, event.controller, "controller_replicas", event.replica, event.state)
+
+
+def _state(view: View, controller: str, machine: str, name: str, state: str) -> Patch:
+    if not _is_controller(view, controller):
+        return []
+    if state.startswith("NonExistent"):
+        return [] if view[machine].pop(name, None) is None else [[f"/{machine}/{name}"]]
+    view[machine][name] = state
+    return [[f"/{machine}/{name}", state]]
+
 
 
 @folds(control.MetadataUpdated)
@@ -57,7 +74,7 @@ def _elected(view: View, event: control.ControllerElected, seq: int, at_us: int,
 
 @folds(control.ControllerResigned)
 def _resigned(view: View, event: control.ControllerResigned, seq: int, at_us: int, node: str) -> Patch:
-    if view["controller"]["broker"] != event.broker:
+    if not _is_controller(view, f"b{event.broker}"):
         return []
     view["controller"]["broker"] = -1
     view["controller_partitions"] = {}
