@@ -1,0 +1,221 @@
+// What a stretch of time contained: messages from sent to arrived, requests from parked to done, and what nodes did.
+// Read from the events that are here, once for each; drawings that show more than an instant ask it.
+
+import { familyOf } from "./selectors.js";
+import { lastIndex } from "./recording.js";
+
+/** @import { WireEvent } from "./events.d.ts" */
+/** @import { Chunk } from "./recording.js" */
+/** @import { Family } from "./selectors.js" */
+
+/**
+ * @typedef {{ id: string, api: string, kind: string, family: Family, source: string, destination: string, label: string,
+ *             sent_us: number, due_us: number, end_us: number, lost: boolean, held_us: number }} Span
+ *   `end_us` and `held_us` are Infinity as long as it has not happened
+ * @typedef {{ id: string, broker: string, api: string, family: Family, client: string, needs: string, since_us: number,
+ *             end_us: number }} Wait
+ * @typedef {{ seq: number, at_us: number, node: string, kind: string, values: Record<string, string | number> }} Deed
+ * @typedef {{ from_seq: number, next_seq: number, spans: Span[], open: Map<string, Span>, waits: Wait[], parked: Map<string, Wait>,
+ *             deeds: Deed[], longest_us: number, longest_wait_us: number }} Digest
+ */
+
+/** Stretches longer than this are cut when one looks backwards for what began before a window. */
+const LOOK_BACK_US = 60_000_000;
+
+export class History {
+  /** @type {WeakMap<Chunk, Digest>} */
+  #digests = new WeakMap();
+  #chunks;
+
+  /** @param {() => Chunk[]} chunks the stretches of events that are here, oldest first */
+  constructor(chunks) {
+    this.#chunks = chunks;
+  }
+
+  /**
+   * Messages that were under way at some moment of a span of time; what happened after `now_us` is not told.
+   * @param {number} from_us
+   * @param {number} to_us
+   * @returns {Span[]} in the order of sending
+   */
+  messages(from_us, to_us) {
+    /** @type {Map<string, Span>} */
+    const found = new Map();
+    for (const digest of this.#touching(from_us, to_us)) {
+      const { spans, longest_us } = digest;
+      const start = 1 + lastIndex(spans.length, (i) => spans[i].sent_us < from_us - Math.min(longest_us, LOOK_BACK_US));
+      for (let i = start; i < spans.length && spans[i].sent_us <= to_us; i++) {
+        const span = spans[i];
+        if (Math.min(span.end_us, Math.max(span.due_us, span.held_us === Infinity ? 0 : Infinity)) < from_us) continue;
+        const known = found.get(span.id);
+        if (!known || known.end_us === Infinity) found.set(span.id, span);
+      }
+    }
+    return [...found.values()];
+  }
+
+  /** Requests that were parked at some moment of a span of time. @param {number} from_us @param {number} to_us @returns {Wait[]} */
+  waits(from_us, to_us) {
+    /** @type {Map<string, Wait>} */
+    const found = new Map();
+    for (const { waits, longest_wait_us } of this.#touching(from_us, to_us)) {
+      const start = 1 + lastIndex(waits.length, (i) => waits[i].since_us < from_us - Math.min(longest_wait_us, LOOK_BACK_US));
+      for (let i = start; i < waits.length && waits[i].since_us <= to_us; i++) {
+        const known = found.get(waits[i].id);
+        if (waits[i].end_us >= from_us && (!known || known.end_us === Infinity)) found.set(waits[i].id, waits[i]);
+      }
+    }
+    return [...found.values()];
+  }
+
+  /** What nodes did in a span of time. @param {number} from_us @param {number} to_us @returns {Deed[]} */
+  deeds(from_us, to_us) {
+    /** @type {Map<number, Deed>} */
+    const found = new Map();
+    for (const { deeds } of this.#touching(from_us, to_us)) {
+      const start = 1 + lastIndex(deeds.length, (i) => deeds[i].at_us < from_us);
+      for (let i = start; i < deeds.length && deeds[i].at_us <= to_us; i++) found.set(deeds[i].seq, deeds[i]);
+    }
+    return [...found.values()];
+  }
+
+  /** The instants between which events are here without a gap, around an instant; null when there are none. @param {number} at_us @returns {[number, number] | null} */
+  known(at_us) {
+    for (const chunk of this.#chunks()) {
+      const from = chunk.base?.at_us ?? chunk.events[0]?.[1];
+      const to = chunk.events.at(-1)?.[1] ?? from;
+      if (from !== undefined && from <= at_us && at_us <= to) return [from, to];
+    }
+    return null;
+  }
+
+  /** @param {number} from_us @param {number} to_us */
+  *#touching(from_us, to_us) {
+    for (const chunk of this.#chunks()) {
+      const first = chunk.base?.at_us ?? chunk.events[0]?.[1];
+      const last = chunk.events.at(-1)?.[1] ?? first;
+      if (first === undefined || first > to_us || last < from_us - LOOK_BACK_US) continue;
+      yield this.#digest(chunk);
+    }
+  }
+
+  /** @param {Chunk} chunk @returns {Digest} */
+  #digest(chunk) {
+    let digest = this.#digests.get(chunk);
+    if (!digest) {
+      digest = { from_seq: chunk.first_seq, next_seq: chunk.first_seq, spans: [], open: new Map(), waits: [], parked: new Map(),
+        deeds: [], longest_us: 0, longest_wait_us: 0 };
+      if (chunk.base) begin(digest, chunk.base.state);
+      this.#digests.set(chunk, digest);
+    }
+    if (digest.from_seq < chunk.first_seq) forget(digest, chunk);
+    for (let i = digest.next_seq - chunk.first_seq; i < chunk.events.length; i++) read(digest, chunk.events[i]);
+    digest.next_seq = chunk.first_seq + chunk.events.length;
+    return digest;
+  }
+}
+
+/** What was under way before the first event. @param {Digest} digest @param {import("./view.d.ts").View} state */
+function begin(digest, state) {
+  for (const [id, rpc] of Object.entries(state.rpcs)) {
+    const { api, kind, source, destination, label, sent_us, due_us, held } = rpc;
+    open(digest, { id, api, kind, family: familyOf(api, kind), source, destination, label, sent_us, due_us, end_us: Infinity,
+      lost: false, held_us: held ? sent_us : Infinity });
+  }
+  for (const [id, { broker, api, client, needs, since_us }] of Object.entries(state.parked))
+    park(digest, { id, broker, api, family: familyOf(api, "request"), client, needs, since_us, end_us: Infinity });
+  digest.spans.sort((a, b) => a.sent_us - b.sent_us);
+  digest.waits.sort((a, b) => a.since_us - b.since_us);
+}
+
+/** The window has lost its oldest events. @param {Digest} digest @param {Chunk} chunk */
+function forget(digest, chunk) {
+  const from_us = chunk.events[0]?.[1] ?? 0;
+  digest.from_seq = chunk.first_seq;
+  digest.spans = digest.spans.filter((one) => one.end_us >= from_us);
+  digest.waits = digest.waits.filter((one) => one.end_us >= from_us);
+  digest.deeds = digest.deeds.filter((one) => one.at_us >= from_us);
+}
+
+/** @param {Digest} digest @param {Span} span */
+function open(digest, span) {
+  digest.spans.push(span);
+  digest.open.set(span.id, span);
+  digest.longest_us = Math.max(digest.longest_us, span.due_us - span.sent_us);
+}
+
+/** @param {Digest} digest @param {Wait} wait */
+function park(digest, wait) {
+  digest.waits.push(wait);
+  digest.parked.set(wait.id, wait);
+}
+
+/** @param {Digest} digest @param {WireEvent} wire */
+function read(digest, [seq, at_us, node, , body]) {
+  const [kind, ...f] = /** @type {[string, ...any[]]} */ (body);
+  switch (kind) {
+    case "RpcSent": {
+      const [id, api, way, source, destination, due_us, , label] = f;
+      open(digest, { id, api, kind: way, family: familyOf(api, way), source, destination, label, sent_us: at_us, due_us,
+        end_us: Infinity, lost: false, held_us: Infinity });
+      return;
+    }
+    case "RpcDelivered":
+    case "RpcDropped": {
+      const span = digest.open.get(f[0]);
+      if (!span) return;
+      digest.open.delete(f[0]);
+      span.end_us = at_us;
+      span.lost = kind === "RpcDropped";
+      digest.longest_us = Math.max(digest.longest_us, at_us - span.sent_us);
+      return;
+    }
+    case "RpcHeld": {
+      const span = digest.open.get(f[0]);
+      if (span) span.held_us = at_us;
+      return;
+    }
+    case "RpcRescheduled": {
+      const span = digest.open.get(f[0]);
+      if (span) span.due_us = f[1];
+      return;
+    }
+    case "RequestParked": {
+      const [broker, id, api, client, , needs] = f;
+      park(digest, { id, broker, api, family: familyOf(api, "request"), client, needs, since_us: at_us, end_us: Infinity });
+      return;
+    }
+    case "RequestCompleted": {
+      const wait = digest.parked.get(f[1]);
+      if (!wait) return;
+      digest.parked.delete(f[1]);
+      wait.end_us = at_us;
+      digest.longest_wait_us = Math.max(digest.longest_wait_us, at_us - wait.since_us);
+      return;
+    }
+  }
+  const values = DEEDS[kind]?.(f);
+  if (values) digest.deeds.push({ seq, at_us, node, kind, values });
+}
+
+/** What is worth a mark on a node's lane, and what the mark says. @type {Record<string, (fields: any[]) => Record<string, string | number>>} */
+const DEEDS = {
+  BatchAppended: ([replica, base, last]) => ({ partition: partitionOf(replica), offsets: base === last ? `${base}` : `${base}–${last}` }),
+  HighWatermarkAdvanced: ([replica, , to]) => ({ partition: partitionOf(replica), offset: to }),
+  HighWatermarkLowered: ([replica, , to]) => ({ partition: partitionOf(replica), offset: to }),
+  LogTruncated: ([replica, , to]) => ({ partition: partitionOf(replica), offset: to }),
+  IsrShrunk: ([replica, , to]) => ({ partition: partitionOf(replica), isr: to.join(",") }),
+  IsrExpanded: ([replica, , to]) => ({ partition: partitionOf(replica), isr: to.join(",") }),
+  ReplicaBecameLeader: ([replica, leader_epoch]) => ({ partition: partitionOf(replica), leader_epoch }),
+  ControllerElected: ([, controller_epoch]) => ({ controller_epoch }),
+  LeaderElected: ([partition, leader, leader_epoch]) => ({ partition, leader, leader_epoch }),
+  BrokerStopped: ([, how]) => ({ how }),
+  BrokerStarted: () => ({}),
+  BrokerFrozen: () => ({}),
+  BrokerThawed: () => ({}),
+};
+
+/** @param {string} replica */
+function partitionOf(replica) {
+  return replica.slice(0, replica.lastIndexOf("@"));
+}

@@ -1,0 +1,67 @@
+// The whole run as a row of bars: how much happened when, with the marks that do not cover each other.
+
+import { LABEL_W } from "./spacetime.js";
+import { scale } from "../timemap.js";
+
+/** @import { Index, Mark } from "../recording.js" */
+/** @import { Scale } from "../timemap.js" */
+
+const BAR_W = 6;
+/** The part of the width that belongs to what has not happened yet. */
+const FUTURE = 0.09;
+
+/** The whole run from its beginning to now, and some future. @param {number} live_at_us @param {number} width @returns {Scale} */
+export function densityScale(live_at_us, width) {
+  return scale(0, Math.max(1_000_000, live_at_us) * (1 + FUTURE), LABEL_W, width);
+}
+
+/**
+ * Bars of equal width, their heights 0 to 1 on a root scale, so that one burst does not flatten the rest.
+ * @param {Index["density"]} density
+ * @param {Scale} map
+ * @param {number} width
+ * @returns {{ x: number, w: number, part: number }[]}
+ */
+export function densityBars({ bucket_us, counts }, map, width) {
+  const n = Math.max(1, Math.floor((width - LABEL_W) / BAR_W));
+  const sums = new Float64Array(n);
+  counts.forEach((count, i) => {
+    if (count === 0) return;
+    const from = (map.x(i * bucket_us) - LABEL_W) / BAR_W;
+    const to = Math.max(from + 1e-9, (map.x((i + 1) * bucket_us) - LABEL_W) / BAR_W);
+    for (let k = Math.max(0, Math.floor(from)); k < Math.min(n, Math.ceil(to)); k++)
+      sums[k] += (count * (Math.min(to, k + 1) - Math.max(from, k))) / (to - from);
+  });
+  const most = Math.max(1e-9, ...sums);
+  return Array.from(sums, (sum, k) => ({ x: LABEL_W + k * BAR_W, w: BAR_W - 1.6, part: Math.sqrt(sum / most) }));
+}
+
+/** What is more important keeps its label when two are too near. @type {Record<string, number>} */
+const WEIGHT = { InvariantViolated: 9, Bookmark: 8, LogTruncated: 7, BrokerStopped: 6, LinkCut: 6, BrokerFrozen: 6, LeaderElected: 5,
+  ControllerElected: 4, IsrShrunk: 4, IsrExpanded: 3 };
+
+/**
+ * Marks with their places; `labelled` for those whose text has room.
+ * @param {Mark[]} marks
+ * @param {Scale} map
+ * @param {(mark: Mark) => number} widthOf pixels of a mark's text
+ * @param {number} right where the room ends
+ * @returns {{ mark: Mark, x: number, labelled: boolean, flip: boolean }[]}
+ */
+export function placeMarks(marks, map, widthOf, right) {
+  const places = marks.map((mark) => ({ mark, x: map.x(mark.at_us), labelled: false, flip: false }));
+  /** @type {[number, number][]} */
+  const taken = [];
+  for (const place of [...places].sort((a, b) => (WEIGHT[b.mark.kind] ?? 1) - (WEIGHT[a.mark.kind] ?? 1) || b.mark.seq - a.mark.seq)) {
+    const w = widthOf(place.mark) + 8;
+    for (const flip of [false, true]) {
+      const [from, to] = flip ? [place.x - w, place.x] : [place.x, place.x + w];
+      if (from < LABEL_W || to > right || taken.some(([a, b]) => from < b && to > a)) continue;
+      taken.push([from, to]);
+      place.labelled = true;
+      place.flip = flip;
+      break;
+    }
+  }
+  return places;
+}

@@ -1,0 +1,140 @@
+// Where everything on the replica strips is: partitions below each other, all replicas of one on one offset axis.
+
+import { laneOrder, leaderReplica, nodeOf, partitionNames, roleOf } from "../selectors.js";
+
+/** @import { Role } from "../selectors.js" */
+/** @import { Replica, View } from "../view.d.ts" */
+
+/**
+ * @typedef {{ id: string, node: string, broker_id: number, role: Role, y: number, h: number, cell_y: number,
+ *             replica: Replica | undefined }} Lane
+ * @typedef {{ id: string, y: number, h: number, open: boolean, lanes: Lane[], first: number, start: number, end: number,
+ *             following: boolean, overview: { y: number, from: number, to: number } | null }} PartitionPlace
+ * @typedef {{ width: number, height: number, x0: number, slots: number, pitch: number, columns: Columns,
+ *             partitions: PartitionPlace[] }} StripsLayout
+ * @typedef {{ log_end: number, high_watermark: number, bar: number | null, caught_up: number }} Columns right edges; the bar's left
+ *
+ * What the person chose: the first offset shown of a partition (absent: follow the end), the open partition when there
+ * are many, and small cells.
+ * @typedef {{ first: Record<string, number>, open: string | null, small: boolean }} Camera
+ * @typedef {"committed" | "open" | "truncated" | "deleted" | "free"} CellState
+ */
+
+export const HEADER_H = 22;
+const LEADER_H = 49;
+const LANE_H = 26;
+const BOTTOM = 3;
+export const CELL_H = 20;
+const OVERVIEW_H = 12;
+/** More partitions than this are shown closed, one row each. */
+const OPEN_MAX = 4;
+/** Free slots kept to the right of the longest log. */
+const AHEAD = 3;
+/** With more offsets than this a bar of the whole log is added. */
+export const OVERVIEW_FROM = 200;
+/** How long truncated records stay visible, simulated microseconds. */
+export const CUT_SHOWN_US = 3_000_000;
+
+/**
+ * @param {View} view
+ * @param {number} at_us
+ * @param {{ width: number, topic: string | null, camera: Camera }} options
+ * @returns {StripsLayout}
+ */
+export function layoutStrips(view, at_us, { width, topic, camera }) {
+  const narrow = width < 560;
+  const x0 = narrow ? 62 : 126;
+  const right = narrow ? 74 : 176;
+  const pitch = camera.small ? 8 : 21.8;
+  const slots = Math.max(4, Math.floor((width - x0 - right) / pitch));
+  /** @type {Columns} */
+  const columns = narrow
+    ? { log_end: width - 40, high_watermark: width - 8, bar: null, caught_up: 0 }
+    : { log_end: width - 133, high_watermark: width - 100, bar: width - 90, caught_up: width - 10 };
+  const ids = partitionNames(view, topic);
+  const closed = ids.length > OPEN_MAX;
+  const open = closed ? (camera.open !== null && ids.includes(camera.open) ? camera.open : ids[0]) : null;
+  let y = 0;
+  const partitions = ids.map((id) => {
+    const place = layoutPartition(view, at_us, id, y, !closed || id === open, slots, camera.first[id]);
+    y += place.h;
+    return place;
+  });
+  return { width, height: y, x0, slots, pitch, columns, partitions };
+}
+
+/** @param {View} view @param {number} at_us @param {string} id @param {number} y @param {boolean} open @param {number} slots @param {number | undefined} pinned @returns {PartitionPlace} */
+function layoutPartition(view, at_us, id, y, open, slots, pinned) {
+  let lane_y = y + HEADER_H;
+  const lanes = laneOrder(view.partitions[id]).map((broker_id, i) => {
+    const node = nodeOf(broker_id);
+    const leads = i === 0;
+    const replica = view.replicas[`${id}@${node}`];
+    /** @type {Lane} */
+    const lane = { id: `${id}@${node}`, node, broker_id, role: roleOf(view, id, broker_id), y: lane_y,
+      h: leads ? LEADER_H : LANE_H, cell_y: lane_y + (leads ? 15 : 3), replica };
+    lane_y += lane.h;
+    return lane;
+  });
+  const logs = lanes.flatMap(({ replica }) => (replica ? [replica] : []));
+  const start = logs.length ? Math.min(...logs.map((one) => one.log_start_offset)) : 0;
+  const end = Math.max(0, ...logs.map((one) => Math.max(one.log_end_offset, cutEnd(one, at_us))));
+  const least = Math.max(0, start - 1);
+  const newest = Math.max(least, end + AHEAD - slots);
+  const first = pinned === undefined ? newest : Math.min(Math.max(least, pinned), newest);
+  const long = end - start > OVERVIEW_FROM;
+  const overview = long && open ? { y: lane_y, from: start, to: end } : null;
+  const h = open ? lane_y - y + BOTTOM + (overview ? OVERVIEW_H : 0) : HEADER_H;
+  return { id, y, h, open, lanes, first, start, end, following: first === newest, overview };
+}
+
+/** The end of what was truncated lately, 0 when nothing was. @param {Replica} replica @param {number} at_us */
+export function cutEnd({ cut }, at_us) {
+  return cut && at_us - cut.at_us < CUT_SHOWN_US ? cut.from : 0;
+}
+
+/** @param {Replica | undefined} replica @param {number} offset @param {number} at_us @returns {CellState} */
+export function cellState(replica, offset, at_us) {
+  if (!replica) return "free";
+  if (offset < replica.log_start_offset) return "deleted";
+  if (offset < replica.log_end_offset) return offset < replica.high_watermark ? "committed" : "open";
+  return offset < cutEnd(replica, at_us) ? "truncated" : "free";
+}
+
+/** Where the left edge of an offset's cell is. @param {StripsLayout} layout @param {PartitionPlace} place @param {number} offset */
+export function offsetX(layout, place, offset) {
+  return layout.x0 + (offset - place.first) * layout.pitch;
+}
+
+/** The offset at a place of the axis. @param {StripsLayout} layout @param {PartitionPlace} place @param {number} x */
+export function offsetAt(layout, place, x) {
+  return place.first + Math.floor((x - layout.x0) / layout.pitch);
+}
+
+/** Where a boundary (high watermark, log end) is drawn: between cells, or null when it is out of sight. @param {StripsLayout} layout @param {PartitionPlace} place @param {number} offset */
+export function boundaryX(layout, place, offset) {
+  if (offset < place.first || offset > place.first + layout.slots) return null;
+  return offsetX(layout, place, offset) - 1;
+}
+
+/**
+ * One sentence of what the strips of a partition show, for those who cannot see them.
+ * @param {View} view
+ * @param {string} id
+ * @param {(key: string, values?: Record<string, unknown>) => string} t
+ */
+export function summary(view, id, t) {
+  const partition = view.partitions[id];
+  const leader = leaderReplica(view, id);
+  const parts = [leader
+    ? t("draw.strips.summary.leader", { partition: id, leader: nodeOf(partition.leader), hw: leader.high_watermark, leo: leader.log_end_offset })
+    : t("draw.strips.summary.none", { partition: id })];
+  for (const broker_id of laneOrder(partition)) {
+    const role = roleOf(view, id, broker_id);
+    if (role === "leader") continue;
+    const replica = view.replicas[`${id}@${nodeOf(broker_id)}`];
+    const behind = leader && replica ? leader.log_end_offset - replica.log_end_offset : 0;
+    parts.push(t("draw.strips.summary.follower", { node: nodeOf(broker_id), role: t(`draw.role.${role}`), n: behind }));
+  }
+  return parts.join("; ");
+}

@@ -1,0 +1,196 @@
+// Readings of the view: who is there, in which order, in which role. They read; they decide nothing.
+
+import { lastIndex } from "./recording.js";
+
+/** @import { AnyNode, BrokerNode, ConsumerNode, Partition, ProducerNode, Replica, View } from "./view.d.ts" */
+
+/**
+ * How a replica stands to its partition, as the drawings show it.
+ * @typedef {"leader" | "isr" | "outisr" | "offline"} Role
+ *
+ * What can be pointed at. Ids: rpc "r12", broker "b1", client "p1", replica "orders-0@b1", record "orders-0@b1:42",
+ * partition "orders-0", link "b1|b3", znode "/brokers", parked "r12".
+ * @typedef {{ type: "rpc" | "broker" | "client" | "replica" | "record" | "partition" | "link" | "znode" | "parked", id: string }} Target
+ */
+
+/** What Kafka assumes when a broker's settings do not name it. */
+const LAG_TIME_MAX_US = 30_000_000;
+
+/** Names as people count: b2 before b10. @type {(a: string, b: string) => number} */
+export const byName = new Intl.Collator("en", { numeric: true }).compare;
+
+/**
+ * The nodes by their kind, each list in the order of names.
+ * @param {View} view
+ */
+export function nodesByKind(view) {
+  /** @type {Record<AnyNode["kind"], string[]>} */
+  const kinds = { broker: [], zookeeper: [], shell: [], producer: [], consumer: [] };
+  for (const name of Object.keys(view.nodes).sort(byName)) kinds[view.nodes[name].kind].push(name);
+  return kinds;
+}
+
+/** @param {View} view @returns {string[]} */
+export function topicNames(view) {
+  return Object.keys(view.topics).sort(byName);
+}
+
+/** The partitions of a topic, or all when none is named. @param {View} view @param {string | null} topic @returns {string[]} */
+export function partitionNames(view, topic) {
+  return Object.keys(view.partitions).filter((id) => topic === null || view.partitions[id].topic === topic).sort(byName);
+}
+
+/** "orders-0@b1" -> ["orders-0", "b1"]. @param {string} replica @returns {[string, string]} */
+export function splitReplica(replica) {
+  const cut = replica.lastIndexOf("@");
+  return [replica.slice(0, cut), replica.slice(cut + 1)];
+}
+
+/** "orders-0@b1:42" -> ["orders-0@b1", 42]. @param {string} record @returns {[string, number]} */
+export function splitRecord(record) {
+  const cut = record.lastIndexOf(":");
+  return [record.slice(0, cut), Number(record.slice(cut + 1))];
+}
+
+/** @param {number} broker_id */
+export function nodeOf(broker_id) {
+  return `b${broker_id}`;
+}
+
+/**
+ * The replicas of a partition from top to bottom: the leader, then the others by broker.
+ * @param {Partition} partition
+ * @returns {number[]} broker ids
+ */
+export function laneOrder(partition) {
+  const rest = partition.replicas.filter((id) => id !== partition.leader).sort((a, b) => a - b);
+  return partition.replicas.includes(partition.leader) ? [partition.leader, ...rest] : rest;
+}
+
+/** @param {View} view @param {string} id of the partition @param {number} broker_id @returns {Role} */
+export function roleOf(view, id, broker_id) {
+  const partition = view.partitions[id];
+  const node = view.nodes[nodeOf(broker_id)];
+  const replica = view.replicas[`${id}@${nodeOf(broker_id)}`];
+  if (!node || node.state === "down" || replica?.role === "offline") return "offline";
+  if (partition.leader === broker_id) return "leader";
+  return partition.isr.includes(broker_id) ? "isr" : "outisr";
+}
+
+/** The replica of the leader that ZooKeeper names, if it has a log. @param {View} view @param {string} id @returns {Replica | undefined} */
+export function leaderReplica(view, id) {
+  return view.replicas[`${id}@${nodeOf(view.partitions[id].leader)}`];
+}
+
+/** The leader epoch that an offset was written in, -1 when unknown. @param {[number, number][]} epochs @param {number} offset */
+export function epochAt(epochs, offset) {
+  const i = lastIndex(epochs.length, (k) => epochs[k][1] <= offset);
+  return i < 0 ? -1 : epochs[i][0];
+}
+
+/**
+ * What a leader believes of its followers' ends, and what is true.
+ * @param {View} view
+ * @param {string} id of the partition
+ * @returns {{ node: string, believed: number, really: number | null, last_caught_up_us: number }[]}
+ */
+export function beliefs(view, id) {
+  const leader = leaderReplica(view, id);
+  if (!leader) return [];
+  return Object.keys(leader.remotes).sort(byName).map((node) => ({
+    node,
+    believed: leader.remotes[node].log_end_offset,
+    really: view.replicas[`${id}@${node}`]?.log_end_offset ?? null,
+    last_caught_up_us: leader.remotes[node].last_caught_up_us,
+  }));
+}
+
+/** How long a follower may lag before it leaves the ISR, microseconds. @param {View} view @param {string} node the leader's */
+export function lagTimeMax(view, node) {
+  const ms = Number(view.nodes[node]?.settings?.["replica.lag.time.max.ms"]);
+  return ms > 0 ? ms * 1000 : LAG_TIME_MAX_US;
+}
+
+/** A setting of a topic as its znode has it, or null. @param {View} view @param {string} topic @param {string} key @returns {string | null} */
+export function topicSetting(view, topic, key) {
+  const data = view.zk[`/config/topics/${topic}`]?.data;
+  if (!data) return null;
+  try {
+    return JSON.parse(data).config?.[key] ?? null;
+  } catch {
+    return null;
+  }
+}
+
+/** The partitions that a broker leads. @param {View} view @param {number} broker_id @param {string | null} topic @returns {string[]} */
+export function ledBy(view, broker_id, topic) {
+  return partitionNames(view, topic).filter((id) => view.partitions[id].leader === broker_id);
+}
+
+/** The partitions of which a broker has a replica outside the ISR. @param {View} view @param {number} broker_id @returns {string[]} */
+export function outOfIsr(view, broker_id) {
+  return partitionNames(view, null).filter((id) => {
+    const { replicas, isr } = view.partitions[id];
+    return replicas.includes(broker_id) && !isr.includes(broker_id);
+  });
+}
+
+/** Records in a broker's logs that no fsync has covered. @param {View} view @param {string} node */
+export function unflushed(view, node) {
+  let records = 0;
+  for (const replica of Object.values(view.replicas))
+    if (replica.node === node) records += Math.max(0, replica.log_end_offset - Math.max(replica.flushed, replica.log_start_offset));
+  return records;
+}
+
+/** @param {View} view @param {string} broker @returns {{ id: string, parked: View["parked"][string] }[]} the longest waiting first */
+export function parkedAt(view, broker) {
+  return Object.keys(view.parked)
+    .filter((id) => view.parked[id].broker === broker)
+    .map((id) => ({ id, parked: view.parked[id] }))
+    .sort((a, b) => a.parked.since_us - b.parked.since_us || byName(a.id, b.id));
+}
+
+/** Requests of a client that have no answer yet. @param {View} view @param {string} client */
+export function inFlight(view, client) {
+  let n = 0;
+  for (const rpc of Object.values(view.rpcs)) if (rpc.source === client || rpc.destination === client) n++;
+  for (const parked of Object.values(view.parked)) if (parked.client === client) n++;
+  return n;
+}
+
+/** @param {string} a @param {string} b */
+export function linkId(a, b) {
+  return a < b ? `${a}|${b}` : `${b}|${a}`;
+}
+
+/** How many znodes are ephemeral. @param {View} view */
+export function ephemerals(view) {
+  let n = 0;
+  for (const znode of Object.values(view.zk)) if (znode.ephemeral) n++;
+  return n;
+}
+
+/** @typedef {"produce" | "fetch" | "control" | "group" | "zk"} Family */
+
+const CONTROL = new Set(["LeaderAndIsr", "UpdateMetadata", "StopReplica", "AlterPartition", "ControlledShutdown", "CreateTopics", "DeleteTopics", "ElectLeaders", "AlterPartitionReassignments"]);
+const GROUP = new Set(["FindCoordinator", "JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup", "OffsetCommit", "OffsetFetch"]);
+
+/** Which hue an API's messages have. @param {string} api @param {string} kind @returns {Family} */
+export function familyOf(api, kind) {
+  if (kind === "watch" || api.startsWith("zk")) return "zk";
+  if (api === "Produce") return "produce";
+  if (api === "Fetch" || api === "ListOffsets" || api === "OffsetForLeaderEpoch") return "fetch";
+  if (GROUP.has(api)) return "group";
+  return CONTROL.has(api) ? "control" : "zk";
+}
+
+/** Where a fetch reads, when a message is a fetch: the replica of the asker and the offset. @param {View} view @param {string} id @returns {{ replica: string, offset: number }[]} */
+export function footprint(view, id) {
+  const rpc = view.rpcs[id];
+  if (!rpc || rpc.api !== "Fetch" || rpc.kind !== "request") return [];
+  return rpc.fields.flatMap(([name, value]) => {
+    const match = /^(\S+) fetch_offset$/.exec(name);
+    return match ? [{ replica: `${match[1]}@${rpc.source}`, offset: Number(value) }] : [];
+  });
+}

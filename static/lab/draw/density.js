@@ -1,0 +1,170 @@
+// The whole run as a row on a canvas: how much happened when, its marks, the window of the picture below, the future.
+
+import { densityBars, densityScale, placeMarks } from "../core/layout/density.js";
+import { LABEL_W } from "../core/layout/spacetime.js";
+import { begin, hatch } from "./palette.js";
+import { monoWidth } from "./svg.js";
+
+/** @import { Change, Player } from "../core/player.js" */
+/** @import { Mark } from "../core/recording.js" */
+/** @import { Palette } from "./palette.js" */
+/** @import { Translate } from "./topology.js" */
+
+export const DENSITY_H = 34;
+const BASE = 30;
+const LABEL_MAX = 26;
+/** While time runs the row is drawn every so many milliseconds. */
+const EVERY_MS = 200;
+/** Pixels between a press and a mark that count as the mark. */
+const NEAR = 4;
+
+export class Density {
+  dirty = true;
+  #player;
+  #t;
+  #language;
+  #palette;
+  #canvas = document.createElement("canvas");
+  #width = 800;
+  #drawn_ms = -Infinity;
+
+  /** @param {HTMLElement} host @param {Player} player @param {Translate} t @param {string} language @param {Palette} palette */
+  constructor(host, player, t, language, palette) {
+    this.#player = player;
+    this.#t = t;
+    this.#language = language;
+    this.#palette = palette;
+    this.#canvas.className = "hw-density";
+    host.append(this.#canvas);
+    this.#listen();
+  }
+
+  /** @param {number} width */
+  resize(width) {
+    this.#width = width;
+    this.#redraw();
+  }
+
+  /** @param {Palette} palette */
+  setPalette(palette) {
+    this.#palette = palette;
+    this.#redraw();
+  }
+
+  /** @param {Translate} t @param {string} language */
+  setTexts(t, language) {
+    this.#t = t;
+    this.#language = language;
+    this.#redraw();
+  }
+
+  #redraw() {
+    this.#drawn_ms = -Infinity;
+    this.dirty = true;
+  }
+
+  /** @param {Change} change */
+  note({ what }) {
+    if (what.has("index") || what.has("mode")) this.#redraw();
+    if (what.has("time") || what.has("live")) this.dirty = true;
+  }
+
+  draw() {
+    const { index, at_us, live_at_us, isPast, mode } = this.#player;
+    const now = performance.now();
+    if (mode === "play" && now - this.#drawn_ms < EVERY_MS) return false;
+    this.#drawn_ms = now;
+    const p = this.#palette;
+    const map = densityScale(Math.max(live_at_us, at_us), this.#width);
+    const context = begin(this.#canvas, this.#width, DENSITY_H);
+    context.font = `10.5px ${p.ui}`;
+    context.fillStyle = p.ink3;
+    context.textAlign = "left";
+    context.fillText(this.#t("draw.whole_run"), 12, 20, LABEL_W - 14);
+    if (index) {
+      for (const { x, w, part } of densityBars(index.density, map, this.#width)) {
+        if (part === 0) continue;
+        const h = 2 + part * 16;
+        context.fillStyle = p.fetch;
+        context.globalAlpha = 0.3;
+        context.fillRect(x, BASE - h, w, h);
+        context.fillStyle = p.produce;
+        context.globalAlpha = 0.45;
+        context.fillRect(x, BASE - h, w, h * 0.3);
+      }
+      context.globalAlpha = 1;
+    }
+    const now_x = map.x(Math.max(live_at_us, at_us));
+    hatch(context, now_x, 3, this.#width - now_x, 27, p.raise2);
+    if (index) this.#drawMarks(context, index.marks, map);
+    const x = map.x(at_us);
+    context.strokeStyle = isPast ? p.select : p.primary;
+    context.lineWidth = 1.6;
+    context.beginPath();
+    context.roundRect(x - 4, 1.5, 9, 29, 3);
+    context.stroke();
+    return false;
+  }
+
+  /** @param {CanvasRenderingContext2D} context @param {Mark[]} marks @param {import("../core/timemap.js").Scale} map */
+  #drawMarks(context, marks, map) {
+    const p = this.#palette;
+    for (const { mark, x, labelled, flip } of placeMarks(marks, map, (one) => monoWidth(this.#words(one), 9.3) * 0.95, this.#width)) {
+      const hue = p[HUES[mark.kind] ?? "ink3"];
+      context.globalAlpha = labelled ? 1 : 0.6;
+      context.fillStyle = hue;
+      context.fillRect(x - 0.6, 3, 1.2, 27);
+      context.globalAlpha = 1;
+      if (!labelled) continue;
+      context.font = `600 9.3px ${p.ui}`;
+      context.textAlign = flip ? "right" : "left";
+      context.lineWidth = 3;
+      context.strokeStyle = p.panel;
+      context.strokeText(this.#words(mark), x + (flip ? -4 : 4), 11);
+      context.fillStyle = hue;
+      context.fillText(this.#words(mark), x + (flip ? -4 : 4), 11);
+    }
+  }
+
+  /** @param {Mark} mark */
+  #words(mark) {
+    const words = this.#language.startsWith("zh") ? mark.zh : mark.en;
+    return words.length > LABEL_MAX ? `${words.slice(0, LABEL_MAX - 1)}…` : words;
+  }
+
+  #listen() {
+    const canvas = this.#canvas;
+    /** @param {PointerEvent} event */
+    const seek = (event) => {
+      const { index, live_at_us, at_us } = this.#player;
+      const map = densityScale(Math.max(live_at_us, at_us), this.#width);
+      const x = Math.max(LABEL_W, event.clientX - canvas.getBoundingClientRect().left);
+      const mark = event.type === "pointerdown" && index?.marks.find((one) => Math.abs(map.x(one.at_us) - x) < NEAR);
+      if (mark) this.#player.seekSeq(mark.seq);
+      else this.#player.seekTime(Math.round(map.at(x)));
+    };
+    canvas.addEventListener("pointerdown", (event) => {
+      if (event.button !== 0) return;
+      canvas.setPointerCapture(event.pointerId);
+      seek(event);
+    });
+    canvas.addEventListener("pointermove", (event) => {
+      if (canvas.hasPointerCapture(event.pointerId)) seek(event);
+      else canvas.title = this.#titleAt(event);
+    });
+  }
+
+  /** The sentence of the mark under the pointer. @param {PointerEvent} event */
+  #titleAt(event) {
+    const { index, live_at_us, at_us } = this.#player;
+    const map = densityScale(Math.max(live_at_us, at_us), this.#width);
+    const x = event.clientX - this.#canvas.getBoundingClientRect().left;
+    const mark = index?.marks.find((one) => Math.abs(map.x(one.at_us) - x) < NEAR);
+    return mark ? (this.#language.startsWith("zh") ? mark.zh : mark.en) : "";
+  }
+}
+
+/** @type {Record<string, string>} */
+const HUES = { BrokerStopped: "danger-ink", BrokerFrozen: "danger-ink", LinkCut: "danger-ink", LogTruncated: "danger-ink",
+  InvariantViolated: "danger-ink", LeaderElected: "control", ControllerElected: "control", IsrShrunk: "outisr", IsrExpanded: "isr",
+  Bookmark: "select-ink" };

@@ -1,0 +1,203 @@
+// One replica's lane: label, cells, and the columns on the right. Only what has changed is written.
+
+import { CELL_H, boundaryX, cellState, offsetX } from "../core/layout/strips.js";
+import { epochAt, lagTimeMax, leaderReplica } from "../core/selectors.js";
+import { durationText } from "../core/timemap.js";
+import { means, monoWidth, s, set, show, text } from "./svg.js";
+
+/** @import { CellState, Lane, PartitionPlace, StripsLayout } from "../core/layout/strips.js" */
+/** @import { View } from "../core/view.d.ts" */
+/** @import { Translate } from "./topology.js" */
+
+/** Cells are placed from an origin that moves in steps of this many offsets, so that coordinates stay small. */
+const ORIGIN_STEP = 512;
+const BAR_W = 44;
+
+const GLYPHS = {
+  leader: "M0 -5.2l1.5 3.3 3.6.4-2.7 2.4.8 3.5L0 2.6l-3.2 1.8.8-3.5-2.7-2.4 3.6-.4z",
+  isr: "M-4 0a4 4 0 1 0 8 0a4 4 0 1 0 -8 0z",
+  outisr: "M0 -3.7a3.7 3.7 0 0 0 0 7.4z",
+  offline: "M-3.4 -3.4l6.8 6.8m0 -6.8l-6.8 6.8",
+};
+
+class Cell {
+  root = s("g");
+  #plate = s("rect", { x: 0.5, y: 0.5, height: CELL_H - 1 });
+  #band = s("rect", { y: CELL_H - 3.6, height: 2, rx: 1, class: "hw-band" });
+  #strike = s("path", { class: "hw-strike" });
+  #dot = s("circle", { cy: CELL_H / 2, r: 1.1, class: "hw-free" });
+  #label = s("text", { y: 12.6, "text-anchor": "middle" });
+  #offset = -1;
+  /** @type {string} */
+  #look = "";
+
+  constructor() {
+    this.root.append(this.#plate, this.#band, this.#strike, this.#dot, this.#label);
+  }
+
+  /** @param {number} offset @param {CellState} state @param {number} epoch @param {number} pitch @param {number} origin */
+  update(offset, state, epoch, pitch, origin) {
+    const look = `${state} ${epoch} ${pitch} ${origin}`;
+    if (offset === this.#offset && look === this.#look) return;
+    this.#offset = offset;
+    this.#look = look;
+    const w = pitch > 12 ? pitch - 2 : pitch - 1;
+    set(this.root, { class: `hw-cell ${state}${epoch % 2 ? " odd" : ""}`, transform: `translate(${((offset - origin) * pitch).toFixed(1)},0)` });
+    set(this.#plate, { width: w - 1, rx: pitch > 12 ? 3 : 1.5 });
+    set(this.#band, { x: pitch > 12 ? 2.5 : 1, width: Math.max(2, w - (pitch > 12 ? 5 : 2)) });
+    set(this.#strike, { d: `M3 ${CELL_H - 4}L${w - 3} 4` });
+    set(this.#dot, { cx: w / 2 });
+    set(this.#label, { x: w / 2 });
+    const digits = String(offset);
+    set(this.#label, { "font-size": digits.length > 4 ? 6.6 : digits.length > 3 ? 7.8 : 9.5 });
+    text(this.#label, pitch > 12 && state !== "free" && state !== "deleted" ? digits : "");
+  }
+}
+
+export class LaneDrawing {
+  root;
+  #t;
+  #ground = s("rect", { class: "hw-lane-ground", x: 0 });
+  #edge = s("rect", { class: "hw-lane-edge", x: 0, width: 3 });
+  #glyph = s("path");
+  #half = s("circle", { r: 3.7, class: "hw-half" });
+  #name = s("text", { class: "hw-lane-name", x: 30 });
+  #role = s("text", { class: "hw-lane-role", x: 48 });
+  #clip = s("svg", { overflow: "hidden" });
+  #row = s("g");
+  /** @type {Cell[]} */
+  #cells = [];
+  #high_watermark = s("path", { class: "hw-own-hw" });
+  #cursor = s("rect", { class: "hw-cursor", y: -2, height: CELL_H + 4, rx: 5 });
+  #asks = s("text", { class: "hw-asks" });
+  #log_end = s("text", { class: "hw-number", "text-anchor": "end" });
+  #committed = s("text", { class: "hw-number", "text-anchor": "end" });
+  #bar = s("g", { class: "hw-lag" });
+  #bar_fill = s("rect", { height: 4, rx: 2, class: "hw-lag-fill" });
+  #bar_tick = s("path", { d: `M${BAR_W / 2} -3v10`, class: "hw-lag-tick" });
+  #caught_up = s("text", { class: "hw-number hw-caught-up", "text-anchor": "end" });
+
+  /** @param {string} id of the replica @param {Translate} t */
+  constructor(id, t) {
+    this.#t = t;
+    this.#bar.append(s("rect", { width: BAR_W, height: 4, rx: 2, class: "hw-lag-ground" }), this.#bar_fill, this.#bar_tick);
+    this.#clip.append(this.#row);
+    this.root = means(s("g", { tabindex: 0, role: "row" }, this.#ground, this.#edge, this.#half, this.#glyph, this.#name, this.#role,
+      this.#clip, this.#high_watermark, this.#cursor, this.#asks, this.#log_end, this.#committed, this.#bar, this.#caught_up), { type: "replica", id });
+  }
+
+  /**
+   * All that depends on the view.
+   * @param {View} view @param {StripsLayout} layout @param {PartitionPlace} place @param {Lane} lane @param {number} at_us
+   * @param {{ cursor: number | null, selected: boolean, asks: number | null }} marks the offset pointed at, whether the
+   *   lane is selected, and the offset that the selected fetch asks for
+   */
+  update(view, layout, place, lane, at_us, { cursor, selected, asks }) {
+    const t = this.#t;
+    const { role, replica, cell_y } = lane;
+    const narrow = layout.columns.bar === null;
+    const middle = cell_y + CELL_H / 2;
+    const leads = lane.h > 30;
+    const claims = replica?.role === "leader" && role !== "leader" && role !== "offline";
+    set(this.root, { class: `hw-lane ${role}${leads ? " first" : ""}${selected ? " hw-selected" : ""}`, "aria-label": this.#spoken(lane) });
+    set(this.#ground, { y: lane.y, width: layout.width, height: lane.h });
+    set(this.#edge, { y: leads ? cell_y : lane.y, height: leads ? CELL_H : lane.h });
+    set(this.#glyph, { d: GLYPHS[role], transform: `translate(${narrow ? 13 : 18},${middle})`, class: `hw-glyph ${role}` });
+    show(this.#half, role === "outisr");
+    set(this.#half, { cx: narrow ? 13 : 18, cy: middle });
+    set(this.#name, { y: middle + 4, x: narrow ? 22 : 30 });
+    text(this.#name, lane.node);
+    show(this.#role, !narrow);
+    set(this.#role, { y: middle + 3.8 });
+    text(this.#role, claims ? t("draw.role.claims", { epoch: replica.leader_epoch }) : t(`draw.role.${role}`));
+
+    this.#drawCells(layout, place, lane, at_us);
+    this.#drawMarks(layout, place, lane, view, asks, cursor);
+
+    set(this.#log_end, { x: layout.columns.log_end, y: middle + 3.8 });
+    text(this.#log_end, replica ? String(replica.log_end_offset) : "–");
+    set(this.#committed, { x: layout.columns.high_watermark, y: middle + 3.8, class: `hw-number${behindLeader(view, place.id, lane) ? " dim" : ""}` });
+    text(this.#committed, replica ? String(replica.high_watermark) : "–");
+    this.tick(view, layout, place, lane, at_us);
+  }
+
+  /** What depends on time alone. @param {View} view @param {StripsLayout} layout @param {PartitionPlace} place @param {Lane} lane @param {number} at_us */
+  tick(view, layout, place, lane, at_us) {
+    const { bar, caught_up } = layout.columns;
+    const middle = lane.cell_y + CELL_H / 2;
+    show(this.#caught_up, bar !== null);
+    const leader = leaderReplica(view, place.id);
+    const remote = leader?.remotes[lane.node];
+    show(this.#bar, bar !== null && remote !== undefined && lane.h < 30);
+    if (bar === null) return;
+    set(this.#caught_up, { x: caught_up, y: middle + 3.6 });
+    if (lane.h > 30) {
+      set(this.#caught_up, { class: "hw-caught-up first" });
+      text(this.#caught_up, lane.replica ? this.#t("draw.log_start", { offset: lane.replica.log_start_offset }) : "");
+      return;
+    }
+    if (!remote || !leader) {
+      text(this.#caught_up, "");
+      return;
+    }
+    const most = lagTimeMax(view, leader.node);
+    const even = remote.log_end_offset >= leader.log_end_offset;
+    const lag = even ? 0 : Math.max(0, at_us - remote.last_caught_up_us);
+    const late = lag > most;
+    set(this.#bar, { transform: `translate(${bar},${middle - 2})`, class: `hw-lag${late ? " late" : ""}` });
+    set(this.#bar_fill, { width: Math.max(2, Math.min(1, lag / (2 * most)) * BAR_W).toFixed(1) });
+    set(this.#caught_up, { class: `hw-number hw-caught-up${late ? " late" : ""}` });
+    text(this.#caught_up, lag === 0 ? this.#t("draw.even") : durationText(lag));
+  }
+
+  /** @param {StripsLayout} layout @param {PartitionPlace} place @param {Lane} lane @param {number} at_us */
+  #drawCells({ x0, slots, pitch }, { first }, { cell_y, replica }, at_us) {
+    set(this.#clip, { x: x0, y: cell_y, width: slots * pitch + 1, height: CELL_H });
+    const origin = Math.floor(first / ORIGIN_STEP) * ORIGIN_STEP;
+    set(this.#row, { transform: `translate(${(-(first - origin) * pitch).toFixed(1)},0)` });
+    while (this.#cells.length < slots) {
+      const cell = new Cell();
+      this.#cells.push(cell);
+      this.#row.append(cell.root);
+    }
+    while (this.#cells.length > slots) this.#cells.pop()?.root.remove();
+    const epochs = replica?.epochs ?? [];
+    for (let offset = first; offset < first + slots; offset++) {
+      const state = cellState(replica, offset, at_us);
+      this.#cells[offset % slots].update(offset, state, Math.max(0, epochAt(epochs, offset)), pitch, origin);
+    }
+  }
+
+  /** @param {StripsLayout} layout @param {PartitionPlace} place @param {Lane} lane @param {View} view @param {number | null} asks @param {number | null} cursor */
+  #drawMarks(layout, place, lane, view, asks, cursor) {
+    const { replica, cell_y } = lane;
+    const leader = leaderReplica(view, place.id);
+    const own = replica && lane.h < 30 && (replica.log_end_offset > replica.high_watermark || replica.high_watermark !== leader?.high_watermark);
+    const x = own ? boundaryX(layout, place, replica.high_watermark) : null;
+    show(this.#high_watermark, x !== null);
+    if (x !== null) set(this.#high_watermark, { d: `M${x.toFixed(1)} ${cell_y - 1.5}v${CELL_H + 3}` });
+    const at = cursor ?? asks;
+    const seen = at !== null && at >= place.first && at < place.first + layout.slots;
+    show(this.#cursor, seen);
+    show(this.#asks, seen && cursor === null);
+    if (!seen) return;
+    const left = offsetX(layout, place, at) - 1;
+    set(this.#cursor, { x: left, y: cell_y - 3, width: layout.pitch, height: CELL_H + 6 });
+    const words = this.#t("draw.asks", { offset: at });
+    const flip = left + layout.pitch + 5 + monoWidth(words, 9.5) > layout.columns.log_end - 26;
+    set(this.#asks, { x: flip ? left - 5 : left + layout.pitch + 5, y: cell_y + 13.5, "text-anchor": flip ? "end" : "start" });
+    text(this.#asks, words);
+  }
+
+  /** @param {Lane} lane */
+  #spoken({ node, role, replica }) {
+    const name = this.#t(`draw.role.${role}`);
+    return replica ? this.#t("draw.lane", { node, role: name, leo: replica.log_end_offset, hw: replica.high_watermark }) : `${node}, ${name}`;
+  }
+}
+
+/** @param {View} view @param {string} id @param {Lane} lane */
+function behindLeader(view, id, { replica }) {
+  const leader = leaderReplica(view, id);
+  return replica && leader && replica.high_watermark < leader.high_watermark;
+}

@@ -1,0 +1,53 @@
+// The colours of tokens.css for canvases, read once per theme.
+
+const NAMES = ["bg", "panel", "raise", "raise2", "line", "line2", "ink", "ink2", "ink3", "ink4", "leader", "leader-ink", "isr", "outisr",
+  "offline", "danger", "danger-ink", "select", "select-ink", "produce", "fetch", "control", "group", "zk", "primary", "primary-ink"];
+
+/** @typedef {Record<string, string>} Palette */
+
+/** @param {Element} element inside the themed page @returns {Palette} */
+export function readPalette(element) {
+  const style = getComputedStyle(element);
+  /** @type {Palette} */
+  const palette = { mono: style.getPropertyValue("--font-mono").trim(), ui: style.getPropertyValue("--font-ui").trim() };
+  for (const name of NAMES) palette[name] = style.getPropertyValue(`--${name}`).trim();
+  return palette;
+}
+
+/**
+ * Sizes a canvas to its box in device pixels and gives a context in CSS pixels, cleared.
+ * @param {HTMLCanvasElement} canvas
+ * @param {number} width
+ * @param {number} height
+ */
+export function begin(canvas, width, height) {
+  const ratio = devicePixelRatio || 1;
+  const w = Math.round(width * ratio);
+  const h = Math.round(height * ratio);
+  if (canvas.width !== w || canvas.height !== h) {
+    canvas.width = w;
+    canvas.height = h;
+  }
+  const context = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
+  context.setTransform(ratio, 0, 0, ratio, 0, 0);
+  context.clearRect(0, 0, width, height);
+  return context;
+}
+
+/** Diagonal lines over a box. @param {CanvasRenderingContext2D} context @param {number} x @param {number} y @param {number} w @param {number} h @param {string} colour */
+export function hatch(context, x, y, w, h, colour) {
+  if (w <= 0 || h <= 0) return;
+  context.save();
+  context.beginPath();
+  context.rect(x, y, w, h);
+  context.clip();
+  context.beginPath();
+  for (let i = Math.floor((x - h) / 9) * 9; i < x + w; i += 9) {
+    context.moveTo(i, y + h);
+    context.lineTo(i + h, y);
+  }
+  context.strokeStyle = colour;
+  context.lineWidth = 1.6;
+  context.stroke();
+  context.restore();
+}

@@ -1,0 +1,494 @@
+// The space-time picture on a canvas: a lane for each node, messages as lines, requests that wait as bars.
+// The future is hatched; of it only the arrivals that are already due are drawn. Dragging scrubs.
+
+import { History } from "../core/history.js";
+import { LABEL_W, layoutLanes, spanOf, windowFor, windowScale } from "../core/layout/spacetime.js";
+import { tickText, ticks } from "../core/timemap.js";
+import { begin, hatch } from "./palette.js";
+import { monoWidth } from "./svg.js";
+
+/** @import { Change, Player } from "../core/player.js" */
+/** @import { Span } from "../core/history.js" */
+/** @import { Window } from "../core/layout/spacetime.js" */
+/** @import { Scale } from "../core/timemap.js" */
+/** @import { Target } from "../core/selectors.js" */
+/** @import { AnyNode, View } from "../core/view.d.ts" */
+/** @import { Palette } from "./palette.js" */
+/** @import { Translate } from "./topology.js" */
+
+/** With more messages than this in sight each lane shows how many, instead of a line for each. */
+const LINES_MAX = 700;
+const BUCKET_PX = 3;
+const LABELS_MAX = 60;
+/** While time runs and the picture is crowded it is drawn every so many milliseconds. */
+const CROWDED_MS = 50;
+
+export class SpaceTime {
+  dirty = true;
+  /** @type {Target | null} */
+  selected = null;
+
+  #player;
+  #t;
+  #palette;
+  #canvas = document.createElement("canvas");
+  #width = 800;
+  #height = 160;
+  #history;
+  /** @type {Window | null} */
+  #window = null;
+  #dragging = false;
+  #crowded = false;
+  #drawn_ms = 0;
+
+  /** @param {HTMLElement} host @param {Player} player @param {Translate} t @param {Palette} palette */
+  constructor(host, player, t, palette) {
+    this.#player = player;
+    this.#t = t;
+    this.#palette = palette;
+    this.#history = new History(() => player.chunks());
+    this.#canvas.className = "hw-spacetime";
+    this.#canvas.tabIndex = 0;
+    this.#canvas.setAttribute("role", "slider");
+    host.append(this.#canvas);
+    this.#listen();
+  }
+
+  /** @param {number} width @param {number} height */
+  resize(width, height) {
+    this.#width = width;
+    this.#height = height;
+    this.dirty = true;
+  }
+
+  /** @param {Palette} palette */
+  setPalette(palette) {
+    this.#palette = palette;
+    this.dirty = true;
+  }
+
+  /** @param {Translate} t */
+  setTexts(t) {
+    this.#t = t;
+    this.dirty = true;
+  }
+
+  /** @param {Change} change */
+  note({ what }) {
+    if (what.has("view") || what.has("time") || what.has("mode") || what.has("index")) this.dirty = true;
+  }
+
+  draw() {
+    const { view, at_us, mode, rate, isPast, live_at_us } = this.#player;
+    if (!view) return false;
+    const moving = mode === "play";
+    if (this.#crowded && moving && performance.now() - this.#drawn_ms < CROWDED_MS) return true;
+    this.#drawn_ms = performance.now();
+    if (!this.#dragging) this.#window = windowFor(this.#window, at_us, spanOf(mode === "event_paced" ? Math.min(rate, 0.0025) : rate), moving);
+    const map = windowScale(/** @type {Window} */ (this.#window), this.#width);
+    const context = begin(this.#canvas, this.#width, this.#height);
+    const lanes = new Map(layoutLanes(view, this.#height).map(({ id, y }) => [id, y]));
+    const spans = this.#history.messages(map.from_us, at_us).filter((span) => span.sent_us <= at_us);
+    this.#crowded = spans.length > LINES_MAX;
+
+    this.#drawAxis(context, map, at_us);
+    const future_x = Math.max(LABEL_W, map.x(at_us));
+    hatch(context, future_x, 16, this.#width - future_x, this.#height - 16, this.#palette.raise);
+    this.#drawLanes(context, view, lanes);
+    context.save();
+    context.beginPath();
+    context.rect(LABEL_W, 0, this.#width - LABEL_W, this.#height);
+    context.clip();
+    if (this.#crowded) this.#drawCounts(context, map, lanes, spans, at_us);
+    else {
+      this.#drawWaits(context, map, lanes, at_us);
+      const labels = new Labels(context, this.#palette, this.#width);
+      for (const span of spans) this.#drawSpan(context, map, lanes, span, at_us, labels);
+      this.#drawDeeds(context, map, lanes, at_us, labels);
+      labels.draw();
+    }
+    this.#drawPlayhead(context, map, at_us, isPast);
+    context.restore();
+    this.#speak(at_us, live_at_us);
+    this.#player.want(Math.max(0, map.from_us));
+    return false;
+  }
+
+  // --- parts ---------------------------------------------------------------------------------------------------
+
+  /** @param {CanvasRenderingContext2D} context @param {Scale} map @param {number} at_us */
+  #drawAxis(context, map, at_us) {
+    const { line, ink3, mono } = this.#palette;
+    const { step_us, ticks: list } = ticks(Math.max(0, map.from_us), map.to_us, Math.max(3, (this.#width - LABEL_W) / 100));
+    context.font = `9.5px ${mono}`;
+    context.textAlign = "left";
+    const head = map.x(at_us);
+    for (const tick of list) {
+      const x = map.x(tick);
+      if (x < LABEL_W) continue;
+      context.fillStyle = line;
+      context.fillRect(Math.round(x), 16, 1, this.#height - 16);
+      if (x > head - 58 && x < head + 78) continue;
+      context.fillStyle = ink3;
+      context.fillText(tickText(tick, step_us), x + 4, 12);
+    }
+  }
+
+  /** @param {CanvasRenderingContext2D} context @param {View} view @param {Map<string, number>} lanes */
+  #drawLanes(context, view, lanes) {
+    const { ink, ink3, line2, danger, ui } = this.#palette;
+    context.textAlign = "left";
+    for (const [id, y] of lanes) {
+      const node = view.nodes[id];
+      const down = node.state === "down";
+      context.fillStyle = down ? danger : line2;
+      context.fillRect(LABEL_W, Math.round(y), this.#width - LABEL_W, down ? 1 : 1.2);
+      context.beginPath();
+      context.arc(16, y, 3.2, 0, 7);
+      context.fillStyle = this.#hueOf(view, node);
+      context.fill();
+      context.font = `550 11px ${ui}`;
+      context.fillStyle = down ? ink3 : ink;
+      context.fillText(this.#nameOf(id, node), 25, y + 3.7, LABEL_W - 30);
+    }
+  }
+
+  /** @param {View} view @param {AnyNode} node */
+  #hueOf(view, node) {
+    const p = this.#palette;
+    if (node.kind === "producer") return p.produce;
+    if (node.kind === "consumer") return p.fetch;
+    if (node.kind !== "broker") return p.zk;
+    if (node.state === "down") return p.offline;
+    return view.controller.broker === node.broker_id ? p.control : p.leader;
+  }
+
+  /** @param {string} id @param {AnyNode} node */
+  #nameOf(id, node) {
+    if (node.kind === "broker") return this.#t("draw.broker.title", { id: node.broker_id });
+    if (node.kind === "zookeeper") return "ZooKeeper";
+    return node.kind === "shell" ? this.#t("draw.shell") : id;
+  }
+
+  /** @param {CanvasRenderingContext2D} context @param {Scale} map @param {Map<string, number>} lanes @param {number} at_us */
+  #drawWaits(context, map, lanes, at_us) {
+    const waits = this.#history.waits(map.from_us, at_us);
+    const { panel, mono } = this.#palette;
+    // Produce requests lie above the fetches that they wait for.
+    for (const { broker, family, api, client, needs, since_us, end_us } of waits.sort((a, b) => Number(a.api === "Produce") - Number(b.api === "Produce"))) {
+      const y = lanes.get(broker);
+      if (y === undefined || since_us > at_us) continue;
+      const from = Math.max(LABEL_W - 6, map.x(since_us));
+      const to = map.x(Math.min(end_us, at_us));
+      if (to - from < 1) continue;
+      const hue = this.#palette[family];
+      const h = api === "Produce" ? 12 : 6;
+      context.beginPath();
+      context.roundRect(from, y - h / 2, to - from, h, Math.min(4, (to - from) / 2));
+      context.fillStyle = panel;
+      context.fill();
+      context.globalAlpha = api === "Produce" ? 0.26 : 0.16;
+      context.fillStyle = hue;
+      context.fill();
+      context.globalAlpha = 0.6;
+      context.strokeStyle = hue;
+      context.lineWidth = 0.8;
+      context.stroke();
+      context.globalAlpha = 1;
+      const words = `${client} ${this.#t("draw.waits", { needs: needs.replace(">=", "≥") })}`;
+      if (api !== "Produce" || to - from < monoWidth(words, 8.8) + 12) continue;
+      context.font = `600 8.8px ${mono}`;
+      context.textAlign = "right";
+      context.fillStyle = hue;
+      context.fillText(words, to - 6, y + 3.2);
+      context.textAlign = "left";
+    }
+  }
+
+  /** @param {CanvasRenderingContext2D} context @param {Scale} map @param {Map<string, number>} lanes @param {Span} span @param {number} at_us @param {Labels} labels */
+  #drawSpan(context, map, lanes, span, at_us, labels) {
+    const y1 = lanes.get(span.source);
+    const y2 = lanes.get(span.destination);
+    if (y1 === undefined || y2 === undefined) return;
+    const chosen = this.selected?.type === "rpc" && this.selected.id === span.id;
+    const ended = span.end_us <= at_us;
+    const lost = span.lost && ended;
+    const { select, danger } = this.#palette;
+    const hue = lost ? danger : chosen ? select : this.#palette[span.family];
+    const arrive_us = ended ? span.end_us : Math.max(span.due_us, at_us);
+    const held = !ended && span.held_us <= at_us;
+    const part = arrive_us > span.sent_us ? (Math.min(at_us, arrive_us) - span.sent_us) / (arrive_us - span.sent_us) : 1;
+    const end_part = lost ? 0.5 : held ? Math.min(part, 0.5) : part;
+    const x1 = map.x(span.sent_us);
+    const x2 = map.x(arrive_us);
+    const x = held ? map.x(at_us) : x1 + (x2 - x1) * (lost ? 1 : part);
+    const y = y1 + (y2 - y1) * end_part;
+    context.strokeStyle = hue;
+    context.lineWidth = chosen ? 2.4 : 1.4;
+    context.globalAlpha = span.family === "zk" && !chosen ? 0.6 : 1;
+    context.setLineDash(span.kind === "response" ? [4, 2] : []);
+    line(context, x1, y1, x, y);
+    context.setLineDash([]);
+    if (!ended && !held) {
+      context.globalAlpha = 0.55;
+      context.lineWidth = 1.2;
+      context.setLineDash([1.5, 3]);
+      line(context, x, y, x2, y2);
+      context.setLineDash([]);
+      ring(context, x2, y2, 2.5, hue, null);
+      context.globalAlpha = 1;
+      dot(context, x, y, chosen ? 4.2 : 3, hue);
+    } else if (lost) {
+      context.lineWidth = 1.8;
+      line(context, x - 3.5, y - 3.5, x + 3.5, y + 3.5);
+      line(context, x - 3.5, y + 3.5, x + 3.5, y - 3.5);
+    } else dot(context, x, y, 2.3, hue);
+    context.globalAlpha = 1;
+    ring(context, x1, y1, 2, hue, this.#palette.panel);
+    if (span.family === "zk" && !chosen) return;
+    const middle = Math.max(LABEL_W, x1) + (Math.min(x, map.x(at_us)) - Math.max(LABEL_W, x1)) * (span.kind === "response" ? 0.42 : 0.3);
+    const place_y = x === x1 ? y1 : y1 + (y - y1) * ((middle - x1) / (x - x1));
+    labels.add(span.label || span.api, middle + 4, place_y + (y2 > y1 ? -2 : 9), hue, chosen ? 9 : 1, chosen);
+  }
+
+  /** What nodes did: diamonds on their lanes; those at one place are one with a count. @param {CanvasRenderingContext2D} context @param {Scale} map @param {Map<string, number>} lanes @param {number} at_us @param {Labels} labels */
+  #drawDeeds(context, map, lanes, at_us, labels) {
+    const { ink } = this.#palette;
+    /** @type {Map<string, { x: number, y: number, words: string[] }>} */
+    const places = new Map();
+    for (const { at_us: when, node, kind, values } of this.#history.deeds(map.from_us, at_us)) {
+      const y = lanes.get(node);
+      if (y === undefined) continue;
+      const x = map.x(when);
+      const key = `${node} ${Math.round(x / 4)}`;
+      const place = places.get(key) ?? { x, y, words: [] };
+      places.set(key, place);
+      place.words.push(this.#t(`draw.deed.${kind}`, values));
+    }
+    context.fillStyle = ink;
+    for (const { x, y, words } of places.values()) {
+      context.save();
+      context.translate(x, y);
+      context.rotate(Math.PI / 4);
+      context.fillRect(-3, -3, 6, 6);
+      context.restore();
+      const more = words.length > 2 ? `${words.slice(0, 2).join(", ")} +${words.length - 2}` : words.join(", ");
+      labels.add(more, x + 7, y + 13, ink, 3, false);
+    }
+  }
+
+  /** Too many for lines: how many messages each node sent in each few pixels. @param {CanvasRenderingContext2D} context @param {Scale} map @param {Map<string, number>} lanes @param {Span[]} spans @param {number} at_us */
+  #drawCounts(context, map, lanes, spans, at_us) {
+    const n = Math.ceil((this.#width - LABEL_W) / BUCKET_PX);
+    const families = ["fetch", "produce", "control", "group", "zk"];
+    /** @type {Map<string, Float64Array>} */
+    const counts = new Map();
+    let most = 1;
+    for (const { source, family, sent_us } of spans) {
+      const bucket = Math.floor((map.x(sent_us) - LABEL_W) / BUCKET_PX);
+      if (bucket < 0 || bucket >= n || sent_us > at_us) continue;
+      let row = counts.get(source);
+      if (!row) counts.set(source, (row = new Float64Array(n * families.length)));
+      most = Math.max(most, ++row[bucket * families.length + families.indexOf(family)]);
+    }
+    const [a, b] = [...lanes.values()];
+    const height = Math.min(18, (b ?? a + 20) - a - 3);
+    for (const [id, row] of counts) {
+      const y = lanes.get(id);
+      if (y === undefined) continue;
+      families.forEach((family, f) => {
+        context.fillStyle = this.#palette[family];
+        context.globalAlpha = 0.8;
+        for (let i = 0; i < n; i++) {
+          const count = row[i * families.length + f];
+          if (count === 0) continue;
+          let below = 0;
+          for (let k = 0; k < f; k++) below += row[i * families.length + k];
+          const scale = height / (most * 1.6);
+          const h = Math.min(height, count * scale);
+          context.fillRect(LABEL_W + i * BUCKET_PX, y - Math.min(height, below * scale) - h, BUCKET_PX - 0.8, h);
+        }
+      });
+    }
+    context.globalAlpha = 1;
+  }
+
+  /** @param {CanvasRenderingContext2D} context @param {Scale} map @param {number} at_us @param {boolean} past */
+  #drawPlayhead(context, map, at_us, past) {
+    const { primary, "primary-ink": ink, select, mono } = this.#palette;
+    const x = map.x(at_us);
+    const hue = past ? select : primary;
+    context.fillStyle = hue;
+    context.fillRect(x - 0.8, 0, 1.6, this.#height);
+    context.beginPath();
+    context.moveTo(x - 6, 0);
+    context.lineTo(x + 6, 0);
+    context.lineTo(x + 6, 7);
+    context.lineTo(x, 13);
+    context.lineTo(x - 6, 7);
+    context.fill();
+    const words = (Math.floor(at_us) / 1e6).toFixed(Math.min(6, Math.max(1, Math.ceil(7 - Math.log10(map.to_us - map.from_us)))));
+    context.font = `700 10px ${mono}`;
+    const w = context.measureText(words).width + 10;
+    const left = x + 9 + w > this.#width ? x - 9 - w : x + 9;
+    context.beginPath();
+    context.roundRect(left, 1, w, 14, 3);
+    context.fill();
+    context.fillStyle = past ? this.#palette.panel : ink;
+    context.textAlign = "left";
+    context.fillText(words, left + 5, 11.5);
+  }
+
+  /** @param {number} at_us @param {number} live_at_us */
+  #speak(at_us, live_at_us) {
+    const canvas = this.#canvas;
+    const now = (at_us / 1e6).toFixed(4);
+    if (canvas.getAttribute("aria-valuenow") === now) return;
+    canvas.setAttribute("aria-label", this.#t("draw.spacetime.label"));
+    canvas.setAttribute("aria-valuemin", "0");
+    canvas.setAttribute("aria-valuemax", (Math.max(live_at_us, at_us) / 1e6).toFixed(4));
+    canvas.setAttribute("aria-valuenow", now);
+    canvas.setAttribute("aria-valuetext", this.#t("draw.seconds", { seconds: now }));
+  }
+
+  // --- scrubbing -----------------------------------------------------------------------------------------------
+
+  /** The message nearest to a place, or null. @param {number} x client @param {number} y client @returns {Target | null} */
+  targetAt(x, y) {
+    const { view, at_us } = this.#player;
+    if (!view || !this.#window || this.#crowded) return null;
+    const box = this.#canvas.getBoundingClientRect();
+    const px = x - box.left;
+    const py = y - box.top;
+    const map = windowScale(this.#window, this.#width);
+    const lanes = new Map(layoutLanes(view, this.#height).map((lane) => [lane.id, lane.y]));
+    let best = 6;
+    /** @type {Target | null} */
+    let found = null;
+    for (const span of this.#history.messages(map.from_us, at_us)) {
+      const y1 = lanes.get(span.source);
+      const y2 = lanes.get(span.destination);
+      if (y1 === undefined || y2 === undefined || span.sent_us > at_us) continue;
+      const distance = toSegment(px, py, map.x(span.sent_us), y1, map.x(Math.min(span.end_us, Math.max(span.due_us, at_us))), y2);
+      if (distance < best) {
+        best = distance;
+        found = { type: "rpc", id: span.id };
+      }
+    }
+    return found;
+  }
+
+  #listen() {
+    const canvas = this.#canvas;
+    /** @param {PointerEvent} event */
+    const scrub = (event) => {
+      if (!this.#window) return;
+      const x = Math.max(LABEL_W, event.clientX - canvas.getBoundingClientRect().left);
+      this.#player.seekTime(Math.round(windowScale(this.#window, this.#width).at(x)));
+    };
+    let from = 0;
+    canvas.addEventListener("pointerdown", (event) => {
+      if (event.button !== 0) return;
+      from = event.clientX;
+      canvas.setPointerCapture(event.pointerId);
+    });
+    canvas.addEventListener("pointermove", (event) => {
+      if (!canvas.hasPointerCapture(event.pointerId)) return;
+      if (!this.#dragging && Math.abs(event.clientX - from) < 3) return;
+      this.#dragging = true;
+      scrub(event);
+    });
+    const end = (/** @type {PointerEvent} */ event) => {
+      if (!canvas.hasPointerCapture(event.pointerId)) return;
+      canvas.releasePointerCapture(event.pointerId);
+      if (!this.#dragging && event.type === "pointerup" && !this.targetAt(event.clientX, event.clientY)) scrub(event);
+      this.#dragging = false;
+      this.dirty = true;
+      this.#player.wake();
+    };
+    canvas.addEventListener("pointerup", end);
+    canvas.addEventListener("pointercancel", end);
+  }
+}
+
+/** Texts on the picture: the more important ones first, none over another. */
+class Labels {
+  /** @type {{ words: string, x: number, y: number, w: number, hue: string, weight: number, bold: boolean }[]} */
+  #list = [];
+  #context;
+  #palette;
+  #width;
+
+  /** @param {CanvasRenderingContext2D} context @param {Palette} palette @param {number} width */
+  constructor(context, palette, width) {
+    this.#context = context;
+    this.#palette = palette;
+    this.#width = width;
+  }
+
+  /** @param {string} words @param {number} x @param {number} y @param {string} hue @param {number} weight @param {boolean} bold */
+  add(words, x, y, hue, weight, bold) {
+    const w = monoWidth(words, 9.3) + 4;
+    const left = Math.max(LABEL_W + 2, Math.min(x, this.#width - w - 2));
+    this.#list.push({ words, x: left, y, w, hue, weight, bold });
+  }
+
+  draw() {
+    const context = this.#context;
+    /** @type {{ x: number, y: number, w: number }[]} */
+    const taken = [];
+    this.#list.sort((a, b) => b.weight - a.weight);
+    for (const label of this.#list) {
+      if (taken.length >= LABELS_MAX) break;
+      const { words, x, y, w, hue, bold } = label;
+      if (taken.some((one) => Math.abs(one.y - y) < 10 && x < one.x + one.w && x + w > one.x)) continue;
+      taken.push(label);
+      context.globalAlpha = 0.88;
+      context.fillStyle = this.#palette.panel;
+      context.fillRect(x - 2, y - 8.5, w, 11);
+      context.globalAlpha = 1;
+      context.font = `${bold ? 700 : 500} 9.3px ${this.#palette.mono}`;
+      context.textAlign = "left";
+      context.fillStyle = hue;
+      context.fillText(words, x, y);
+    }
+  }
+}
+
+/** @param {CanvasRenderingContext2D} context @param {number} x1 @param {number} y1 @param {number} x2 @param {number} y2 */
+function line(context, x1, y1, x2, y2) {
+  context.beginPath();
+  context.moveTo(x1, y1);
+  context.lineTo(x2, y2);
+  context.stroke();
+}
+
+/** @param {CanvasRenderingContext2D} context @param {number} x @param {number} y @param {number} r @param {string} hue */
+function dot(context, x, y, r, hue) {
+  context.beginPath();
+  context.arc(x, y, r, 0, 7);
+  context.fillStyle = hue;
+  context.fill();
+}
+
+/** @param {CanvasRenderingContext2D} context @param {number} x @param {number} y @param {number} r @param {string} hue @param {string | null} fill */
+function ring(context, x, y, r, hue, fill) {
+  context.beginPath();
+  context.arc(x, y, r, 0, 7);
+  if (fill) {
+    context.fillStyle = fill;
+    context.fill();
+  }
+  context.strokeStyle = hue;
+  context.lineWidth = 1.2;
+  context.stroke();
+}
+
+/** Distance of a point from a stretch of line. @param {number} px @param {number} py @param {number} x1 @param {number} y1 @param {number} x2 @param {number} y2 */
+function toSegment(px, py, x1, y1, x2, y2) {
+  const dx = x2 - x1;
+  const dy = y2 - y1;
+  const square = dx * dx + dy * dy;
+  const part = square ? Math.max(0, Math.min(1, ((px - x1) * dx + (py - y1) * dy) / square)) : 0;
+  return Math.hypot(px - x1 - part * dx, py - y1 - part * dy);
+}

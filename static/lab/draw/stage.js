@@ -1,0 +1,263 @@
+// Puts the drawings into the page: topology and strips into one element, the whole run and the space-time picture into
+// another. Pointing at things becomes events that bubble from those elements:
+//   hw-select   { type, id } or null        something was chosen
+//   hw-hover    { type, id } or null        the pointer is over a record, or no more
+//   hw-context  { type, id, x, y }          a menu is wanted; preventDefault() keeps the stage's own from opening
+//   hw-command  { line }                    a line of the shell was chosen in the stage's menu
+
+import { menuFor } from "../core/menu.js";
+import { splitRecord, topicNames } from "../core/selectors.js";
+import { DENSITY_H, Density } from "./density.js";
+import { openMenu } from "./menu.js";
+import { readPalette } from "./palette.js";
+import { Frames } from "./raf.js";
+import { SpaceTime } from "./spacetime.js";
+import { Strips } from "./strips.js";
+import { meaning } from "./svg.js";
+import { Topology } from "./topology.js";
+
+/** @import { Player } from "../core/player.js" */
+/** @import { Target } from "../core/selectors.js" */
+/** @import { Translate } from "./topology.js" */
+
+/**
+ * @typedef {{ stage: HTMLElement, timeline: HTMLElement }} Hosts
+ * @typedef {{ t: Translate, language: string, topic?: string | null }} StageOptions
+ */
+
+/** Lowest height of the space-time picture. */
+const SPACETIME_H = 120;
+
+/** @param {Hosts} hosts @param {Player} player @param {StageOptions} options */
+export function createStage(hosts, player, options) {
+  return new Stage(hosts, player, options);
+}
+
+export class Stage {
+  #hosts;
+  #player;
+  #t;
+  /** @type {string | null | undefined} undefined: the first there is */
+  #topic;
+  #topology;
+  #strips;
+  #spacetime;
+  #density;
+  #frames;
+  #resizes;
+  #unsubscribe;
+  #hovered = "";
+  #away = new AbortController();
+  #parts;
+
+  /** @param {Hosts} hosts @param {Player} player @param {StageOptions} options */
+  constructor(hosts, player, { t, language, topic }) {
+    this.#hosts = hosts;
+    this.#player = player;
+    this.#t = t;
+    this.#topic = topic;
+    const part = (/** @type {HTMLElement} */ host, /** @type {string} */ name) => {
+      const element = document.createElement("div");
+      element.className = name;
+      host.append(element);
+      return element;
+    };
+    this.#parts = { topology: part(hosts.stage, "hw-topology-part"), strips: part(hosts.stage, "hw-strips-part"),
+      density: part(hosts.timeline, "hw-density-part"), spacetime: part(hosts.timeline, "hw-spacetime-part") };
+    const palette = readPalette(hosts.stage);
+    this.#topology = new Topology(this.#parts.topology, player, t);
+    this.#strips = new Strips(this.#parts.strips, player, t);
+    this.#density = new Density(this.#parts.density, player, t, language, palette);
+    this.#spacetime = new SpaceTime(this.#parts.spacetime, player, t, palette);
+    const drawings = [this.#topology, this.#strips, this.#density, this.#spacetime];
+    this.#frames = new Frames(player, drawings);
+    this.#unsubscribe = player.subscribe((change) => {
+      if (change.reset || change.touched.size) this.#follow();
+      for (const drawing of drawings) drawing.note(change);
+      this.#frames.wake();
+    });
+    this.#resizes = new ResizeObserver(() => this.#resize());
+    for (const element of Object.values(this.#parts)) this.#resizes.observe(element);
+    this.#follow();
+    this.#resize();
+    this.#listen();
+  }
+
+  /** Which topic the strips show; null: all of them. @param {string | null} topic */
+  setTopic(topic) {
+    this.#topic = topic;
+    this.#follow();
+    this.#redraw();
+  }
+
+  /** The topic that the strips show now. */
+  get topic() {
+    return this.#strips.topic;
+  }
+
+  /** Marks something as selected, in all drawings. @param {Target | null} target */
+  select(target) {
+    this.#topology.selected = this.#strips.selected = this.#spacetime.selected = target;
+    if (target?.type === "record") {
+      const [replica, offset] = splitRecord(target.id);
+      this.#strips.reveal(replica.slice(0, replica.lastIndexOf("@")), offset);
+    } else if (target?.type === "partition") this.#strips.open(target.id);
+    this.#redraw();
+  }
+
+  /** Rings a record that is pointed at elsewhere, as in the hex view. @param {Target | null} target */
+  point(target) {
+    this.#strips.pointed = target;
+    this.#strips.all();
+    this.#frames.wake();
+  }
+
+  /** Small cells without digits, and back. */
+  zoom() {
+    this.#strips.toggleSmall();
+  }
+
+  /** Follows the ends of all logs again. */
+  fit() {
+    this.#strips.camera.first = {};
+    this.#redraw();
+  }
+
+  /** The theme has changed: canvases read their colours anew. */
+  setTheme() {
+    const palette = readPalette(this.#hosts.stage);
+    this.#density.setPalette(palette);
+    this.#spacetime.setPalette(palette);
+    this.#frames.wake();
+  }
+
+  /** @param {Translate} t @param {string} language */
+  setTexts(t, language) {
+    this.#t = t;
+    this.#topology.setTexts(t);
+    this.#strips.setTexts(t);
+    this.#density.setTexts(t, language);
+    this.#spacetime.setTexts(t);
+    this.#frames.wake();
+  }
+
+  destroy() {
+    this.#frames.stop();
+    this.#unsubscribe();
+    this.#resizes.disconnect();
+    this.#away.abort();
+    for (const element of Object.values(this.#parts)) element.remove();
+  }
+
+  /** Without a chosen topic the first one is shown, as soon as there is one. */
+  #follow() {
+    const { view } = this.#player;
+    const names = view ? topicNames(view) : [];
+    const topic = this.#topic === undefined || (this.#topic !== null && !names.includes(this.#topic)) ? (names[0] ?? null) : this.#topic;
+    if (topic === this.#strips.topic) return;
+    this.#strips.topic = this.#topology.topic = topic;
+    this.#strips.all();
+    this.#topology.dirty = true;
+  }
+
+  #redraw() {
+    this.#strips.all();
+    this.#topology.redraw();
+    this.#spacetime.dirty = true;
+    this.#frames.wake();
+  }
+
+  #resize() {
+    const { topology, strips, density, spacetime } = this.#parts;
+    if (topology.clientWidth) this.#topology.resize(topology.clientWidth);
+    if (strips.clientWidth) this.#strips.resize(strips.clientWidth);
+    if (density.clientWidth) this.#density.resize(density.clientWidth);
+    if (spacetime.clientWidth) this.#spacetime.resize(spacetime.clientWidth, Math.max(SPACETIME_H, spacetime.clientHeight));
+    density.style.height = `${DENSITY_H}px`;
+    this.#frames.wake();
+  }
+
+  // --- pointing ------------------------------------------------------------------------------------------------
+
+  #listen() {
+    const { signal } = this.#away;
+    const { stage, timeline } = this.#hosts;
+    for (const host of [stage, timeline]) {
+      host.addEventListener("click", (event) => {
+        const target = this.#targetOf(event);
+        if (target) this.#select(host, target);
+        else if (host === stage) emit(host, "hw-select", null);
+      }, { signal });
+      host.addEventListener("contextmenu", (event) => {
+        const target = this.#targetOf(event);
+        if (target) this.#menu(event, host, target);
+      }, { signal });
+    }
+    stage.addEventListener("pointermove", (event) => {
+      const target = this.#targetOf(event);
+      const id = target?.type === "record" ? target.id : "";
+      if (id === this.#hovered) return;
+      this.#hovered = id;
+      emit(stage, "hw-hover", id ? target : null);
+    }, { signal });
+    stage.addEventListener("keydown", (event) => this.#key(event), { signal });
+    matchMedia("(prefers-reduced-motion: reduce)").addEventListener("change", () => this.#redraw(), { signal });
+    matchMedia(`(resolution: ${devicePixelRatio}dppx)`).addEventListener("change", () => this.#resize(), { signal });
+  }
+
+  /** @param {MouseEvent} event @returns {Target | null} */
+  #targetOf(event) {
+    const place = /** @type {Element} */ (event.target);
+    if (this.#parts.spacetime.contains(place)) return this.#spacetime.targetAt(event.clientX, event.clientY);
+    const target = meaning(place);
+    return target?.type === "replica" && event.clientX ? (this.#strips.targetAt(event.clientX, event.clientY) ?? target) : target;
+  }
+
+  /** @param {HTMLElement} host @param {Target} target */
+  #select(host, target) {
+    emit(host, "hw-select", target);
+  }
+
+  /** @param {MouseEvent} event @param {HTMLElement} host @param {Target} target */
+  #menu(event, host, target) {
+    const box = /** @type {Element} */ (event.target).getBoundingClientRect();
+    const x = event.clientX || box.left + box.width / 2;
+    const y = event.clientY || box.top + box.height / 2;
+    event.preventDefault();
+    if (!emit(host, "hw-context", { ...target, x, y })) return;
+    const { view } = this.#player;
+    const items = view ? menuFor(view, target) : [];
+    if (items.length === 0) return;
+    openMenu(items, { x, y, title: target.id, t: this.#t,
+      choose: (line) => emit(host, "hw-command", { line }) });
+  }
+
+  /** Enter selects what has the focus; arrows walk over lanes and, once a record is selected, over offsets. @param {KeyboardEvent} event */
+  #key(event) {
+    const place = /** @type {SVGElement} */ (event.target);
+    const target = meaning(place);
+    if (!target) return;
+    if (event.key === "Enter" || event.key === " ") {
+      this.#select(this.#hosts.stage, target);
+    } else if (event.key === "ArrowUp" || event.key === "ArrowDown") {
+      const stops = [.../** @type {HTMLElement} */ (this.#hosts.stage).querySelectorAll(".hw-strips [tabindex]")];
+      const next = /** @type {SVGElement | undefined} */ (stops[stops.indexOf(place) + (event.key === "ArrowUp" ? -1 : 1)]);
+      if (!next) return;
+      next.focus();
+    } else if (target.type === "replica" && (event.key === "ArrowLeft" || event.key === "ArrowRight")) {
+      const replica = this.#player.view?.replicas[target.id];
+      const selected = this.#strips.selected;
+      if (!replica || replica.log_end_offset <= replica.log_start_offset) return;
+      const at = selected?.type === "record" && selected.id.startsWith(`${target.id}:`) ? splitRecord(selected.id)[1] : replica.log_end_offset;
+      const offset = Math.min(replica.log_end_offset - 1, Math.max(replica.log_start_offset, at + (event.key === "ArrowLeft" ? -1 : 1)));
+      this.#select(this.#hosts.stage, { type: "record", id: `${target.id}:${offset}` });
+    } else return;
+    event.preventDefault();
+    event.stopPropagation();
+  }
+}
+
+/** @param {HTMLElement} host @param {string} name @param {object | null} detail @returns {boolean} was it left to us? */
+function emit(host, name, detail) {
+  return host.dispatchEvent(new CustomEvent(name, { detail, bubbles: true, cancelable: true }));
+}

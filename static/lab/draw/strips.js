@@ -1,0 +1,240 @@
+// The replica strips: all replicas of a partition on one offset axis. Only partitions that were touched are patched.
+
+import { layoutStrips, offsetAt, summary } from "../core/layout/strips.js";
+import { footprint, splitRecord } from "../core/selectors.js";
+import { PartitionDrawing } from "./partition.js";
+import { Keyed, s, set } from "./svg.js";
+
+/** @import { Change, Player } from "../core/player.js" */
+/** @import { Camera, Lane, PartitionPlace, StripsLayout } from "../core/layout/strips.js" */
+/** @import { Target } from "../core/selectors.js" */
+/** @import { Translate } from "./topology.js" */
+
+export class Strips {
+  dirty = true;
+  /** @type {Target | null} */
+  selected = null;
+  /** A record that is pointed at elsewhere. @type {Target | null} */
+  pointed = null;
+  /** @type {string | null} */
+  topic = null;
+  /** @type {Camera} */
+  camera = { first: {}, open: null, small: false };
+
+  #player;
+  #t;
+  #width = 784;
+  #svg = s("svg", { class: "hw-strips", role: "group" });
+  /** @type {Keyed<PartitionDrawing>} */
+  #partitions;
+  /** @type {StripsLayout | null} */
+  #layout = null;
+  /** Partitions to patch; null: all. @type {Set<string> | null} */
+  #touched = null;
+
+  /** @param {HTMLElement} host @param {Player} player @param {Translate} t */
+  constructor(host, player, t) {
+    this.#player = player;
+    this.#t = t;
+    const list = this.#svg.appendChild(s("g"));
+    this.#partitions = new Keyed(list, (id) => new PartitionDrawing(id, this.#t));
+    host.append(this.#svg);
+    this.#listen();
+  }
+
+  /** @param {number} width of the host, CSS pixels */
+  resize(width) {
+    this.#width = Math.max(300, Math.floor(width));
+    this.all();
+  }
+
+  /** @param {Translate} t */
+  setTexts(t) {
+    this.#t = t;
+    this.#partitions.sync([], () => {});
+    this.all();
+  }
+
+  /** Everything is to be patched: the camera, the size or the selection has changed. */
+  all() {
+    this.#touched = null;
+    this.dirty = true;
+  }
+
+  /** @param {Change} change */
+  note({ what, touched, reset }) {
+    if (what.has("time")) this.dirty = true;
+    if (!what.has("view")) return;
+    this.dirty = true;
+    if (reset) this.#touched = null;
+    if (this.#touched === null) return;
+    for (const key of touched) {
+      const cut = key.indexOf("/");
+      const family = key.slice(0, cut);
+      const id = key.slice(cut + 1);
+      if (family === "replicas") this.#touched.add(id.slice(0, id.lastIndexOf("@")));
+      else if (family === "partitions") this.#touched.add(id);
+      else if (family === "nodes" && this.#player.view?.nodes[id]?.kind !== "producer") this.#nodeChanged(id);
+      else if (family === "topics" || (family === "zk" && id.startsWith("/config/"))) return this.all();
+      else if (family === "rpcs" && this.selected?.type === "rpc" && this.selected.id === id) return this.all();
+    }
+  }
+
+  /** A consumer's progress changes no lane; a broker's state changes all of its own. @param {string} id */
+  #nodeChanged(id) {
+    if (this.#player.view?.nodes[id]?.kind === "broker") this.all();
+  }
+
+  draw() {
+    const { view, at_us } = this.#player;
+    if (!view) return;
+    const before = this.#layout;
+    const layout = (this.#layout = layoutStrips(view, at_us, { width: this.#width, topic: this.topic, camera: this.camera }));
+    const touched = sameFrame(before, layout) ? this.#touched : null;
+    this.#touched = new Set();
+    if (touched === null) {
+      set(this.#svg, { viewBox: `0 0 ${layout.width} ${Math.max(1, layout.height)}`, width: layout.width, height: layout.height, "aria-label": this.#t("draw.strips.label", { topic: this.topic ?? "" }) });
+    }
+    const marks = this.#marks();
+    this.#partitions.sync(layout.partitions.map((place) => place.id), (drawing, id, i) => {
+      const place = layout.partitions[i];
+      const moved = before?.partitions[i]?.first !== place.first;
+      if (touched === null || touched.has(id) || moved || cutFades(place)) {
+        drawing.update(view, layout, place, at_us, marks);
+        set(drawing.root, { "aria-label": summary(view, id, this.#t) });
+      } else if (place.open) drawing.tick(view, layout, place, at_us);
+    });
+  }
+
+  #marks() {
+    const { view } = this.#player;
+    /** @type {Map<string, number>} */
+    const asks = new Map();
+    if (view && this.selected?.type === "rpc")
+      for (const { replica, offset } of footprint(view, this.selected.id)) asks.set(replica, offset);
+    let cursor = null;
+    const record = this.pointed ?? this.selected;
+    if (record?.type === "record") {
+      const [replica, offset] = splitRecord(record.id);
+      cursor = { replica, offset };
+    }
+    return { selected: this.selected?.type === "replica" ? this.selected.id : "", cursor, asks };
+  }
+
+  // --- pointing ------------------------------------------------------------------------------------------------
+
+  /** What lies at a place: a record where there is one, else the replica. @param {number} x client @param {number} y client @returns {Target | null} */
+  targetAt(x, y) {
+    const found = this.#laneAt(x, y);
+    if (!found || !this.#layout) return null;
+    const { place, lane, local } = found;
+    const offset = offsetAt(this.#layout, place, local);
+    const { replica } = lane;
+    const inside = local >= this.#layout.x0 && local < this.#layout.x0 + this.#layout.slots * this.#layout.pitch;
+    if (inside && replica && offset >= replica.log_start_offset && offset < replica.log_end_offset) return { type: "record", id: `${lane.id}:${offset}` };
+    return { type: "replica", id: lane.id };
+  }
+
+  /** @param {number} x @param {number} y @returns {{ place: PartitionPlace, lane: Lane, local: number } | null} */
+  #laneAt(x, y) {
+    const box = this.#svg.getBoundingClientRect();
+    const local_y = y - box.top;
+    const place = this.#placeAt(y);
+    const lane = place?.open ? place.lanes.find((one) => local_y >= one.y && local_y < one.y + one.h) : undefined;
+    return place && lane ? { place, lane, local: x - box.left } : null;
+  }
+
+  /** @param {number} y client */
+  #placeAt(y) {
+    const local_y = y - this.#svg.getBoundingClientRect().top;
+    return this.#layout?.partitions.find((one) => local_y >= one.y && local_y < one.y + one.h) ?? null;
+  }
+
+  /** Moves the axis of a partition; at its end it follows again. @param {PartitionPlace} place @param {number} first */
+  #pan(place, first) {
+    const layout = /** @type {StripsLayout} */ (this.#layout);
+    if (first + layout.slots > place.end + 3) delete this.camera.first[place.id];
+    else this.camera.first[place.id] = Math.max(0, Math.round(first));
+    this.all();
+    this.#player.wake();
+  }
+
+  /** Brings an offset of a partition into sight. @param {string} id @param {number} offset */
+  reveal(id, offset) {
+    const place = this.#layout?.partitions.find((one) => one.id === id);
+    if (!place || !this.#layout) return;
+    if (!place.open) this.camera.open = id;
+    if (offset < place.first || offset >= place.first + this.#layout.slots) this.#pan(place, offset - this.#layout.slots / 2);
+  }
+
+  #listen() {
+    const svg = this.#svg;
+    svg.addEventListener("wheel", (event) => {
+      const sideways = event.shiftKey ? event.deltaY : event.deltaX;
+      const place = this.#placeAt(event.clientY);
+      if (!place?.open || !this.#layout || Math.abs(sideways) < Math.abs(event.shiftKey ? 0 : event.deltaY) || sideways === 0) return;
+      event.preventDefault();
+      this.#pan(place, place.first + Math.sign(sideways) * Math.max(1, Math.round(Math.abs(sideways) / this.#layout.pitch)));
+    }, { passive: false });
+    svg.addEventListener("pointerdown", (event) => {
+      const place = this.#placeAt(event.clientY);
+      if (event.button !== 0 || !place?.open || !this.#layout) return;
+      const { x0, pitch, slots } = this.#layout;
+      const box = svg.getBoundingClientRect();
+      const overview = place.overview && event.clientY - box.top >= place.overview.y ? place.overview : null;
+      const from = event.clientX;
+      const first = place.first;
+      /** @param {PointerEvent} move */
+      const drag = (move) => {
+        const now = this.#layout?.partitions.find((one) => one.id === place.id);
+        if (!now) return;
+        if (overview) {
+          const part = (move.clientX - box.left - x0) / (slots * pitch);
+          this.#pan(now, overview.from + part * (overview.to - overview.from) - slots / 2);
+        } else if (Math.abs(move.clientX - from) > 4) {
+          svg.setPointerCapture(move.pointerId);
+          this.#pan(now, first - Math.round((move.clientX - from) / pitch));
+        }
+      };
+      if (overview) drag(event);
+      const end = () => {
+        svg.removeEventListener("pointermove", drag);
+        svg.removeEventListener("pointerup", end);
+        svg.removeEventListener("pointercancel", end);
+      };
+      svg.addEventListener("pointermove", drag);
+      svg.addEventListener("pointerup", end);
+      svg.addEventListener("pointercancel", end);
+    });
+  }
+
+  /** Zooms to small cells and back. */
+  toggleSmall() {
+    this.camera.small = !this.camera.small;
+    this.camera.first = {};
+    this.all();
+    this.#player.wake();
+  }
+
+  /** Opens a partition where only one is open at a time. @param {string} id */
+  open(id) {
+    this.camera.open = id;
+    this.all();
+    this.#player.wake();
+  }
+}
+
+/** Is the frame around the lanes the same, so that what was not touched need not be drawn? @param {StripsLayout | null} a @param {StripsLayout} b */
+function sameFrame(a, b) {
+  if (!a || a.width !== b.width || a.height !== b.height || a.pitch !== b.pitch || a.partitions.length !== b.partitions.length) return false;
+  return b.partitions.every((place, i) => {
+    const old = a.partitions[i];
+    return old.id === place.id && old.y === place.y && old.open === place.open && old.lanes.length === place.lanes.length
+      && place.lanes.every((lane, k) => old.lanes[k].id === lane.id && old.lanes[k].role === lane.role);
+  });
+}
+
+/** Truncated records vanish with time, without an event. @param {PartitionPlace} place */
+function cutFades({ lanes }) {
+  return lanes.some(({ replica }) => replica?.cut);
+}

@@ -1,0 +1,107 @@
+// SVG elements that are kept: attributes are written only when they change.
+
+const NS = "http://www.w3.org/2000/svg";
+/** What was written last. @type {WeakMap<Element, Record<string, string>>} */
+const written = new WeakMap();
+
+/**
+ * @param {string} tag
+ * @param {Record<string, string | number>} [attributes]
+ * @param {...(Element | string)} children
+ * @returns {SVGElement}
+ */
+export function s(tag, attributes = {}, ...children) {
+  const element = /** @type {SVGElement} */ (document.createElementNS(NS, tag));
+  set(element, attributes);
+  element.append(...children);
+  return element;
+}
+
+/** Writes those attributes that differ from what was written before. @param {Element} element @param {Record<string, string | number>} attributes */
+export function set(element, attributes) {
+  let known = written.get(element);
+  if (!known) written.set(element, (known = {}));
+  for (const name in attributes) {
+    const value = String(attributes[name]);
+    if (known[name] === value) continue;
+    known[name] = value;
+    element.setAttribute(name, value);
+  }
+}
+
+/** @param {Element} element @param {string} content */
+export function text(element, content) {
+  const node = element.firstChild;
+  if (node === null) {
+    if (content) element.append(content);
+  } else if (/** @type {Text} */ (node).data !== content) {
+    /** @type {Text} */ (node).data = content;
+  }
+}
+
+/** Shows or hides without taking out of the tree. @param {Element} element @param {boolean} visible */
+export function show(element, visible) {
+  set(element, { visibility: visible ? "inherit" : "hidden" });
+}
+
+/**
+ * Elements by key, the only children of their parent: made when a key appears, taken out when it goes, kept in order.
+ * @template T
+ */
+export class Keyed {
+  /** @type {Map<string, T & { root: Element }>} */
+  items = new Map();
+  #parent;
+  #make;
+
+  /** @param {Element} parent @param {(key: string) => T & { root: Element }} make */
+  constructor(parent, make) {
+    this.#parent = parent;
+    this.#make = make;
+  }
+
+  /** Keeps exactly these keys. @param {Iterable<string>} keys @param {(item: T & { root: Element }, key: string, i: number) => void} update */
+  sync(keys, update) {
+    const wanted = new Set(keys);
+    for (const [key, item] of this.items)
+      if (!wanted.has(key)) {
+        item.root.remove();
+        this.items.delete(key);
+      }
+    let i = 0;
+    for (const key of wanted) {
+      let item = this.items.get(key);
+      if (!item) {
+        item = this.#make(key);
+        this.items.set(key, item);
+      }
+      if (this.#parent.children[i] !== item.root) this.#parent.insertBefore(item.root, this.#parent.children[i] ?? null);
+      update(item, key, i++);
+    }
+  }
+}
+
+/** Roughly how wide a monospaced text of a size is. @param {string} content @param {number} size */
+export function monoWidth(content, size) {
+  let units = 0;
+  for (const char of content) units += char > "\u2e80" ? 1 : 0.6;
+  return units * size;
+}
+
+/** What an element of the picture stands for; found again from an event's target. @type {WeakMap<Element, import("../core/selectors.js").Target>} */
+const targets = new WeakMap();
+
+/** @template {Element} E @param {E} element @param {import("../core/selectors.js").Target} target @returns {E} */
+export function means(element, target) {
+  targets.set(element, target);
+  return element;
+}
+
+/** The nearest thing that an event's place stands for. @param {EventTarget | null} place @returns {import("../core/selectors.js").Target | null} */
+export function meaning(place) {
+  for (let element = /** @type {Element | null} */ (place); element; element = element.parentElement) {
+    const target = targets.get(element);
+    if (target) return target;
+  }
+  return null;
+}

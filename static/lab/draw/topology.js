@@ -1,0 +1,457 @@
+// The cluster's picture: nodes, links, messages on their way, requests that wait. Elements are kept and patched.
+
+import { History } from "../core/history.js";
+import { along, centre, layoutTopology, progress, topologyHeight, track } from "../core/layout/topology.js";
+import { byName, ephemerals, familyOf, inFlight, ledBy, linkId, nodesByKind, outOfIsr, parkedAt, unflushed } from "../core/selectors.js";
+import { durationText } from "../core/timemap.js";
+import { Keyed, means, monoWidth, s, set, show, text } from "./svg.js";
+
+/** @import { Player, Change } from "../core/player.js" */
+/** @import { TopologyLayout, Box } from "../core/layout/topology.js" */
+/** @import { Target } from "../core/selectors.js" */
+/** @import { Family } from "../core/selectors.js" */
+/** @import { AnyNode, BrokerNode, ConsumerNode, ProducerNode, View } from "../core/view.d.ts" */
+/** @typedef {(key: string, values?: Record<string, unknown>) => string} Translate */
+
+/** Messages drive this far to the right of their link. */
+const TRACK = 9;
+/** A message that would cross its link in less wall time than this is not drawn as a pill: it would only flash. */
+const PILL_MS = 60;
+/** Faster than this only the counters move. */
+const PULSE_RATE_MAX = 20;
+/** A link's pulse counts the messages of this much wall time. */
+const PULSE_MS = 160;
+const LABEL_MAX = 24;
+const MIN_W = 640;
+
+export class Topology {
+  dirty = true;
+  /** @type {Target | null} */
+  selected = null;
+  /** @type {string | null} */
+  topic = null;
+
+  #player;
+  #t;
+  #width = 784;
+  #history;
+  #reduced = matchMedia("(prefers-reduced-motion: reduce)");
+  /** @type {TopologyLayout | null} */
+  #layout = null;
+  #layout_key = "";
+  #structure = true;
+  #svg = s("svg", { class: "hw-topology", role: "group" });
+  #legend = s("g", { class: "hw-legend" });
+  #links;
+  #pulses;
+  #nodes;
+  #docked;
+  #badges;
+  #pills;
+
+  /** @param {HTMLElement} host @param {Player} player @param {Translate} t */
+  constructor(host, player, t) {
+    this.#player = player;
+    this.#t = t;
+    this.#history = new History(() => player.chunks());
+    const layer = () => this.#svg.appendChild(s("g"));
+    this.#svg.append(s("defs", {},
+      s("pattern", { id: "hw-dots", width: 16, height: 16, patternUnits: "userSpaceOnUse" }, s("circle", { cx: 1, cy: 1, r: 0.8, class: "hw-dot" })),
+      s("pattern", { id: "hw-hatch", width: 6, height: 6, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" }, s("rect", { width: 1.6, height: 6, class: "hw-hatch" }))),
+      s("rect", { class: "hw-ground", width: "100%", height: "100%" }));
+    this.#links = new Keyed(layer(), (id) => this.#makeLink(id));
+    this.#pulses = new Keyed(layer(), () => ({ root: s("line", { class: "hw-pulse" }) }));
+    this.#svg.append(this.#legend);
+    this.#nodes = new Keyed(layer(), (id) => this.#makeNode(id));
+    this.#docked = new Keyed(layer(), (id) => this.#makeDocked(id));
+    this.#badges = new Keyed(layer(), (id) => this.#makeBadge(id));
+    this.#pills = new Keyed(layer(), (id) => this.#makePill(id));
+    host.append(this.#svg);
+    this.#drawLegend();
+  }
+
+  /** @param {number} width of the host, CSS pixels */
+  resize(width) {
+    this.#width = Math.max(MIN_W, Math.round(width));
+    this.#structure = this.dirty = true;
+  }
+
+  /** @param {Translate} t */
+  setTexts(t) {
+    this.#t = t;
+    this.#drawLegend();
+    this.#structure = this.dirty = true;
+  }
+
+  /** Everything is to be patched: the selection or the topic has changed. */
+  redraw() {
+    this.#structure = this.dirty = true;
+  }
+
+  /** @param {Change} change */
+  note({ what, touched, reset }) {
+    if (!what.has("view") && !what.has("time") && !what.has("mode")) return;
+    this.dirty = true;
+    if (reset) this.#structure = true;
+    for (const key of touched)
+      if (!key.startsWith("rpcs/")) {
+        this.#structure = true; // a message that comes and goes changes no card but its client's counter
+        break;
+      }
+  }
+
+  draw() {
+    const { view, at_us } = this.#player;
+    if (!view) return;
+    this.#place(view);
+    const layout = /** @type {TopologyLayout} */ (this.#layout);
+    if (this.#structure) {
+      this.#structure = false;
+      this.#drawLinks(view, layout);
+    }
+    this.#drawNodes(view, layout, at_us);
+    this.#drawBadges(view, layout, at_us);
+    this.#drawDocked(view, layout, at_us);
+    this.#drawMessages(view, layout, at_us);
+  }
+
+  /** @param {View} view */
+  #place(view) {
+    const height = topologyHeight(nodesByKind(view).broker.length);
+    const key = `${this.#width} ${Object.keys(view.nodes).sort(byName)}`;
+    if (key === this.#layout_key) return;
+    this.#layout_key = key;
+    this.#layout = layoutTopology(view, this.#width, height);
+    this.#structure = true;
+    set(this.#svg, { viewBox: `0 0 ${this.#width} ${height}`, "aria-label": this.#t("draw.topology.label", { n: nodesByKind(view).broker.length }) });
+    this.#svg.style.aspectRatio = `${this.#width} / ${height}`;
+    this.#drawLegend();
+  }
+
+  // --- legend --------------------------------------------------------------------------------------------------
+
+  #drawLegend() {
+    const t = this.#t;
+    /** @type {SVGElement[]} */
+    const items = [];
+    let x = 12;
+    /** @param {SVGElement} mark @param {number} w @param {string} label */
+    const item = (mark, w, label) => {
+      const words = s("text", { x: x + w + 5, y: 18, class: "hw-legend-text" }, label);
+      set(mark, { transform: `translate(${x},14)` });
+      items.push(mark, words);
+      x += w + 16 + uiWidth(label, 10);
+    };
+    item(s("rect", { y: -5, width: 11, height: 11, rx: 2.5, class: "hw-legend-committed" }), 11, t("draw.legend.committed"));
+    item(s("rect", { x: 0.5, y: -4.5, width: 10, height: 10, rx: 2.5, class: "hw-legend-open" }), 11, t("draw.legend.open"));
+    item(s("g", { class: "hw-legend-truncated" }, s("rect", { x: 0.5, y: -4.5, width: 10, height: 10, rx: 2.5 }), s("path", { d: "M2 4L9-3" })), 11, t("draw.legend.truncated"));
+    item(s("path", { d: "M5 -4l4 7h-8z", class: "hw-legend-belief" }), 10, t("draw.legend.belief"));
+    /** @type {[string, string][]} */
+    const families = [["produce", "Produce"], ["fetch", "Fetch"], ["control", t("draw.legend.control")], ["zk", "ZooKeeper"]];
+    const response = t("draw.legend.response");
+    x = this.#width - 12 - [...families.map(([, label]) => label), response].reduce((sum, label) => sum + 30 + uiWidth(label, 10), -11);
+    for (const [family, label] of families) item(s("rect", { y: -4, width: 14, height: 9, rx: 4.5, class: `hw-fill ${family}` }), 14, label);
+    item(s("rect", { x: 0.5, y: -3.5, width: 13, height: 8, rx: 4, class: "hw-legend-response" }), 14, response);
+    this.#legend.replaceChildren(...items);
+  }
+
+  // --- links ---------------------------------------------------------------------------------------------------
+
+  /** @param {string} id */
+  #makeLink(id) {
+    const line = s("line");
+    const wide = s("line", { class: "hw-grab" });
+    return { root: means(s("g", {}, wide, line), { type: "link", id }), line, wide };
+  }
+
+  /** @param {View} view @param {TopologyLayout} layout */
+  #drawLinks(view, layout) {
+    const places = new Map(layout.links.map((link) => [link.id, link]));
+    this.#links.sync(places.keys(), ({ root, line, wide }, id) => {
+      const { a, b, kind } = /** @type {TopologyLayout["links"][number]} */ (places.get(id));
+      const way = track(layout, a, b, 0);
+      if (!way) return;
+      const [[x1, y1], [x2, y2]] = way;
+      const cut = Boolean(view.links[id]);
+      const client = /** @type {ProducerNode | undefined} */ (kind === "client" ? view.nodes[a] : undefined);
+      const partition = client && view.partitions[client.partition];
+      const used = kind === "broker" || (partition && `b${partition.leader}` === b);
+      set(line, { x1, y1, x2, y2, class: `hw-link ${kind} ${cut ? "cut" : used ? "used" : "spare"}` });
+      set(wide, { x1, y1, x2, y2 });
+      set(root, { class: this.selected?.type === "link" && this.selected.id === id ? "hw-selected" : "" });
+    });
+  }
+
+  /** @param {string} id */
+  #makeBadge(id) {
+    const plate = s("rect", { y: -10, height: 20, rx: 10 });
+    const label = s("text", { y: 3.8, "text-anchor": "middle" });
+    const root = means(s("g", { class: "hw-badge", tabindex: 0, role: "button" }, plate, label), { type: "link", id });
+    return { root, plate, label };
+  }
+
+  /** @param {View} view @param {TopologyLayout} layout @param {number} at_us */
+  #drawBadges(view, layout, at_us) {
+    this.#badges.sync(Object.keys(view.links), ({ root, plate, label }, id) => {
+      const [a, b] = id.split("|");
+      const way = track(layout, a, b, 0);
+      show(root, way !== null);
+      if (!way) return;
+      const [x, y] = along(way, 0.5);
+      const words = `✕ ${this.#t("draw.link.cut", { time: durationText(at_us - view.links[id].since_us) })}`;
+      const w = uiWidth(words, 10.5) + 20;
+      text(label, words);
+      set(plate, { x: -w / 2, width: w });
+      set(root, { transform: `translate(${x.toFixed(1)},${y.toFixed(1)})`, "aria-label": words });
+    });
+  }
+
+  // --- nodes ---------------------------------------------------------------------------------------------------
+
+  /** @param {string} id */
+  #makeNode(id) {
+    const plate = s("rect", { class: "hw-card", rx: 9 });
+    const hatch = s("rect", { class: "hw-card-hatch", rx: 9, fill: "url(#hw-hatch)" });
+    const bar = s("rect", { class: "hw-card-bar", y: 9, width: 3, rx: 1.5 });
+    const title = s("text", { class: "hw-card-title", x: 12, y: 18 });
+    const tag = s("g", { class: "hw-tag" });
+    const tag_plate = tag.appendChild(s("rect", { height: 15, rx: 4 }));
+    const tag_text = tag.appendChild(s("text", { y: 10.9, "text-anchor": "middle" }));
+    const lines = [s("text", { x: 12, y: 34 }), s("text", { x: 12, y: 48.5 })];
+    const root = s("g", { tabindex: 0, role: "button" }, plate, hatch, bar, title, tag, ...lines);
+    return { root, plate, hatch, bar, title, tag, tag_plate, tag_text, lines, name: id };
+  }
+
+  /** @param {View} view @param {TopologyLayout} layout @param {number} at_us */
+  #drawNodes(view, layout, at_us) {
+    this.#nodes.sync(layout.nodes.keys(), (item, id) => {
+      const box = /** @type {Box} */ (layout.nodes.get(id));
+      const node = view.nodes[id];
+      const { root, plate, hatch, bar, title, tag, tag_plate, tag_text, lines } = item;
+      const card = this.#cardOf(view, id, node, at_us);
+      means(root, card.target);
+      const small = box.h < 30;
+      const chosen = this.selected?.type === card.target.type && this.selected.id === card.target.id;
+      set(root, { transform: `translate(${box.x},${box.y})`, class: `hw-node ${node.kind} ${node.state}${chosen ? " hw-selected" : ""}`,
+        "aria-label": [card.title, card.tag, ...card.lines.map(([line]) => line)].filter(Boolean).join(", ") });
+      set(plate, { width: box.w, height: box.h, rx: small ? 6 : 9 });
+      set(hatch, { width: box.w, height: box.h, rx: small ? 6 : 9 });
+      set(bar, { height: Math.max(0, box.h - (small ? 8 : 18)), y: small ? 4 : 9 });
+      const centred = node.kind === "zookeeper" || node.kind === "shell";
+      text(title, card.title);
+      set(title, centred ? { x: box.w / 2, y: box.h / 2 + 4, "text-anchor": "middle" } : { x: 12, y: small ? box.h / 2 + 4 : 18, "text-anchor": "start" });
+      const tag_w = uiWidth(card.tag, 9.3) + 12;
+      show(tag, card.tag !== "" && uiWidth(card.title, 12.5) + tag_w + 22 < box.w);
+      set(tag, { transform: `translate(${box.w - tag_w - 8},${small ? box.h / 2 - 7.5 : 8})`, class: `hw-tag ${card.tag_class}` });
+      set(tag_plate, { width: tag_w });
+      text(tag_text, card.tag);
+      set(tag_text, { x: tag_w / 2 });
+      lines.forEach((line, i) => {
+        const [words, tone] = card.lines[i] ?? ["", ""];
+        const fits = box.h >= 34 + i * 14.5 + 4;
+        text(line, fits ? clip(words, box.w - 20, 10.5) : "");
+        set(line, { class: `hw-card-line ${tone}` });
+      });
+    });
+  }
+
+  /**
+   * What a node's card says.
+   * @param {View} view @param {string} id @param {AnyNode} node @param {number} at_us
+   * @returns {{ target: Target, title: string, tag: string, tag_class: string, lines: [string, string][] }}
+   */
+  #cardOf(view, id, node, at_us) {
+    const t = this.#t;
+    switch (node.kind) {
+      case "broker":
+        return this.#brokerCard(view, id, node, at_us);
+      case "producer": {
+        const acks = node.settings.acks === "-1" ? "all" : (node.settings.acks ?? "");
+        const where = node.partition ? t("draw.producer.to", { partition: node.partition }) : t("draw.producer.idle");
+        const counts = t("draw.producer.counts", { in_flight: inFlight(view, id), acknowledged: node.acknowledged });
+        return { target: { type: "client", id }, title: id, tag: acks && `acks=${acks}`, tag_class: "produce",
+          lines: [[node.rate ? `${where} · ${node.rate}/s` : where, ""], node.failed ? [t("draw.producer.failed", { n: node.failed }), "bad"] : [counts, "dim"]] };
+      }
+      case "consumer":
+        return { target: { type: "client", id }, title: id, tag: `@ ${node.position}`, tag_class: "fetch",
+          lines: [[node.partition ? t("draw.consumer.from", { partition: node.partition }) : t("draw.consumer.idle"), ""],
+            [t("draw.consumer.lag", { n: Math.max(0, node.high_watermark - node.position) }), "dim"]] };
+      case "zookeeper":
+        return { target: { type: "znode", id: "/" }, title: `ZooKeeper · ${t("draw.zookeeper.ephemerals", { n: ephemerals(view) })}`, tag: "", tag_class: "", lines: [] };
+      case "shell":
+        return { target: { type: "client", id }, title: t("draw.shell"), tag: "", tag_class: "", lines: [] };
+    }
+  }
+
+  /** @param {View} view @param {string} id @param {BrokerNode} node @param {number} at_us */
+  #brokerCard(view, id, node, at_us) {
+    const t = this.#t;
+    const led = ledBy(view, node.broker_id, this.topic);
+    const outside = outOfIsr(view, node.broker_id);
+    const parked = parkedAt(view, id);
+    const produce = parked.filter((one) => one.parked.api === "Produce").length;
+    const dirty = unflushed(view, id);
+    const since = durationText(at_us - node.since_us);
+    /** @type {[string, string][]} */
+    const lines = [];
+    if (node.state === "up") {
+      if (view.controller.broker === node.broker_id)
+        lines.push([t("draw.broker.controller", { epoch: view.controller.controller_epoch }), "control"]);
+      if (outside.length) lines.push([t("draw.broker.outside", { partitions: shorten(outside, this.topic) }), "outisr"]);
+      lines.push([t("draw.broker.purgatory", { produce, fetch: parked.length - produce }), ""]);
+      if (dirty) lines.push([t("draw.broker.dirty", { n: dirty }), "dim"]);
+    } else {
+      lines.push([t(`draw.broker.${node.state}`, { time: since }), node.state === "frozen" ? "frozen" : "bad"]);
+      if (outside.length) lines.push([t("draw.broker.outside", { partitions: shorten(outside, this.topic) }), "outisr"]);
+    }
+    return { target: /** @type {Target} */ ({ type: "broker", id }), title: t("draw.broker.title", { id: node.broker_id }),
+      tag: led.length ? t("draw.broker.leads", { partitions: shorten(led, this.topic) }) : "", tag_class: "leader", lines };
+  }
+
+  // --- parked requests -----------------------------------------------------------------------------------------
+
+  /** @param {string} id */
+  #makeDocked(id) {
+    const plate = s("rect", { height: 15, rx: 7.5, class: "hw-dock-plate" });
+    const left = s("rect", { y: 12, x: 6, height: 1.6, rx: 0.8, class: "hw-dock-left" });
+    const label = s("text", { y: 10.4, "text-anchor": "middle" });
+    const root = means(s("g", { tabindex: 0, role: "button" }, plate, left, label), { type: "parked", id });
+    return { root, plate, left, label };
+  }
+
+  /** @param {View} view @param {TopologyLayout} layout @param {number} at_us */
+  #drawDocked(view, layout, at_us) {
+    /** @type {Map<string, { x: number, y: number, w: number, words: string }>} */
+    const places = new Map();
+    for (const broker of nodesByKind(view).broker) {
+      const box = layout.nodes.get(broker);
+      if (!box) continue;
+      const waiting = parkedAt(view, broker);
+      const produce = waiting.filter(({ parked }) => parked.api === "Produce");
+      let x = box.x + 8;
+      for (const { id, parked } of [...produce, ...waiting.filter((one) => !produce.includes(one))]) {
+        const words = parked.api === "Produce" ? `${parked.client} ${parked.needs.replace(">=", "≥")}` : parked.client;
+        const w = monoWidth(words, 9) + 14;
+        if (x + w > box.x + box.w - 4 && x > box.x + 8) break;
+        places.set(id, { x, y: box.y + box.h - 7, w, words });
+        x += w + 4;
+      }
+    }
+    this.#docked.sync(places.keys(), ({ root, plate, left, label }, id) => {
+      const { x, y, w, words } = /** @type {{ x: number, y: number, w: number, words: string }} */ (places.get(id));
+      const { api, client, needs, since_us, deadline_us } = view.parked[id];
+      const rest = deadline_us > since_us ? Math.max(0, Math.min(1, (deadline_us - at_us) / (deadline_us - since_us))) : 0;
+      const chosen = this.selected?.type === "parked" && this.selected.id === id;
+      set(root, { transform: `translate(${x},${y})`, class: `hw-dock ${familyOf(api, "request")}${chosen ? " hw-selected" : ""}`,
+        "aria-label": this.#t("draw.parked", { api, client, needs, time: durationText(deadline_us - at_us) }) });
+      set(plate, { width: w });
+      set(left, { width: ((w - 12) * rest).toFixed(1) });
+      set(label, { x: w / 2 });
+      text(label, words);
+    });
+  }
+
+  // --- messages ------------------------------------------------------------------------------------------------
+
+  /** @param {string} id */
+  #makePill(id) {
+    const ring = s("rect", { class: "hw-ring" });
+    const plate = s("rect", { class: "hw-pill-plate" });
+    const label = s("text", { y: 3.4, "text-anchor": "middle" });
+    return { root: means(s("g", {}, ring, plate, label), { type: "rpc", id }), ring, plate, label, width: 0 };
+  }
+
+  /** @param {View} view @param {TopologyLayout} layout @param {number} at_us */
+  #drawMessages(view, layout, at_us) {
+    const { rate, mode } = this.#player;
+    const running = mode === "play";
+    const shown = Object.keys(view.rpcs).filter((id) => {
+      const { held, sent_us, due_us } = view.rpcs[id];
+      return held || !running || this.#isSelected(id) || (due_us - sent_us) / 1000 / rate >= PILL_MS;
+    });
+    /** @type {Map<string, number>} */
+    const queued = new Map();
+    this.#pills.sync(shown, (pill, id) => {
+      const rpc = view.rpcs[id];
+      const way = track(layout, rpc.source, rpc.destination, TRACK);
+      show(pill.root, way !== null);
+      if (!way) return;
+      const chosen = this.#isSelected(id);
+      const still = this.#reduced.matches && !rpc.held;
+      const cut = Boolean(view.links[linkId(rpc.source, rpc.destination)]);
+      let [x, y] = along(way, still ? 0.5 : progress(rpc, at_us, cut));
+      if (rpc.held) {
+        const place = `${rpc.source} ${rpc.destination}`;
+        const before = queued.get(place) ?? 0;
+        queued.set(place, before + 1);
+        y -= before * 12;
+        show(pill.root, before < 4 || chosen);
+      }
+      const family = familyOf(rpc.api, rpc.kind);
+      this.#shape(pill, `${rpc.held ? "✕ " : ""}${rpc.label || rpc.api}${still ? " →" : ""}`, chosen);
+      set(pill.root, { transform: `translate(${x.toFixed(1)},${y.toFixed(1)})`,
+        class: `hw-pill ${family} ${rpc.kind}${rpc.held ? " held" : ""}${chosen ? " hw-selected" : ""}` });
+    });
+    this.#drawPulses(layout, at_us, running ? rate : 0);
+  }
+
+  /** @param {{ ring: Element, plate: Element, label: Element, width: number }} pill @param {string} words @param {boolean} chosen */
+  #shape({ ring, plate, label }, words, chosen) {
+    const short = words.length > LABEL_MAX ? `${words.slice(0, LABEL_MAX - 1)}…` : words;
+    const size = chosen ? 10.5 : 9.5;
+    const h = chosen ? 20 : 16;
+    const w = Math.max(30, monoWidth(short, size) + 15);
+    text(label, short);
+    set(plate, { x: -w / 2, y: -h / 2, width: w, height: h, rx: h / 2 });
+    set(ring, { x: -w / 2 - 4, y: -h / 2 - 4, width: w + 8, height: h + 8, rx: h / 2 + 4 });
+  }
+
+  /** @param {string} id */
+  #isSelected(id) {
+    return this.selected?.type === "rpc" && this.selected.id === id;
+  }
+
+  /** What is too fast for pills: a line along the track, the stronger the more messages went there of late. @param {TopologyLayout} layout @param {number} at_us @param {number} rate 0 when time stands */
+  #drawPulses(layout, at_us, rate) {
+    /** @type {Map<string, number>} */
+    const counts = new Map();
+    if (rate > 0 && rate <= PULSE_RATE_MAX) {
+      const from_us = at_us - PULSE_MS * 1000 * rate;
+      for (const { source, destination, family, sent_us, due_us } of this.#history.messages(from_us, at_us))
+        if (sent_us <= at_us && (due_us - sent_us) / 1000 / rate < PILL_MS) {
+          const key = `${source} ${destination} ${family}`;
+          counts.set(key, (counts.get(key) ?? 0) + 1);
+        }
+    }
+    this.#pulses.sync(counts.keys(), ({ root }, key) => {
+      const [source, destination, family] = key.split(" ");
+      const way = track(layout, source, destination, TRACK / 2);
+      show(root, way !== null);
+      if (!way) return;
+      const [[x1, y1], [x2, y2]] = way;
+      const n = /** @type {number} */ (counts.get(key));
+      set(root, { x1, y1, x2, y2, class: `hw-pulse ${family}`, "stroke-width": (1.2 + Math.min(3.2, Math.log2(1 + n))).toFixed(1), "stroke-opacity": (0.3 + Math.min(0.5, n / 24)).toFixed(2) });
+    });
+  }
+}
+
+/** Roughly how wide a text of the interface's face is. @param {string} content @param {number} size */
+function uiWidth(content, size) {
+  let units = 0;
+  for (const char of content) units += char > "\u2e80" ? 1 : 0.53;
+  return units * size;
+}
+
+/** @param {string} words @param {number} width @param {number} size */
+function clip(words, width, size) {
+  if (uiWidth(words, size) <= width) return words;
+  let short = words;
+  while (short.length > 1 && uiWidth(short, size) > width - 6) short = short.slice(0, -1);
+  return `${short.trimEnd()}…`;
+}
+
+/** "p0, p2" within the chosen topic, "orders-0" otherwise; "4" when there are many. @param {string[]} partitions @param {string | null} topic */
+function shorten(partitions, topic) {
+  if (partitions.length > 3) return String(partitions.length);
+  return partitions.map((id) => (topic !== null && id.startsWith(`${topic}-`) ? `p${id.slice(topic.length + 1)}` : id)).join(", ");
+}
