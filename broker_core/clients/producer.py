@@ -76,6 +76,7 @@ class Batch(msgspec.Struct):
     count: int = 0
     attempts: int = 0
     not_before_us: int = 0
+    correlation: int = 0
     keep_result: bool = False
 
 
@@ -135,7 +136,9 @@ class Producer:
         self._in_flight_count: dict[str, int] = {}
         self._next_sequence = 1
         self._buffered_bytes = 0
-        self._results: dict[int, ProduceResult] = {}
+        self.results: dict[int, ProduceResult] = {}
+        #: retries since somebody last looked: (correlation, partition, attempts left, error); None while nobody wants to know
+        self.retries_seen: list[tuple[int, str, int, KafkaError]] | None = None
         self._metadata_wanted: dict[str, int] = {}
         self._metadata_under_way = False
         self._metadata_attempts = 0
@@ -188,7 +191,7 @@ class Producer:
 
     def take_result(self, sequence: int) -> ProduceResult | None:
         """How a batch sent with `keep_result` ended, once; None while it is under way."""
-        return self._results.pop(sequence, None)
+        return self.results.pop(sequence, None)
 
     def want_topic(self, topic: str) -> None:
         """Asks for a topic's metadata."""
@@ -198,6 +201,11 @@ class Producer:
     def rate(self) -> int:
         """Records a second of the running stream, 0 without one."""
         return 0 if self.running_stream is None else self.running_stream.rate
+
+    @property
+    def asks_for_metadata(self) -> bool:
+        """Whether a Metadata request is under way."""
+        return self._metadata_under_way
 
     @property
     def is_idle(self) -> bool:
@@ -257,7 +265,7 @@ class Producer:
         settings = self.settings
         batch.attempts += 1
         no_answer = settings.acks == 0
-        self.kernel.request(
+        batch.correlation = self.kernel.request(
             self.name,
             leader,
             "Produce",
@@ -319,7 +327,7 @@ class Producer:
     def _end(self, batch: Batch, result: ProduceResult) -> None:
         self._buffered_bytes -= batch.size - HEADER_BYTES
         if batch.keep_result:
-            self._results[batch.sequence] = result
+            self.results[batch.sequence] = result
 
     def _retry_or_fail(self, batch: Batch, error: KafkaError, message: str | None) -> None:
         if error in STALE_METADATA_ERRORS:
@@ -331,6 +339,9 @@ class Producer:
         self.kernel.emit(
             ProduceRetried(client=self.name, partition=batch.partition, sequence=batch.sequence, error=error.name), self.name
         )
+        if self.retries_seen is not None:
+            left = self.settings.retries - batch.attempts
+            self.retries_seen.append((batch.correlation, batch.partition, left, error))
         batch.not_before_us = self.kernel.now_us + backoff_us(batch.attempts)
         queue = self._queues[batch.partition]
         place = sum(1 for waiting in queue if waiting.sequence < batch.sequence)

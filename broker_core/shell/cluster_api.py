@@ -1,5 +1,6 @@
 """What the shell asks of a cluster. The cluster implements it; tests of the shell may do so too."""
 
+from collections.abc import Mapping
 from typing import Protocol
 
 from broker_core.clients.fleet import Clients

@@ -5,6 +5,7 @@ from typing import Any
 
 import msgspec
 
+import broker_core.shell.tools  # noqa: F401  fills the grammar
 from broker_core.events.console import CommandCompleted, CommandPrinted, CommandReceived
 from broker_core.events.world import NodeAdded
 from broker_core.shell.cluster_api import ClusterApi

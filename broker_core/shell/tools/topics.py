@@ -242,12 +242,12 @@ def _found(process: Process, options: ParsedOptions, call: str) -> Asking[list[s
     if "exclude-internal" in options:
         names = [name for name in names if name not in INTERNAL_TOPICS]
     if wanted is not None:
-        pattern = _topic_filter(wanted)
+        pattern = topic_filter(wanted)
         names = [name for name in names if pattern.fullmatch(name)]
     return names
 
 
-def _topic_filter(text: str) -> re.Pattern[str]:
+def topic_filter(text: str) -> re.Pattern[str]:
     """A list of names or regular expressions with commas between (`IncludeList`). Raises JavaException for a bad one."""
     pattern = text.strip().replace(",", "|").replace(" ", "")
     pattern = re.sub(r"^[\"']+|[\"']+$", "", pattern)

@@ -1,0 +1,351 @@
+"""kafka-console-producer.sh (`kafka.tools.ConsoleProducer`, `LineMessageReader`)."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from broker_core.clients.partitioners import StickyPartitioner, partition_for_key
+from broker_core.clients.producer import ProduceResult, Producer, ProducerSettings, record_size_upper_bound
+from broker_core.errors import Errors
+from broker_core.shell.admin import RETRY_BACKOFF_US, Asking
+from broker_core.shell.commands import Command, register
+from broker_core.shell.java import ERRORS_PACKAGE, JavaException, UsageError, check_required, log_error, print_usage
+from broker_core.shell.parser import Option, OptionError, ParsedOptions
+from broker_core.shell.process import Process, Running, Sleep, Until, settled
+
+CLIENT_ID = "console-producer"
+CALLBACK_LOGGER = "org.apache.kafka.clients.producer.internals.ErrorLoggingCallback"
+SENDER_LOGGER = "org.apache.kafka.clients.producer.internals.Sender"
+METADATA_LOGGER = "org.apache.kafka.clients.Metadata"
+ACKS = {"all": -1, "-1": -1, "0": 0, "1": 1}
+READER_DEFAULTS = {
+    "parse.key": "false",
+    "key.separator": "\t",
+    "parse.headers": "false",
+    "headers.delimiter": "\t",
+    "headers.separator": ",",
+    "headers.key.separator": ":",
+    "ignore.error": "false",
+    "null.marker": None,
+}
+PRODUCER_DEFAULTS = {
+    "acks": "-1",
+    "retries": "3",
+    "request.timeout.ms": "1500",
+    "delivery.timeout.ms": "120000",
+    "max.block.ms": "60000",
+    "batch.size": "16384",
+    "max.request.size": "1048576",
+}
+
+OPTIONS = (
+    Option("batch-size", "Bytes of a batch, at most.", "size", "Integer"),
+    Option("bootstrap-server", "The brokers to connect to; the lab adds those that are up.", "server to connect to"),
+    Option("max-block-ms", "How long a send may wait for metadata.", "max block on send", "Long"),
+    Option("message-send-max-retries", "How often a failed send is tried again.", "retries", "Integer"),
+    Option("producer-property", "A producer configuration.", "producer_prop", repeats=True),
+    Option(
+        "property",
+        "How lines are read: parse.key, key.separator, parse.headers, headers.delimiter, headers.separator, "
+        "headers.key.separator, ignore.error, null.marker.",
+        "prop",
+        repeats=True,
+    ),
+    Option("request-required-acks", "all, -1, 0 or 1.", "request required acks", values="all|0|1"),
+    Option("request-timeout-ms", "How long the leader may take to answer.", "request timeout ms", "Integer"),
+    Option("sync", "Wait for each record before the next one is sent."),
+    Option("timeout", "How long records may gather; the end of the input sends them anyhow.", "timeout_ms", "Long"),
+    Option("topic", "The topic to produce to.", "topic", values="topic"),
+)
+_PROPERTY_OPTIONS = {
+    "batch-size": "batch.size",
+    "max-block-ms": "max.block.ms",
+    "message-send-max-retries": "retries",
+    "request-required-acks": "acks",
+    "request-timeout-ms": "request.timeout.ms",
+}
+
+
+class Line(NamedTuple):
+    """What a line of input says."""
+
+    key: bytes | None
+    value: bytes | None
+    headers: tuple[tuple[str, bytes | None], ...]
+
+
+class LineReader:
+    """Lines into records (`LineMessageReader`). Raises JavaException for settings that contradict each other."""
+
+    def __init__(self, properties: dict[str, str]) -> None:
+        given: dict[str, str | None] = {**READER_DEFAULTS, **properties}
+        self.parse_key = given["parse.key"] == "true"
+        self.parse_headers = given["parse.headers"] == "true"
+        self.ignore_error = given["ignore.error"] == "true"
+        self.key_separator = given["key.separator"] or ""
+        self.headers_delimiter = given["headers.delimiter"] or ""
+        self.headers_separator = given["headers.separator"] or ""
+        self.headers_key_separator = given["headers.key.separator"] or ""
+        self.null_marker = given["null.marker"]
+        if self.parse_headers:
+            for one, other in (
+                ("headers.delimiter", "headers.separator"),
+                ("headers.delimiter", "headers.key.separator"),
+                ("headers.separator", "headers.key.separator"),
+            ):
+                if given[one] == given[other]:
+                    raise _kafka_exception(f"{one} and {other} may not be equal")
+        for name in ("key.separator", "headers.delimiter", "headers.separator", "headers.key.separator"):
+            if self.null_marker is not None and self.null_marker == given[name]:
+                raise _kafka_exception(f"null.marker and {name} may not be equal")
+
+    def read(self, lines: list[str]) -> Iterator[Line]:
+        """The records of the lines. Raises JavaException at the first line that is not as announced."""
+        for number, line in enumerate(lines, 1):
+            headers = self._part(self.parse_headers, line, 0, self.headers_delimiter, "headers delimiter", number)
+            begin = 0 if headers is None else len(headers) + len(self.headers_delimiter)
+            key = self._part(self.parse_key, line, begin, self.key_separator, "key separator", number)
+            begin += 0 if key is None else len(key) + len(self.key_separator)
+            pairs: tuple[tuple[str, bytes | None], ...] = ()
+            if headers is not None and headers != self.null_marker:
+                pairs = tuple(self._header(pair, number) for pair in headers.split(self.headers_separator))
+            yield Line(self._bytes(key), self._bytes(line[begin:]), pairs)
+
+    def _part(self, enabled: bool, line: str, begin: int, separator: str, name: str, number: int) -> str | None:
+        if not enabled:
+            return None
+        end = line.find(separator, begin)
+        if end < 0:
+            if self.ignore_error:
+                return None
+            raise _kafka_exception(f"No {name} found on line number {number}: '{line}'")
+        return line[begin:end]
+
+    def _header(self, pair: str, number: int) -> tuple[str, bytes | None]:
+        name, separator, value = pair.partition(self.headers_key_separator)
+        if not separator:
+            if self.ignore_error:
+                return pair, None
+            raise _kafka_exception(f"No header key separator found in pair '{pair}' on line number {number}")
+        if name == self.null_marker:
+            raise _kafka_exception(
+                f"Header keys should not be equal to the null marker '{self.null_marker}' as they can't be null"
+            )
+        return name, self._bytes(value)
+
+    def _bytes(self, text: str | None) -> bytes | None:
+        return None if text is None or text == self.null_marker else text.encode()
+
+
+def _kafka_exception(message: str) -> JavaException:
+    return JavaException("org.apache.kafka.common.KafkaException", message)
+
+
+def _config_exception(message: str) -> JavaException:
+    return JavaException("org.apache.kafka.common.config.ConfigException", message)
+
+
+def key_values(given: list[str]) -> dict[str, str]:
+    """`name=value` of repeated options (`CommandLineUtils.parseKeyValueArgs`). Raises JavaException."""
+    pairs = {}
+    for text in given:
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise JavaException("java.lang.IllegalArgumentException", f"Missing value for key {name}")
+        pairs[name] = value
+    return pairs
+
+
+def producer_settings(options: ParsedOptions) -> ProducerSettings:
+    """The producer's configuration; --producer-property counts where nothing else was said. Raises JavaException."""
+    properties: dict[str, str] = {**PRODUCER_DEFAULTS, **key_values(options.values("producer-property"))}
+    for option, name in _PROPERTY_OPTIONS.items():
+        value = options.value(option)
+        if value is not None:
+            properties[name] = value
+    if properties["acks"] not in ACKS:
+        raise _config_exception(
+            f"Invalid value {properties['acks']} for configuration acks: String must be one of: all, -1, 0, 1"
+        )
+    if properties.get("enable.idempotence") == "true" and ACKS[properties["acks"]] != -1:
+        raise _config_exception(
+            "Must set acks to all in order to use the idempotent producer. Otherwise we cannot guarantee idempotence."
+        )
+    numbers = {}
+    for name in PRODUCER_DEFAULTS:
+        if name != "acks":
+            if not properties[name].strip().lstrip("-").isdigit():
+                raise _config_exception(
+                    f"Invalid value {properties[name]} for configuration {name}: Not a number of type "
+                    + ("LONG" if name == "max.block.ms" else "INT")
+                )
+            numbers[name.replace(".", "_")] = int(properties[name])
+    return ProducerSettings(acks=ACKS[properties["acks"]], **numbers)
+
+
+def _run(process: Process, arguments: list[str]) -> Running:
+    options = ParsedOptions(OPTIONS)
+    try:
+        options.parse(arguments)
+        check_required(options, "topic")
+    except OptionError as error:
+        return print_usage(process, UsageError(error.message), OPTIONS)
+    except UsageError as error:
+        return print_usage(process, error, OPTIONS)
+    try:
+        settings = producer_settings(options)
+        reader = LineReader(key_values(options.values("property")))
+    except (JavaException, OptionError) as error:
+        return _threw(process, error)
+    clients = process.cluster.clients
+    name = CLIENT_ID
+    while not clients.is_free(name):
+        name += "-2"
+    producer = clients.open_producer(name, settings, (("acks", str(settings.acks)), ("retries", str(settings.retries))))
+    producer.retries_seen = []
+    try:
+        exit_code = yield from _produce(process, producer, options.value("topic") or "", reader, "sync" in options)
+    finally:
+        clients.close(name)
+    yield from settled(process)
+    return exit_code
+
+
+def _threw(process: Process, error: JavaException | OptionError) -> int:
+    exception = JavaException.option(error) if isinstance(error, OptionError) else error
+    for line in exception.stack_trace():
+        process.err(line)
+    return 1
+
+
+def _produce(process: Process, producer: Producer, topic: str, reader: LineReader, sync: bool) -> Asking[int]:
+    sticky = StickyPartitioner(process.cluster.kernel.streams[f"partitioner/{producer.name}"], producer.settings.batch_size)
+    pending: dict[int, list[Line]] = {}
+    exit_code = 0
+    try:
+        for line in reader.read(process.stdin):
+            refused = yield from _wait_for_topic(process, producer, topic, line)
+            if refused:
+                continue
+            sequence = _hand_over(process, producer, topic, sticky, line)
+            if sequence:
+                pending.setdefault(sequence, []).append(line)
+            if sync:
+                producer.flush()
+                yield from _await_all(process, producer, topic, pending)
+    except JavaException as error:
+        exit_code = _threw(process, error)
+    producer.flush()
+    yield from _await_all(process, producer, topic, pending)
+    return exit_code
+
+
+def _hand_over(process: Process, producer: Producer, topic: str, sticky: StickyPartitioner, line: Line) -> int:
+    """Gives a record to the producer; its batch's sequence number, 0 when it is too large."""
+    size = record_size_upper_bound(line.key, line.value, line.headers)
+    if size > producer.settings.max_request_size:
+        message = (
+            f"The message is {size} bytes when serialized which is larger than {producer.settings.max_request_size}, "
+            "which is the value of the max.request.size configuration."
+        )
+        _log_failure(process, topic, line, JavaException(ERRORS_PACKAGE + "RecordTooLargeException", message))
+        return 0
+    count = producer.metadata.partition_counts[topic]
+    if line.key is not None:
+        number = partition_for_key(line.key, count)
+    else:
+        known = producer.metadata
+        available = [each for each in range(count) if known.leader_of(f"{topic}-{each}") is not None] or list(range(count))
+        number = sticky.partition(available)
+    sequence = producer.send(f"{topic}-{number}", line.key, line.value, line.headers, keep_result=True, now=False)
+    if line.key is None:
+        sticky.appended(size, batch_completed=True)
+    return sequence
+
+
+def _wait_for_topic(process: Process, producer: Producer, topic: str, line: Line) -> Asking[bool]:
+    """Waits for the topic's metadata. True when the record cannot be sent; that has been logged."""
+    deadline_us = process.now_us + producer.settings.max_block_ms * 1000
+    while topic not in producer.metadata.partition_counts:
+        if producer.metadata.topic_errors.get(topic) is Errors.INVALID_TOPIC_EXCEPTION:
+            log_error(
+                process,
+                [f"[Producer clientId={CLIENT_ID}] Metadata response reported invalid topics [{topic}]"],
+                METADATA_LOGGER,
+            )
+            invalid = JavaException(ERRORS_PACKAGE + "InvalidTopicException", f"Invalid topics: [{topic}]")
+            _log_failure(process, topic, line, invalid)
+            return True
+        if process.now_us >= deadline_us:
+            message = f"Topic {topic} not present in metadata after {producer.settings.max_block_ms} ms."
+            _log_failure(process, topic, line, JavaException(ERRORS_PACKAGE + "TimeoutException", message))
+            return True
+        producer.want_topic(topic)
+        yield Until(lambda _: not producer.asks_for_metadata, deadline_us, poll_us=1_000)
+        answered = topic in producer.metadata.partition_counts
+        if not answered and producer.metadata.topic_errors.get(topic) is not Errors.INVALID_TOPIC_EXCEPTION:
+            yield Sleep(RETRY_BACKOFF_US)
+    return False
+
+
+def _await_all(process: Process, producer: Producer, topic: str, pending: dict[int, list[Line]]) -> Asking[None]:
+    """Waits for the batches under way, in their order, and logs what failed."""
+    for sequence, lines in pending.items():
+        yield Until(
+            lambda _, sequence=sequence: sequence in producer.results, process.now_us + 2 * 120_000_000, poll_us=1_000
+        )
+        _log_retries(process, producer)
+        result = producer.take_result(sequence) or ProduceResult()
+        if result.exception:
+            error = JavaException(ERRORS_PACKAGE + result.exception, result.message)
+            for line in lines:
+                _log_failure(process, topic, line, error)
+    pending.clear()
+
+
+def _log_retries(process: Process, producer: Producer) -> None:
+    for correlation, partition, left, error in producer.retries_seen or ():
+        if error is not Errors.NETWORK_EXCEPTION:
+            process.err(
+                f"WARN [Producer clientId={CLIENT_ID}] Got error produce response with correlation id {correlation} "
+                f"on topic-partition {partition}, retrying ({left} attempts left). Error: {error.name} ({SENDER_LOGGER})"
+            )
+    producer.retries_seen = []
+
+
+def _log_failure(process: Process, topic: str, line: Line, error: JavaException) -> None:
+    """What the callback logs of a record that was not written."""
+    key = "null" if line.key is None else f"{len(line.key)} bytes"
+    value = "null" if line.value is None else f"{len(line.value)} bytes"
+    log_error(
+        process, [f"Error when sending message to topic {topic} with key: {key}, value: {value} with error:"], CALLBACK_LOGGER
+    )
+    for text in error.stack_trace():
+        process.err(text)
+
+
+register(
+    Command(
+        "kafka-console-producer.sh",
+        "Produce lines of input.",
+        (
+            ("kafka-console-producer.sh --topic T", "each line of input is a value"),
+            (
+                "kafka-console-producer.sh --topic T --property parse.key=true --property key.separator=:",
+                "each line is key:value",
+            ),
+        ),
+        _run,
+        OPTIONS,
+        missing=(
+            "compression-codec",
+            "line-reader",
+            "max-memory-bytes",
+            "max-partition-memory-bytes",
+            "metadata-expiry-ms",
+            "producer.config",
+            "reader-config",
+            "retry-backoff-ms",
+            "socket-buffer-size",
+        ),
+    )
+)

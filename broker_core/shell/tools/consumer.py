@@ -1,0 +1,73 @@
+"""consumer: the lab's simple consumers, which follow one partition without a group."""
+
+from collections.abc import Sequence
+
+from broker_core.clients.consumer import ConsumerSettings
+from broker_core.shell.cluster_api import ClusterApi
+from broker_core.shell.commands import Command, partition_of, register, usage_error
+from broker_core.shell.completion_sources import partitions
+from broker_core.shell.process import Process, Running
+from broker_core.shell.tools.producer import client_name
+
+
+def _consumer(process: Process, arguments: list[str]) -> Running:
+    verb = arguments[0] if arguments else ""
+    if verb not in ("follow", "unfollow") or len(arguments) < 2:
+        raise usage_error("consumer", f"consumer {' '.join(arguments)} is not understood.")
+    name, rest = client_name("consumer", arguments[1]), arguments[2:]
+    if verb == "unfollow":
+        if rest:
+            raise usage_error("consumer", f"{' '.join(rest)} is too much.")
+        return _unfollow(process, name)
+    if len(rest) not in (1, 3) or (len(rest) == 3 and rest[1] != "--from"):
+        raise usage_error("consumer", f"consumer {' '.join(arguments)} is not understood.")
+    start = rest[2] if len(rest) == 3 else "latest"
+    if start not in ("earliest", "latest") and not start.isdigit():
+        raise usage_error("consumer", f"{start!r} is no place to start: earliest, latest or an offset.")
+    return _follow(process, name, partition_of("consumer", rest[0]), start)
+
+
+def _follow(process: Process, name: str, partition: str, start: str) -> Running:
+    clients = process.cluster.clients
+    if not clients.is_free(name):
+        process.err(f"There is a node named {name} already; consumer unfollow {name} ends it.")
+        return 1
+    settings = ConsumerSettings(auto_offset_reset="earliest" if start == "earliest" else "latest")
+    shown = (("from", start), ("auto.offset.reset", settings.auto_offset_reset), ("fetch.max.wait.ms", "500"))
+    clients.open_consumer(name, partition, start, settings, shown)
+    return 0
+    yield
+
+
+def _unfollow(process: Process, name: str) -> Running:
+    clients = process.cluster.clients
+    if name not in clients.consumers:
+        process.out(f"no such consumer: {name}")
+        return 1
+    clients.close(name)
+    return 0
+    yield
+
+
+def _complete(cluster: ClusterApi, words: Sequence[str]) -> list[str]:
+    if len(words) == 1:
+        return ["follow", "unfollow"]
+    if len(words) == 2:
+        return list(cluster.clients.consumers) if words[0] == "unfollow" else []
+    if words[0] != "follow":
+        return []
+    return [[], partitions(cluster), ["--from"], ["earliest", "latest"]][len(words) - 2] if len(words) <= 5 else []
+
+
+register(
+    Command(
+        "consumer",
+        "Simple consumers, which follow one partition.",
+        (
+            ("consumer follow NAME T-P [--from OFFSET|earliest|latest]", "reads on and on; latest unless told"),
+            ("consumer unfollow NAME", "ends it"),
+        ),
+        _consumer,
+        complete=_complete,
+    )
+)

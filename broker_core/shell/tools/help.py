@@ -1,0 +1,49 @@
+"""help: what there is to type."""
+
+from collections.abc import Sequence
+
+from broker_core.shell.cluster_api import ClusterApi
+from broker_core.shell.commands import COMMANDS, Command, register
+from broker_core.shell.parser import ShellError, usage_lines
+from broker_core.shell.process import Process, Running
+
+
+def _help(process: Process, arguments: list[str]) -> Running:
+    unknown = [name for name in arguments if name not in COMMANDS]
+    if unknown or len(arguments) > 1:
+        raise ShellError(
+            f"There is no help on {' '.join(unknown or arguments)!r}.", "one of " + ", ".join(sorted(COMMANDS)) + ".", "Type help alone."
+        )
+    return _one(process, COMMANDS[arguments[0]]) if arguments else _all(process)
+
+
+def _all(process: Process) -> Running:
+    width = max(len(name) for name in COMMANDS)
+    for name in sorted(COMMANDS):
+        process.out(f"{name:<{width}}  {COMMANDS[name].about}")
+    process.out("")
+    process.out("help COMMAND tells more. Lines below a command that begin with '< ' are its standard input.")
+    return 0
+    yield
+
+
+def _one(process: Process, command: Command) -> Running:
+    process.out(command.about)
+    width = max(len(form) for form, _ in command.forms)
+    for form, what in command.forms:
+        process.out(f"  {form:<{width}}  {what}")
+    if command.options:
+        process.out("")
+        for line in usage_lines(command.options):
+            process.out(line)
+    return 0
+    yield
+
+
+def _complete(cluster: ClusterApi, words: Sequence[str]) -> list[str]:
+    return sorted(COMMANDS) if len(words) == 1 else []
+
+
+register(
+    Command("help", "What there is to type.", (("help [COMMAND]", "all commands, or one of them"),), _help, complete=_complete)
+)

@@ -1,0 +1,83 @@
+"""log, hw, segments, file: what lies on the brokers' disks, and files for other tools."""
+
+from collections.abc import Callable, Sequence
+
+from broker_core.shell.cluster_api import ClusterApi
+from broker_core.shell.commands import Command, partition_of, register, usage_error
+from broker_core.shell.completion_sources import partitions
+from broker_core.shell.process import Process, Running
+from broker_core.shell.replicas import description, high_watermarks, segments, steady
+
+
+def _log(process: Process, arguments: list[str]) -> Running:
+    if len(arguments) != 2 or arguments[0] != "describe":
+        raise usage_error("log", f"log {' '.join(arguments)} is not understood.")
+    return _read(process, description, partition_of("log", arguments[1]))
+
+
+def _hw(process: Process, arguments: list[str]) -> Running:
+    if len(arguments) != 1:
+        raise usage_error("hw", "hw needs a partition.")
+    return _read(process, high_watermarks, partition_of("hw", arguments[0]))
+
+
+def _segments(process: Process, arguments: list[str]) -> Running:
+    if len(arguments) != 1:
+        raise usage_error("segments", "segments needs a partition.")
+    return _read(process, segments, partition_of("segments", arguments[0]))
+
+
+def _read(process: Process, read: Callable[[ClusterApi, str], list[str]], partition: str) -> Running:
+    for line in (yield from steady(process, read, partition)):
+        process.out(line)
+    return 0
+
+
+def _file(process: Process, arguments: list[str]) -> Running:
+    if len(arguments) != 1:
+        raise usage_error("file", "file needs a name.")
+    return _write(process, arguments[0])
+
+
+def _write(process: Process, name: str) -> Running:
+    process.files[name] = "".join(f"{line}\n" for line in process.stdin)
+    return 0
+    yield
+
+
+def _complete_log(cluster: ClusterApi, words: Sequence[str]) -> list[str]:
+    return ["describe"] if len(words) == 1 else partitions(cluster) if len(words) == 2 else []
+
+
+def _complete_partition(cluster: ClusterApi, words: Sequence[str]) -> list[str]:
+    return partitions(cluster) if len(words) == 1 else []
+
+
+register(
+    Command(
+        "log",
+        "The logs of a partition's replicas, from their files.",
+        (("log describe T-P", "start, end, leader epochs and records of each replica, down and frozen brokers included"),),
+        _log,
+        complete=_complete_log,
+    )
+)
+register(
+    Command(
+        "hw",
+        "High watermarks.",
+        (("hw T-P", "the high watermark that each replica holds"),),
+        _hw,
+        complete=_complete_partition,
+    )
+)
+register(
+    Command(
+        "segments",
+        "Segments of a partition.",
+        (("segments T-P", "base offset and size of each .log file, in bytes"),),
+        _segments,
+        complete=_complete_partition,
+    )
+)
+register(Command("file", "A file for other tools.", (("file NAME", "holds the lines of input below the command"),), _file))

@@ -1,0 +1,208 @@
+"""producer: the lab's producers, which stay open between commands."""
+
+import re
+from collections.abc import Sequence
+
+from broker_core.clients.producer import ProducerSettings
+from broker_core.shell.admin import RETRY_BACKOFF_US, Asking
+from broker_core.shell.cluster_api import ClusterApi
+from broker_core.shell.commands import Command, partition_of, register, usage_error
+from broker_core.shell.completion_sources import partitions
+from broker_core.shell.parser import ShellError
+from broker_core.shell.process import Process, Running, Sleep, Until
+
+OPEN_OPTIONS = ("--acks", "--retries", "--idempotence", "--timeout")
+VERBS = ("open", "send", "burst", "stream", "close", "drop")
+ACKS = {"all": -1, "-1": -1, "0": 0, "1": 1}
+CLOSE_US = 120_000_000
+RATE_MAX = 10_000
+BURST_MAX = 100_000
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9._-]{0,39}")
+_NODE = re.compile(r"b\d+|zk|shell|lab")
+
+
+def client_name(command: str, word: str) -> str:
+    """An argument that names a client. Raises ShellError for one that no client may have."""
+    if _NAME.fullmatch(word) is None or _NODE.fullmatch(word):
+        raise ShellError(
+            f"{word!r} is no name for a client.",
+            "a letter, then letters, digits, '.', '_' or '-', at most 40 together; not b1, zk, shell or lab.",
+            f"Choose another name, such as {command[0]}1.",
+        )
+    return word
+
+
+def _producer(process: Process, arguments: list[str]) -> Running:
+    verb = arguments[0] if arguments else ""
+    if verb not in VERBS or len(arguments) < 2:
+        raise usage_error("producer", f"producer {' '.join(arguments)} is not understood.")
+    name, rest = client_name("producer", arguments[1]), arguments[2:]
+    if verb == "open":
+        return _open(process, name, _settings(rest))
+    if verb in ("close", "drop"):
+        if rest:
+            raise usage_error("producer", f"{' '.join(rest)} is too much.")
+        return _close(process, name, wait=verb == "close")
+    if len(rest) < 2 or (verb != "send" and len(rest) > 2):
+        raise usage_error("producer", f"producer {' '.join(arguments)} is not complete.")
+    partition = partition_of("producer", rest[0])
+    if verb == "send":
+        return _send(process, name, partition, rest[1:])
+    least, most = (0, RATE_MAX) if verb == "stream" else (1, BURST_MAX)
+    if not rest[1].isdigit() or not least <= int(rest[1]) <= most:
+        raise usage_error("producer", f"{rest[1]!r} is no number from {least} to {most}.")
+    return _make(process, name, partition, verb, int(rest[1]))
+
+
+def _settings(words: list[str]) -> dict[str, str]:
+    """The options of `open`. Raises ShellError."""
+    given = dict(zip(words[::2], words[1::2], strict=False))
+    if len(words) % 2 or any(word not in OPEN_OPTIONS for word in words[::2]):
+        raise usage_error("producer", f"{' '.join(words)}: these are no options of producer open here.")
+    if given.get("--acks", "all") not in ACKS:
+        raise usage_error("producer", f"acks is {given['--acks']!r}, expected all, -1, 0 or 1.")
+    if given.get("--idempotence", "false") not in ("false",):
+        raise usage_error("producer", "idempotence is not there yet: only --idempotence false.")
+    for option in ("--retries", "--timeout"):
+        if not given.get(option, "0").isdigit():
+            raise usage_error("producer", f"{option} is {given[option]!r}, expected a number.")
+    return given
+
+
+def _open(process: Process, name: str, given: dict[str, str]) -> Running:
+    clients = process.cluster.clients
+    if not clients.is_free(name):
+        process.err(f"There is a node named {name} already; producer close {name} ends it.")
+        return 1
+    acks = ACKS[given.get("--acks", "all")]
+    settings = ProducerSettings(
+        acks=acks,
+        retries=int(given.get("--retries", ProducerSettings().retries)),
+        request_timeout_ms=5_000,
+        delivery_timeout_ms=int(given.get("--timeout", 15_000)),
+        max_block_ms=15_000,
+    )
+    shown = [("acks", str(acks)), ("linger.ms", "0"), ("request.timeout.ms", "5000")]
+    shown.append(("delivery.timeout.ms", str(settings.delivery_timeout_ms)))
+    if "--retries" in given:
+        shown.append(("retries", given["--retries"]))
+    clients.open_producer(name, settings, tuple(shown))
+    return 0
+    yield
+
+
+def _missing(process: Process, name: str) -> int:
+    process.out(f"no such producer: {name}")
+    return 1
+
+
+def _bytes(text: str) -> bytes | None:
+    return None if text == "null" else text.encode()
+
+
+def _send(process: Process, name: str, partition: str, records: list[str]) -> Running:
+    """One record after the other; each waits for its acknowledgement."""
+    producer = process.cluster.clients.producers.get(name)
+    if producer is None:
+        return _missing(process, name)
+    for record in records:
+        key, colon, value = record.partition(":")
+        if name not in process.cluster.clients.producers:
+            return _missing(process, name)
+        refused = yield from wait_for_partition(process, name, partition)
+        if refused:
+            process.out(refused)
+            continue
+        sequence = producer.send(
+            partition, _bytes(key) if colon else None, _bytes(value) if colon else _bytes(record), keep_result=True
+        )
+        results = producer.results
+        yield Until(
+            lambda _, results=results, sequence=sequence: sequence in results,
+            process.now_us + 2 * CLOSE_US,
+            poll_us=1_000,
+        )
+        result = producer.take_result(sequence)
+        if result is None:
+            return _missing(process, name)
+        if result.exception:
+            process.out(f"{result.exception}: {result.message}")
+        else:
+            process.out(f"{partition}@{result.base_offset}" if result.base_offset >= 0 else f"{partition} sent")
+    return 0
+
+
+def wait_for_partition(process: Process, name: str, partition: str) -> Asking[str]:
+    """Waits until a producer knows a partition, as `KafkaProducer.send` does; the exception it throws when that takes too long."""
+    producer = process.cluster.clients.producers[name]
+    topic, _, number = partition.rpartition("-")
+    begun_us = process.now_us
+    limit_ms = producer.settings.max_block_ms
+    while partition not in producer.metadata.partitions:
+        if process.now_us - begun_us >= limit_ms * 1000:
+            count = producer.metadata.partition_counts.get(topic)
+            if count is None:
+                return f"TimeoutException: Topic {topic} not present in metadata after {limit_ms} ms."
+            return (
+                f"TimeoutException: Partition {number} of topic {topic} with partition count {count} is not present in metadata "
+                f"after {limit_ms} ms."
+            )
+        producer.want_topic(topic)
+        yield Until(lambda _: not producer.asks_for_metadata, begun_us + limit_ms * 1000, poll_us=1_000)
+        if partition not in producer.metadata.partitions:
+            yield Sleep(RETRY_BACKOFF_US)
+    return ""
+
+
+def _make(process: Process, name: str, partition: str, verb: str, number: int) -> Running:
+    producer = process.cluster.clients.producers.get(name)
+    if producer is None:
+        return _missing(process, name)
+    if verb == "burst":
+        producer.burst(partition, number)
+    else:
+        producer.stream(partition, number)
+    return 0
+    yield
+
+
+def _close(process: Process, name: str, *, wait: bool) -> Running:
+    clients = process.cluster.clients
+    producer = clients.producers.get(name)
+    if producer is None:
+        return _missing(process, name)
+    if producer.running_stream is not None:
+        producer.stream(producer.running_stream.partition, 0)
+    if wait:
+        yield Until(lambda _: producer.is_idle, process.now_us + CLOSE_US)
+    if clients.producers.get(name) is producer:
+        clients.close(name)
+    return 0
+
+
+def _complete(cluster: ClusterApi, words: Sequence[str]) -> list[str]:
+    if len(words) == 1:
+        return list(VERBS)
+    if len(words) == 2:
+        return list(cluster.clients.producers) if words[0] != "open" else []
+    if words[0] == "open":
+        return ["all", "0", "1"] if words[-2] == "--acks" else list(OPEN_OPTIONS)
+    return partitions(cluster) if len(words) == 3 and words[0] in ("send", "burst", "stream") else []
+
+
+register(
+    Command(
+        "producer",
+        "Producers that stay open.",
+        (
+            ("producer open NAME [--acks all|0|1] [--retries N] [--timeout MS]", "linger.ms=0, delivery within 15 s"),
+            ("producer send NAME T-P K:V ...", "one after the other; null stands for null, no colon for a null key"),
+            ("producer burst NAME T-P COUNT", "as many made-up records at once"),
+            ("producer stream NAME T-P RATE", "so many made-up records a second; 0 stops"),
+            ("producer close NAME", "waits for what is under way"),
+            ("producer drop NAME", "does not wait"),
+        ),
+        _producer,
+        complete=_complete,
+    )
+)

@@ -1,0 +1,242 @@
+"""Transcripts: sessions at a shell with what they printed, and scripts, which are sessions without that.
+
+A `.scenario` file holds lines `$ command`, `< input` and output, `#! setting` and `# comment`. A `.lab` file holds a command a line,
+and `< input`. What cannot be the same twice (ids, times, ports) is replaced by names such as `<uuid>` before two outputs are
+compared.
+"""
+
+import re
+from collections.abc import Iterator
+from difflib import unified_diff
+from typing import Any, NamedTuple, Protocol
+
+from broker_core.events.console import CommandCompleted, CommandPrinted
+from broker_core.shell.parser import split
+
+COMMAND_LIMIT_US = 600_000_000
+
+CLUSTER_DEFAULTS = {
+    "auto.leader.rebalance.enable": "false",
+    "group.initial.rebalance.delay.ms": "0",
+    "zookeeper.session.timeout.ms": "6000",
+    "replica.lag.time.max.ms": "10000",
+    "replica.fetch.backoff.ms": "200",
+    "controlled.shutdown.retry.backoff.ms": "500",
+    "offsets.topic.replication.factor": "3",
+    "offsets.topic.num.partitions": "50",
+    "transaction.state.log.num.partitions": "5",
+    "transaction.state.log.replication.factor": "3",
+    "transaction.state.log.min.isr": "2",
+    "log.initial.task.delay.ms": "1000",
+}
+"""What the clusters of transcripts are configured with, besides what a transcript says itself."""
+
+
+class Step(NamedTuple):
+    """A command with its input and the output that is expected of it; `number` is its line in the file."""
+
+    line: str
+    stdin: tuple[str, ...]
+    expected: tuple[str, ...]
+    number: int
+
+
+class Transcript(NamedTuple):
+    """A file: how many brokers, their configuration on top of `CLUSTER_DEFAULTS`, and the commands."""
+
+    title: str
+    brokers: int
+    config: dict[str, str]
+    steps: tuple[Step, ...]
+
+    @property
+    def broker_config(self) -> dict[str, str]:
+        """The whole configuration of the brokers."""
+        return {**CLUSTER_DEFAULTS, **self.config}
+
+
+class TranscriptError(ValueError):
+    """The file is no transcript; the message names the line."""
+
+
+def parse_transcript(text: str, *, is_script: bool = False) -> Transcript:
+    """Reads a `.scenario` file, or a `.lab` file if `is_script`. Raises TranscriptError."""
+    title = ""
+    brokers = 3
+    config: dict[str, str] = {}
+    steps: list[tuple[str, list[str], list[str], int]] = []
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.startswith("#! "):
+            key, _, value = line[3:].strip().partition(" ")
+            if key == "brokers":
+                if not value.isdigit() or not int(value):
+                    raise TranscriptError(f"line {number}: {line!r}; expected #! brokers and their number.")
+                brokers = int(value)
+            elif key == "config":
+                name, _, setting = value.partition("=")
+                config[name.strip()] = setting.strip()
+            elif key not in ("fresh", "dirty"):
+                raise TranscriptError(f"line {number}: {line!r}; expected #! brokers N, config K=V, fresh or dirty.")
+        elif line.startswith("#"):
+            title = title or line[1:].strip()
+        elif line.startswith("$ "):
+            steps.append((line[2:], [], [], number))
+        elif (line.startswith("< ") or line == "<") and steps and not steps[-1][2]:
+            steps[-1][1].append(line[2:])
+        elif is_script:
+            if line.strip():
+                steps.append((line.strip(), [], [], number))
+        elif steps:
+            steps[-1][2].append(line)
+        elif line.strip():
+            raise TranscriptError(f"line {number}: {line!r} stands before the first command; expected $ and a command.")
+    return Transcript(
+        title,
+        brokers,
+        config,
+        tuple(
+            Step(line, tuple(stdin), tuple(_trimmed(expected)), number) for line, stdin, expected, number in steps
+        ),
+    )
+
+
+def _trimmed(lines: list[str]) -> list[str]:
+    """Without white space at the ends of lines, and without blank lines at the end."""
+    lines = [line.rstrip() for line in lines]
+    while lines and not lines[-1]:
+        lines.pop()
+    return lines
+
+
+# what cannot be the same twice
+
+_NAMES: tuple[tuple[re.Pattern[str], str], ...] = (
+    (re.compile(r"127\.0\.0\.1:\d+"), "127.0.0.1:<port>"),
+    (re.compile(r'("port":)\d+'), r"\1<port>"),
+    (re.compile(r'(TopicId: |"topic_id":"|topicId=|topic_id: )[A-Za-z0-9_-]{22}'), r"\1<uuid>"),
+    (re.compile(r'("id":"|Cluster ID: )[A-Za-z0-9_-]{22}'), r"\1<cluster>"),
+    (re.compile(r'("timestamp":")\d{13}'), r"\1<ms>"),
+    (re.compile(r"((?:CreateTime|LogAppendTime|timestamp|startTimestamp): ?)\d{13}"), r"\1<ms>"),
+    (re.compile(r"(crc: )\d+"), r"\1<crc>"),
+    (re.compile(r"(producerId: )\d+"), r"\1<pid>"),
+    (re.compile(r"(deadlineMs=|nextAllowedTryMs=|tries=|timed out at |after )\d+"), r"\1<n>"),
+    (re.compile(r"(adminclient-|console-consumer-)\d+"), r"\1<n>"),
+    (re.compile(r"correlation id \d+"), "correlation id <n>"),
+    (re.compile(r"\b2\d{3}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z?\b"), "<time>"),
+)
+_MILLISECONDS = re.compile(r"\d+ ms")
+_PARTITION = re.compile(r"Partition:(\d+)")
+_USAGE = re.compile(r"! Option +Description")
+_WARNING = re.compile(r"! WARN (?!.*Got error produce response.*NOT_ENOUGH_REPLICAS)")
+
+
+def normalise(line: str, printed: list[str], exit_code: int) -> list[str]:
+    """The output of a command as a transcript holds it: standard output, standard error, the exit code."""
+    words = split(line.split("\n")[0])
+    tool = words[0] if words else ""
+    stdout = [text for text in printed if not text.startswith("! ")]
+    stderr = [text for text in printed if text.startswith("! ") and not _WARNING.match(text)]
+    for number, text in enumerate(stderr):
+        if _USAGE.match(text):
+            stderr[number:] = ["! <usage>"]
+            break
+    stdout = _trimmed([_named(text, tool) for text in stdout])
+    stderr = [_named(text, tool).rstrip() for text in stderr]
+    if (tool == "kafka-topics.sh" and "--list" in words) or tool == "kafka-get-offsets.sh":
+        stdout.sort()
+    if tool == "kafka-console-consumer.sh":
+        stdout.sort(key=lambda text: int(match[1]) if (match := _PARTITION.search(text)) else 0)
+    return [*stdout, *stderr, *([f"[exit {exit_code}]"] if exit_code else [])]
+
+
+def _named(text: str, tool: str) -> str:
+    for pattern, name in _NAMES:
+        text = pattern.sub(name, text)
+    return _MILLISECONDS.sub("<n> ms", text) if tool == "producer" else text
+
+
+# playing
+
+
+class Playable(Protocol):
+    """A run, as far as playing needs it (`broker_core.run.Run`)."""
+
+    @property
+    def now_us(self) -> int: ...
+
+    @property
+    def running_commands(self) -> tuple[int, ...]: ...
+
+    def submit(self, line: str, source: str = "") -> int: ...
+
+    def interrupt(self, command: int) -> None: ...
+
+    def step_event(self) -> bool: ...
+
+    def take(self) -> list[Any]:
+        """What happened since the last call; each item begins with an envelope."""
+        ...
+
+
+class Played(NamedTuple):
+    """A command that ran, with all it printed, standard error marked with `! `."""
+
+    step: Step
+    printed: list[str]
+    exit_code: int
+
+    @property
+    def output(self) -> list[str]:
+        """As a transcript holds it."""
+        return normalise(self.step.line, self.printed, self.exit_code)
+
+
+def ready_line(brokers: int) -> str:
+    """The command with which a session begins: wait until the cluster is there."""
+    return f'wait "brokers == [{",".join(str(broker_id) for broker_id in range(1, brokers + 1))}]" 60s'
+
+
+def run_command(run: Playable, line: str, stdin: tuple[str, ...] = (), source: str = "play") -> tuple[list[str], int]:
+    """Runs a command to its end; what it printed, and its exit code. Raises ShellError.
+
+    A command that would never end is interrupted after ten minutes of simulated time.
+    """
+    text = "\n".join([line, *(f"< {each}".rstrip(" ") for each in stdin)])
+    number = run.submit(text, source)
+    printed: list[str] = []
+    exit_code = 0
+    deadline_us = run.now_us + COMMAND_LIMIT_US
+    while True:
+        for made in run.take():
+            event = made[0][4]
+            if isinstance(event, CommandPrinted) and event.command == number:
+                printed += event.lines
+            elif isinstance(event, CommandCompleted) and event.command == number:
+                exit_code = event.exit_code
+        if number not in run.running_commands:
+            return printed, exit_code
+        if run.now_us >= deadline_us or not run.step_event():
+            run.interrupt(number)
+
+
+def play(transcript: Transcript, run: Playable, source: str = "play") -> Iterator[Played]:
+    """Runs the commands one after the other, when the cluster is up. Raises ShellError at one that cannot be run."""
+    run_command(run, ready_line(transcript.brokers), source=source)
+    for step in transcript.steps:
+        printed, exit_code = run_command(run, step.line, step.stdin, source)
+        yield Played(step, printed, exit_code)
+
+
+def shown(played: Played) -> list[str]:
+    """The command and its output, as lines of a transcript."""
+    return [f"$ {played.step.line}", *(f"< {line}".rstrip(" ") for line in played.step.stdin), *played.output]
+
+
+def difference(played: Played) -> list[str]:
+    """How the output differs from the expected one, as a unified diff; empty when it does not."""
+    expected = list(played.step.expected)
+    if played.output == expected:
+        return []
+    return [line for line in unified_diff(expected, played.output, "expected", "printed", lineterm="", n=1)][2:]
+
+
