@@ -5,6 +5,7 @@ ends before the first one that is not whole. The producers' state is then taken 
 behind it.
 """
 
+from bisect import bisect_right
 from typing import NamedTuple
 
 from broker_core.log.config import LogConfig
@@ -59,14 +60,17 @@ def load_log(
 ) -> LoadedLog:
     """Opens the log; creates an empty segment at `log_start_offset` when there is none."""
     cuts = _delete_leftovers(place)
-    segments = []
-    for base_offset in _base_offsets(place):
+    segments: list[LogSegment] = []
+    base_offsets = _base_offsets(place)
+    # What is checked anyway makes its indexes anew; those of a killed broker's active segment are 10 MiB of zeros.
+    unchecked = len(base_offsets) if clean_shutdown else _first_unflushed(base_offsets, recovery_point)
+    for base_offset in base_offsets:
         has_index = place.disk.exists(segment_path(place.directory, base_offset, INDEX_SUFFIX))
         segment = place.segment(base_offset)
         segments.append(segment)
-        if has_index:
+        if has_index and len(segments) <= unchecked:
             segment.load()
-        else:
+        elif not has_index:
             cuts += _recover_segment(place, epochs, segments, segment, log_start_offset)
     if not clean_shutdown:
         cuts += _recover_unflushed(place, epochs, segments, recovery_point, log_start_offset)
@@ -177,7 +181,7 @@ def _recover_unflushed(
     recovery_point: int,
     log_start_offset: int,
 ) -> tuple[CutFact, ...]:
-    first = max([i for i, segment in enumerate(segments) if segment.base_offset <= recovery_point], default=0)
+    first = _first_unflushed([segment.base_offset for segment in segments], recovery_point)
     cuts: tuple[CutFact, ...] = ()
     for index in range(first, len(segments)):
         found = _recover_segment(place, epochs, segments[: index + 1], segments[index], log_start_offset)
@@ -187,6 +191,11 @@ def _recover_unflushed(
             del segments[index + 1 :]
             break
     return cuts
+
+
+def _first_unflushed(base_offsets: list[int], recovery_point: int) -> int:
+    """The place of the segment that holds the recovery point, from which on nothing is believed."""
+    return max(bisect_right(base_offsets, recovery_point) - 1, 0)
 
 
 def _recover_segment(

@@ -16,7 +16,7 @@ import google_crc32c
 import msgspec
 
 from broker_core.records.compression import CompressionType, compress, decompress
-from broker_core.records.varint import decode_varint, decode_varlong, encode_varlong
+from broker_core.records.varint import VarintError, decode_varint, decode_varlong, encode_varlong
 
 MAGIC_V2 = 2
 HEADER_BYTES = 61
@@ -211,45 +211,32 @@ def records_bytes(data: bytes, header: BatchHeader, position: int = 0) -> bytes:
 def iterate_records(data: bytes, header: BatchHeader, position: int = 0) -> Iterator[Record]:
     """The records of the batch at `position`. Raises InvalidRecord where a record breaks the format."""
     body = records_bytes(data, header, position)
+    base_offset, base_timestamp = header.base_offset, header.base_timestamp
     append_time = header.max_timestamp if header.attributes & LOG_APPEND_TIME_FLAG else None
     at = 0
     for _ in range(header.record_count):
-        record, at = _read_record(body, at, header.base_offset, header.base_timestamp, append_time)
-        yield record
+        try:
+            length, start = decode_varint(body, at)
+            end = start + length
+            if length < 0 or end > len(body):
+                raise InvalidRecord(f"a record claims {length} bytes, {len(body) - start} are left")
+            # One byte of attributes, of which Kafka uses none.
+            timestamp_delta, at = decode_varlong(body, start + 1)
+            offset_delta, at = decode_varint(body, at)
+            key, at = _read_bytes(body, at)
+            value, at = _read_bytes(body, at)
+            header_count, at = decode_varint(body, at)
+            headers: tuple[Header, ...] = ()
+            if header_count:
+                headers, at = _read_headers(body, at, end, header_count)
+        except VarintError as error:
+            raise InvalidRecord(f"a record ends too early: {error}") from error
+        if at != end:
+            raise InvalidRecord(f"a record claims {length} bytes, its fields take {at - start}")
+        timestamp = base_timestamp + timestamp_delta if append_time is None else append_time
+        yield Record(base_offset + offset_delta, timestamp, key, value, headers)
     if at != len(body):
         raise InvalidRecord(f"{len(body) - at} bytes follow the last of {header.record_count} records")
-
-
-def _read_record(
-    body: bytes, at: int, base_offset: int, base_timestamp: int, append_time: int | None
-) -> tuple[Record, int]:
-    try:
-        length, at = decode_varint(body, at)
-        end = at + length
-        if length < 0 or end > len(body):
-            raise InvalidRecord(f"a record claims {length} bytes, {len(body) - at} are left")
-        timestamp_delta, at = decode_varlong(body, at + 1)
-        offset_delta, at = decode_varint(body, at)
-        key, at = _read_bytes(body, at)
-        value, at = _read_bytes(body, at)
-        header_count, at = decode_varint(body, at)
-        if header_count < 0 or header_count > end - at:
-            raise InvalidRecord(f"a record claims {header_count} headers, {end - at} bytes are left in it")
-        headers: tuple[Header, ...] = ()
-        for _ in range(header_count):
-            name, at = _read_bytes(body, at)
-            if name is None:
-                raise InvalidRecord("a record header has no key")
-            content, at = _read_bytes(body, at)
-            headers += ((name.decode("utf-8", "replace"), content),)
-    except (ValueError, IndexError) as error:
-        if isinstance(error, InvalidRecord):
-            raise
-        raise InvalidRecord(f"a record ends too early: {error}") from error
-    if at != end:
-        raise InvalidRecord(f"a record claims {length} bytes, its fields take {length + at - end}")
-    timestamp = base_timestamp + timestamp_delta if append_time is None else append_time
-    return Record(base_offset + offset_delta, timestamp, key, value, headers), end
 
 
 def _read_bytes(body: bytes, at: int) -> tuple[bytes | None, int]:
@@ -260,6 +247,19 @@ def _read_bytes(body: bytes, at: int) -> tuple[bytes | None, int]:
     if end > len(body):
         raise InvalidRecord(f"a field claims {length} bytes, {len(body) - at} are left")
     return body[at:end], end
+
+
+def _read_headers(body: bytes, at: int, end: int, count: int) -> tuple[tuple[Header, ...], int]:
+    if not 0 <= count <= end - at:
+        raise InvalidRecord(f"a record claims {count} headers, {end - at} bytes are left in it")
+    headers = []
+    for _ in range(count):
+        name, at = _read_bytes(body, at)
+        if name is None:
+            raise InvalidRecord("a record header has no key")
+        content, at = _read_bytes(body, at)
+        headers.append((name.decode("utf-8", "replace"), content))
+    return tuple(headers), at
 
 
 def build_batch(
@@ -350,23 +350,24 @@ def encode_record(
     timestamp_delta: int, offset_delta: int, key: bytes | None, value: bytes | None, headers: Sequence[Header] = ()
 ) -> bytes:
     """One record with its length in front."""
-    parts = [b"\x00", encode_varlong(timestamp_delta), encode_varlong(offset_delta)]
-    if key is None:
-        parts.append(b"\x01")
-    else:
-        parts += (encode_varlong(len(key)), key)
-    if value is None:
-        parts.append(b"\x01")
-    else:
-        parts += (encode_varlong(len(value)), value)
-    parts.append(encode_varlong(len(headers)))
+    parts = [
+        b"\x00",
+        encode_varlong(timestamp_delta),
+        encode_varlong(offset_delta),
+        b"\x01" if key is None else encode_varlong(len(key)),
+        key or b"",
+        b"\x01" if value is None else encode_varlong(len(value)),
+        value or b"",
+        encode_varlong(len(headers)),
+    ]
     for name, content in headers:
         encoded_name = name.encode()
-        parts += (encode_varlong(len(encoded_name)), encoded_name)
-        if content is None:
-            parts.append(b"\x01")
-        else:
-            parts += (encode_varlong(len(content)), content)
+        parts += (
+            encode_varlong(len(encoded_name)),
+            encoded_name,
+            b"\x01" if content is None else encode_varlong(len(content)),
+            content or b"",
+        )
     encoded = b"".join(parts)
     return encode_varlong(len(encoded)) + encoded
 

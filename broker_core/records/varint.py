@@ -9,10 +9,36 @@ VARINT_MAX_BYTES = 5
 VARLONG_MAX_BYTES = 10
 
 
+class VarintError(ValueError):
+    """The bytes at a position are no variable-length integer."""
+
+
 def encode_varlong(value: int) -> bytes:
     """The bytes of a number of up to 64 bits; a varint of the same number has the same bytes."""
-    if -64 <= value < 64:
-        return _ONE_BYTE[value]
+    if 0 <= value < _REMEMBERED:
+        return _ENCODED[value]
+    return _encode(value)
+
+
+def decode_varint(data: bytes, position: int) -> tuple[int, int]:
+    """The number at `position` and the position after it. Raises VarintError beyond 5 bytes or at the end."""
+    if position < len(data):
+        byte = data[position]
+        if byte < 0x80:
+            return (byte >> 1) ^ -(byte & 1), position + 1
+    return _decode(data, position, VARINT_MAX_BYTES)
+
+
+def decode_varlong(data: bytes, position: int) -> tuple[int, int]:
+    """The number at `position` and the position after it. Raises VarintError beyond 10 bytes or at the end."""
+    if position < len(data):
+        byte = data[position]
+        if byte < 0x80:
+            return (byte >> 1) ^ -(byte & 1), position + 1
+    return _decode(data, position, VARLONG_MAX_BYTES)
+
+
+def _encode(value: int) -> bytes:
     rest = (value << 1) ^ (value >> 63)
     encoded = bytearray()
     while rest > 0x7F:
@@ -22,28 +48,18 @@ def encode_varlong(value: int) -> bytes:
     return bytes(encoded)
 
 
-def decode_varint(data: bytes, position: int) -> tuple[int, int]:
-    """The number at `position` and the position after it. Raises ValueError beyond 5 bytes or at the end of `data`."""
-    return _decode(data, position, VARINT_MAX_BYTES)
-
-
-def decode_varlong(data: bytes, position: int) -> tuple[int, int]:
-    """The number at `position` and the position after it. Raises ValueError beyond 10 bytes or at the end of `data`."""
-    return _decode(data, position, VARLONG_MAX_BYTES)
-
-
 def _decode(data: bytes, position: int, max_bytes: int) -> tuple[int, int]:
     end = min(len(data), position + max_bytes)
     shift = rest = 0
-    while position < end:
-        byte = data[position]
-        position += 1
+    for at in range(position, end):
+        byte = data[at]
         rest |= (byte & 0x7F) << shift
         if byte < 0x80:
-            return (rest >> 1) ^ -(rest & 1), position
+            return (rest >> 1) ^ -(rest & 1), at + 1
         shift += 7
-    raise ValueError(f"the variable-length integer before byte {position} does not end within {max_bytes} bytes")
+    raise VarintError(f"the variable-length integer at byte {position} does not end within {max_bytes} bytes")
 
 
-# Indexed by -64 .. 63: a list of 128 whose negative indexes are the negative numbers.
-_ONE_BYTE = [bytes([value << 1]) for value in range(64)] + [bytes([(-value << 1) - 1]) for value in range(-64, 0)]
+# Lengths and offset deltas are nearly always small.
+_REMEMBERED = 2048
+_ENCODED = [_encode(value) for value in range(_REMEMBERED)]
