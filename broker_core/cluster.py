@@ -258,10 +258,16 @@ class Cluster:
             ),
             "zk": {path: (data.decode("utf-8", "backslashreplace"), stat.version) for path, data, stat in self.zookeeper.store.tree()},
             "links": sorted(f"{a}|{b}" for a, b in self.kernel.cut_links),
-            "controllers": {
-                broker.name: broker.controller.describe() for broker in self.brokers.values() if broker.controller.is_active
-            },
+            "controllers": self._controller_states(),
         }
+
+    def _controller_states(self) -> dict[str, dict[str, dict[str, str]]]:
+        """The state machines of the controller: of the last one elected, while an earlier one does not know that it is none."""
+        active = [b.controller for b in self.brokers.values() if b.controller.is_active and b.name in self.kernel.up]
+        if not active:
+            return {}
+        last = max(active, key=lambda controller: controller.controller_epoch)
+        return {last.host.name: last.describe()}
 
 
 _WHAT_TO_DO: dict[BrokerState, str] = {
