@@ -230,6 +230,7 @@ class Broker:
             self.directory.write(LOG_START_OFFSET_CHECKPOINT, self._log_starts())
             self.directory.write(REPLICATION_OFFSET_CHECKPOINT, {name: p.high_watermark for name, p in replicas.items()})
             self.directory.mark_clean()
+        self.controller.shut_down()
         self.zookeeper.close(self.name)
         self.kernel.remove(self.name)
         self.emit(BrokerStopped(broker=self.name, how="stop"))
