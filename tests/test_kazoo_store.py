@@ -1,10 +1,13 @@
 """The store on a real server while somebody else writes there too, and when the server goes away."""
 
+import contextlib
 import pickle
+import random
 import time
 
 import pytest
 from kazoo.client import KazooClient
+from kazoo.exceptions import KazooException
 
 from broker_core.zk.memory_store import MemoryStore
 from broker_core.zk.store import (
@@ -16,6 +19,7 @@ from broker_core.zk.store import (
     NodeExists,
     SetData,
     WatchFired,
+    ZkError,
 )
 from lab.runtime.kazoo_store import KazooStore, ZookeeperDisagrees, ZookeeperUnavailable
 from lab.runtime.zookeeper import EmbeddedZookeeper, free_port
@@ -278,3 +282,97 @@ def test_a_server_that_died_gives_one_clear_message(tmp_path):
 def test_nobody_listens():
     with pytest.raises(ZookeeperUnavailable, match=r"ZooKeeper at 127\.0\.0\.1:\d+ did not answer"):
         KazooStore(f"127.0.0.1:{free_port()}", "/branch")
+
+
+RANDOM_PATHS = ["/a", "/b", "/a/x", "/a/y", "/a/x/deep"]
+
+
+def random_call(draw: random.Random):
+    """One operation of the lab, as something that can be done to any store."""
+    path, session = draw.choice(RANDOM_PATHS), draw.choice([1, 2])
+    data, version = draw.randbytes(2), draw.choice([-1, -1, 0, 1])
+    return draw.choice(
+        [
+            lambda store: store.create(session, path, data),
+            lambda store: store.create(session, path, data, ephemeral=True),
+            lambda store: store.create(session, path, data, makepath=True),
+            lambda store: store.create(session, path, data, sequential=True),
+            lambda store: store.set(session, path, data, version),
+            lambda store: store.delete(session, path, version),
+            lambda store: store.multi(session, [SetData(path, data), Create("/b", data)]),
+            lambda store: store.get(session, path, watch=True),
+            lambda store: store.exists(session, path, watch=True),
+            lambda store: store.children(session, path, watch=True),
+        ]
+    )
+
+
+def outcome(call, store) -> object:
+    try:
+        result = call(store)
+    except ZkError as error:
+        result = (type(error).__name__, error.path, error.index)
+    return result, store.take_changes(), store.take_watches()
+
+
+def write_something(draw: random.Random, client: KazooClient) -> None:
+    path = draw.choice(RANDOM_PATHS)
+    write = draw.choice(
+        [
+            lambda: client.create(path, draw.randbytes(2)),
+            lambda: client.create(path, b"", sequence=True),
+            lambda: client.set(path, draw.randbytes(2)),
+            lambda: client.delete(path),
+            lambda: client.delete(path, recursive=True),
+        ]
+    )
+    with contextlib.suppress(KazooException):
+        write()
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_follows_somebody_who_writes_at_random_and_replays_the_same(kazoo_store, somebody, seed):
+    draw = random.Random(seed)
+    inputs = [lambda store: store.open_session("broker-1"), lambda store: store.open_session("broker-2")]
+    live = [outcome(call, kazoo_store) for call in inputs]
+    met = []
+
+    def take_in_what_is_known() -> None:
+        for change in kazoo_store.poll_foreign():
+
+            def follow(store, change=change):
+                store.apply_foreign(
+                    change.kind, change.path, change.data, version=change.version, cversion=change.cversion
+                )
+
+            inputs.append(follow)
+            live.append(outcome(follow, kazoo_store))
+
+    for _ in range(300):
+        if draw.random() < 0.3:
+            write_something(draw, somebody)
+        if draw.random() < 0.2:
+            take_in_what_is_known()
+        call = random_call(draw)
+        inputs.append(call)
+        live.append(outcome(call, kazoo_store))
+        met += kazoo_store.take_foreign()
+    # The last changes have reached us when a change that came after them has.
+    somebody.create("/marker")
+    deadline = time.monotonic() + DEADLINE_S
+    while kazoo_store.model.look("/marker") is None and time.monotonic() < deadline:
+        take_in_what_is_known()
+    assert met
+    assert_agrees(kazoo_store, somebody)
+    assert len(list(kazoo_store.tree())) == count_below(somebody, "/")
+
+    replayed = MemoryStore()
+    for change in met:
+        replayed.expect_foreign(change)
+    assert [outcome(call, replayed) for call in inputs] == live
+    assert pickle.dumps(list(replayed.tree())) == pickle.dumps(list(kazoo_store.tree()))
+
+
+def count_below(client: KazooClient, path: str) -> int:
+    names = client.get_children(path)
+    return len(names) + sum(count_below(client, f"{path.rstrip('/')}/{name}") for name in names)

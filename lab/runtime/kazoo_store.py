@@ -51,17 +51,16 @@ from broker_core.zk.store import (
 )
 from broker_core.zk.znode_tree import Transaction
 from lab.runtime.foreign import Reading, child_path, differences
+from lab.runtime.transplant import batches, steps_to_make
 from lab.runtime.zookeeper import LONGEST_SESSION_MS, ZookeeperError, ask
 
 OPERATION_TIMEOUT_S = 10.0
 ATTEMPTS = 5
-BATCH_OPS = 100
-BATCH_BYTES = 400_000
 # On loopback a connection breaks when the server ends, so there is little to wait for.
 RECONNECT = {"max_tries": 5, "delay": 0.1, "backoff": 2, "max_delay": 1.0}
 
 # What kazoo would log the store says itself, once and in a sentence.
-QUIET = logging.getLogger("lab.kazoo")
+QUIET = logging.getLogger("highwater.kazoo")
 QUIET.setLevel(logging.CRITICAL + 1)
 
 REFUSALS = (BadVersionError, NoChildrenForEphemeralsError, NodeExistsError, NoNodeError, NotEmptyError)
@@ -378,9 +377,10 @@ class KazooStore:
                     continue
                 readings[path] = Reading(data, stat.version, stat.czxid, stat.cversion, tuple(sorted(names)))
                 self._observed.add(path)
-                below = [child_path(path, name) for name in names]
                 is_new = self._known.get(path) != stat.czxid
-                wanted.update(child for child in below if is_new or child not in self._observed)
+                for child in (child_path(path, name) for name in names):
+                    if is_new or child not in self._observed or self.model.look(child) is None:
+                        wanted.add(child)
             wanted -= readings.keys()
         return readings
 
@@ -549,34 +549,3 @@ def exact(ops: Sequence[Op], plan: Transaction) -> list[Op]:
             case _:
                 exact_ops.append(op)
     return exact_ops
-
-
-def steps_to_make(model: MemoryStore) -> Iterator[tuple[int, Op]]:
-    """Session and operation, one after the other, that lead from nothing to the tree of a model."""
-    for path, data, stat in model.tree():
-        owner = stat.ephemeral_owner
-        yield owner, Create(path, b"" if stat.version else data, ephemeral=bool(owner))
-        for count in range(1, stat.version + 1):
-            yield owner, SetData(path, data if count == stat.version else b"")
-    for path in model.paths_from("/"):
-        # Children that came and went again count in the parent's cversion, and so in sequence numbers.
-        found = model.look(path)
-        assert found is not None
-        for _ in range((found[1].cversion - found[1].num_children) // 2):
-            yield OUTSIDE_SESSION, Create(child_path(path, "came-and-went"))
-            yield OUTSIDE_SESSION, Delete(child_path(path, "came-and-went"))
-
-
-def batches(steps: Iterable[tuple[int, Op]]) -> Iterator[tuple[int, list[Op]]]:
-    """Transactions of one session each, small enough for a server."""
-    batch: list[Op] = []
-    batch_session, size = OUTSIDE_SESSION, 0
-    for session, op in steps:
-        added = len(op.path) + len(op.data if isinstance(op, Create | SetData) else b"")
-        if batch and (session != batch_session or len(batch) == BATCH_OPS or size + added > BATCH_BYTES):
-            yield batch_session, batch
-            batch, size = [], 0
-        batch_session, size = session, size + added
-        batch.append(op)
-    if batch:
-        yield batch_session, batch
