@@ -8,17 +8,20 @@ import io
 import pickle
 from collections.abc import Iterable
 from hashlib import blake2b
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import msgspec
 
 from broker_core.cluster import Cluster, RunConfig
 from broker_core.events import Envelope
 from broker_core.events.codec import encode
+from broker_core.shell import tools as _tools  # noqa: F401  (fills the grammar)
+from broker_core.shell.completion import complete
 from broker_core.shell.session import Shell
 from broker_core.sim.disk import Disk
 from broker_core.sim.invariants import Checker
 from broker_core.sim.kernel import Message
+from broker_core.sim.scheduler import FOREVER_US
 from broker_core.view.fold import Fold
 from broker_core.view.patch import Patch, View
 from broker_core.zk.memory_store import MemoryStore
@@ -44,12 +47,8 @@ class Input(msgspec.Struct, frozen=True, array_like=True):
     text: str
 
 
-class Made(NamedTuple):
-    """An event, what it changed in the view, and its bytes for a recording."""
-
-    envelope: Envelope
-    patch: Patch
-    data: bytes
+#: an event, what it changed in the view, and its bytes for a recording
+Made: TypeAlias = tuple[Envelope, Patch, bytes]
 
 
 @runtime_checkable
@@ -83,11 +82,12 @@ class Run:
 
     def _on_event(self, envelope: Envelope) -> None:
         data = encode(envelope)
-        self._made.append(Made(envelope, self._fold.fold(envelope), data))
-        self._unhashed.append(data)
-        if len(self._unhashed) == HASHED_EVENTS:
+        self._made.append((envelope, self._fold.fold(envelope), data))
+        unhashed = self._unhashed
+        unhashed.append(data)
+        if len(unhashed) == HASHED_EVENTS:
             self._chain = self.digest()
-            self._unhashed.clear()
+            unhashed.clear()
         if self._checker is not None:
             for violation in self._checker.observe(envelope):
                 self._kernel.emit(violation, "lab")
@@ -129,8 +129,6 @@ class Run:
 
     def complete(self, line: str, cursor: int) -> tuple[int, list[str]]:
         """Completions of a console line: where the completed word begins, and what it may be."""
-        from broker_core.shell.completion import complete
-
         return complete(self._cluster, line, cursor)
 
     # inputs
@@ -193,12 +191,10 @@ class Run:
         kernel = self._kernel
         scheduler = kernel.scheduler
         first = kernel.seq
-        while True:
-            due_us = scheduler.next_due_us()
-            if due_us is None or due_us > until_us:
-                break
-            kernel.step()
-            if max_events is not None and kernel.seq - first >= max_events:
+        last = first + (max_events if max_events is not None else FOREVER_US)
+        step = kernel.step
+        while step(until_us) is not None:
+            if kernel.seq >= last:
                 return kernel.seq - first
         scheduler.advance_to(until_us)
         return kernel.seq - first

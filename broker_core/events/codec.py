@@ -12,14 +12,13 @@ import msgspec
 from broker_core.events import KINDS, Envelope, Event
 
 _AnyEvent: Any = reduce(or_, KINDS.values())
-_encoder = msgspec.json.Encoder()
+_encode = msgspec.json.Encoder().encode
 _decoder: msgspec.json.Decoder[tuple[int, str, int, Event]] = msgspec.json.Decoder(tuple[int, str, int, _AnyEvent])
 
 
 def encode(envelope: Envelope) -> bytes:
     """The bytes of one event as recordings hold them."""
-    _, at_us, node, cause_seq, event = envelope
-    return _encoder.encode((at_us, node, cause_seq, event))
+    return _encode(envelope[1:])
 
 
 def decode(seq: int, data: bytes) -> Envelope:

@@ -12,7 +12,7 @@ import msgspec
 from broker_core.events import Envelope, Event
 from broker_core.events.rpc import Fields, RpcDelivered, RpcDropped, RpcHeld, RpcRescheduled, RpcSent
 from broker_core.sim.rng import Streams
-from broker_core.sim.scheduler import Scheduler
+from broker_core.sim.scheduler import FOREVER_US, Scheduler
 
 Subjects = dict[str, Any]
 _APPLY: dict[type[Event], Callable[[Subjects, Any, int], None]] = {}
@@ -36,7 +36,7 @@ def applies(*kinds: type[Event]) -> Callable[[F], F]:
     return register
 
 
-class Message(msgspec.Struct):
+class Message(msgspec.Struct, gc=False, eq=False):
     """An RPC under way. `kind` is request, response or watch. `incarnation` is that of the destination when it was sent, since
     a connection does not outlive the process at its end."""
 
@@ -76,7 +76,7 @@ class RequestTimeout(msgspec.Struct, frozen=True, gc=False):
     incarnation: int
 
 
-class Pending(msgspec.Struct):
+class Pending(msgspec.Struct, gc=False):
     """A request that waits for its answer at the node that sent it."""
 
     rpc: str
@@ -135,6 +135,7 @@ class Kernel:
         self.on_event: Callable[[Envelope], None] | None = None
         self._next_rpc = 1
         self._last_due: dict[tuple[str, str], int] = {}
+        self._jitter = self.streams["network"]
 
     # facts
 
@@ -274,15 +275,16 @@ class Kernel:
         return self.scheduler.at(due_us, node, Timer(name, data, self.cause_seq, self.incarnations[node]))
 
     def _due(self, source: str, destination: str) -> int:
+        """When a message sent now arrives: not before those sent earlier over the same connection."""
         latency = self.latency
         due_us = self.scheduler.now_us + latency.base_us
         if latency.jitter_us:
-            due_us += self.streams["network"].below(latency.jitter_us + 1)
+            due_us += self._jitter.below(latency.jitter_us + 1)
         link = (source, destination)
-        earliest = self._last_due.get(link, 0)
-        if due_us < earliest:
-            due_us = earliest
-        self._last_due[link] = due_us
+        last_due = self._last_due
+        if due_us < last_due.get(link, 0):
+            due_us = last_due[link]
+        last_due[link] = due_us
         return due_us
 
     def _send(
@@ -334,14 +336,15 @@ class Kernel:
 
     # the loop
 
-    def step(self) -> Any | None:
-        """Runs the next due thing. Returns it (a Message, Timer, Disconnect or RequestTimeout), None when nothing waits."""
-        item = self.scheduler.pop()
+    def step(self, until_us: int = FOREVER_US) -> Any | None:
+        """Runs the next thing that is due by `until_us`. Returns it (a Message, Timer, Disconnect or RequestTimeout), None when
+        there is none."""
+        item = self.scheduler.pop(until_us)
         if item is None:
             return None
         self.steps += 1
         _, timer_id, name, what = item
-        if isinstance(what, Message):
+        if type(what) is Message:
             # a message that was cut off under way was put on the heap a second time, and its first entry is void
             if what.timer_id == timer_id and not what.held:
                 self._deliver(name, what)
@@ -401,7 +404,8 @@ class Kernel:
         if pending is None:
             return
         message = self.in_flight.get(pending.rpc)
-        if message is not None:
+        if message is not None and message not in self.frozen.get(message.destination, ()):
+            # what lies in the socket of a frozen process is not taken back: it will be read, and the answer go nowhere
             for messages in self.cut_links.values():
                 if message in messages:
                     messages.remove(message)

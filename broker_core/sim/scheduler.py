@@ -3,6 +3,8 @@
 from heapq import heappop, heappush
 from typing import Any
 
+FOREVER_US = 1 << 62
+
 
 class Scheduler:
     """What waits is data: `(node, what)`, never a closure, so that a whole cluster pickles.
@@ -38,13 +40,18 @@ class Scheduler:
             self._cancelled.discard(heappop(heap)[1])
         return heap[0][0] if heap else None
 
-    def pop(self) -> tuple[int, int, str, Any] | None:
-        """Takes the next thing and moves the clock to it."""
-        if self.next_due_us() is None:
-            return None
-        item = heappop(self._heap)
-        self.now_us = item[0]
-        return item
+    def pop(self, until_us: int = FOREVER_US) -> tuple[int, int, str, Any] | None:
+        """Takes the next thing that is due by `until_us` and moves the clock to it; None when there is none."""
+        heap = self._heap
+        cancelled = self._cancelled
+        while heap and heap[0][0] <= until_us:
+            item = heappop(heap)
+            if cancelled and item[1] in cancelled:
+                cancelled.discard(item[1])
+                continue
+            self.now_us = item[0]
+            return item
+        return None
 
     def advance_to(self, now_us: int) -> None:
         """Moves the clock forward to an instant before which nothing is due."""

@@ -45,8 +45,8 @@ class Fold:
 
     def fold(self, envelope: Envelope) -> Patch:
         """Takes one event into the view; returns what changed."""
-        seq, at_us, node, _, event = envelope
-        return FOLDS[type(event)](self.view, event, seq, at_us, node)
+        event = envelope[4]
+        return FOLDS[type(event)](self.view, event, envelope[0], envelope[1], envelope[2])
 
 
 def version() -> str:

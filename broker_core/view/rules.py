@@ -1,6 +1,6 @@
 """Rules of the fold: for most kinds of event, which path gets which value. Compiled once into straight-line functions.
 
-A rule is `(path, value)`. In the path, `{name}` stands for a field of the event (or `node`, `seq`); the value is a Python
+A rule is `(path, value)`. In the path, `{name}` stands for a field of the event (or `node`, `seq`), numbers as text; the value is a Python
 expression over `event`, `seq`, `at_us`, `node`, and `old` (what the path held before), or `REMOVE`.
 """
 
@@ -44,8 +44,9 @@ def rule(kind: type[Event], *rules: tuple[str, str]) -> None:
                 if field not in names:
                     names[field] = f"k_{field}"
                     source = field if field in ("node", "seq") else f"event.{field}"
-                    lines.append(f"    k_{field} = {source}")
-                keys.append(f"k_{field}" if field != "seq" else "str(k_seq)")
+                    is_number = field == "seq" or (field != "node" and kind.__annotations__[field] is int)
+                    lines.append(f"    k_{field} = str({source})" if is_number else f"    k_{field} = {source}")
+                keys.append(f"k_{field}")
                 pointer += "/{" + keys[-1] + "}"
             else:
                 keys.append(repr(key))

@@ -1,0 +1,108 @@
+"""Simulated events a second: memory store, simulated disk, events encoded, hashed and folded; without and with invariants.
+
+Three brokers, three partitions of factor 3, four producers that always have one batch with acks=all under way. Prints JSON.
+"""
+
+import argparse
+import json
+import time
+from typing import Any
+
+from broker_core.records.record_batch import SimpleRecord, build_batch
+from broker_core.run import Run, RunConfig
+from broker_core.sim.disk import SimulatedDisk
+from broker_core.sim.kernel import Message
+from broker_core.wire.messages import CreateTopicsRequest, CreateTopicSpec, ProduceRequest
+from broker_core.zk.memory_store import MemoryStore
+
+PRODUCERS = 4
+START_MS = 1_700_000_000_000
+
+
+class LoopingProducer:
+    """Sends the same batch again as soon as the one before it is acknowledged."""
+
+    def __init__(self, run: Run, name: str, partition: str) -> None:
+        self.run = run
+        self.name = name
+        self.partition = partition
+        self.acknowledged = 0
+        self.batch = build_batch([SimpleRecord(timestamp=START_MS, key=b"key", value=b"v" * 100)])
+        self.kernel = run._kernel
+        self.kernel.add(self)
+
+    def send(self) -> None:
+        leader = self.run.view["partitions"][self.partition]["leader"]
+        request = ProduceRequest(-1, 30_000, ((self.partition, self.batch),))
+        self.kernel.request(self.name, f"b{leader}", "Produce", request, label="Produce", fields=((self.partition, 1),), context=0)
+
+    def on_response(self, api: str, body: Any, context: Any) -> None:
+        self.acknowledged += 1
+        self.send()
+
+    def on_request(self, message: Message) -> None: ...
+
+    def on_disconnect(self, api: str, context: Any, why: str) -> None: ...
+
+    def on_timer(self, name: str, data: Any) -> None: ...
+
+    def on_watch(self, kind: str, path: str) -> None: ...
+
+
+class Setup:
+    def __init__(self, *, invariants: bool) -> None:
+        self.run = Run(RunConfig(seed=1), disk=SimulatedDisk(), zk=MemoryStore(), invariants=invariants)
+        self.run.advance(100_000)
+        kernel = self.run._kernel
+        kernel.request("shell", "b1", "CreateTopics", CreateTopicsRequest((CreateTopicSpec("orders", 3, 3),)), label="create", context=-1)
+        self.run.advance(200_000)
+        self.producers = [LoopingProducer(self.run, f"p{n}", f"orders-{n % 3}") for n in range(PRODUCERS)]
+        for producer in self.producers:
+            producer.send()
+
+    def acknowledged(self) -> int:
+        return sum(producer.acknowledged for producer in self.producers)
+
+    def until(self, events: int) -> float:
+        """CPU seconds to reach so many events."""
+        run = self.run
+        began = time.process_time()
+        while run.seq < events:
+            run.advance(run.now_us + 3_600_000_000, max_events=5_000)
+            run.take()
+        return time.process_time() - began
+
+
+def measure(*, invariants: bool, events: int) -> dict[str, float]:
+    """Rates over the first 50,000 events and over the last 50,000 before `events`."""
+    setup = Setup(invariants=invariants)
+    setup.until(5_000)
+    acknowledged, first = setup.acknowledged(), setup.run.seq
+    early_s = setup.until(55_000)
+    early = (setup.run.seq - first) / early_s
+    batches = (setup.acknowledged() - acknowledged) / early_s
+    setup.until(events - 50_000)
+    first = setup.run.seq
+    late = (setup.run.seq - first) / setup.until(events) if events > 105_000 else early
+    if setup.run.view["alarms"]:
+        raise SystemExit(f"the run has alarms: {setup.run.view['alarms']}")
+    return {"events_per_s": round(early), "events_per_s_late": round(late), "late_to_early": round(late / early, 3), "batches_per_s": round(batches)}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--events", type=int, default=400_000, help="how many events the long run has (default 400000)")
+    arguments = parser.parse_args()
+    print(
+        json.dumps(
+            {
+                "bare": measure(invariants=False, events=arguments.events),
+                "invariants": measure(invariants=True, events=arguments.events),
+            },
+            indent=1,
+        )
+    )
+
+
+if __name__ == "__main__":
+    main()

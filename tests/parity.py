@@ -1,0 +1,39 @@
+"""The folded view must say what the live cluster says of itself."""
+
+import json
+from typing import Any
+
+from broker_core.run import Run
+
+
+def differences(run: Run) -> list[str]:
+    """Every path at which the view and the cluster's own description differ."""
+    live: dict[str, Any] = json.loads(json.dumps(run.describe()))
+    view: dict[str, Any] = json.loads(json.dumps(run.view))
+    found: list[str] = []
+
+    def compare(path: str, ours: Any, theirs: Any) -> None:
+        if ours != theirs:
+            found.append(f"{path}: the view says {ours!r}, the cluster {theirs!r}")
+
+    for name, state in live["brokers"].items():
+        compare(f"/nodes/{name}/state", view["nodes"][name]["state"], state)
+    up = {name for name, state in live["brokers"].items() if state != "down"}
+    shown = {key for key, replica in view["replicas"].items() if replica["node"] in up}
+    compare("/replicas", sorted(shown), sorted(live["replicas"]))
+    for key, replica in live["replicas"].items():
+        for field, value in replica.items():
+            ours = view["replicas"][key][field]
+            if field == "tail":
+                value = {str(row[0]): row[1:] for row in value}
+            elif field == "segments":
+                value = {str(row[0]): row[1:] for row in value}
+            compare(f"/replicas/{key}/{field}", ours, value)
+    compare("/rpcs", sorted(view["rpcs"]), live["rpcs"])
+    compare("/parked", sorted(view["parked"]), live["parked"])
+    compare("/zk", {path: [znode["data"], znode["version"]] for path, znode in view["zk"].items()}, live["zk"])
+    compare("/links", sorted(view["links"]), live["links"])
+    for state in live["controllers"].values():
+        compare("/controller_partitions", view["controller_partitions"], state["partitions"])
+        compare("/controller_replicas", view["controller_replicas"], state["replicas"])
+    return found
