@@ -6,7 +6,7 @@ uncompressed records, unused attribute bits, the delete horizon bit. A wrong max
 
 from broker_core.errors import KafkaError, KafkaException
 from broker_core.log.config import LogConfig
-from broker_core.records.compression import CompressionType, compress
+from broker_core.records.compression import CompressionType, UnreadableRecords, compress
 from broker_core.records.record_batch import (
     HEADER,
     HEADER_BYTES,
@@ -25,6 +25,7 @@ from broker_core.records.record_batch import (
     iterate_records,
     with_max_timestamp,
 )
+from broker_core.records.varint import VarintTooLong
 
 _SMALLEST_LENGTH_FIELD = 14
 
@@ -32,7 +33,7 @@ _SMALLEST_LENGTH_FIELD = 14
 def read_single_batch(data: bytes, config: LogConfig) -> tuple[BatchHeader, bytes]:
     """The header of the one batch that a produce request brings, and its bytes without what follows them.
 
-    Raises INVALID_RECORD, CORRUPT_MESSAGE, MESSAGE_TOO_LARGE or UNSUPPORTED_FOR_MESSAGE_FORMAT.
+    Raises INVALID_RECORD, CORRUPT_MESSAGE or MESSAGE_TOO_LARGE.
     """
     length = int.from_bytes(data[8:12], "big", signed=True) if len(data) >= LENGTH_OVERHEAD else None
     if length is not None and length < _SMALLEST_LENGTH_FIELD:
@@ -43,9 +44,8 @@ def read_single_batch(data: bytes, config: LogConfig) -> tuple[BatchHeader, byte
     if length is None or len(data) < length + LENGTH_OVERHEAD:
         raise KafkaException(KafkaError.INVALID_RECORD, "the request holds no complete batch")
     if data[16] != MAGIC_V2:
-        raise KafkaException(
-            KafkaError.UNSUPPORTED_FOR_MESSAGE_FORMAT, f"the batch has magic {data[16]}, expected {MAGIC_V2}"
-        )
+        kind = KafkaError.INVALID_RECORD if data[16] < MAGIC_V2 else KafkaError.CORRUPT_MESSAGE
+        raise KafkaException(kind, f"the batch has magic {data[16]}, expected {MAGIC_V2}")
     size = length + LENGTH_OVERHEAD
     if len(data) > size:
         _refuse_second_batch(data, size)
@@ -151,10 +151,14 @@ def _check_records(data: bytes, header: BatchHeader, config: LogConfig, now_ms: 
 def _records(data: bytes, header: BatchHeader, config: LogConfig, now_ms: int) -> list[Record]:
     try:
         records = list(iterate_records(data, header))
+    except UnreadableRecords as error:
+        raise KafkaException(KafkaError.UNKNOWN_SERVER_ERROR, str(error)) from error
     except InvalidRecord as error:
-        is_codec_at_fault = header.compression != CompressionType.NONE
-        kind = KafkaError.UNKNOWN_SERVER_ERROR if is_codec_at_fault else KafkaError.INVALID_RECORD
+        is_too_long = isinstance(error.__cause__, VarintTooLong)
+        kind = KafkaError.UNKNOWN_SERVER_ERROR if is_too_long else KafkaError.INVALID_RECORD
         raise KafkaException(kind, str(error)) from error
+    if header.compression and any(record.offset != delta for delta, record in enumerate(records)):
+        raise KafkaException(KafkaError.UNKNOWN_SERVER_ERROR, "the offset deltas of compressed records must be dense")
     if config.is_compacted and not header.is_control:
         without_key = [index for index, record in enumerate(records) if record.key is None]
         if without_key:

@@ -10,6 +10,10 @@ from enum import IntEnum
 import cramjam
 
 
+class UnreadableRecords(ValueError):
+    """The codec of a batch does not exist, or cannot read the batch's bytes."""
+
+
 class CompressionType(IntEnum):
     """The codec in the lowest three bits of a batch's attributes."""
 
@@ -40,6 +44,8 @@ _BY_NAME = {
 # Magic "\x82SNAPPY\0", then version and lowest compatible version.
 _XERIAL_HEADER = b"\x82SNAPPY\x00" + struct.pack(">ii", 1, 1)
 _XERIAL_BLOCK_BYTES = 32 * 1024
+# A bit of the byte after the LZ4 frame's magic number.
+_LZ4_INDEPENDENT_BLOCKS = 0x20
 _LENGTH = struct.Struct(">i")
 
 
@@ -57,7 +63,7 @@ def compress(codec: CompressionType, data: bytes) -> bytes:
 
 
 def decompress(codec: int, data: bytes) -> bytes:
-    """The records of a batch. Raises ValueError for a codec that does not exist or bytes that it cannot read."""
+    """The records of a batch. Raises UnreadableRecords."""
     if codec == CompressionType.NONE:
         return data
     try:
@@ -66,12 +72,19 @@ def decompress(codec: int, data: bytes) -> bytes:
         if codec == CompressionType.SNAPPY:
             return _decompress_snappy(data)
         if codec == CompressionType.LZ4:
-            return bytes(cramjam.lz4.decompress(data))
+            return _decompress_lz4(data)
         if codec == CompressionType.ZSTD:
             return bytes(cramjam.zstd.decompress(data))
     except cramjam.DecompressionError as error:
-        raise ValueError(f"the {CompressionType(codec).name.lower()} data of the batch cannot be read") from error
-    raise ValueError(f"unknown compression codec {codec}: expected 0 to 4")
+        name = CompressionType(codec).name.lower()
+        raise UnreadableRecords(f"the {name} data of the batch cannot be read") from error
+    raise UnreadableRecords(f"unknown compression codec {codec}: expected 0 to 4")
+
+
+def _decompress_lz4(data: bytes) -> bytes:
+    if len(data) > 4 and not data[4] & _LZ4_INDEPENDENT_BLOCKS:
+        raise UnreadableRecords("the lz4 data of the batch has linked blocks, which Kafka does not read")
+    return bytes(cramjam.lz4.decompress(data))
 
 
 def _compress_xerial(data: bytes) -> bytes:
@@ -90,11 +103,11 @@ def _decompress_snappy(data: bytes) -> bytes:
     position = len(_XERIAL_HEADER)
     while position < len(data):
         if position + 4 > len(data):
-            raise ValueError("the snappy data of the batch ends within a block's length")
+            raise UnreadableRecords("the snappy data of the batch ends within a block's length")
         (length,) = _LENGTH.unpack_from(data, position)
         position += 4
         if length < 0 or position + length > len(data):
-            raise ValueError("the snappy data of the batch ends within a block")
+            raise UnreadableRecords("the snappy data of the batch ends within a block")
         plain += bytes(cramjam.snappy.decompress_raw(data[position : position + length]))
         position += length
     return bytes(plain)

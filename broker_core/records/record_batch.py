@@ -194,22 +194,18 @@ def iterate_batches(data: bytes, position: int = 0) -> Iterator[tuple[int, Batch
 
 
 def iterate(data: bytes) -> Iterator[Record]:
-    """The records of all whole batches in `data`, markers included. Raises CorruptRecord and InvalidRecord."""
+    """The records of all whole batches in `data`, markers included. Raises InvalidRecord, UnreadableRecords."""
     for position, header in iterate_batches(data):
         yield from iterate_records(data, header, position)
 
 
 def records_bytes(data: bytes, header: BatchHeader, position: int = 0) -> bytes:
-    """The records of the batch at `position`, decompressed. Raises InvalidRecord when they cannot be."""
-    body = data[position + HEADER_BYTES : position + header.size]
-    try:
-        return decompress(header.compression, body)
-    except ValueError as error:
-        raise InvalidRecord(str(error)) from error
+    """The records of the batch at `position`, decompressed. Raises UnreadableRecords when they cannot be."""
+    return decompress(header.compression, data[position + HEADER_BYTES : position + header.size])
 
 
 def iterate_records(data: bytes, header: BatchHeader, position: int = 0) -> Iterator[Record]:
-    """The records of the batch at `position`. Raises InvalidRecord where a record breaks the format."""
+    """The records of the batch at `position`. Raises InvalidRecord where one breaks the format, UnreadableRecords."""
     body = records_bytes(data, header, position)
     base_offset, base_timestamp = header.base_offset, header.base_timestamp
     append_time = header.max_timestamp if header.attributes & LOG_APPEND_TIME_FLAG else None

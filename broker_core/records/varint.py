@@ -10,7 +10,11 @@ VARLONG_MAX_BYTES = 10
 
 
 class VarintError(ValueError):
-    """The bytes at a position are no variable-length integer."""
+    """The data ends within a variable-length integer."""
+
+
+class VarintTooLong(VarintError):
+    """A variable-length integer goes on beyond the bytes that its type may have."""
 
 
 def encode_varlong(value: int) -> bytes:
@@ -21,7 +25,7 @@ def encode_varlong(value: int) -> bytes:
 
 
 def decode_varint(data: bytes, position: int) -> tuple[int, int]:
-    """The number at `position` and the position after it. Raises VarintError beyond 5 bytes or at the end."""
+    """The number at `position` and the position after it. Raises VarintError, VarintTooLong beyond 5 bytes."""
     if position < len(data):
         byte = data[position]
         if byte < 0x80:
@@ -30,7 +34,7 @@ def decode_varint(data: bytes, position: int) -> tuple[int, int]:
 
 
 def decode_varlong(data: bytes, position: int) -> tuple[int, int]:
-    """The number at `position` and the position after it. Raises VarintError beyond 10 bytes or at the end."""
+    """The number at `position` and the position after it. Raises VarintError, VarintTooLong beyond 10 bytes."""
     if position < len(data):
         byte = data[position]
         if byte < 0x80:
@@ -57,7 +61,9 @@ def _decode(data: bytes, position: int, max_bytes: int) -> tuple[int, int]:
         if byte < 0x80:
             return (rest >> 1) ^ -(rest & 1), at + 1
         shift += 7
-    raise VarintError(f"the variable-length integer at byte {position} does not end within {max_bytes} bytes")
+    if end < position + max_bytes:
+        raise VarintError(f"the data ends within the variable-length integer at byte {position}")
+    raise VarintTooLong(f"the variable-length integer at byte {position} does not end within {max_bytes} bytes")
 
 
 # Lengths and offset deltas are nearly always small.
