@@ -1,4 +1,4 @@
-"""What administrators ask of the controller's broker: topics created and deleted (`ZkAdminManager`).
+"""What administrators ask of the controller's broker: topics created, grown and deleted (`ZkAdminManager`).
 
 Requests are checked here, in Kafka's order and with Kafka's texts, and become znodes; the controller hears of those
 by its watches, as of anybody else's. The broker answers when the metadata have come round.
@@ -7,6 +7,8 @@ by its watches, as of anybody else's. The broker answers when the metadata have 
 import re
 from contextlib import suppress
 
+from msgspec import structs
+
 from broker_core.config_defs import ConfigException, validate_topic_configs
 from broker_core.controller.assignment import assign_replicas
 from broker_core.controller.context import ControllerContext
@@ -14,7 +16,7 @@ from broker_core.controller.host import ControllerHost
 from broker_core.controller.kafka_uuid import random_uuid
 from broker_core.controller.kafka_zk_client import KafkaZkClient
 from broker_core.errors import Errors, KafkaException
-from broker_core.wire.messages import CreateTopicSpec, TopicResult
+from broker_core.wire.messages import CreatePartitionsSpec, CreateTopicSpec, TopicResult
 from broker_core.zk.store import Check, Create, NodeExists, SetData
 from broker_core.zk.znodes import ConfigZnode, ControllerZnode, DeleteTopicZnode, TopicZnode
 
@@ -62,6 +64,88 @@ class ZkAdminManager:
         except KafkaException as error:
             return TopicResult(spec.name, error.error, error.message)
         return TopicResult(spec.name, topic_id=topic_id)
+
+    def create_partitions(self, spec: CreatePartitionsSpec, *, validate_only: bool) -> TopicResult:
+        """Gives a topic more partitions, by hand or by the formula that assigned the first ones."""
+        try:
+            znode = self._growing(spec.name)
+            added = self._added_partitions(spec, znode.partitions)
+        except KafkaException as error:
+            return TopicResult(spec.name, error.error, error.message)
+        if not validate_only:
+            grown = structs.replace(znode, partitions={**znode.partitions, **added})
+            self.host.zk.set(TopicZnode.path(spec.name), grown.encode())
+        return TopicResult(spec.name)
+
+    def _growing(self, name: str) -> TopicZnode:
+        """The assignment of a topic that may get more partitions."""
+        path = TopicZnode.path(name)
+        if not name or "/" in name or self.host.zk.exists(path) is None:
+            raise KafkaException(Errors.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{name}' does not exist.")
+        data, _ = self.host.zk.get(path)
+        znode = TopicZnode.decode(name, data)
+        if znode.adding_replicas or znode.removing_replicas:
+            raise KafkaException(
+                Errors.REASSIGNMENT_IN_PROGRESS, f"A partition reassignment is in progress for the topic '{name}'."
+            )
+        return znode
+
+    def _added_partitions(
+        self, spec: CreatePartitionsSpec, known: dict[int, tuple[int, ...]]
+    ) -> dict[int, tuple[int, ...]]:
+        count, increment = len(known), spec.count - len(known)
+        if increment < 0:
+            raise KafkaException(
+                Errors.INVALID_PARTITIONS,
+                f"Topic currently has {count} partitions, which is higher than the requested {spec.count}.",
+            )
+        if increment == 0:
+            raise KafkaException(Errors.INVALID_PARTITIONS, f"Topic already has {count} partitions.")
+        live = sorted(self.context.live_brokers)
+        if spec.assignment is None:
+            start = next((index for index, broker_id in enumerate(live) if broker_id >= known[0][0]), 0)
+            return assign_replicas(
+                {broker_id: broker.rack for broker_id, broker in self.context.live_brokers.items()},
+                increment,
+                len(known[0]),
+                fixed_start=start,
+                first_partition=count,
+            )
+        added = {count + index: replicas for index, replicas in enumerate(spec.assignment)}
+        self._validate_added(spec.assignment, increment, added, live, len(known[0]))
+        return added
+
+    def _validate_added(
+        self,
+        assignment: tuple[tuple[int, ...], ...],
+        increment: int,
+        added: dict[int, tuple[int, ...]],
+        live: list[int],
+        replication_factor: int,
+    ) -> None:
+        def invalid(why: str) -> KafkaException:
+            return KafkaException(Errors.INVALID_REPLICA_ASSIGNMENT, why)
+
+        unknown = [str(each) for each in dict.fromkeys(each for row in assignment for each in row) if each not in live]
+        if unknown:
+            raise invalid(f"Unknown broker(s) in replica assignment: {', '.join(unknown)}.")
+        if len(assignment) != increment:
+            raise invalid(
+                f"Increasing the number of partitions by {increment} but {len(assignment)} assignments provided."
+            )
+        for number, replicas in added.items():
+            if not replicas:
+                raise invalid(f"Cannot have replication factor of 0 for partition id {number}.")
+            if len(set(replicas)) < len(replicas):
+                shown = ", ".join(map(str, replicas))
+                raise invalid(f"Duplicate brokers not allowed in replica assignment: {shown} for partition id {number}.")
+        bad = {number: len(replicas) for number, replicas in added.items() if len(replicas) != replication_factor}
+        if bad:
+            raise invalid(
+                f"Inconsistent replication factor between partitions, partition 0 has {replication_factor} while "
+                f"partitions [{', '.join(map(str, bad))}] have replication factors "
+                f"[{', '.join(map(str, bad.values()))}], respectively."
+            )
 
     def delete_topic(self, name: str) -> TopicResult:
         """Asks for a topic to be deleted; once more does no harm."""

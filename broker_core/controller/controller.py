@@ -28,6 +28,8 @@ from broker_core.wire.messages import (
     AlterPartitionResponse,
     ControlledShutdownRequest,
     ControlledShutdownResponse,
+    CreatePartitionsRequest,
+    CreatePartitionsResponse,
     CreateTopicsRequest,
     CreateTopicsResponse,
     DeleteTopicsRequest,
@@ -498,6 +500,22 @@ class Controller:
             else:
                 results.append(self.admin.create_topic(spec, validate_only=request.validate_only))
         return CreateTopicsResponse(tuple(results))
+
+    def create_partitions(self, request: CreatePartitionsRequest) -> CreatePartitionsResponse:
+        """Adds partitions to topics in ZooKeeper; that they have leaders shows later, in the metadata."""
+        names = [spec.name for spec in request.topics]
+        results: list[TopicResult] = []
+        for spec in request.topics:
+            if not self.is_active:
+                results.append(TopicResult(spec.name, Errors.NOT_CONTROLLER))
+            elif names.count(spec.name) > 1:
+                results.append(TopicResult(spec.name, Errors.INVALID_REQUEST, "Duplicate topic in request."))
+            elif self.context.is_queued_for_deletion(spec.name):
+                why = "The topic is queued for deletion."
+                results.append(TopicResult(spec.name, Errors.INVALID_TOPIC_EXCEPTION, why))
+            else:
+                results.append(self.admin.create_partitions(spec, validate_only=request.validate_only))
+        return CreatePartitionsResponse(tuple(results))
 
     def delete_topics(self, request: DeleteTopicsRequest) -> DeleteTopicsResponse:
         """Marks topics for deletion; that they are gone shows later, in the metadata."""

@@ -9,6 +9,7 @@ code is 1 if any failed.
 import argparse
 import sys
 from pathlib import Path
+from traceback import format_exception
 from typing import NamedTuple
 
 from broker_core.run import Run, RunConfig
@@ -52,6 +53,8 @@ def judge(path: Path, seed: int = 0) -> Verdict:
                 return Verdict("FAIL", f"{where}: {changed}", (f"  {where}", *(f"    {line}" for line in lines)))
     except ShellError as error:
         return Verdict("todo", error.what)
+    except Exception as error:  # a bug of the core is a difference like any other, and the other transcripts go on
+        return Verdict("FAIL", f"{type(error).__name__}: {error}", tuple(format_exception(error)))
     return Verdict("ok")
 
 

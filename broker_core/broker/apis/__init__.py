@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from broker_core.broker.apis import (
     alter_partition,
     controlled_shutdown,
+    create_partitions,
     create_topics,
     delete_topics,
     fetch,
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 HANDLERS: dict[str, Callable[["Broker", Message], None]] = {
     "AlterPartition": alter_partition.handle,
     "ControlledShutdown": controlled_shutdown.handle,
+    "CreatePartitions": create_partitions.handle,
     "CreateTopics": create_topics.handle,
     "DeleteTopics": delete_topics.handle,
     "Fetch": fetch.handle,

@@ -27,6 +27,9 @@ from broker_core.shell.java import (
 from broker_core.shell.parser import Option, OptionError, ParsedOptions
 from broker_core.shell.process import Process, Running, settled
 from broker_core.wire.messages import (
+    CreatePartitionsRequest,
+    CreatePartitionsResponse,
+    CreatePartitionsSpec,
     CreateTopicsRequest,
     CreateTopicsResponse,
     CreateTopicSpec,
@@ -269,6 +272,27 @@ def _list(process: Process, options: ParsedOptions) -> Asking[None]:
     names = yield from _found(process, options, "listTopics")
     for name in names:
         process.out(name)
+
+
+def _alter(process: Process, options: ParsedOptions) -> Asking[None]:
+    count = options.integer("partitions")
+    options.integer("replication-factor")
+    by_hand = options.value("replica-assignment")
+    assignment = _assignment(by_hand) if by_hand else None
+    _configs(options)
+    names = yield from _found(process, options, "listTopics")
+    _ensure_found(options, names)
+    if not names:
+        return
+    known = yield from metadata(process, tuple(names), "describeTopics")
+    specs = []
+    for name in names:
+        existing = sum(1 for row in known.partitions if row[0].rpartition("-")[0] == name)
+        specs.append(CreatePartitionsSpec(name, count or 0, None if assignment is None else assignment[existing:]))
+    response: CreatePartitionsResponse = yield from ask_controller(
+        process, "CreatePartitions", CreatePartitionsRequest(tuple(specs)), "createPartitions"
+    )
+    raise_first_error(response.topics)
 
 
 def _delete(process: Process, options: ParsedOptions) -> Asking[None]:

@@ -5,6 +5,9 @@ lab names a partition everywhere.
 """
 
 from broker_core.wire.messages.admin import (
+    CreatePartitionsRequest,
+    CreatePartitionsResponse,
+    CreatePartitionsSpec,
     CreateTopicsRequest,
     CreateTopicsResponse,
     CreateTopicSpec,
@@ -52,6 +55,9 @@ __all__ = [
     "AlterPartitionResult",
     "ControlledShutdownRequest",
     "ControlledShutdownResponse",
+    "CreatePartitionsRequest",
+    "CreatePartitionsResponse",
+    "CreatePartitionsSpec",
     "CreateTopicSpec",
     "CreateTopicsRequest",
     "CreateTopicsResponse",

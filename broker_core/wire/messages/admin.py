@@ -41,6 +41,24 @@ class DeleteTopicsResponse(msgspec.Struct, frozen=True, gc=False):
     topics: tuple[TopicResult, ...]
 
 
+class CreatePartitionsSpec(msgspec.Struct, frozen=True, gc=False):
+    """`count` is how many partitions the topic shall have; `assignment`: replicas of each new one, None = automatic."""
+
+    name: str
+    count: int
+    assignment: tuple[tuple[int, ...], ...] | None = None
+
+
+class CreatePartitionsRequest(msgspec.Struct, frozen=True, gc=False):
+    topics: tuple[CreatePartitionsSpec, ...]
+    timeout_ms: int = 30_000
+    validate_only: bool = False
+
+
+class CreatePartitionsResponse(msgspec.Struct, frozen=True, gc=False):
+    topics: tuple[TopicResult, ...]
+
+
 class MetadataRequest(msgspec.Struct, frozen=True, gc=False):
     """`topics` None = all."""
 
