@@ -21,7 +21,8 @@ from broker_core.zk.store import (
     WatchFired,
     ZkError,
 )
-from lab.runtime.kazoo_store import KazooStore, ZookeeperDisagrees, ZookeeperUnavailable
+from lab.runtime.kazoo_connection import ZookeeperUnavailable
+from lab.runtime.kazoo_store import KazooStore, ZookeeperDisagrees
 from lab.runtime.zookeeper import EmbeddedZookeeper, free_port
 
 DEADLINE_S = 10

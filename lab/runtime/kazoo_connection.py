@@ -1,0 +1,221 @@
+"""One session on a ZooKeeper server, through kazoo: requests with a time limit, watches that one can wait for."""
+
+import contextlib
+import logging
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Literal
+
+from kazoo.client import KazooClient, KazooState
+from kazoo.exceptions import (
+    BadVersionError,
+    KazooException,
+    NoChildrenForEphemeralsError,
+    NodeExistsError,
+    NoNodeError,
+    NotEmptyError,
+)
+from kazoo.handlers.threading import KazooTimeoutError
+from kazoo.protocol.states import EventType, WatchedEvent
+
+from broker_core.zk.store import Check, Create, Delete, Op, SetData, WatchKind
+from lab.runtime.foreign import Reading
+from lab.runtime.zookeeper import LONGEST_SESSION_MS, ZookeeperError
+
+OPERATION_TIMEOUT_S = 10.0
+# On loopback a connection breaks when the server ends, so there is little to wait for.
+RECONNECT = {"max_tries": 5, "delay": 0.1, "backoff": 2, "max_delay": 1.0}
+REFUSALS = (BadVersionError, NoChildrenForEphemeralsError, NodeExistsError, NoNodeError, NotEmptyError)
+
+# What kazoo would log is said once, in the sentence of an error.
+QUIET = logging.getLogger("highwater.kazoo")
+QUIET.setLevel(logging.CRITICAL + 1)
+
+ReadKind = Literal["get", "exists", "get_children"]
+
+
+class ZookeeperUnavailable(ZookeeperError):
+    """The server does not answer."""
+
+    def __init__(self, address: str, doing: str, reason: object = None):
+        detail = str(reason) or type(reason).__name__ if reason else "no answer"
+        super().__init__(
+            f"ZooKeeper at {address} did not {doing} ({detail}; waited up to {OPERATION_TIMEOUT_S:.0f} s). What was "
+            "recorded is safe. Start the lab again; its log of ZooKeeper is zookeeper.log in the data folder."
+        )
+
+
+class KazooConnection:
+    """A session whose paths are below `chroot`. kazoo's threads only note which watches have come.
+
+    Every method raises `ZookeeperUnavailable` when the server does not answer in time.
+
+    Args:
+        on_change: called by kazoo's thread with the path when a znode of `observe` has changed.
+        on_reconnect: called by it when the connection was lost and is back: watches have been lost with it.
+    """
+
+    def __init__(
+        self,
+        address: str,
+        chroot: str,
+        on_change: Callable[[str], None] = lambda path: None,
+        on_reconnect: Callable[[], None] = lambda: None,
+    ):
+        self.address = address
+        self._chroot = chroot
+        self._on_change = on_change
+        self._on_reconnect = on_reconnect
+        self._arrived = threading.Condition()
+        # The watches that the server holds for `read`: (path, whether it is one for children).
+        self._armed: set[tuple[str, bool]] = set()
+        self._client = KazooClient(
+            hosts=address, timeout=LONGEST_SESSION_MS / 1000, connection_retry=RECONNECT, logger=QUIET
+        )
+        self._client.add_listener(self._on_state)
+        try:
+            self._client.start(timeout=OPERATION_TIMEOUT_S)
+        except KazooTimeoutError as error:
+            self.close()
+            raise ZookeeperUnavailable(address, "open a session", error) from error
+        self._client.chroot = chroot
+
+    def make_chroot(self) -> None:
+        """Creates the chroot with its parents, where it does not exist."""
+        self._client.chroot = ""
+        try:
+            self._client.ensure_path(self._chroot)
+        except (KazooException, KazooTimeoutError) as error:
+            raise ZookeeperUnavailable(self.address, f"create {self._chroot}", error) from error
+        self._client.chroot = self._chroot
+
+    def remove_chroot(self) -> None:
+        """Deletes the chroot with all that is in it, if the server is still there."""
+        with contextlib.suppress(KazooException, KazooTimeoutError):
+            self._client.delete("/", recursive=True)
+
+    def close(self) -> bool:
+        """Ends the session. Beside us, since kazoo waits as long as the session may last; whether it came back."""
+        closing = threading.Thread(target=self._close, daemon=True)
+        closing.start()
+        closing.join(OPERATION_TIMEOUT_S)
+        return not closing.is_alive()
+
+    def _close(self) -> None:
+        with contextlib.suppress(KazooException, OSError):
+            self._client.stop()
+            self._client.close()
+
+    # Writes
+
+    def write(self, op: Op) -> dict[str, int] | None:
+        """Does an operation: path -> czxid of what it created, or None if the server refused it."""
+        try:
+            match op:
+                case Create():
+                    request = self._client.create_async(op.path, op.data, ephemeral=op.ephemeral, include_data=True)
+                    path, stat = self._answer(request, "create a znode")
+                    return {path: stat.czxid}
+                case SetData():
+                    self._answer(self._client.set_async(op.path, op.data, op.version), "set a znode")
+                case Delete():
+                    self._answer(self._client.delete_async(op.path, op.version), "delete a znode")
+                case Check():
+                    raise ValueError("A check stands in a transaction.")
+        except REFUSALS:
+            return None
+        return {}
+
+    def write_all(self, ops: Sequence[Op]) -> dict[str, int] | None:
+        """Does a transaction: path -> czxid of what it left created, or None if the server refused it."""
+        transaction = self._client.transaction()
+        for op in ops:
+            match op:
+                case Create():
+                    transaction.create(op.path, op.data, ephemeral=op.ephemeral)
+                case SetData():
+                    transaction.set_data(op.path, op.data, op.version)
+                case Delete():
+                    transaction.delete(op.path, op.version)
+                case Check():
+                    transaction.check(op.path, op.version)
+        answers = self._answer(transaction.commit_async(), "do a transaction") if ops else []
+        if any(isinstance(answer, Exception) for answer in answers):
+            return None
+        requests = [(op.path, self._client.exists_async(op.path)) for op in ops if isinstance(op, Create)]
+        stats = [(path, self._answer(request, "read a znode")) for path, request in requests]
+        return {path: stat.czxid for path, stat in stats if stat is not None}
+
+    # Reads
+
+    def read(self, path: str, kind: ReadKind, *, watch: bool) -> Any:
+        """What kazoo's method of that name returns, or None where there is nothing. See `wait_for` for the watch."""
+        key = (path, kind == "get_children")
+        if watch:
+            with self._arrived:
+                self._armed.add(key)
+        request = getattr(self._client, f"{kind}_async")(path, watch=self._on_watch if watch else None)
+        try:
+            return self._answer(request, "read a znode")
+        except NoNodeError:
+            # The server takes no watch for what is not there, but from `exists`.
+            with self._arrived:
+                self._armed.discard(key)
+            return None
+
+    def wait_for(self, kind: WatchKind, path: str) -> None:
+        """Waits until a watch of `read` has come. Returns at once if the server holds none: it has come before."""
+        waited_for = {(path, kind == "children")} if kind != "deleted" else {(path, False), (path, True)}
+        with self._arrived:
+            if not self._arrived.wait_for(lambda: not waited_for & self._armed, OPERATION_TIMEOUT_S):
+                raise ZookeeperUnavailable(self.address, f"deliver the watch on {path}")
+
+    def observe(self, paths: Iterable[str]) -> dict[str, Reading | None]:
+        """Reads znodes whole; `on_change` hears of the next change of each."""
+        requests = [
+            (
+                path,
+                self._client.get_async(path, watch=self._on_observed),
+                self._client.get_children_async(path, watch=self._on_observed, include_data=True),
+            )
+            for path in paths
+        ]
+        readings: dict[str, Reading | None] = {}
+        for path, data_request, children_request in requests:
+            try:
+                data, _ = self._answer(data_request, "read a znode")
+                names, stat = self._answer(children_request, "read a znode")
+            except NoNodeError:
+                readings[path] = None
+            else:
+                readings[path] = Reading(data, stat.version, stat.czxid, stat.cversion, tuple(sorted(names)))
+        return readings
+
+    def _answer(self, request: Any, doing: str) -> Any:
+        try:
+            return request.get(timeout=OPERATION_TIMEOUT_S)
+        except REFUSALS:
+            raise
+        except (KazooException, KazooTimeoutError, OSError) as error:
+            raise ZookeeperUnavailable(self.address, doing, error) from error
+
+    def _on_watch(self, event: WatchedEvent) -> None:
+        with self._arrived:
+            if event.type == EventType.DELETED:
+                self._armed -= {(event.path, False), (event.path, True)}
+            else:
+                self._armed.discard((event.path, event.type == EventType.CHILD))
+            self._arrived.notify_all()
+
+    def _on_observed(self, event: WatchedEvent) -> None:
+        if event.type != EventType.NONE:
+            self._on_change(event.path)
+
+    def _on_state(self, state: str) -> None:
+        if state == KazooState.CONNECTED:
+            self._on_reconnect()
+        else:
+            # kazoo forgets all watches when a connection breaks.
+            with self._arrived:
+                self._armed.clear()
+                self._arrived.notify_all()
