@@ -7,6 +7,8 @@ from broker_core.wire.messages import (
     AlterPartitionItem,
     AlterPartitionRequest,
     AlterPartitionResponse,
+    CreatePartitionsRequest,
+    CreatePartitionsSpec,
     CreateTopicSpec,
     CreateTopicsRequest,
     DeleteTopicsRequest,
@@ -171,6 +173,55 @@ def test_create_topic_only_to_validate_and_at_another_broker():
     assert cluster.data("/brokers/topics/orders") is None
     request = CreateTopicsRequest((CreateTopicSpec("orders"),))
     assert cluster.brokers[2].controller.create_topics(request).topics[0].error is Errors.NOT_CONTROLLER
+
+
+def test_more_partitions_go_on_where_the_assignment_ended():
+    cluster = FakeCluster()
+    cluster.create("orders", (2, 3))
+    request = CreatePartitionsRequest((CreatePartitionsSpec("orders", 3),))
+    assert cluster.controller.create_partitions(request).topics[0].error is Errors.NONE
+    cluster.settle()
+    assert cluster.controller.context.assignments["orders"] == {0: (2, 3), 1: (3, 2), 2: (1, 3)}
+    assert cluster.state("orders-2") == (1, 0, [1, 3], 1, 0)
+    found = cluster.store.look("/brokers/topics/orders")
+    assert found is not None
+    assert found[1].version == 1
+
+
+def test_more_partitions_errors():
+    cluster = FakeCluster()
+    cluster.create("orders", (1, 2, 3), (2, 3, 1))
+
+    def refusal(count: int, *assignment: tuple[int, ...], name: str = "orders") -> tuple[Errors, str | None]:
+        spec = CreatePartitionsSpec(name, count, assignment or None)
+        (result,) = cluster.controller.create_partitions(CreatePartitionsRequest((spec,))).topics
+        return result.error, result.message
+
+    assert refusal(1) == (
+        Errors.INVALID_PARTITIONS,
+        "Topic currently has 2 partitions, which is higher than the requested 1.",
+    )
+    assert refusal(2) == (Errors.INVALID_PARTITIONS, "Topic already has 2 partitions.")
+    assert refusal(3, name="nosuch") == (Errors.UNKNOWN_TOPIC_OR_PARTITION, "The topic 'nosuch' does not exist.")
+    assert refusal(3, (1, 2, 9)) == (
+        Errors.INVALID_REPLICA_ASSIGNMENT,
+        "Unknown broker(s) in replica assignment: 9.",
+    )
+    assert refusal(4, (1, 2, 3)) == (
+        Errors.INVALID_REPLICA_ASSIGNMENT,
+        "Increasing the number of partitions by 2 but 1 assignments provided.",
+    )
+    assert refusal(3, (1, 1, 2)) == (
+        Errors.INVALID_REPLICA_ASSIGNMENT,
+        "Duplicate brokers not allowed in replica assignment: 1, 1, 2 for partition id 2.",
+    )
+    assert refusal(3, (1, 2)) == (
+        Errors.INVALID_REPLICA_ASSIGNMENT,
+        "Inconsistent replication factor between partitions, partition 0 has 3 while partitions [2] have "
+        "replication factors [2], respectively.",
+    )
+    request = CreatePartitionsRequest((CreatePartitionsSpec("orders", 3),))
+    assert cluster.brokers[2].controller.create_partitions(request).topics[0].error is Errors.NOT_CONTROLLER
 
 
 def test_delete_topic_removes_replicas_and_znodes_and_the_name_is_free():
