@@ -1,6 +1,6 @@
 """The invariants, each checked when an event could break it."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
@@ -51,62 +51,56 @@ class Checker:
             partition = self.partitions[name] = ShadowPartition()
         return partition
 
-    def _order(self, key: str, shadow: ShadowReplica) -> None:
+    def _order(self, shadow: ShadowReplica) -> None:
         if not 0 <= shadow.start <= shadow.high_watermark <= shadow.log.end:
             self._violated(
                 "I-ORDER",
-                key,
+                shadow.key,
                 f"log start {shadow.start}, high watermark {shadow.high_watermark}, log end {shadow.log.end} "
                 "must stand in this order",
             )
 
-    def _leaders(self, name: str) -> Iterator[tuple[str, ShadowReplica]]:
-        for key, shadow in self.replicas.items():
-            if shadow.partition == name and shadow.role == "leader":
-                yield key, shadow
-
     # logs
 
     def on_opened(self, event: log.LogOpened) -> None:
-        partition, _, node = event.replica.rpartition("@b")
+        """A log that was known may have lost its end meanwhile; a new one begins with what it says of itself."""
+        name, _, node = event.replica.rpartition("@")
         known = self.replicas.get(event.replica)
         if known is not None and known.topic_id == event.topic_id and known.log.end >= event.log_end_offset:
             shadow_log = known.log
             shadow_log.truncate(event.log_end_offset)
         else:
-            shadow_log = ShadowLog(event.tail[0][0] if event.tail else event.log_end_offset)
-            for base, last, epoch, _, _, size in event.tail:
-                shadow_log.append(base, last, (epoch, size, -1))
-            shadow_log.known_from = shadow_log.end = event.log_end_offset
+            shadow_log = ShadowLog(event.log_end_offset)
         shadow = ShadowReplica(
-            partition, int(node), event.topic_id, shadow_log, event.log_start_offset, event.high_watermark, believed={}
+            event.replica, name, node, event.topic_id, shadow_log, event.log_start_offset, event.high_watermark
         )
-        self.replicas[event.replica] = shadow
-        self._order(event.replica, shadow)
+        self.replicas[event.replica] = self._partition(name).replicas[node] = shadow
+        self._order(shadow)
 
     def on_deleted(self, event: log.LogDeleted) -> None:
-        self.replicas.pop(event.replica, None)
+        shadow = self.replicas.pop(event.replica, None)
+        if shadow is not None:
+            self._partition(shadow.partition).replicas.pop(shadow.node, None)
 
     def on_closed(self, event: log.LogClosed) -> None:
-        shadow = self.replicas[event.replica]
-        shadow.role = "offline"
-        shadow.isr = shadow.pending_isr = ()
+        self._goes_offline(event.replica)
 
     def on_appended(self, event: log.BatchAppended) -> None:
-        shadow = self.replicas[event.replica]
-        if event.base_offset < shadow.log.end or event.last_offset < event.base_offset:
+        shadow_log = self.replicas[event.replica].log
+        base, last, epoch = event.base_offset, event.last_offset, event.leader_epoch
+        if base < shadow_log.end or last < base:
             self._violated(
                 "I-LOGMONO",
                 event.replica,
-                f"a batch of offsets {event.base_offset} to {event.last_offset} was appended to a log that ends at {shadow.log.end}",
+                f"a batch of offsets {base} to {last} was appended to a log that ends at {shadow_log.end}",
             )
-        if event.leader_epoch < shadow.log.last_epoch:
+        if epoch < shadow_log.last_epoch:
             self._violated(
                 "I-LOGMONO",
                 event.replica,
-                f"the batch at {event.base_offset} has leader epoch {event.leader_epoch}, the one before it {shadow.log.last_epoch}",
+                f"the batch at {base} has leader epoch {epoch}, the one before it {shadow_log.last_epoch}",
             )
-        shadow.log.append(event.base_offset, event.last_offset, (event.leader_epoch, event.size, event.max_timestamp))
+        shadow_log.append(base, last, (epoch, event.size, event.max_timestamp))
 
     def on_truncated(self, event: log.LogTruncated) -> None:
         shadow = self.replicas[event.replica]
@@ -116,17 +110,17 @@ class Checker:
         else:
             shadow.log.truncate(event.to_offset)
             shadow.start = min(shadow.start, event.to_offset)
-        self._order(event.replica, shadow)
-        for key, leader in self._leaders(shadow.partition):
-            if shadow.broker_id in leader.isr and event.to_offset < leader.high_watermark:
+        self._order(shadow)
+        for leader in self._partition(shadow.partition).replicas.values():
+            if leader.role == "leader" and shadow.node in leader.isr and event.to_offset < leader.high_watermark:
                 self._violated(
                     "I-WEAKISR",
-                    key,
+                    leader.key,
                     f"{event.replica} is in its ISR and was truncated to {event.to_offset}, below the high watermark "
                     f"{leader.high_watermark}",
                 )
         if shadow.role == "leader":
-            self._commit(event.replica, shadow)
+            self._commit(shadow)
 
     # watermarks
 
@@ -135,10 +129,10 @@ class Checker:
         before = shadow.high_watermark
         shadow.high_watermark = reached = event.to_offset
         if not 0 <= shadow.start <= reached <= shadow.log.end:
-            self._order(event.replica, shadow)
-        partition = self._partition(shadow.partition)
+            self._order(shadow)
+        partition = self.partitions[shadow.partition]
         if shadow.role == "leader":
-            self._leader_high_watermark(event.replica, shadow, before, partition)
+            self._leader_high_watermark(shadow, before, partition)
         elif shadow.role == "follower" and reached > partition.highest:
             self._violated(
                 "I-HWFOLL",
@@ -146,20 +140,22 @@ class Checker:
                 f"its high watermark is {reached}, but no leader's was ever above {partition.highest}",
             )
 
-    def _leader_high_watermark(self, key: str, shadow: ShadowReplica, before: int, partition: ShadowPartition) -> None:
+    def _leader_high_watermark(self, shadow: ShadowReplica, before: int, partition: ShadowPartition) -> None:
         reached = shadow.high_watermark
         if reached < before:
-            self._violated("I-HWLEAD", key, f"a leader's high watermark went back from {before} to {reached}")
-        for broker_id in set(shadow.isr) | set(shadow.pending_isr):
-            believed = shadow.log.end if broker_id == shadow.broker_id else shadow.believed.get(broker_id, -1)
-            if believed < reached:
+            self._violated("I-HWLEAD", shadow.key, f"a leader's high watermark went back from {before} to {reached}")
+        believed = shadow.believed
+        for node in shadow.isr if not shadow.pending_isr else dict.fromkeys(shadow.isr + shadow.pending_isr):
+            if node == shadow.node:
+                continue
+            if believed.get(node, -1) < reached:
                 self._violated(
                     "I-HWLEAD",
-                    key,
-                    f"the high watermark is {reached}, but as far as the leader knows b{broker_id} of the ISR ends at {believed}",
+                    shadow.key,
+                    f"the high watermark is {reached}, but as far as the leader knows {node} of the ISR ends at {believed.get(node, -1)}",
                 )
-            if broker_id in shadow.isr and broker_id != shadow.broker_id:
-                self._holds(key, shadow, broker_id, before, reached)
+            if node in shadow.isr:
+                self._holds(shadow, node, before, reached)
         if reached > partition.highest:
             committed = partition.committed
             if committed is None:
@@ -167,45 +163,40 @@ class Checker:
             _copy(shadow.log, committed, reached)
             partition.highest = reached
 
-    def _holds(self, key: str, leader: ShadowReplica, broker_id: int, start: int, end: int) -> None:
-        member = self.replicas.get(f"{leader.partition}@b{broker_id}")
+    def _holds(self, leader: ShadowReplica, node: str, start: int, end: int) -> None:
+        member = self.partitions[leader.partition].replicas.get(node)
         if member is None:
             return
-        if member.log.end < end:
-            differs: int | None = member.log.end
-        else:
-            differs = leader.log.difference(member.log, start, end)
+        differs = member.log.end if member.log.end < end else leader.log.difference(member.log, start, end)
         if differs is not None:
             self._violated(
                 "I-WEAKISR",
-                key,
-                f"offset {differs} lies below its high watermark {end}, but b{broker_id} of its ISR does not hold the same record",
+                leader.key,
+                f"offset {differs} lies below its high watermark {end}, but {node} of its ISR does not hold the same record",
             )
 
     def on_believed(self, event: replica.RemoteReplicaUpdated) -> None:
-        self.replicas[event.replica].believed[int(event.follower[1:])] = event.log_end_offset
+        self.replicas[event.replica].believed[event.follower] = event.log_end_offset
 
     # roles
 
     def on_leader(self, event: replica.ReplicaBecameLeader) -> None:
         shadow = self.replicas[event.replica]
-        self._replica_epoch(event.replica, shadow, event.leader_epoch)
+        self._replica_epoch(shadow, event.leader_epoch)
         shadow.role = "leader"
-        shadow.isr = event.isr
+        shadow.isr = _nodes(event.isr)
         shadow.pending_isr = ()
-        shadow.believed = {broker_id: log_end_offset for broker_id, log_end_offset, _ in event.remotes}
+        shadow.believed = {f"b{broker_id}": log_end_offset for broker_id, log_end_offset, _ in event.remotes}
         partition = self._partition(shadow.partition)
-        earlier = partition.leaders.setdefault(event.leader_epoch, shadow.broker_id)
-        if earlier != shadow.broker_id:
+        earlier = partition.leaders.setdefault(event.leader_epoch, shadow.node)
+        if earlier != shadow.node:
             self._violated(
-                "I-ONELEADER",
-                shadow.partition,
-                f"in leader epoch {event.leader_epoch} both b{earlier} and b{shadow.broker_id} led",
+                "I-ONELEADER", shadow.partition, f"in leader epoch {event.leader_epoch} both {earlier} and {shadow.node} led"
             )
         if event.leader_epoch == max(partition.leaders):
-            self._commit(event.replica, shadow)
+            self._commit(shadow)
 
-    def _commit(self, key: str, shadow: ShadowReplica) -> None:
+    def _commit(self, shadow: ShadowReplica) -> None:
         """The true leader must hold everything that was ever committed."""
         partition = self._partition(shadow.partition)
         committed = partition.committed
@@ -219,7 +210,7 @@ class Checker:
             self._violated(
                 "I-COMMIT",
                 shadow.partition,
-                f"offset {lost} was committed (below high watermark {partition.highest}), but the leader b{shadow.broker_id} of epoch "
+                f"offset {lost} was committed (below high watermark {partition.highest}), but the leader {shadow.node} of epoch "
                 f"{shadow.leader_epoch} does not hold that record",
             )
             # what is lost is lost: from here on the new leader's log is what counts
@@ -228,37 +219,40 @@ class Checker:
 
     def on_follower(self, event: replica.ReplicaBecameFollower) -> None:
         shadow = self.replicas[event.replica]
-        self._replica_epoch(event.replica, shadow, event.leader_epoch)
+        self._replica_epoch(shadow, event.leader_epoch)
         shadow.role = "follower"
         shadow.isr = shadow.pending_isr = ()
 
     def on_offline(self, event: replica.ReplicaWentOffline) -> None:
-        shadow = self.replicas[event.replica]
+        self._goes_offline(event.replica)
+
+    def _goes_offline(self, key: str) -> None:
+        shadow = self.replicas[key]
         shadow.role = "offline"
         shadow.isr = shadow.pending_isr = ()
 
-    def _replica_epoch(self, key: str, shadow: ShadowReplica, leader_epoch: int) -> None:
+    def _replica_epoch(self, shadow: ShadowReplica, leader_epoch: int) -> None:
         partition = self._partition(shadow.partition)
         if leader_epoch < shadow.leader_epoch:
-            self._violated("I-EPOCHMONO", key, f"its leader epoch went back from {shadow.leader_epoch} to {leader_epoch}")
+            self._violated("I-EPOCHMONO", shadow.key, f"its leader epoch went back from {shadow.leader_epoch} to {leader_epoch}")
         if leader_epoch > partition.leader_epoch:
             self._violated(
-                "I-EPOCHMONO", key, f"its leader epoch {leader_epoch} is ahead of ZooKeeper's {partition.leader_epoch}"
+                "I-EPOCHMONO", shadow.key, f"its leader epoch {leader_epoch} is ahead of ZooKeeper's {partition.leader_epoch}"
             )
         shadow.leader_epoch = leader_epoch
 
     # the ISR
 
     def on_isr_proposed(self, event: replica.IsrChangeProposed) -> None:
-        self.replicas[event.replica].pending_isr = event.isr
+        self.replicas[event.replica].pending_isr = _nodes(event.isr)
 
     def on_isr_changed(self, event: replica.IsrShrunk | replica.IsrExpanded) -> None:
         shadow = self.replicas[event.replica]
-        shadow.isr = event.to_isr
+        shadow.isr = _nodes(event.to_isr)
         shadow.pending_isr = ()
         for broker_id in event.to_isr:
             if broker_id not in event.from_isr:
-                self._holds(event.replica, shadow, broker_id, shadow.start, shadow.high_watermark)
+                self._holds(shadow, f"b{broker_id}", shadow.start, shadow.high_watermark)
 
     def on_isr_refused(self, event: replica.IsrChangeRefused) -> None:
         self.replicas[event.replica].pending_isr = ()
@@ -291,10 +285,15 @@ class Checker:
         partition.leader, partition.leader_epoch = leader, leader_epoch
 
     def on_znode_deleted(self, event: control.ZnodeDeleted) -> None:
+        """A topic is gone; one of the same name begins anew. Replicas that are still there keep their shadows."""
         parts = event.path.split("/")
         if len(parts) == 4 and parts[2] == "topics":
             for name in [name for name in self.partitions if name.rpartition("-")[0] == parts[3]]:
-                del self.partitions[name]
+                self.partitions[name] = ShadowPartition(replicas=self.partitions[name].replicas)
+
+
+def _nodes(broker_ids: tuple[int, ...]) -> tuple[str, ...]:
+    return tuple(f"b{broker_id}" for broker_id in broker_ids)
 
 
 def _copy(source: ShadowLog, target: ShadowLog, end: int) -> None:

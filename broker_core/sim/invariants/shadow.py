@@ -1,6 +1,6 @@
 """What the checker remembers: of each replica its log and watermarks, of each partition what is committed."""
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 
 import msgspec
 
@@ -47,42 +47,50 @@ class ShadowLog:
     def difference(self, other: "ShadowLog", start: int, end: int) -> int | None:
         """The first offset in `[start, end)` at which the other log lacks this log's record, or has another; None without one.
         Offsets that either has forgotten are taken as equal."""
-        start = max(start, self.known_from, other.known_from)
+        if start < self.known_from:
+            start = self.known_from
+        if start < other.known_from:
+            start = other.known_from
         if start >= end:
             return None
+        bases, other_bases = self.bases, other.bases
+        count, other_count = len(bases), len(other_bases)
         index = bisect_left(self.lasts, start)
-        while index < len(self.bases) and self.bases[index] < end:
-            base = self.bases[index]
-            at = bisect_right(other.bases, base) - 1
-            if at < 0 or other.bases[at] != base or other.identities[at] != self.identities[index]:
-                return max(base, start)
+        at = bisect_left(other_bases, bases[index]) if index < count else 0
+        while index < count and bases[index] < end:
+            if at >= other_count or other_bases[at] != bases[index] or other.identities[at] != self.identities[index]:
+                return max(bases[index], start)
             index += 1
+            at += 1
         return None
 
 
 class ShadowReplica(msgspec.Struct):
-    """A replica as its events tell it."""
+    """A replica as its events tell it. `believed`: what a leader knows of the others' ends, by node."""
 
+    key: str
     partition: str
-    broker_id: int
+    node: str
     topic_id: str
     log: ShadowLog
     start: int
     high_watermark: int
     role: str = "offline"
     leader_epoch: int = -1
-    isr: tuple[int, ...] = ()
-    pending_isr: tuple[int, ...] = ()
-    believed: dict[int, int] = {}
+    isr: tuple[str, ...] = ()
+    pending_isr: tuple[str, ...] = ()
+    believed: dict[str, int] = {}
 
 
 class ShadowPartition(msgspec.Struct):
     """What ZooKeeper says of a partition, and what was once committed. `highest` is the greatest high watermark that any leader
-    of it had; `committed` holds the records below it."""
+    of it had; `committed` holds the records below it. `leaders`: the node that led in each leader epoch; `replicas`: by node.
+    `excused`: what explains that a guarantee was broken."""
 
     leader: int = -1
     leader_epoch: int = -1
     highest: int = 0
     committed: ShadowLog | None = None
-    leaders: dict[int, int] = {}
+    leaders: dict[int, str] = {}
+    replicas: dict[str, ShadowReplica] = {}
     excused: str = ""
