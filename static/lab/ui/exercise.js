@@ -66,12 +66,13 @@ class HwExercise extends HwElement {
       requestAnimationFrame(() => this.querySelector(".opt[aria-checked=true]")?.focus());
     };
     const right = given?.outcome;
+    const offset = (named) => step.offsets?.[named] ?? named;
     return html`<div class="pred" role="radiogroup" aria-label=${t("exercise.your_prediction")} @keydown=${given ? null : move}>
         ${content.choices.map((one, place) => html`<button class="opt ${right && one.value === right ? "right" : ""}" role="radio" ?disabled=${Boolean(given)}
           aria-checked=${one.value === value} tabindex=${one.value === value || (!value && place === 0) ? 0 : -1} @click=${() => pick(one.value)}>
-          <span class="r"></span><span class="mono">${one.value}</span><em>${right && one.value === right ? t("exercise.happened") : one.note?.[short] ?? ""}</em></button>`)}
+          <span class="r"></span><span class="mono">${offset(one.value)}</span><em>${right && one.value === right ? t("exercise.happened") : one.note?.[short] ?? ""}</em></button>`)}
       </div>
-      ${given ? html`<p class="verdict">${right ? t(right === given.choice ? "exercise.as_predicted" : "exercise.not_predicted", { outcome: right, choice: given.choice }) : t("exercise.locked")}</p>`
+      ${given ? html`<p class="verdict">${right ? t(right === given.choice ? "exercise.as_predicted" : "exercise.not_predicted", { outcome: offset(right), choice: offset(given.choice) }) : t("exercise.locked")}</p>`
         : html`<label class="conf"><span>${t("exercise.guess")}</span><input type="range" min="0" max="1" step="0.05" .value=${live(String(mine.confidence))}
             aria-label=${t("exercise.confidence")} @input=${(event) => (choice.value = { ...mine, step: step.id, confidence: Number(event.target.value) })}><span>${t("exercise.sure")}</span></label>
           <div class="row"><button class="btn pri" ?disabled=${!mine.value} @click=${lockIn}>${t("exercise.lock_in")}</button><kbd>⏎</kbd></div>`}`;

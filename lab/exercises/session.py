@@ -1,0 +1,254 @@
+"""Somebody works on an exercise: what is done, what is missing, what was predicted and what then happened.
+
+The newest view decides, after each batch of events and each change of time. Only a prediction is settled event by
+event: its outcome is what was there when the message in question had been handled, whatever came after.
+"""
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import msgspec
+
+from broker_core.events import Envelope
+from broker_core.events.rpc import RpcDelivered
+from broker_core.view.fold import Fold
+from lab.exercises.loader import Exercise, Prediction, Step
+from lab.exercises.places import Nowhere, View, node_text, offset_of, replicas_of
+from lab.exercises.predicates import Answer, Moment, ask_all
+from lab.exercises.texts import Language, Text
+from lab.protocol import Exercise as ExerciseFrame
+from lab.refusal import Refusal
+
+StepPhase = Literal["open", "active", "done"]
+
+
+class Checked(msgspec.Struct, frozen=True):
+    """When a step was reached, and what was found."""
+
+    at_us: int
+    detail: Text
+
+
+class Given(msgspec.Struct):
+    """A prediction: the choice, how sure the learner was, and the choice that came true (else the offset that did)."""
+
+    choice: str
+    confidence: float | None
+    outcome: str | None = None
+
+
+class Progress(msgspec.Struct):
+    """One step. `offsets`: what the choices of its prediction stand for, while it is asked and after."""
+
+    phase: StepPhase = "open"
+    checked: Checked | None = None
+    given: Given | None = None
+    offsets: dict[str, int] = {}
+
+
+class _State(msgspec.Struct):
+    """What is stored. `steps` by id."""
+
+    steps: dict[str, Progress]
+    hints_shown: int = 0
+
+
+class ExerciseSession:
+    """One learner, one branch, one exercise. Tell it of everything that happens, in order."""
+
+    def __init__(self, exercise: Exercise, moment: Moment, state: dict[str, Any] | None = None) -> None:
+        """Begins, or with a `state` goes on. A state of another version of the exercise begins anew."""
+        self.exercise = exercise
+        self._state = _State({})
+        self._pending: Fold | None = None
+        if state is not None:
+            self._state = msgspec.convert(state, _State)
+        if [step.id for step in exercise.steps] != list(self._state.steps):
+            self._begin()
+        self._look(moment)
+        self._wait_for_outcome(moment.view)
+
+    @property
+    def state(self) -> dict[str, Any]:
+        """What to store, as JSON."""
+        stored: dict[str, Any] = msgspec.to_builtins(self._state)
+        return stored
+
+    @property
+    def finished(self) -> bool:
+        return all(progress.phase == "done" for progress in self._state.steps.values())
+
+    @property
+    def masked(self) -> bool:
+        """Whether the page hides outcomes: a prediction is asked and not given yet."""
+        step = self._active()
+        return step is not None and step.prediction is not None and self._state.steps[step.id].given is None
+
+    def handle(self, frame: ExerciseFrame, moment: Moment) -> None:
+        """Does what the learner asked for. Raises Refusal for what cannot be done now.
+
+        `reset` forgets everything; run the set-up before it. `start` and `leave` are not the session's.
+        """
+        match frame.op:
+            case "predict":
+                self._predict(frame, moment)
+            case "hint":
+                if self._state.hints_shown == len(self.exercise.hints):
+                    raise Refusal("There is no other hint.", "Those above were all.", "Read them again.")
+                self._state.hints_shown += 1
+            case "reset":
+                self._begin()
+                self._look(moment)
+            case _:
+                raise ValueError(f"{frame.op} is not the session's")
+
+    def on_events(self, moment: Moment, envelopes: Sequence[Envelope] = ()) -> bool:
+        """Events have happened, or time was paused or played; `moment` is after that. Has the frame changed?"""
+        before = msgspec.json.encode(self._state)
+        why_before = self._why_not
+        if self._pending is not None:
+            self._settle(self._pending, moment, envelopes)
+        self._look(moment)
+        return msgspec.json.encode(self._state) != before or self._why_not != why_before
+
+    def frame(self, language: Language) -> dict[str, Any]:
+        """The `exercise` frame for the page."""
+        return {
+            "k": "exercise",
+            "slug": self.exercise.slug,
+            "steps": [self._step_frame(step, language) for step in self.exercise.steps],
+            "hints_shown": self._state.hints_shown,
+            "masked": self.masked,
+            "finished": self.finished,
+        }
+
+    def _step_frame(self, step: Step, language: Language) -> dict[str, Any]:
+        progress = self._state.steps[step.id]
+        checked = progress.checked
+        return {
+            "id": step.id,
+            "state": progress.phase,
+            "checked": checked and {"at_us": checked.at_us, "detail": checked.detail.said(language)},
+            "why_not": self._why_not.said(language) if progress.phase == "active" else "",
+            "prediction": progress.given and msgspec.to_builtins(progress.given),
+            "offsets": progress.offsets,
+        }
+
+    # Steps
+
+    def _begin(self) -> None:
+        self._state = _State({step.id: Progress() for step in self.exercise.steps})
+        self._state.steps[self.exercise.steps[0].id].phase = "active"
+        self._pending = None
+
+    def _active(self) -> Step | None:
+        return next((step for step in self.exercise.steps if self._state.steps[step.id].phase == "active"), None)
+
+    def _look(self, moment: Moment) -> None:
+        """Ticks off what holds, step by step, and remembers why the next one does not."""
+        while (step := self._active()) is not None:
+            answer = self._ask(step, moment)
+            self._why_not = answer.says
+            if not answer.met:
+                return
+            self._reached(step, Checked(moment.at_us, answer.says), moment)
+        self._why_not = Text("done", "完成")
+
+    def _ask(self, step: Step, moment: Moment) -> Answer:
+        if step.prediction is None:
+            return ask_all(step.goals, moment)
+        if self._state.steps[step.id].given is not None:
+            return Answer(False, _NOT_ARRIVED)
+        before = self.exercise.steps[self.exercise.steps.index(step) - 1]
+        still = ask_all(before.goals, moment)
+        if still.met:
+            return Answer(False, _PREDICT)
+        # The moment that was asked about is gone: bring it about again.
+        self._state.steps[step.id] = Progress()
+        self._state.steps[before.id] = Progress("active")
+        return still
+
+    def _reached(self, step: Step, checked: Checked, moment: Moment) -> None:
+        steps = self._state.steps
+        steps[step.id].phase = "done"
+        steps[step.id].checked = checked
+        following = next((other for other in self.exercise.steps if steps[other.id].phase == "open"), None)
+        if following is not None:
+            steps[following.id].phase = "active"
+            if following.prediction is not None:
+                offsets = {one.value: offset_of(moment.view, one.offset) for one in following.prediction.choices}
+                steps[following.id].offsets = offsets
+
+    # Predictions
+
+    def _predict(self, frame: ExerciseFrame, moment: Moment) -> None:
+        step = self._active()
+        if step is None or step.prediction is None or frame.step != step.id:
+            raise Refusal(
+                "No prediction is asked now.", "The step that asks was expected.", "Go on with the marked step."
+            )
+        progress = self._state.steps[step.id]
+        if progress.given is not None:
+            raise Refusal("The prediction is locked in.", "One answer was expected.", "Step on and see what happens.")
+        values = [choice.value for choice in step.prediction.choices]
+        if frame.choice not in values:
+            raise Refusal(f"{frame.choice!r} is no choice.", f"One of {values} was expected.", "Choose one of these.")
+        if frame.confidence is not None and not 0 <= frame.confidence <= 1:
+            raise Refusal(f"{frame.confidence} is no confidence.", "0 (a guess) to 1 (sure).", "Move the slider.")
+        progress.given = Given(frame.choice, frame.confidence)
+        self._why_not = _NOT_ARRIVED
+        self._wait_for_outcome(moment.view)
+
+    def _wait_for_outcome(self, view: View) -> None:
+        """Follows a copy of the view from here on, if a prediction was given whose outcome is not there yet."""
+        step = self._active()
+        if step is not None and self._state.steps[step.id].given is not None:
+            self._pending = Fold(msgspec.json.decode(msgspec.json.encode(view)))
+
+    def _settle(self, fold: Fold, moment: Moment, envelopes: Sequence[Envelope]) -> None:
+        step = self._active()
+        assert step is not None and step.prediction is not None
+        arrived_us = -1
+        for envelope in envelopes:
+            at_us, event = envelope[1], envelope[4]
+            delivered = event.rpc if isinstance(event, RpcDelivered) else ""
+            if arrived_us >= 0 and (delivered or at_us > arrived_us):
+                break
+            if delivered in _under_way(step.prediction, fold.view):
+                arrived_us = at_us
+            fold.fold(envelope)
+        if arrived_us >= 0:
+            self._outcome(step, step.prediction, fold.view, arrived_us, moment)
+
+    def _outcome(self, step: Step, prediction: Prediction, view: View, at_us: int, moment: Moment) -> None:
+        self._pending = None
+        progress = self._state.steps[step.id]
+        assert progress.given is not None
+        try:
+            replica = replicas_of(view, prediction.replica)[0]
+        except Nowhere:
+            # It lost its leader in that instant: the question has no answer any more.
+            self._state.steps[step.id] = Progress("active")
+            return
+        offset: int = view["replicas"][replica][prediction.field]
+        named = (value for value, meant in progress.offsets.items() if meant == offset)
+        progress.given.outcome = next(named, str(offset))
+        node = node_text(replica.rpartition("@")[2])
+        field = _WORDS[prediction.field]
+        detail = Text(f"{field.en} of {node.en}: {offset}", f"{node.zh}的{field.zh}：{offset}")
+        self._reached(step, Checked(at_us, detail), moment)
+
+
+def _under_way(prediction: Prediction, view: View) -> dict[str, str]:
+    try:
+        return prediction.after.under_way(view)
+    except Nowhere:
+        return {}
+
+
+_WORDS = {
+    "high_watermark": Text("high watermark", "高水位"),
+    "log_end_offset": Text("log end offset", "日志末端位移"),
+}
+_PREDICT = Text("Predict first.", "请先作出预测。")
+_NOT_ARRIVED = Text("What you predicted has not happened yet: step on.", "预测的事情还没有发生：请继续单步。")

@@ -1,0 +1,22 @@
+"""A text in both languages."""
+
+from typing import Literal
+
+import msgspec
+
+Language = Literal["en", "zh"]
+LANGUAGES: tuple[Language, ...] = ("en", "zh")
+
+
+class Text(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The same said in English and in Chinese."""
+
+    en: str
+    zh: str
+
+    def __post_init__(self) -> None:
+        if not self.en.strip() or not self.zh.strip():
+            raise ValueError("a text must stand in both languages")
+
+    def said(self, language: Language) -> str:
+        return self.zh if language == "zh" else self.en

@@ -1,0 +1,32 @@
+"""Checks every exercise: none starts solved, each solution passes, texts in both languages, terms in the glossary."""
+
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from lab.exercises.compiler import problems
+from lab.exercises.glossary import glossary
+from lab.exercises.loader import ContentError, exercises
+from lab.runtime.rehearsal import rehearsal_run
+
+
+class Command(BaseCommand):
+    help = "Check the exercises: texts, terms, set-ups and solutions."
+    requires_system_checks = ()
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        try:
+            terms = glossary()
+            found = exercises()
+        except (ContentError, ValueError) as error:
+            raise CommandError(str(error)) from None
+        wrong = 0
+        for exercise in found.values():
+            faults = list(problems(exercise, terms, rehearsal_run))
+            self.stdout.write(f"{'FAIL' if faults else 'ok'} {exercise.slug}")
+            for fault in faults:
+                self.stdout.write(f"  {fault}")
+            wrong += bool(faults)
+        self.stdout.write(f"{len(found) - wrong} passed, {wrong} failed")
+        if wrong:
+            raise CommandError("An exercise does not do what it says.")
