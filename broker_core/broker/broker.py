@@ -294,9 +294,14 @@ class Broker:
 
     # messages
 
+    @property
+    def reaches_zookeeper(self) -> bool:
+        """Whether its link to ZooKeeper works."""
+        return self.kernel.connected(self.name, ZK_NODE)
+
     def on_request(self, message: Message) -> None:
         """Hands a request to its API. What needs ZooKeeper waits while ZooKeeper cannot be reached."""
-        if message.api in _CONTROLLER_APIS and not self.kernel.connected(self.name, ZK_NODE):
+        if message.api in _CONTROLLER_APIS and not self.reaches_zookeeper:
             self._blocked.append(("on_request", (message,)))
             return
         HANDLERS[message.api](self, message)

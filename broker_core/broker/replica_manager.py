@@ -34,6 +34,9 @@ from broker_core.wire.messages import (
 CONSUMER = -1
 LATEST_TIMESTAMP = -1
 EARLIEST_TIMESTAMP = -2
+MAX_TIMESTAMP = -3
+EARLIEST_LOCAL_TIMESTAMP = -4
+LATEST_TIERED_TIMESTAMP = -5
 
 
 class ReplicaHost(Protocol):
@@ -203,12 +206,10 @@ class ReplicaManager:
         try:
             info = partition.append_as_leader(data, acks, now_ms)
         except KafkaException as refused:
-            return (
-                ProducePartitionResponse(
-                    name, refused.error, message=refused.message or None, record_errors=tuple(getattr(refused, "record_errors", ()))
-                ),
-                -1,
-            )
+            # what exactly was wrong is told of single records only; for the rest clients have their own texts
+            record_errors = tuple(getattr(refused, "record_errors", ()))
+            message = refused.message if record_errors else None
+            return ProducePartitionResponse(name, refused.error, message=message, record_errors=record_errors), -1
         append_time = partition.log.config.message_timestamp_type == "LogAppendTime"
         return (
             ProducePartitionResponse(
@@ -479,7 +480,8 @@ class ReplicaManager:
     # offsets
 
     def list_offsets(self, body: ListOffsetsRequest) -> ListOffsetsResponse:
-        """Latest (-1: the high watermark for consumers, the log end for replicas), earliest (-2), or by timestamp."""
+        """Latest (-1: the high watermark for consumers, the log end for replicas), earliest (-2; -4 without remote storage),
+        the record with the largest timestamp (-3), or by timestamp. Nothing lies in remote storage (-5)."""
         return ListOffsetsResponse(tuple(self._list_offset(body.replica_id, *asked) for asked in body.partitions))
 
     def _list_offset(self, replica_id: int, name: str, leader_epoch: int, timestamp: int) -> ListOffsetsResult:
@@ -492,13 +494,15 @@ class ReplicaManager:
             return ListOffsetsResult(name, error)
         log = partition.log
         upper_bound = log.log_end_offset if replica_id >= 0 else partition.high_watermark
-        if timestamp == EARLIEST_TIMESTAMP:
+        if timestamp in (EARLIEST_TIMESTAMP, EARLIEST_LOCAL_TIMESTAMP):
             return ListOffsetsResult(name, offset=log.log_start_offset, leader_epoch=partition.leader_epoch)
         if replica_id == CONSUMER and partition.high_watermark < partition.leader_epoch_start_offset:
             return ListOffsetsResult(name, KafkaError.OFFSET_NOT_AVAILABLE)
         if timestamp == LATEST_TIMESTAMP:
             return ListOffsetsResult(name, offset=upper_bound, leader_epoch=partition.leader_epoch)
-        found = log.offset_for_timestamp(timestamp)
+        if timestamp == LATEST_TIERED_TIMESTAMP:
+            return ListOffsetsResult(name)
+        found = log.offset_of_max_timestamp() if timestamp == MAX_TIMESTAMP else log.offset_for_timestamp(timestamp)
         if found is None or found[1] >= upper_bound:
             return ListOffsetsResult(name)
         return ListOffsetsResult(name, offset=found[1], timestamp=found[0], leader_epoch=partition.leader_epoch)

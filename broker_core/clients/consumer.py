@@ -105,7 +105,7 @@ class Consumer:
             self.name,
             node,
             "Metadata",
-            MetadataRequest((topic,)),
+            MetadataRequest((topic,), allow_auto_topic_creation=True),
             label=f"Metadata {topic}",
             context=node,
             timeout_us=self.settings.request_timeout_ms * 1000,

@@ -409,7 +409,7 @@ class Producer:
             self.name,
             node,
             "Metadata",
-            MetadataRequest(topics),
+            MetadataRequest(topics, allow_auto_topic_creation=True),
             label="Metadata " + ", ".join(topics),
             context=node,
             timeout_us=self.settings.request_timeout_ms * 1000,

@@ -105,7 +105,7 @@ class ZkAdminManager:
         if spec.assignment is None:
             start = next((index for index, broker_id in enumerate(live) if broker_id >= known[0][0]), 0)
             return assign_replicas(
-                {broker_id: broker.rack for broker_id, broker in self.context.live_brokers.items()},
+                self._racks(),
                 increment,
                 len(known[0]),
                 fixed_start=start,
@@ -137,8 +137,8 @@ class ZkAdminManager:
             if not replicas:
                 raise invalid(f"Cannot have replication factor of 0 for partition id {number}.")
             if len(set(replicas)) < len(replicas):
-                shown = ", ".join(map(str, replicas))
-                raise invalid(f"Duplicate brokers not allowed in replica assignment: {shown} for partition id {number}.")
+                shown = f"{', '.join(map(str, replicas))} for partition id {number}."
+                raise invalid(f"Duplicate brokers not allowed in replica assignment: {shown}")
         bad = {number: len(replicas) for number, replicas in added.items() if len(replicas) != replication_factor}
         if bad:
             raise invalid(
@@ -169,11 +169,15 @@ class ZkAdminManager:
             return dict(enumerate(spec.assignment))
         config = self.host.config
         return assign_replicas(
-            {broker_id: broker.rack for broker_id, broker in self.context.live_brokers.items()},
+            self._racks(),
             config.num_partitions if spec.partitions == -1 else spec.partitions,
             config.default_replication_factor if spec.replication_factor == -1 else spec.replication_factor,
             stream=self.host.stream,
         )
+
+    def _racks(self) -> dict[int, str | None]:
+        """The registered brokers with their racks. They are read anew, since any broker may create a topic that a client asks for."""
+        return {broker_id: broker.rack for broker_id, broker in self.kafka_zk.brokers(watch=False).items()}
 
     def _validate(self, spec: CreateTopicSpec, assignment: dict[int, tuple[int, ...]]) -> None:
         name, zk = spec.name, self.host.zk

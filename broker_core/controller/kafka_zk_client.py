@@ -117,11 +117,11 @@ class KafkaZkClient:
 
     # Brokers and topics
 
-    def brokers(self) -> dict[int, LiveBroker]:
-        """The registered brokers; has the next change of their list reported."""
+    def brokers(self, *, watch: bool = True) -> dict[int, LiveBroker]:
+        """The registered brokers; has the next change of their list reported, unless told otherwise."""
         zk = self.host.zk
         brokers = {}
-        for name in zk.children(BrokerIdZnode.PARENT, watch=True):
+        for name in zk.children(BrokerIdZnode.PARENT, watch=watch):
             try:
                 broker_id = int(name)
                 data, stat = zk.get(BrokerIdZnode.path(broker_id))

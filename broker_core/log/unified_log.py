@@ -336,6 +336,12 @@ class UnifiedLog:
                     return found
         return None
 
+    def offset_of_max_timestamp(self) -> TimestampAndOffset | None:
+        """The first record that has the largest timestamp (ms) of the log; None in an empty log (KIP-734)."""
+        segments = list(self._local.segments_from(self.log_start_offset))
+        newest = max(segments, key=lambda segment: segment.max_timestamp)
+        return newest.find_by_timestamp(newest.max_timestamp, self.log_start_offset) if newest.size else None
+
     def truncate_to(self, offset: int) -> tuple[CutFact, ...]:
         """Removes the batches at or above `offset`; returns what was cut from which file.
 

@@ -13,6 +13,8 @@ Asking = Generator[Wait, Any, T]
 
 DEFAULT_API_TIMEOUT_US = 60_000_000
 REQUEST_TIMEOUT_US = 30_000_000
+ANSWER_TIME_US = 10_000_000
+"""How much longer than a broker may take for a request the shell waits, so that the broker's own timeout is heard of."""
 RETRY_BACKOFF_US = 100_000
 
 
@@ -22,8 +24,10 @@ def _timed_out(call: str) -> JavaException:
     )
 
 
-def metadata(process: Process, topics: tuple[str, ...] | None, call: str) -> Asking[MetadataResponse]:
-    """Metadata of these topics, or of all (None), from the first broker that answers.
+def metadata(
+    process: Process, topics: tuple[str, ...] | None, call: str, *, create: bool = False
+) -> Asking[MetadataResponse]:
+    """Metadata of these topics, or of all (None), from the first broker that answers. `create`: those that are absent are made.
 
     Raises JavaException when none does for a minute; it names the `call` that needed it.
     """
@@ -32,7 +36,7 @@ def metadata(process: Process, topics: tuple[str, ...] | None, call: str) -> Ask
     while process.now_us < deadline_us:
         for broker_id in up_brokers(process.cluster):
             left_us = min(REQUEST_TIMEOUT_US, deadline_us - process.now_us)
-            response = yield Call(broker_id, "Metadata", MetadataRequest(topics), label, left_us)
+            response = yield Call(broker_id, "Metadata", MetadataRequest(topics, create), label, left_us)
             if not isinstance(response, Disconnected):
                 return response
         yield Sleep(RETRY_BACKOFF_US)
@@ -45,7 +49,7 @@ def ask_controller(process: Process, api: str, body: Any, call: str) -> Asking[A
     while process.now_us < deadline_us:
         known = yield from metadata(process, (), call)
         if known.controller in known.brokers:
-            response = yield Call(known.controller, api, body, api)
+            response = yield Call(known.controller, api, body, api, REQUEST_TIMEOUT_US + ANSWER_TIME_US)
             if not isinstance(response, Disconnected) and _error_of(response) is not Errors.NOT_CONTROLLER:
                 return response
         yield Sleep(RETRY_BACKOFF_US)

@@ -2,9 +2,10 @@
 
 from typing import TYPE_CHECKING
 
-from broker_core.errors import KafkaError
+from broker_core.controller.admin import validate_topic_name
+from broker_core.errors import KafkaError, KafkaException
 from broker_core.sim.kernel import Message
-from broker_core.wire.messages import MetadataRequest, MetadataResponse
+from broker_core.wire.messages import CreateTopicSpec, MetadataRequest, MetadataResponse
 
 if TYPE_CHECKING:
     from broker_core.broker.broker import Broker
@@ -18,7 +19,9 @@ def answer(broker: "Broker", body: MetadataRequest) -> MetadataResponse:
     partitions = []
     for name in names:
         topic_id = cache.topic_ids.get(name)
-        error = KafkaError.NONE if topic_id is not None else KafkaError.UNKNOWN_TOPIC_OR_PARTITION
+        error = KafkaError.NONE
+        if topic_id is None:
+            error = _error_of_absent(broker, name, create=body.allow_auto_topic_creation)
         topics.append((name, topic_id or "", error))
     wanted = set(names)
     for partition, state in cache.partitions.items():
@@ -27,6 +30,18 @@ def answer(broker: "Broker", body: MetadataRequest) -> MetadataResponse:
             partitions.append((partition, state.leader, state.leader_epoch, state.replicas, state.isr, offline))
     partitions.sort(key=lambda row: (row[0].rpartition("-")[0], int(row[0].rpartition("-")[2])))
     return MetadataResponse(tuple(sorted(cache.live_brokers)), cache.controller_id, tuple(topics), tuple(partitions))
+
+
+def _error_of_absent(broker: "Broker", name: str, *, create: bool) -> KafkaError:
+    """Why there is no such topic. Creates it if the client wants that: it is there when the client asks again."""
+    try:
+        validate_topic_name(name)
+    except KafkaException as error:
+        return error.error
+    if not create or not broker.config.auto_create_topics_enable or not broker.reaches_zookeeper:
+        return KafkaError.UNKNOWN_TOPIC_OR_PARTITION
+    error = broker.controller.admin.create_topic(CreateTopicSpec(name), validate_only=False).error
+    return KafkaError.LEADER_NOT_AVAILABLE if error in (KafkaError.NONE, KafkaError.TOPIC_ALREADY_EXISTS) else error
 
 
 def handle(broker: "Broker", message: Message) -> None:

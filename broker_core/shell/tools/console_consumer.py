@@ -210,7 +210,7 @@ class Reader:
 
     def _partitions_by_leader(self) -> Asking[dict[int, list[str]]]:
         if self.known is None:
-            self.known = yield from metadata(self.process, (self.plan.topic,), "metadata")
+            self.known = yield from metadata(self.process, (self.plan.topic,), "metadata", create=True)
         led: dict[int, list[str]] = {}
         for partition, leader, *_ in self.known.partitions:
             if self.plan.partition is None or partition == f"{self.plan.topic}-{self.plan.partition}":

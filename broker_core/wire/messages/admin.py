@@ -60,9 +60,10 @@ class CreatePartitionsResponse(msgspec.Struct, frozen=True, gc=False):
 
 
 class MetadataRequest(msgspec.Struct, frozen=True, gc=False):
-    """`topics` None = all."""
+    """`topics` None = all. With `allow_auto_topic_creation` the broker makes those that are not there, if its configuration lets it."""
 
     topics: tuple[str, ...] | None = None
+    allow_auto_topic_creation: bool = False
 
 
 class MetadataResponse(msgspec.Struct, frozen=True, gc=False):
