@@ -1,7 +1,9 @@
-"""What several test modules share: a real ZooKeeper for the session, and stores of both kinds."""
+"""What several test modules share: a real ZooKeeper, stores of both kinds, a browser, counts of rounds."""
 
 import itertools
+import os
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
@@ -9,6 +11,34 @@ from broker_core.zk.memory_store import MemoryStore
 from broker_core.zk.store import ZkStore
 from lab.runtime.kazoo_store import KazooStore
 from lab.runtime.zookeeper import EmbeddedZookeeper
+from tools.ensure_chromium import ensure_chromium
+
+pytest_plugins = ["tests.no_skips"]
+
+# Playwright keeps an event loop running in the main thread, where Django would refuse to touch the database.
+os.environ.setdefault("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests in a browser come last: no other test could run an event loop of its own after them."""
+    items.sort(key=lambda item: "playwright" in getattr(item, "fixturenames", ()))
+
+
+@pytest.fixture(scope="session")
+def rounds() -> Callable[[int], int]:
+    """How many rounds of a random test to run, of those that it should have: all under `make soak`, else a tenth."""
+    return lambda full: full if os.environ.get("HIGHWATER_SOAK") else max(1, full // 10)
+
+
+@pytest.fixture(scope="session")
+def browser_type_launch_args(browser_type_launch_args: dict[str, Any]) -> dict[str, Any]:
+    """Chromium as `make test` found it, such that it runs as root and in small containers."""
+    path, _ = ensure_chromium()
+    return {
+        **browser_type_launch_args,
+        "executable_path": path,
+        "args": ["--no-sandbox", "--disable-dev-shm-usage"],
+    }
 
 
 @pytest.fixture(scope="session")

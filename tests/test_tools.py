@@ -146,3 +146,19 @@ def test_the_chromium_of_this_machine_is_named():
     path = Path(done.stdout.strip())
     assert path.exists()
     assert f"chromium: using {path} (" in done.stderr
+
+
+def test_a_skipped_test_counts_as_failed(tmp_path):
+    (tmp_path / "test_it.py").write_text("import pytest\ndef test_it(): pytest.skip('no such tool')\n")
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-p", "tests.no_skips", "-c", "/dev/null", "--rootdir", tmp_path, tmp_path],
+        cwd=ROOT, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert "1 failed" in done.stdout
+    assert "was skipped (Skipped: no such tool)" in done.stdout
+
+
+def test_a_page_opens_in_the_browser(page):
+    page.set_content("<title>高</title>")
+    assert page.title() == "高"
