@@ -113,19 +113,6 @@ def test_unclean_election_when_it_is_allowed_for_the_topic():
     assert '"leader_recovery_state":1' in str(cluster.data("/brokers/topics/orders/partitions/0/state"))
 
 
-def test_unclean_election_that_is_allowed_later_is_tried_at_once():
-    cluster = FakeCluster()
-    cluster.create("orders", (2, 3))
-    cluster.kill(3)
-    cluster.kill(2)
-    cluster.start(3)
-    cluster.brokers[1].zk.set(
-        "/config/topics/orders", b'{"version":1,"config":{"unclean.leader.election.enable":"true"}}'
-    )
-    cluster.controller.unclean_election_enabled("orders")
-    assert cluster.state("orders-0")[:3] == (3, 3, [3])
-
-
 def test_foreign_deletion_of_controller_elects_anew_and_changes_nothing_else():
     cluster = FakeCluster()
     cluster.create("orders", *ORDERS)

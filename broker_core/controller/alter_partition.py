@@ -51,8 +51,8 @@ def alter_partitions(
             errors[item.partition] = outcome
     updates = zk.update_partition_states(wanted)
     context.leadership.update(updates.done)
-    errors |= dict.fromkeys(updates.failed, Errors.UNKNOWN_SERVER_ERROR)
     errors |= dict.fromkeys(updates.retry, Errors.INVALID_UPDATE_VERSION)
+    errors |= dict.fromkeys(wanted.keys() - updates.done.keys() - errors.keys(), Errors.UNKNOWN_SERVER_ERROR)
     results = []
     for item in request.partitions:
         error = errors.get(item.partition, Errors.NONE)

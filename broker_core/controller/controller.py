@@ -276,10 +276,10 @@ class Controller:
         to_delete = [r for r in replicas if context.is_queued_for_deletion(topic_of(r.partition))]
         to_keep = [r for r in replicas if not context.is_queued_for_deletion(topic_of(r.partition))]
         self.partition_states.handle_state_changes(context.partitions_with_offline_leader(), PartitionState.OFFLINE)
-        elections = self.partition_states.trigger_online()
+        elected = self.partition_states.trigger_online()
         self.replica_states.handle_state_changes(to_keep, ReplicaState.OFFLINE)
         self.deletions.replicas_failed(to_delete)
-        if not to_keep and not elections.elected:
+        if not to_keep and not elected:
             self._send_update_metadata(context.live_brokers, ())
 
     def _broker_modified(self, broker_id: int) -> None:
@@ -383,14 +383,6 @@ class Controller:
                 self.partition_states.handle_state_changes(
                     candidates, PartitionState.ONLINE, ElectionStrategy.PREFERRED
                 )
-
-    def unclean_election_enabled(self, topic: str | None = None) -> None:
-        """Losing records has been allowed, for a topic or for all: tries again where there is no leader."""
-        if self.is_active:
-            self._process(lambda: self._try_online(topic))
-
-    def _try_online(self, topic: str | None) -> None:
-        self.partition_states.trigger_online(topic)
 
     # Answers
 

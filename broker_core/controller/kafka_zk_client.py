@@ -45,11 +45,10 @@ class ControllerMoved(Exception):
 
 
 class StateUpdates(NamedTuple):
-    """What became of conditional writes of partition states: the new states, why others failed, and the ones where the
-    znode had changed meanwhile, which are worth another try."""
+    """What became of conditional writes of partition states: the new states, and the partitions whose znode had changed
+    meanwhile, which are worth another try. A partition in neither has no znode any more."""
 
     done: dict[str, LeaderAndIsr]
-    failed: dict[str, str]
     retry: list[str]
 
 
@@ -173,9 +172,9 @@ class KafkaZkClient:
                 continue
         return states
 
-    def create_partition_states(self, states: dict[str, LeaderAndIsr]) -> StateUpdates:
-        """Writes the first states of new partitions, parents first."""
-        updates = StateUpdates({}, {}, [])
+    def create_partition_states(self, states: dict[str, LeaderAndIsr]) -> dict[str, LeaderAndIsr]:
+        """Writes the first states of new partitions, parents first. Returns those that there is a place for."""
+        created = {}
         for topic in dict.fromkeys(map(topic_of, states)):
             self._create_parent(TopicZnode.partitions_path(topic))
         for partition in states:
@@ -183,15 +182,14 @@ class KafkaZkClient:
         for partition, state in states.items():
             try:
                 self.fenced(Create(PartitionStateZnode.path(*split(partition)), state.encode()))
-            except ZkError as error:
-                updates.failed[partition] = str(error)
-            else:
-                updates.done[partition] = state
-        return updates
+            except (NoNode, NodeExists):
+                continue
+            created[partition] = state
+        return created
 
     def update_partition_states(self, states: dict[str, LeaderAndIsr]) -> StateUpdates:
         """Writes states where the znode still has the version that they were made from."""
-        updates = StateUpdates({}, {}, [])
+        updates = StateUpdates({}, [])
         for partition, state in states.items():
             state = msgspec.structs.replace(state, controller_epoch=self.context.epoch)
             try:
@@ -200,11 +198,11 @@ class KafkaZkClient:
                 )
             except BadVersion:
                 updates.retry.append(partition)
-            except ZkError as error:
-                updates.failed[partition] = str(error)
-            else:
-                assert isinstance(stat, ZnodeStat)
-                updates.done[partition] = msgspec.structs.replace(state, partition_epoch=stat.version)
+                continue
+            except NoNode:
+                continue
+            assert isinstance(stat, ZnodeStat)
+            updates.done[partition] = msgspec.structs.replace(state, partition_epoch=stat.version)
         return updates
 
     def _create_parent(self, path: str) -> None:

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
-from typing import NamedTuple
 
 from broker_core.config_defs import topic_value
 from broker_core.controller import election
@@ -14,6 +13,7 @@ from broker_core.controller.kafka_zk_client import KafkaZkClient
 from broker_core.controller.request_batch import ControllerBrokerRequestBatch
 from broker_core.events.control import LeaderElected, PartitionStateChanged
 from broker_core.sim.kernel import Subjects, applies
+from broker_core.zk.znodes import NO_LEADER
 
 
 class PartitionState(StrEnum):
@@ -48,13 +48,6 @@ VALID_PREVIOUS_STATES: Mapping[PartitionState, tuple[PartitionState, ...]] = {
 """From which states a partition may come into each. A controller that starts sets what it finds, without transition."""
 
 
-class Elections(NamedTuple):
-    """The outcome of elections: the new states, and why there is none."""
-
-    elected: dict[str, LeaderAndIsr]
-    failed: dict[str, str]
-
-
 class PartitionStateMachine:
     """The states of all partitions; one that is not listed is NonExistentPartition."""
 
@@ -83,42 +76,38 @@ class PartitionStateMachine:
                 self._enter(partition, PartitionState.OFFLINE)
         self.trigger_online()
 
-    def trigger_online(self, topic: str | None = None) -> Elections:
-        """Tries to bring partitions without a leader online: a topic's, or all. Topics to delete are left out."""
+    def trigger_online(self) -> list[str]:
+        """Tries to bring partitions without a leader online, except those of topics to delete. Returns the elected."""
         waiting = [
             partition
-            for partition in (self.states if topic is None else self.context.partitions_of(topic))
-            if self.state(partition) in (PartitionState.NEW, PartitionState.OFFLINE)
+            for partition, state in self.states.items()
+            if state in (PartitionState.NEW, PartitionState.OFFLINE)
             and not self.context.is_queued_for_deletion(topic_of(partition))
         ]
-        return self.handle_state_changes(waiting, PartitionState.ONLINE, ElectionStrategy.OFFLINE)
+        return self.handle_state_changes(waiting, PartitionState.ONLINE)
 
     def handle_state_changes(
         self,
         partitions: Iterable[str],
         target: PartitionState,
         strategy: ElectionStrategy = ElectionStrategy.OFFLINE,
-        *,
-        unclean_allowed: bool = False,
-    ) -> Elections:
+    ) -> list[str]:
         """Moves partitions to a state and tells the brokers; those that may not go there stay.
 
-        `strategy` counts for OnlinePartition only. `unclean_allowed`: losing records is allowed whatever the topics
-        say.
+        `strategy` counts for OnlinePartition only. Returns the partitions where a leader was elected by it.
         """
         valid = [partition for partition in partitions if self.state(partition) in VALID_PREVIOUS_STATES[target]]
         if target is not PartitionState.ONLINE:
             for partition in valid:
                 self._enter(partition, target)
-            return Elections({}, {})
+            return []
         batch = ControllerBrokerRequestBatch(self.host.broker_id, self.context, self.channels)
         new = [partition for partition in valid if self.state(partition) is PartitionState.NEW]
         rest = [partition for partition in valid if self.state(partition) is not PartitionState.NEW]
-        if new:
-            self._initialize(new, batch)
-        elections = self._elect(rest, strategy, unclean_allowed, batch)
+        self._initialize(new, batch)
+        elected = self._elect(rest, strategy, batch)
         batch.send()
-        return elections
+        return elected
 
     def _initialize(self, partitions: list[str], batch: ControllerBrokerRequestBatch) -> None:
         states = {}
@@ -126,69 +115,44 @@ class PartitionStateMachine:
             live = self.context.online_replicas(partition)
             if live:
                 states[partition] = LeaderAndIsr(live[0], 0, tuple(live), controller_epoch=self.context.epoch)
-        for partition, state in self.zk.create_partition_states(states).done.items():
+        for partition, state in self.zk.create_partition_states(states).items():
             self.context.leadership[partition] = state
             batch.add_leader_and_isr(state.isr, partition, state, is_new=True)
             self._elected(partition, state, ElectionStrategy.NEW)
 
     def _elect(
-        self,
-        partitions: list[str],
-        strategy: ElectionStrategy,
-        unclean_allowed: bool,
-        batch: ControllerBrokerRequestBatch,
-    ) -> Elections:
-        elections = Elections({}, {})
+        self, partitions: list[str], strategy: ElectionStrategy, batch: ControllerBrokerRequestBatch
+    ) -> list[str]:
+        elected: list[str] = []
         remaining = partitions
         while remaining:
-            current = self.zk.partition_states(remaining)
             wanted: dict[str, LeaderAndIsr] = {}
             unclean: set[str] = set()
-            for partition in remaining:
-                state = current.get(partition)
-                failure = self._obstacle(partition, state)
-                if state is None or failure:
-                    elections.failed[partition] = failure
+            for partition, state in self.zk.partition_states(remaining).items():
+                if state.controller_epoch > self.context.epoch:
+                    # a later controller has decided already, and this one has yet to hear that it is none
                     continue
-                choice = self._choose(partition, state.isr, strategy, unclean_allowed)
+                choice = self._choose(partition, state.isr, strategy)
                 if choice is None:
-                    elections.failed[partition] = (
-                        f"Failed to elect leader for partition {partition} "
-                        f"under strategy {_kafka_name(strategy, unclean_allowed)}"
-                    )
-                    self._emit_elected(partition, -1, state, strategy)
+                    self._emit_elected(partition, NO_LEADER, state, strategy)
                     continue
                 recovering = choice.unclean and self.host.era.leader_recovery_state
                 wanted[partition] = state.next(choice.leader, choice.isr, recovering=recovering)
                 if choice.unclean:
                     unclean.add(partition)
             updates = self.zk.update_partition_states(wanted)
-            elections.failed.update(updates.failed)
             for partition, state in updates.done.items():
-                elections.elected[partition] = state
                 self.context.leadership[partition] = state
                 recipients = self.context.online_replicas(
                     partition, or_shutting_down=strategy is not ElectionStrategy.OFFLINE
                 )
                 batch.add_leader_and_isr(recipients, partition, state, is_new=False)
                 self._elected(partition, state, strategy, unclean=partition in unclean)
+            elected += updates.done
             remaining = updates.retry
-        return elections
+        return elected
 
-    def _obstacle(self, partition: str, state: LeaderAndIsr | None) -> str:
-        if state is None:
-            return f"LeaderAndIsr information doesn't exist for partition {partition} in {self.state(partition)} state"
-        if state.controller_epoch > self.context.epoch:
-            return (
-                f"Aborted leader election for partition {partition} since the LeaderAndIsr path was already written by "
-                f"another controller. This probably means that the current controller {self.host.broker_id} went "
-                f"through a soft failure and another controller was elected with epoch {state.controller_epoch}."
-            )
-        return ""
-
-    def _choose(
-        self, partition: str, isr: tuple[int, ...], strategy: ElectionStrategy, unclean_allowed: bool
-    ) -> Choice | None:
+    def _choose(self, partition: str, isr: tuple[int, ...], strategy: ElectionStrategy) -> Choice | None:
         context = self.context
         assignment = context.replicas(partition)
         live = context.online_replicas(partition)
@@ -200,10 +164,8 @@ class PartitionStateMachine:
             case ElectionStrategy.CONTROLLED_SHUTDOWN:
                 live_or_shutting_down = context.online_replicas(partition, or_shutting_down=True)
                 return election.controlled_shutdown(assignment, isr, live_or_shutting_down, context.shutting_down)
-        choice = election.offline(assignment, isr, live, False)
-        if choice is None and (unclean_allowed or self._unclean_allowed_for(topic_of(partition))):
-            choice = election.offline(assignment, isr, live, True)
-        return choice
+        unclean_allowed = not any(member in live for member in isr) and self._unclean_allowed_for(topic_of(partition))
+        return election.offline(assignment, isr, live, unclean_allowed)
 
     def _unclean_allowed_for(self, topic: str) -> bool:
         config = self.host.config
@@ -238,11 +200,6 @@ class PartitionStateMachine:
                     partition=partition, from_state=before.value, state=state.value, controller=self.host.name
                 )
             )
-
-
-def _kafka_name(strategy: ElectionStrategy, unclean_allowed: bool) -> str:
-    name = f"{strategy}LeaderElectionStrategy"
-    return f"{name}({str(unclean_allowed).lower()})" if strategy is ElectionStrategy.OFFLINE else name
 
 
 @applies(PartitionStateChanged)
