@@ -3,7 +3,7 @@
 A link `?language=zh-CN` or `?theme=light` on any page sets one, with or without JavaScript.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
@@ -23,12 +23,17 @@ class Preferences:
 
 def preferences_of(request: HttpRequest) -> Preferences:
     """The cookies' choice; else the language that the browser prefers, and the dark theme."""
-    language = request.COOKIES.get("language", "")
-    if language not in LANGUAGES:
-        first = request.headers.get("Accept-Language", "en").split(",")[0].strip().lower()
-        language = "zh-CN" if first.startswith("zh") else "en"
+    language = chosen_language(request.COOKIES, request.headers.get("Accept-Language", ""))
     theme = request.COOKIES.get("theme", "")
     return Preferences(language, theme if theme in THEMES else "dark")
+
+
+def chosen_language(cookies: Mapping[str, str], accepted: str = "") -> str:
+    """The language of a visitor with these cookies and this Accept-Language."""
+    language = cookies.get("language", "")
+    if language in LANGUAGES:
+        return language
+    return "zh-CN" if accepted.split(",")[0].strip().lower().startswith("zh") else "en"
 
 
 class PreferencesMiddleware:

@@ -1,7 +1,103 @@
-"""Django's settings for Highwater."""
+"""Django's settings for Highwater.
 
+`HIGHWATER_DATA` names the data folder (default `data` beside manage.py): the database, the runs, ZooKeeper's files.
+"""
+
+import hashlib
+import os
+import secrets
 from pathlib import Path
 
 BASE_DIR = Path(__file__).resolve().parent.parent
-INSTALLED_APPS = ["lab"]
+DATA = Path(os.environ.get("HIGHWATER_DATA") or BASE_DIR / "data").resolve()
+RUNS = DATA / "runs"
+SECRET_KEY_FILE = DATA / "secret-key"
+
+DEBUG = False
+# `manage.py lab` keeps the key in the data folder, so that browsers stay signed in over a restart.
+SECRET_KEY = SECRET_KEY_FILE.read_text().strip() if SECRET_KEY_FILE.is_file() else secrets.token_urlsafe(48)
+#: Who opens the printed address proves with this that they can read the terminal. Each start has another one.
+SIGN_IN_TOKEN = os.environ.get("HIGHWATER_TOKEN") or secrets.token_urlsafe(24)
+#: "host:port" of the ZooKeeper that clusters register in; empty: in memory, for tests of the pages alone.
+ZOOKEEPER = ""
+
+ALLOWED_HOSTS = ["127.0.0.1", "localhost", "[::1]"]
+INSTALLED_APPS = [
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.staticfiles",
+    "channels",
+    "lab.apps.LabConfig",
+]
+MIDDLEWARE = [
+    "lab.middleware.content_security_policy",
+    "django.middleware.security.SecurityMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "lab.preferences.PreferencesMiddleware",
+    "lab.middleware.refusals",
+]
+ROOT_URLCONF = "lab.urls"
+ASGI_APPLICATION = "lab.asgi.application"
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": False,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+            ],
+        },
+    }
+]
+
+DATABASES = {
+    "default": {
+        "ENGINE": "django.db.backends.sqlite3",
+        "NAME": DATA / "lab.sqlite3",
+        "OPTIONS": {
+            "transaction_mode": "IMMEDIATE",
+            "timeout": 10,
+            "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
+        },
+    }
+}
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+AUTHENTICATION_BACKENDS = ["django.contrib.auth.backends.ModelBackend"]
+LOGIN_URL = "sign-in"
+
+# Browsers send cookies to every port of a host: two labs on one machine must not sign each other out.
+SESSION_COOKIE_NAME = "highwater-" + hashlib.sha256(str(DATA).encode()).hexdigest()[:8]
+SESSION_COOKIE_SAMESITE = "Lax"
+SESSION_COOKIE_AGE = 90 * 24 * 3600
+CSRF_COOKIE_SAMESITE = "Lax"
+CSRF_FAILURE_VIEW = "lab.views.forged_form"
+
+STATIC_URL = "/static/"
+STATICFILES_DIRS = [BASE_DIR / "static"]
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": "lab.static_files.BuildStorage"},
+}
+
+LANGUAGE_CODE = "en"
 USE_TZ = True
+TIME_ZONE = "UTC"
+
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"plain": {"format": "{asctime} {levelname} {name}: {message}", "style": "{"}},
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "plain"}},
+    "root": {"handlers": ["stderr"], "level": "WARNING"},
+    "loggers": {
+        "lab": {"level": "INFO"},
+        # A refused request is an answer, not an incident.
+        "django.request": {"level": "ERROR"},
+        "kazoo": {"level": "CRITICAL"},
+    },
+}

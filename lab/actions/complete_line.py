@@ -1,0 +1,12 @@
+"""What may follow in a line of the console."""
+
+from lab.protocol import Complete, Completions
+from lab.runtime.lab import Lab
+
+
+async def complete_line(lab: Lab, frame: Complete) -> Completions:
+    """Nothing while the engine sleeps: completing is no reason to wake it."""
+    if lab.core == "recorded":
+        return Completions(frame.id, frame.cursor, [])
+    start, items = await lab.act(lambda live: live.run.complete(frame.line, frame.cursor))
+    return Completions(frame.id, start, items)

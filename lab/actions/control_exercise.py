@@ -1,0 +1,76 @@
+"""An exercise on a branch: begin it, predict, take a hint, begin anew, leave it, and go on after a reload."""
+
+import asyncio
+
+from django.contrib.auth.models import User
+
+from lab.exercises.loader import exercises
+from lab.exercises.predicates import Moment
+from lab.exercises.seat import NOTHING, Seat, lay_table, moment_of
+from lab.exercises.session import ExerciseSession
+from lab.models import Branch, ExerciseProgress
+from lab.protocol import Done, Exercise
+from lab.refusal import Refusal
+from lab.runtime.lab import Lab
+from lab.runtime.live_run import LiveRun
+
+
+async def control_exercise(lab: Lab, user: User, branch: Branch, frame: Exercise) -> Done:
+    """Does it; the exercise's frame goes to all pages of this user. Raises Refusal for what cannot be done."""
+    if frame.op == "start":
+        await _start(lab, user, branch, frame.exercise)
+    else:
+        seat = lab.observers.get(user.pk)
+        if not isinstance(seat, Seat):
+            raise Refusal("No exercise has begun here.", "One was expected.", "Choose an exercise and start it.", 409)
+        if frame.op == "leave":
+            await _leave(lab, user, branch)
+        else:
+            await seat.handle(frame)
+    return Done(frame.id, lab.ring.last_seq)
+
+
+async def resume_exercise(lab: Lab, user: User, branch: Branch) -> None:
+    """After a reload or a restart: the exercise that this user had begun on this branch, as it was left."""
+    seat = lab.observers.get(user.pk)
+    if isinstance(seat, Seat):
+        seat.tell()
+        return
+    progress = await ExerciseProgress.objects.filter(user=user, branch=branch).afirst()
+    if progress is None or progress.exercise not in exercises():
+        return
+    exercise = exercises()[progress.exercise]
+    view = await asyncio.to_thread(lab.recording.view_at, lab.recording.last_seq)
+    session = ExerciseSession(exercise, Moment(view, lab.recording.last_at_us, True), progress.state)
+    _sit_down(lab, user, branch, session)
+
+
+async def _start(lab: Lab, user: User, branch: Branch, slug: str) -> None:
+    exercise = exercises().get(slug)
+    if exercise is None:
+        raise Refusal(
+            f"There is no exercise {slug!r}.", f"One of {', '.join(exercises())} was expected.", "Choose one of these."
+        )
+
+    def job(live: LiveRun) -> ExerciseSession:
+        lay_table(live, exercise)
+        return ExerciseSession(exercise, moment_of(live))
+
+    session = await lab.act(job)
+    await ExerciseProgress.objects.filter(user=user, branch=branch).adelete()
+    await ExerciseProgress.objects.acreate(user=user, branch=branch, exercise=slug, state=session.state)
+    _sit_down(lab, user, branch, session)
+
+
+async def _leave(lab: Lab, user: User, branch: Branch) -> None:
+    lab.observers.pop(user.pk, None)
+    await ExerciseProgress.objects.filter(user=user, branch=branch).adelete()
+    for watcher in lab.watchers:
+        if watcher.user_id == user.pk:
+            watcher.say(NOTHING)
+
+
+def _sit_down(lab: Lab, user: User, branch: Branch, session: ExerciseSession) -> None:
+    seat = Seat(lab, user.pk, branch, session)
+    lab.observers[user.pk] = seat
+    seat.tell()

@@ -1,0 +1,46 @@
+"""Pause, play, step, speed: simulated time in the hands of whoever watches."""
+
+from lab.protocol import MAX_RATE, MIN_RATE, Done, Time
+from lab.refusal import Refusal
+from lab.runtime.lab import Lab
+from lab.runtime.live_run import LiveRun
+
+
+async def control_time(lab: Lab, frame: Time) -> Done:
+    """Does it; a clock frame goes to all who watch. Raises Refusal for a rate outside 1/1000 to 100."""
+    rate = frame.value
+    if frame.op == "rate" and rate is None:
+        raise _no_rate("No rate was given.")
+    if rate is not None and not MIN_RATE <= rate <= MAX_RATE:
+        raise _no_rate(f"{rate} is no rate that the lab can run at.")
+    if lab.core == "recorded" and frame.op in ("pause", "now"):
+        return Done(frame.id, lab.ring.last_seq)
+
+    def job(live: LiveRun) -> Done:
+        pacer = live.pacer
+        if rate is not None:
+            pacer.set_rate(rate)
+        match frame.op:
+            case "pause" | "play" | "event_paced":
+                pacer.set_mode(frame.op)
+            case "step_event":
+                pacer.set_mode("pause")
+                live.run.step_event()
+            case "step_rpc":
+                pacer.set_mode("pause")
+                live.run.step_rpc()
+            case "rate" | "now":
+                pass
+        return Done(frame.id, live.run.seq)
+
+    done = await lab.act(job)
+    lab.time_changed()
+    return done
+
+
+def _no_rate(what: str) -> Refusal:
+    return Refusal(
+        what,
+        f"Simulated seconds a second were expected, from {MIN_RATE:g} to {MAX_RATE:g}.",
+        "Choose a speed in between.",
+    )

@@ -1,0 +1,22 @@
+"""Takes a run away: its engines, its recordings, its files."""
+
+import asyncio
+
+from lab.models import Run
+from lab.recordings.removal import remove_run_folder
+from lab.refusal import Refusal
+from lab.runtime.host import Host
+
+
+async def delete_run(host: Host, run: Run, *, confirmed: bool) -> None:
+    """For good. Raises Refusal unless it was confirmed."""
+    if not confirmed:
+        raise Refusal(
+            f"The run {run.name!r} was not deleted.",
+            "A confirmation was expected: nothing brings a deleted run back.",
+            "Tick the box and delete it again.",
+        )
+    await host.close_run(run.slug)
+    slug = run.slug
+    await run.adelete()
+    await asyncio.to_thread(remove_run_folder, slug)

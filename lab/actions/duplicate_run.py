@@ -1,0 +1,72 @@
+"""A run again, with all its branches, to go another way with."""
+
+import asyncio
+
+from asgiref.sync import sync_to_async
+from django.db import transaction
+
+from lab.actions.start_run import LONGEST_NAME, new_slug
+from lab.models import Branch, Run
+from lab.recordings.copying import copy_tree, link
+from lab.recordings.folder import run_folder
+from lab.recordings.fork import fork_recording
+from lab.recordings.recording import Recording
+from lab.recordings.removal import remove_run_folder
+from lab.recordings.summary import write_summary
+from lab.runtime.host import Host
+
+_SUFFIX = " (copy)"
+
+
+async def duplicate_run(host: Host, run: Run) -> Run:
+    """The copy ends where the run is now; the run goes on meanwhile."""
+    copy = Run(
+        slug=new_slug(),
+        owner_id=run.owner_id,
+        name=run.name[: LONGEST_NAME - len(_SUFFIX)] + _SUFFIX,
+        seed=run.seed,
+        brokers=run.brokers,
+        era=run.era,
+    )
+    branches = [branch async for branch in run.branches.order_by("pk")]
+    try:
+        for branch in branches:
+            lab = await host.lab(run.slug, branch.name)
+            await asyncio.to_thread(_copy_branch, lab.recording, copy.slug)
+        await asyncio.to_thread(_copy_archive, run.slug, copy.slug)
+        await sync_to_async(_enter)(copy, branches)
+    except BaseException:
+        await asyncio.to_thread(remove_run_folder, copy.slug)
+        raise
+    return copy
+
+
+def _copy_branch(recording: Recording, slug: str) -> None:
+    target = recording.folder.in_run(slug)
+    copied = fork_recording(recording, recording.last_seq, target)
+    copy_tree(recording.folder.cluster, target.cluster)
+    write_summary(copied)
+    copied.close()
+
+
+def _copy_archive(slug: str, copy: str) -> None:
+    source, target = run_folder(slug) / "archive", run_folder(copy) / "archive"
+    for path in source.rglob("*"):
+        if path.is_file() and path.suffix != ".tmp":
+            below = target / path.relative_to(source)
+            below.parent.mkdir(parents=True, exist_ok=True)
+            link(path, below)
+
+
+def _enter(copy: Run, branches: list[Branch]) -> None:
+    with transaction.atomic():
+        copy.save()
+        copies: dict[int, Branch] = {}
+        for branch in branches:
+            copies[branch.pk] = Branch.objects.create(
+                run=copy,
+                name=branch.name,
+                parent=copies.get(branch.parent_id or 0),
+                parent_seq=branch.parent_seq,
+                parent_at_us=branch.parent_at_us,
+            )

@@ -1,0 +1,67 @@
+"""Acting in the past: a new branch that has the past in common, and keeps the old future."""
+
+import re
+import shutil
+
+from asgiref.sync import sync_to_async
+from django.contrib.auth.models import User
+from django.db import IntegrityError
+
+from lab.actions.submit_command import submit_line
+from lab.models import Branch
+from lab.recordings.history import seek
+from lab.refusal import Refusal
+from lab.runtime.host import Host
+
+MAX_BRANCHES = 50
+
+
+async def fork_run(host: Host, user: User, branch: Branch, seq: int, line: str = "") -> Branch:
+    """A branch that goes on right behind event `seq`; with a `line`, that is the first thing done in it.
+
+    Raises Refusal for an event that the branch does not have, or a line that cannot be run: no branch is left then.
+    """
+    lab = await host.lab(branch.run.slug, branch.name)
+    if seq < 1:
+        raise Refusal(
+            "There is nothing before the first event.", "An event from 1 on was expected.", "Choose a later one."
+        )
+    place = seek(lab.recording, seq=seq)
+    child = await sync_to_async(_enter)(branch, seq, place["at_us"])
+    try:
+        forked = await host.fork(branch.run.slug, branch.name, seq, child.name)
+        if line.strip():
+            await submit_line(forked, user, line)
+    except BaseException:
+        await host.close_branch(branch.run.slug, child.name)
+        await child.adelete()
+        shutil.rmtree(host.folder(branch.run.slug, child.name).path, ignore_errors=True)
+        raise
+    return child
+
+
+def _enter(branch: Branch, seq: int, at_us: int) -> Branch:
+    names = set(branch.run.branches.values_list("name", flat=True))
+    if len(names) >= MAX_BRANCHES:
+        raise Refusal(
+            f"The run has {len(names)} branches already.",
+            f"At most {MAX_BRANCHES} were expected.",
+            "Go on in one of them, or duplicate the run and fork there.",
+            409,
+        )
+    name = next_name(branch.name, names)
+    try:
+        return Branch.objects.create(run=branch.run, name=name, parent=branch, parent_seq=seq, parent_at_us=at_us)
+    except IntegrityError:
+        raise Refusal(
+            f"Somebody else has just made the branch {name}.", "A new branch was expected.", "Fork again.", 409
+        ) from None
+
+
+def next_name(name: str, taken: set[str]) -> str:
+    """`main` -> `main-2`, then `main-3`; a fork of `main-2` counts on in the same row."""
+    stem = re.sub(r"-\d+$", "", name)
+    number = 2
+    while f"{stem}-{number}" in taken:
+        number += 1
+    return f"{stem}-{number}"

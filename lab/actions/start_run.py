@@ -1,0 +1,98 @@
+"""A new run: a cluster of its own from its first instant on."""
+
+import secrets
+from collections.abc import Mapping
+
+from asgiref.sync import sync_to_async
+from django.contrib.auth.models import User
+from django.db import transaction
+
+from broker_core.eras import DEFAULT_ERA, ERAS
+from lab.models import Branch, Run
+from lab.recordings.removal import remove_run_folder
+from lab.refusal import Refusal
+from lab.runtime.host import Host, RunConfig
+from lab.runtime.pacer import wall_ms
+from lab.selectors import MAIN
+
+MAX_BROKERS = 7
+MAX_SEED = 2**32 - 1
+LONGEST_NAME = 80
+MAX_RUNS = 200
+"""Of one user: the data folder is not endless."""
+
+
+async def start_run(host: Host, user: User, form: Mapping[str, str]) -> Branch:
+    """Starts what the form asks for; returns its main branch when the brokers are registered. Raises Refusal."""
+    name = checked_name(form.get("name", ""))
+    seed = _whole_number(form.get("seed", ""), "seed", 0, MAX_SEED)
+    brokers = _whole_number(form.get("brokers", "3"), "number of brokers", 1, MAX_BROKERS)
+    era = form.get("era") or DEFAULT_ERA
+    if era not in ERAS:
+        raise Refusal(f"There is no era {era!r}.", f"One of {', '.join(ERAS)} was expected.", "Choose one of these.")
+    branch = await sync_to_async(_enter)(user, name, seed, brokers, era)
+    try:
+        await host.start(branch.run.slug, branch.name, config_of(branch.run))
+    except BaseException:
+        await host.close_run(branch.run.slug)
+        await sync_to_async(branch.run.delete)()
+        remove_run_folder(branch.run.slug)
+        raise
+    return branch
+
+
+def checked_name(name: str) -> str:
+    """A run's name without surrounding space. Raises Refusal for an empty or long one."""
+    name = " ".join(name.split())
+    if not name or len(name) > LONGEST_NAME:
+        raise Refusal(
+            f"The name {name[:20]!r} has {len(name)} characters." if name else "The run has no name.",
+            f"1 to {LONGEST_NAME} characters were expected.",
+            "Give it a name that you will find again.",
+        )
+    return name
+
+
+def proposed_seed() -> int:
+    """A seed for the form."""
+    return secrets.randbelow(10_000)
+
+
+def _enter(user: User, name: str, seed: int, brokers: int, era: str) -> Branch:
+    if Run.objects.filter(owner=user).count() >= MAX_RUNS:
+        raise Refusal(
+            f"You have {MAX_RUNS} runs already.", "Fewer were expected.", "Delete one that you no longer need.", 409
+        )
+    with transaction.atomic():
+        run = Run.objects.create(slug=new_slug(), owner=user, name=name, seed=seed, brokers=brokers, era=era)
+        return Branch.objects.create(run=run, name=MAIN)
+
+
+def new_slug() -> str:
+    """A short name for addresses, without vowels, so that it spells nothing."""
+    return "".join(secrets.choice("bcdfghjkmnpqrstvwxz23456789") for _ in range(6))
+
+
+def config_of(run: Run) -> RunConfig:
+    """What the engine is made from."""
+    return RunConfig(
+        name=run.name,
+        seed=run.seed,
+        brokers=tuple(range(1, run.brokers + 1)),
+        era=run.era,
+        start_wall_ms=wall_ms(),
+    )
+
+
+def _whole_number(text: str, what: str, least: int, most: int) -> int:
+    try:
+        number = int(text)
+    except ValueError:
+        number = least - 1
+    if not least <= number <= most:
+        raise Refusal(
+            f"{text!r} is no {what}." if text else f"The {what} is missing.",
+            f"A whole number from {least} to {most} was expected.",
+            "Correct it and start the run again.",
+        )
+    return number

@@ -1,0 +1,39 @@
+"""A line of the shell grammar, typed or made of a click, becomes an input of the run."""
+
+from django.contrib.auth.models import User
+
+from broker_core.shell.parser import ShellError
+from lab.protocol import Do, Done
+from lab.refusal import Refusal
+from lab.runtime.lab import Lab
+from lab.runtime.live_run import LiveRun
+
+LONGEST_LINE = 8_000
+
+
+async def submit_command(lab: Lab, user: User, frame: Do) -> Done:
+    """Accepts the line; what it prints arrives as events. Raises Refusal for one that cannot be run."""
+    seq, command = await submit_line(lab, user, frame.line)
+    return Done(frame.id, seq, command)
+
+
+async def submit_line(lab: Lab, user: User, line: str) -> tuple[int, int]:
+    """(last event, number of the command). Raises Refusal for a line that cannot be run."""
+    line = line.strip()
+    if not line:
+        raise Refusal("The line is empty.", "A command was expected.", "Type help for a list of commands.")
+    if len(line) > LONGEST_LINE:
+        raise Refusal(
+            f"The line has {len(line)} characters.",
+            f"At most {LONGEST_LINE} were expected.",
+            "Split it into several commands.",
+        )
+
+    def job(live: LiveRun) -> tuple[int, int]:
+        command = live.run.submit(line, user.get_username())
+        return live.run.seq, command
+
+    try:
+        return await lab.act(job)
+    except ShellError as error:
+        raise Refusal(error.what, error.expected, error.todo) from None

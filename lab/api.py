@@ -1,0 +1,225 @@
+"""What the page asks over HTTP: history, files, and what needs no socket. Answers are JSON; so are refusals."""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from functools import wraps
+from typing import Any, TypeVar
+
+import msgspec
+from asgiref.sync import sync_to_async
+from django.contrib.auth.models import User
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_POST
+
+from lab import selectors
+from lab.actions.bookmark import bookmark
+from lab.actions.fork_run import fork_run
+from lab.event_schema import schema_hash
+from lab.models import Bookmark, Branch
+from lab.recordings import history
+from lab.recordings.decoding import decoded
+from lab.recordings.files import MAX_LENGTH, ReplicaFiles
+from lab.recordings.recording import Recording
+from lab.recordings.summary import Summary, read_summary
+from lab.recordings.timeline import SEGMENT_EVENTS
+from lab.refusal import Refusal
+from lab.runtime.host import host
+from lab.runtime.lab import Lab
+
+IMMUTABLE = "private, max-age=86400, immutable"
+MAX_BODY_BYTES = 64 * 1024
+
+View = Callable[..., Coroutine[Any, Any, HttpResponse]]
+T = TypeVar("T")
+
+
+class _ForkRequest(msgspec.Struct):
+    seq: int
+    line: str = ""
+
+
+class _BookmarkRequest(msgspec.Struct):
+    seq: int
+    name: str = ""
+
+
+def for_branch(view: View) -> View:
+    """Finds the branch of the address, if it is the asker's, and opens its lab: `view(request, branch, lab, ...)`."""
+
+    @wraps(view)
+    async def found(request: HttpRequest, run: str, branch: str, **more: Any) -> HttpResponse:
+        user = await request.auser()
+        if not user.is_authenticated:
+            raise Refusal(
+                "You are not signed in.",
+                "The session of a browser that opened the lab's address was expected.",
+                "Open the address that the lab printed at its start.",
+                401,
+            )
+        chosen = await sync_to_async(selectors.branch_of)(user, run, branch)
+        return await view(request, chosen, await host().lab(run, branch), **more)
+
+    return found
+
+
+@require_GET
+@for_branch
+async def index(request: HttpRequest, branch: Branch, lab: Lab) -> HttpResponse:
+    """What the time line shows: segments, density, marks, branches."""
+    described = await sync_to_async(selectors.branches_and_bookmarks)(branch)
+    return _json(await asyncio.to_thread(_index, branch, lab, *described))
+
+
+@require_GET
+@for_branch
+async def segment(request: HttpRequest, branch: Branch, lab: Lab, n: int) -> HttpResponse:
+    """1,000 events with their patches, and the view before them."""
+    data, is_full = await asyncio.to_thread(history.segment_json, lab.recording, n)
+    response = HttpResponse(data, content_type="application/json")
+    response["Cache-Control"] = IMMUTABLE if is_full else "no-store"
+    return response
+
+
+@require_GET
+@for_branch
+async def seek(request: HttpRequest, branch: Branch, lab: Lab) -> HttpResponse:
+    """The event to show for an instant: `t_us` or `seq`."""
+    t_us, seq = _number(request, "t_us"), _number(request, "seq")
+    if t_us is None and seq is None:
+        raise Refusal("No instant was named.", "t_us or seq was expected.", "Add one of them to the address.")
+    return _json(await asyncio.to_thread(history.seek, lab.recording, t_us=t_us, seq=seq))
+
+
+@require_GET
+@for_branch
+async def files(request: HttpRequest, branch: Branch, lab: Lab) -> HttpResponse:
+    """The files of a replica at an instant."""
+    found = await asyncio.to_thread(_replica_files, request, lab.recording)
+    return _json([file.as_json() for file in found.files.values()])
+
+
+@require_GET
+@for_branch
+async def file_bytes(request: HttpRequest, branch: Branch, lab: Lab) -> HttpResponse:
+    """A part of a file as it was, at most 64 KiB."""
+    start, length = _number(request, "from") or 0, _number(request, "length")
+    wanted = MAX_LENGTH if length is None else min(length, MAX_LENGTH)
+
+    def read() -> tuple[bytes, int]:
+        found = _replica_files(request, lab.recording)
+        file = found.file(request.GET.get("file", ""))
+        return found.read(file, start, wanted), file.size
+
+    data, size = await asyncio.to_thread(read)
+    return HttpResponse(data, content_type="application/octet-stream", headers={"X-File-Size": str(size)})
+
+
+@require_GET
+@for_branch
+async def file_decoded(request: HttpRequest, branch: Branch, lab: Lab) -> HttpResponse:
+    """What a part of a file means: batches and records, index entries, or lines."""
+    start = _number(request, "from") or 0
+
+    def read() -> dict[str, Any]:
+        found = _replica_files(request, lab.recording)
+        return decoded(found, found.file(request.GET.get("file", "")), start)
+
+    return _json(await asyncio.to_thread(read))
+
+
+@require_POST
+@for_branch
+async def fork(request: HttpRequest, branch: Branch, lab: Lab) -> HttpResponse:
+    """Acting in the past."""
+    wanted = _body(request, _ForkRequest)
+    user = await request.auser()
+    assert isinstance(user, User)
+    child = await fork_run(host(), user, branch, wanted.seq, wanted.line)
+    return _json({"branch": child.name, "url": reverse("lab", args=(branch.run.slug, child.name))})
+
+
+@require_POST
+@for_branch
+async def add_bookmark(request: HttpRequest, branch: Branch, lab: Lab) -> HttpResponse:
+    """Gives an instant a name."""
+    wanted = _body(request, _BookmarkRequest)
+    user = await request.auser()
+    assert isinstance(user, User)
+    place = await asyncio.to_thread(history.seek, lab.recording, seq=wanted.seq)
+    made = await sync_to_async(bookmark)(user, branch, place["seq"], place["at_us"], wanted.name)
+    return _json({"seq": made.seq, "at_us": made.at_us, "name": made.name})
+
+
+def _index(branch: Branch, lab: Lab, branches: list[Branch], bookmarks: list[Bookmark]) -> dict[str, Any]:
+    recording = lab.recording
+    segments = recording.segments()
+    marks = [
+        {"seq": mark.seq, "at_us": mark.at_us, "kind": mark.kind, "en": mark.en, "zh": mark.zh}
+        for mark in history.marks(segments)
+    ]
+    marks += [
+        {"seq": one.seq, "at_us": one.at_us, "kind": "Bookmark", "en": one.name, "zh": one.name} for one in bookmarks
+    ]
+    return {
+        "run": branch.run.slug,
+        "branch": branch.name,
+        "name": branch.run.name,
+        "boot": lab.boot,
+        "schema": schema_hash(),
+        "first_seq": 1,
+        "last_seq": recording.last_seq,
+        "last_at_us": recording.last_at_us,
+        "start_wall_ms": recording.config["start_wall_ms"],
+        "segment_events": SEGMENT_EVENTS,
+        "segments": history.segments_of(segments),
+        "density": history.density(segments),
+        "marks": sorted(marks, key=lambda mark: mark["seq"]),
+        "branches": [_branch(one, lab) for one in branches],
+    }
+
+
+def _branch(branch: Branch, lab: Lab) -> dict[str, Any]:
+    """A branch for the list of them. Of one that is not open, what was last noted is good enough."""
+    opened = host().open_lab(branch.run.slug, branch.name)
+    end: Recording | Summary = opened.recording if opened else read_summary(host().folder(branch.run.slug, branch.name))
+    return {
+        "branch": branch.name,
+        "parent": branch.parent.name if branch.parent else None,
+        "parent_seq": branch.parent_seq,
+        "parent_at_us": branch.parent_at_us,
+        "last_seq": end.last_seq,
+        "last_at_us": end.last_at_us,
+    }
+
+
+def _replica_files(request: HttpRequest, recording: Recording) -> ReplicaFiles:
+    seq = _number(request, "seq")
+    place = history.seek(recording, seq=recording.last_seq if seq is None else seq)
+    return ReplicaFiles(recording, request.GET.get("replica", ""), place["seq"])
+
+
+def _number(request: HttpRequest, name: str) -> int | None:
+    text = request.GET.get(name)
+    if text is None:
+        return None
+    if not text.isdecimal() or len(text) > 18:
+        raise Refusal(f"{name} is {text[:40]!r}.", "A whole number from 0 on was expected.", "Correct the address.")
+    return int(text)
+
+
+def _body(request: HttpRequest, kind: type[T]) -> T:
+    if len(request.body) > MAX_BODY_BYTES:
+        raise Refusal(
+            f"The request has {len(request.body)} bytes.", f"At most {MAX_BODY_BYTES} were expected.", "Send less."
+        )
+    try:
+        return msgspec.json.decode(request.body, type=kind)
+    except msgspec.MsgspecError as error:
+        raise Refusal(f"The request cannot be read: {error}.", "JSON was expected.", "Reload the page.") from None
+
+
+def _json(content: Any) -> HttpResponse:
+    response = HttpResponse(msgspec.json.encode(content), content_type="application/json")
+    response["Cache-Control"] = "no-store"
+    return response

@@ -1,0 +1,127 @@
+"""The socket of a branch: reads frames, hands them over, sends what the watcher says. Nothing else."""
+
+import asyncio
+import contextlib
+from typing import Any, cast
+
+from asgiref.sync import sync_to_async
+from channels.generic.websocket import AsyncWebsocketConsumer
+from django.contrib.auth.models import AnonymousUser, User
+
+from lab import selectors
+from lab.actions import complete_line, control_exercise, control_time, submit_command
+from lab.models import Branch
+from lab.preferences import chosen_language
+from lab.protocol import (
+    CLOSE_NOT_FOUND,
+    CLOSE_NOT_SIGNED_IN,
+    CLOSE_RUBBISH,
+    MAX_RUBBISH,
+    Ack,
+    ClientFrame,
+    Complete,
+    Do,
+    Exercise,
+    Hello,
+    No,
+    Rubbish,
+    Time,
+    check_hello,
+    encode,
+    parse,
+)
+from lab.refusal import Refusal
+from lab.runtime.host import host
+from lab.runtime.watcher import Visitor, Watcher
+
+
+class LabSocket(AsyncWebsocketConsumer):
+    """/ws/runs/<run>/<branch>/: see lab/protocol.py for the frames."""
+
+    async def connect(self) -> None:
+        self._watcher: Watcher | None = None
+        self._sender: asyncio.Task[None] | None = None
+        self._rubbish = 0
+        await self.accept()
+        user = cast("User | AnonymousUser", self.scope["user"])
+        if not isinstance(user, User):
+            await self.close(CLOSE_NOT_SIGNED_IN, "Sign in first: open the address that the lab printed at its start.")
+            return
+        self._user = user
+        names = self.scope["url_route"]["kwargs"]
+        try:
+            self._branch: Branch = await sync_to_async(selectors.branch_of)(user, names["run"], names["branch"])
+            self._lab = await host().lab(names["run"], names["branch"])
+        except Refusal as refusal:
+            await self.close(CLOSE_NOT_FOUND, refusal.what)
+
+    async def disconnect(self, code: int) -> None:
+        if self._sender is not None:
+            self._sender.cancel()
+        if self._watcher is not None:
+            self._lab.leave(self._watcher)
+
+    async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
+        if not hasattr(self, "_lab"):
+            return
+        try:
+            frame = parse(text_data)
+            if self._watcher is None:
+                await self._greet(frame)
+            else:
+                await self._hand_over(frame, self._watcher)
+        except Rubbish as rubbish:
+            await self._refuse_rubbish(rubbish)
+        except Refusal as refusal:
+            await self._send(No(getattr(frame, "id", None), **refusal.as_json()))
+
+    async def _greet(self, frame: ClientFrame) -> None:
+        if not isinstance(frame, Hello):
+            raise Rubbish("The first frame was no hello.", "A hello was expected.", "Reload the page.")
+        check_hello(frame)
+        user = self._user
+        run = self._branch.run
+        visitor = Visitor(
+            user_id=user.pk,
+            user=user.get_username(),
+            run_name=run.name,
+            is_owner=run.owner_id == user.pk,
+            language=chosen_language(self.scope["cookies"], self._header(b"accept-language")),
+        )
+        self._watcher = Watcher(self._lab, visitor, have=frame.have, boot=frame.boot)
+        self._lab.watch(self._watcher)
+        self._sender = asyncio.create_task(self._send_frames(self._watcher))
+        await control_exercise.resume_exercise(self._lab, user, self._branch)
+
+    async def _hand_over(self, frame: ClientFrame, watcher: Watcher) -> None:
+        match frame:
+            case Ack():
+                watcher.acknowledged(frame.seq)
+            case Do():
+                watcher.say(await submit_command.submit_command(self._lab, self._user, frame))
+            case Time():
+                watcher.say(await control_time.control_time(self._lab, frame))
+            case Complete():
+                watcher.say(await complete_line.complete_line(self._lab, frame))
+            case Exercise():
+                watcher.say(await control_exercise.control_exercise(self._lab, self._user, self._branch, frame))
+            case Hello():
+                raise Rubbish("A second hello came.", "One hello a connection was expected.", "Reload the page.")
+
+    def _header(self, name: bytes) -> str:
+        return dict(self.scope["headers"]).get(name, b"").decode("latin-1")
+
+    async def _send_frames(self, watcher: Watcher) -> None:
+        with contextlib.suppress(asyncio.CancelledError):
+            while True:
+                await self.send(text_data=(await watcher.next_frame()).decode())
+
+    async def _refuse_rubbish(self, rubbish: Rubbish) -> None:
+        self._rubbish += 1
+        if self._watcher is None or self._rubbish > MAX_RUBBISH:
+            await self.close(CLOSE_RUBBISH, rubbish.what[:120])
+        else:
+            await self._send(No(rubbish.id, **rubbish.as_json()))
+
+    async def _send(self, frame: Any) -> None:
+        await self.send(text_data=encode(frame).decode())

@@ -1,0 +1,88 @@
+"""What one socket gets next: deltas while it keeps up, a snapshot when it fell behind.
+
+The server never queues for a socket. It keeps the seq that the socket has got to, and a window of what was sent and not
+acknowledged; a slow page closes its window and finds the newest state when it opens it again.
+"""
+
+from collections import deque
+from dataclasses import dataclass
+
+from lab.protocol import encode_deltas
+from lab.runtime.ring import Ring
+
+MAX_UNACKED_BYTES = 256 * 1024
+MAX_UNACKED_FRAMES = 8
+MAX_EVENTS_PER_FRAME = 512
+MAX_BYTES_PER_FRAME = 48 * 1024
+MAX_MISSED_EVENTS = 2_000
+"""Who missed as many while the window was closed gets a snapshot instead."""
+
+
+class Window:
+    """Frames under way to a page."""
+
+    def __init__(self) -> None:
+        self._frames: deque[tuple[int, int]] = deque()
+        self._bytes = 0
+
+    @property
+    def is_open(self) -> bool:
+        return len(self._frames) < MAX_UNACKED_FRAMES and self._bytes < MAX_UNACKED_BYTES
+
+    def sent(self, seq: int, size: int) -> None:
+        """A frame of `size` bytes went out whose last event is `seq`."""
+        self._frames.append((seq, size))
+        self._bytes += size
+
+    def acknowledged(self, seq: int) -> None:
+        """The page has everything up to `seq`."""
+        while self._frames and self._frames[0][0] <= seq:
+            self._bytes -= self._frames.popleft()[1]
+
+
+@dataclass(frozen=True)
+class Deltas:
+    frame: bytes
+    last_seq: int
+
+
+class SnapshotNeeded:
+    """The socket has to start from a whole view."""
+
+
+class Feed:
+    """The position of one socket in a branch."""
+
+    def __init__(self, have: int | None) -> None:
+        """`have`: the last seq that the page holds; None when it must start from a snapshot."""
+        self.position = have
+        self.window = Window()
+        self._dirty = False
+
+    def next(self, ring: Ring, sent_ms: int) -> Deltas | SnapshotNeeded | None:
+        """What to send now; None when there is nothing, or the window is closed. Tell `sent` or `snapped` after it."""
+        position = self.position
+        if position == ring.last_seq:
+            return None
+        if not self.window.is_open:
+            self._dirty = True
+            return None
+        if position is None or not ring.follows(position):
+            return SnapshotNeeded()
+        if self._dirty and ring.last_seq - position >= MAX_MISSED_EVENTS:
+            return SnapshotNeeded()
+        self._dirty = False
+        events = ring.after(position, MAX_EVENTS_PER_FRAME, MAX_BYTES_PER_FRAME)
+        return Deltas(encode_deltas(events, sent_ms), position + len(events))
+
+    def sent(self, deltas: Deltas) -> None:
+        self.position = deltas.last_seq
+        self.window.sent(deltas.last_seq, len(deltas.frame))
+
+    def snapped(self, seq: int, size: int) -> int:
+        """A snapshot of the state after `seq` went out. Returns how many events the page skips."""
+        skipped = 0 if self.position is None else max(0, seq - self.position)
+        self.position = seq
+        self._dirty = False
+        self.window.sent(seq, size)
+        return skipped

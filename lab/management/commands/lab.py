@@ -1,0 +1,165 @@
+"""`manage.py lab`: runs everything, prints one address, and ends everything with Ctrl-C."""
+
+import argparse
+import asyncio
+import contextlib
+import errno
+import os
+import signal
+import socket
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+from django.db import DatabaseError, connection
+from django.db.migrations.executor import MigrationExecutor
+
+from lab import vendor
+from lab.recordings.removal import finish_removals
+from lab.refusal import Refusal
+from lab.runtime.host import close_host
+from lab.runtime.lab_file import LabFile, remove_lab_file, write_lab_file
+from lab.runtime.space import ensure_space
+from lab.runtime.zookeeper import EmbeddedZookeeper, ZookeeperError
+
+HOST = "127.0.0.1"
+GRACE_S = 2
+"""How long sockets and requests may go on after Ctrl-C."""
+MAX_SOCKET_FRAME_BYTES = 1024 * 1024
+"""Larger frames end a socket unread; smaller ones that are too large still get an answer."""
+
+
+class Command(BaseCommand):
+    """Starts ZooKeeper and the server."""
+
+    help = "Run the lab: ZooKeeper, the server, the page. Ctrl-C ends it."
+    requires_system_checks = ()
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("--port", type=int, default=8000, help="of the page (default 8000; 0 takes a free one)")
+        parser.add_argument("--data", help="folder of the runs and the database (default: data beside manage.py)")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        try:
+            with listen(options["port"]) as listener:
+                prepare_data_folder(settings.DATA)
+                check_vendored_files()
+                with EmbeddedZookeeper(settings.DATA / "zookeeper") as zookeeper:
+                    prepare_database()
+                    finish_removals()
+                    self._serve(listener, zookeeper)
+        except (Refusal, ZookeeperError) as error:
+            raise CommandError(str(error)) from error
+
+    def _serve(self, listener: socket.socket, zookeeper: EmbeddedZookeeper) -> None:
+        settings.ZOOKEEPER = zookeeper.address
+        port = listener.getsockname()[1]
+        address = f"http://{HOST}:{port}/sign-in/?token={settings.SIGN_IN_TOKEN}"
+        write_lab_file(LabFile(address, port, os.getpid(), zookeeper.address))
+        try:
+            asyncio.run(serve(listener, lambda: self._say(address)))
+        finally:
+            remove_lab_file()
+
+    def _say(self, address: str) -> None:
+        self.stdout.write(f"\nHighwater is at  {address}\n\nCtrl-C ends it.")
+        self.stdout.flush()
+
+
+def listen(port: int) -> socket.socket:
+    """The socket of the page, bound to loopback before anything else starts. Raises CommandError when it is taken."""
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((HOST, port))
+    except (OSError, OverflowError) as error:
+        listener.close()
+        why = "is in use" if getattr(error, "errno", 0) == errno.EADDRINUSE else f"cannot be used ({error})"
+        raise CommandError(
+            f"Port {port} on {HOST} {why}. A free port was expected. "
+            "Stop what listens there, or choose another one: make lab PORT=8001"
+        ) from error
+    listener.set_inheritable(False)
+    return listener
+
+
+def prepare_data_folder(data: Path) -> None:
+    """Makes the folder, and keeps the key of its sessions there. Raises CommandError when it cannot be written to."""
+    try:
+        data.mkdir(parents=True, exist_ok=True)
+        settings.RUNS.mkdir(exist_ok=True)
+        if not settings.SECRET_KEY_FILE.exists():
+            settings.SECRET_KEY_FILE.touch(0o600)
+            settings.SECRET_KEY_FILE.write_text(settings.SECRET_KEY)
+    except OSError as error:
+        raise CommandError(
+            f"The data folder {data} cannot be written to ({error.strerror}). A folder of your own was expected. "
+            "Choose another one: make lab DATA=~/highwater"
+        ) from error
+    ensure_space(data)
+
+
+def prepare_database() -> None:
+    """Brings the database to this version. Raises CommandError when it cannot be."""
+    try:
+        executor = MigrationExecutor(connection)
+        targets = executor.loader.graph.leaf_nodes()
+        if executor.migration_plan(targets):
+            executor.migrate(targets)
+    except DatabaseError as error:
+        raise CommandError(
+            f"The database {settings.DATABASES['default']['NAME']} cannot be used ({error}). A database of this or an "
+            "earlier version was expected. Move it away, or choose another data folder: make lab DATA=..."
+        ) from error
+    finally:
+        connection.close()
+
+
+def check_vendored_files() -> None:
+    """Raises CommandError when a file of static/vendor is not what the lock says."""
+    said = vendor.problems(vendor.folder())
+    if said:
+        raise CommandError("static/vendor is not what its lock says. Check it out again.\n  " + "\n  ".join(said))
+
+
+class Server(uvicorn.Server):
+    """Leaves the signals to `serve`, which has labs to end after the last request."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+async def serve(listener: socket.socket, ready: Callable[[], None]) -> None:
+    """Serves until SIGINT or SIGTERM, then ends all labs. Calls `ready` when the first request can be answered."""
+    server = Server(server_config())
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, server.handle_exit, number, None)
+    serving = asyncio.create_task(server.serve(sockets=[listener]))
+    while not server.started and not serving.done():
+        await asyncio.sleep(0.01)
+    if server.started:
+        ready()
+    try:
+        await serving
+    finally:
+        await close_host()
+
+
+def server_config() -> uvicorn.Config:
+    """The server as the lab and its tests run it."""
+    return uvicorn.Config(
+        "lab.asgi:application",
+        ws="websockets-sansio",
+        ws_max_size=MAX_SOCKET_FRAME_BYTES,
+        # On loopback it costs more than it saves.
+        ws_per_message_deflate=False,
+        lifespan="off",
+        timeout_graceful_shutdown=GRACE_S,
+        log_config=None,
+        access_log=False,
+    )

@@ -1,0 +1,97 @@
+"""What every answer goes through: the content security policy, and refusals as pages or as JSON."""
+
+import secrets
+from collections.abc import Awaitable, Callable
+from typing import Any, cast
+
+from asgiref.sync import iscoroutinefunction, markcoroutinefunction
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import render
+from django.utils.decorators import sync_and_async_middleware
+
+from lab.refusal import Refusal, not_found
+
+Answer = Callable[[HttpRequest], Any]
+
+
+def policy(nonce: str, host: str, *, inline_styles: bool) -> str:
+    """The value of Content-Security-Policy: this origin and nothing else, scripts of ours or with the nonce.
+
+    `inline_styles` is for pages with Plotly, which writes style attributes.
+    """
+    styles = "'self' 'unsafe-inline'" if inline_styles else f"'self' 'nonce-{nonce}'"
+    return "; ".join(
+        (
+            "default-src 'none'",
+            f"script-src 'self' 'nonce-{nonce}'",
+            f"style-src {styles}",
+            "img-src 'self' data: blob:",
+            "font-src 'self'",
+            # 'self' covers ws: only in newer browsers.
+            f"connect-src 'self' ws://{host} wss://{host}",
+            "worker-src 'self'",
+            "manifest-src 'self'",
+            "base-uri 'none'",
+            "form-action 'self'",
+            "frame-ancestors 'none'",
+        )
+    )
+
+
+@sync_and_async_middleware
+def content_security_policy(get_response: Answer) -> Answer:
+    """Gives each request a nonce (`request.csp_nonce`, read by the templates) and each answer a policy."""
+
+    def begin(request: HttpRequest) -> str:
+        nonce = secrets.token_urlsafe(16)
+        request.csp_nonce = nonce  # type: ignore[attr-defined]
+        return nonce
+
+    def end(request: HttpRequest, response: HttpResponse, nonce: str) -> HttpResponse:
+        inline_styles = bool(getattr(response, "inline_styles", False))
+        response["Content-Security-Policy"] = policy(nonce, request.get_host(), inline_styles=inline_styles)
+        return response
+
+    if iscoroutinefunction(get_response):
+
+        async def middleware(request: HttpRequest) -> HttpResponse:
+            nonce = begin(request)
+            return end(request, await get_response(request), nonce)
+
+        return middleware
+
+    def sync_middleware(request: HttpRequest) -> HttpResponse:
+        nonce = begin(request)
+        return end(request, get_response(request), nonce)
+
+    return sync_middleware
+
+
+class refusals:
+    """Turns a `Refusal` into an answer: JSON below /api/, else the error page."""
+
+    sync_capable = True
+    async_capable = True
+
+    def __init__(self, get_response: Answer) -> None:
+        self.get_response = get_response
+        if iscoroutinefunction(get_response):
+            markcoroutinefunction(self)
+
+    def __call__(self, request: HttpRequest) -> HttpResponse | Awaitable[HttpResponse]:
+        return cast(HttpResponse, self.get_response(request))
+
+    def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
+        if isinstance(exception, Http404):
+            exception = not_found(f"There is no page {request.path}.")
+        if not isinstance(exception, Refusal):
+            return None
+        return answer_refusal(request, exception)
+
+
+def answer_refusal(request: HttpRequest, refusal: Refusal) -> HttpResponse:
+    """The refusal in the form that the asker understands."""
+    if request.path.startswith("/api/"):
+        return JsonResponse(refusal.as_json(), status=refusal.status)
+    context = {"status": refusal.status, **refusal.as_json()}
+    return render(request, "error.html", context, status=refusal.status)

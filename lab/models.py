@@ -1,0 +1,75 @@
+"""What the database knows: whose runs there are. What happened in a run is in its recording, not here."""
+
+from django.conf import settings
+from django.db import models
+from django.utils import timezone
+
+
+class Run(models.Model):
+    """One cluster's history, from its first command on. `slug` names it in addresses and is its folder's name."""
+
+    slug = models.SlugField(max_length=16, unique=True)
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="runs")
+    name = models.CharField(max_length=80)
+    seed = models.BigIntegerField()
+    brokers = models.PositiveSmallIntegerField()
+    era = models.CharField(max_length=8)
+    created_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        ordering = ("-created_at", "-pk")
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.slug})"
+
+
+class Branch(models.Model):
+    """A line of a run. `parent_seq` is the last event that it shares with its parent; both are unset for `main`."""
+
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="branches")
+    name = models.SlugField(max_length=32)
+    parent = models.ForeignKey("self", on_delete=models.CASCADE, null=True, related_name="children")
+    parent_seq = models.BigIntegerField(default=0)
+    parent_at_us = models.BigIntegerField(default=0)
+    created_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        ordering = ("pk",)
+        constraints = (models.UniqueConstraint(fields=("run", "name"), name="one_branch_a_name"),)
+
+    def __str__(self) -> str:
+        return f"{self.run.slug}/{self.name}"
+
+
+class Bookmark(models.Model):
+    """An instant of a branch that somebody gave a name."""
+
+    branch = models.ForeignKey(Branch, on_delete=models.CASCADE, related_name="bookmarks")
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="bookmarks")
+    seq = models.BigIntegerField()
+    at_us = models.BigIntegerField()
+    name = models.CharField(max_length=80)
+    created_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        ordering = ("seq", "pk")
+
+    def __str__(self) -> str:
+        return f"{self.name} @{self.seq}"
+
+
+class ExerciseProgress(models.Model):
+    """How far somebody has come with an exercise on a branch. `state` is the exercise session's own record."""
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="progress")
+    branch = models.ForeignKey(Branch, on_delete=models.CASCADE, related_name="progress")
+    exercise = models.SlugField(max_length=80)
+    state = models.JSONField(default=dict)
+    started_at = models.DateTimeField(default=timezone.now)
+    finished_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = (models.UniqueConstraint(fields=("user", "branch", "exercise"), name="one_progress_an_exercise"),)
+
+    def __str__(self) -> str:
+        return f"{self.user}: {self.exercise}"

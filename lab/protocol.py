@@ -1,0 +1,206 @@
+"""The frames between server and page: JSON text, typed here and nowhere else.
+
+A frame's `k` says what it is. Events travel as `[seq, at_us, node, cause_seq, [kind, field, ...], patch]`.
+"""
+
+from typing import Any, Literal
+
+import msgspec
+
+from lab.event_schema import schema_hash
+from lab.refusal import Refusal
+
+VERSION = 1
+MAX_FRAME_BYTES = 64 * 1024
+MAX_RUBBISH = 10
+"""So many frames that cannot be read are answered; then the socket is closed."""
+
+CLOSE_RUBBISH = 4400
+CLOSE_NOT_SIGNED_IN = 4401
+CLOSE_NOT_FOUND = 4404
+
+MIN_RATE = 0.001
+MAX_RATE = 100.0
+
+TimeOp = Literal["pause", "play", "event_paced", "step_event", "step_rpc", "rate", "now"]
+ExerciseOp = Literal["start", "predict", "hint", "reset", "leave"]
+Core = Literal["live", "recorded"]
+
+
+class Hello(msgspec.Struct, tag_field="k", tag="hello"):
+    """The first frame. `have`: the last seq that the page holds of the server start `boot`; 0 = nothing."""
+
+    v: int
+    schema: str
+    have: int = 0
+    boot: str = ""
+
+
+class Ack(msgspec.Struct, tag_field="k", tag="ack"):
+    """Everything up to `seq` is in the page. `lag`: seconds that its picture is behind."""
+
+    seq: int
+    lag: float = 0.0
+    fps: float = 0.0
+
+
+class Do(msgspec.Struct, tag_field="k", tag="do"):
+    """A line of the shell grammar."""
+
+    id: str
+    line: str
+
+
+class Time(msgspec.Struct, tag_field="k", tag="time"):
+    """What to do with simulated time. `value`: simulated seconds a second, for `rate` and, if wanted, `play`."""
+
+    id: str
+    op: TimeOp
+    value: float | None = None
+
+
+class Exercise(msgspec.Struct, tag_field="k", tag="exercise"):
+    id: str
+    op: ExerciseOp
+    exercise: str = ""
+    step: int | str | None = None
+    choice: str | None = None
+    confidence: float | None = None
+
+
+class Complete(msgspec.Struct, tag_field="k", tag="complete"):
+    """What may follow in the console `line` at the character `cursor`?"""
+
+    id: str
+    line: str
+    cursor: int
+
+
+ClientFrame = Hello | Ack | Do | Time | Exercise | Complete
+
+
+class Welcome(msgspec.Struct, tag_field="k", tag="welcome"):
+    """`core`: "recorded" while nothing but the recording is there; acting wakes the core."""
+
+    run: str
+    branch: str
+    boot: str
+    schema: str
+    core: Core
+    name: str
+    zookeeper: str
+    user: str
+    owner: bool
+
+
+class Snap(msgspec.Struct, tag_field="k", tag="snap"):
+    """The whole view after `seq`. `skipped`: events that this page will not see one by one."""
+
+    seq: int
+    at_us: int
+    state: msgspec.Raw
+    skipped: int = 0
+
+
+class Clock(msgspec.Struct, tag_field="k", tag="clock"):
+    """Simulated time: `at_us` now, running at `rate`; the page may go on by itself up to `horizon_us`."""
+
+    at_us: int
+    mode: Literal["pause", "play", "event_paced"]
+    rate: float
+    horizon_us: int
+    next_us: int | None
+    watchers: int
+    core: Core
+
+
+class Done(msgspec.Struct, tag_field="k", tag="done"):
+    id: str
+    seq: int
+    command: int | None = None
+
+
+class No(msgspec.Struct, tag_field="k", tag="no"):
+    """A frame was refused. `id` is that of the frame, null when it had none."""
+
+    id: str | None
+    what: str
+    expected: str
+    todo: str
+
+
+class Completions(msgspec.Struct, tag_field="k", tag="completions", rename={"from_": "from"}):
+    """What the characters of the line from `from` to the cursor may be replaced with."""
+
+    id: str
+    from_: int
+    items: list[str]
+
+
+_decoder = msgspec.json.Decoder(ClientFrame)
+_encoder = msgspec.json.Encoder()
+
+
+class Rubbish(Refusal):
+    """A frame that could not be read. `id` is the frame's, as far as that could be read."""
+
+    def __init__(self, what: str, expected: str, todo: str, id: str | None = None) -> None:
+        super().__init__(what, expected, todo)
+        self.id = id
+
+
+def parse(text: str | None) -> ClientFrame:
+    """A frame of the page. Raises Rubbish for what is none."""
+    if text is None:
+        raise Rubbish("A binary frame came.", "JSON text was expected.", "Reload the page.")
+    data = text.encode()
+    if len(data) > MAX_FRAME_BYTES:
+        raise Rubbish(
+            f"A frame of {len(data)} bytes came.",
+            f"At most {MAX_FRAME_BYTES} bytes were expected.",
+            "Send less at once.",
+        )
+    try:
+        frame: ClientFrame = _decoder.decode(data)
+    except msgspec.MsgspecError as error:
+        kinds = ", ".join(str(kind.__struct_config__.tag) for kind in ClientFrame.__args__)
+        raise Rubbish(
+            f"A frame cannot be read: {error}.",
+            f"A JSON object with one of these as k was expected: {kinds}.",
+            "Reload the page; if that does not help, the lab was updated.",
+            _id_of(data),
+        ) from None
+    return frame
+
+
+def _id_of(data: bytes) -> str | None:
+    try:
+        found: Any = msgspec.json.decode(data)
+    except msgspec.MsgspecError:
+        return None
+    return found["id"] if isinstance(found, dict) and isinstance(found.get("id"), str) else None
+
+
+def check_hello(hello: Hello) -> None:
+    """Raises Rubbish when page and server do not speak the same version."""
+    if hello.v != VERSION or hello.schema not in ("", schema_hash()):
+        raise Rubbish(
+            "The lab was updated since this page was loaded.",
+            f"Version {VERSION} with the event schema {schema_hash()} was expected, not {hello.v} with {hello.schema}.",
+            "Reload the page; nothing is lost.",
+        )
+
+
+def encode(frame: msgspec.Struct | dict[str, Any]) -> bytes:
+    """A frame of the server."""
+    return _encoder.encode(frame)
+
+
+def encode_deltas(events: list[bytes], sent_ms: int) -> bytes:
+    """The `d` frame of events that are encoded already: once for all readers."""
+    return b'{"k":"d","ev":[%b],"sent_ms":%d}' % (b",".join(events), sent_ms)
+
+
+def encode_event(seq: int, record: bytes, patch: Any) -> bytes:
+    """An event as it travels. `record` is what the recording holds of it: `[at_us, node, cause_seq, [kind, ...]]`."""
+    return b"[%d,%b,%b]" % (seq, record[1:-1], _encoder.encode(patch))

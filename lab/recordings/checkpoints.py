@@ -1,0 +1,115 @@
+"""Engine checkpoints of a branch: from where a fork, or a core that wakes, executes again.
+
+Each is three files in `recording/checkpoints/`, named after the last event that it includes: `.engine` is what the
+engine made of itself, `.zookeeper` the tree that it works on, and `.json` says with which files of the brokers and by
+which version of the core. A checkpoint of another version is passed over.
+"""
+
+import hashlib
+import pickle
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+import broker_core
+from broker_core.zk.memory_store import MemoryStore
+from lab.recordings.disk_image import DiskImage, capture, restore
+from lab.recordings.folder import BranchFolder
+
+CHECKPOINT_EVENTS = 20_000
+SUFFIXES = ("json", "engine", "zookeeper")
+
+
+class _Facts(msgspec.Struct):
+    version: str
+    seq: int
+    inputs: int
+    disk: DiskImage
+
+
+class Checkpoint(NamedTuple):
+    """An engine as it was after event `seq` and the first `inputs` inputs."""
+
+    seq: int
+    inputs: int
+    engine: bytes
+    zookeeper: MemoryStore
+    restore_disk: Callable[[Path], None]
+    """Puts the brokers' files below an empty folder."""
+
+
+class Checkpoints:
+    """The checkpoints of one branch."""
+
+    def __init__(self, folder: BranchFolder) -> None:
+        self._folder = folder
+        self._last_image: DiskImage | None = None
+
+    def last_seq(self) -> int:
+        """The newest checkpoint that this version can use; 0 when there is none."""
+        return max((seq for seq in self._seqs() if self._facts(seq) is not None), default=0)
+
+    def save(self, seq: int, inputs: int, engine: bytes, zookeeper: MemoryStore) -> None:
+        """Keeps an engine that has done `seq` events and `inputs` inputs, with the brokers' files as they are now."""
+        image = capture(self._folder.cluster, self._folder.archive, self._last_image)
+        self._folder.checkpoints.mkdir(parents=True, exist_ok=True)
+        self._path(seq, "engine").write_bytes(engine)
+        self._path(seq, "zookeeper").write_bytes(pickle.dumps(zookeeper, pickle.HIGHEST_PROTOCOL))
+        # The last file makes the checkpoint valid.
+        temporary = self._path(seq, "tmp")
+        temporary.write_bytes(msgspec.json.encode(_Facts(engine_version(), seq, inputs, image)))
+        temporary.replace(self._path(seq, "json"))
+        self._last_image = image
+
+    def before(self, seq: int) -> Checkpoint | None:
+        """The newest usable checkpoint at or before an event."""
+        for candidate in sorted(self._seqs(), reverse=True):
+            facts = self._facts(candidate) if candidate <= seq else None
+            if facts is not None:
+                return self._load(facts)
+        return None
+
+    def forget_after(self, seq: int) -> None:
+        """Deletes the checkpoints beyond an event: a crash took what they include."""
+        for candidate in self._seqs():
+            if candidate > seq:
+                for suffix in SUFFIXES:
+                    self._path(candidate, suffix).unlink(missing_ok=True)
+
+    def _load(self, facts: _Facts) -> Checkpoint:
+        archive = self._folder.archive
+        return Checkpoint(
+            facts.seq,
+            facts.inputs,
+            self._path(facts.seq, "engine").read_bytes(),
+            # Made by this very version of the core, in the lab's own data folder.
+            pickle.loads(self._path(facts.seq, "zookeeper").read_bytes()),
+            lambda root: restore(facts.disk, archive, root),
+        )
+
+    def _seqs(self) -> list[int]:
+        return [int(path.stem) for path in self._folder.checkpoints.glob("*.json")]
+
+    def _facts(self, seq: int) -> _Facts | None:
+        try:
+            facts = msgspec.json.decode(self._path(seq, "json").read_bytes(), type=_Facts)
+        except (OSError, msgspec.MsgspecError):
+            return None
+        return facts if facts.version == engine_version() else None
+
+    def _path(self, seq: int, suffix: str) -> Path:
+        return self._folder.checkpoints / f"{seq:020d}.{suffix}"
+
+
+@cache
+def engine_version() -> str:
+    """Changes whenever the core does: an engine's own bytes mean nothing to another version."""
+    root = Path(broker_core.__path__[0])
+    digest = hashlib.sha256()
+    for path in sorted(root.rglob("*.py")):
+        digest.update(path.relative_to(root).as_posix().encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]

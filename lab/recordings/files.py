@@ -1,0 +1,149 @@
+"""The files of a replica at any instant: which there were, and what was in them.
+
+Sizes come from the view at that instant. Bytes come from the file as it is now, and, where something was cut off since,
+from the archive: the events that cut say from where, how much, and under which digest it lies there.
+"""
+
+from typing import Any, Literal, NamedTuple
+
+from broker_core.broker.log_directory import META_PROPERTIES
+from broker_core.events.log import Cut, LogDeleted, LogTruncated
+from broker_core.log.checkpoints import LEADER_EPOCH_CHECKPOINT
+from broker_core.log.offset_index import ENTRY_BYTES as OFFSET_ENTRY_BYTES
+from broker_core.log.partition_metadata import PARTITION_METADATA
+from broker_core.log.time_index import ENTRY_BYTES as TIME_ENTRY_BYTES
+from lab.recordings.recording import Recording
+from lab.refusal import Refusal
+
+FileKind = Literal["log", "index", "timeindex", "snapshot", "checkpoint", "metadata"]
+MAX_LENGTH = 65_536
+
+
+class ReplicaFile(NamedTuple):
+    """A file as it was. `path` lies below the cluster's disk; `text` is set where the view says all that is in it."""
+
+    name: str
+    path: str
+    size: int
+    kind: FileKind
+    segment: int | None
+    text: bytes | None
+
+    def as_json(self) -> dict[str, Any]:
+        return {"name": self.name, "bytes": self.size, "kind": self.kind, "segment": self.segment}
+
+
+class ReplicaFiles:
+    """The files of one replica (`orders-0@b1`) after event `seq`. Raises Refusal (404) when there is none."""
+
+    def __init__(self, recording: Recording, replica: str, seq: int) -> None:
+        self._recording = recording
+        self._replica = replica
+        self._seq = seq
+        view = recording.view_at(seq)
+        state = view["replicas"].get(replica)
+        if state is None:
+            raise _missing(f"There is no replica {replica} after event {seq}.", "Choose a replica of that instant.")
+        self.files = {file.name: file for file in _list_files(recording, view, state)}
+
+    def file(self, name: str) -> ReplicaFile:
+        """Raises Refusal (404) when the replica has no such file."""
+        found = self.files.get(name)
+        if found is None:
+            raise _missing(f"The replica {self._replica} has no file {name!r} here.", "Choose one of its list.")
+        return found
+
+    def read(self, file: ReplicaFile, start: int, length: int) -> bytes:
+        """Up to `length` bytes from `start`."""
+        if start < 0 or length < 0:
+            raise Refusal(
+                f"{length} bytes from {start} cannot be read.", "Numbers from 0 on were expected.", "Correct them."
+            )
+        end = min(start + length, file.size)
+        if start >= end:
+            return b""
+        if file.text is not None:
+            return file.text[start:end]
+        return self._undo(file.path, start, end, self._cuts_of(file.path))
+
+    def _undo(self, path: str, start: int, end: int, cuts: list[Cut]) -> bytes:
+        """The bytes from `start` to `end` as they were before `cuts`, which came in this order."""
+        for index, (_, position, _, digest) in enumerate(cuts):
+            if end > position and digest:
+                cut = self._recording.folder.archive.get(digest)
+                tail = cut[max(start - position, 0) : end - position]
+                head = self._undo(path, start, position, cuts[index + 1 :]) if start < position else b""
+                return head + tail
+        with (self._recording.folder.cluster / path).open("rb") as stream:
+            stream.seek(start)
+            return stream.read(end - start)
+
+    def _cuts_of(self, path: str) -> list[Cut]:
+        """What was cut from the file after this instant, in order."""
+        cuts: list[Cut] = []
+        for segment in self._recording.segments():
+            for seq in segment.cuts:
+                if seq > self._seq:
+                    event = self._recording.events(seq, seq)[0][4]
+                    if isinstance(event, LogTruncated | LogDeleted) and event.replica == self._replica:
+                        cuts += [cut for cut in event.cuts if cut[0] == path]
+        return cuts
+
+
+def _list_files(recording: Recording, view: dict[str, Any], state: dict[str, Any]) -> list[ReplicaFile]:
+    broker = f"broker-{state['broker_id']}"
+    folder = f"{broker}/{state['partition']}"
+    files: list[ReplicaFile] = []
+    for base_offset, (log_bytes, entries, time_entries) in sorted(
+        state["segments"].items(), key=lambda row: int(row[0])
+    ):
+        stem = f"{int(base_offset):020d}"
+        sizes: tuple[tuple[FileKind, int], ...] = (
+            ("log", log_bytes),
+            ("index", entries * OFFSET_ENTRY_BYTES),
+            ("timeindex", time_entries * TIME_ENTRY_BYTES),
+        )
+        for kind, size in sizes:
+            name = f"{stem}.{kind}"
+            files.append(ReplicaFile(name, f"{folder}/{name}", size, kind, int(base_offset), None))
+        files += _file_on_disk(recording, folder, f"{stem}.snapshot", "snapshot", int(base_offset))
+    files.append(_text_file(folder, LEADER_EPOCH_CHECKPOINT, "checkpoint", _lines(state["epochs"])))
+    topic = view["topics"].get(state["partition"].rpartition("-")[0])
+    if topic is not None:
+        metadata = f"version: 0\ntopic_id: {topic['topic_id']}".encode()
+        files.append(_text_file(folder, PARTITION_METADATA, "metadata", metadata))
+    for name, checkpoint in sorted(view["checkpoints"].get(state["node"], {}).items()):
+        rows = [[*_topic_and_partition(partition), offset] for partition, offset in checkpoint["entries"]]
+        files.append(_text_file(broker, name, "checkpoint", _lines(sorted(rows))))
+    files += _file_on_disk(recording, broker, META_PROPERTIES, "metadata", None)
+    return files
+
+
+def _file_on_disk(
+    recording: Recording, folder: str, name: str, kind: FileKind, segment: int | None
+) -> list[ReplicaFile]:
+    """A file that never changes once it is there."""
+    try:
+        data = (recording.folder.cluster / folder / name).read_bytes()
+    except FileNotFoundError:
+        return []
+    return [ReplicaFile(name, f"{folder}/{name}", len(data), kind, segment, data)]
+
+
+def _text_file(folder: str, name: str, kind: FileKind, text: bytes) -> ReplicaFile:
+    return ReplicaFile(name, f"{folder}/{name}", len(text), kind, None, text)
+
+
+def _lines(rows: list[list[Any]]) -> bytes:
+    """A checkpoint file: version, number of entries, entries."""
+    lines = ["0", str(len(rows)), *(" ".join(map(str, row)) for row in rows)]
+    return ("\n".join(lines) + "\n").encode()
+
+
+def _topic_and_partition(name: str) -> tuple[str, int]:
+    topic, _, partition = name.rpartition("-")
+    return topic, int(partition)
+
+
+def _missing(what: str, todo: str) -> Refusal:
+    return Refusal(what, "A replica and a file of the instant that is shown were expected.", todo, 404)

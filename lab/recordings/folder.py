@@ -1,0 +1,65 @@
+"""Where the files of a run lie.
+
+DATA/runs/<run>/archive/                 bytes that were removed from files, by digest; shared by the run's branches
+DATA/runs/<run>/<branch>/cluster/        the brokers' disks
+DATA/runs/<run>/<branch>/recording/      events-0 and inputs-0, two Kafka logs, and what was derived from them
+"""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from django.conf import settings
+
+from broker_core.sim.disk import DirectoryArchive
+from lab.refusal import not_found
+
+_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,31}")
+_RESERVED = frozenset({"archive"})
+
+
+@dataclass(frozen=True)
+class BranchFolder:
+    """The folder of one branch."""
+
+    run: str
+    branch: str
+    path: Path
+
+    @property
+    def recording(self) -> Path:
+        return self.path / "recording"
+
+    @property
+    def cluster(self) -> Path:
+        return self.path / "cluster"
+
+    @property
+    def checkpoints(self) -> Path:
+        return self.recording / "checkpoints"
+
+    @property
+    def archive(self) -> DirectoryArchive:
+        return DirectoryArchive(self.path.parent / "archive")
+
+    def in_run(self, run: str) -> "BranchFolder":
+        """The folder of the branch of this name in another run."""
+        return branch_folder(run, self.branch, runs=self.path.parent.parent)
+
+
+def run_folder(run: str, *, runs: Path | None = None) -> Path:
+    """The folder of a run. Raises Refusal (404) for what is no name of one: names become paths."""
+    return (runs or settings.RUNS) / _checked(run)
+
+
+def branch_folder(run: str, branch: str, *, runs: Path | None = None) -> BranchFolder:
+    """The folder of a branch, which need not exist. Raises Refusal (404) for what is no name of one."""
+    if branch in _RESERVED:
+        raise not_found(f"There is no branch {branch!r}.")
+    return BranchFolder(run, branch, run_folder(run, runs=runs) / _checked(branch))
+
+
+def _checked(name: str) -> str:
+    if not _NAME.fullmatch(name):
+        raise not_found(f"There is no run or branch {name!r}.")
+    return name

@@ -1,0 +1,42 @@
+"""Copies a recording up to an event: what a new branch has in common with the old one, or the whole of it."""
+
+import shutil
+
+import msgspec
+
+from lab.recordings.checkpoints import SUFFIXES, Checkpoints
+from lab.recordings.copying import link
+from lab.recordings.folder import BranchFolder
+from lab.recordings.recording import Recording
+from lab.recordings.timeline import KEYFRAMES, TIMELINE
+
+
+class _InputPlace(msgspec.Struct, array_like=True):
+    """The first fields of a recorded input: where it stands."""
+
+    step: int
+    seq: int
+    at_us: int
+
+
+def fork_recording(parent: Recording, seq: int, folder: BranchFolder) -> Recording:
+    """Begins the recording of a branch with the events of `parent` up to `seq`, and the inputs that led to them.
+
+    Sealed segments are shared by hard links, so that the age of a run costs nothing.
+    """
+    folder.recording.mkdir(parents=True)
+    with parent.still():
+        parent.logs.copy_events(seq, folder)
+        shutil.copyfile(parent.folder.recording / KEYFRAMES, folder.recording / KEYFRAMES)
+        shutil.copyfile(parent.folder.recording / TIMELINE, folder.recording / TIMELINE)
+        inputs = parent.inputs()
+    recording = Recording(folder)
+    recording.append_inputs(
+        [(place.at_us, data) for data in inputs if (place := msgspec.json.decode(data, type=_InputPlace)).seq < seq]
+    )
+    folder.checkpoints.mkdir()
+    for path in parent.folder.checkpoints.glob("*"):
+        if path.suffix[1:] in SUFFIXES:
+            link(path, folder.checkpoints / path.name)
+    Checkpoints(folder).forget_after(seq)
+    return recording

@@ -1,0 +1,140 @@
+"""A recording for the page: what the time line shows, and 1,000 events at a time with the view before them."""
+
+import re
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from broker_core.events import codec
+from broker_core.view.fold import Fold
+from lab.protocol import encode_event
+from lab.recordings.recording import Recording
+from lab.recordings.timeline import BUCKET_US, SEGMENT_EVENTS, Mark, SegmentFacts
+from lab.refusal import Refusal
+
+MAX_BUCKETS = 4_000
+MAX_MARKS = 2_000
+MAX_DIGITS = 12
+SLACK_US = 1_000_000
+"""Simulated time runs on after the last event, and addresses are copied from there: up to a second is still the end."""
+
+
+def segments_of(segments: list[SegmentFacts]) -> list[dict[str, int]]:
+    """One entry a segment: what the page needs to ask for the right one."""
+    return [
+        {
+            "n": n,
+            "first_seq": facts.first_seq,
+            "last_seq": facts.last_seq,
+            "first_at_us": facts.first_at_us,
+            "last_at_us": facts.last_at_us,
+        }
+        for n, facts in enumerate(segments)
+    ]
+
+
+def density(segments: list[SegmentFacts]) -> dict[str, Any]:
+    """Events a bucket from the start of the run on. Buckets are a quarter of a second, doubled until 4,000 suffice."""
+    last_at_us = segments[-1].last_at_us if segments else 0
+    factor = 1
+    while last_at_us // (BUCKET_US * factor) >= MAX_BUCKETS:
+        factor *= 2
+    counts: Counter[int] = Counter()
+    for facts in segments:
+        for bucket, count in facts.counts:
+            counts[bucket // factor] += count
+    return {
+        "bucket_us": BUCKET_US * factor,
+        "counts": [counts[bucket] for bucket in range(max(counts, default=-1) + 1)],
+    }
+
+
+def marks(segments: list[SegmentFacts]) -> list[Mark]:
+    """What the time line points out, in order; of too many the most telling."""
+    found = [mark for facts in segments for mark in facts.marks]
+    if len(found) > MAX_MARKS:
+        found = sorted(sorted(found, key=lambda mark: (mark.rank, -mark.seq))[:MAX_MARKS], key=lambda mark: mark.seq)
+    return found
+
+
+def segment_json(recording: Recording, n: int) -> tuple[bytes, bool]:
+    """Segment `n` as JSON: the view before it, and its events with their patches; and whether it is full, so final.
+
+    Raises Refusal (404) when the recording has no such segment.
+    """
+    first_seq = n * SEGMENT_EVENTS + 1
+    if not 1 <= first_seq <= max(recording.last_seq, 1):
+        raise no_such_instant(f"There is no segment {n} in this recording.", recording)
+    view = recording.view_before_segment(n)
+    state = msgspec.json.encode(view)
+    before = recording.events(first_seq - 1, first_seq - 1) if n else []
+    fold = Fold(view)
+    events = [
+        encode_event(envelope[0], codec.encode(envelope), fold.fold(envelope))
+        for envelope in recording.events(first_seq, first_seq + SEGMENT_EVENTS - 1)
+    ]
+    data = b'{"n":%d,"first_seq":%d,"at_us":%d,"state":%b,"ev":[%b]}' % (
+        n,
+        first_seq,
+        before[0][1] if before else 0,
+        state,
+        b",".join(events),
+    )
+    return data, len(events) == SEGMENT_EVENTS
+
+
+def seek(recording: Recording, *, t_us: int | None = None, seq: int | None = None) -> dict[str, int]:
+    """The event to show for an instant: the last at or before `t_us`, or `seq` itself.
+
+    Raises Refusal (404) for an instant that the recording does not have.
+    """
+    if seq is None:
+        if t_us is None or not 0 <= t_us <= recording.last_at_us + SLACK_US:
+            raise no_such_instant(f"This branch has no instant {_seconds(t_us or 0)}.", recording)
+        seq = recording.seq_at(t_us)
+    if not 0 <= seq <= recording.last_seq:
+        raise no_such_instant(f"This branch has no event {seq}.", recording)
+    found = recording.events(seq, seq) if seq else []
+    at_us = found[0][1] if found else 0
+    return {"seq": seq, "at_us": at_us, "n": max(0, seq - 1) // SEGMENT_EVENTS}
+
+
+def parse_instant(query: Mapping[str, str]) -> dict[str, int | None]:
+    """What `seek` takes, from the address of a page: `t` in seconds or `seq`; neither means the newest instant.
+
+    Raises Refusal (404) for what is no instant at all.
+    """
+    if seq := query.get("seq"):
+        if not (seq.isdecimal() and len(seq) <= MAX_DIGITS):
+            raise _no_instant(seq)
+        return {"t_us": None, "seq": int(seq)}
+    if t := query.get("t"):
+        if not re.fullmatch(rf"\d{{1,{MAX_DIGITS}}}(\.\d{{1,6}})?", t):
+            raise _no_instant(t)
+        seconds, _, fraction = t.partition(".")
+        return {"t_us": int(seconds) * 1_000_000 + int(fraction.ljust(6, "0")), "seq": None}
+    return {"t_us": 0, "seq": None}
+
+
+def _no_instant(text: str) -> Refusal:
+    return Refusal(
+        f"{text[:40]!r} is no instant.",
+        "Seconds with up to six decimals (t=36.413100), or the number of an event (seq=123), were expected.",
+        "Correct the address, or open the branch without an instant.",
+        404,
+    )
+
+
+def no_such_instant(what: str, recording: Recording) -> Refusal:
+    return Refusal(
+        what,
+        f"It goes from 0 to {_seconds(recording.last_at_us)}, events 1 to {recording.last_seq}.",
+        "Choose an instant in between, or open the branch without one.",
+        404,
+    )
+
+
+def _seconds(at_us: int) -> str:
+    return f"{at_us // 1_000_000}.{at_us % 1_000_000:06d} s" if at_us >= 0 else f"{at_us} us"

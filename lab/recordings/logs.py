@@ -1,0 +1,193 @@
+"""The two Kafka logs of a branch: its events and its inputs.
+
+In `events-0` the offset of a record is the event's seq and its timestamp the simulated time in microseconds, so that an
+instant is found through the `.timeindex`, and a crash is recovered from as any log is. Offset 0 holds the header: what
+the run was started with. In `inputs-0` offsets are merely dense.
+"""
+
+import shutil
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+
+from broker_core.log.checkpoints import LEADER_EPOCH_CHECKPOINT, RECOVERY_POINT_CHECKPOINT, OffsetCheckpoint
+from broker_core.log.config import LONG_MAX, LogConfig
+from broker_core.log.unified_log import UnifiedLog
+from broker_core.records.record_batch import SimpleRecord, build_batch, iterate
+from broker_core.sim.disk import RealDisk
+from lab.recordings.copying import link
+from lab.recordings.folder import BranchFolder
+from lab.refusal import Refusal
+
+FORMAT = 1
+EVENTS = "events"
+INPUTS = "inputs"
+CLEAN_SHUTDOWN = ".kafka_cleanshutdown"
+
+_CONFIG = LogConfig(
+    segment_bytes=16 * 1024 * 1024,
+    # Timestamps are simulated microseconds: no age is a reason to roll.
+    segment_ms=LONG_MAX,
+    segment_index_bytes=1024 * 1024,
+    max_message_bytes=15 * 1024 * 1024,
+    retention_ms=-1,
+)
+_READ_BYTES = 256 * 1024
+
+
+class Header(msgspec.Struct):
+    """The record at offset 0. `config` is what the engine was given; its shape is the engine's."""
+
+    format: int
+    config: dict[str, Any]
+
+
+class StoredEvent(NamedTuple):
+    """An event as it lies in the log: `record` is `broker_core.events.codec`'s."""
+
+    seq: int
+    at_us: int
+    record: bytes
+
+
+class RecordedLogs:
+    """Both logs, open. One object a branch and process, one thread at a time."""
+
+    def __init__(self, folder: BranchFolder, header: Header | None = None) -> None:
+        """Opens the recording; with a `header`, begins one. Raises Refusal when there is none, or none to be read."""
+        self.folder = folder
+        if header is None and not (folder.recording / f"{EVENTS}-0").is_dir():
+            raise _unreadable(folder, "it has no events")
+        self._disk = RealDisk(folder.recording)
+        self._recovery_points = OffsetCheckpoint(self._disk, RECOVERY_POINT_CHECKPOINT)
+        was_clean = self._disk.exists(CLEAN_SHUTDOWN)
+        points = self._recovery_points.read()
+        self._events = self._load(EVENTS, was_clean, points)
+        self._inputs = self._load(INPUTS, was_clean, points)
+        self._disk.delete(CLEAN_SHUTDOWN)
+        if header is not None and self._events.log_end_offset == 0:
+            self._append(self._events, [(0, msgspec.json.encode(header))])
+        self.header = self._read_header()
+        self.last_at_us = self._read(self.last_seq, self.last_seq)[0].at_us if self.last_seq else 0
+
+    @property
+    def last_seq(self) -> int:
+        """The last event that is written; 0 when there is none."""
+        return self._events.log_end_offset - 1
+
+    @property
+    def size_bytes(self) -> int:
+        return self._events.size_bytes + self._inputs.size_bytes
+
+    def append_events(self, events: Sequence[tuple[int, bytes]]) -> None:
+        """Writes the events after `last_seq`, each (at_us, record)."""
+        self._append(self._events, events)
+        self.last_at_us = events[-1][0]
+
+    def append_inputs(self, inputs: Sequence[tuple[int, bytes]]) -> None:
+        """Writes inputs, each (at_us, JSON). They are with the operating system when this returns."""
+        self._append(self._inputs, inputs)
+
+    def events(self, first_seq: int, last_seq: int) -> list[StoredEvent]:
+        """The written events from `first_seq` to `last_seq`, as far as there are."""
+        return self._read(first_seq, min(last_seq, self.last_seq))
+
+    def inputs(self) -> list[bytes]:
+        """All inputs, in order."""
+        found: list[bytes] = []
+        while len(found) < self._inputs.log_end_offset:
+            data = self._inputs.read(len(found), _READ_BYTES).data
+            found += [record.value or b"" for record in iterate(data) if record.offset >= len(found)]
+        return found
+
+    def seq_at(self, at_us: int) -> int:
+        """The last written event at or before an instant; 0 before the first."""
+        after = self._events.offset_for_timestamp(at_us + 1)
+        return self.last_seq if after is None else max(0, after.offset - 1)
+
+    def copy_events(self, last_seq: int, folder: BranchFolder) -> None:
+        """Copies the events log up to `last_seq`. Segments that are full and all of which stays are linked."""
+        target = folder.recording / f"{EVENTS}-0"
+        target.mkdir(parents=True)
+        source = self.folder.recording / f"{EVENTS}-0"
+        found = self._events.read(last_seq + 1, 1)
+        boundary = found.segment_base
+        for segment in self._events.segments:
+            name = f"{segment.base_offset:020d}"
+            if segment.base_offset < boundary:
+                for path in source.glob(f"{name}.*"):
+                    link(path, target / path.name)
+            elif segment.base_offset == boundary:
+                # Without its indexes: opening the copy makes them again, at the right length.
+                data = segment.log.read(0, found.position)
+                (target / f"{name}.log").write_bytes(data)
+        shutil.copyfile(source / LEADER_EPOCH_CHECKPOINT, target / LEADER_EPOCH_CHECKPOINT)
+        # What is linked or copied needs no recovery, which would write to files that the two share.
+        (folder.recording / CLEAN_SHUTDOWN).touch()
+        rest = self._read(found.first_offset, last_seq) if found.first_offset <= last_seq else []
+        copied = RecordedLogs(folder)
+        if rest:
+            copied.append_events([(event.at_us, event.record) for event in rest])
+        copied.close()
+
+    def sync(self) -> None:
+        """Makes all that was written survive a power loss, and the next opening short."""
+        self._recovery_points.write({(log.topic, log.partition): log.flush() for log in (self._events, self._inputs)})
+
+    def close(self) -> None:
+        """Closes the files as a clean shutdown does."""
+        self.sync()
+        self._events.close()
+        self._inputs.close()
+        self._disk.replace_file(CLEAN_SHUTDOWN, b"")
+        self._disk.close()
+
+    def _load(self, topic: str, was_clean: bool, points: dict[tuple[str, int], int]) -> UnifiedLog:
+        return UnifiedLog.load(
+            self._disk,
+            f"{topic}-0",
+            topic,
+            0,
+            _CONFIG,
+            now_ms=0,
+            clean_shutdown=was_clean,
+            recovery_point=points.get((topic, 0), 0),
+            topic_id=None,
+        )
+
+    def _append(self, log: UnifiedLog, records: Sequence[tuple[int, bytes]]) -> None:
+        batch = build_batch(SimpleRecord(at_us, None, value) for at_us, value in records)
+        log.append_as_leader(batch, 0, records[-1][0])
+
+    def _read(self, first_seq: int, last_seq: int) -> list[StoredEvent]:
+        found: list[StoredEvent] = []
+        seq = first_seq
+        while seq <= last_seq:
+            data = self._events.read(seq, _READ_BYTES).data
+            for record in iterate(data):
+                if seq <= record.offset <= last_seq:
+                    found.append(StoredEvent(record.offset, record.timestamp, record.value or b""))
+            seq = found[-1].seq + 1
+        return found
+
+    def _read_header(self) -> Header:
+        records = self._read(0, 0) if self._events.log_end_offset else []
+        if not records:
+            raise _unreadable(self.folder, "its first record is missing")
+        try:
+            header = msgspec.json.decode(records[0].record, type=Header)
+        except msgspec.MsgspecError as error:
+            raise _unreadable(self.folder, f"its first record is no header ({error})") from None
+        if header.format != FORMAT:
+            raise _unreadable(self.folder, f"it has format {header.format}")
+        return header
+
+
+def _unreadable(folder: BranchFolder, why: str) -> Refusal:
+    return Refusal(
+        f"The recording of {folder.run}/{folder.branch} cannot be opened: {why}.",
+        f"A recording of format {FORMAT} was expected in {folder.recording}.",
+        "Put the folder back from a copy, or delete the run.",
+        409,
+    )

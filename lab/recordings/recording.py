@@ -1,0 +1,154 @@
+"""A branch's recording: written while the branch lives, read at any time."""
+
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import msgspec
+
+from broker_core.events import Envelope, codec
+from broker_core.view.fold import Fold
+from lab.recordings.derivation import Derivation, Patch
+from lab.recordings.folder import BranchFolder
+from lab.recordings.logs import Header, RecordedLogs
+from lab.recordings.timeline import SEGMENT_EVENTS, SegmentFacts
+
+FLUSH_EVENTS = 512
+FLUSH_BYTES = 1024 * 1024
+"""A batch of events ends at whichever comes first, or when who drives time says so."""
+
+
+class Recording:
+    """One object a branch and process; any thread may use it.
+
+    An input must be appended before anything that depends on it is told to anybody. Events are written in batches:
+    those that a crash takes are made again from the inputs.
+    """
+
+    def __init__(self, folder: BranchFolder, header: Header | None = None) -> None:
+        """Opens a recording; with a `header`, begins one. Raises Refusal for one that cannot be read."""
+        self.folder = folder
+        self._lock = threading.RLock()
+        self.logs = RecordedLogs(folder, header)
+        self._derivation = Derivation(self.logs)
+        self._pending: list[tuple[int, bytes]] = []
+        self._pending_bytes = 0
+        self.last_seq = self.logs.last_seq
+        self.last_at_us = self.logs.last_at_us
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """What the engine was started with."""
+        return self.logs.header.config
+
+    @property
+    def size_bytes(self) -> int:
+        return self.logs.size_bytes + self._pending_bytes
+
+    @property
+    def has_pending(self) -> bool:
+        """Whether events wait for a flush."""
+        return bool(self._pending)
+
+    # Writing
+
+    def append_inputs(self, inputs: Sequence[tuple[int, bytes]]) -> None:
+        """Writes inputs, each (at_us, JSON): they are with the operating system when this returns."""
+        if inputs:
+            with self._lock:
+                self.logs.append_inputs(inputs)
+
+    def append_event(self, envelope: Envelope, patch: Patch, record: bytes) -> None:
+        """The next event, with its patch and its bytes."""
+        with self._lock:
+            self._derivation.take(envelope, patch)
+            self.last_seq, self.last_at_us = envelope[0], envelope[1]
+            self._pending.append((self.last_at_us, record))
+            self._pending_bytes += len(record)
+            if len(self._pending) >= FLUSH_EVENTS or self._pending_bytes >= FLUSH_BYTES:
+                self.flush()
+
+    def flush(self) -> None:
+        """Writes the events that wait. They survive the death of the process then."""
+        with self._lock:
+            if self._pending:
+                self.logs.append_events(self._pending)
+                self._pending = []
+                self._pending_bytes = 0
+
+    def sync(self) -> None:
+        """Makes everything survive a power loss."""
+        with self._lock:
+            self.flush()
+            self.logs.sync()
+
+    def close(self) -> None:
+        with self._lock:
+            self.flush()
+            self.logs.close()
+
+    # Reading
+
+    @contextmanager
+    def still(self) -> Iterator[None]:
+        """While this is held, everything is written and nothing is added: for who copies files."""
+        with self._lock:
+            self.flush()
+            yield
+
+    def inputs(self) -> list[bytes]:
+        """All inputs, in order."""
+        with self._lock:
+            return self.logs.inputs()
+
+    def events(self, first_seq: int, last_seq: int) -> list[Envelope]:
+        """The events from `first_seq` to `last_seq`, as far as there are."""
+        with self._lock:
+            self.flush()
+            stored = self.logs.events(first_seq, last_seq)
+        return [codec.decode(event.seq, event.record) for event in stored]
+
+    def records(self, first_seq: int, last_seq: int) -> list[bytes]:
+        """The bytes of the events from `first_seq` to `last_seq`, as far as there are."""
+        with self._lock:
+            self.flush()
+            return [event.record for event in self.logs.events(first_seq, last_seq)]
+
+    def segments(self) -> list[SegmentFacts]:
+        """What the time line knows of each 1,000 events; the last segment may hold fewer."""
+        with self._lock:
+            return self._derivation.segments()
+
+    def seq_at(self, at_us: int) -> int:
+        """The last event at or before an instant; 0 before the first."""
+        with self._lock:
+            self.flush()
+            return self.logs.seq_at(at_us)
+
+    def view_before_segment(self, segment: int) -> dict[str, Any]:
+        """The view before the first event of segment `segment`."""
+        with self._lock:
+            return self._derivation.timeline.view_after(segment - 1)
+
+    def view_at(self, seq: int) -> dict[str, Any]:
+        """The view after event `seq`; 0 is before the first."""
+        if seq == self.last_seq:
+            last: dict[str, Any] = msgspec.json.decode(self.encoded_view())
+            return last
+        segment = seq // SEGMENT_EVENTS
+        view = self.view_before_segment(segment)
+        fold = Fold(view)
+        for envelope in self.events(segment * SEGMENT_EVENTS + 1, seq):
+            fold.fold(envelope)
+        return fold.view
+
+    def last_topics(self) -> list[str]:
+        """The topics at the end of the recording."""
+        with self._lock:
+            return sorted(self._derivation.view["topics"])
+
+    def encoded_view(self) -> bytes:
+        """The view after the last event, as JSON."""
+        with self._lock:
+            return msgspec.json.encode(self._derivation.view)

@@ -1,0 +1,55 @@
+"""A few facts of a branch beside its recording, so that the list of runs opens none of them."""
+
+import msgspec
+
+from lab.recordings.folder import BranchFolder
+from lab.recordings.history import density
+from lab.recordings.recording import Recording
+
+SUMMARY = "summary.json"
+BARS = 44
+
+
+class Summary(msgspec.Struct):
+    """`density`: events in each of up to 44 equal spans. `happened`: how many marks of which kind."""
+
+    last_seq: int = 0
+    last_at_us: int = 0
+    bytes: int = 0
+    topics: list[str] = []
+    density: list[int] = []
+    happened: dict[str, int] = {}
+
+
+def summarise(recording: Recording) -> Summary:
+    """The facts as they are now."""
+    segments = recording.segments()
+    counts = density(segments)["counts"]
+    happened: dict[str, int] = {}
+    for facts in segments:
+        for mark in facts.marks:
+            happened[mark.kind] = happened.get(mark.kind, 0) + 1
+    topics = recording.last_topics()
+    return Summary(recording.last_seq, recording.last_at_us, recording.size_bytes, topics, _bars(counts), happened)
+
+
+def write_summary(recording: Recording) -> None:
+    """Puts the facts beside the recording."""
+    path = recording.folder.recording / SUMMARY
+    temporary = path.with_suffix(".tmp")
+    temporary.write_bytes(msgspec.json.encode(summarise(recording)))
+    temporary.replace(path)
+
+
+def read_summary(folder: BranchFolder) -> Summary:
+    """What was last put there; an empty one if that cannot be read."""
+    try:
+        return msgspec.json.decode((folder.recording / SUMMARY).read_bytes(), type=Summary)
+    except (OSError, msgspec.MsgspecError):
+        return Summary()
+
+
+def _bars(counts: list[int]) -> list[int]:
+    if len(counts) <= BARS:
+        return counts
+    return [sum(counts[len(counts) * bar // BARS : len(counts) * (bar + 1) // BARS]) for bar in range(BARS)]

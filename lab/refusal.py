@@ -1,0 +1,37 @@
+"""The one way in which the lab says no to a person: what was wrong, what was expected, what to do."""
+
+from http import HTTPStatus
+
+
+class Refusal(Exception):
+    """Bad input, or a state of the world in which it cannot be served. Shown as it is, in the page or on the terminal.
+
+    Attributes:
+        what: what was wrong, with the value that was met.
+        expected: what would have been right.
+        todo: what to do now.
+        status: HTTP status of the answer.
+    """
+
+    def __init__(self, what: str, expected: str, todo: str, status: int = HTTPStatus.BAD_REQUEST) -> None:
+        super().__init__(what, expected, todo)
+        self.what = what
+        self.expected = expected
+        self.todo = todo
+        self.status = int(status)
+
+    def __str__(self) -> str:
+        return f"{self.what} {self.expected} {self.todo}"
+
+    def as_json(self) -> dict[str, str]:
+        return {"what": self.what, "expected": self.expected, "todo": self.todo}
+
+
+def not_found(what: str) -> Refusal:
+    """A run, branch or file that is not there, or belongs to somebody else: the two look the same from outside."""
+    return Refusal(
+        what,
+        "The address of a run in your list was expected.",
+        "Open the list of runs and choose one.",
+        HTTPStatus.NOT_FOUND,
+    )

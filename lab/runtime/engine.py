@@ -1,0 +1,110 @@
+"""Makes engines: for a new run, for a recording that somebody acts on, for a fork."""
+
+import shutil
+from typing import Any
+
+import msgspec
+
+from broker_core.run import Diverged, Input, Made, Run, RunConfig
+from broker_core.sim.disk import RealDisk
+from broker_core.zk.memory_store import MemoryStore
+from lab.recordings.checkpoints import Checkpoints
+from lab.recordings.folder import BranchFolder
+from lab.recordings.fork import fork_recording
+from lab.recordings.logs import FORMAT, Header
+from lab.recordings.recording import Recording
+from lab.refusal import Refusal
+from lab.runtime.kazoo_store import KazooStore
+from lab.runtime.live_run import LiveRun
+from lab.runtime.pacer import Pacer
+
+CHROOT = "/highwater"
+BOOT_STEP_US = 50_000
+BOOT_LIMIT_US = 60_000_000
+COMPARED_EVENTS = 5_000
+
+__all__ = ["RunConfig", "begin_recording", "boot", "fork_recording", "wake"]
+
+
+def begin_recording(folder: BranchFolder, config: RunConfig) -> Recording:
+    """The recording of a run of which nothing has happened yet."""
+    return Recording(folder, Header(FORMAT, msgspec.to_builtins(config)))
+
+
+def boot(live: LiveRun) -> None:
+    """Runs a new cluster until all its brokers are registered, as fast as it goes; then time flows as on the wall."""
+    run = live.run
+    while run.now_us < BOOT_LIMIT_US and not _all_up(run.view):
+        run.advance(run.now_us + BOOT_STEP_US)
+    live.pacer.set_mode("play")
+
+
+def wake(recording: Recording, pacer: Pacer, zookeeper: str) -> LiveRun:
+    """The engine behind a recording, standing after its last event and its last input.
+
+    What happened since the newest checkpoint is executed again, on a ZooKeeper in memory, and compared with what is
+    recorded; then the tree moves to the real one. Events that a crash took are made again.
+
+    Raises Refusal when this version of the core does not do what is recorded.
+    """
+    folder = recording.folder
+    inputs = [msgspec.json.decode(data, type=Input) for data in recording.inputs()]
+    shutil.rmtree(folder.cluster, ignore_errors=True)
+    disk = RealDisk(folder.cluster, physical_fsync=False, archive=folder.archive)
+    checkpoint = Checkpoints(folder).before(recording.last_seq)
+    if checkpoint is None:
+        model = MemoryStore()
+        run = Run(msgspec.convert(recording.config, RunConfig), disk=disk, zk=model)
+    else:
+        checkpoint.restore_disk(folder.cluster)
+        model = checkpoint.zookeeper
+        run = Run.restore(checkpoint.engine, disk=disk, zk=model)
+        inputs = inputs[checkpoint.inputs :]
+    lost = _execute_again(run, inputs, recording)
+    store = _move_to_server(run, model, zookeeper, folder) if zookeeper else None
+    return LiveRun(run, store, model, recording, pacer, lost)
+
+
+def _execute_again(run: Run, inputs: list[Input], recording: Recording) -> list[Made]:
+    """Brings the engine to the end of its recording. Returns the events that the recording has not."""
+    end = max(recording.last_seq, inputs[-1].seq + 1 if inputs else 0)
+    beyond: list[Made] = []
+    try:
+        while run.seq < end:
+            run.replay(inputs, min(run.seq + COMPARED_EVENTS, end))
+            inputs = [given for given in inputs if given.seq >= run.seq and given.kind != "met"]
+            beyond += _compare(run.take(), recording)
+    except Diverged as error:
+        raise Refusal(
+            f"This branch can be looked at, but not acted on: {error}.",
+            "A recording made by this version of the lab was expected.",
+            "Watch it, or start a new run.",
+            409,
+        ) from error
+    return beyond
+
+
+def _compare(made: list[Made], recording: Recording) -> list[Made]:
+    """The events beyond the recording. Raises Diverged when one within it is not, to the byte, what is recorded."""
+    recorded = recording.records(made[0][0][0], made[-1][0][0])
+    for (envelope, _, data), expected in zip(made, recorded, strict=False):
+        if data != expected:
+            raise Diverged(f"event {envelope[0]} is another one than was recorded")
+    return made[len(recorded) :]
+
+
+def _move_to_server(run: Run, model: MemoryStore, zookeeper: str, folder: BranchFolder) -> KazooStore:
+    """Writes the tree into a chroot of the server, and has the engine go on there."""
+    store = KazooStore(zookeeper, f"{CHROOT}/{folder.run}/{folder.branch}")
+    try:
+        store.materialise(model)
+    except BaseException:
+        store.close(remove=True)
+        raise
+    run.move_to(store)
+    return store
+
+
+def _all_up(view: dict[str, Any]) -> bool:
+    brokers = [node for node in view["nodes"].values() if node["kind"] == "broker"]
+    return all(node["state"] == "up" for node in brokers)

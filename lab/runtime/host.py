@@ -1,0 +1,154 @@
+"""All labs of this process: opens, wakes, forks and ends them. Others reach the engine through here."""
+
+import asyncio
+import contextlib
+import logging
+from collections import defaultdict
+from collections.abc import Callable
+from pathlib import Path
+
+from django.conf import settings
+
+from broker_core.run import RunConfig
+from lab.recordings.folder import BranchFolder, branch_folder
+from lab.recordings.recording import Recording
+from lab.runtime import engine
+from lab.runtime.lab import Lab
+from lab.runtime.lab_file import note_branches
+from lab.runtime.live_run import LiveRun
+from lab.runtime.pacer import Pacer
+
+logger = logging.getLogger(__name__)
+
+__all__ = ["Host", "RunConfig", "close_host", "host"]
+
+UNWATCHED_PAUSE_S = 60.0
+"""A lab that nobody watches plays on for so long."""
+UNWATCHED_SLEEP_S = 600.0
+"""And keeps its engine for so long; then its recording is closed."""
+HOUSEKEEPING_S = 1.0
+
+
+class Host:
+    """Use it from one event loop."""
+
+    def __init__(self, runs: Path, zookeeper: str) -> None:
+        """`zookeeper`: "host:port" of the server that clusters register in; empty for a model in memory."""
+        self._runs = runs
+        self._zookeeper = zookeeper
+        self._labs: dict[tuple[str, str], Lab] = {}
+        # Opening and closing one branch exclude each other: a recording has one writer.
+        self._locks: defaultdict[tuple[str, str], asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._housekeeper = asyncio.create_task(self._keep_house())
+
+    def folder(self, run: str, branch: str) -> BranchFolder:
+        return branch_folder(run, branch, runs=self._runs)
+
+    def labs(self) -> list[Lab]:
+        """The labs that are open now."""
+        return list(self._labs.values())
+
+    def open_lab(self, run: str, branch: str) -> Lab | None:
+        """The lab if it is open already."""
+        return self._labs.get((run, branch))
+
+    async def lab(self, run: str, branch: str) -> Lab:
+        """The lab of a branch, opened from its recording if need be. Raises Refusal when that cannot be read."""
+        folder = self.folder(run, branch)
+        return await self._open(folder, lambda: Recording(folder))
+
+    async def start(self, run: str, branch: str, config: RunConfig) -> Lab:
+        """Begins a new run: its recording, its engine, its brokers. Returns when they are registered."""
+        folder = self.folder(run, branch)
+        lab = await self._open(folder, lambda: engine.begin_recording(folder, config))
+        await lab.act(engine.boot)
+        return lab
+
+    async def fork(self, run: str, branch: str, seq: int, new_branch: str) -> Lab:
+        """A new branch that has the events up to `seq` in common with `branch`; its engine stands right behind them."""
+        parent = await self.lab(run, branch)
+        folder = self.folder(run, new_branch)
+        lab = await self._open(folder, lambda: engine.fork_recording(parent.recording, seq, folder))
+        await lab.wake()
+        return lab
+
+    async def close_run(self, run: str) -> None:
+        """Ends all labs of a run."""
+        for key in [key for key in self._labs if key[0] == run]:
+            await self._close(key)
+
+    async def close_branch(self, run: str, branch: str) -> None:
+        """Ends the lab of a branch."""
+        await self._close((run, branch))
+
+    async def close(self) -> None:
+        """Ends everything; each engine can go on later from where it stands."""
+        self._housekeeper.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await self._housekeeper
+        for key in list(self._labs):
+            await self._close(key)
+
+    async def _open(self, folder: BranchFolder, make: Callable[[], Recording]) -> Lab:
+        key = (folder.run, folder.branch)
+        async with self._locks[key]:
+            lab = self._labs.get(key)
+            if lab is None:
+                lab = self._labs[key] = Lab(await asyncio.to_thread(make), self._wake, self._note_branches)
+            lab.touch()
+            return lab
+
+    def _wake(self, recording: Recording, pacer: Pacer) -> LiveRun:
+        return engine.wake(recording, pacer, self._zookeeper)
+
+    def _note_branches(self) -> None:
+        """For who speaks to the branches' ZooKeeper from a terminal."""
+        note_branches(
+            {
+                f"{run}/{branch}": "/" + lab.zookeeper.partition("/")[2]
+                for (run, branch), lab in self._labs.items()
+                if lab.zookeeper
+            }
+        )
+
+    async def _close(self, key: tuple[str, str]) -> None:
+        async with self._locks[key]:
+            lab = self._labs.pop(key, None)
+            if lab is not None:
+                await lab.close()
+
+    async def _keep_house(self) -> None:
+        while True:
+            await asyncio.sleep(HOUSEKEEPING_S)
+            for key, lab in list(self._labs.items()):
+                try:
+                    await self._look_after(key, lab)
+                except Exception:
+                    logger.exception("looking after %s/%s failed", *key)
+
+    async def _look_after(self, key: tuple[str, str], lab: Lab) -> None:
+        await lab.summarise_now_and_then()
+        unwatched_s = lab.unwatched_s()
+        if lab.is_playing and unwatched_s >= UNWATCHED_PAUSE_S:
+            await lab.pause()
+        elif unwatched_s >= UNWATCHED_SLEEP_S:
+            await self._close(key)
+
+
+_host: Host | None = None
+
+
+def host() -> Host:
+    """The host of this process, made at the first call, which must come from the event loop that serves."""
+    global _host
+    if _host is None:
+        _host = Host(settings.RUNS, settings.ZOOKEEPER)
+    return _host
+
+
+async def close_host() -> None:
+    """Ends all labs. The next call of `host` makes another one."""
+    global _host
+    if _host is not None:
+        closing, _host = _host, None
+        await closing.close()

@@ -1,0 +1,291 @@
+"""One branch as those who watch and act see it, whether an engine runs for it or only its recording is there.
+
+The event loop holds the ring buffer, the watchers and the clock that they are told. All work on the engine is done in
+the lab's own thread, one job after the other: a lab that has much to do makes nobody wait but itself.
+"""
+
+import asyncio
+import contextlib
+import logging
+import secrets
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import Protocol, TypeVar
+
+from broker_core.errors import KafkaException
+from lab.protocol import Clock, Core, No
+from lab.recordings.recording import Recording
+from lab.recordings.summary import write_summary
+from lab.refusal import Refusal
+from lab.runtime.live_run import Batch, LiveRun, Snapshot
+from lab.runtime.pacer import Pacer
+from lab.runtime.ring import Ring
+from lab.runtime.space import ensure_space
+from lab.runtime.watcher import Watcher
+from lab.runtime.zookeeper import ZookeeperError
+
+T = TypeVar("T")
+logger = logging.getLogger(__name__)
+
+SUMMARY_S = 10.0
+SPACE_S = 1.0
+REST_S = 0.25
+"""Between two looks at what others do in ZooKeeper while time stands still."""
+
+
+class Observer(Protocol):
+    """Something that follows a branch event by event, such as an exercise."""
+
+    def happened(self, live: LiveRun, batch: Batch) -> None:
+        """After each job on the engine, in the lab's thread."""
+
+
+class Lab:
+    """A branch. Use it from the event loop on which it was made."""
+
+    def __init__(
+        self,
+        recording: Recording,
+        wake: Callable[[Recording, Pacer], LiveRun],
+        core_changed: Callable[[], None],
+    ) -> None:
+        """`wake` builds the engine from the recording; it is called in the lab's thread when somebody acts.
+        `core_changed` is called when the engine has come or gone."""
+        self.recording = recording
+        self.boot = secrets.token_hex(4)
+        self.ring = Ring(recording.last_seq)
+        self.watchers: set[Watcher] = set()
+        self.observers: dict[int, Observer] = {}
+        """By the id of the user whom they serve."""
+        self.pacer = Pacer()
+        self._unwatched_since_s = self._summarised_s = self.pacer.now_s()
+        self._summarised_seq = -1
+        self._space_checked_s = -SPACE_S
+        self._build = wake
+        self._core_changed = core_changed
+        self._live: LiveRun | None = None
+        self._waking = asyncio.Lock()
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix=f"lab-{recording.folder.run}-{recording.folder.branch}")
+        self._loop = asyncio.get_running_loop()
+        self._driver: asyncio.Task[None] | None = None
+        self._moved = asyncio.Event()
+        self._snapshot: Snapshot | None = None
+        self._time = Batch([], [], recording.last_at_us, None, "pause", 0.0, recording.last_at_us)
+
+    # What can be seen
+
+    @property
+    def core(self) -> Core:
+        return "live" if self._live else "recorded"
+
+    @property
+    def is_playing(self) -> bool:
+        return self._live is not None and self.pacer.running
+
+    @property
+    def zookeeper(self) -> str:
+        """HOST:PORT/chroot while the engine runs, else empty."""
+        return self._live.zookeeper if self._live else ""
+
+    def clock(self) -> Clock:
+        time = self._time
+        return Clock(
+            at_us=time.at_us,
+            mode=time.mode,
+            rate=self.pacer.rate if time.mode != "event_paced" else time.rate,
+            horizon_us=time.horizon_us,
+            next_us=time.next_us,
+            watchers=len(self.watchers),
+            core=self.core,
+        )
+
+    async def snapshot(self) -> Snapshot:
+        """The newest view. Made once for all who ask at the same seq."""
+        if self._snapshot is None or self._snapshot.seq != self.ring.last_seq:
+            live = self._live
+            self._snapshot = await (self._in_thread(live.snapshot) if live else self._in_thread(self._recorded_view))
+        return self._snapshot
+
+    def watch(self, watcher: Watcher) -> None:
+        self.watchers.add(watcher)
+        self._watchers_counted()
+
+    def leave(self, watcher: Watcher) -> None:
+        self.watchers.discard(watcher)
+        self.touch()
+        self._watchers_counted()
+
+    def touch(self) -> None:
+        """Somebody is about to use it."""
+        self._unwatched_since_s = self.pacer.now_s()
+
+    def unwatched_s(self) -> float:
+        """For how long nobody has watched; 0 while somebody does."""
+        return 0.0 if self.watchers else self.pacer.now_s() - self._unwatched_since_s
+
+    # What can be done
+
+    async def wake(self) -> LiveRun:
+        """The engine, built from the recording if it does not run."""
+        async with self._waking:
+            if self._live is None:
+                self._live = await self._in_thread(lambda: self._build(self.recording, self.pacer))
+                if self.ring.last_seq != self.recording.last_seq:
+                    self.ring = Ring(self.recording.last_seq)
+                await self._in_thread(self._publish_collected)
+                self._driver = asyncio.create_task(self._drive())
+                self._tell_core_changed()
+            return self._live
+
+    async def act(self, job: Callable[[LiveRun], T]) -> T:
+        """Does something with the engine, waking it if need be. What it made is recorded and published on return.
+
+        Raises Refusal when the recording cannot be written; the engine ends then, and nothing recorded is lost.
+        """
+        live = await self.wake()
+
+        def work() -> T:
+            self._ensure_space()
+            result = job(live)
+            self._publish_collected()
+            return result
+
+        try:
+            return await self._in_thread(work)
+        except (KafkaException, ZookeeperError, OSError) as error:
+            await self._fail(str(error))
+            raise Refusal(
+                f"The lab stopped: {error}",
+                "A data folder with free space, and a ZooKeeper that answers, were expected.",
+                "What was recorded is safe. Put that right, then act again.",
+                503,
+            ) from error
+
+    def time_changed(self) -> None:
+        """Tell this after the pacer was told something."""
+        self._moved.set()
+
+    async def pause(self) -> None:
+        await self.act(lambda live: live.pacer.set_mode("pause"))
+
+    async def summarise_now_and_then(self) -> None:
+        """Keeps the facts for the list of runs fresh."""
+        now_s = self.pacer.now_s()
+        if now_s - self._summarised_s >= SUMMARY_S and self.recording.last_seq != self._summarised_seq:
+            self._summarised_s, self._summarised_seq = now_s, self.recording.last_seq
+            await self._in_thread(lambda: write_summary(self.recording))
+
+    async def sleep(self) -> None:
+        """Ends the engine; the recording stays, and the next who acts wakes it again."""
+        async with self._waking:
+            live, self._live = self._live, None
+            if live is None:
+                return
+            self.pacer.set_mode("pause")
+            await self._stop_driving()
+            await self._in_thread(live.close)
+            self._forget_engine()
+
+    async def close(self) -> None:
+        """Ends the engine and closes the recording."""
+        await self.sleep()
+        await self._in_thread(lambda: write_summary(self.recording))
+        await self._in_thread(self.recording.close)
+        self._thread.shutdown()
+
+    def _ensure_space(self) -> None:
+        now_s = self.pacer.now_s()
+        if now_s - self._space_checked_s >= SPACE_S:
+            ensure_space(self.recording.folder.path)
+            self._space_checked_s = now_s
+
+    # In the background
+
+    async def _drive(self) -> None:
+        """Gives the engine its slices while time moves, and looks outside while it does not."""
+        while True:
+            began_s = self.pacer.now_s()
+            was_playing = self.pacer.running
+            try:
+                await self.act(LiveRun.slice)
+            except Refusal as refusal:
+                if self._live is None:
+                    return
+                self._stand_still(refusal)
+            except Exception:
+                logger.exception("the engine of %s failed", self.recording.folder.path)
+                await self._fail("the engine met something that it did not expect, see the terminal")
+                return
+            if was_playing:
+                await asyncio.sleep(self.pacer.pause_before_next_slice_s(began_s))
+            else:
+                self._moved.clear()
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(self._moved.wait(), REST_S)
+
+    def _stand_still(self, refusal: Refusal) -> None:
+        """Time cannot go on: says so once to all who watch."""
+        if self.pacer.running:
+            self.pacer.set_mode("pause")
+            self._time = replace(self._time, mode="pause", rate=0.0, horizon_us=self._time.at_us)
+            for watcher in self.watchers:
+                watcher.say(No(None, **refusal.as_json()))
+                watcher.time_moved()
+
+    async def _fail(self, why: str) -> None:
+        """The engine cannot go on: what is recorded stays, and the next who acts builds it anew from there."""
+        live, self._live = self._live, None
+        if live is None:
+            return
+        self.pacer.set_mode("pause")
+        driver, self._driver = self._driver, None
+        if driver is not None and driver is not asyncio.current_task():
+            driver.cancel()
+        await self._in_thread(live.abandon)
+        self._forget_engine()
+        for watcher in self.watchers:
+            watcher.failed(why)
+
+    async def _stop_driving(self) -> None:
+        driver, self._driver = self._driver, None
+        if driver is not None:
+            driver.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await driver
+
+    def _forget_engine(self) -> None:
+        at_us = self._time.at_us
+        self._time = Batch([], [], at_us, None, "pause", 0.0, at_us)
+        self._tell_core_changed()
+
+    def _tell_core_changed(self) -> None:
+        self._core_changed()
+        for watcher in self.watchers:
+            watcher.core_changed()
+
+    def _publish_collected(self) -> None:
+        """In the thread: hands what was made to the event loop, in order."""
+        live = self._live
+        if live is not None:
+            batch = live.collect()
+            for observer in list(self.observers.values()):
+                observer.happened(live, batch)
+            self._loop.call_soon_threadsafe(self._publish, batch)
+
+    def _publish(self, batch: Batch) -> None:
+        if batch.events:
+            self.ring.extend(batch.events)
+        self._time = batch
+        for watcher in self.watchers:
+            watcher.time_moved()
+
+    def _watchers_counted(self) -> None:
+        for watcher in self.watchers:
+            watcher.time_moved()
+
+    def _recorded_view(self) -> Snapshot:
+        return Snapshot(self.recording.last_seq, self.recording.last_at_us, self.recording.encoded_view())
+
+    async def _in_thread(self, job: Callable[[], T]) -> T:
+        return await self._loop.run_in_executor(self._thread, job)

@@ -1,0 +1,141 @@
+"""A running engine with its recording: whatever happens in it is written down, and encoded once for all who watch.
+
+Everything here runs in the thread of the lab that the run belongs to.
+"""
+
+from dataclasses import dataclass
+
+import msgspec
+
+from broker_core.events import Envelope
+from broker_core.run import Made, Run
+from broker_core.zk.memory_store import MemoryStore
+from lab.protocol import encode_event
+from lab.recordings.checkpoints import CHECKPOINT_EVENTS, Checkpoints
+from lab.recordings.recording import Recording
+from lab.runtime.kazoo_store import KazooStore
+from lab.runtime.pacer import Mode, Pacer
+
+FLUSH_S = 0.25
+POLL_OUTSIDE_S = 0.1
+
+
+@dataclass(frozen=True)
+class Batch:
+    """What one job has made: events as they travel, and where time stands now."""
+
+    envelopes: list[Envelope]
+    events: list[bytes]
+    at_us: int
+    next_us: int | None
+    mode: Mode
+    rate: float
+    horizon_us: int
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """The view after event `seq`, as JSON."""
+
+    seq: int
+    at_us: int
+    state: bytes
+
+
+class LiveRun:
+    """An engine, the ZooKeeper below it, its recording and its clock."""
+
+    def __init__(
+        self,
+        run: Run,
+        store: KazooStore | None,
+        model: MemoryStore,
+        recording: Recording,
+        pacer: Pacer,
+        unrecorded: list[Made],
+    ) -> None:
+        """`store` is None where the engine works on a `model` in memory. `unrecorded`: events made and not written."""
+        self.run = run
+        self.pacer = pacer
+        self._store = store
+        self._model = store.model if store else model
+        self._recording = recording
+        self._unrecorded = unrecorded
+        self._checkpoints = Checkpoints(recording.folder)
+        self._checkpointed_seq = self._checkpoints.last_seq()
+        self._inputs = len(recording.inputs())
+        self._oldest_pending_s = 0.0
+        self._polled_s = 0.0
+
+    @property
+    def zookeeper(self) -> str:
+        """HOST:PORT/chroot; empty without a server."""
+        return f"{self._store.address}{self._store.chroot}" if self._store else ""
+
+    def slice(self) -> None:
+        """Runs what has become due, and looks at what others did in ZooKeeper."""
+        self.pacer.run_slice(self.run)
+        self.look_outside()
+
+    def look_outside(self) -> None:
+        """Takes in what others have changed in the real ZooKeeper, as inputs of this instant."""
+        now_s = self.pacer.now_s()
+        if self._store is None or now_s - self._polled_s < POLL_OUTSIDE_S:
+            return
+        self._polled_s = now_s
+        for change in self._store.poll_foreign():
+            self.run.submit_foreign(change)
+
+    def collect(self) -> Batch:
+        """Records what has happened since the last call. Inputs are on disk when this returns, before anybody hears."""
+        run, recording = self.run, self._recording
+        inputs = run.take_inputs()
+        recording.append_inputs([(given.at_us, msgspec.json.encode(given)) for given in inputs])
+        self._inputs += len(inputs)
+        envelopes: list[Envelope] = []
+        events: list[bytes] = []
+        made, self._unrecorded = self._unrecorded + run.take(), []
+        for envelope, patch, data in made:
+            recording.append_event(envelope, patch, data)
+            envelopes.append(envelope)
+            events.append(encode_event(envelope[0], data, patch))
+        self._flush_when_due()
+        if run.seq - self._checkpointed_seq >= CHECKPOINT_EVENTS:
+            self.checkpoint()
+        pacer = self.pacer
+        return Batch(
+            envelopes, events, run.now_us, run.next_due_us, pacer.mode, pacer.current_rate(run), pacer.horizon_us(run)
+        )
+
+    def checkpoint(self) -> None:
+        """Keeps the engine, if it can be kept now: not in the middle of a command."""
+        engine = self.run.checkpoint()
+        if engine is not None:
+            self._recording.flush()
+            self._checkpoints.save(self.run.seq, self._inputs, engine, self._model)
+            self._checkpointed_seq = self.run.seq
+
+    def snapshot(self) -> Snapshot:
+        return Snapshot(self.run.seq, self.run.now_us, msgspec.json.encode(self.run.view))
+
+    def close(self) -> None:
+        """Ends the engine so that it can go on later from here. The recording stays open."""
+        self.collect()
+        if self.run.seq > self._checkpointed_seq:
+            self.checkpoint()
+        self._recording.sync()
+        self.abandon()
+
+    def abandon(self) -> None:
+        """Lets go of an engine that failed: the recording is what is left of it."""
+        if self._store is not None:
+            self._store.close(remove=True)
+
+    def _flush_when_due(self) -> None:
+        """Events of a run that stands still are written at once, those of a moving one four times a second."""
+        now_s = self.pacer.now_s()
+        if not self._recording.has_pending:
+            self._oldest_pending_s = now_s
+        elif not self.pacer.running or now_s - self._oldest_pending_s >= FLUSH_S:
+            self._recording.flush()
+            self._oldest_pending_s = now_s

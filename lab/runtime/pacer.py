@@ -1,0 +1,147 @@
+"""Simulated time against the clock on the wall. This is the one place of the lab that reads the latter.
+
+Modes: `pause`; `play` at a rate (simulated seconds a second); `event_paced`, where each message is on screen for at
+least 700 ms and time in which nothing moves is squeezed to at most 400 ms.
+"""
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, Protocol
+
+Mode = Literal["pause", "play", "event_paced"]
+
+TICK_S = 0.033
+"""Between two looks at the clock while playing: 30 frames a second on the wire."""
+BUDGET_S = 0.012
+"""The longest that one slice may take; a core that cannot keep up falls behind the rate, and nobody waits for it."""
+LONGEST_GAP_S = 0.25
+"""Wall time beyond this between two slices (a suspended laptop) is not made up for."""
+CHUNK_EVENTS = 256
+MIN_FLIGHT_S = 0.7
+MAX_EMPTY_S = 0.4
+EXTRAPOLATION_S = 1.0
+
+
+class Core(Protocol):
+    """What the pacer asks of the engine."""
+
+    @property
+    def now_us(self) -> int: ...
+
+    @property
+    def next_due_us(self) -> int | None: ...
+
+    @property
+    def view(self) -> Mapping[str, Any]: ...
+
+    def advance(self, until_us: int, *, max_events: int | None = None) -> int: ...
+
+
+def wall_ms() -> int:
+    """Milliseconds since 1970: the stamp of frames, and the calendar of a new run."""
+    return time.time_ns() // 1_000_000
+
+
+class Pacer:
+    """The clock of one lab. `clock` gives seconds and never goes back."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self.mode: Mode = "pause"
+        self.rate = 1.0
+        self._clock = clock
+        self._last_s = clock()
+        self._carry_us = 0.0
+
+    @property
+    def running(self) -> bool:
+        return self.mode != "pause"
+
+    def now_s(self) -> float:
+        return self._clock()
+
+    def set_mode(self, mode: Mode) -> None:
+        """Time counts from now on; what passed in another mode does not."""
+        if mode != self.mode:
+            self.mode = mode
+            self._restart()
+
+    def set_rate(self, rate: float) -> None:
+        self.rate = rate
+        self._carry_us = 0.0
+
+    def pause_before_next_slice_s(self, began_s: float) -> float:
+        """How long to sleep after a slice that began at `began_s`, so that slices come every tick and others get in."""
+        return max(TICK_S / 4, began_s + TICK_S - self._clock())
+
+    def run_slice(self, core: Core) -> None:
+        """Runs what has become due since the last slice, within the budget."""
+        now_s = self._clock()
+        wall_s = min(now_s - self._last_s, LONGEST_GAP_S)
+        self._last_s = now_s
+        deadline_s = now_s + BUDGET_S
+        if self.mode == "play":
+            self._play(core, wall_s, deadline_s)
+        elif self.mode == "event_paced":
+            self._pace_events(core, wall_s, deadline_s)
+
+    def current_rate(self, core: Core) -> float:
+        """Simulated seconds a second as it is now: what a page may extrapolate with."""
+        if self.mode == "pause":
+            return 0.0
+        if self.mode == "play":
+            return self.rate
+        due_us = core.next_due_us
+        return 0.0 if due_us is None else _event_paced_rate(core, due_us)
+
+    def horizon_us(self, core: Core) -> int:
+        """Up to where nothing can happen of which the pages have not heard, unless somebody acts."""
+        if self.mode == "pause":
+            return core.now_us
+        horizon_us = core.now_us + int(self.current_rate(core) * EXTRAPOLATION_S * 1e6)
+        due_us = core.next_due_us
+        return horizon_us if due_us is None else max(core.now_us, min(horizon_us, due_us))
+
+    def _restart(self) -> None:
+        self._last_s = self._clock()
+        self._carry_us = 0.0
+
+    def _play(self, core: Core, wall_s: float, deadline_s: float) -> None:
+        target_us = core.now_us + self._whole_us(wall_s * self.rate)
+        while core.now_us < target_us:
+            made = core.advance(target_us, max_events=CHUNK_EVENTS)
+            if self._clock() >= deadline_s or not made:
+                return
+
+    def _pace_events(self, core: Core, wall_s: float, deadline_s: float) -> None:
+        while wall_s > 0 and self._clock() < deadline_s:
+            due_us = core.next_due_us
+            if due_us is None:
+                return
+            rate = _event_paced_rate(core, due_us)
+            needed_s = (due_us - core.now_us - self._carry_us) / (rate * 1e6)
+            if needed_s > wall_s:
+                core.advance(core.now_us + self._whole_us(wall_s * rate))
+                return
+            core.advance(due_us, max_events=CHUNK_EVENTS)
+            self._carry_us = 0.0
+            wall_s -= max(needed_s, 0.0)
+
+    def _whole_us(self, seconds: float) -> int:
+        """Whole microseconds of simulated time; the fraction is kept for the next slice."""
+        exact = seconds * 1e6 + self._carry_us
+        whole = int(exact)
+        self._carry_us = exact - whole
+        return whole
+
+
+def _event_paced_rate(core: Core, due_us: int) -> float:
+    """Simulated seconds a second until the next thing happens."""
+    now_us = core.now_us
+    flights = [
+        rpc["due_us"] - rpc["sent_us"]
+        for rpc in core.view["rpcs"].values()
+        if not rpc["held"] and rpc["due_us"] > rpc["sent_us"] and rpc["due_us"] >= now_us
+    ]
+    if flights:
+        return float(min(flights)) / 1e6 / MIN_FLIGHT_S
+    return max(1.0, (due_us - now_us) / 1e6 / MAX_EMPTY_S)

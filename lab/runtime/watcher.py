@@ -1,0 +1,124 @@
+"""One socket's side of a lab: which frame goes out next. Nothing waits for a slow page but the page itself."""
+
+import asyncio
+from collections import deque
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from lab.event_schema import schema_hash
+from lab.feed import Feed, SnapshotNeeded
+from lab.protocol import No, Snap, Welcome, encode
+from lab.runtime.pacer import wall_ms
+
+if TYPE_CHECKING:
+    from lab.runtime.lab import Lab
+
+
+@dataclass(frozen=True)
+class Visitor:
+    """Who looks. `language`: that of their pages, `en` or `zh-CN`."""
+
+    user_id: int
+    user: str
+    run_name: str
+    is_owner: bool
+    language: str
+
+
+class Watcher:
+    """Somebody who looks at a branch. Use it from the event loop."""
+
+    def __init__(self, lab: "Lab", visitor: Visitor, *, have: int, boot: str) -> None:
+        """`have` and `boot`: the last seq that the page holds, and of which start of the server."""
+        self.lab = lab
+        self._visitor = visitor
+        self._feed = Feed(have if have and boot == lab.boot else None)
+        self._bell = asyncio.Event()
+        self._mail: deque[bytes] = deque()
+        self._welcome_due = True
+        self._clock_due = True
+
+    @property
+    def user_id(self) -> int:
+        return self._visitor.user_id
+
+    @property
+    def language(self) -> str:
+        return self._visitor.language
+
+    def acknowledged(self, seq: int) -> None:
+        """The page has everything up to `seq`."""
+        self._feed.window.acknowledged(seq)
+        self._bell.set()
+
+    def say(self, frame: msgspec.Struct | dict[str, Any]) -> None:
+        """A frame for this socket alone."""
+        self._mail.append(encode(frame))
+        self._bell.set()
+
+    def time_moved(self) -> None:
+        """There may be events, and the clock shows another time."""
+        self._clock_due = True
+        self._bell.set()
+
+    def core_changed(self) -> None:
+        """The engine woke or went to sleep."""
+        self._welcome_due = True
+        self.time_moved()
+
+    def failed(self, what: str) -> None:
+        """The engine stopped by itself."""
+        self.say(
+            No(
+                None,
+                f"The lab stopped: {what}",
+                "An engine that goes on was expected.",
+                "What was recorded is safe: act or play to start it again from there.",
+            )
+        )
+
+    async def next_frame(self) -> bytes:
+        """The next frame to send; waits until there is one."""
+        while True:
+            frame = await self._next()
+            if frame is not None:
+                return frame
+            self._bell.clear()
+            await self._bell.wait()
+
+    async def _next(self) -> bytes | None:
+        lab = self.lab
+        if self._welcome_due:
+            self._welcome_due = False
+            return encode(self._welcome())
+        if self._mail:
+            return self._mail.popleft()
+        found = self._feed.next(lab.ring, wall_ms())
+        if isinstance(found, SnapshotNeeded):
+            snapshot = await lab.snapshot()
+            skipped = self._feed.snapped(snapshot.seq, len(snapshot.state))
+            return encode(Snap(snapshot.seq, snapshot.at_us, msgspec.Raw(snapshot.state), skipped))
+        if found is not None:
+            self._feed.sent(found)
+            return found.frame
+        if self._clock_due:
+            self._clock_due = False
+            return encode(lab.clock())
+        return None
+
+    def _welcome(self) -> Welcome:
+        lab = self.lab
+        folder = lab.recording.folder
+        return Welcome(
+            run=folder.run,
+            branch=folder.branch,
+            boot=lab.boot,
+            schema=schema_hash(),
+            core=lab.core,
+            name=self._visitor.run_name,
+            zookeeper=lab.zookeeper,
+            user=self._visitor.user,
+            owner=self._visitor.is_owner,
+        )

@@ -1,0 +1,95 @@
+"""Reads: what a page or a socket may see. Every function asks whose it is."""
+
+import time
+from typing import Any
+
+from django.contrib.auth.models import AnonymousUser, User
+from django.db.models import Prefetch, QuerySet
+
+from lab.i18n import translate
+from lab.models import Bookmark, Branch, Run
+from lab.recordings.folder import BranchFolder, branch_folder
+from lab.recordings.summary import Summary, read_summary
+from lab.refusal import not_found
+
+MAIN = "main"
+_TOLD = ("BrokerStopped", "BrokerFrozen", "LinkCut", "LogTruncated", "LeaderElected", "InvariantViolated")
+_TOPICS_NAMED = 4
+
+
+def runs_of(user: User | AnonymousUser) -> QuerySet[Run]:
+    """The runs that somebody owns, newest first."""
+    branches = Prefetch("branches", Branch.objects.order_by("pk"))
+    return Run.objects.filter(owner_id=user.pk).prefetch_related(branches)
+
+
+def run_of(user: User | AnonymousUser, slug: str) -> Run:
+    """A run of this user. Raises Refusal (404) for another's, as for none."""
+    run = runs_of(user).filter(slug=slug).first()
+    if run is None:
+        raise not_found(f"There is no run {slug!r}.")
+    return run
+
+
+def branch_of(user: User | AnonymousUser, slug: str, name: str) -> Branch:
+    """A branch of a run of this user, with its run. Raises Refusal (404) for another's, as for none."""
+    found = Branch.objects.filter(run__owner_id=user.pk, run__slug=slug, name=name).select_related("run", "run__owner")
+    branch = found.first()
+    if branch is None:
+        raise not_found(f"There is no branch {name!r} of a run {slug!r}.")
+    return branch
+
+
+def branches_and_bookmarks(branch: Branch) -> tuple[list[Branch], list[Bookmark]]:
+    """All branches of the branch's run, oldest first, and the branch's bookmarks."""
+    branches = branch.run.branches.select_related("run", "parent").order_by("pk")
+    return list(branches), list(branch.bookmarks.all())
+
+
+def run_cards(user: User | AnonymousUser, language: str, live: set[tuple[str, str]]) -> list[dict[str, Any]]:
+    """The list of runs as its template wants it. `live`: (run, branch) of the engines that run now."""
+    return [_card(run, language, live) for run in runs_of(user)]
+
+
+def _card(run: Run, language: str, live: set[tuple[str, str]]) -> dict[str, Any]:
+    folders = {branch.name: branch_folder(run.slug, branch.name) for branch in run.branches.all()}
+    summaries = {name: read_summary(folder) for name, folder in folders.items()}
+    touched_s = {name: _touched_s(folder) for name, folder in folders.items()}
+    # The branch that somebody worked on last stands for the run.
+    newest = max(touched_s, key=lambda name: touched_s[name])
+    shown = summaries[newest]
+    return {
+        "id": run.slug,
+        "name": run.name,
+        "href": f"/r/{run.slug}/{newest}",
+        "age_s": max(0, int(time.time() - touched_s[newest])),
+        "bytes": sum(summary.bytes for summary in summaries.values()),
+        "events": shown.last_seq,
+        "brokers": run.brokers,
+        "era": run.era,
+        "seed": run.seed,
+        "last_at_us": shown.last_at_us,
+        "branches": len(folders),
+        "summary": _sentence(shown, language),
+        "density": shown.density,
+        "density_max": max(shown.density, default=0),
+        "live": any((run.slug, name) in live for name in folders),
+    }
+
+
+def _touched_s(folder: BranchFolder) -> float:
+    """When something was last recorded; 0 when nothing is there."""
+    return max((path.stat().st_mtime for path in folder.recording.glob("events-0/*.log")), default=0.0)
+
+
+def _sentence(summary: Summary, language: str) -> str:
+    """Topics and what happened, such as `orders, payments; 2 broker stops, 1 link cut`."""
+    topics = ", ".join(summary.topics[:_TOPICS_NAMED])
+    if len(summary.topics) > _TOPICS_NAMED:
+        topics += ", …"
+    happened = ", ".join(
+        translate(language, f"runs.happened.{kind}", n=summary.happened[kind])
+        for kind in _TOLD
+        if summary.happened.get(kind)
+    )
+    return "; ".join(part for part in (topics, happened) if part)

@@ -1,0 +1,37 @@
+"""Every address of the lab."""
+
+from typing import Any, cast
+
+from channels.auth import AuthMiddlewareStack
+from channels.routing import URLRouter
+from django.urls import path
+
+from lab import api, views
+from lab.consumers import LabSocket
+from lab.static_files import serve
+
+_BRANCH = "<slug:run>/<slug:branch>"
+
+urlpatterns = [
+    path("", views.front, name="front"),
+    path("sign-in/", views.sign_in_page, name="sign-in"),
+    path("runs/", views.runs, name="runs"),
+    path("runs/new", views.new_run, name="new-run"),
+    path("runs/<slug:run>/rename", views.rename, name="rename-run"),
+    path("runs/<slug:run>/duplicate", views.duplicate, name="duplicate-run"),
+    path("runs/<slug:run>/delete", views.delete, name="delete-run"),
+    path(f"r/{_BRANCH}", views.lab, name="lab"),
+    path(f"api/runs/{_BRANCH}/index.json", api.index),
+    path(f"api/runs/{_BRANCH}/segments/<int:n>.json", api.segment),
+    path(f"api/runs/{_BRANCH}/seek", api.seek),
+    path(f"api/runs/{_BRANCH}/files", api.files),
+    path(f"api/runs/{_BRANCH}/bytes", api.file_bytes),
+    path(f"api/runs/{_BRANCH}/decoded", api.file_decoded),
+    path(f"api/runs/{_BRANCH}/fork", api.fork),
+    path(f"api/runs/{_BRANCH}/bookmark", api.add_bookmark),
+    path("static/<slug:build>/<path:path>", serve),
+]
+handler404 = "lab.views.page_not_found"
+
+_sockets: list[Any] = [path(f"ws/runs/{_BRANCH}/", cast(Any, LabSocket.as_asgi()))]
+websockets = AuthMiddlewareStack(URLRouter(_sockets))

@@ -1,0 +1,151 @@
+"""The pages: thin. Reads go to selectors, acts to actions."""
+
+from typing import Any
+
+from asgiref.sync import sync_to_async
+from django.contrib.auth.decorators import login_required
+from django.contrib.auth.models import User
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.csrf import ensure_csrf_cookie
+from django.views.decorators.http import require_GET, require_POST
+
+from broker_core.eras import ERAS
+from lab import selectors
+from lab.actions.delete_run import delete_run
+from lab.actions.duplicate_run import duplicate_run
+from lab.actions.rename_run import rename_run
+from lab.actions.start_run import proposed_seed, start_run
+from lab.exercises.loader import exercises, page_content
+from lab.middleware import answer_refusal
+from lab.preferences import preferences_of
+from lab.recordings.history import parse_instant, seek
+from lab.refusal import Refusal, not_found
+from lab.runtime.host import host
+from lab.sign_in import safe_next, sign_in
+
+
+@require_GET
+def front(request: HttpRequest) -> HttpResponse:
+    return redirect("runs")
+
+
+@never_cache
+@require_GET
+def sign_in_page(request: HttpRequest) -> HttpResponse:
+    """With a token: signs in and goes on, so that no address keeps the token. Without: asks for one."""
+    following = safe_next(request, request.GET.get("next", ""))
+    if "token" not in request.GET:
+        return render(request, "sign_in.html", {"next": following, "error": None})
+    try:
+        sign_in(request, request.GET["token"])
+    except Refusal as refusal:
+        context = {"next": following, "error": refusal.as_json()}
+        return render(request, "sign_in.html", context, status=refusal.status)
+    return HttpResponseRedirect(following)
+
+
+@login_required
+@require_GET
+async def runs(request: HttpRequest) -> HttpResponse:
+    return await _runs_page(request)
+
+
+@login_required
+@require_POST
+async def new_run(request: HttpRequest) -> HttpResponse:
+    try:
+        branch = await start_run(host(), await _user(request), request.POST.dict())
+    except Refusal as refusal:
+        return await _runs_page(request, refusal, request.POST.dict())
+    return redirect("lab", branch.run.slug, branch.name)
+
+
+@login_required
+@require_POST
+async def rename(request: HttpRequest, run: str) -> HttpResponse:
+    found = await sync_to_async(selectors.run_of)(await _user(request), run)
+    try:
+        await sync_to_async(rename_run)(found, request.POST.get("name", ""))
+    except Refusal as refusal:
+        return await _runs_page(request, refusal)
+    return redirect("runs")
+
+
+@login_required
+@require_POST
+async def duplicate(request: HttpRequest, run: str) -> HttpResponse:
+    found = await sync_to_async(selectors.run_of)(await _user(request), run)
+    await duplicate_run(host(), found)
+    return redirect("runs")
+
+
+@login_required
+@require_POST
+async def delete(request: HttpRequest, run: str) -> HttpResponse:
+    found = await sync_to_async(selectors.run_of)(await _user(request), run)
+    try:
+        await delete_run(host(), found, confirmed=request.POST.get("confirm") == "yes")
+    except Refusal as refusal:
+        return await _runs_page(request, refusal)
+    return redirect("runs")
+
+
+@login_required
+@ensure_csrf_cookie
+@require_GET
+async def lab(request: HttpRequest, run: str, branch: str) -> HttpResponse:
+    """The lab's page. Raises Refusal (404) for an instant that the branch does not have."""
+    found = await sync_to_async(selectors.branch_of)(await _user(request), run, branch)
+    opened = await host().lab(run, branch)
+    seek(opened.recording, **parse_instant(request.GET))
+    context = {
+        "run": {"id": run, "name": found.run.name},
+        "branch": branch,
+        "zookeeper": opened.zookeeper,
+        "exercises": [page_content(exercise) for exercise in exercises().values()],
+    }
+    return await _render(request, "lab/lab.html", context)
+
+
+async def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
+    return await sync_to_async(answer_refusal)(request, not_found(f"There is no page {request.path}."))
+
+
+def forged_form(request: HttpRequest, reason: str = "") -> HttpResponse:
+    """A form without, or with a wrong, CSRF token."""
+    refusal = Refusal(
+        "The form did not come from a page of this lab.",
+        "The token that the page carries was expected; it ends when the lab's cookies are deleted.",
+        "Reload the page and send it again.",
+        403,
+    )
+    return answer_refusal(request, refusal)
+
+
+async def _runs_page(
+    request: HttpRequest, refusal: Refusal | None = None, form: dict[str, str] | None = None
+) -> HttpResponse:
+    user = await _user(request)
+    live = {(lab.recording.folder.run, lab.recording.folder.branch) for lab in host().labs() if lab.core == "live"}
+    cards = await sync_to_async(selectors.run_cards)(user, preferences_of(request).language, live)
+    context = {
+        "runs": cards,
+        "new_run": {"name": f"Run {len(cards) + 1}", "seed": proposed_seed()},
+        "eras": list(ERAS),
+        "error": refusal.as_json() if refusal else None,
+        "form": form or {},
+    }
+    return await _render(request, "runs/list.html", context, status=refusal.status if refusal else 200)
+
+
+async def _render(request: HttpRequest, template: str, context: dict[str, Any], status: int = 200) -> HttpResponse:
+    context["user_name"] = (await _user(request)).get_username()
+    return await sync_to_async(render)(request, template, context, status=status)
+
+
+async def _user(request: HttpRequest) -> User:
+    user = await request.auser()
+    assert isinstance(user, User)
+    return user
