@@ -19,12 +19,8 @@ const WANTED = [
     // One file instead of the thirty that Lit ships, with just the directives the page uses.
     bundle: `
       export * from "lit";
-      export { classMap } from "lit/directives/class-map.js";
-      export { ifDefined } from "lit/directives/if-defined.js";
       export { live } from "lit/directives/live.js";
-      export { ref, createRef } from "lit/directives/ref.js";
-      export { repeat } from "lit/directives/repeat.js";
-      export { styleMap } from "lit/directives/style-map.js";`,
+      export { repeat } from "lit/directives/repeat.js";`,
     copy: { LICENSE: "LICENSE" },
   },
   { package: "@preact/signals-core", name: "signals-core", module: "signals-core.js", bundle: 'export * from "@preact/signals-core";', copy: { LICENSE: "LICENSE" } },

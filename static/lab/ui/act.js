@@ -1,11 +1,12 @@
 // The side panel "Act": brokers, topics, producing, consuming, links. Each button sends a line that the console shows.
+import { linkId, partitionNames, nodesByKind } from "../core/selectors.js";
 import { durationText } from "../core/timemap.js";
 import { act, overlay } from "./actions.js";
 import { HwElement, html, icon } from "./element.js";
 import { brief, spaced } from "./format.js";
 import { t } from "./i18n.js";
-import { choices, linkKey, openMenu } from "./faults.js";
-import { effect, moment, partition, select, selection, signal } from "./state.js";
+import { choicesFor, openMenuOf } from "./menus.js";
+import { effect, moment, nodeTarget, partition, select, selection, signal } from "./state.js";
 import { nodeName } from "./words.js";
 
 const ACKS = { 0: "0", 1: "1", all: "-1" };
@@ -16,8 +17,8 @@ const produce = signal({ partition: "", acks: "all", key: "", value: "", rate: "
 const consume = signal({ partition: "", from: "earliest", offset: "0" });
 let written = 0;
 
-const ofKind = (view, kind) => Object.entries(view.nodes).filter(([, node]) => node.kind === kind);
-const partitionsOf = (view) => Object.keys(view.partitions).sort((a, b) => a.localeCompare(b, "en", { numeric: true }));
+const ofKind = (view, kind) => nodesByKind(view)[kind].map((name) => [name, view.nodes[name]]);
+const partitionsOf = (view) => partitionNames(view, null);
 
 /** A word of the shell, quoted when it has to be. */
 export const word = (text) => (/^[\w.:@%+=,/-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
@@ -76,15 +77,16 @@ class HwAct extends HwElement {
     return section(t("act.cluster"), t("act.n_brokers", { n: ofKind(view, "broker").length }), html`<ul class="nodes">
       ${ofKind(view, "broker").map(([name, node]) => {
         const menu = (event) => {
-          const { right, bottom } = event.currentTarget.getBoundingClientRect();
-          openMenu(right - 190, bottom + 4, name);
+          const { left, bottom } = event.currentTarget.getBoundingClientRect();
+          openMenuOf(`broker:${name}`, left, bottom + 4);
         };
-        const chief = choices(view, name)[0];
-        return html`<li class=${selection.value === `node:${name}` ? "on" : ""}>
-          <button class="pick" @click=${() => select(`node:${name}`)}><b>${nodeName(name)}</b>
+        const items = choicesFor(view, `broker:${name}`);
+        const chief = node.state === "up" ? items.find(({ harm }) => harm) : items[0];
+        return html`<li class=${selection.value === nodeTarget(name) ? "on" : ""}>
+          <button class="pick" @click=${() => select(nodeTarget(name))}><b>${nodeName(name)}</b>
             <span class="state ${node.state}">${t(`node.${node.state}`)}</span>${controller === node.broker_id ? html`<span class="tag control">${t("node.controller")}</span>` : ""}</button>
-          ${chief ? html`<button class="btn small ${chief.danger ? "danger" : ""}" title=${chief.line} @click=${() => act(chief.line)}>${chief.label}</button>` : ""}
-          <button class="ghost" aria-haspopup="menu" aria-label=${t("fault.menu", { what: nodeName(name) })} title=${t("fault.menu", { what: nodeName(name) })} @click=${menu}>${icon("more")}</button>
+          ${chief ? html`<button class="btn small ${chief.harm ? "danger" : ""}" title=${chief.line} @click=${() => act(chief.line)}>${t(`act.${chief.line.split(" ")[1]}`)}</button>` : ""}
+          <button class="ghost" aria-haspopup="menu" aria-label=${t("menu.of", { what: nodeName(name) })} title=${t("menu.of", { what: nodeName(name) })} @click=${menu}>${icon("more")}</button>
         </li>`;
       })}</ul>`);
   }
@@ -135,8 +137,8 @@ class HwProduce extends HwElement {
           ${running ? html`<button type="button" class="btn small" @click=${() => act(`producer stream ${running[0]} ${running[1].partition || form.partition} 0`)}>■ ${t("produce.stop")}</button>`
             : html`<button type="button" class="btn small" ?disabled=${!(form.rate > 0)} @click=${() => stream(form.rate)}>▶ ${t("produce.stream")}</button>`}</div>
       </form>
-      ${clients.length ? html`<table class="clients"><thead><tr><th>${t("produce.client")}</th><th>acks</th><th>${t("produce.sent")}</th><th>${t("produce.acked")}</th><th>${t("produce.failed")}</th><th>${t("produce.latency")}</th></tr></thead>
-        <tbody>${clients.map(([name, node]) => html`<tr class="pickable" tabindex="0" @click=${() => select(`node:${name}`)} @keydown=${(event) => event.key === "Enter" && select(`node:${name}`)}>
+      ${clients.length ? html`<table class="clients"><thead><tr><th>${t("produce.client")}</th><th>acks</th><th>${t("produce.sent")}</th><th>${t("produce.acked_short")}</th><th>${t("produce.failed")}</th><th>${t("produce.latency")}</th></tr></thead>
+        <tbody>${clients.map(([name, node]) => html`<tr class="pickable" tabindex="0" @click=${() => select(nodeTarget(name))} @keydown=${(event) => event.key === "Enter" && select(nodeTarget(name))}>
           <td>${name}${node.rate ? html` <span class="dim">${node.rate}/s</span>` : ""}</td><td>${node.settings?.acks === "-1" ? "all" : node.settings?.acks}</td><td>${spaced(node.sent)}</td><td>${spaced(node.acknowledged)}</td><td class=${node.failed ? "bad" : ""}>${spaced(node.failed)}</td><td>${node.last_latency_us ? durationText(node.last_latency_us) : "—"}</td></tr>
           ${node.last_error ? html`<tr><td colspan="6" class="word bad">${node.last_error}</td></tr>` : ""}`)}</tbody></table>` : ""}`;
   }
@@ -155,10 +157,10 @@ class HwConsumer extends HwElement {
   follower([name, node]) {
     const lag = node.high_watermark - node.position;
     return html`<div class="follower">
-      <div class="row tight"><button class="pick" @click=${() => select(`node:${name}`)}><b>${name}</b><span class="mono">${node.partition}</span></button><span class="spacer"></span>
+      <div class="row tight"><button class="pick" @click=${() => select(nodeTarget(name))}><b>${name}</b><span class="mono">${node.partition}</span></button><span class="spacer"></span>
         <span class="dim">${t("consume.at", { n: spaced(node.position) })}${lag > 0 ? ` · ${t("consume.lag", { n: spaced(lag) })}` : ""}</span>
         <button class="ghost" title="consumer unfollow ${name}" aria-label=${t("act.unfollow")} @click=${() => act(`consumer unfollow ${name}`)}>${icon("close")}</button></div>
-      ${node.last_reset ? html`<p class="warned">${node.last_reset}</p>` : ""}
+      ${node.last_reset ? html`<p class="dim">${node.last_reset}</p>` : ""}
       <ol class="records">${node.records.slice(-6).map(([offset, , key, value]) => html`<li><span class="dim mono">${offset}</span><span class="mono key">${key === null ? html`<i>null</i>` : brief(key, 14)}</span><span class="mono">${value === null ? html`<i>null</i>` : brief(value, 34)}</span></li>`)}</ol>
     </div>`;
   }
@@ -192,7 +194,7 @@ class HwLinks extends HwElement {
     const end = (value, change, without) => html`<select aria-label=${t("act.link_end")} @change=${(event) => change(event.target.value)}>
       ${nodes.filter((name) => name !== without).map((name) => html`<option value=${name} ?selected=${name === value}>${nodeName(name)}</option>`)}</select>`;
     return html`<div class="row tight">${end(a, (name) => (this.#ends.value = [name, b]))}${end(b, (name) => (this.#ends.value = [a, name]), a)}
-        <button class="btn small danger" ?disabled=${linkKey(a, b) in view.links} title=${line("cut", [a, b])} @click=${() => act(line("cut", [a, b]))}>${t("act.cut")}</button></div>
+        <button class="btn small danger" ?disabled=${linkId(a, b) in view.links} title=${line("cut", [a, b])} @click=${() => act(line("cut", [a, b]))}>${t("act.cut")}</button></div>
       <ul class="nodes">${Object.entries(view.links).map(([key, link]) => html`<li><button class="pick" @click=${() => select(`link:${key}`)}><span class="state down">✕ ${key.split("|").map(nodeName).join(" – ")}</span><span class="dim mono">${durationText(at_us - link.since_us)}</span></button>
         <button class="btn small" title=${line("restore", key.split("|"))} @click=${() => act(line("restore", key.split("|")))}>${t("act.restore")}</button></li>`)}</ul>`;
   }

@@ -7,7 +7,7 @@ import { effect, moment, player, signal } from "./state.js";
 export const messages = signal([]);
 /** A line that waits for an answer to "you are in the past": {line, resolve}, or null. */
 export const pastLine = signal(null);
-/** Which overlay is open: {kind: "help"|"topic"|"bookmark"|"menu"|"find", ...} or null. */
+/** Which overlay is open: {kind: "help"|"topic"|"bookmark"|"find"} or null. */
 export const overlay = signal(null);
 
 const SHOWN_MS = 9000;

@@ -26,6 +26,12 @@ export function previousValues() {
   return values;
 }
 
+/** A value in a few characters; a whole object by what it is called. */
+function gist(value, most) {
+  if (value === null || typeof value !== "object" || Array.isArray(value)) return brief(value, most);
+  return brief(value.label ?? value.needs ?? value.line ?? value.state ?? value.data ?? t("changes.new"), most);
+}
+
 const covers = (written, pointer) => pointer === written || pointer.startsWith(`${written}/`);
 
 /** An event by number; fetched when it is not here. */
@@ -90,9 +96,9 @@ class HwChanges extends HwElement {
     const before = previous.get(pointer);
     const list = keysOf(pointer)[0] === "console";
     if (list) return "";
-    const now = rest.length ? brief(rest[0], 26) : t("changes.gone");
+    const now = rest.length ? gist(rest[0], 26) : t("changes.gone");
     return html`<tr><td class="word">${whose}<span class="dim"> ${field}</span></td>
-      <td>${masked.value ? html`<span class="mask"></span>` : html`${before === undefined ? "" : html`<span class="dim">${brief(before, 18)} → </span>`}<b>${now}</b>`}</td></tr>`;
+      <td>${masked.value ? html`<span class="mask"></span>` : html`${before === undefined ? "" : html`<span class="dim">${gist(before, 18)} → </span>`}<b>${now}</b>`}</td></tr>`;
   }
 
   render() {

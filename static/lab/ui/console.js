@@ -28,7 +28,11 @@ class HwConsole extends HwElement {
     super.connectedCallback();
     effect(() => this.toggleAttribute("hidden", !consoleOpen.value));
     effect(() => document.getElementById("time").classList.toggle("with-console", consoleOpen.value));
-    effect(() => consoleOpen.value && requestAnimationFrame(() => this.input?.focus()));
+    effect(() => {
+      if (!consoleOpen.value) return;
+      this.#seen = "";
+      requestAnimationFrame(() => this.input?.focus());
+    });
   }
 
   get input() {
@@ -44,6 +48,7 @@ class HwConsole extends HwElement {
     const line = this.input.value.trim();
     if (!line) return;
     this.#offers.value = [];
+    this.#seen = "";
     this.input.value = "";
     if (this.#history.at(-1) !== line) this.#history.push(line);
     this.#history = this.#history.slice(-HISTORY_MOST);
@@ -117,12 +122,14 @@ class HwConsole extends HwElement {
   updated() {
     // New lines pull the view down, unless somebody has scrolled up to read.
     const out = this.querySelector(".out");
+    if (!out) return;
     const entries = Object.entries(moment.value.view.console);
     const last = entries.at(-1);
     const mark = last ? `${last[0]} ${last[1].output.length} ${last[1].state}` : "";
     if (mark === this.#seen) return;
+    const reading = this.#seen && out.scrollHeight - out.scrollTop - out.clientHeight > 240;
     this.#seen = mark;
-    if (out.scrollHeight - out.scrollTop - out.clientHeight < 240) out.scrollTop = out.scrollHeight;
+    if (!reading) out.scrollTop = out.scrollHeight;
   }
 
   #entry([command, { line, source, state, exit_code, output, at_us }]) {

@@ -3,7 +3,7 @@ import { LitElement, html, svg, nothing } from "lit";
 import { effect } from "@preact/signals-core";
 
 export { html, svg, nothing };
-export { classMap, ifDefined, live, ref, createRef, repeat, styleMap } from "lit";
+export { live, repeat } from "lit";
 
 export class HwElement extends LitElement {
   #stop = () => {};

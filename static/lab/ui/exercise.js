@@ -66,6 +66,7 @@ class HwExercise extends HwElement {
       requestAnimationFrame(() => this.querySelector(".opt[aria-checked=true]")?.focus());
     };
     const right = given?.outcome;
+    const number = (choice) => step.offsets?.[choice] ?? choice;
     const offset = (named) => step.offsets?.[named] ?? named;
     return html`<div class="pred" role="radiogroup" aria-label=${t("exercise.your_prediction")} @keydown=${given ? null : move}>
         ${content.choices.map((one, place) => html`<button class="opt ${right && one.value === right ? "right" : ""}" role="radio" ?disabled=${Boolean(given)}

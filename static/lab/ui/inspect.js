@@ -1,15 +1,16 @@
 // What the inspector says of the thing that is selected; its shape follows the kind of thing.
+import { familyOf } from "../core/selectors.js";
 import { durationText } from "../core/timemap.js";
 import { act } from "./actions.js";
 import { askWhy, previousValues, value } from "./changes.js";
 import { HwElement, html, icon } from "./element.js";
-import { choices } from "./faults.js";
 import { brief, bytes, instant, set, spaced, wall } from "./format.js";
 import { openFile } from "./files.js";
 import { language, t } from "./i18n.js";
+import { choicesFor } from "./menus.js";
 import { bar, findRpc, parkedRow, pill, progress } from "./rpcs.js";
-import { masked, moment, player, select, selection, split } from "./state.js";
-import { nodeName, pathWords, roleOf, roleTag, rpcFamily } from "./words.js";
+import { masked, moment, nodeTarget, player, select, selection, split } from "./state.js";
+import { nodeName, pathWords, replicaRole, roleTag, tailOf } from "./words.js";
 
 const AHEAD_MOST = 4000;
 const escape = (key) => key.replaceAll("~", "~0").replaceAll("/", "~1");
@@ -18,9 +19,9 @@ const escape = (key) => key.replaceAll("~", "~0").replaceAll("/", "~1");
 const facts = (pairs) => html`<dl class="kv">${pairs.filter(Boolean).map(([name, what, wide]) => html`<dt>${name}</dt><dd class=${wide ? "wide" : ""}>${what}</dd>`)}</dl>`;
 const section = (title, extra, body) => html`<section class="sec"><h3>${title}<span>${extra}</span></h3>${body}</section>`;
 const link = (what, text) => html`<button class="val" @click=${() => select(what)}>${text}</button>`;
-const actions = (view, node) => {
-  const list = choices(view, node);
-  return list.length ? html`<div class="row acts">${list.slice(0, 6).map(({ label, line, danger }) => html`<button class="btn small ${danger ? "danger" : ""}" title=${line} @click=${() => act(line)}>${label}</button>`)}</div>` : "";
+const actions = (view, what) => {
+  const list = choicesFor(view, what);
+  return list.length ? html`<div class="row acts">${list.slice(0, 6).map(({ label, line, harm }) => html`<button class="btn small ${harm ? "danger" : ""}" title=${line} @click=${() => act(line)}>${label}</button>`)}</div>` : "";
 };
 
 // --- messages ----------------------------------------------------------------------------------------------------
@@ -72,8 +73,8 @@ function message(view, id, at_us) {
   const state = end ? t(end.kind === "RpcDropped" ? "rpc.dropped" : "rpc.arrived", { at: instant(end.at_us) }) : rpc.held ? rpc.held : left > 0 ? t("rpc.in", { time: durationText(left) }) : t("rpc.now");
   const parked = view.parked[id];
   return html`<section class="sec">
-      <div class="row tight">${pill(rpc, `${rpc.api} ${t(`rpc.${rpc.kind}`)}`)}<span class="mono dim">#${rpc.correlation}</span><span class="spacer"></span><span>${link(`node:${rpc.source}`, rpc.source)} → ${link(`node:${rpc.destination}`, rpc.destination)}</span></div>
-      ${bar(part, rpcFamily(rpc))}
+      <div class="row tight">${pill(rpc, `${rpc.api} ${t(`rpc.${rpc.kind}`)}`)}<span class="mono dim">#${rpc.correlation}</span><span class="spacer"></span><span>${link(nodeTarget(rpc.source), rpc.source)} → ${link(nodeTarget(rpc.destination), rpc.destination)}</span></div>
+      ${bar(part, familyOf(rpc.api, rpc.kind))}
       <div class="times mono"><span>${t("rpc.sent", { at: (rpc.sent_us / 1e6).toFixed(4) })}</span><b class=${rpc.held ? "bad" : ""}>${state}</b><span>${(rpc.due_us / 1e6).toFixed(4)}</span></div>
       ${facts(rpc.fields.map(([name, what]) => [name, brief(what, 40), String(what).length > 12 || name.length > 14]))}
     </section>
@@ -96,7 +97,7 @@ function leaderView(view, partition, at_us) {
   const row = (node, believed, pointer, caught) => {
     const other = view.replicas[`${partition}@${node}`];
     const stale = other && believed !== other.log_end_offset;
-    return html`<tr><td>${link(`replica:${partition}@${node}`, html`${roleTag(other ? roleOf(view, other) : "offline")}`)} ${node}</td>
+    return html`<tr><td>${link(`replica:${partition}@${node}`, html`${roleTag(other ? replicaRole(view, other) : "offline")}`)} ${node}</td>
       <td>${pointer ? value(pointer, believed < 0 ? "?" : believed, known) : believed}</td><td class=${stale ? "stale" : ""}>${other?.log_end_offset ?? "—"}</td><td>${caught}</td>
       <td class="word">${isr.includes(view.nodes[node]?.broker_id) ? html`<span class="role isr">${t("replica.in")}</span>` : html`<span class="role outisr">${t("replica.out")}</span>`}</td></tr>`;
   };
@@ -114,23 +115,23 @@ function replicaCard(view, id, at_us) {
   const path = `/replicas/${escape(id)}`;
   const ask = (field, shown = replica[field]) => value(`${path}/${field}`, shown, known);
   return html`<section class="sec">
-      <div class="row tight"><b>${replica.partition}</b><span class="dim">${t("inspect.on")}</span>${link(`node:${replica.node}`, nodeName(replica.node))}<span class="spacer"></span>${roleTag(roleOf(view, replica))}</div>
+      <div class="row tight"><b>${replica.partition}</b><span class="dim">${t("inspect.on")}</span>${link(nodeTarget(replica.node), nodeName(replica.node))}<span class="spacer"></span>${roleTag(replicaRole(view, replica))}</div>
       ${facts([
         [t("term.leo"), ask("log_end_offset")], [t("term.hw"), masked.value ? html`<span class="mask"></span>` : ask("high_watermark")],
         [t("term.log_start"), ask("log_start_offset")], [t("term.epoch"), ask("leader_epoch")],
-        [t("replica.leader"), replica.leader >= 0 ? link(`node:b${replica.leader}`, `b${replica.leader}`) : "—"], [t("replica.flushed"), ask("flushed")],
+        [t("replica.leader"), replica.leader >= 0 ? link(`broker:b${replica.leader}`, `b${replica.leader}`) : "—"], [t("replica.flushed"), ask("flushed")],
       ])}
     </section>
     ${replica.role === "leader" ? leaderView(view, replica.partition, at_us) : believed(view, replica, known)}
     ${replica.cut ? section(t("replica.truncated"), instant(replica.cut.at_us), html`<p>${t("replica.cut", { from: replica.cut.from, to: replica.cut.to })} <span class="dim">${replica.cut.why}</span></p>`) : ""}
     ${section(t("replica.epochs"), "", html`<p class="mono chips">${replica.epochs.map(([epoch, start]) => html`<span class="tag">e${epoch} @${start}</span>`)}</p>`)}
     ${section(t("replica.segments"), html`<button class="val" @click=${() => openFile(id)}>${t("replica.files")}</button>`, html`<table><thead><tr><th>${t("replica.base")}</th><th>.log</th><th>.index</th><th>.timeindex</th></tr></thead>
-      <tbody>${replica.segments.map(([base, size, entries, times]) => html`<tr><td>${link2(id, base)}</td><td>${bytes(size)}</td><td>${entries}</td><td>${times}</td></tr>`)}</tbody></table>`)}
+      <tbody>${Object.entries(replica.segments).map(([base, [size, entries, times]]) => html`<tr><td>${segmentLink(id, base)}</td><td>${bytes(size)}</td><td>${entries}</td><td>${times}</td></tr>`)}</tbody></table>`)}
     ${section(t("replica.tail"), "", html`<table><thead><tr><th>${t("replica.offsets")}</th><th>${t("term.epoch")}</th><th>${t("replica.position")}</th><th>${t("replica.size")}</th></tr></thead>
-      <tbody>${replica.tail.slice(-8).toReversed().map(([first, last, epoch, segment, position, size]) => html`<tr><td><button class="val" @click=${() => openFile(id, segment, position)}>${first === last ? first : `${first}–${last}`}</button></td><td>${epoch}</td><td>${spaced(position)}</td><td>${size}</td></tr>`)}</tbody></table>`)}`;
+      <tbody>${tailOf(replica).slice(-8).toReversed().map(({ first, last, epoch, segment, position, size }) => html`<tr><td><button class="val" @click=${() => openFile(id, segment, position)}>${first === last ? first : `${first}–${last}`}</button></td><td>${epoch}</td><td>${spaced(position)}</td><td>${size}</td></tr>`)}</tbody></table>`)}`;
 }
 
-const link2 = (id, base) => html`<button class="val" @click=${() => openFile(id, base)}>${base}</button>`;
+const segmentLink = (id, base) => html`<button class="val" @click=${() => openFile(id, base)}>${base}</button>`;
 
 function believed(view, replica, known) {
   const leader = view.replicas[`${replica.partition}@b${replica.leader}`];
@@ -156,7 +157,7 @@ function partitionCard(view, name, at_us) {
 function replicaTable(view, ids, by) {
   return html`<table class="wide-first"><thead><tr><th>${t("replica.replica")}</th><th>LEO</th><th>HW</th><th>${t("term.epoch")}</th></tr></thead><tbody>${ids.map((id) => {
     const replica = view.replicas[id];
-    return html`<tr><td>${link(`replica:${id}`, html`${roleTag(roleOf(view, replica))}`)} ${by === "node" ? replica.node : replica.partition}</td><td>${replica.log_end_offset}</td><td>${masked.value ? "▒▒" : replica.high_watermark}</td><td>${replica.leader_epoch}</td></tr>`;
+    return html`<tr><td>${link(`replica:${id}`, html`${roleTag(replicaRole(view, replica))}`)} ${by === "node" ? replica.node : replica.partition}</td><td>${replica.log_end_offset}</td><td>${masked.value ? "▒▒" : replica.high_watermark}</td><td>${replica.leader_epoch}</td></tr>`;
   })}</tbody></table>`;
 }
 
@@ -176,7 +177,7 @@ function node(view, name, at_us) {
         [t("produce.last_offset"), ask("last_offset")], [t("produce.latency"), durationText(it.last_latency_us)], it.last_error && [t("produce.error"), it.last_error, true]]) : ""}
       ${it.kind === "consumer" ? facts([[t("produce.partition"), it.partition], [t("consume.position"), ask("position")], [t("term.hw"), masked.value ? html`<span class="mask"></span>` : ask("high_watermark")], [t("consume.lag_word"), it.high_watermark - it.position], it.last_reset && [t("consume.reset"), it.last_reset, true]]) : ""}
       ${it.kind === "zookeeper" ? facts([[t("node.znodes"), Object.keys(view.zk).length], [t("node.ephemerals"), Object.values(view.zk).filter((one) => one.ephemeral).length]]) : ""}
-      ${actions(view, name)}</section>
+      ${actions(view, nodeTarget(name))}</section>
     ${own.length ? section(t("node.replicas"), own.length, replicaTable(view, own, "partition")) : ""}
     ${it.kind === "consumer" && it.records.length ? section(t("consume.read"), "", html`<table><thead><tr><th>${t("record.offset")}</th><th class="word">${t("produce.key")}</th><th class="word">${t("produce.value")}</th><th>${t("record.time")}</th></tr></thead>
       <tbody>${it.records.toReversed().map(([offset, time, key, what]) => html`<tr><td>${link(`record:${it.partition}:${offset}`, offset)}</td><td class="word">${key ?? "null"}</td><td class="word">${what === null ? "null" : brief(what, 24)}</td><td>${wall(time, language)}</td></tr>`)}</tbody></table>`) : ""}
@@ -189,15 +190,14 @@ function linkCard(view, key, at_us) {
   const [a, b] = key.split("|");
   const cut = view.links[key];
   const under = Object.entries(view.rpcs).filter(([, rpc]) => [rpc.source, rpc.destination].sort().join("|") === key);
-  const line = `link ${cut ? "restore" : "cut"} ${[a, b].map((end) => end.replace(/^b/, "")).join(" ")}`;
   return html`<section class="sec"><div class="row tight"><b>${nodeName(a)} – ${nodeName(b)}</b><span class="spacer"></span>${cut ? html`<span class="tag bad">✕ ${t("link.cut", { time: durationText(at_us - cut.since_us) })}</span>` : html`<span class="tag ok">${t("link.works")}</span>`}</div>
-      <div class="row acts"><button class="btn small ${cut ? "" : "danger"}" title=${line} @click=${() => act(line)}>${t(cut ? "act.restore" : "act.cut")}</button></div></section>
+      ${actions(view, `link:${key}`)}</section>
     ${section(t("link.under_way"), under.length, html`<ul class="list flat">${under.map(([id, rpc]) => html`<li><button class="rpc" @click=${() => select(`rpc:${id}`)}><span class="row tight">${pill(rpc)}<span class="spacer"></span>${rpc.source} → ${rpc.destination}</span></button></li>`)}</ul>`)}`;
 }
 
 // --- the tab -----------------------------------------------------------------------------------------------------
 
-const CARDS = { rpc: message, node, replica: replicaCard, partition: partitionCard, link: linkCard };
+const CARDS = { rpc: message, parked: message, broker: node, client: node, replica: replicaCard, partition: partitionCard, link: linkCard };
 
 /** The key W: why has the selected thing its most telling value? */
 export function whyOfSelection() {
@@ -206,7 +206,8 @@ export function whyOfSelection() {
   const pointers = {
     replica: `/replicas/${escape(name)}/high_watermark`,
     partition: `/partitions/${escape(name)}/leader`,
-    node: view.nodes[name]?.kind === "producer" ? `/nodes/${name}/last_offset` : view.nodes[name]?.kind === "consumer" ? `/nodes/${name}/position` : `/nodes/${name}/state`,
+    broker: `/nodes/${name}/state`,
+    client: `/nodes/${name}/${view.nodes[name]?.kind === "producer" ? "last_offset" : "position"}`,
     rpc: `/rpcs/${name}`,
     znode: `/zk/${escape(name)}`,
   };

@@ -3,10 +3,10 @@ import { act, fork, here, overlay } from "./actions.js";
 import { produceOne } from "./act.js";
 import { openTab, share, toggleSide } from "./bars.js";
 import { canLockIn, lockIn, nextHint } from "./exercise.js";
-import { linkLine, openMenu } from "./faults.js";
 import { whyOfSelection } from "./inspect.js";
 import { sheetOpen } from "./inspector.js";
-import { consoleOpen, effect, moment, panels, player, select, selection, shown, signal, split } from "./state.js";
+import { choicesFor, openMenuOf } from "./menus.js";
+import { consoleOpen, effect, moment, nodeTarget, panels, player, select, selection, shown, signal, split } from "./state.js";
 import { goLive, notch, seek, seekSeq, step, stepRpc, togglePaced, togglePlay } from "./transport.js";
 
 const STORED = "highwater.keys";
@@ -19,7 +19,7 @@ effect(() => localStorage.setItem(STORED, keysOn.value ? "on" : "off"));
 /** The node that the selection lies on, "" when there is none. */
 function laneOf(selected) {
   const [kind, name] = split(selected);
-  if (kind === "node") return name;
+  if (kind === "broker" || kind === "client") return name;
   if (kind === "replica" || kind === "record") return name.split("@")[1]?.split(":")[0] ?? "";
   return "";
 }
@@ -43,18 +43,18 @@ async function stepLane(direction) {
   return undefined;
 }
 
-/** The menu of what is selected, in the middle of the picture. */
+/** The menu of what is selected, else of the controller's broker, in the middle of the picture. */
 function menuOfSelection() {
-  const [kind, name] = split(selection.value);
   const { left, top, width, height } = document.getElementById("main").getBoundingClientRect();
-  const what = kind === "link" ? name : laneOf(selection.value) || `b${moment.value.view.controller.broker}`;
-  if (kind === "link" || what in moment.value.view.nodes) openMenu(left + width / 2 - 95, top + height / 3, what);
+  const lane = laneOf(selection.value);
+  const what = selection.value.startsWith("link:") ? selection.value : lane ? nodeTarget(lane) : `broker:b${moment.value.view.controller.broker}`;
+  openMenuOf(what, left + width / 2 - 95, top + height / 3);
 }
 
 function cutSelected() {
-  const [kind, name] = split(selection.value);
-  if (kind === "link") act(linkLine(moment.value.view, ...name.split("|")));
-  else menuOfSelection();
+  if (!selection.value.startsWith("link:")) return menuOfSelection();
+  const [choice] = choicesFor(moment.value.view, selection.value);
+  return choice && act(choice.line);
 }
 
 function collapse() {
@@ -109,7 +109,7 @@ function handlerOf(event) {
   if (event.ctrlKey || event.metaKey) return null;
   if (event.altKey) {
     const broker = /^Digit([1-7])$/.exec(event.code)?.[1];
-    return broker && `b${broker}` in moment.value.view.nodes ? () => select(`node:b${broker}`) : null;
+    return broker && `b${broker}` in moment.value.view.nodes ? () => select(`broker:b${broker}`) : null;
   }
   if (/^[0-9]$/.test(event.key)) return () => seek((player.live_at_us * Number(event.key)) / 10);
   return handlers.get(event.key.toLowerCase()) ?? null;

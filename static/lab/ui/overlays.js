@@ -3,7 +3,7 @@ import { durationText } from "../core/timemap.js";
 import { act, bookmark, overlay, pastLine } from "./actions.js";
 import { HwElement, html } from "./element.js";
 import { t } from "./i18n.js";
-import { effect, moment, partition, player, select, signal } from "./state.js";
+import { effect, moment, nodeTarget, partition, player, select, signal } from "./state.js";
 import { KEYS, keysOn } from "./keys.js";
 import { seek, seekSeq } from "./transport.js";
 
@@ -26,7 +26,7 @@ export function findPlaces(view, text) {
   const within = (name) => asked && name.toLowerCase().includes(asked.toLowerCase().replace(/^#/, ""));
   for (const [id, rpc] of Object.entries(view.rpcs)) if (within(id) || String(rpc.correlation) === number) places.push({ label: `${rpc.label} · ${rpc.source} → ${rpc.destination}`, go: () => select(`rpc:${id}`) });
   for (const name of Object.keys(view.partitions)) if (within(name)) places.push({ label: t("find.partition", { name }), go: () => ((partition.value = name), select(`partition:${name}`)) });
-  for (const name of Object.keys(view.nodes)) if (within(name)) places.push({ label: t("find.node", { name }), go: () => select(`node:${name}`) });
+  for (const name of Object.keys(view.nodes)) if (within(name)) places.push({ label: t("find.node", { name }), go: () => select(nodeTarget(name)) });
   if (asked.length > 2) for (const path of Object.keys(view.zk)) if (within(path)) places.push({ label: `znode ${path}`, go: () => select(`znode:${path}`) });
   return places.slice(0, 12);
 }
@@ -116,8 +116,7 @@ class HwOverlays extends HwElement {
 
   render() {
     const kind = overlay.value?.kind;
-    return html`<hw-fault-menu></hw-fault-menu>
-      ${pastLine.value ? this.past() : kind === "topic" ? this.topic() : kind === "bookmark" ? this.bookmark() : kind === "find" ? this.find() : kind === "help" ? this.help() : ""}`;
+    return html`${pastLine.value ? this.past() : kind === "topic" ? this.topic() : kind === "bookmark" ? this.bookmark() : kind === "find" ? this.find() : kind === "help" ? this.help() : ""}`;
   }
 }
 customElements.define("hw-overlays", HwOverlays);

@@ -1,18 +1,19 @@
 // Messages under way and requests that wait, as lists; and what is known of one message.
+import { familyOf } from "../core/selectors.js";
 import { durationText } from "../core/timemap.js";
-import { HwElement, html, repeat, styleMap } from "./element.js";
+import { HwElement, html, repeat } from "./element.js";
 import { instant } from "./format.js";
 import { t } from "./i18n.js";
 import { moment, player, select, selection } from "./state.js";
-import { nodeName, rpcFamily } from "./words.js";
+import { nodeName } from "./words.js";
 
 const BACK_MOST = 4000;
 
 /** How far on its way a message is, 0 to 1. */
 export const progress = ({ sent_us, due_us }, at_us) => Math.min(1, Math.max(0, (at_us - sent_us) / Math.max(1, due_us - sent_us)));
 
-/** A bar; `part` is 0 to 1. */
-export const bar = (part, family) => html`<span class="track"><i class=${family} style=${styleMap({ width: `${(part * 100).toFixed(1)}%` })}></i></span>`;
+/** A bar; `part` is 0 to 1. The width is set as a property: the policy forbids style attributes. */
+export const bar = (part, family) => html`<span class="track"><i class=${family} .style=${`width: ${(part * 100).toFixed(1)}%`}></i></span>`;
 
 /**
  * A message by its id, also one that is not under way at this instant.
@@ -32,14 +33,14 @@ export function findRpc(view, id) {
 }
 
 /** A message as a pill: filled = request, outlined = response. */
-export const pill = (rpc, text) => html`<span class="pill ${rpcFamily(rpc)} ${rpc.kind}">${text ?? rpc.label}</span>`;
+export const pill = (rpc, text) => html`<span class="pill ${familyOf(rpc.api, rpc.kind)} ${rpc.kind}">${text ?? rpc.label}</span>`;
 
 class HwRpcs extends HwElement {
   row([id, rpc], at_us) {
     const left = rpc.due_us - at_us;
     return html`<li><button class="rpc ${selection.value === `rpc:${id}` ? "on" : ""}" @click=${() => select(`rpc:${id}`)}>
       <span class="row tight">${pill(rpc)}<span class="spacer"></span><b>${rpc.source}</b> → <b>${rpc.destination}</b></span>
-      <span class="row tight">${bar(progress(rpc, at_us), rpcFamily(rpc))}<span class="mono dim">${rpc.held ? html`<span class="bad">${rpc.held}</span>` : left > 0 ? t("rpc.in", { time: durationText(left) }) : t("rpc.now")}</span></span>
+      <span class="row tight">${bar(progress(rpc, at_us), familyOf(rpc.api, rpc.kind))}<span class="mono dim">${rpc.held ? html`<span class="bad">${rpc.held}</span>` : left > 0 ? t("rpc.in", { time: durationText(left) }) : t("rpc.now")}</span></span>
     </button></li>`;
   }
 

@@ -18,8 +18,10 @@ export const moment = signal({
   connection: "connecting",
 });
 
-/** What is selected: "replica:orders-0@b1", "node:b1", "rpc:r12", "record:orders-0@b1:42", "znode:/controller", ... or "". */
+/** What is selected, as type and id of a Target of core/selectors.js: "replica:orders-0@b1", "broker:b1", "rpc:r12", "record:orders-0@b1:42", "znode:/controller", ... or "". */
 export const selection = signal("");
+/** The record that the pointer is over, in the picture or in its bytes: "orders-0@b1:42" or "". */
+export const hovered = signal("");
 export const partition = signal("");
 export const tab = signal("inspect");
 export const sideTab = signal("exercise");
@@ -39,6 +41,9 @@ export function split(selected) {
   const colon = selected.indexOf(":");
   return colon < 0 ? ["", ""] : [selected.slice(0, colon), selected.slice(colon + 1)];
 }
+
+/** What stands for a node in the selection. */
+export const nodeTarget = (name) => (/^b\d+$/.test(name) ? `broker:${name}` : name === "zk" ? "znode:/" : `client:${name}`);
 
 /** Selects something and shows it in the inspector. */
 export function select(what) {

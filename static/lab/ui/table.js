@@ -4,8 +4,8 @@ import { copy } from "./actions.js";
 import { HwElement, html, icon, repeat } from "./element.js";
 import { set } from "./format.js";
 import { t } from "./i18n.js";
-import { effect, masked, moment, select, selection, shown, signal } from "./state.js";
-import { nodeName, roleOf, roleTag } from "./words.js";
+import { effect, masked, moment, nodeTarget, select, selection, shown, signal } from "./state.js";
+import { nodeName, replicaRole, roleTag } from "./words.js";
 
 /** Columns: name in the texts, and the cell's value. Numbers sort as numbers. */
 function tablesOf(view, at_us) {
@@ -17,7 +17,7 @@ function tablesOf(view, at_us) {
       rows: Object.entries(view.replicas).map(([id, it]) => {
         const leader = view.replicas[`${it.partition}@b${view.partitions[it.partition]?.leader}`];
         const remote = leader?.remotes[it.node];
-        const role = roleOf(view, it);
+        const role = replicaRole(view, it);
         return {
           what: `replica:${id}`,
           cells: [it.partition, it.node, { sort: role, text: t(`role.${role}`), show: roleTag(role) }, it.log_start_offset, it.log_end_offset, hidden ? "▒▒" : it.high_watermark, it.leader_epoch,
@@ -35,7 +35,7 @@ function tablesOf(view, at_us) {
       name: "nodes",
       columns: ["node", "kind", "state", "since", "parked"],
       rows: Object.entries(view.nodes).map(([id, it]) => ({
-        what: `node:${id}`,
+        what: nodeTarget(id),
         cells: [nodeName(id), t(`node.kind.${it.kind}`), t(`node.${it.state}`) + (it.kind === "broker" && it.broker_id === view.controller.broker ? ` · ${t("node.controller")}` : ""), { sort: it.since_us, text: durationText(at_us - it.since_us) }, Object.values(view.parked).filter(({ broker }) => broker === id).length],
       })),
     },

@@ -1,5 +1,6 @@
 // Sentences about events, paths of the view and nodes, and the small Markdown of exercise texts.
 import { sentence as labelOf } from "../core/codec.js";
+import { roleOf } from "../core/selectors.js";
 import { html } from "./element.js";
 import { language, t } from "./i18n.js";
 
@@ -24,22 +25,13 @@ export function pathWords(pointer) {
   return [place === "nodes" ? nodeName(name) : [place, name].filter(Boolean).join(" "), field];
 }
 
-/** RPC families, for their hue. */
-export function rpcFamily(rpc) {
-  if (rpc.source === "zk" || rpc.destination === "zk" || rpc.kind === "watch") return "zk";
-  if (rpc.api === "Produce") return "produce";
-  if (/^(Fetch|ListOffsets|OffsetForLeaderEpoch)/.test(rpc.api)) return "fetch";
-  if (/^(JoinGroup|SyncGroup|Heartbeat|LeaveGroup|OffsetCommit|OffsetFetch)/.test(rpc.api)) return "group";
-  return "control";
-}
+/** How the replica stands to its partition: leader, isr, outisr or offline. */
+export const replicaRole = (view, replica) => (view.partitions[replica.partition] ? roleOf(view, replica.partition, replica.broker_id) : "offline");
 
-/** leader, isr, outisr or offline: what a replica is by the metadata in ZooKeeper and the state of its broker. */
-export function roleOf(view, replica) {
-  const node = view.nodes[replica.node];
-  if (replica.role === "offline" || node?.state === "down") return "offline";
-  if (replica.role === "leader") return "leader";
-  return view.partitions[replica.partition]?.isr.includes(replica.broker_id) ? "isr" : "outisr";
-}
+/** The last batches of a replica's log, ascending. */
+export const tailOf = (replica) => Object.entries(replica.tail)
+  .map(([first, [last, epoch, segment, position, size]]) => ({ first: Number(first), last, epoch, segment, position, size }))
+  .sort((a, b) => a.first - b.first);
 
 export const GLYPH = { leader: "★", isr: "●", outisr: "◐", offline: "✕" };
 

@@ -1,0 +1,71 @@
+// Bytes as rows of sixteen, with the fields of record batches underlined and named.
+import { HwElement, html } from "./element.js";
+import { t } from "./i18n.js";
+import { hovered } from "./state.js";
+
+const ROW = 16;
+
+/** Fields of a batch's header by their place from its first byte: name, length, hue (see `.hex` in lab.css). Names are Kafka's. */
+const HEADER = [
+  ["baseOffset", 8, "leader"], ["batchLength", 4, "plain"], ["partitionLeaderEpoch", 4, "epoch"], ["magic", 1, "plain"], ["crc", 4, "isr"],
+  ["attributes", 2, "plain"], ["lastOffsetDelta", 4, "leader"], ["baseTimestamp", 8, "produce"], ["maxTimestamp", 8, "produce"],
+  ["producerId", 8, "control"], ["producerEpoch", 2, "outisr"], ["baseSequence", 4, "group"], ["recordsCount", 4, "plain"],
+];
+
+/**
+ * The fields of some batches.
+ * @returns {{from: number, to: number, name: string, hue: string, record: number | null}[]} ascending
+ */
+export function logFields(batches) {
+  const fields = [];
+  for (const batch of batches) {
+    let from = batch.position;
+    for (const [name, length, hue] of HEADER) {
+      fields.push({ from, to: from + length, name, hue, record: null });
+      from += length;
+    }
+    for (const { offset, position, size } of batch.records) fields.push({ from: position, to: position + size, name: t("hex.record", { n: offset }), hue: "select", record: offset });
+  }
+  return fields;
+}
+
+const two = (byte) => byte.toString(16).padStart(2, "0");
+const readable = (byte) => (byte >= 32 && byte < 127 ? String.fromCharCode(byte) : "·");
+
+/** One page of bytes. A record that is pointed at, here or in the picture, is marked in both. */
+class HwHex extends HwElement {
+  static properties = { data: { attribute: false }, from: { type: Number }, fields: { attribute: false }, focus: { attribute: false }, replica: {} };
+
+  #field(at) {
+    return this.fields.find((field) => at >= field.from && at < field.to);
+  }
+
+  #point(event) {
+    const field = this.#field(Number(event.target.dataset?.at ?? -1));
+    hovered.value = field && field.record !== null ? `${this.replica}:${field.record}` : "";
+  }
+
+  row(start) {
+    const bytes = [...this.data.subarray(start - this.from, start - this.from + ROW)];
+    return html`<span class="a">${start.toString(16).padStart(4, "0")}</span><span class="b">${bytes.map((byte, place) => {
+      const at = start + place;
+      const field = this.#field(at);
+      const marked = this.focus && at >= this.focus[0] && at < this.focus[1];
+      const pointed = field && field.record !== null && hovered.value === `${this.replica}:${field.record}`;
+      return html`<i class="${field?.hue ?? ""} ${marked ? "marked" : ""} ${pointed ? "pointed" : ""}" data-at=${at} title="${field ? `${field.name} · ` : ""}${at} · ${readable(byte)}">${two(byte)}</i>`;
+    })}</span>`;
+  }
+
+  updated(changed) {
+    if (changed.has("focus") && this.focus) this.querySelector(".marked")?.scrollIntoView({ block: "nearest" });
+  }
+
+  render() {
+    const rows = [];
+    for (let start = this.from; start < this.from + this.data.length; start += ROW) rows.push(start);
+    const seen = new Map(this.fields.filter(({ to, from }) => to > this.from && from < this.from + this.data.length).map(({ name, hue, record }) => [record === null ? name : "record", hue]));
+    return html`<div class="hex" @mouseover=${this.#point} @mouseleave=${() => (hovered.value = "")}>${rows.map((start) => this.row(start))}</div>
+      ${seen.size ? html`<div class="leg">${[...seen].map(([name, hue]) => html`<span><i class=${hue}></i>${name === "record" ? t("hex.records") : name}</span>`)}</div>` : ""}`;
+  }
+}
+customElements.define("hw-hex", HwHex);

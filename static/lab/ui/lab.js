@@ -1,0 +1,87 @@
+// The lab page: a player, the drawings, and the elements around them, joined by the signals of state.js.
+import { Player } from "../core/player.js";
+import { createStage } from "../draw/stage.js";
+import { t, language } from "./i18n.js";
+import { act, here, refuse } from "./actions.js";
+import { attach, effect, exercise, hovered, moment, panels, partition, player, select, selection, shown, sideTab, split } from "./state.js";
+
+const lab = document.getElementById("lab");
+const query = new URLSearchParams(location.search);
+const number = (text) => (text && /^\d+(\.\d+)?$/.test(text) ? Number(text) : null);
+const seconds = number(query.get("t"));
+const seq = number(new URLSearchParams(location.hash.slice(1)).get("seq") ?? query.get("seq"));
+
+attach(new Player({
+  url: location.origin, run: here.run, branch: here.branch, csrf: lab.dataset.csrf,
+  at: seconds === null ? null : Math.round(seconds * 1e6), seq,
+}));
+partition.value = query.get("p") ?? "";
+shown.value = query.get("view") === "table" ? "table" : "picture";
+if (query.get("sel")) select(query.get("sel"));
+if (matchMedia("(max-width: 1279px)").matches) panels.value = { side: false, inspector: true };
+
+const stage = createStage({ stage: document.getElementById("stage"), timeline: document.getElementById("timeline") }, player,
+  { t, language, topic: partition.value ? partition.value.replace(/-\d+$/, "") : undefined });
+
+// --- the drawings and the selection --------------------------------------------------------------------------------
+
+const partitionOf = (what) => {
+  const [type, id] = split(what);
+  if (type === "partition") return id;
+  return type === "replica" || type === "record" ? id.slice(0, id.lastIndexOf("@")) : "";
+};
+
+lab.addEventListener("hw-select", ({ detail }) => select(detail ? `${detail.type}:${detail.id}` : ""));
+lab.addEventListener("hw-command", ({ detail }) => act(detail.line));
+lab.addEventListener("hw-hover", ({ detail }) => (hovered.value = detail ? detail.id : ""));
+effect(() => stage.point(hovered.value ? { type: "record", id: hovered.value } : null));
+addEventListener("themechange", () => stage.setTheme());
+
+effect(() => {
+  const [type, id] = split(selection.value);
+  stage.select(type ? { type, id } : null);
+  if (partitionOf(selection.value)) partition.value = partitionOf(selection.value);
+});
+effect(() => {
+  const topic = partition.value.replace(/-\d+$/, "");
+  if (topic && topic !== stage.topic) stage.setTopic(topic);
+});
+effect(() => {
+  // Until somebody chooses, the first partition of the topic that the strips show.
+  const { view } = moment.value;
+  if (!(partition.peek() in view.partitions) && stage.topic && `${stage.topic}-0` in view.partitions) partition.value = `${stage.topic}-0`;
+});
+
+// --- refusals, exercise, address -----------------------------------------------------------------------------------
+
+player.subscribe(({ what }) => what.has("refused") && refuse(player.refusal));
+
+let inExercise = "";
+effect(() => {
+  const slug = exercise.value?.slug ?? "";
+  if (slug && slug !== inExercise) {
+    sideTab.value = "exercise";
+    panels.value = { ...panels.peek(), side: true };
+  }
+  inExercise = slug;
+});
+
+// The address names the instant while it lies in the past, so that a reload stays there; at the head it follows the run.
+let address = 0;
+function writeAddress() {
+  address = 0;
+  const next = new URLSearchParams();
+  if (player.isPast) next.set("t", (player.at_us / 1e6).toFixed(6));
+  if (partition.value) next.set("p", partition.value);
+  if (selection.value) next.set("sel", selection.value);
+  if (shown.value === "table") next.set("view", "table");
+  const text = next.toString().replaceAll("%3A", ":").replaceAll("%40", "@").replaceAll("%2F", "/").replaceAll("%7C", "|");
+  history.replaceState(null, "", `${here.page}${text ? `?${text}` : ""}${player.isPast ? `#seq=${player.seq}` : ""}`);
+}
+effect(() => {
+  void [moment.value.seq, moment.value.isPast, partition.value, selection.value, shown.value];
+  address ||= setTimeout(writeAddress, 300);
+});
+
+// The elements read the player as soon as they are defined, so they come last.
+await import("./elements.js");
