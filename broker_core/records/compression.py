@@ -56,7 +56,9 @@ def compress(codec: CompressionType, data: bytes) -> bytes:
     if codec is CompressionType.SNAPPY:
         return _compress_xerial(data)
     if codec is CompressionType.LZ4:
-        return bytes(cramjam.lz4.compress(data, level=0))
+        stream = cramjam.lz4.Compressor(level=0, content_checksum=False, block_linked=False)
+        stream.compress(data)
+        return bytes(stream.finish())
     if codec is CompressionType.ZSTD:
         return bytes(cramjam.zstd.compress(data, level=3))
     return data
