@@ -5,9 +5,10 @@ DATA ?= data
 
 RUN := .venv/bin/python
 MANAGE := $(RUN) manage.py
+WITH_CHROMIUM := CHROMIUM=$$($(RUN) tools/ensure_chromium.py) && export CHROMIUM
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lab test check gen bench golden scenarios tour soak relock
+.PHONY: help setup lab test check gen bench golden scenarios tour soak relock needs-dir
 
 help:  ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):[^#]*## */  make \1\t/' | expand -t 20
@@ -19,7 +20,7 @@ lab: setup  ## start everything and print the address   (PORT=8000 DATA=data)
 	@HIGHWATER_DATA="$(abspath $(DATA))" $(MANAGE) lab --port $(PORT)
 
 test: setup  ## run all tests, in a real browser too   (ARGS="-k name")
-	@CHROMIUM=$$($(RUN) tools/ensure_chromium.py) && export CHROMIUM && $(RUN) -m pytest $(ARGS)
+	@$(WITH_CHROMIUM) && $(RUN) -m pytest $(ARGS)
 
 check: setup  ## lint, types, layers, generated files
 	@$(RUN) -m ruff check .
@@ -28,21 +29,25 @@ check: setup  ## lint, types, layers, generated files
 	@.venv/bin/lint-imports
 	@$(MANAGE) gen_events --check
 	@$(MANAGE) check_vendor
+	@$(MANAGE) check_exercises
 
 gen: setup  ## write the generated files anew
 	@$(MANAGE) gen_events
 
 bench: setup  ## measure, and print both sides of each ratio
-	@CHROMIUM=$$($(RUN) tools/ensure_chromium.py) && export CHROMIUM && $(MANAGE) bench
+	@$(WITH_CHROMIUM) && $(RUN) -m benchmarks $(ARGS)
 
-golden: setup  ## compare with the files of a real broker   (DIR= CASES=01-plain,...)
-	@$(MANAGE) golden $(DIR) $(if $(CASES),--cases $(CASES))
+golden: setup needs-dir  ## compare with the files of a real broker   (DIR= CASES=01-plain,...)
+	@$(RUN) -m lab.oracle.golden --dir "$(DIR)" --cases "$(CASES)"
 
-scenarios: setup  ## compare with transcripts of a real cluster   (DIR= ONLY=01,03)
-	@$(MANAGE) scenarios $(DIR) $(if $(ONLY),--only $(ONLY))
+scenarios: setup needs-dir  ## compare with transcripts of a real cluster   (DIR= ONLY=01,03)
+	@$(RUN) -m lab.oracle.scenarios --dir "$(DIR)" --only "$(ONLY)"
 
-tour: setup  ## walk through a running lab in a browser and leave screenshots   (PORT=8000 DATA=data)
-	@CHROMIUM=$$($(RUN) tools/ensure_chromium.py) && export CHROMIUM && HIGHWATER_DATA="$(abspath $(DATA))" $(MANAGE) tour --port $(PORT)
+needs-dir:
+	@test -n "$(DIR)" || { echo 'Which recordings? Expected: make golden DIR=FOLDER, or make scenarios DIR=FOLDER' >&2; exit 2; }
+
+tour: setup  ## walk through a running lab in a browser and leave screenshots   (DATA=data)
+	@$(WITH_CHROMIUM) && HIGHWATER_DATA="$(abspath $(DATA))" $(MANAGE) tour $(ARGS)
 
 soak: setup  ## the random tests at their full counts
 	@HIGHWATER_SOAK=1 $(RUN) -m pytest -m soak $(ARGS)
