@@ -36,12 +36,11 @@ START_WALL_MS = 1_700_000_000_000
 class Config:
     num_partitions: int = 1
     default_replication_factor: int = 1
-    unclean_leader_election_enable: bool = False
     auto_leader_rebalance_enable: bool = False
     leader_imbalance_check_interval_seconds: int = 300
     leader_imbalance_per_broker_percentage: int = 10
     delete_topic_enable: bool = True
-    log_configs: dict[str, str] = field(default_factory=dict)
+    settings: dict[str, str] = field(default_factory=dict)
 
 
 class FakeBroker:

@@ -394,3 +394,23 @@ def test_a_controller_and_its_queues_pickle():
         each.settle(10_000_000)
     assert twin.state("orders-0") == cluster.state("orders-0")
     assert twin.kernel.seq == cluster.kernel.seq
+
+
+def test_bad_configuration_in_zookeeper_does_not_allow_an_unclean_election():
+    cluster = FakeCluster()
+    cluster.create("orders", (2, 3))
+    cluster.kill(3)
+    cluster.kill(2)
+    config = b'{"version":1,"config":{"unclean.leader.election.enable":"perhaps"}}'
+    cluster.foreign("changed", "/config/topics/orders", config)
+    cluster.start(3)
+    assert cluster.state("orders-0")[:3] == (-1, 2, [2])
+
+
+def test_unclean_election_when_it_is_allowed_for_all_topics():
+    cluster = FakeCluster(config=Config(settings={"unclean.leader.election.enable": "true"}))
+    cluster.create("orders", (2, 3))
+    cluster.kill(3)
+    cluster.kill(2)
+    cluster.start(3)
+    assert cluster.state("orders-0")[:3] == (3, 3, [3])

@@ -12,6 +12,7 @@ from broker_core.broker.log_directory import RECOVERY_POINT_CHECKPOINT, LogDirec
 from broker_core.broker.metadata_cache import MetadataCache
 from broker_core.broker.replica_manager import ReplicaManager
 from broker_core.broker.rpc_text import describe_request
+from broker_core.config_defs import ConfigException, Value, topic_values
 from broker_core.controller.controller import Controller
 from broker_core.controller.kafka_uuid import random_uuid
 from broker_core.controller.registration import bootstrap_paths, cluster_id, register_broker
@@ -34,7 +35,7 @@ from broker_core.wire.messages import (
     LeaderAndIsrResponse,
 )
 from broker_core.zk.store import BadVersion, NoNode
-from broker_core.zk.znodes import ConfigZnode, IsrChangeNotificationZnode, PartitionStateZnode, TopicPartition
+from broker_core.zk.znodes import IsrChangeNotificationZnode, PartitionStateZnode, TopicPartition
 
 START_RETRY_US = 100_000
 BASE_PORT = 9090
@@ -242,7 +243,9 @@ class Broker:
         return self._open(state.partition, state.topic_id)
 
     def _open(self, name: str, topic_id: str | None) -> Partition:
-        configs = {**self.config.topic_defaults(), **self._topic_configs(name.rpartition("-")[0])}
+        configs = self._log_configs(name.rpartition("-")[0])
+        min_insync_replicas = configs["min.insync.replicas"]
+        assert isinstance(min_insync_replicas, int)
         log = self.directory.open(name, LogConfig.of(configs), topic_id, self.wall_ms)
         partition = Partition(
             self.kernel,
@@ -251,7 +254,7 @@ class Broker:
             name,
             log,
             high_watermark=self.directory.high_watermarks.get(name, log.log_start_offset),
-            min_insync_replicas=int(configs.get("min.insync.replicas", self.config.min_insync_replicas)),
+            min_insync_replicas=min_insync_replicas,
             replica_lag_time_max_us=self.config.replica_lag_time_max_ms * 1_000,
             is_alive=self.metadata.is_alive,
         )
@@ -259,12 +262,13 @@ class Broker:
         partition.state_opened()
         return partition
 
-    def _topic_configs(self, topic: str) -> dict[str, str]:
+    def _log_configs(self, topic: str) -> dict[str, Value]:
+        settings = self.config.settings
         try:
-            data, _ = self.zk.get(ConfigZnode.path("topics", topic))
-        except NoNode:
-            return {}
-        return dict(ConfigZnode.decode("topics", topic, data).config)
+            return topic_values(settings, self.controller.zk.topic_configs(topic))
+        except ConfigException:
+            # somebody wrote into ZooKeeper what Kafka's tools refuse: the topic is as if it had nothing of its own
+            return topic_values(settings, {})
 
     def _log_starts(self) -> dict[str, int]:
         return {

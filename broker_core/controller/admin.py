@@ -176,7 +176,7 @@ class ZkAdminManager:
         )
 
     def _racks(self) -> dict[int, str | None]:
-        """The registered brokers with their racks. They are read anew, since any broker may create a topic that a client asks for."""
+        """The registered brokers with their racks. Read anew, since any broker may create a topic for a client."""
         return {broker_id: broker.rack for broker_id, broker in self.kafka_zk.brokers(watch=False).items()}
 
     def _validate(self, spec: CreateTopicSpec, assignment: dict[int, tuple[int, ...]]) -> None:
@@ -200,7 +200,7 @@ class ZkAdminManager:
             raise KafkaException(
                 Errors.INVALID_REPLICA_ASSIGNMENT, f"Duplicate replica assignment found: HashMap({shown})"
             )
-        validate_topic_configs(dict(spec.configs), self.host.config.log_configs)
+        validate_topic_configs(dict(spec.configs), self.host.config.settings)
 
     def _write(self, spec: CreateTopicSpec, assignment: dict[int, tuple[int, ...]]) -> str:
         zk = self.host.zk

@@ -19,9 +19,6 @@ class ControllerConfig(Protocol):
     def default_replication_factor(self) -> int: ...
 
     @property
-    def unclean_leader_election_enable(self) -> bool: ...
-
-    @property
     def auto_leader_rebalance_enable(self) -> bool: ...
 
     @property
@@ -34,8 +31,8 @@ class ControllerConfig(Protocol):
     def delete_topic_enable(self) -> bool: ...
 
     @property
-    def log_configs(self) -> Mapping[str, str]:
-        """Settings of logs by Kafka's names: what topics take when they have no value of their own."""
+    def settings(self) -> Mapping[str, str]:
+        """What was set, by Kafka's names: topics take from it what they have no value of their own for."""
         ...
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
 
-from broker_core.config_defs import topic_value
+from broker_core.config_defs import ConfigException, topic_value
 from broker_core.controller import election
 from broker_core.controller.channel_manager import ControllerChannelManager
 from broker_core.controller.context import ControllerContext, LeaderAndIsr, topic_of
@@ -168,9 +168,11 @@ class PartitionStateMachine:
         return election.offline(assignment, isr, live, unclean_allowed)
 
     def _unclean_allowed_for(self, topic: str) -> bool:
-        config = self.host.config
-        default = {"unclean.leader.election.enable": str(config.unclean_leader_election_enable)}
-        return bool(topic_value("unclean.leader.election.enable", default, self.zk.topic_configs(topic)))
+        overrides = self.zk.topic_configs(topic)
+        try:
+            return bool(topic_value("unclean.leader.election.enable", self.host.config.settings, overrides))
+        except ConfigException:
+            return False
 
     def _elected(
         self, partition: str, state: LeaderAndIsr, strategy: ElectionStrategy, *, unclean: bool = False
