@@ -62,6 +62,10 @@ class File(Protocol):
     def truncate(self, size: int) -> str | None:
         """Cuts the file down to `size`; returns the digest of what was cut, None without an archive."""
 
+    def keep(self, position: int, length: int) -> str | None:
+        """Archives bytes that are no longer valid and will be written over; returns their digest, None without an
+        archive."""
+
     def allocate(self, size: int) -> None:
         """Makes the file at least `size` bytes long. The new bytes are zero and take no space until written."""
 
@@ -211,6 +215,9 @@ class SimulatedFile:
         self._allocated_size = min(self._allocated_size, size)
         return digest
 
+    def keep(self, position: int, length: int) -> str | None:
+        return self._disk.keep_bytes(self.read(position, length))
+
     def allocate(self, size: int) -> None:
         if size > self.size:
             self.size = size
@@ -275,7 +282,7 @@ class SimulatedDisk(_ArchivingDisk):
         if file is None:
             if not create:
                 raise FileNotFoundError(path)
-            self.makedirs(directory)
+            self._ensure(directory)
             file = self._directories[directory][name] = SimulatedFile(self, path)
         return file
 
@@ -295,9 +302,7 @@ class SimulatedDisk(_ArchivingDisk):
         return sorted(names)
 
     def makedirs(self, path: str) -> None:
-        while path and path not in self._directories:
-            self._directories[validate_path(path)] = {}
-            path = path.rpartition("/")[0]
+        self._ensure(validate_path(path))
 
     def rename(self, old: str, new: str) -> None:
         if old in self._directories:
@@ -306,14 +311,14 @@ class SimulatedDisk(_ArchivingDisk):
                 files = self._directories.pop(path)
                 for name, file in files.items():
                     file.path = f"{moved}/{name}"
-                self.makedirs(moved)
+                self._ensure(moved)
                 self._directories[moved].update(files)
             return
         file = self.open(old, create=False)
         directory, _, name = old.rpartition("/")
         del self._directories[directory][name]
         directory, _, name = validate_path(new).rpartition("/")
-        self.makedirs(directory)
+        self._ensure(directory)
         self._directories[directory][name] = file
         file.path = new
 
@@ -336,12 +341,17 @@ class SimulatedDisk(_ArchivingDisk):
 
     def replace_file(self, path: str, data: bytes) -> None:
         directory, _, name = validate_path(path).rpartition("/")
-        self.makedirs(directory)
+        self._ensure(directory)
         self._directories[directory][name] = SimulatedFile(self, path, data)
 
     def power_loss(self) -> tuple[CutFact, ...]:
         files = [files[name] for _, files in sorted(self._directories.items()) for name in sorted(files)]
         return tuple(cut for file in files for cut in file.power_loss())
+
+    def _ensure(self, directory: str) -> None:
+        while directory not in self._directories:
+            self._directories[directory] = {}
+            directory = directory.rpartition("/")[0]
 
 
 class RealFile:
@@ -386,6 +396,9 @@ class RealFile:
         self._allocated_size = min(self._allocated_size, size)
         self._overwritten = [(at, old[: size - at]) for at, old in self._overwritten if at < size]
         return digest
+
+    def keep(self, position: int, length: int) -> str | None:
+        return self._disk.keep_bytes(self.read(position, length))
 
     def allocate(self, size: int) -> None:
         if size > self.size:

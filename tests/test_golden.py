@@ -1,0 +1,105 @@
+"""The log directories of a real Kafka 3.9 broker are made again; and the runner would notice if they were not."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from lab.oracle.golden import main, run_case
+
+GOLDEN = Path(__file__).parent / "data" / "golden"
+
+
+def copy(case: str, to: Path) -> Path:
+    return Path(shutil.copytree(GOLDEN / case, to / case))
+
+
+@pytest.mark.parametrize("case", ["01-plain", "02-sparse-index", "03-roll-size"])
+def test_the_files_are_those_of_a_real_broker(case: str) -> None:
+    assert str(run_case(GOLDEN / case)) == f"ok {case}"
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "log/*/*.log",
+        "log/*/*.index",
+        "log/*/*.timeindex",
+        "log/*/*.snapshot",
+        "log/*/leader-epoch-checkpoint",
+        "log/*/partition.metadata",
+    ],
+)
+def test_one_other_byte_fails_a_case(pattern: str, tmp_path: Path) -> None:
+    folder = copy("03-roll-size", tmp_path)
+    path = next(path for path in sorted(folder.glob(pattern)) if path.stat().st_size)
+    data = bytearray(path.read_bytes())
+    data[-1] ^= 1
+    path.write_bytes(data)
+    result = run_case(folder)
+    assert result.status == "FAIL"
+    assert path.name in result.reason
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("recovery-point-offset-checkpoint", b"0\n1\nplain 0 182\n"),
+        ("replication-offset-checkpoint", b"0\n0\n"),
+        ("meta.properties", b"broker.id=0\nversion=1\ncluster.id=x\n"),
+        ("meta.properties", b"version=0\n"),
+        (".kafka_cleanshutdown", b""),
+    ],
+)
+def test_other_files_of_the_broker_count(name: str, content: bytes, tmp_path: Path) -> None:
+    folder = copy("01-plain", tmp_path)
+    (folder / "checkpoints" / name).write_bytes(content)
+    result = run_case(folder)
+    assert result.status == "FAIL"
+    assert name in result.reason
+
+
+def test_a_file_too_many_or_too_few_fails_a_case(tmp_path: Path) -> None:
+    folder = copy("01-plain", tmp_path)
+    snapshot = folder / "log" / "plain-0" / "00000000000000000178.snapshot"
+    content = snapshot.read_bytes()
+    snapshot.unlink()
+    assert run_case(folder).reason == "plain-0/00000000000000000178.snapshot is there, the real broker has none"
+    snapshot.write_bytes(content)
+    snapshot.with_name("00000000000000000999.log").write_bytes(b"")
+    assert run_case(folder).reason == "plain-0/00000000000000000999.log is missing"
+
+
+def test_a_missing_step_fails_a_case(tmp_path: Path) -> None:
+    folder = copy("01-plain", tmp_path)
+    case = json.loads((folder / "case.json").read_text())
+    del case["steps"][5]
+    (folder / "case.json").write_text(json.dumps(case))
+    assert run_case(folder).status == "FAIL"
+
+
+def test_what_is_not_built_is_not_called_passed(tmp_path: Path) -> None:
+    folder = copy("01-plain", tmp_path)
+    case = json.loads((folder / "case.json").read_text())
+    case["steps"].append({"cleaned": ["plain 0 12"]})
+    case["steps"].append({"moved_to_the_moon": True})
+    (folder / "case.json").write_text(json.dumps(case))
+    result = run_case(folder)
+    assert result.status == "todo"
+    assert "log compaction" in result.reason and "moved_to_the_moon" in result.reason
+
+
+def test_the_command_prints_a_line_a_case(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    copy("01-plain", tmp_path)
+    copy("02-sparse-index", tmp_path)
+    (tmp_path / "01-plain" / "log" / "plain-0" / "leader-epoch-checkpoint").write_bytes(b"0\n0\n")
+    assert main(["--dir", str(tmp_path)]) == 1
+    first, second, last = capsys.readouterr().out.splitlines()
+    assert first.startswith("FAIL 01-plain: plain-0/leader-epoch-checkpoint differs at byte 2")
+    assert (second, last) == ("ok 02-sparse-index", "1 passed, 1 failed, 0 todo")
+    assert main(["--dir", str(tmp_path), "--cases", "02,99"]) == 0
+    assert capsys.readouterr().out.splitlines()[-1] == "1 passed, 0 failed, 0 todo"
+    assert main(["--dir", str(tmp_path), "--cases", "99"]) == 2
+    assert main(["--dir", str(tmp_path / "nowhere")]) == 2
+    assert "nowhere is no folder" in capsys.readouterr().err
