@@ -1,4 +1,4 @@
-"""A simple consumer of the lab: follows one partition from an offset, without a group (`KafkaConsumer.assign`, `Fetcher`)."""
+"""A simple consumer of the lab: it follows one partition, without a group (`KafkaConsumer.assign`, `Fetcher`)."""
 
 from typing import Any
 
@@ -27,7 +27,7 @@ TEXT_LENGTH_SHOWN = 200
 
 
 class ConsumerSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """The consumer configurations that act here, with Kafka's names and defaults, `_` for `.`; times in ms, sizes in bytes."""
+    """The consumer configurations that act here: Kafka's names with `_` for `.`, Kafka's defaults; ms and bytes."""
 
     auto_offset_reset: str = "latest"
     fetch_min_bytes: int = 1
@@ -38,7 +38,7 @@ class ConsumerSettings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def visible_records(data: bytes, from_offset: int) -> tuple[list[Record], int]:
-    """The records that an application sees from `from_offset` on, without control records, and the position after them."""
+    """The records from `from_offset` on without control records, and the position after them."""
     records: list[Record] = []
     position = from_offset
     for at, header in iterate_batches(data):
@@ -229,7 +229,8 @@ class Consumer:
                 position=position,
                 high_watermark=answer.high_watermark,
                 records=tuple(
-                    (record.offset, record.timestamp, _text(record.key), _text(record.value)) for record in records[-RECORDS_SHOWN:]
+                    (record.offset, record.timestamp, _text(record.key), _text(record.value))
+                    for record in records[-RECORDS_SHOWN:]
                 ),
             ),
             self.name,

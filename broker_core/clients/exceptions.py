@@ -6,16 +6,22 @@ _MESSAGES = {
     Errors.UNKNOWN_SERVER_ERROR: "The server experienced an unexpected error when processing the request.",
     Errors.OFFSET_OUT_OF_RANGE: "The requested offset is not within the range of offsets maintained by the server.",
     Errors.CORRUPT_MESSAGE: (
-        "This message has failed its CRC checksum, exceeds the valid size, has a null key for a compacted topic, or is otherwise corrupt."
+        "This message has failed its CRC checksum, exceeds the valid size, has a null key for a compacted topic, or "
+        "is otherwise corrupt."
     ),
     Errors.UNKNOWN_TOPIC_OR_PARTITION: "This server does not host this topic-partition.",
-    Errors.LEADER_NOT_AVAILABLE: "There is no leader for this topic-partition as we are in the middle of a leadership election.",
+    Errors.LEADER_NOT_AVAILABLE: (
+        "There is no leader for this topic-partition as we are in the middle of a leadership election."
+    ),
     Errors.NOT_LEADER_OR_FOLLOWER: (
         "For requests intended only for the leader, this error indicates that the broker is not the current leader. "
-        "For requests intended for any replica, this error indicates that the broker is not a replica of the topic partition."
+        "For requests intended for any replica, this error indicates that the broker is not a replica of the topic "
+        "partition."
     ),
     Errors.REQUEST_TIMED_OUT: "The request timed out.",
-    Errors.MESSAGE_TOO_LARGE: "The request included a message larger than the max message size the server will accept.",
+    Errors.MESSAGE_TOO_LARGE: (
+        "The request included a message larger than the max message size the server will accept."
+    ),
     Errors.NETWORK_EXCEPTION: "The server disconnected before a response was received.",
     Errors.INVALID_TOPIC_EXCEPTION: "The request attempted to perform an operation on an invalid topic.",
     Errors.RECORD_LIST_TOO_LARGE: (
@@ -34,8 +40,8 @@ _MESSAGES = {
     Errors.INVALID_CONFIG: "Configuration is invalid.",
     Errors.NOT_CONTROLLER: "This is not the correct controller for this cluster.",
     Errors.INVALID_REQUEST: (
-        "This most likely occurs because of a request being malformed by the client library or the message was sent to an "
-        "incompatible broker. See the broker logs for more details."
+        "This most likely occurs because of a request being malformed by the client library or the message was sent "
+        "to an incompatible broker. See the broker logs for more details."
     ),
     Errors.POLICY_VIOLATION: "Request parameters do not satisfy the configured policy.",
     Errors.KAFKA_STORAGE_ERROR: "Disk error when trying to access log file on the disk.",
@@ -45,8 +51,8 @@ _MESSAGES = {
     Errors.TOPIC_DELETION_DISABLED: "Topic deletion is disabled.",
     Errors.REASSIGNMENT_IN_PROGRESS: "A partition reassignment is in progress.",
     Errors.OFFSET_NOT_AVAILABLE: (
-        "The leader high watermark has not caught up from a recent leader election so the offsets cannot be guaranteed to be "
-        "monotonically increasing."
+        "The leader high watermark has not caught up from a recent leader election so the offsets cannot be "
+        "guaranteed to be monotonically increasing."
     ),
 }
 

@@ -53,7 +53,8 @@ class Clients:
     def _bootstrap(self) -> tuple[str, ...]:
         """The brokers of the run that are up, frozen ones last, since they would not answer."""
         brokers = sorted(
-            (name for name in self.kernel.nodes if name[:1] == "b" and name[1:].isdigit()), key=lambda name: int(name[1:])
+            (name for name in self.kernel.nodes if name[:1] == "b" and name[1:].isdigit()),
+            key=lambda name: int(name[1:]),
         )
         up = [name for name in brokers if name in self.kernel.up]
         return tuple(sorted(up or brokers, key=lambda name: name in self.kernel.frozen))

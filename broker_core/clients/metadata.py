@@ -1,4 +1,4 @@
-"""What a client knows of the cluster: from Metadata answers, which any live broker can give (`Metadata`, `NetworkClient`)."""
+"""What a client knows of the cluster from Metadata answers, which any broker can give (`Metadata`, `NetworkClient`)."""
 
 import msgspec
 

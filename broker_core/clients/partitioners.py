@@ -1,7 +1,7 @@
 """Which partition a record goes to when nobody said so (`BuiltInPartitioner`, `Utils.murmur2`; KIP-794).
 
-Records with a key go to the partition of the key's hash, over all partitions. Records without one stick to a partition until
-`batch.size` bytes went there, then to another one, drawn with more weight where less waits to be sent.
+Records with a key go to the partition of the key's hash, over all partitions. Records without one stick to a
+partition until `batch.size` bytes went there, then to another one, drawn with more weight where less waits to be sent.
 """
 
 from bisect import bisect_right
@@ -47,7 +47,8 @@ class StickyPartitioner:
     def partition(self, available: Sequence[int], queue_sizes: Sequence[int] = ()) -> int:
         """The partition for the next record.
 
-        `available` are the partitions that have a leader. `queue_sizes`, if given, say of each how many batches wait for it.
+        `available` are the partitions that have a leader. `queue_sizes`, if given, say of each how many batches wait
+        for it.
         """
         if self._partition is None or self._partition not in available:
             self._partition = self._next(available, queue_sizes)

@@ -1,8 +1,8 @@
 """A producer of the lab (`KafkaProducer`, `RecordAccumulator`, `Sender`).
 
-Records gather in batches, a queue for each partition. With linger.ms=0 a batch leaves at once, unless five requests are under
-way to its leader already: then it goes on filling. A failed batch goes back to the head of its queue and is tried again after
-a pause, until delivery.timeout.ms has passed since it was begun.
+Records gather in batches, a queue for each partition. With linger.ms=0 a batch leaves at once, unless five requests
+are under way to its leader already: then it goes on filling. A failed batch goes back to the head of its queue and is
+tried again after a pause, until delivery.timeout.ms has passed since it was begun.
 """
 
 from collections import deque
@@ -14,7 +14,13 @@ import msgspec
 from broker_core.clients.exceptions import exception_class, exception_message
 from broker_core.clients.metadata import ClientMetadata, backoff_us
 from broker_core.errors import Errors, KafkaError
-from broker_core.events.client import ProduceAcknowledged, ProducerStreamChanged, ProduceFailed, ProduceRetried, ProduceStarted
+from broker_core.events.client import (
+    ProduceAcknowledged,
+    ProduceFailed,
+    ProduceRetried,
+    ProducerStreamChanged,
+    ProduceStarted,
+)
 from broker_core.records.record_batch import HEADER_BYTES, SimpleRecord, build_batch
 from broker_core.records.varint import encode_varlong
 from broker_core.sim.kernel import Kernel, Message, Subjects, applies
@@ -42,7 +48,7 @@ STALE_METADATA_ERRORS = frozenset(
 
 
 class ProducerSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """The producer configurations that act here, with Kafka's names and defaults, `_` for `.`; times in ms, sizes in bytes."""
+    """The producer configurations that act here: Kafka's names with `_` for `.`, Kafka's defaults; ms and bytes."""
 
     acks: int = -1
     retries: int = 2147483647
@@ -56,7 +62,7 @@ class ProducerSettings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ProduceResult(msgspec.Struct, frozen=True, gc=False):
-    """How a batch ended. `exception` is the Java class of the error, empty after a success; `base_offset` -1 with acks=0."""
+    """How a batch ended. `exception`: the error's Java class, empty after a success. `base_offset` -1 with acks=0."""
 
     base_offset: int = -1
     exception: str = ""
@@ -96,7 +102,9 @@ class Stream(msgspec.Struct):
     ticks: int = 0
 
 
-def record_size_upper_bound(key: bytes | None, value: bytes | None, headers: Sequence[tuple[str, bytes | None]] = ()) -> int:
+def record_size_upper_bound(
+    key: bytes | None, value: bytes | None, headers: Sequence[tuple[str, bytes | None]] = ()
+) -> int:
     """The size that a record may take as a batch of its own (`DefaultRecordBatch.estimateBatchSizeUpperBound`)."""
     size = HEADER_BYTES + MAX_RECORD_OVERHEAD + len(encode_varlong(len(headers)))
     parts = [key, value]
@@ -110,8 +118,8 @@ def record_size_upper_bound(key: bytes | None, value: bytes | None, headers: Seq
 class Producer:
     """A node. See the module.
 
-    The counters that the page shows (`sent`, `acknowledged`, `failed`, `retried`, `last_...`) and the stream change by events
-    alone.
+    The counters that the page shows (`sent`, `acknowledged`, `failed`, `retried`, `last_...`) and the stream change
+    by events alone.
     """
 
     def __init__(
@@ -137,7 +145,7 @@ class Producer:
         self._next_sequence = 1
         self._buffered_bytes = 0
         self.results: dict[int, ProduceResult] = {}
-        #: retries since somebody last looked: (correlation, partition, attempts left, error); None while nobody wants to know
+        #: (correlation, partition, attempts left, error) of retries not yet looked at; None while nobody wants to know
         self.retries_seen: list[tuple[int, str, int, KafkaError]] | None = None
         self._metadata_wanted: dict[str, int] = {}
         self._metadata_under_way = False
@@ -184,7 +192,7 @@ class Producer:
         self._pump()
 
     def stream(self, partition: str, rate: int) -> None:
-        """Begins a steady stream of `rate` records a second to a partition, in place of the one that runs, or ends it (0)."""
+        """Begins a steady stream of `rate` records a second, in place of the one that runs, or ends it (0)."""
         self.kernel.emit(ProducerStreamChanged(client=self.name, partition=partition, rate=rate), self.name)
         if self.running_stream is not None:
             self._next_tick(self.running_stream)
@@ -337,7 +345,8 @@ class Producer:
             self._fail(batch, ProduceResult(-1, exception_class(error), exception_message(error, message), error))
             return
         self.kernel.emit(
-            ProduceRetried(client=self.name, partition=batch.partition, sequence=batch.sequence, error=error.name), self.name
+            ProduceRetried(client=self.name, partition=batch.partition, sequence=batch.sequence, error=error.name),
+            self.name,
         )
         if self.retries_seen is not None:
             left = self.settings.retries - batch.attempts
@@ -418,7 +427,9 @@ class Producer:
     def _metadata_came(self, response: MetadataResponse) -> None:
         self._metadata_under_way = False
         self.metadata.update(response)
-        waiting = {p.rpartition("-")[0] for p, queue in self._queues.items() if queue and self.metadata.leader_of(p) is None}
+        waiting = {
+            p.rpartition("-")[0] for p, queue in self._queues.items() if queue and self.metadata.leader_of(p) is None
+        }
         self._metadata_wanted = {topic: 0 for topic in self._metadata_wanted if topic in waiting}
         if self._metadata_wanted:
             self._ask_again()

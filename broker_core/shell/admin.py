@@ -1,4 +1,4 @@
-"""What the tools ask of the brokers, as Kafka's admin client does: any broker for metadata, the controller for changes."""
+"""Requests of the tools, as Kafka's admin client sends them: metadata from any broker, changes to the controller."""
 
 from collections.abc import Generator
 from typing import Any, TypeVar
@@ -14,20 +14,19 @@ Asking = Generator[Wait, Any, T]
 DEFAULT_API_TIMEOUT_US = 60_000_000
 REQUEST_TIMEOUT_US = 30_000_000
 ANSWER_TIME_US = 10_000_000
-"""How much longer than a broker may take for a request the shell waits, so that the broker's own timeout is heard of."""
+"""How much longer the shell waits than a broker may take, so that the broker's own timeout is heard of."""
 RETRY_BACKOFF_US = 100_000
 
 
 def _timed_out(call: str) -> JavaException:
-    return JavaException(
-        ERRORS_PACKAGE + "TimeoutException", f"Timed out waiting for a node assignment. Call: {call}"
-    )
+    return JavaException(ERRORS_PACKAGE + "TimeoutException", f"Timed out waiting for a node assignment. Call: {call}")
 
 
 def metadata(
     process: Process, topics: tuple[str, ...] | None, call: str, *, create: bool = False
 ) -> Asking[MetadataResponse]:
-    """Metadata of these topics, or of all (None), from the first broker that answers. `create`: those that are absent are made.
+    """Metadata of these topics, or of all (None), from the first broker that answers. `create`: those that are absent
+    are made.
 
     Raises JavaException when none does for a minute; it names the `call` that needed it.
     """
@@ -36,7 +35,9 @@ def metadata(
     while process.now_us < deadline_us:
         for broker_id in up_brokers(process.cluster):
             left_us = min(REQUEST_TIMEOUT_US, deadline_us - process.now_us)
-            response = yield Call(broker_id, "Metadata", MetadataRequest(topics, create), label, left_us)
+            response: MetadataResponse | Disconnected = yield Call(
+                broker_id, "Metadata", MetadataRequest(topics, create), label, left_us
+            )
             if not isinstance(response, Disconnected):
                 return response
         yield Sleep(RETRY_BACKOFF_US)

@@ -10,6 +10,7 @@ from broker_core.sim.kernel import Kernel
 from broker_core.sim.zookeeper import ZooKeeper
 from broker_core.wire.messages import MetadataResponse
 
+
 class ClusterApi(Protocol):
     """A cluster of brokers in simulated time.
 
@@ -41,7 +42,7 @@ class ClusterApi(Protocol):
         ...
 
     def broker_state(self, broker_id: int) -> BrokerState:
-        """`starting` until it is registered and serves requests; a stopping broker is `up` until its process is gone."""
+        """`starting` until it is registered and serves requests; while it stops it is `up` until it is gone."""
         ...
 
     def broker_port(self, broker_id: int) -> int:

@@ -13,8 +13,8 @@ class Command(NamedTuple):
 
     `start` checks the arguments and returns the running command; it raises ShellError for what cannot be run at all.
     `missing` names options that Kafka's tool has and this one has not.
-    `forms` are what may be typed, a line each, with what it does. `complete` gives the words that may stand after the given
-    ones, for what options do not say.
+    `forms` are what may be typed, a line each, with what it does. `complete` gives the words that may stand after the
+    given ones, for what options do not say.
     """
 
     name: str

@@ -10,7 +10,7 @@ from broker_core.shell.parser import Option, quoted, words_of
 
 
 def complete(cluster: ClusterApi, line: str, cursor: int) -> tuple[int, list[str]]:
-    """Where the word at the cursor begins, and what it may become, sorted; nothing for a line that is not understood."""
+    """Where the word at the cursor begins, and what it may become, sorted."""
     words = words_of(line[:cursor])
     if words and (words[-1].end == cursor or words[-1].open) and not line[:cursor][-1:].isspace():
         begin, last, before = words[-1].start, words[-1].text, [word.text for word in words[:-1]]

@@ -54,7 +54,8 @@ def _seen_by_all(cluster: ClusterApi, partition: str) -> tuple[int, tuple[int, .
     if known is None:
         return None
     seen = [
-        next(((leader, isr) for name, leader, _, _, isr, _ in each.partitions if name == partition), None) for each in known
+        next(((leader, isr) for name, leader, _, _, isr, _ in each.partitions if name == partition), None)
+        for each in known
     ]
     topic, _, number = partition.rpartition("-")
     state = znodes.json_of(cluster, f"/brokers/topics/{topic}/partitions/{number}/state")
@@ -85,7 +86,8 @@ def _replicas(partition: str, wanted: str) -> Condition:
             return False
         moving = state.get("adding_replicas", {}).get(number) or state.get("removing_replicas", {}).get(number)
         agreed = all(
-            any(name == partition and assigned == replicas for name, _, _, assigned, _, _ in each.partitions) for each in known
+            any(name == partition and assigned == replicas for name, _, _, assigned, _, _ in each.partitions)
+            for each in known
         )
         return tuple(state["partitions"].get(number, ())) == replicas and not moving and agreed
 

@@ -61,7 +61,7 @@ def check_required(options: ParsedOptions, *names: str) -> None:
 
 
 def check_invalid(options: ParsedOptions, name: str, others: Sequence[str]) -> None:
-    """Raises UsageError when an option is given together with one that excludes it (`CommandLineUtils.checkInvalidArgs`)."""
+    """Raises UsageError when an option stands with one that excludes it (`CommandLineUtils.checkInvalidArgs`)."""
     if name in options:
         for other in others:
             if other in options:

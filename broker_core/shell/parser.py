@@ -1,7 +1,7 @@
 """Lines into words, words into options.
 
-Words split as in a POSIX shell: quotes and backslashes, no expansion, no pipes. Options are read like the option parser of
-Kafka's tools (joptsimple) reads them, and complain in its words.
+Words split as in a POSIX shell: quotes and backslashes, no expansion, no pipes. Options are read like the option
+parser of Kafka's tools (joptsimple) reads them, and complain in its words.
 """
 
 import re
@@ -94,7 +94,8 @@ def quoted(word: str) -> str:
 
 
 def command_and_input(text: str) -> tuple[str, list[str]]:
-    """A command with its standard input: the first line, and the lines below it that begin with `<`, as in a transcript.
+    """A command with its standard input: the first line, and the lines below it that begin with `<`, as in a
+    transcript.
 
     Raises ShellError for a further line that is no input.
     """
@@ -116,7 +117,9 @@ def duration_us(word: str) -> int:
     """`500ms`, `2s`, `1m`, or seconds without a unit, as microseconds. Raises ShellError."""
     match = _TIME.fullmatch(word)
     if match is None:
-        raise ShellError(f"{word!r} is no time.", "a number and ms, s or m, such as 500ms or 30s.", "Type the time like that.")
+        raise ShellError(
+            f"{word!r} is no time.", "a number and ms, s or m, such as 500ms or 30s.", "Type the time like that."
+        )
     return int(float(match[1]) * UNIT_US[match[2] or ""])
 
 

@@ -3,8 +3,9 @@
 from collections.abc import Callable, Generator
 from typing import Any, NamedTuple
 
+from broker_core.cluster import LiveReplica
 from broker_core.records.record_batch import BatchHeader, iterate_batches, iterate_records, read_end_transaction_marker
-from broker_core.shell.cluster_api import ClusterApi, LiveReplica
+from broker_core.shell.cluster_api import ClusterApi
 from broker_core.shell.process import Process, Sleep, Wait
 
 STEADY_US = 700_000
@@ -12,7 +13,7 @@ STEADY_LIMIT_US = 12_000_000
 
 
 class ReplicaReading(NamedTuple):
-    """What stands on the disk of one broker. `state` is that of the broker, `live` None unless it is up and has the replica."""
+    """A replica on one broker. `state` is that of the broker, `live` None unless that is up and has the replica."""
 
     broker_id: int
     state: str
@@ -30,7 +31,9 @@ def readings(cluster: ClusterApi, partition: str) -> list[ReplicaReading]:
             state = cluster.broker_state(broker_id)
             live = cluster.live_replica(partition, broker_id) if state == "up" else None
             names = [name for name in cluster.disk.list(folder) if name.endswith(".log")]
-            segments = tuple((int(name[:20]), cluster.disk.open(f"{folder}/{name}", create=False).size) for name in names)
+            segments = tuple(
+                (int(name[:20]), cluster.disk.open(f"{folder}/{name}", create=False).size) for name in names
+            )
             found.append(ReplicaReading(broker_id, state, folder, live, segments))
     return found
 

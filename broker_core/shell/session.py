@@ -50,8 +50,8 @@ class Shell:
     def submit(self, text: str, source: str, stdin: Sequence[str] = ()) -> int:
         """Runs a command: a line, with lines of its input below it that begin with `<`. Returns its number.
 
-        A command that waits for nothing is done when this returns. Raises ShellError for a line that cannot be run; then
-        nothing has happened.
+        A command that waits for nothing is done when this returns. Raises ShellError for a line that cannot be run;
+        then nothing has happened.
         """
         text = "\n".join([text, *(f"< {line}".rstrip(" ") for line in stdin)])
         line, lines = command_and_input(text)

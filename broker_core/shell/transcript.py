@@ -1,8 +1,8 @@
 """Transcripts: sessions at a shell with what they printed, and scripts, which are sessions without that.
 
-A `.scenario` file holds lines `$ command`, `< input` and output, `#! setting` and `# comment`. A `.lab` file holds a command a line,
-and `< input`. What cannot be the same twice (ids, times, ports) is replaced by names such as `<uuid>` before two outputs are
-compared.
+A `.scenario` file holds lines `$ command`, `< input` and output, `#! setting` and `# comment`. A `.lab` file holds a
+command a line, and `< input`. What cannot be the same twice (ids, times, ports) is replaced by names such as `<uuid>`
+before two outputs are compared.
 """
 
 import re
@@ -94,9 +94,7 @@ def parse_transcript(text: str, *, is_script: bool = False) -> Transcript:
         title,
         brokers,
         config,
-        tuple(
-            Step(line, tuple(stdin), tuple(_trimmed(expected)), number) for line, stdin, expected, number in steps
-        ),
+        tuple(Step(line, tuple(stdin), tuple(_trimmed(expected)), number) for line, stdin, expected, number in steps),
     )
 
 
@@ -174,7 +172,7 @@ class Playable(Protocol):
     def step_event(self) -> bool: ...
 
     def take(self) -> list[Any]:
-        """What happened since the last call; each item begins with an envelope."""
+        """What happened since the last call: envelope, patch, bytes of each event."""
         ...
 
 
@@ -196,10 +194,13 @@ def ready_line(brokers: int) -> str:
     return f'wait "brokers == [{",".join(str(broker_id) for broker_id in range(1, brokers + 1))}]" 60s'
 
 
-def run_command(run: Playable, line: str, stdin: tuple[str, ...] = (), source: str = "play") -> tuple[list[str], int]:
-    """Runs a command to its end; what it printed, and its exit code. Raises ShellError.
+def run_command(
+    run: Playable, line: str, stdin: tuple[str, ...] = (), source: str = "play", keep: list[bytes] | None = None
+) -> tuple[list[str], int]:
+    """Runs a command to its end; what it printed, and its exit code. The bytes of all events meanwhile go to `keep`.
 
-    A command that would never end is interrupted after ten minutes of simulated time.
+    Raises ShellError for a line that cannot be run. A command that would never end is interrupted after ten minutes
+    of simulated time.
     """
     text = "\n".join([line, *(f"< {each}".rstrip(" ") for each in stdin)])
     number = run.submit(text, source)
@@ -207,8 +208,10 @@ def run_command(run: Playable, line: str, stdin: tuple[str, ...] = (), source: s
     exit_code = 0
     deadline_us = run.now_us + COMMAND_LIMIT_US
     while True:
-        for made in run.take():
-            event = made[0][4]
+        for envelope, _, data in run.take():
+            event = envelope[4]
+            if keep is not None:
+                keep.append(data)
             if isinstance(event, CommandPrinted) and event.command == number:
                 printed += event.lines
             elif isinstance(event, CommandCompleted) and event.command == number:
@@ -227,16 +230,13 @@ def play(transcript: Transcript, run: Playable, source: str = "play") -> Iterato
         yield Played(step, printed, exit_code)
 
 
-def shown(played: Played) -> list[str]:
-    """The command and its output, as lines of a transcript."""
-    return [f"$ {played.step.line}", *(f"< {line}".rstrip(" ") for line in played.step.stdin), *played.output]
+def shown_raw(step: Step, printed: list[str], exit_code: int) -> list[str]:
+    """The command and all that it printed, as lines of a transcript in which nothing is replaced."""
+    lines = [f"$ {step.line}", *(f"< {line}".rstrip(" ") for line in step.stdin)]
+    return [*lines, *(line.rstrip() for line in printed), *([f"[exit {exit_code}]"] if exit_code else [])]
 
 
 def difference(played: Played) -> list[str]:
     """How the output differs from the expected one, as a unified diff; empty when it does not."""
     expected = list(played.step.expected)
-    if played.output == expected:
-        return []
-    return [line for line in unified_diff(expected, played.output, "expected", "printed", lineterm="", n=1)][2:]
-
-
+    return list(unified_diff(expected, played.output, lineterm="", n=1))[2:]

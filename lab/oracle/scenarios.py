@@ -1,9 +1,9 @@
 """Plays transcripts of a real Kafka cluster through the shell and compares what is printed.
 
-    python -m lab.oracle.scenarios --dir DIR [--only 01,03] [--store memory]
+    python -m lab.oracle.scenarios --dir DIR [--only 01,03] [--store memory|zookeeper]
 
-One line a transcript: `ok NAME`, `FAIL NAME: first difference`, `todo NAME: what is not there yet`; then the counts. The exit
-code is 1 if any failed.
+One line a transcript: `ok NAME`, `FAIL NAME: first difference`, `todo NAME: what is not there yet`; then the counts.
+The exit code is 1 if any failed.
 """
 
 import argparse
@@ -13,19 +13,23 @@ from pathlib import Path
 from traceback import format_exception
 from typing import NamedTuple
 
-from broker_core.run import Run, RunConfig
+from broker_core.cluster import RunConfig
 from broker_core.shell.parser import ShellError
 from broker_core.shell.transcript import Transcript, TranscriptError, difference, parse_transcript, play
-from broker_core.sim.disk import SimulatedDisk
-from broker_core.zk.memory_store import MemoryStore
-
+from broker_core.zk.store import ZkStore
+from lab.runtime.rehearsal import pageless_run, stores
+from lab.runtime.zookeeper import ZookeeperError
 
 NOT_THERE_YET = (
     (re.compile(r"cleanup\.policy=\S*compact"), "the log cleaner is not there yet"),
     (re.compile(r"retention\.(ms|bytes)="), "retention is not there yet"),
-    (re.compile(r"zk create /admin/(reassign_partitions|preferred_replica_election)"), "reassignment by znode is not there yet"),
+    (
+        re.compile(r"zk create /admin/(reassign_partitions|preferred_replica_election)"),
+        "reassignment by znode is not there yet",
+    ),
 )
-"""Commands that run, but whose effect needs a part of a broker that the core does not have. A difference after one is no failure."""
+"""Commands that run, but whose effect needs a part of a broker that the core does not have. A difference after one is
+no failure."""
 
 
 class Verdict(NamedTuple):
@@ -36,26 +40,25 @@ class Verdict(NamedTuple):
     lines: tuple[str, ...] = ()
 
 
-def fresh_run(transcript: Transcript, name: str, seed: int = 0) -> Run:
-    """A new cluster for a transcript, in memory."""
-    config = RunConfig(
+def config_of(transcript: Transcript, name: str, seed: int) -> RunConfig:
+    """The cluster that a transcript asks for."""
+    return RunConfig(
         name=name,
         seed=seed,
         brokers=tuple(range(1, transcript.brokers + 1)),
         broker_config=transcript.broker_config,
     )
-    return Run(config, disk=SimulatedDisk(), zk=MemoryStore())
 
 
-def judge(path: Path, seed: int = 0) -> Verdict:
-    """Plays one transcript up to its first difference."""
+def judge(path: Path, store: ZkStore, seed: int = 0) -> Verdict:
+    """Plays one transcript on a new cluster, up to its first difference."""
     try:
         transcript = parse_transcript(path.read_text(encoding="utf-8"))
     except TranscriptError as error:
         return Verdict("FAIL", str(error))
     absent = ""
     try:
-        for played in play(transcript, fresh_run(transcript, path.stem, seed)):
+        for played in play(transcript, pageless_run(config_of(transcript, path.stem, seed), store)):
             absent = absent or next((what for line, what in NOT_THERE_YET if line.search(played.step.line)), "")
             lines = difference(played)
             if lines:
@@ -71,30 +74,40 @@ def judge(path: Path, seed: int = 0) -> Verdict:
     return Verdict("ok")
 
 
+def compare(directory: Path, only: str = "", store: str = "memory", seed: int = 0, diff: bool = False) -> int:
+    """Prints the verdicts; returns the exit code: 1 if any failed, 2 if there was nothing to compare."""
+    prefixes = tuple(prefix.strip() for prefix in only.split(",") if prefix.strip())
+    paths = [path for path in sorted(directory.glob("*.scenario")) if not prefixes or path.name.startswith(prefixes)]
+    if not paths:
+        what = f"starting with {only}" if prefixes else "ending with .scenario"
+        print(f"There is no file {what} in {directory}. Expected a folder of transcripts: name one.", file=sys.stderr)
+        return 2
+    counts = {"ok": 0, "FAIL": 0, "todo": 0}
+    try:
+        with stores(store) as open_store:
+            for path in paths:
+                verdict = judge(path, open_store(), seed)
+                counts[verdict.kind] += 1
+                print(f"{verdict.kind} {path.stem}" + (f": {verdict.detail}" if verdict.detail else ""), flush=True)
+                if diff and verdict.lines:
+                    print("\n".join(verdict.lines))
+    except ZookeeperError as error:
+        print(error, file=sys.stderr)
+        return 2
+    print(f"{counts['ok']} passed, {counts['FAIL']} failed, {counts['todo']} todo")
+    return 1 if counts["FAIL"] else 0
+
+
 def main(arguments: list[str] | None = None) -> int:
-    """Prints the verdicts; returns the exit code."""
+    """The command line."""
     parser = argparse.ArgumentParser(prog="scenarios", description=__doc__.splitlines()[0])
     parser.add_argument("--dir", required=True, type=Path, help="a folder of .scenario files")
     parser.add_argument("--only", default="", help="prefixes of names, with commas between")
-    parser.add_argument("--store", choices=["memory"], default="memory", help="where the znodes are kept")
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--store", choices=["memory", "zookeeper"], default="memory", help="where the znodes are kept")
+    parser.add_argument("--seed", type=int, default=0, help="of the clusters")
     parser.add_argument("--diff", action="store_true", help="print whole differences")
     options = parser.parse_args(arguments)
-    prefixes = tuple(prefix.strip() for prefix in options.only.split(",") if prefix.strip())
-    paths = [path for path in sorted(options.dir.glob("*.scenario")) if not prefixes or path.name.startswith(prefixes)]
-    if not paths:
-        what = f"starting with {options.only}" if prefixes else "ending with .scenario"
-        print(f"No file {what} in {options.dir}. Expected a folder of transcripts.", file=sys.stderr)
-        return 2
-    counts = {"ok": 0, "FAIL": 0, "todo": 0}
-    for path in paths:
-        verdict = judge(path, options.seed)
-        counts[verdict.kind] += 1
-        print(f"{verdict.kind} {path.stem}" + (f": {verdict.detail}" if verdict.detail else ""), flush=True)
-        if options.diff:
-            print("\n".join(verdict.lines), end="\n" if verdict.lines else "")
-    print(f"{counts['ok']} passed, {counts['FAIL']} failed, {counts['todo']} todo")
-    return 1 if counts["FAIL"] else 0
+    return compare(options.dir, options.only, options.store, options.seed, options.diff)
 
 
 if __name__ == "__main__":

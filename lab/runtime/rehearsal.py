@@ -1,8 +1,16 @@
-"""Engines without a page, a server or a disk: for playing the solutions of exercises."""
+"""Engines without a page: for solutions of exercises, transcripts and scripts."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import count
+from tempfile import TemporaryDirectory
 
 from broker_core.run import Run, RunConfig
 from broker_core.sim.disk import SimulatedDisk
 from broker_core.zk.memory_store import MemoryStore
+from broker_core.zk.store import ZkStore
+from lab.runtime.kazoo_store import KazooStore
+from lab.runtime.zookeeper import EmbeddedZookeeper
 
 BOOT_STEP_US = 50_000
 BOOT_LIMIT_US = 60_000_000
@@ -10,10 +18,42 @@ BOOT_LIMIT_US = 60_000_000
 
 def rehearsal_run(seed: int, brokers: tuple[int, ...] = (1, 2, 3)) -> Run:
     """A run in memory with the latencies of a lab, all its brokers up."""
-    run = Run(RunConfig(name="rehearsal", seed=seed, brokers=brokers), disk=SimulatedDisk(), zk=MemoryStore())
+    run = pageless_run(RunConfig(name="rehearsal", seed=seed, brokers=brokers), MemoryStore())
     while run.now_us < BOOT_LIMIT_US and not _all_up(run):
         run.advance(run.now_us + BOOT_STEP_US)
     return run
+
+
+def pageless_run(config: RunConfig, store: ZkStore) -> Run:
+    """A run whose brokers have their disks in memory."""
+    return Run(config, disk=SimulatedDisk(), zk=store)
+
+
+@contextmanager
+def stores(kind: str) -> Iterator[Callable[[], ZkStore]]:
+    """What makes a fresh ZooKeeper for a run: in memory, or (`zookeeper`) a chroot of a real server that lives as
+    long as the context. Raises ZookeeperError when the server does not start."""
+    if kind == "memory":
+        yield MemoryStore
+        return
+    with TemporaryDirectory(prefix="highwater-") as folder:
+        server = EmbeddedZookeeper(folder)
+        server.start()
+        numbers = count(1)
+        opened: list[KazooStore] = []
+
+        def open_store() -> KazooStore:
+            while opened:
+                opened.pop().close()
+            opened.append(KazooStore(server.address, f"/play/{next(numbers)}"))
+            return opened[-1]
+
+        try:
+            yield open_store
+        finally:
+            for store in opened:
+                store.close()
+            server.stop()
 
 
 def _all_up(run: Run) -> bool:

@@ -2,11 +2,12 @@
 
 from collections.abc import Callable, Sequence
 
+from broker_core.cluster import BrokerState
 from broker_core.shell import znodes
-from broker_core.shell.cluster_api import BrokerState, ClusterApi
+from broker_core.shell.cluster_api import ClusterApi
 from broker_core.shell.commands import Command, broker_of, register, usage_error
 from broker_core.shell.conditions import brokers_are
-from broker_core.shell.process import Process, Running, Until
+from broker_core.shell.process import Process, Running, Until, up_brokers
 
 VERBS: dict[str, tuple[tuple[BrokerState, ...], str]] = {
     "kill": (("up", "starting", "frozen"), "SIGKILL: the process is gone at once"),
@@ -54,7 +55,7 @@ def _do(process: Process, verb: str, broker_id: int) -> Running:
 
 
 def _start(process: Process, broker_id: int) -> Running:
-    """Waits for the old registration to expire, starts the process, and waits until all live brokers know one another."""
+    """Starts when the old registration has expired, and waits until all live brokers know one another."""
     registration = f"/brokers/ids/{broker_id}"
     yield Until(lambda cluster: not znodes.exists(cluster, registration), process.now_us + REGISTRATION_US)
     process.cluster.start_broker(broker_id)
@@ -65,17 +66,27 @@ def _start(process: Process, broker_id: int) -> Running:
 
 
 def _all_up(cluster: ClusterApi) -> bool:
-    """All processes that run and are not frozen know one another."""
+    """Every process that runs and is not frozen is registered, and knows all that are, and the controller."""
     states = {broker_id: cluster.broker_state(broker_id) for broker_id in cluster.broker_ids}
-    running = tuple(broker_id for broker_id, state in states.items() if state in ("up", "starting"))
-    return "starting" not in states.values() and brokers_are(running)(cluster)
+    registered = tuple(sorted(int(name) for name in znodes.children(cluster, "/brokers/ids")))
+    controller = (znodes.json_of(cluster, "/controller") or {}).get("brokerid")
+    return (
+        "starting" not in states.values()
+        and all(broker_id in registered for broker_id, state in states.items() if state == "up")
+        and brokers_are(registered)(cluster)
+        and all(cluster.metadata_of(broker_id).controller == controller for broker_id in up_brokers(cluster))
+    )
 
 
 def _complete(cluster: ClusterApi, words: Sequence[str]) -> list[str]:
     if len(words) == 1:
         return list(VERBS)
     possible = VERBS.get(words[0], ((), ""))[0]
-    return [str(broker_id) for broker_id in cluster.broker_ids if len(words) == 2 and cluster.broker_state(broker_id) in possible]
+    return [
+        str(broker_id)
+        for broker_id in cluster.broker_ids
+        if len(words) == 2 and cluster.broker_state(broker_id) in possible
+    ]
 
 
 register(

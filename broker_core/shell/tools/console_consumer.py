@@ -39,7 +39,8 @@ OPTIONS = (
     Option("partition", "The partition to read; all unless given.", "partition", "Integer"),
     Option(
         "property",
-        "How records are printed: print.timestamp, print.partition, print.offset, print.headers, print.key, print.value, "
+        "How records are printed: print.timestamp, print.partition, print.offset, print.headers, print.key, "
+        "print.value, "
         "key.separator, headers.separator, null.literal.",
         "prop",
         repeats=True,
@@ -85,8 +86,8 @@ class Formatter:
 
 
 class Plan(NamedTuple):
-    """What is to be read. `start`: an offset, or EARLIEST_TIMESTAMP or LATEST_TIMESTAMP. `reset`: where to go on after an offset
-    that is out of range; None = nowhere. `max_messages`, `timeout_us` None = without end."""
+    """What is to be read. `start`: an offset, or EARLIEST_TIMESTAMP or LATEST_TIMESTAMP. `reset`: where to go on
+    after an offset that is out of range; None = nowhere. `max_messages`, `timeout_us` None = without end."""
 
     topic: str
     partition: int | None
@@ -118,8 +119,7 @@ def _plan(options: ParsedOptions) -> Plan:
     if reset is not None and reset not in resets:
         raise JavaException(
             "org.apache.kafka.common.config.ConfigException",
-            f"Invalid value {reset} for configuration auto.offset.reset: "
-            "String must be one of: latest, earliest, none",
+            f"Invalid value {reset} for configuration auto.offset.reset: String must be one of: latest, earliest, none",
         )
     reset_to = resets[reset or ("earliest" if from_beginning else "latest")]
     start = _start(options.value("offset"), from_beginning or reset == "earliest")
@@ -195,7 +195,9 @@ class Reader:
         while True:
             for broker_id, partitions in (yield from self._partitions_by_leader()).items():
                 yield from self._look_up(broker_id, partitions)
-                records = yield from self._fetch(broker_id, [each for each in partitions if each in self.positions], begun_us)
+                records = yield from self._fetch(
+                    broker_id, [each for each in partitions if each in self.positions], begun_us
+                )
                 if records:
                     return records
                 self._check_time(begun_us)
@@ -294,7 +296,10 @@ register(
         "kafka-console-consumer.sh",
         "Print records. It reads without a group, until --max-messages, --timeout-ms or interrupt.",
         (
-            ("kafka-console-consumer.sh --topic T --from-beginning --max-messages N", "the first N records of all partitions"),
+            (
+                "kafka-console-consumer.sh --topic T --from-beginning --max-messages N",
+                "the first N records of all partitions",
+            ),
             ("kafka-console-consumer.sh --topic T --partition P --offset N", "one partition from an offset"),
         ),
         _run,

@@ -4,13 +4,14 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from broker_core.clients.partitioners import StickyPartitioner, partition_for_key
-from broker_core.clients.producer import ProduceResult, Producer, ProducerSettings, record_size_upper_bound
+from broker_core.clients.producer import Producer, ProduceResult, ProducerSettings, record_size_upper_bound
 from broker_core.errors import Errors
 from broker_core.shell.admin import RETRY_BACKOFF_US, Asking
 from broker_core.shell.commands import Command, register
 from broker_core.shell.java import ERRORS_PACKAGE, JavaException, UsageError, check_required, log_error, print_usage
 from broker_core.shell.parser import Option, OptionError, ParsedOptions
 from broker_core.shell.process import Process, Running, Sleep, Until, settled
+from broker_core.shell.tools.producer import result_is_in
 
 CLIENT_ID = "console-producer"
 CALLBACK_LOGGER = "org.apache.kafka.clients.producer.internals.ErrorLoggingCallback"
@@ -218,7 +219,9 @@ def _threw(process: Process, error: JavaException | OptionError) -> int:
 
 
 def _produce(process: Process, producer: Producer, topic: str, reader: LineReader, sync: bool) -> Asking[int]:
-    sticky = StickyPartitioner(process.cluster.kernel.streams[f"partitioner/{producer.name}"], producer.settings.batch_size)
+    sticky = StickyPartitioner(
+        process.cluster.kernel.streams[f"partitioner/{producer.name}"], producer.settings.batch_size
+    )
     pending: dict[int, list[Line]] = {}
     exit_code = 0
     try:
@@ -254,7 +257,9 @@ def _hand_over(process: Process, producer: Producer, topic: str, sticky: StickyP
         number = partition_for_key(line.key, count)
     else:
         known = producer.metadata
-        available = [each for each in range(count) if known.leader_of(f"{topic}-{each}") is not None] or list(range(count))
+        available = [each for each in range(count) if known.leader_of(f"{topic}-{each}") is not None] or list(
+            range(count)
+        )
         number = sticky.partition(available)
     sequence = producer.send(f"{topic}-{number}", line.key, line.value, line.headers, keep_result=True, now=False)
     if line.key is None:
@@ -290,9 +295,7 @@ def _wait_for_topic(process: Process, producer: Producer, topic: str, line: Line
 def _await_all(process: Process, producer: Producer, topic: str, pending: dict[int, list[Line]]) -> Asking[None]:
     """Waits for the batches under way, in their order, and logs what failed."""
     for sequence, lines in pending.items():
-        yield Until(
-            lambda _, sequence=sequence: sequence in producer.results, process.now_us + 2 * 120_000_000, poll_us=1_000
-        )
+        yield Until(result_is_in(producer, sequence), process.now_us + 2 * 120_000_000, poll_us=1_000)
         _log_retries(process, producer)
         result = producer.take_result(sequence) or ProduceResult()
         if result.exception:
@@ -307,7 +310,8 @@ def _log_retries(process: Process, producer: Producer) -> None:
         if error is not Errors.NETWORK_EXCEPTION:
             process.err(
                 f"WARN [Producer clientId={CLIENT_ID}] Got error produce response with correlation id {correlation} "
-                f"on topic-partition {partition}, retrying ({left} attempts left). Error: {error.name} ({SENDER_LOGGER})"
+                f"on topic-partition {partition}, retrying ({left} attempts left). Error: {error.name} "
+                f"({SENDER_LOGGER})"
             )
     producer.retries_seen = []
 
@@ -317,7 +321,9 @@ def _log_failure(process: Process, topic: str, line: Line, error: JavaException)
     key = "null" if line.key is None else f"{len(line.key)} bytes"
     value = "null" if line.value is None else f"{len(line.value)} bytes"
     log_error(
-        process, [f"Error when sending message to topic {topic} with key: {key}, value: {value} with error:"], CALLBACK_LOGGER
+        process,
+        [f"Error when sending message to topic {topic} with key: {key}, value: {value} with error:"],
+        CALLBACK_LOGGER,
     )
     for text in error.stack_trace():
         process.err(text)

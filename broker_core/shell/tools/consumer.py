@@ -35,8 +35,8 @@ def _follow(process: Process, name: str, partition: str, start: str) -> Running:
     settings = ConsumerSettings(auto_offset_reset="earliest" if start == "earliest" else "latest")
     shown = (("from", start), ("auto.offset.reset", settings.auto_offset_reset), ("fetch.max.wait.ms", "500"))
     clients.open_consumer(name, partition, start, settings, shown)
+    yield from ()
     return 0
-    yield
 
 
 def _unfollow(process: Process, name: str) -> Running:
@@ -45,8 +45,8 @@ def _unfollow(process: Process, name: str) -> Running:
         process.out(f"no such consumer: {name}")
         return 1
     clients.close(name)
+    yield from ()
     return 0
-    yield
 
 
 def _complete(cluster: ClusterApi, words: Sequence[str]) -> list[str]:

@@ -20,7 +20,12 @@ OPTIONS = (
     Option("bootstrap-server", "The brokers to connect to; the lab adds those that are up.", "HOST1:PORT1,..."),
     Option("exclude-internal-topics", "Leave internal topics out."),
     Option("partitions", "Numbers of partitions, with commas; all unless given.", "partition ids"),
-    Option("time", "latest, earliest, max-timestamp, or milliseconds since 1970.", "timestamp", values="latest|earliest|max-timestamp"),
+    Option(
+        "time",
+        "latest, earliest, max-timestamp, or milliseconds since 1970.",
+        "timestamp",
+        values="latest|earliest|max-timestamp",
+    ),
     Option("topic", "Topics, as a regular expression; all unless given.", "topic", values="topic"),
     Option("topic-partitions", "TOPIC:FROM-TO patterns, with commas.", "topic1:1,topic2:0-3"),
 )
@@ -70,16 +75,14 @@ def _filter(options: ParsedOptions) -> Filter:
     numbers = None
     if "partitions" in options:
         numbers = _numbers(options.value("partitions") or "")
-    return lambda topic, number: (pattern is None or pattern.fullmatch(topic) is not None) and (
-        numbers is None or number in numbers
+    return lambda topic, number: (
+        (pattern is None or pattern.fullmatch(topic) is not None) and (numbers is None or number in numbers)
     )
 
 
 def _numbers(text: str) -> list[int]:
     if re.fullmatch(r"\d+(,\d+)*", text) is None:
-        raise Terse(
-            "--partitions expects a comma separated list of numeric partition ids, but received: " + text
-        )
+        raise Terse("--partitions expects a comma separated list of numeric partition ids, but received: " + text)
     return [int(word) for word in text.split(",")]
 
 
@@ -131,7 +134,9 @@ def _offset(process: Process, partition: str, timestamp: int) -> Asking[int | No
         leader = next((row[1] for row in known.partitions if row[0] == partition), -1)
         if leader >= 0:
             body = ListOffsetsRequest(-1, ((partition, -1, timestamp),))
-            response: ListOffsetsResponse | Disconnected = yield Call(leader, "ListOffsets", body, f"ListOffsets {partition}")
+            response: ListOffsetsResponse | Disconnected = yield Call(
+                leader, "ListOffsets", body, f"ListOffsets {partition}"
+            )
             if not isinstance(response, Disconnected):
                 (answer,) = response.partitions
                 if answer.error is Errors.NONE:

@@ -12,7 +12,9 @@ def _help(process: Process, arguments: list[str]) -> Running:
     unknown = [name for name in arguments if name not in COMMANDS]
     if unknown or len(arguments) > 1:
         raise ShellError(
-            f"There is no help on {' '.join(unknown or arguments)!r}.", "one of " + ", ".join(sorted(COMMANDS)) + ".", "Type help alone."
+            f"There is no help on {' '.join(unknown or arguments)!r}.",
+            "one of " + ", ".join(sorted(COMMANDS)) + ".",
+            "Type help alone.",
         )
     return _one(process, COMMANDS[arguments[0]]) if arguments else _all(process)
 
@@ -23,8 +25,8 @@ def _all(process: Process) -> Running:
         process.out(f"{name:<{width}}  {COMMANDS[name].about}")
     process.out("")
     process.out("help COMMAND tells more. Lines below a command that begin with '< ' are its standard input.")
+    yield from ()
     return 0
-    yield
 
 
 def _one(process: Process, command: Command) -> Running:
@@ -36,8 +38,8 @@ def _one(process: Process, command: Command) -> Running:
         process.out("")
         for line in usage_lines(command.options):
             process.out(line)
+    yield from ()
     return 0
-    yield
 
 
 def _complete(cluster: ClusterApi, words: Sequence[str]) -> list[str]:
@@ -45,5 +47,11 @@ def _complete(cluster: ClusterApi, words: Sequence[str]) -> list[str]:
 
 
 register(
-    Command("help", "What there is to type.", (("help [COMMAND]", "all commands, or one of them"),), _help, complete=_complete)
+    Command(
+        "help",
+        "What there is to type.",
+        (("help [COMMAND]", "all commands, or one of them"),),
+        _help,
+        complete=_complete,
+    )
 )

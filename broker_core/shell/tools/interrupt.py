@@ -31,8 +31,8 @@ def _end(process: Process, command: int) -> Running:
         process.err("No command runs.")
         return 1
     _shell(process.cluster).interrupt(command)
+    yield from ()
     return 0
-    yield
 
 
 def _complete(cluster: ClusterApi, words: Sequence[str]) -> list[str]:

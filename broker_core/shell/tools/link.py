@@ -46,8 +46,8 @@ def _do(process: Process, verb: str, a: str, b: str) -> Running:
         cluster.cut_link(a, b)
     else:
         cluster.restore_link(a, b)
+    yield from ()
     return 0
-    yield
 
 
 def _complete(cluster: ClusterApi, words: Sequence[str]) -> list[str]:

@@ -41,8 +41,8 @@ def _file(process: Process, arguments: list[str]) -> Running:
 
 def _write(process: Process, name: str) -> Running:
     process.files[name] = "".join(f"{line}\n" for line in process.stdin)
+    yield from ()
     return 0
-    yield
 
 
 def _complete_log(cluster: ClusterApi, words: Sequence[str]) -> list[str]:
@@ -57,7 +57,12 @@ register(
     Command(
         "log",
         "The logs of a partition's replicas, from their files.",
-        (("log describe T-P", "start, end, leader epochs and records of each replica, down and frozen brokers included"),),
+        (
+            (
+                "log describe T-P",
+                "start, end, leader epochs and records of each replica, down and frozen brokers included",
+            ),
+        ),
         _log,
         complete=_complete_log,
     )
@@ -80,4 +85,6 @@ register(
         complete=_complete_partition,
     )
 )
-register(Command("file", "A file for other tools.", (("file NAME", "holds the lines of input below the command"),), _file))
+register(
+    Command("file", "A file for other tools.", (("file NAME", "holds the lines of input below the command"),), _file)
+)

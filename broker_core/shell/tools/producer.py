@@ -1,9 +1,9 @@
 """producer: the lab's producers, which stay open between commands."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from broker_core.clients.producer import ProducerSettings
+from broker_core.clients.producer import Producer, ProducerSettings
 from broker_core.shell.admin import RETRY_BACKOFF_US, Asking
 from broker_core.shell.cluster_api import ClusterApi
 from broker_core.shell.commands import Command, partition_of, register, usage_error
@@ -87,8 +87,8 @@ def _open(process: Process, name: str, given: dict[str, str]) -> Running:
     if "--retries" in given:
         shown.append(("retries", given["--retries"]))
     clients.open_producer(name, settings, tuple(shown))
+    yield from ()
     return 0
-    yield
 
 
 def _missing(process: Process, name: str) -> int:
@@ -116,12 +116,7 @@ def _send(process: Process, name: str, partition: str, records: list[str]) -> Ru
         sequence = producer.send(
             partition, _bytes(key) if colon else None, _bytes(value) if colon else _bytes(record), keep_result=True
         )
-        results = producer.results
-        yield Until(
-            lambda _, results=results, sequence=sequence: sequence in results,
-            process.now_us + 2 * CLOSE_US,
-            poll_us=1_000,
-        )
+        yield Until(result_is_in(producer, sequence), process.now_us + 2 * CLOSE_US, poll_us=1_000)
         result = producer.take_result(sequence)
         if result is None:
             return _missing(process, name)
@@ -132,8 +127,13 @@ def _send(process: Process, name: str, partition: str, records: list[str]) -> Ru
     return 0
 
 
+def result_is_in(producer: Producer, sequence: int) -> Callable[[ClusterApi], bool]:
+    """Whether a batch that was sent with `keep_result` has ended."""
+    return lambda cluster: sequence in producer.results
+
+
 def wait_for_partition(process: Process, name: str, partition: str) -> Asking[str]:
-    """Waits until a producer knows a partition, as `KafkaProducer.send` does; the exception it throws when that takes too long."""
+    """Waits until a producer knows a partition; what `KafkaProducer.send` throws if that takes too long, or nothing."""
     producer = process.cluster.clients.producers[name]
     topic, _, number = partition.rpartition("-")
     begun_us = process.now_us
@@ -144,7 +144,8 @@ def wait_for_partition(process: Process, name: str, partition: str) -> Asking[st
             if count is None:
                 return f"TimeoutException: Topic {topic} not present in metadata after {limit_ms} ms."
             return (
-                f"TimeoutException: Partition {number} of topic {topic} with partition count {count} is not present in metadata "
+                f"TimeoutException: Partition {number} of topic {topic} with partition count {count} is not present "
+                f"in metadata "
                 f"after {limit_ms} ms."
             )
         producer.want_topic(topic)
@@ -162,8 +163,8 @@ def _make(process: Process, name: str, partition: str, verb: str, number: int) -
         producer.burst(partition, number)
     else:
         producer.stream(partition, number)
+    yield from ()
     return 0
-    yield
 
 
 def _close(process: Process, name: str, *, wait: bool) -> Running:

@@ -30,9 +30,9 @@ from broker_core.wire.messages import (
     CreatePartitionsRequest,
     CreatePartitionsResponse,
     CreatePartitionsSpec,
+    CreateTopicSpec,
     CreateTopicsRequest,
     CreateTopicsResponse,
-    CreateTopicSpec,
     DeleteTopicsRequest,
     DeleteTopicsResponse,
 )
@@ -50,11 +50,12 @@ COLLISION_WARNING = (
     "WARNING: Due to limitations in metric names, topics with a period ('.') or underscore ('_') could collide. "
     "To avoid issues it is best to use either, but not both."
 )
-CONFIGS_TOOL = "(the kafka-configs CLI supports altering topic configs with a --bootstrap-server option)"
 
 OPTIONS = (
     Option("alter", "Alter the number of partitions and replica assignment."),
-    Option("at-min-isr-partitions", "With describe: only partitions whose ISR count is equal to the configured minimum."),
+    Option(
+        "at-min-isr-partitions", "With describe: only partitions whose ISR count is equal to the configured minimum."
+    ),
     Option("bootstrap-server", "The brokers to connect to; the lab adds those that are up.", "server to connect to"),
     Option("config", "A topic configuration override for the topic being created.", "name=value", repeats=True),
     Option("create", "Create a new topic."),
@@ -130,7 +131,8 @@ def _check(options: ParsedOptions, argument_count: int) -> None:
     if "alter" in options:
         if "config" in options:
             raise UsageError(
-                f'Option combination "[[bootstrap-server], [config]]" can\'t be used with option "[alter]" {CONFIGS_TOOL}'
+                'Option combination "[[bootstrap-server], [config]]" can\'t be used with option "[alter]" '
+                "(the kafka-configs CLI supports altering topic configs with a --bootstrap-server option)"
             )
         check_required(options, "partitions")
     for name, allowed in (
@@ -251,7 +253,7 @@ def _found(process: Process, options: ParsedOptions, call: str) -> Asking[list[s
 
 
 def topic_filter(text: str) -> re.Pattern[str]:
-    """A list of names or regular expressions with commas between (`IncludeList`). Raises JavaException for a bad one."""
+    """Names or regular expressions with commas between (`IncludeList`). Raises JavaException for a bad one."""
     pattern = text.strip().replace(",", "|").replace(" ", "")
     pattern = re.sub(r"^[\"']+|[\"']+$", "", pattern)
     try:
@@ -347,7 +349,7 @@ def _overrides(process: Process, topic: str) -> dict[str, str]:
 
 
 def _own_configs(process: Process, overrides: dict[str, str]) -> list[str]:
-    """What differs from Kafka's defaults for a topic: its own configurations, and what the brokers were started with."""
+    """What differs from Kafka's defaults: the topic's own configurations, and those the brokers were started with."""
     configs = process.cluster.broker_config
     own = {name: text_of(topic_value(name, configs, overrides)) for name in TOPIC_CONFIGS if is_set_for(name, configs)}
     return [f"{name}={value}" for name, value in sorted({**own, **overrides}.items())]

@@ -28,8 +28,14 @@ def _zk(process: Process, arguments: list[str]) -> Running:
     try:
         validate_path(rest[0])
     except InvalidPath as error:
-        raise ShellError(f"{rest[0]!r} is no path of ZooKeeper.", f"{error.sentence}.", "Type a path such as /brokers/ids.") from None
-    return _look(process, verb, rest[0], recursive) if verb in ("ls", "tree", "get", "stat") else _change(process, verb, rest)
+        raise ShellError(
+            f"{rest[0]!r} is no path of ZooKeeper.", f"{error.sentence}.", "Type a path such as /brokers/ids."
+        ) from None
+    return (
+        _look(process, verb, rest[0], recursive)
+        if verb in ("ls", "tree", "get", "stat")
+        else _change(process, verb, rest)
+    )
 
 
 def _look(process: Process, verb: str, path: str, recursive: bool) -> Running:
@@ -57,8 +63,8 @@ def _look(process: Process, verb: str, path: str, recursive: bool) -> Running:
             process.out(f"[{', '.join(names)}]")
     except ZkError as error:
         process.out(str(error))
+    yield from ()
     return 0
-    yield
 
 
 def _change(process: Process, verb: str, arguments: list[str]) -> Running:
@@ -77,8 +83,8 @@ def _change(process: Process, verb: str, arguments: list[str]) -> Running:
         process.out(str(error))
         return 0
     zookeeper.publish("shell")
+    yield from ()
     return 0
-    yield
 
 
 def _walk(store: ZkStore, path: str) -> Iterator[str]:
