@@ -6,10 +6,14 @@ from broker_core.events.envelope import Event, kind
 Cut = tuple[str, int, int, str]
 
 
-@kind("log", en="{replica}: log opened, {log_start_offset} to {log_end_offset}", zh="{replica}：日志打开，{log_start_offset} 至 {log_end_offset}")
+@kind(
+    "log",
+    en="{replica}: log opened, {log_start_offset} to {log_end_offset}",
+    zh="{replica}：日志打开，{log_start_offset} 至 {log_end_offset}",
+)
 class LogOpened(Event):
-    """A log folder was created or loaded. `epochs`: (leader epoch, start offset); `segments`: (base offset, bytes of the
-    .log, entries of the .index, entries of the .timeindex); `tail`: the last batches as in BatchAppended."""
+    """A log folder was created or loaded. `epochs`: (leader epoch, start offset); `segments`: (base offset, bytes of
+    the .log, entries of the .index, entries of the .timeindex); `tail`: the last batches as in BatchAppended."""
 
     replica: str
     topic_id: str
@@ -21,7 +25,11 @@ class LogOpened(Event):
     tail: tuple[tuple[int, int, int, int, int, int], ...]
 
 
-@kind("log", en="{replica}: batch {base_offset} to {last_offset} appended", zh="{replica}：追加批次 {base_offset} 至 {last_offset}")
+@kind(
+    "log",
+    en="{replica}: batch {base_offset} to {last_offset} appended",
+    zh="{replica}：追加批次 {base_offset} 至 {last_offset}",
+)
 class BatchAppended(Event):
     """One batch of records lies at `position` of the segment's .log, `size` bytes long."""
 
@@ -43,7 +51,9 @@ class SegmentRolled(Event):
     previous_size: int
 
 
-@kind("log", en="{replica}: index entry {offset} at byte {position}", zh="{replica}：索引项 {offset} 指向字节 {position}")
+@kind(
+    "log", en="{replica}: index entry {offset} at byte {position}", zh="{replica}：索引项 {offset} 指向字节 {position}"
+)
 class OffsetIndexEntryAdded(Event):
     replica: str
     segment: int
@@ -51,7 +61,11 @@ class OffsetIndexEntryAdded(Event):
     position: int
 
 
-@kind("log", en="{replica}: time index entry {timestamp} up to {offset}", zh="{replica}：时间索引项 {timestamp} 至 {offset}")
+@kind(
+    "log",
+    en="{replica}: time index entry {timestamp} up to {offset}",
+    zh="{replica}：时间索引项 {timestamp} 至 {offset}",
+)
 class TimeIndexEntryAdded(Event):
     replica: str
     segment: int
@@ -59,7 +73,11 @@ class TimeIndexEntryAdded(Event):
     offset: int
 
 
-@kind("log", en="{replica}: truncated from {from_offset} to {to_offset}, {why}", zh="{replica}：从 {from_offset} 截断到 {to_offset}，{why}")
+@kind(
+    "log",
+    en="{replica}: truncated from {from_offset} to {to_offset}, {why}",
+    zh="{replica}：从 {from_offset} 截断到 {to_offset}，{why}",
+)
 class LogTruncated(Event):
     """Everything at and above `to_offset` is gone. `segments` and `tail` are what is left, as in LogOpened."""
 
@@ -103,4 +121,7 @@ class LogClosed(Event):
 
 @kind("log", en="{replica}: log deleted", zh="{replica}：日志删除")
 class LogDeleted(Event):
+    """`cuts`: the files as they were, whole."""
+
     replica: str
+    cuts: tuple[Cut, ...]

@@ -306,7 +306,9 @@ class LogSegment:
         self.time_index.file.fsync()
 
     def delete(self) -> tuple[CutFact, ...]:
-        """Deletes the segment's files; the bytes of its `.log` go to the archive."""
+        """Deletes the segment's files; what is in them goes to the archive, without the room behind index entries."""
+        self.offset_index.trim()
+        self.time_index.trim()
         files = (self.log, self.offset_index.file, self.time_index.file)
         cuts = [self._disk.delete(file.path) for file in files]
         return tuple(cut for cut in cuts if cut is not None)

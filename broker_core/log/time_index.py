@@ -73,14 +73,15 @@ class TimeIndex:
         return self.timestamps[slot - 1], self.base_offset + self.relative_offsets[slot - 1]
 
     def truncate_to(self, offset: int) -> tuple[CutFact, ...]:
-        """Drops the entries at or above `offset`. Their bytes stay in the file and are written over."""
+        """Drops the entries at or above `offset`. Their bytes go to the archive; in the file they are written over."""
         kept = bisect_left(self.relative_offsets, offset - self.base_offset)
         dropped = len(self.timestamps) - kept
         if not dropped:
             return ()
+        digest = self.file.keep(kept * ENTRY_BYTES, dropped * ENTRY_BYTES)
         del self.timestamps[kept:]
         del self.relative_offsets[kept:]
-        return (CutFact(self.file.path, kept * ENTRY_BYTES, dropped * ENTRY_BYTES, None),)
+        return (CutFact(self.file.path, kept * ENTRY_BYTES, dropped * ENTRY_BYTES, digest),)
 
     def clear(self) -> None:
         """Drops all entries, also where they make no sense."""

@@ -430,11 +430,11 @@ class UnifiedLog:
                 break
         return tuple(found)
 
-    def delete(self) -> None:
-        """Removes the log's directory with everything in it."""
+    def delete(self) -> tuple[CutFact, ...]:
+        """Removes the log's directory with everything in it; returns what was deleted."""
         for segment in self._local.segments:
             segment.close()
-        self._local.disk.delete_tree(self._local.directory)
+        return self._local.disk.delete_tree(self._local.directory)
 
     def _check_range(self, offset: int) -> None:
         if not self.log_start_offset <= offset <= self._local.log_end_offset:

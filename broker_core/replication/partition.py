@@ -1,8 +1,7 @@
 """One replica of one partition on one broker (`kafka.cluster.Partition`).
 
-It decides, states events, and the functions at the end of this file apply them. Bytes go to the log at the moment of the
-decision; offsets, roles, the ISR and what a leader believes of others change only in `apply`.
-"""
+It decides, states events, and the functions at the end of this file apply them. Bytes go to the log at the moment of
+the decision; offsets, roles, the ISR and what a leader believes of others change only in `apply`."""
 
 from collections.abc import Callable
 from enum import StrEnum
@@ -10,6 +9,7 @@ from enum import StrEnum
 from broker_core.errors import KafkaError, KafkaException
 from broker_core.events.log import (
     BatchAppended,
+    Cut,
     LeaderEpochsChanged,
     LogClosed,
     LogDeleted,
@@ -35,6 +35,7 @@ from broker_core.events.replica import (
 from broker_core.log import AppendInfo, UnifiedLog
 from broker_core.replication.high_watermark import candidate
 from broker_core.replication.isr import CommittedIsr, IsrState, PendingExpand, PendingShrink, RemoteReplica, out_of_sync
+from broker_core.sim.disk import CutFact
 from broker_core.sim.kernel import Kernel, Subjects, applies
 from broker_core.wire.messages import LeaderAndIsrPartition
 
@@ -136,7 +137,8 @@ class Partition:
     # becoming something
 
     def make_leader(self, state: LeaderAndIsrPartition) -> None:
-        """Leads from now on (`Partition.makeLeader`). The new epoch begins at this log's end, written down before anything else."""
+        """Leads from now on (`Partition.makeLeader`). The new epoch begins at this log's end, written down before
+        anything else."""
         log = self.log
         was_leader = self.is_leader
         self.replicas = state.replicas
@@ -189,8 +191,8 @@ class Partition:
     def append_as_leader(self, data: bytes, required_acks: int, now_ms: int) -> AppendInfo:
         """Appends one produced batch and tries to advance the high watermark.
 
-        Raises KafkaException: NOT_ENOUGH_REPLICAS when acks=all and the committed ISR is too small; what the log refuses.
-        """
+        Raises KafkaException: NOT_ENOUGH_REPLICAS when acks=all and the committed ISR is too small; what the log
+        refuses."""
         isr = self.isr_state.isr
         if required_acks == -1 and len(isr) < self.effective_min_isr:
             raise KafkaException(
@@ -263,7 +265,9 @@ class Partition:
         )
         if reached <= self.high_watermark:
             return False
-        self.kernel.emit(HighWatermarkAdvanced(replica=self.key, from_offset=self.high_watermark, to_offset=reached), self.node)
+        self.kernel.emit(
+            HighWatermarkAdvanced(replica=self.key, from_offset=self.high_watermark, to_offset=reached), self.node
+        )
         return True
 
     def update_follower_high_watermark(self, leader_high_watermark: int) -> None:
@@ -271,9 +275,13 @@ class Partition:
         log = self.log
         reached = max(log.log_start_offset, min(leader_high_watermark, log.log_end_offset))
         if reached > self.high_watermark:
-            self.kernel.emit(HighWatermarkAdvanced(replica=self.key, from_offset=self.high_watermark, to_offset=reached), self.node)
+            self.kernel.emit(
+                HighWatermarkAdvanced(replica=self.key, from_offset=self.high_watermark, to_offset=reached), self.node
+            )
         elif reached < self.high_watermark:
-            self.kernel.emit(HighWatermarkLowered(replica=self.key, from_offset=self.high_watermark, to_offset=reached), self.node)
+            self.kernel.emit(
+                HighWatermarkLowered(replica=self.key, from_offset=self.high_watermark, to_offset=reached), self.node
+            )
 
     # followers, as the leader sees them
 
@@ -291,7 +299,9 @@ class Partition:
                 follower=f"b{broker_id}",
                 from_offset=before,
                 log_end_offset=fetch_offset,
-                last_caught_up_us=remote.caught_up_us_after_fetch(fetch_offset, self.log.log_end_offset, self.kernel.now_us),
+                last_caught_up_us=remote.caught_up_us_after_fetch(
+                    fetch_offset, self.log.log_end_offset, self.kernel.now_us
+                ),
             ),
             self.node,
         )
@@ -353,7 +363,10 @@ class Partition:
             segments, tail = self.facts()
             if self.high_watermark > log.log_end_offset:
                 self.kernel.emit(
-                    HighWatermarkLowered(replica=self.key, from_offset=self.high_watermark, to_offset=log.log_end_offset), self.node
+                    HighWatermarkLowered(
+                        replica=self.key, from_offset=self.high_watermark, to_offset=log.log_end_offset
+                    ),
+                    self.node,
                 )
             self.kernel.emit(
                 LogTruncated(
@@ -361,14 +374,16 @@ class Partition:
                     from_offset=from_offset,
                     to_offset=log.log_end_offset,
                     why=why,
-                    cuts=tuple((cut.file, cut.position, cut.length, cut.digest or "") for cut in cuts),
+                    cuts=_cuts(cuts),
                     segments=segments,
                     tail=tail,
                 ),
                 self.node,
             )
         if list(log.leader_epoch_cache.entries) != entries:
-            self.kernel.emit(LeaderEpochsChanged(replica=self.key, entries=tuple(log.leader_epoch_cache.entries)), self.node)
+            self.kernel.emit(
+                LeaderEpochsChanged(replica=self.key, entries=tuple(log.leader_epoch_cache.entries)), self.node
+            )
 
     def truncate_fully_and_start_at(self, offset: int, why: str) -> None:
         """Drops everything and goes on at `offset`, which lies beyond the own log."""
@@ -382,7 +397,7 @@ class Partition:
                 from_offset=from_offset,
                 to_offset=offset,
                 why=why,
-                cuts=tuple((cut.file, cut.position, cut.length, cut.digest or "") for cut in cuts),
+                cuts=_cuts(cuts),
                 segments=segments,
                 tail=tail,
             ),
@@ -406,8 +421,8 @@ class Partition:
 
     def delete(self) -> None:
         """The replica and its files go."""
-        self.log.delete()
-        self.kernel.emit(LogDeleted(replica=self.key), self.node)
+        cuts = self.log.delete()
+        self.kernel.emit(LogDeleted(replica=self.key, cuts=_cuts(cuts)), self.node)
 
     def description(self) -> dict[str, object]:
         """This replica as the view shows it; what folding its events must give."""
@@ -426,7 +441,10 @@ class Partition:
             "pending_isr": None if isinstance(isr_state, CommittedIsr) else list(isr_state.proposed_isr),
             "partition_epoch": self.partition_epoch,
             "remotes": {
-                f"b{broker_id}": {"log_end_offset": remote.log_end_offset, "last_caught_up_us": remote.last_caught_up_us}
+                f"b{broker_id}": {
+                    "log_end_offset": remote.log_end_offset,
+                    "last_caught_up_us": remote.last_caught_up_us,
+                }
                 for broker_id, remote in self.remotes.items()
             },
             "epochs": [list(entry) for entry in log.leader_epoch_cache.entries],
@@ -522,3 +540,8 @@ def _isr_changed(subjects: Subjects, event: IsrShrunk | IsrExpanded, at_us: int)
 @applies(IsrChangeRefused)
 def _isr_refused(subjects: Subjects, event: IsrChangeRefused, at_us: int) -> None:
     subjects[event.replica].isr_state = CommittedIsr(event.isr)
+
+
+def _cuts(cuts: tuple[CutFact, ...]) -> tuple[Cut, ...]:
+    """Removed bytes as events carry them."""
+    return tuple((cut.file, cut.position, cut.length, cut.digest or "") for cut in cuts)

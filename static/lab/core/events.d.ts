@@ -195,6 +195,7 @@ export interface LogClosed {
 }
 export interface LogDeleted {
   replica: string;
+  cuts: [string, number, number, string][];
 }
 
 // replica

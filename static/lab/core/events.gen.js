@@ -1,7 +1,7 @@
 // Written by `manage.py gen_events` from broker_core/events. Do not change it by hand.
 
 /** Hash of the vocabulary; the server's `welcome` carries its own. */
-export const SCHEMA = "ab2fcddf58e8";
+export const SCHEMA = "c97d3b3a2a33";
 
 /** @import { EventKind, KindInfo } from "./events.d.ts" */
 
@@ -70,7 +70,7 @@ export const KINDS = {
     en: "{broker} wrote {file}", zh: "{broker} 写入 {file}" },
   LogClosed: { family: "log", fields: [["replica", "str"], ["clean", "bool"]],
     en: "{replica}: log closed", zh: "{replica}：日志关闭" },
-  LogDeleted: { family: "log", fields: [["replica", "str"]],
+  LogDeleted: { family: "log", fields: [["replica", "str"], ["cuts", ["list", ["tuple", "str", "int", "int", "str"]]]],
     en: "{replica}: log deleted", zh: "{replica}：日志删除" },
   ReplicaBecameLeader: { family: "replica", fields: [["replica", "str"], ["leader_epoch", "int"], ["leader_epoch_start_offset", "int"], ["partition_epoch", "int"], ["controller_epoch", "int"], ["isr", ["list", "int"]], ["remotes", ["list", ["tuple", "int", "int", "int"]]]],
     en: "{replica} leads from epoch {leader_epoch}", zh: "{replica} 自纪元 {leader_epoch} 起为首领" },
