@@ -23,6 +23,7 @@ from broker_core.sim.kernel import Kernel, Latency
 from broker_core.sim.zookeeper import ZK_NODE, ZooKeeper
 from broker_core.wire.messages import MetadataRequest, MetadataResponse
 from broker_core.zk.store import ZkStore
+from broker_core.zk.znodes import ControllerEpochZnode
 
 LAB = "lab"
 
@@ -147,11 +148,15 @@ class Cluster:
     def _broker(self, broker_id: int, *states: BrokerState) -> Broker:
         if broker_id not in self.config.brokers:
             raise ClusterError(
-                f"There is no broker {broker_id}.", f"one of {', '.join(map(str, self.broker_ids))}.", "Use the id of a broker of this run."
+                f"There is no broker {broker_id}.",
+                f"one of {', '.join(map(str, self.broker_ids))}.",
+                "Use the id of a broker of this run.",
             )
         state = self.broker_state(broker_id)
         if state not in states:
-            raise ClusterError(f"Broker {broker_id} is {state}.", f"a broker that is {' or '.join(states)}.", _WHAT_TO_DO[state])
+            raise ClusterError(
+                f"Broker {broker_id} is {state}.", f"a broker that is {' or '.join(states)}.", _WHAT_TO_DO[state]
+            )
         return self.brokers[broker_id]
 
     def start_broker(self, broker_id: int) -> None:
@@ -206,7 +211,9 @@ class Cluster:
     def _node(self, name: str) -> None:
         if name not in self.kernel.nodes:
             raise ClusterError(
-                f"There is no node {name!r}.", f"one of {', '.join(sorted(self.kernel.nodes))}.", "Name a node of this run."
+                f"There is no node {name!r}.",
+                f"one of {', '.join(sorted(self.kernel.nodes))}.",
+                "Name a node of this run.",
             )
 
     def cut_link(self, a: str, b: str) -> None:
@@ -228,7 +235,9 @@ class Cluster:
         self._node(a)
         self._node(b)
         if a == b or self.kernel.connected(a, b):
-            raise ClusterError(f"The link between {a} and {b} is not cut.", "a link that was cut.", "Name another pair.")
+            raise ClusterError(
+                f"The link between {a} and {b} is not cut.", "a link that was cut.", "Name another pair."
+            )
         self.kernel.emit(LinkRestored(a=min(a, b), b=max(a, b)), LAB)
         self.kernel.restore(a, b)
         if ZK_NODE in (a, b):
@@ -256,18 +265,24 @@ class Cluster:
                 if broker.name in self.kernel.up
                 for rpc in broker.replicas.parked()
             ),
-            "zk": {path: (data.decode("utf-8", "backslashreplace"), stat.version) for path, data, stat in self.zookeeper.store.tree()},
+            "zk": {
+                path: (data.decode("utf-8", "backslashreplace"), stat.version)
+                for path, data, stat in self.zookeeper.store.tree()
+            },
             "links": sorted(f"{a}|{b}" for a, b in self.kernel.cut_links),
             "controllers": self._controller_states(),
         }
 
     def _controller_states(self) -> dict[str, dict[str, dict[str, str]]]:
-        """The state machines of the controller: of the last one elected, while an earlier one does not know that it is none."""
-        active = [b.controller for b in self.brokers.values() if b.controller.is_active and b.name in self.kernel.up]
-        if not active:
-            return {}
-        last = max(active, key=lambda controller: controller.controller_epoch)
-        return {last.host.name: last.describe()}
+        """The state machines of the controller that was elected last. An earlier one may not know yet that it is none."""
+        epoch = next((data for path, data, _ in self.zookeeper.store.tree() if path == ControllerEpochZnode.PATH), b"")
+        return {
+            broker.name: broker.controller.describe()
+            for broker in self.brokers.values()
+            if broker.name in self.kernel.up
+            and broker.controller.is_active
+            and ControllerEpochZnode.encode(broker.controller.controller_epoch) == epoch
+        }
 
 
 _WHAT_TO_DO: dict[BrokerState, str] = {

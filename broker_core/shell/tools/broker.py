@@ -58,6 +58,10 @@ def _start(process: Process, broker_id: int) -> Running:
     """Starts when the old registration has expired, and waits until all live brokers know one another."""
     registration = f"/brokers/ids/{broker_id}"
     yield Until(lambda cluster: not znodes.exists(cluster, registration), process.now_us + REGISTRATION_US)
+    state = process.cluster.broker_state(broker_id)
+    if state != "down":
+        process.err(f"Broker {broker_id} is {state} by now; broker start needs one that is down.")
+        return 1
     process.cluster.start_broker(broker_id)
     up = yield Until(_all_up, process.now_us + START_US)
     if not up:
