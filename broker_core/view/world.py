@@ -50,7 +50,11 @@ def _node_added(view: View, event: world.NodeAdded, seq: int, at_us: int, node: 
         else:
             added |= {"position": -1, "high_watermark": -1, "last_reset": "", "records": []}
     view["nodes"][event.node] = added
-    return [[f"/nodes/{event.node}", dict(added)]]
+    patch: Patch = [[f"/nodes/{event.node}", dict(added)]]
+    if event.node_kind == "broker":
+        view["checkpoints"][event.node] = {}
+        patch.append([f"/checkpoints/{event.node}", {}])
+    return patch
 
 
 @folds(world.BrokerStopped)
