@@ -3,7 +3,7 @@ import { keysOf } from "../core/patch.js";
 import { HwElement, html, icon } from "./element.js";
 import { brief, instant } from "./format.js";
 import { t } from "./i18n.js";
-import { masked, moment, player, signal } from "./state.js";
+import { moment, player, signal } from "./state.js";
 import { seekSeq } from "./transport.js";
 import { pathWords, sentence } from "./words.js";
 
@@ -98,7 +98,7 @@ class HwChanges extends HwElement {
     if (list) return "";
     const now = rest.length ? gist(rest[0], 26) : t("changes.gone");
     return html`<tr><td class="word">${whose}<span class="dim"> ${field}</span></td>
-      <td>${masked.value ? html`<span class="mask"></span>` : html`${before === undefined ? "" : html`<span class="dim">${gist(before, 18)} → </span>`}<b>${now}</b>`}</td></tr>`;
+      <td>${before === undefined ? "" : html`<span class="dim">${gist(before, 18)} → </span>`}<b>${now}</b></td></tr>`;
   }
 
   render() {
@@ -107,9 +107,9 @@ class HwChanges extends HwElement {
     if (!events.length) return html``;
     if (mode !== "pause") return html`<section class="sec"><h3>${t("changes.last")}</h3><p>${sentence(events.at(-1))}</p></section>`;
     const title = events.length === 1 ? t("changes.event") : t("changes.step", { n: events.length });
-    return html`<section class="sec changes"><h3>${title}<span>${masked.value ? html`${icon("eye")} ${t("changes.hidden")}` : ""}</span></h3>
+    return html`<section class="sec changes"><h3>${title}</h3>
       ${events.map(({ seq: number, patch, previous, ...event }) => html`<div class="change">
-        <button class="ev" title=${t("changes.go")} @click=${() => seekSeq(number)}><span class="mono dim">${number}</span> ${masked.value ? t("changes.masked") : sentence(event)}</button>
+        <button class="ev" title=${t("changes.go")} @click=${() => seekSeq(number)}><span class="mono dim">${number}</span> ${sentence(event)}</button>
         ${patch.length ? html`<table><tbody>${patch.slice(0, 12).map((change) => this.row(change, new Map(previous.map(([pointer, ...rest]) => [pointer, rest[0]]))))}</tbody></table>` : ""}
       </div>`)}
     </section>`;

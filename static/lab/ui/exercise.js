@@ -74,7 +74,7 @@ class HwExercise extends HwElement {
           <span class="r"></span><span class="mono">${offset(one.value)}</span><em>${right && one.value === right ? t("exercise.happened") : one.note?.[short] ?? ""}</em></button>`)}
       </div>
       ${given ? html`<p class="verdict">${right ? t(right === given.choice ? "exercise.as_predicted" : "exercise.not_predicted", { outcome: offset(right), choice: offset(given.choice) }) : t("exercise.locked")}</p>`
-        : html`<label class="conf"><span>${t("exercise.guess")}</span><input type="range" min="0" max="1" step="0.05" .value=${live(String(mine.confidence))}
+        : html`<label class="conf"><span>${t("exercise.guess")}</span><input type="range" min="0" max="1" step="0.05" .style=${`--part: ${mine.confidence * 100}%`} .value=${live(String(mine.confidence))}
             aria-label=${t("exercise.confidence")} @input=${(event) => (choice.value = { ...mine, step: step.id, confidence: Number(event.target.value) })}><span>${t("exercise.sure")}</span></label>
           <div class="row"><button class="btn pri" ?disabled=${!mine.value} @click=${lockIn}>${t("exercise.lock_in")}</button><kbd>⏎</kbd></div>`}`;
   }

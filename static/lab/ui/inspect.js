@@ -101,7 +101,7 @@ function leaderView(view, partition, at_us) {
       <td>${pointer ? value(pointer, believed < 0 ? "?" : believed, known) : believed}</td><td class=${stale ? "stale" : ""}>${other?.log_end_offset ?? "—"}</td><td>${caught}</td>
       <td class="word">${isr.includes(view.nodes[node]?.broker_id) ? html`<span class="role isr">${t("replica.in")}</span>` : html`<span class="role outisr">${t("replica.out")}</span>`}</td></tr>`;
   };
-  const formula = masked.value ? "" : html`<span class="mono">HW = ${value(`${path}/high_watermark`, replica.high_watermark, known)} · min(${ends.map((one) => (one < 0 ? "?" : one)).join(", ")})</span>`;
+  const formula = html`<span class="mono">HW = ${value(`${path}/high_watermark`, replica.high_watermark, known)} · min(${ends.map((one) => (one < 0 ? "?" : one)).join(", ")})</span>`;
   return section(t("replica.leader_view", { node: replica.node, partition }), formula, html`<table class="wide-first"><thead><tr><th>${t("replica.replica")}</th><th>${t("replica.remote_leo")}</th><th>${t("replica.true_leo")}</th><th>${t("replica.caught_up")}</th><th class="word">ISR</th></tr></thead>
     <tbody>${row(replica.node, replica.log_end_offset, null, "—")}${Object.entries(replica.remotes).map(([node, remote]) =>
       row(node, remote.log_end_offset, `${path}/remotes/${node}/log_end_offset`, remote.last_caught_up_us > 0 ? durationText(Math.max(0, at_us - remote.last_caught_up_us)) : "—"))}</tbody></table>
@@ -117,7 +117,7 @@ function replicaCard(view, id, at_us) {
   return html`<section class="sec">
       <div class="row tight"><b>${replica.partition}</b><span class="dim">${t("inspect.on")}</span>${link(nodeTarget(replica.node), nodeName(replica.node))}<span class="spacer"></span>${roleTag(replicaRole(view, replica))}</div>
       ${facts([
-        [t("term.leo"), ask("log_end_offset")], [t("term.hw"), masked.value ? html`<span class="mask"></span>` : ask("high_watermark")],
+        [t("term.leo"), ask("log_end_offset")], [t("term.hw"), ask("high_watermark")],
         [t("term.log_start"), ask("log_start_offset")], [t("term.epoch"), ask("leader_epoch")],
         [t("replica.leader"), replica.leader >= 0 ? link(`broker:b${replica.leader}`, `b${replica.leader}`) : "—"], [t("replica.flushed"), ask("flushed")],
       ])}
@@ -157,7 +157,7 @@ function partitionCard(view, name, at_us) {
 function replicaTable(view, ids, by) {
   return html`<table class="wide-first"><thead><tr><th>${t("replica.replica")}</th><th>LEO</th><th>HW</th><th>${t("term.epoch")}</th></tr></thead><tbody>${ids.map((id) => {
     const replica = view.replicas[id];
-    return html`<tr><td>${link(`replica:${id}`, html`${roleTag(replicaRole(view, replica))}`)} ${by === "node" ? replica.node : replica.partition}</td><td>${replica.log_end_offset}</td><td>${masked.value ? "▒▒" : replica.high_watermark}</td><td>${replica.leader_epoch}</td></tr>`;
+    return html`<tr><td>${link(`replica:${id}`, html`${roleTag(replicaRole(view, replica))}`)} ${by === "node" ? replica.node : replica.partition}</td><td>${replica.log_end_offset}</td><td>${replica.high_watermark}</td><td>${replica.leader_epoch}</td></tr>`;
   })}</tbody></table>`;
 }
 
@@ -175,7 +175,7 @@ function node(view, name, at_us) {
       ${it.kind === "broker" ? facts([[t("node.id"), it.broker_id], [t("node.epoch"), ask("broker_epoch")], [t("node.session"), it.session ?? "—"], [t("node.controller_word"), view.controller.broker === it.broker_id ? t("node.yes_epoch", { n: view.controller.controller_epoch }) : t("node.no")], [t("node.knows"), ask("live_brokers", set(it.live_brokers)), true]]) : ""}
       ${it.kind === "producer" ? facts([[t("produce.partition"), it.partition || "—"], ["acks", it.settings?.acks === "-1" ? "all" : it.settings?.acks], [t("produce.sent"), ask("sent")], [t("produce.acked"), ask("acknowledged")], [t("produce.failed"), ask("failed")], [t("produce.retried"), ask("retried")],
         [t("produce.last_offset"), ask("last_offset")], [t("produce.latency"), durationText(it.last_latency_us)], it.last_error && [t("produce.error"), it.last_error, true]]) : ""}
-      ${it.kind === "consumer" ? facts([[t("produce.partition"), it.partition], [t("consume.position"), ask("position")], [t("term.hw"), masked.value ? html`<span class="mask"></span>` : ask("high_watermark")], [t("consume.lag_word"), it.high_watermark - it.position], it.last_reset && [t("consume.reset"), it.last_reset, true]]) : ""}
+      ${it.kind === "consumer" ? facts([[t("produce.partition"), it.partition], [t("consume.position"), ask("position")], [t("term.hw"), ask("high_watermark")], [t("consume.lag_word"), it.high_watermark - it.position], it.last_reset && [t("consume.reset"), it.last_reset, true]]) : ""}
       ${it.kind === "zookeeper" ? facts([[t("node.znodes"), Object.keys(view.zk).length], [t("node.ephemerals"), Object.values(view.zk).filter((one) => one.ephemeral).length]]) : ""}
       ${actions(view, nodeTarget(name))}</section>
     ${own.length ? section(t("node.replicas"), own.length, replicaTable(view, own, "partition")) : ""}

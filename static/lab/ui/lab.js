@@ -18,7 +18,8 @@ attach(new Player({
 partition.value = query.get("p") ?? "";
 shown.value = query.get("view") === "table" ? "table" : "picture";
 if (query.get("sel")) select(query.get("sel"));
-if (matchMedia("(max-width: 1279px)").matches) panels.value = { side: false, inspector: true };
+const narrow = matchMedia("(max-width: 1279px)").matches;
+if (narrow) panels.value = { side: false, inspector: true };
 
 const stage = createStage({ stage: document.getElementById("stage"), timeline: document.getElementById("timeline") }, player,
   { t, language, topic: partition.value ? partition.value.replace(/-\d+$/, "") : undefined });
@@ -61,7 +62,7 @@ effect(() => {
   const slug = exercise.value?.slug ?? "";
   if (slug && slug !== inExercise) {
     sideTab.value = "exercise";
-    panels.value = { ...panels.peek(), side: true };
+    if (!narrow) panels.value = { ...panels.peek(), side: true };
   }
   inExercise = slug;
 });

@@ -4,12 +4,11 @@ import { copy } from "./actions.js";
 import { HwElement, html, icon, repeat } from "./element.js";
 import { set } from "./format.js";
 import { t } from "./i18n.js";
-import { effect, masked, moment, nodeTarget, select, selection, shown, signal } from "./state.js";
+import { effect, moment, nodeTarget, select, selection, shown, signal } from "./state.js";
 import { nodeName, replicaRole, roleTag } from "./words.js";
 
 /** Columns: name in the texts, and the cell's value. Numbers sort as numbers. */
 function tablesOf(view, at_us) {
-  const hidden = masked.value;
   return [
     {
       name: "replicas",
@@ -20,7 +19,7 @@ function tablesOf(view, at_us) {
         const role = replicaRole(view, it);
         return {
           what: `replica:${id}`,
-          cells: [it.partition, it.node, { sort: role, text: t(`role.${role}`), show: roleTag(role) }, it.log_start_offset, it.log_end_offset, hidden ? "▒▒" : it.high_watermark, it.leader_epoch,
+          cells: [it.partition, it.node, { sort: role, text: t(`role.${role}`), show: roleTag(role) }, it.log_start_offset, it.log_end_offset, it.high_watermark, it.leader_epoch,
             leader ? Math.max(0, leader.log_end_offset - it.log_end_offset) : "—",
             remote?.last_caught_up_us > 0 ? { sort: at_us - remote.last_caught_up_us, text: durationText(Math.max(0, at_us - remote.last_caught_up_us)) } : "—"],
         };

@@ -71,10 +71,10 @@ class HwTransport extends HwElement {
   state({ mode, isPast, at_us, live_at_us, connection }) {
     if (connection === "lost") return html`<span class="tag bad">${t("transport.offline")}</span>`;
     if (isPast && mode === "pause")
-      return html`<span class="tag select" title=${t("transport.past_title")}>❚❚ ${t("transport.past", { ago: durationText(live_at_us - at_us) })}</span>`;
-    if (mode === "pause") return html`<span class="tag warn">❚❚ ${t("transport.paused")}</span>`;
-    if (mode === "event_paced") return html`<span class="tag ok">▶ ${t("transport.paced")}</span>`;
-    return html`<span class="tag ok">▶ ${t(isPast ? "transport.replaying" : "transport.playing")}</span>`;
+      return html`<span class="tag select" title=${t("transport.past_title")}>❚❚ <span>${t("transport.past", { ago: durationText(live_at_us - at_us) })}</span></span>`;
+    if (mode === "pause") return html`<span class="tag warn">❚❚ <span>${t("transport.paused")}</span></span>`;
+    if (mode === "event_paced") return html`<span class="tag ok">▶ <span>${t("transport.paced")}</span></span>`;
+    return html`<span class="tag ok">▶ <span>${t(isPast ? "transport.replaying" : "transport.playing")}</span></span>`;
   }
 
   speed(rate) {
