@@ -1,7 +1,8 @@
-"""Simulated events a second: memory store, simulated disk, events encoded, hashed and folded; without and with invariants.
+"""Simulated events a second: memory store, simulated disk, events encoded, hashed and folded; without and with
+invariants.
 
-Three brokers, three partitions of factor 3, four producers that always have one batch with acks=all under way. Prints JSON.
-"""
+Three brokers, three partitions of factor 3, four producers that always have one batch with acks=all under way. Prints
+JSON."""
 
 import argparse
 import json
@@ -12,7 +13,7 @@ from broker_core.records.record_batch import SimpleRecord, build_batch
 from broker_core.run import Run, RunConfig
 from broker_core.sim.disk import SimulatedDisk
 from broker_core.sim.kernel import Message
-from broker_core.wire.messages import CreateTopicsRequest, CreateTopicSpec, ProduceRequest
+from broker_core.wire.messages import CreateTopicSpec, CreateTopicsRequest, ProduceRequest
 from broker_core.zk.memory_store import MemoryStore
 
 PRODUCERS = 4
@@ -34,7 +35,9 @@ class LoopingProducer:
     def send(self) -> None:
         leader = self.run.view["partitions"][self.partition]["leader"]
         request = ProduceRequest(-1, 30_000, ((self.partition, self.batch),))
-        self.kernel.request(self.name, f"b{leader}", "Produce", request, label="Produce", fields=((self.partition, 1),), context=0)
+        self.kernel.request(
+            self.name, f"b{leader}", "Produce", request, label="Produce", fields=((self.partition, 1),), context=0
+        )
 
     def on_response(self, api: str, body: Any, context: Any) -> None:
         self.acknowledged += 1
@@ -54,7 +57,14 @@ class Setup:
         self.run = Run(RunConfig(seed=1), disk=SimulatedDisk(), zk=MemoryStore(), invariants=invariants)
         self.run.advance(100_000)
         kernel = self.run._kernel
-        kernel.request("shell", "b1", "CreateTopics", CreateTopicsRequest((CreateTopicSpec("orders", 3, 3),)), label="create", context=-1)
+        kernel.request(
+            "shell",
+            "b1",
+            "CreateTopics",
+            CreateTopicsRequest((CreateTopicSpec("orders", 3, 3),)),
+            label="create",
+            context=-1,
+        )
         self.run.advance(200_000)
         self.producers = [LoopingProducer(self.run, f"p{n}", f"orders-{n % 3}") for n in range(PRODUCERS)]
         for producer in self.producers:
@@ -86,7 +96,12 @@ def measure(*, invariants: bool, events: int) -> dict[str, float]:
     late = (setup.run.seq - first) / setup.until(events) if events > 105_000 else early
     if setup.run.view["alarms"]:
         raise SystemExit(f"the run has alarms: {setup.run.view['alarms']}")
-    return {"events_per_s": round(early), "events_per_s_late": round(late), "late_to_early": round(late / early, 3), "batches_per_s": round(batches)}
+    return {
+        "events_per_s": round(early),
+        "events_per_s_late": round(late),
+        "late_to_early": round(late / early, 3),
+        "batches_per_s": round(batches),
+    }
 
 
 def main() -> None:

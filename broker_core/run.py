@@ -1,7 +1,8 @@
-"""The door: a run takes inputs and time, and gives events with their patches. Nothing else of the core is used from outside.
+"""The door: a run takes inputs and time, and gives events with their patches. Nothing else of the core is used from
+outside.
 
-Everything that a run does follows from its `RunConfig` and its inputs. `take_inputs` and `take` are what a recording keeps;
-`rebuild` makes a run again from a recording, up to any instant.
+Everything that a run does follows from its `RunConfig` and its inputs. `take_inputs` and `take` are what a recording
+keeps; `rebuild` makes a run again from a recording, up to any instant.
 """
 
 import io
@@ -33,10 +34,11 @@ __all__ = ["Diverged", "Input", "Made", "Run", "RunConfig"]
 
 
 class Input(msgspec.Struct, frozen=True, array_like=True):
-    """What came from outside. `step` and `seq`: how many steps had run and events had been made; `at_us`: what time it was.
+    """What came from outside. `step` and `seq`: how many steps had run and events had been made; `at_us`: what time
+    it was.
 
-    `kind` is command (`text` the line, `source` who), interrupt (`text` the command's number), foreign (`text` the change as JSON),
-    or met: a foreign change that an operation ran into (it says of itself which operation).
+    `kind` is command (`text` the line, `source` who), interrupt (`text` the command's number), foreign (`text` the
+    change as JSON), or met: a foreign change that an operation ran into (it says of itself which operation).
     """
 
     step: int
@@ -186,8 +188,9 @@ class Run:
                 return True
 
     def advance(self, until_us: int, *, max_events: int | None = None) -> int:
-        """Runs everything due up to `until_us`; then it is `until_us`, unless `max_events` were made before. Returns how many
-        events were made."""
+        """Runs everything due up to `until_us`; then it is `until_us`, unless `max_events` were made before. Returns
+        how many events were made.
+        """
         kernel = self._kernel
         scheduler = kernel.scheduler
         first = kernel.seq
@@ -205,7 +208,9 @@ class Run:
         return made
 
     def take_inputs(self) -> list[Input]:
-        """The inputs since the last call. They must be on disk before any answer that depends on them leaves the process."""
+        """The inputs since the last call. They must be on disk before any answer that depends on them leaves the
+        process.
+        """
         store = self._cluster.zookeeper.store
         if isinstance(store, ForeignSource):
             for change in store.take_foreign():
@@ -216,7 +221,8 @@ class Run:
     # again
 
     def checkpoint(self) -> bytes | None:
-        """The whole engine as bytes, without its files and what is in ZooKeeper's server; None while a console command runs.
+        """The whole engine as bytes, without its files and what is in ZooKeeper's server; None while a console
+        command runs.
 
         Take what was made before: it is not part of it.
         """
@@ -261,9 +267,13 @@ class Run:
                 break
             while kernel.steps < recorded.step:
                 if kernel.step() is None:
-                    raise Diverged(f"nothing was left to run at event {kernel.seq}, the recording goes on to {until_seq}")
+                    raise Diverged(
+                        f"nothing was left to run at event {kernel.seq}, the recording goes on to {until_seq}"
+                    )
             if kernel.seq != recorded.seq:
-                raise Diverged(f"at step {kernel.steps} this core has made {kernel.seq} events, the recording {recorded.seq}")
+                raise Diverged(
+                    f"at step {kernel.steps} this core has made {kernel.seq} events, the recording {recorded.seq}"
+                )
             self._repeat(recorded)
         while kernel.seq < until_seq:
             if kernel.step() is None:

@@ -24,11 +24,12 @@ def differences(run: Run) -> list[str]:
     for key, replica in live["replicas"].items():
         for field, value in replica.items():
             ours = view["replicas"][key][field]
-            if field == "tail":
-                value = {str(row[0]): row[1:] for row in value}
-            elif field == "segments":
+            if field == "tail" or field == "segments":
                 value = {str(row[0]): row[1:] for row in value}
             compare(f"/replicas/{key}/{field}", ours, value)
+    for name, client in live["clients"].items():
+        for field, value in client.items():
+            compare(f"/nodes/{name}/{field}", view["nodes"][name][field], value)
     compare("/rpcs", sorted(view["rpcs"]), live["rpcs"])
     compare("/parked", sorted(view["parked"]), live["parked"])
     compare("/zk", {path: [znode["data"], znode["version"]] for path, znode in view["zk"].items()}, live["zk"])

@@ -58,7 +58,9 @@ def leader(node: int, epoch: int = 0, isr: tuple[int, ...] = (1, 2)) -> ReplicaB
 
 
 def follower(node: int, of: int, epoch: int = 0) -> ReplicaBecameFollower:
-    return ReplicaBecameFollower(replica=f"t-0@b{node}", leader=of, leader_epoch=epoch, partition_epoch=0, controller_epoch=1)
+    return ReplicaBecameFollower(
+        replica=f"t-0@b{node}", leader=of, leader_epoch=epoch, partition_epoch=0, controller_epoch=1
+    )
 
 
 def append(node: int, base: int, *, last: int | None = None, epoch: int = 0, size: int = 70) -> BatchAppended:
@@ -75,7 +77,9 @@ def append(node: int, base: int, *, last: int | None = None, epoch: int = 0, siz
 
 
 def believes(end: int) -> RemoteReplicaUpdated:
-    return RemoteReplicaUpdated(replica="t-0@b1", follower="b2", from_offset=-1, log_end_offset=end, last_caught_up_us=0)
+    return RemoteReplicaUpdated(
+        replica="t-0@b1", follower="b2", from_offset=-1, log_end_offset=end, last_caught_up_us=0
+    )
 
 
 def advance(node: int, to: int, before: int = 0) -> HighWatermarkAdvanced:
@@ -112,7 +116,10 @@ BROKEN: dict[str, tuple[str, tuple[Event, ...]]] = {
     "two leaders of one epoch": ("I-ONELEADER", (leader(2, epoch=0),)),
     "a leader outside the ISR": ("I-LEADERINISR", (state(1, 1, [2], 1),)),
     "an empty ISR": ("I-LEADERINISR", (state(-1, 1, [], 1),)),
-    "a high watermark that no follower has reached": ("I-HWLEAD", (append(1, 1), append(2, 1), advance(1, 2, before=1))),
+    "a high watermark that no follower has reached": (
+        "I-HWLEAD",
+        (append(1, 1), append(2, 1), advance(1, 2, before=1)),
+    ),
     "a leader's high watermark goes back": (
         "I-HWLEAD",
         (HighWatermarkLowered(replica="t-0@b1", from_offset=1, to_offset=0),),
@@ -135,7 +142,15 @@ BROKEN: dict[str, tuple[str, tuple[Event, ...]]] = {
     ),
     "a new leader without a committed record": (
         "I-COMMIT",
-        (append(1, 1), append(2, 1), believes(2), advance(1, 2, before=1), truncate(2, 2, 1), state(2, 1, [2], 1), leader(2, 1, (2,))),
+        (
+            append(1, 1),
+            append(2, 1),
+            believes(2),
+            advance(1, 2, before=1),
+            truncate(2, 2, 1),
+            state(2, 1, [2], 1),
+            leader(2, 1, (2,)),
+        ),
     ),
 }
 
@@ -159,8 +174,18 @@ def test_a_broken_history_is_found(name: str) -> None:
 
 
 def test_an_unclean_election_explains_a_lost_record() -> None:
-    unclean = LeaderElected(partition="t-0", leader=2, leader_epoch=1, isr=(2,), strategy="OfflinePartition", unclean=True)
-    events = (append(1, 1), state(1, 0, [1], 1), leader(1, isr=(1,)), advance(1, 2, before=1), unclean, state(2, 1, [2], 2), leader(2, 1, (2,)))
+    unclean = LeaderElected(
+        partition="t-0", leader=2, leader_epoch=1, isr=(2,), strategy="OfflinePartition", unclean=True
+    )
+    events = (
+        append(1, 1),
+        state(1, 0, [1], 1),
+        leader(1, isr=(1,)),
+        advance(1, 2, before=1),
+        unclean,
+        state(2, 1, [2], 2),
+        leader(2, 1, (2,)),
+    )
     explained = dict(violations((*HEALTHY, *events)))
     assert "unclean election of b2" in explained["I-COMMIT"]
 
@@ -200,7 +225,9 @@ def leader_forgets_followers(*arguments: Any) -> int:
 def follower_takes_any_high_watermark(self: Partition, leader_high_watermark: int) -> None:
     end = self.log.log_end_offset
     if end > self.high_watermark:
-        self.kernel.emit(HighWatermarkAdvanced(replica=self.key, from_offset=self.high_watermark, to_offset=end), self.node)
+        self.kernel.emit(
+            HighWatermarkAdvanced(replica=self.key, from_offset=self.high_watermark, to_offset=end), self.node
+        )
 
 
 truly_update_follower = Partition.update_follower

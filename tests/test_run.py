@@ -19,7 +19,11 @@ from broker_core.zk.memory_store import MemoryStore
 
 CONFIG = RunConfig(
     seed=11,
-    broker_config={"zookeeper.session.timeout.ms": "6000", "replica.lag.time.max.ms": "10000", "replica.fetch.backoff.ms": "200"},
+    broker_config={
+        "zookeeper.session.timeout.ms": "6000",
+        "replica.lag.time.max.ms": "10000",
+        "replica.fetch.backoff.ms": "200",
+    },
 )
 
 #: every part of the spine: (line, seconds of simulated time that follow)
@@ -94,7 +98,9 @@ def test_the_same_seed_and_inputs_give_the_same_bytes_whatever_the_hash_seed() -
     for hash_seed in ("0", "4711"):
         here = Path(__file__).parent
         environment = {**os.environ, "PYTHONHASHSEED": hash_seed, "PYTHONPATH": f"{here}{os.pathsep}{here.parent}"}
-        done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=environment, timeout=120)
+        done = subprocess.run(
+            [sys.executable, "-c", script], capture_output=True, text=True, env=environment, timeout=120
+        )
         assert done.returncode == 0, done.stderr
         printed.add(done.stdout)
     run = new_run()

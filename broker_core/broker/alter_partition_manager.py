@@ -7,7 +7,12 @@ from typing import Protocol
 
 from broker_core.errors import KafkaError
 from broker_core.sim.kernel import Kernel
-from broker_core.wire.messages import AlterPartitionItem, AlterPartitionRequest, AlterPartitionResponse, AlterPartitionResult
+from broker_core.wire.messages import (
+    AlterPartitionItem,
+    AlterPartitionRequest,
+    AlterPartitionResponse,
+    AlterPartitionResult,
+)
 
 RETRY_US = 50_000
 REQUEST_TIMEOUT_US = 30_000_000
@@ -19,7 +24,9 @@ class AlterPartitionHost(Protocol):
     kernel: Kernel
     name: str
     broker_id: int
-    broker_epoch: int
+
+    @property
+    def broker_epoch(self) -> int: ...
 
     def known_controller(self) -> int: ...
 
@@ -59,7 +66,9 @@ class AlterPartitionManager:
             f"b{controller_id}",
             "AlterPartition",
             AlterPartitionRequest(host.broker_id, host.broker_epoch, items),
-            label=f"AlterPartition {items[0].partition}" if len(items) == 1 else f"AlterPartition {len(items)} partitions",
+            label=f"AlterPartition {items[0].partition}"
+            if len(items) == 1
+            else f"AlterPartition {len(items)} partitions",
             fields=tuple((item.partition, f"ISR {[broker_id for broker_id, _ in item.new_isr]}") for item in items),
             context=("alter_partition", None),
             timeout_us=REQUEST_TIMEOUT_US,

@@ -8,7 +8,7 @@ from typing import Any
 from broker_core.broker.apis import HANDLERS
 from broker_core.broker.config import BrokerConfig
 from broker_core.broker.delayed import DelayedTopics
-from broker_core.broker.log_directory import RECOVERY_POINT_CHECKPOINT, LogDirectory
+from broker_core.broker.log_directory import LogDirectory
 from broker_core.broker.metadata_cache import MetadataCache
 from broker_core.broker.replica_manager import ReplicaManager
 from broker_core.broker.rpc_text import describe_request
@@ -21,7 +21,11 @@ from broker_core.errors import KafkaError
 from broker_core.events.envelope import Event
 from broker_core.events.world import BrokerStarted, BrokerStarting, BrokerStopped
 from broker_core.log import LogConfig
-from broker_core.log.checkpoints import LOG_START_OFFSET_CHECKPOINT, REPLICATION_OFFSET_CHECKPOINT
+from broker_core.log.checkpoints import (
+    LOG_START_OFFSET_CHECKPOINT,
+    RECOVERY_POINT_CHECKPOINT,
+    REPLICATION_OFFSET_CHECKPOINT,
+)
 from broker_core.replication.partition import Partition, Role
 from broker_core.sim.disk import Disk
 from broker_core.sim.kernel import Kernel, Message
@@ -39,7 +43,9 @@ from broker_core.zk.znodes import IsrChangeNotificationZnode, PartitionStateZnod
 
 START_RETRY_US = 100_000
 BASE_PORT = 9090
-_CONTROLLER_APIS = frozenset({"AlterPartition", "CreateTopics", "DeleteTopics", "ControlledShutdown", "CreatePartitions"})
+_CONTROLLER_APIS = frozenset(
+    {"AlterPartition", "CreateTopics", "DeleteTopics", "ControlledShutdown", "CreatePartitions"}
+)
 
 
 class Broker:
@@ -127,7 +133,9 @@ class Broker:
     # life
 
     def start(self) -> None:
-        """Begins to start. It waits until ZooKeeper has forgotten an earlier life of this broker, as its operator would."""
+        """Begins to start. It waits until ZooKeeper has forgotten an earlier life of this broker, as its operator
+        would.
+        """
         self.directory.disk.makedirs(self.directory.path)
         self.emit(BrokerStarting(broker=self.name, clean_shutdown=self.directory.was_stopped_cleanly()))
         self._try_to_start()
@@ -146,7 +154,8 @@ class Broker:
         config = self.config
         self.timer(config.replica_lag_time_max_ms * 500, "isr_expiration")
         self.timer(
-            (config.log_initial_task_delay_ms + config.log_flush_offset_checkpoint_interval_ms) * 1_000, "recovery_point_checkpoint"
+            (config.log_initial_task_delay_ms + config.log_flush_offset_checkpoint_interval_ms) * 1_000,
+            "recovery_point_checkpoint",
         )
         self.timer(
             (config.log_initial_task_delay_ms + config.log_flush_start_offset_checkpoint_interval_ms) * 1_000,
@@ -189,7 +198,9 @@ class Broker:
         self.emit(BrokerStopped(broker=self.name, how="kill"))
 
     def stop(self) -> None:
-        """A clean stop: leaderships are handed over first (controlled shutdown), then everything is flushed and closed."""
+        """A clean stop: leaderships are handed over first (controlled shutdown), then everything is flushed and
+        closed.
+        """
         if self.state != "up":
             self._finish_stop()
             return
@@ -227,9 +238,13 @@ class Broker:
         for partition in replicas.values():
             partition.close(clean=True)
         if self.state != "starting":
-            self.directory.write(RECOVERY_POINT_CHECKPOINT, {name: p.log.recovery_point for name, p in replicas.items()})
+            self.directory.write(
+                RECOVERY_POINT_CHECKPOINT, {name: p.log.recovery_point for name, p in replicas.items()}
+            )
             self.directory.write(LOG_START_OFFSET_CHECKPOINT, self._log_starts())
-            self.directory.write(REPLICATION_OFFSET_CHECKPOINT, {name: p.high_watermark for name, p in replicas.items()})
+            self.directory.write(
+                REPLICATION_OFFSET_CHECKPOINT, {name: p.high_watermark for name, p in replicas.items()}
+            )
             self.directory.mark_clean()
         self.controller.shut_down()
         self.zookeeper.close(self.name)
@@ -322,7 +337,8 @@ class Broker:
         elif asker == "controlled_shutdown":
             self._on_controlled_shutdown(body)
         else:
-            self._controller_response(*data, body)
+            broker_id, asked_api = data
+            self._controller_response(broker_id, asked_api, body)
 
     def on_disconnect(self, api: str, context: tuple[str, Any], why: str) -> None:
         """No answer will come."""

@@ -22,8 +22,9 @@ class DelayedFetch(msgspec.Struct):
 
 
 class DelayedProduce(msgspec.Struct):
-    """A produce with acks=all that was appended and waits to be committed. `required` maps a partition to the offset that the
-    high watermark must reach; `answers` holds what is known so far."""
+    """A produce with acks=all that was appended and waits to be committed. `required` maps a partition to the offset
+    that the high watermark must reach; `answers` holds what is known so far.
+    """
 
     message: Message
     partitions: tuple[str, ...]
@@ -43,8 +44,8 @@ class DelayedProduce(msgspec.Struct):
 
 
 class DelayedTopics(msgspec.Struct):
-    """A CreateTopics, CreatePartitions or DeleteTopics whose znodes are written, and which is answered when this broker's metadata
-    shows its effect (`DelayedCreatePartitions`, `DelayedDeleteTopics`).
+    """A CreateTopics, CreatePartitions or DeleteTopics whose znodes are written, and which is answered when this
+    broker's metadata shows its effect (`DelayedCreatePartitions`, `DelayedDeleteTopics`).
 
     Attributes:
         expected: how many partitions with a leader each topic shall have; 0 = the topic shall be gone.
@@ -75,7 +76,9 @@ class DelayedTopics(msgspec.Struct):
         """Answers; topics whose effect does not show yet have timed out."""
         results = tuple(
             TopicResult(result.name, KafkaError.REQUEST_TIMED_OUT, "The request timed out.")
-            if result.error is KafkaError.NONE and result.name in self.expected and not self._shows(metadata, result.name)
+            if result.error is KafkaError.NONE
+            and result.name in self.expected
+            and not self._shows(metadata, result.name)
             else result
             for result in self.results
         )

@@ -34,7 +34,9 @@ class LogDirectory:
         return self.disk.exists(f"{self.path}/{CLEAN_SHUTDOWN_FILE}")
 
     def load(self, broker_id: int, cluster_id: str, directory_id: str) -> None:
-        """Reads the checkpoints and the marker of a clean stop, which does not outlive the start; writes meta.properties once."""
+        """Reads the checkpoints and the marker of a clean stop, which does not outlive the start; writes
+        meta.properties once.
+        """
         disk, path = self.disk, self.path
         disk.makedirs(path)
         marker = f"{path}/{CLEAN_SHUTDOWN_FILE}"

@@ -58,7 +58,7 @@ class ReplicaHost(Protocol):
     def open_log(self, state: LeaderAndIsrPartition) -> Partition: ...
 
     def write_isr_to_zookeeper(self, partition: Partition, isr: tuple[int, ...]) -> int | None:
-        """Where the era has leaders write the state znode themselves: the new version, None when somebody was faster."""
+        """Where the era has leaders write the state znode: the new version, None when somebody was faster."""
 
 
 class ReplicaManager:
@@ -113,8 +113,9 @@ class ReplicaManager:
     # becoming leader or follower
 
     def become(self, state: LeaderAndIsrPartition) -> KafkaError:
-        """One partition of a LeaderAndIsr (`becomeLeaderOrFollower`). A leader epoch that is not greater than the known one is
-        refused, harmlessly: it repeats what is known."""
+        """One partition of a LeaderAndIsr (`becomeLeaderOrFollower`). A leader epoch that is not greater than the
+        known one is refused, harmlessly: it repeats what is known.
+        """
         if self.broker_id not in state.replicas:
             return KafkaError.UNKNOWN_TOPIC_OR_PARTITION
         partition = self.partitions.get(state.partition)
@@ -140,7 +141,9 @@ class ReplicaManager:
         if fetcher is None:
             fetcher = self.fetchers[leader] = ReplicaFetcher(self, leader)
         if not partition.log.leader_epoch_cache.entries:
-            partition.truncate_to(partition.high_watermark, "no epochs are known, so what is not known to be committed goes")
+            partition.truncate_to(
+                partition.high_watermark, "no epochs are known, so what is not known to be committed goes"
+            )
         fetcher.add(partition.name, partition.leader_epoch)
 
     def _stop_fetching(self, name: str) -> None:
@@ -286,7 +289,9 @@ class ReplicaManager:
     # fetch
 
     def fetch(self, message: Message, body: FetchRequest) -> None:
-        """Reads first, then takes note of the follower: so an answer with records carries the high watermark of before."""
+        """Reads first, then takes note of the follower: so an answer with records carries the high watermark of
+        before.
+        """
         answers, byte_count, urgent = self._read_all(body)
         if body.replica_id >= 0:
             for asked, answer in zip(body.partitions, answers, strict=True):
@@ -361,7 +366,9 @@ class ReplicaManager:
             records = b""
         else:
             try:
-                records = log.read(fetch_offset, min(asked.partition_max_bytes, left), upper_bound, min_one_message).data
+                records = log.read(
+                    fetch_offset, min(asked.partition_max_bytes, left), upper_bound, min_one_message
+                ).data
             except KafkaException as refused:
                 return FetchPartitionResponse(
                     name, refused.error, high_watermark=partition.high_watermark, log_start_offset=log.log_start_offset
@@ -377,7 +384,9 @@ class ReplicaManager:
         return None if partition.is_leader else KafkaError.NOT_LEADER_OR_FOLLOWER
 
     def _followed(self, asked: FetchPartition, replica_id: int, replica_epoch: int) -> None:
-        """What a follower's fetch changes at the leader: its remote state, perhaps the ISR, perhaps the high watermark."""
+        """What a follower's fetch changes at the leader: its remote state, perhaps the ISR, perhaps the high
+        watermark.
+        """
         partition = self.partitions[asked.partition]
         news = partition.update_follower(replica_id, asked.fetch_offset, asked.log_start_offset, replica_epoch)
         if partition.replica_to_add(replica_id):
@@ -408,9 +417,14 @@ class ReplicaManager:
                 if body.replica_id >= 0 or log.log_end_offset < asked.fetch_offset:
                     return True
                 continue
-            if body.replica_id >= 0 and asked.last_fetched_epoch >= 0:
-                if diverging_epoch(log.leader_epoch_cache, log.log_end_offset, asked.last_fetched_epoch, asked.fetch_offset):
-                    return True
+            last_epoch = asked.last_fetched_epoch
+            history = log.leader_epoch_cache
+            if (
+                body.replica_id >= 0
+                and last_epoch >= 0
+                and diverging_epoch(history, log.log_end_offset, last_epoch, asked.fetch_offset)
+            ):
+                return True
             if end_offset > asked.fetch_offset:
                 accumulated += min(log.bytes_available(asked.fetch_offset, end_offset), asked.partition_max_bytes)
         return accumulated >= body.min_bytes
@@ -435,7 +449,9 @@ class ReplicaManager:
         replica_id = body.replica_id
         if replica_id >= 0:
             answers = [
-                answer for asked, answer in zip(body.partitions, answers, strict=True) if self._has_news(body, asked, answer)
+                answer
+                for asked, answer in zip(body.partitions, answers, strict=True)
+                if self._has_news(body, asked, answer)
             ]
         fields = []
         size = 0
@@ -443,7 +459,12 @@ class ReplicaManager:
             if answer.error is not KafkaError.NONE:
                 fields.append((answer.partition, answer.error.name))
             elif answer.diverging_epoch is not None:
-                fields.append((answer.partition, f"diverging epoch {answer.diverging_epoch[0]} ends at {answer.diverging_epoch[1]}"))
+                fields.append(
+                    (
+                        answer.partition,
+                        f"diverging epoch {answer.diverging_epoch[0]} ends at {answer.diverging_epoch[1]}",
+                    )
+                )
             else:
                 size += len(answer.records)
                 fields.append((answer.partition, f"HW {answer.high_watermark}, {len(answer.records)} bytes"))
@@ -460,12 +481,20 @@ class ReplicaManager:
         self.kernel.respond(message, FetchResponse(tuple(answers)), label=label, fields=tuple(fields))
 
     def _has_news(self, body: FetchRequest, asked: FetchPartition, answer: FetchPartitionResponse) -> bool:
-        """Whether an incremental fetch session (KIP-227) lists this partition: records, an error, or watermarks not told yet."""
+        """Whether an incremental fetch session (KIP-227) lists this partition: records, an error, or watermarks not
+        told yet.
+        """
         key = (body.replica_id, asked.partition)
         if answer.error is not KafkaError.NONE or answer.diverging_epoch is not None:
             self._told.pop(key, None)
             return True
-        now = (answer.high_watermark, answer.log_start_offset, asked.current_leader_epoch, body.replica_epoch, body.session_id)
+        now = (
+            answer.high_watermark,
+            answer.log_start_offset,
+            asked.current_leader_epoch,
+            body.replica_epoch,
+            body.session_id,
+        )
         if not answer.records and self._told.get(key) == now:
             return False
         self._told[key] = now
@@ -480,15 +509,18 @@ class ReplicaManager:
     # offsets
 
     def list_offsets(self, body: ListOffsetsRequest) -> ListOffsetsResponse:
-        """Latest (-1: the high watermark for consumers, the log end for replicas), earliest (-2; -4 without remote storage),
-        the record with the largest timestamp (-3), or by timestamp. Nothing lies in remote storage (-5)."""
+        """Latest (-1: the high watermark for consumers, the log end for replicas), earliest (-2; -4 without remote
+        storage), the record with the largest timestamp (-3), or by timestamp. Nothing lies in remote storage (-5).
+        """
         return ListOffsetsResponse(tuple(self._list_offset(body.replica_id, *asked) for asked in body.partitions))
 
     def _list_offset(self, replica_id: int, name: str, leader_epoch: int, timestamp: int) -> ListOffsetsResult:
         partition = self.partitions.get(name)
         if partition is None:
             known = name in self.host.metadata.partitions
-            return ListOffsetsResult(name, KafkaError.NOT_LEADER_OR_FOLLOWER if known else KafkaError.UNKNOWN_TOPIC_OR_PARTITION)
+            return ListOffsetsResult(
+                name, KafkaError.NOT_LEADER_OR_FOLLOWER if known else KafkaError.UNKNOWN_TOPIC_OR_PARTITION
+            )
         error = self._epoch_error(partition, leader_epoch)
         if error is not None:
             return ListOffsetsResult(name, error)
@@ -545,7 +577,9 @@ class ReplicaManager:
         if partition is None or not partition.is_leader or isinstance(partition.isr_state, CommittedIsr):
             return
         if result.error is KafkaError.NONE:
-            if result.leader_epoch == partition.leader_epoch and partition.commit_isr(result.isr, result.partition_epoch):
+            if result.leader_epoch == partition.leader_epoch and partition.commit_isr(
+                result.isr, result.partition_epoch
+            ):
                 self._high_watermark_moved(partition)
         elif result.error in (KafkaError.OPERATION_NOT_ATTEMPTED, KafkaError.INELIGIBLE_REPLICA):
             partition.refuse_isr(result.error.name)

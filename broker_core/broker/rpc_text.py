@@ -10,7 +10,8 @@ def describe_request(api: str, body: Any) -> tuple[str, Fields]:
     """`(label, fields)` of a request that the controller sends."""
     if isinstance(body, LeaderAndIsrRequest):
         fields: Fields = tuple(
-            (state.partition, f"leader {state.leader} epoch {state.leader_epoch} ISR {list(state.isr)}") for state in body.partitions
+            (state.partition, f"leader {state.leader} epoch {state.leader_epoch} ISR {list(state.isr)}")
+            for state in body.partitions
         )
     elif isinstance(body, UpdateMetadataRequest):
         fields = (

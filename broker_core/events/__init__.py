@@ -6,4 +6,17 @@ Importing this package registers all kinds; `KINDS` maps a kind's name to its cl
 from broker_core.events import client, console, control, log, replica, rpc, waiting, world
 from broker_core.events.envelope import KINDS, Envelope, Event, label
 
-__all__ = ["KINDS", "Envelope", "Event", "client", "console", "control", "label", "log", "replica", "rpc", "waiting", "world"]
+__all__ = [
+    "KINDS",
+    "Envelope",
+    "Event",
+    "client",
+    "console",
+    "control",
+    "label",
+    "log",
+    "replica",
+    "rpc",
+    "waiting",
+    "world",
+]

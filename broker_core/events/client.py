@@ -3,7 +3,11 @@
 from broker_core.events.envelope import Event, kind
 
 
-@kind("client", en="{client} sends {count} to {partition}, acks={acks}", zh="{client} 向 {partition} 发送 {count} 条，acks={acks}")
+@kind(
+    "client",
+    en="{client} sends {count} to {partition}, acks={acks}",
+    zh="{client} 向 {partition} 发送 {count} 条，acks={acks}",
+)
 class ProduceStarted(Event):
     client: str
     partition: str
@@ -12,7 +16,11 @@ class ProduceStarted(Event):
     acks: int
 
 
-@kind("client", en="{client}: {count} to {partition} acknowledged at {base_offset} after {latency_us} us", zh="{client}：发往 {partition} 的 {count} 条在 {base_offset} 得到确认，耗时 {latency_us} 微秒")
+@kind(
+    "client",
+    en="{client}: {count} to {partition} acknowledged at {base_offset} after {latency_us} us",
+    zh="{client}：发往 {partition} 的 {count} 条在 {base_offset} 得到确认，耗时 {latency_us} 微秒",
+)
 class ProduceAcknowledged(Event):
     """`base_offset` -1 with acks=0: nobody said. `sequence` is that of ProduceStarted."""
 
@@ -25,7 +33,11 @@ class ProduceAcknowledged(Event):
     latency_us: int
 
 
-@kind("client", en="{client}: {count} to {partition} failed, {error}", zh="{client}：发往 {partition} 的 {count} 条失败，{error}")
+@kind(
+    "client",
+    en="{client}: {count} to {partition} failed, {error}",
+    zh="{client}：发往 {partition} 的 {count} 条失败，{error}",
+)
 class ProduceFailed(Event):
     client: str
     partition: str
@@ -44,7 +56,9 @@ class ProduceRetried(Event):
     error: str
 
 
-@kind("client", en="{client} streams {rate} records/s to {partition}", zh="{client} 以每秒 {rate} 条持续写入 {partition}")
+@kind(
+    "client", en="{client} streams {rate} records/s to {partition}", zh="{client} 以每秒 {rate} 条持续写入 {partition}"
+)
 class ProducerStreamChanged(Event):
     """`rate` in records a second; 0 = the stream stopped."""
 
@@ -55,7 +69,9 @@ class ProducerStreamChanged(Event):
 
 @kind("client", en="{client} read {partition} up to {position}", zh="{client} 读取 {partition} 至 {position}")
 class RecordsConsumed(Event):
-    """`records`: (offset, timestamp, key, value); keys and values as text, null as None, long ones cut at 200 characters."""
+    """`records`: (offset, timestamp, key, value); keys and values as text, null as None, long ones cut at 200
+    characters.
+    """
 
     client: str
     partition: str
@@ -64,7 +80,11 @@ class RecordsConsumed(Event):
     records: tuple[tuple[int, int, str | None, str | None], ...]
 
 
-@kind("client", en="{client}: position of {partition} reset from {from_offset} to {to_offset}, {why}", zh="{client}：{partition} 的位置由 {from_offset} 重置为 {to_offset}，{why}")
+@kind(
+    "client",
+    en="{client}: position of {partition} reset from {from_offset} to {to_offset}, {why}",
+    zh="{client}：{partition} 的位置由 {from_offset} 重置为 {to_offset}，{why}",
+)
 class ConsumerPositionReset(Event):
     client: str
     partition: str

@@ -22,6 +22,8 @@ def encode(envelope: Envelope) -> bytes:
 
 
 def decode(seq: int, data: bytes) -> Envelope:
-    """The envelope with sequence number `seq`. Raises `msgspec.ValidationError` when `data` is no event of this version."""
+    """The envelope with sequence number `seq`. Raises `msgspec.ValidationError` when `data` is no event of this
+    version.
+    """
     at_us, node, cause_seq, event = _decoder.decode(data)
     return (seq, at_us, node, cause_seq, event)

@@ -9,7 +9,11 @@ class SessionOpened(Event):
     owner: str
 
 
-@kind("control", en="ZooKeeper session {session} of {owner} ended: {why}", zh="{owner} 的 ZooKeeper 会话 {session} 结束：{why}")
+@kind(
+    "control",
+    en="ZooKeeper session {session} of {owner} ended: {why}",
+    zh="{owner} 的 ZooKeeper 会话 {session} 结束：{why}",
+)
 class SessionClosed(Event):
     """`why`: closed or expired."""
 
@@ -42,7 +46,11 @@ class ZnodeDeleted(Event):
     zxid: int
 
 
-@kind("control", en="Broker {broker} is the controller, epoch {controller_epoch}", zh="代理 {broker} 成为控制器，纪元 {controller_epoch}")
+@kind(
+    "control",
+    en="Broker {broker} is the controller, epoch {controller_epoch}",
+    zh="代理 {broker} 成为控制器，纪元 {controller_epoch}",
+)
 class ControllerElected(Event):
     broker: int
     controller_epoch: int
@@ -58,7 +66,8 @@ class ControllerResigned(Event):
 class PartitionStateChanged(Event):
     """The controller's own state machine: NewPartition, OnlinePartition, OfflinePartition, NonExistentPartition.
 
-    `controller` is the node whose controller it is: for a moment an old one may not know yet that there is a new one."""
+    `controller` is the node whose controller it is: for a moment an old one may not know yet that there is a new one.
+    """
 
     partition: str
     from_state: str
@@ -68,9 +77,11 @@ class PartitionStateChanged(Event):
 
 @kind("control", en="{replica} is {state} for the controller", zh="控制器视 {replica} 为 {state}")
 class ReplicaStateChanged(Event):
-    """The controller's own state machine: NewReplica, OnlineReplica, OfflineReplica, ReplicaDeletion..., NonExistentReplica.
+    """The controller's own state machine: NewReplica, OnlineReplica, OfflineReplica, ReplicaDeletion...,
+    NonExistentReplica.
 
-    `controller` as in PartitionStateChanged."""
+    `controller` as in PartitionStateChanged.
+    """
 
     replica: str
     from_state: str
@@ -78,7 +89,11 @@ class ReplicaStateChanged(Event):
     controller: str
 
 
-@kind("control", en="{partition}: leader {leader} elected by {strategy}, epoch {leader_epoch}", zh="{partition}：按 {strategy} 选出首领 {leader}，纪元 {leader_epoch}")
+@kind(
+    "control",
+    en="{partition}: leader {leader} elected by {strategy}, epoch {leader_epoch}",
+    zh="{partition}：按 {strategy} 选出首领 {leader}，纪元 {leader_epoch}",
+)
 class LeaderElected(Event):
     """`leader` -1 = none could be elected. `unclean`: it was not in the ISR."""
 
@@ -90,7 +105,11 @@ class LeaderElected(Event):
     unclean: bool
 
 
-@kind("control", en="{broker} knows brokers {live_brokers}, controller {controller}", zh="{broker} 已知存活代理 {live_brokers}，控制器 {controller}")
+@kind(
+    "control",
+    en="{broker} knows brokers {live_brokers}, controller {controller}",
+    zh="{broker} 已知存活代理 {live_brokers}，控制器 {controller}",
+)
 class MetadataUpdated(Event):
     """A broker took an UpdateMetadata. `partitions`: how many partition states it carried."""
 

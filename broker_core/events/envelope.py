@@ -17,7 +17,8 @@ class Event(msgspec.Struct, frozen=True, kw_only=True, gc=False, array_like=True
     """
 
 
-#: `(seq, at_us, node, cause_seq, event)`. `seq` is dense from 1 within a branch; `at_us` is simulated time since the run
+#: `(seq, at_us, node, cause_seq, event)`. `seq` is dense from 1 within a branch; `at_us` is simulated time since the
+#: run
 #: began; `node` is who states the fact (`b1`, `zk`, a client's name, or `lab`); `cause_seq` is the event that led to
 #: this one, 0 when it came from outside.
 Envelope: TypeAlias = tuple[int, int, str, int, Event]

@@ -13,7 +13,8 @@ Cut = tuple[str, int, int, str]
 )
 class LogOpened(Event):
     """A log folder was created or loaded. `epochs`: (leader epoch, start offset); `segments`: (base offset, bytes of
-    the .log, entries of the .index, entries of the .timeindex); `tail`: the last batches as in BatchAppended."""
+    the .log, entries of the .index, entries of the .timeindex); `tail`: the last batches as in BatchAppended.
+    """
 
     replica: str
     topic_id: str

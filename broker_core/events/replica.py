@@ -18,7 +18,11 @@ class ReplicaBecameLeader(Event):
     remotes: tuple[tuple[int, int, int], ...]
 
 
-@kind("replica", en="{replica} follows broker {leader} in epoch {leader_epoch}", zh="{replica} 在纪元 {leader_epoch} 跟随代理 {leader}")
+@kind(
+    "replica",
+    en="{replica} follows broker {leader} in epoch {leader_epoch}",
+    zh="{replica} 在纪元 {leader_epoch} 跟随代理 {leader}",
+)
 class ReplicaBecameFollower(Event):
     replica: str
     leader: int
@@ -32,21 +36,33 @@ class ReplicaWentOffline(Event):
     replica: str
 
 
-@kind("replica", en="{replica}: high watermark {from_offset} to {to_offset}", zh="{replica}：高水位 {from_offset} 升至 {to_offset}")
+@kind(
+    "replica",
+    en="{replica}: high watermark {from_offset} to {to_offset}",
+    zh="{replica}：高水位 {from_offset} 升至 {to_offset}",
+)
 class HighWatermarkAdvanced(Event):
     replica: str
     from_offset: int
     to_offset: int
 
 
-@kind("replica", en="{replica}: high watermark back from {from_offset} to {to_offset}", zh="{replica}：高水位从 {from_offset} 退至 {to_offset}")
+@kind(
+    "replica",
+    en="{replica}: high watermark back from {from_offset} to {to_offset}",
+    zh="{replica}：高水位从 {from_offset} 退至 {to_offset}",
+)
 class HighWatermarkLowered(Event):
     replica: str
     from_offset: int
     to_offset: int
 
 
-@kind("replica", en="{replica} now believes that {follower} ends at {log_end_offset}", zh="{replica} 认为 {follower} 的日志末端为 {log_end_offset}")
+@kind(
+    "replica",
+    en="{replica} now believes that {follower} ends at {log_end_offset}",
+    zh="{replica} 认为 {follower} 的日志末端为 {log_end_offset}",
+)
 class RemoteReplicaUpdated(Event):
     """The leader took note of a follower's fetch. `from_offset` -1 = it knew nothing before."""
 
@@ -81,7 +97,11 @@ class IsrExpanded(Event):
     partition_epoch: int
 
 
-@kind("replica", en="{replica}: the ISR change was refused ({error}); the ISR stays {isr}", zh="{replica}：ISR 变更被拒绝（{error}），仍为 {isr}")
+@kind(
+    "replica",
+    en="{replica}: the ISR change was refused ({error}); the ISR stays {isr}",
+    zh="{replica}：ISR 变更被拒绝（{error}），仍为 {isr}",
+)
 class IsrChangeRefused(Event):
     """`isr` is the committed ISR that holds again. `error` is Kafka's name of it."""
 
@@ -90,7 +110,11 @@ class IsrChangeRefused(Event):
     error: str
 
 
-@kind("replica", en="{replica}: fetching from broker {leader} stopped, {why}", zh="{replica}：停止从代理 {leader} 拉取，{why}")
+@kind(
+    "replica",
+    en="{replica}: fetching from broker {leader} stopped, {why}",
+    zh="{replica}：停止从代理 {leader} 拉取，{why}",
+)
 class FetcherFailed(Event):
     replica: str
     leader: int

@@ -8,7 +8,8 @@ Fields = tuple[tuple[str, str | int], ...]
 @kind("rpc", en="{source} sends {label} to {destination}", zh="{source} 向 {destination} 发送 {label}")
 class RpcSent(Event):
     """`rpc` is unique in the branch (`r1187`); `kind` is request, response or watch; a response carries the
-    `correlation` of its request. `fields` are what the message says, in order, for people."""
+    `correlation` of its request. `fields` are what the message says, in order, for people.
+    """
 
     rpc: str
     api: str

@@ -13,7 +13,9 @@ class RunStarted(Event):
 
 @kind("world", en="{node} joined the picture as {node_kind}", zh="{node} 作为 {node_kind} 加入")
 class NodeAdded(Event):
-    """A node exists from now on. `node_kind`: broker, zookeeper, shell, producer, consumer. `broker_id` is -1 unless a broker."""
+    """A node exists from now on. `node_kind`: broker, zookeeper, shell, producer, consumer. `broker_id` is -1 unless
+    a broker.
+    """
 
     node: str
     node_kind: str
@@ -32,7 +34,9 @@ class BrokerStarting(Event):
     clean_shutdown: bool
 
 
-@kind("world", en="Broker {broker} is up, broker epoch {broker_epoch}", zh="代理 {broker} 已启动，代理纪元 {broker_epoch}")
+@kind(
+    "world", en="Broker {broker} is up, broker epoch {broker_epoch}", zh="代理 {broker} 已启动，代理纪元 {broker_epoch}"
+)
 class BrokerStarted(Event):
     broker: str
     broker_epoch: int

@@ -67,8 +67,9 @@ class RemoteReplica(msgspec.Struct):
     broker_epoch: int = -1
 
     def caught_up_us_after_fetch(self, fetch_offset: int, leader_log_end_offset: int, now_us: int) -> int:
-        """When this replica was last caught up, once it fetches at `fetch_offset`: now if it has everything; the time of its
-        previous fetch if it has reached what the leader had then."""
+        """When this replica was last caught up, once it fetches at `fetch_offset`: now if it has everything; the time
+        of its previous fetch if it has reached what the leader had then.
+        """
         if fetch_offset >= leader_log_end_offset:
             return max(self.last_caught_up_us, now_us)
         if fetch_offset >= self.last_fetch_leader_log_end_offset:
@@ -77,7 +78,9 @@ class RemoteReplica(msgspec.Struct):
 
     def is_caught_up(self, leader_log_end_offset: int, now_us: int, replica_lag_time_max_us: int) -> bool:
         """Equal to the leader's end, or seen at it within `replica.lag.time.max.ms`."""
-        return self.log_end_offset == leader_log_end_offset or now_us - self.last_caught_up_us <= replica_lag_time_max_us
+        return (
+            self.log_end_offset == leader_log_end_offset or now_us - self.last_caught_up_us <= replica_lag_time_max_us
+        )
 
 
 def out_of_sync(
@@ -92,5 +95,6 @@ def out_of_sync(
     return tuple(
         broker_id
         for broker_id in isr
-        if broker_id != leader and not remotes[broker_id].is_caught_up(leader_log_end_offset, now_us, replica_lag_time_max_us)
+        if broker_id != leader
+        and not remotes[broker_id].is_caught_up(leader_log_end_offset, now_us, replica_lag_time_max_us)
     )

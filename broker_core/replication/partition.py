@@ -1,7 +1,8 @@
 """One replica of one partition on one broker (`kafka.cluster.Partition`).
 
 It decides, states events, and the functions at the end of this file apply them. Bytes go to the log at the moment of
-the decision; offsets, roles, the ISR and what a leader believes of others change only in `apply`."""
+the decision; offsets, roles, the ISR and what a leader believes of others change only in `apply`.
+"""
 
 from collections.abc import Callable
 from enum import StrEnum
@@ -138,7 +139,8 @@ class Partition:
 
     def make_leader(self, state: LeaderAndIsrPartition) -> None:
         """Leads from now on (`Partition.makeLeader`). The new epoch begins at this log's end, written down before
-        anything else."""
+        anything else.
+        """
         log = self.log
         was_leader = self.is_leader
         self.replicas = state.replicas
@@ -192,7 +194,8 @@ class Partition:
         """Appends one produced batch and tries to advance the high watermark.
 
         Raises KafkaException: NOT_ENOUGH_REPLICAS when acks=all and the committed ISR is too small; what the log
-        refuses."""
+        refuses.
+        """
         isr = self.isr_state.isr
         if required_acks == -1 and len(isr) < self.effective_min_isr:
             raise KafkaException(

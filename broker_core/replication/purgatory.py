@@ -1,7 +1,7 @@
 """The purgatory: requests that wait for a condition, watched under the partitions that can fulfil it.
 
-`kafka.server.DelayedOperationPurgatory`. Completion happens once, by whoever comes first: a check after a change, or the
-deadline.
+`kafka.server.DelayedOperationPurgatory`. Completion happens once, by whoever comes first: a check after a change, or
+the deadline.
 """
 
 from typing import Generic, Protocol, TypeVar
@@ -10,27 +10,29 @@ from typing import Generic, Protocol, TypeVar
 class DelayedOperation(Protocol):
     """A request that waits. `request` is the rpc id by which it is known; `partitions` are its keys."""
 
-    request: str
     partitions: tuple[str, ...]
 
+    @property
+    def request(self) -> str: ...
 
-O = TypeVar("O", bound=DelayedOperation)
+
+Waiting = TypeVar("Waiting", bound=DelayedOperation)
 
 
-class Purgatory(Generic[O]):
+class Purgatory(Generic[Waiting]):
     """Operations by request and by partition, in the order in which they came."""
 
     def __init__(self) -> None:
-        self._operations: dict[str, O] = {}
-        self._watchers: dict[str, dict[str, O]] = {}
+        self._operations: dict[str, Waiting] = {}
+        self._watchers: dict[str, dict[str, Waiting]] = {}
 
-    def watch(self, operation: O) -> None:
+    def watch(self, operation: Waiting) -> None:
         """Keeps an operation until `remove`."""
         self._operations[operation.request] = operation
         for partition in operation.partitions:
             self._watchers.setdefault(partition, {})[operation.request] = operation
 
-    def remove(self, request: str) -> O | None:
+    def remove(self, request: str) -> Waiting | None:
         """Takes an operation out. None when it has completed already: then there is nothing left to do for it."""
         operation = self._operations.pop(request, None)
         if operation is not None:
@@ -38,11 +40,11 @@ class Purgatory(Generic[O]):
                 del self._watchers[partition][request]
         return operation
 
-    def get(self, request: str) -> O | None:
+    def get(self, request: str) -> Waiting | None:
         """The operation of a request, if it still waits."""
         return self._operations.get(request)
 
-    def watching(self, partition: str) -> list[O]:
+    def watching(self, partition: str) -> list[Waiting]:
         """The operations to check after something changed on this partition."""
         watchers = self._watchers.get(partition)
         return list(watchers.values()) if watchers else []

@@ -1,6 +1,7 @@
 """The follower's loop: fetch, append, take over the high watermark, truncate where histories part.
 
-`AbstractFetcherThread` and `ReplicaFetcherThread` as one state machine: one for each leader broker, one request in flight.
+`AbstractFetcherThread` and `ReplicaFetcherThread` as one state machine: one for each leader broker, one request in
+flight.
 """
 
 from typing import Protocol
@@ -39,13 +40,14 @@ class FetcherHost(Protocol):
     kernel: Kernel
     name: str
     broker_id: int
-    broker_epoch: int
+
+    @property
+    def broker_epoch(self) -> int: ...
 
     @property
     def wall_ms(self) -> int: ...
 
-    @property
-    def settings(self) -> "FetcherSettings": ...
+    settings: "FetcherSettings"
 
     def partition(self, name: str) -> Partition | None: ...
 
@@ -65,8 +67,9 @@ class FetcherSettings(msgspec.Struct, frozen=True):
 
 
 class FetchState(msgspec.Struct):
-    """Where a partition's fetching stands. `leader_epoch` is that of the LeaderAndIsr that started it; `delayed_until_us` 0 =
-    at once; `asking_offsets` while the leader is asked where its log begins and ends."""
+    """Where a partition's fetching stands. `leader_epoch` is that of the LeaderAndIsr that started it;
+    `delayed_until_us` 0 = at once; `asking_offsets` while the leader is asked where its log begins and ends.
+    """
 
     leader_epoch: int
     delayed_until_us: int = 0
@@ -132,9 +135,19 @@ class ReplicaFetcher:
             self._asked = asked
             settings = host.settings
             request = FetchRequest(
-                host.broker_id, settings.wait_max_ms, settings.min_bytes, settings.response_max_bytes, tuple(partitions), host.broker_epoch, self._session_id
+                host.broker_id,
+                settings.wait_max_ms,
+                settings.min_bytes,
+                settings.response_max_bytes,
+                tuple(partitions),
+                host.broker_epoch,
+                self._session_id,
             )
-            label = f"Fetch @{partitions[0].fetch_offset}" if len(partitions) == 1 else f"Fetch {len(partitions)} partitions"
+            label = (
+                f"Fetch @{partitions[0].fetch_offset}"
+                if len(partitions) == 1
+                else f"Fetch {len(partitions)} partitions"
+            )
             self.in_flight = host.kernel.request(
                 host.name,
                 f"b{self.leader_id}",

@@ -1,7 +1,7 @@
 """Where a follower cuts its log when the leader's history differs (KIP-101, KIP-279, KIP-595).
 
-Mode FETCH: the follower fetches at once and says the epoch of its last record; the leader answers with a diverging epoch if
-its own history of that epoch ends earlier.
+Mode FETCH: the follower fetches at once and says the epoch of its last record; the leader answers with a diverging
+epoch if its own history of that epoch ends earlier.
 """
 
 from typing import Protocol
@@ -10,8 +10,9 @@ import msgspec
 
 
 class EpochHistory(Protocol):
-    """What a decision needs of a leader-epoch cache: `end_offset_for(epoch, log_end_offset)` as `(epoch, end offset)`, -1 for
-    unknown (`LeaderEpochFileCache.endOffsetFor`)."""
+    """What a decision needs of a leader-epoch cache: `end_offset_for(epoch, log_end_offset)` as `(epoch, end
+    offset)`, -1 for unknown (`LeaderEpochFileCache.endOffsetFor`).
+    """
 
     def end_offset_for(self, epoch: int, log_end_offset: int) -> tuple[int, int]: ...
 
@@ -26,8 +27,10 @@ class Decision(msgspec.Struct, frozen=True, gc=False):
 def diverging_epoch(
     history: EpochHistory, log_end_offset: int, last_fetched_epoch: int, fetch_offset: int
 ) -> tuple[int, int] | None:
-    """The leader's side (`Partition.readRecords`): where the follower's last epoch ends here, if that is before `fetch_offset`;
-    None when the fetch may go on. `(-1, -1)` = the leader knows nothing of it: the offset is out of range."""
+    """The leader's side (`Partition.readRecords`): where the follower's last epoch ends here, if that is before
+    `fetch_offset`; None when the fetch may go on. `(-1, -1)` = the leader knows nothing of it: the offset is out of
+    range.
+    """
     epoch, end_offset = history.end_offset_for(last_fetched_epoch, log_end_offset)
     if epoch == -1 or end_offset == -1:
         return (-1, -1)
@@ -39,8 +42,9 @@ def diverging_epoch(
 def decide(
     history: EpochHistory, log_end_offset: int, high_watermark: int, leader_epoch: int, leader_end_offset: int
 ) -> Decision:
-    """The follower's side (`AbstractFetcherThread.getOffsetTruncationState`): what remains is the longest prefix that both
-    histories agree on."""
+    """The follower's side (`AbstractFetcherThread.getOffsetTruncationState`): what remains is the longest prefix that
+    both histories agree on.
+    """
     if leader_end_offset == -1:
         return Decision(high_watermark, True)
     if leader_epoch == -1:

@@ -64,7 +64,8 @@ class File(Protocol):
 
     def keep(self, position: int, length: int) -> str | None:
         """Archives bytes that are no longer valid and will be written over; returns their digest, None without an
-        archive."""
+        archive.
+        """
 
     def allocate(self, size: int) -> None:
         """Makes the file at least `size` bytes long. The new bytes are zero and take no space until written."""

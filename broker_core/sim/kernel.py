@@ -1,7 +1,8 @@
 """The kernel: who exists, what is under way between them, and the one way to state a fact.
 
-`emit` journals an event and applies it: the functions that `applies` registered are the only code that changes replicated or
-protocol state. A node is anything with `on_request`, `on_response`, `on_disconnect`, `on_timer` and `on_watch`.
+`emit` journals an event and applies it: the functions that `applies` registered are the only code that changes
+replicated or protocol state. A node is anything with `on_request`, `on_response`, `on_disconnect`, `on_timer` and
+`on_watch`.
 """
 
 from collections.abc import Callable
@@ -37,8 +38,9 @@ def applies(*kinds: type[Event]) -> Callable[[F], F]:
 
 
 class Message(msgspec.Struct, gc=False, eq=False):
-    """An RPC under way. `kind` is request, response or watch. `incarnation` is that of the destination when it was sent, since
-    a connection does not outlive the process at its end."""
+    """An RPC under way. `kind` is request, response or watch. `incarnation` is that of the destination when it was
+    sent, since a connection does not outlive the process at its end.
+    """
 
     rpc: str
     api: str
@@ -105,6 +107,25 @@ class Node(Protocol):
     def on_watch(self, kind: str, path: str) -> None: ...
 
 
+class QuietNode:
+    """A node that nobody sends requests to and that sends none."""
+
+    name: str
+
+    def on_request(self, message: Message) -> None:
+        """Nobody asks it."""
+        raise ValueError(f"{self.name} answers no requests, but got {message.api} from {message.source}")
+
+    def on_response(self, api: str, body: Any, context: Any) -> None:
+        """It has asked nobody."""
+
+    def on_disconnect(self, api: str, context: Any, why: str) -> None:
+        """It has asked nobody."""
+
+    def on_watch(self, kind: str, path: str) -> None:
+        """It watches nothing."""
+
+
 class Latency(msgspec.Struct, frozen=True):
     """How long a message takes: `base_us` plus up to `jitter_us`, drawn from the stream `network`."""
 
@@ -113,8 +134,9 @@ class Latency(msgspec.Struct, frozen=True):
 
 
 class Kernel:
-    """See the module. `on_event`, if set, sees every envelope right after it was applied (journal, fold, invariants). `steps` counts
-    what ran: together with the inputs it says exactly where in a run an input came."""
+    """See the module. `on_event`, if set, sees every envelope right after it was applied (journal, fold, invariants).
+    `steps` counts what ran: together with the inputs it says exactly where in a run an input came.
+    """
 
     def __init__(self, seed: int, latency: Latency) -> None:
         self.scheduler = Scheduler()
@@ -130,6 +152,7 @@ class Kernel:
         self.frozen: dict[str, list[Any]] = {}
         self.cut_links: dict[tuple[str, str], list[Message]] = {}
         self.pending: dict[int, Pending] = {}
+        self._one_way: set[int] = set()
         self.in_flight: dict[str, Message] = {}
         self.steps = 0
         self.on_event: Callable[[Envelope], None] | None = None
@@ -164,7 +187,9 @@ class Kernel:
         self.up.add(node.name)
 
     def remove(self, name: str) -> None:
-        """The process of a node is gone: its timers and pending requests die with it, its peers see their connections close."""
+        """The process of a node is gone: its timers and pending requests die with it, its peers see their connections
+        close.
+        """
         self.up.discard(name)
         self.incarnations[name] += 1
         for stuck in self.frozen.pop(name, ()):
@@ -175,7 +200,9 @@ class Kernel:
                 self._forget(correlation)
             elif pending.destination == name:
                 self.scheduler.at(
-                    self._due(name, pending.source), pending.source, Disconnect(correlation, self.incarnations[pending.source])
+                    self._due(name, pending.source),
+                    pending.source,
+                    Disconnect(correlation, self.incarnations[pending.source]),
                 )
         for link, messages in self.cut_links.items():
             if name in link:
@@ -205,7 +232,10 @@ class Kernel:
         link = (min(a, b), max(a, b))
         stuck = self.cut_links.setdefault(link, [])
         for message in sorted(self.in_flight.values(), key=lambda m: (m.due_us, m.correlation)):
-            if not message.held and link == (min(message.source, message.destination), max(message.source, message.destination)):
+            if not message.held and link == (
+                min(message.source, message.destination),
+                max(message.source, message.destination),
+            ):
                 self._hold(message, "the link is cut")
                 stuck.append(message)
 
@@ -238,32 +268,46 @@ class Kernel:
     ) -> int:
         """Sends a request; the answer comes to `on_response` (or `on_disconnect`) of the source with `context`.
 
-        `one_way`: no answer will come (Produce with acks=0). Returns the correlation id.
+        `one_way`: no answer will come (Produce with acks=0); that the connection closed is heard of. Returns the
+        correlation id.
         """
         correlation = self._next_rpc
         message = self._send(api, "request", source, destination, correlation, body, label, fields)
-        if not one_way:
-            timeout_id = 0
-            if timeout_us is not None:
-                timeout_id = self.scheduler.at(
-                    self.now_us + timeout_us, source, RequestTimeout(correlation, self.incarnations[source])
-                )
-            self.pending[correlation] = Pending(message.rpc, api, source, destination, context, timeout_id, self.now_us)
+        timeout_id = 0
+        if timeout_us is not None:
+            timeout_id = self.scheduler.at(
+                self.now_us + timeout_us, source, RequestTimeout(correlation, self.incarnations[source])
+            )
+        self.pending[correlation] = Pending(message.rpc, api, source, destination, context, timeout_id, self.now_us)
+        if one_way:
+            self._one_way.add(correlation)
         return correlation
 
     def respond(self, request: Message, body: Any, *, label: str, fields: Fields = ()) -> None:
         """Answers a request. Nothing happens when the one who asked is gone or has closed the connection."""
         if request.correlation in self.pending:
-            self._send(request.api, "response", request.destination, request.source, request.correlation, body, label, fields)
+            self._send(
+                request.api, "response", request.destination, request.source, request.correlation, body, label, fields
+            )
 
     def notify(self, destination: str, kind: str, path: str) -> None:
         """ZooKeeper tells a node that a watch fired."""
-        self._send("WatchEvent", "watch", "zk", destination, 0, (kind, path), f"{kind} {path}", (("kind", kind), ("path", path)))
+        self._send(
+            "WatchEvent",
+            "watch",
+            "zk",
+            destination,
+            0,
+            (kind, path),
+            f"{kind} {path}",
+            (("kind", kind), ("path", path)),
+        )
 
     def close_connection(self, request: Message) -> None:
         """The broker closes the connection instead of answering (a failed Produce with acks=0)."""
         pending = self.pending.get(request.correlation)
         if pending is not None:
+            self._one_way.discard(request.correlation)
             self.scheduler.at(
                 self._due(request.destination, request.source),
                 request.source,
@@ -288,7 +332,15 @@ class Kernel:
         return due_us
 
     def _send(
-        self, api: str, kind: str, source: str, destination: str, correlation: int, body: Any, label: str, fields: Fields
+        self,
+        api: str,
+        kind: str,
+        source: str,
+        destination: str,
+        correlation: int,
+        body: Any,
+        label: str,
+        fields: Fields,
     ) -> Message:
         number = self._next_rpc
         self._next_rpc = number + 1
@@ -309,7 +361,17 @@ class Kernel:
             source,
         )
         message = Message(
-            rpc, api, kind, source, destination, correlation or number, body, due_us, seq, self.incarnations.get(destination, 0), label
+            rpc,
+            api,
+            kind,
+            source,
+            destination,
+            correlation or number,
+            body,
+            due_us,
+            seq,
+            self.incarnations.get(destination, 0),
+            label,
         )
         self.in_flight[rpc] = message
         if self.cut_links and not self.connected(source, destination):
@@ -330,6 +392,7 @@ class Kernel:
 
     def _forget(self, correlation: int) -> Pending:
         pending = self.pending.pop(correlation)
+        self._one_way.discard(correlation)
         if pending.timeout_id:
             self.scheduler.cancel(pending.timeout_id)
         return pending
@@ -337,8 +400,9 @@ class Kernel:
     # the loop
 
     def step(self, until_us: int = FOREVER_US) -> Any | None:
-        """Runs the next thing that is due by `until_us`. Returns it (a Message, Timer, Disconnect or RequestTimeout), None when
-        there is none."""
+        """Runs the next thing that is due by `until_us`. Returns it (a Message, Timer, Disconnect or RequestTimeout),
+        None when there is none.
+        """
         item = self.scheduler.pop(until_us)
         if item is None:
             return None
@@ -381,7 +445,9 @@ class Kernel:
             self.emit(RpcDropped(rpc=message.rpc, why="connection refused"), name)
             if message.kind == "request" and message.correlation in self.pending:
                 source = message.source
-                self.scheduler.at(self._due(name, source), source, Disconnect(message.correlation, self.incarnations[source]))
+                self.scheduler.at(
+                    self._due(name, source), source, Disconnect(message.correlation, self.incarnations[source])
+                )
             return
         if message.kind == "response" and message.correlation not in self.pending:
             self.cause_seq = message.cause_seq
@@ -392,6 +458,9 @@ class Kernel:
         node = self.nodes[name]
         if message.kind == "request":
             node.on_request(message)
+            if message.correlation in self._one_way:
+                self._one_way.remove(message.correlation)
+                self.pending.pop(message.correlation, None)
         elif message.kind == "response":
             pending = self._forget(message.correlation)
             node.on_response(message.api, message.body, pending.context)

@@ -1,7 +1,7 @@
 """Named, seeded streams of random numbers.
 
-A stream is its own generator, keyed by the run's seed and its name, so that one part of the core drawing one number more
-changes nothing for the others. The generator is SplitMix64: 64 bits of state, the same on every machine.
+A stream is its own generator, keyed by the run's seed and its name, so that one part of the core drawing one number
+more changes nothing for the others. The generator is SplitMix64: 64 bits of state, the same on every machine.
 """
 
 from hashlib import blake2b

@@ -30,7 +30,8 @@ class Scheduler:
 
     def cancel(self, timer_id: int) -> None:
         """Forgets a timer that has not run yet. Cancelling one that has run is the caller's mistake, and harmless only
-        until its id would be looked for, so cancel what you know to be waiting."""
+        until its id would be looked for, so cancel what you know to be waiting.
+        """
         self._cancelled.add(timer_id)
 
     def next_due_us(self) -> int | None:

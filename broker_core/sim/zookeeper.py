@@ -1,4 +1,5 @@
-"""ZooKeeper as the cluster sees it: sessions that live on simulated time, operations that are facts, watches that are messages.
+"""ZooKeeper as the cluster sees it: sessions that live on simulated time, operations that are facts, watches that are
+messages.
 
 The store behind it may be a model in memory or a real server; it is an input and never a clock. An operation takes no
 simulated time; a watch that it sets off travels to its owner like any message.
@@ -8,7 +9,7 @@ import msgspec
 
 from broker_core.events.control import SessionClosed, SessionOpened, ZnodeChanged, ZnodeCreated, ZnodeDeleted
 from broker_core.events.world import ForeignZnodeChanged
-from broker_core.sim.kernel import Kernel
+from broker_core.sim.kernel import Kernel, QuietNode
 from broker_core.zk.store import Check, Create, Delete, ForeignChange, SetData, ZkStore, ZnodeStat
 
 ZK_NODE = "zk"
@@ -23,7 +24,7 @@ class Session(msgspec.Struct):
     expiry_timer: int = 0
 
 
-class ZooKeeper:
+class ZooKeeper(QuietNode):
     """The node `zk`. Keeps the sessions; each change of the tree becomes an event stated by whoever made it."""
 
     name = ZK_NODE
@@ -81,8 +82,12 @@ class ZooKeeper:
     def foreign_change(self, change: ForeignChange) -> None:
         """Somebody outside created, changed or deleted a znode. It is stated first, then the model follows."""
         if change.kind != "children":
-            self.kernel.emit(ForeignZnodeChanged(change=change.kind, path=change.path, data=_text(change.data)), ZK_NODE)
-        self.store.apply_foreign(change.kind, change.path, change.data, version=change.version, cversion=change.cversion)
+            self.kernel.emit(
+                ForeignZnodeChanged(change=change.kind, path=change.path, data=_text(change.data)), ZK_NODE
+            )
+        self.store.apply_foreign(
+            change.kind, change.path, change.data, version=change.version, cversion=change.cversion
+        )
         self.publish(ZK_NODE)
 
     def publish(self, node: str) -> None:
@@ -100,7 +105,10 @@ class ZooKeeper:
                     node,
                 )
             elif change.kind == "changed":
-                kernel.emit(ZnodeChanged(path=change.path, data=_text(change.data), version=change.version, zxid=change.zxid), node)
+                kernel.emit(
+                    ZnodeChanged(path=change.path, data=_text(change.data), version=change.version, zxid=change.zxid),
+                    node,
+                )
             else:
                 kernel.emit(ZnodeDeleted(path=change.path, zxid=change.zxid), node)
         for fired in self.store.take_watches():
@@ -122,7 +130,9 @@ class ZkClient:
         self.session = session
         self.owner = owner
 
-    def create(self, path: str, data: bytes, *, ephemeral: bool = False, sequential: bool = False, makepath: bool = False) -> str:
+    def create(
+        self, path: str, data: bytes, *, ephemeral: bool = False, sequential: bool = False, makepath: bool = False
+    ) -> str:
         created = self.zookeeper.store.create(
             self.session, path, data, ephemeral=ephemeral, sequential=sequential, makepath=makepath
         )

@@ -1,5 +1,7 @@
 """The console's transcript: the last commands and what they printed."""
 
+from typing import Any
+
 from broker_core.events import console
 from broker_core.view.patch import Patch, View
 from broker_core.view.rules import folds
@@ -11,7 +13,7 @@ LINES_SHOWN = 200
 @folds(console.CommandReceived)
 def _received(view: View, event: console.CommandReceived, seq: int, at_us: int, node: str) -> Patch:
     key = str(event.command)
-    command = {
+    command: dict[str, Any] = {
         "line": event.line,
         "source": event.source,
         "state": "running",

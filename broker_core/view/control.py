@@ -35,7 +35,6 @@ def _state(view: View, controller: str, machine: str, name: str, state: str) -> 
     return [[f"/{machine}/{name}", state]]
 
 
-
 @folds(control.MetadataUpdated)
 def _metadata_updated(view: View, event: control.MetadataUpdated, seq: int, at_us: int, node: str) -> Patch:
     broker = view["nodes"][event.broker]

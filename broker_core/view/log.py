@@ -69,11 +69,7 @@ def _opened(view: View, event: log.LogOpened, seq: int, at_us: int, node: str) -
     }
     view["replicas"][event.replica] = replica
     shown = {**replica, "remotes": {}, "tail": dict(replica["tail"]), "segments": dict(replica["segments"])}
-    patch: Patch = [[f"/replicas/{event.replica}", shown]]
-    if broker not in view["checkpoints"]:
-        view["checkpoints"][broker] = {}
-        patch.append([f"/checkpoints/{broker}", {}])
-    return patch
+    return [[f"/replicas/{event.replica}", shown]]
 
 
 @folds(log.BatchAppended)
@@ -109,7 +105,9 @@ def _truncated(view: View, event: log.LogTruncated, seq: int, at_us: int, node: 
     replica["tail"] = _tail(event.tail)
     replica["segments"] = _segments(event.segments)
     replica["cut"] = cut
-    start = event.to_offset if event.to_offset > event.from_offset else min(replica["log_start_offset"], event.to_offset)
+    start = (
+        event.to_offset if event.to_offset > event.from_offset else min(replica["log_start_offset"], event.to_offset)
+    )
     replica["log_start_offset"] = start
     return [
         [f"/replicas/{name}/log_end_offset", event.to_offset],

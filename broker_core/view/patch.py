@@ -1,6 +1,7 @@
 """Patches: the few paths of the view that one event changed, and how to go back.
 
-A patch is a list of `[pointer, value]` (JSON pointer, RFC 6901); `[pointer]` alone removes. Arrays are replaced as a whole.
+A patch is a list of `[pointer, value]` (JSON pointer, RFC 6901); `[pointer]` alone removes. Arrays are replaced as a
+whole.
 """
 
 from typing import Any, TypeAlias
@@ -23,7 +24,7 @@ def _locate(view: View, pointer: str) -> tuple[dict[str, Any], str]:
 
 
 def apply(view: View, patch: Patch) -> None:
-    """Changes `view` in place. Raises KeyError when a path leads nowhere: then view and patch do not belong together."""
+    """Changes `view` in place. Raises KeyError when a path leads nowhere: view and patch do not belong together."""
     for change in patch:
         node, key = _locate(view, change[0])
         if len(change) == 1:

@@ -1,7 +1,8 @@
 """Rules of the fold: for most kinds of event, which path gets which value. Compiled once into straight-line functions.
 
-A rule is `(path, value)`. In the path, `{name}` stands for a field of the event (or `node`, `seq`), numbers as text; the value is a Python
-expression over `event`, `seq`, `at_us`, `node`, and `old` (what the path held before), or `REMOVE`.
+A rule is `(path, value)`. In the path, `{name}` stands for a field of the event (or `node`, `seq`), numbers as text;
+the value is a Python expression over `event`, `seq`, `at_us`, `node`, and `old` (what the path held before), or
+`REMOVE`.
 """
 
 from collections.abc import Callable
@@ -17,8 +18,9 @@ FOLDS: dict[type[Event], FoldFunction] = {}
 
 
 def folds(*kinds: type[Event]) -> Callable[[FoldFunction], FoldFunction]:
-    """Registers a hand-written fold: `fold(view, event, seq, at_us, node) -> patch`. It changes the view and says what it changed;
-    a dict that a later event may change must be a copy in the patch."""
+    """Registers a hand-written fold: `fold(view, event, seq, at_us, node) -> patch`. It changes the view and says
+    what it changed; a dict that a later event may change must be a copy in the patch.
+    """
 
     def register(function: FoldFunction) -> FoldFunction:
         for kind in kinds:

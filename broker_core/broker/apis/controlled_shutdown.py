@@ -11,4 +11,6 @@ if TYPE_CHECKING:
 def handle(broker: "Broker", message: Message) -> None:
     """The controller moves leaderships away from a broker that wants to stop."""
     response = broker.controller.controlled_shutdown(message.body)
-    broker.kernel.respond(message, response, label=f"{len(response.remaining)} left", fields=tuple((p, "led") for p in response.remaining))
+    broker.kernel.respond(
+        message, response, label=f"{len(response.remaining)} left", fields=tuple((p, "led") for p in response.remaining)
+    )

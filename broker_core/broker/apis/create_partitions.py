@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 
 def handle(broker: "Broker", message: Message) -> None:
     """Writes the larger topics to ZooKeeper; answers when all their partitions have leaders, or the timeout has
-    passed."""
+    passed.
+    """
     body: CreatePartitionsRequest = message.body
     response = broker.controller.create_partitions(body)
     expected = {}

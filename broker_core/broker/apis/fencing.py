@@ -9,9 +9,12 @@ if TYPE_CHECKING:
     from broker_core.broker.broker import Broker
 
 
-def controller_error(broker: "Broker", request: LeaderAndIsrRequest | UpdateMetadataRequest | StopReplicaRequest) -> KafkaError:
-    """STALE_BROKER_EPOCH for a request meant for an earlier life of this broker (KIP-380), STALE_CONTROLLER_EPOCH for one of a
-    controller that has been replaced, else NONE; the epoch of a newer controller is taken note of."""
+def controller_error(
+    broker: "Broker", request: LeaderAndIsrRequest | UpdateMetadataRequest | StopReplicaRequest
+) -> KafkaError:
+    """STALE_BROKER_EPOCH for a request meant for an earlier life of this broker (KIP-380), STALE_CONTROLLER_EPOCH for
+    one of a controller that has been replaced, else NONE; the epoch of a newer controller is taken note of.
+    """
     if request.broker_epoch < broker.broker_epoch:
         return KafkaError.STALE_BROKER_EPOCH
     if request.controller_epoch < broker.replicas.controller_epoch:

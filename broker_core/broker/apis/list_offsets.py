@@ -12,6 +12,7 @@ def handle(broker: "Broker", message: Message) -> None:
     """Says where logs begin, end, or reach a time."""
     response = broker.replicas.list_offsets(message.body)
     fields = tuple(
-        (result.partition, result.offset if result.error.code == 0 else result.error.name) for result in response.partitions
+        (result.partition, result.offset if result.error.code == 0 else result.error.name)
+        for result in response.partitions
     )
     broker.kernel.respond(message, response, label=f"offset {fields[0][1]}" if fields else "no offsets", fields=fields)

@@ -36,8 +36,8 @@ def _error_of_absent(broker: "Broker", name: str, *, create: bool) -> KafkaError
     """Why there is no such topic. Creates it if the client wants that: it is there when the client asks again."""
     try:
         validate_topic_name(name)
-    except KafkaException as error:
-        return error.error
+    except KafkaException as refused:
+        return refused.error
     if not create or not broker.config.auto_create_topics_enable or not broker.reaches_zookeeper:
         return KafkaError.UNKNOWN_TOPIC_OR_PARTITION
     error = broker.controller.admin.create_topic(CreateTopicSpec(name), validate_only=False).error

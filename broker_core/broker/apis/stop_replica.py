@@ -21,7 +21,9 @@ def handle(broker: "Broker", message: Message) -> None:
     if error is not KafkaError.NONE:
         response = StopReplicaResponse(error)
     else:
-        response = StopReplicaResponse(partitions=tuple((stop.partition, _stop(broker, stop)) for stop in body.partitions))
+        response = StopReplicaResponse(
+            partitions=tuple((stop.partition, _stop(broker, stop)) for stop in body.partitions)
+        )
     fields = tuple((partition, result.name) for partition, result in response.partitions)
     broker.kernel.respond(message, response, label=error.name if error is not KafkaError.NONE else "ok", fields=fields)
 

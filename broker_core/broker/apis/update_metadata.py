@@ -26,6 +26,8 @@ def handle(broker: "Broker", message: Message) -> None:
                 partitions=len(body.partitions),
             )
         )
-    broker.kernel.respond(message, UpdateMetadataResponse(error), label=error.name if error is not KafkaError.NONE else "ok")
+    broker.kernel.respond(
+        message, UpdateMetadataResponse(error), label=error.name if error is not KafkaError.NONE else "ok"
+    )
     if error is KafkaError.NONE:
         broker.metadata_updated()

@@ -5,8 +5,7 @@ from typing import Any
 
 import msgspec
 
-from broker_core.events import Envelope, Event
-from broker_core.events import control, log, replica
+from broker_core.events import Envelope, Event, control, log, replica
 from broker_core.events.world import InvariantViolated
 from broker_core.sim.invariants.shadow import ShadowLog, ShadowPartition, ShadowReplica
 
@@ -15,7 +14,9 @@ _EXCUSED_BY_UNCLEAN_ELECTION = frozenset({"I-COMMIT", "I-WEAKISR", "I-HWFOLL"})
 
 
 class Checker:
-    """Give it every event in order; it answers with what is violated. One alarm for each invariant, subject and detail."""
+    """Give it every event in order; it answers with what is violated. One alarm for each invariant, subject and
+    detail.
+    """
 
     def __init__(self) -> None:
         self.replicas: dict[str, ShadowReplica] = {}
@@ -43,7 +44,9 @@ class Checker:
         self._raised.add((invariant, subject, detail))
         partition = self.partitions.get(subject.partition("@")[0])
         explained_by = partition.excused if partition is not None and invariant in _EXCUSED_BY_UNCLEAN_ELECTION else ""
-        self._found.append(InvariantViolated(invariant=invariant, subject=subject, detail=detail, explained_by=explained_by))
+        self._found.append(
+            InvariantViolated(invariant=invariant, subject=subject, detail=detail, explained_by=explained_by)
+        )
 
     def _partition(self, name: str) -> ShadowPartition:
         partition = self.partitions.get(name)
@@ -148,11 +151,12 @@ class Checker:
         for node in shadow.isr if not shadow.pending_isr else dict.fromkeys(shadow.isr + shadow.pending_isr):
             if node == shadow.node:
                 continue
-            if believed.get(node, -1) < reached:
+            end = believed.get(node, -1)
+            if end < reached:
                 self._violated(
                     "I-HWLEAD",
                     shadow.key,
-                    f"the high watermark is {reached}, but as far as the leader knows {node} of the ISR ends at {believed.get(node, -1)}",
+                    f"the high watermark is {reached}, but as far as the leader knows {node} of the ISR ends at {end}",
                 )
             if node in shadow.isr:
                 self._holds(shadow, node, before, reached)
@@ -172,7 +176,8 @@ class Checker:
             self._violated(
                 "I-WEAKISR",
                 leader.key,
-                f"offset {differs} lies below its high watermark {end}, but {node} of its ISR does not hold the same record",
+                f"offset {differs} lies below its high watermark {end}, but {node} of its ISR does not hold the same "
+                "record",
             )
 
     def on_believed(self, event: replica.RemoteReplicaUpdated) -> None:
@@ -191,7 +196,9 @@ class Checker:
         earlier = partition.leaders.setdefault(event.leader_epoch, shadow.node)
         if earlier != shadow.node:
             self._violated(
-                "I-ONELEADER", shadow.partition, f"in leader epoch {event.leader_epoch} both {earlier} and {shadow.node} led"
+                "I-ONELEADER",
+                shadow.partition,
+                f"in leader epoch {event.leader_epoch} both {earlier} and {shadow.node} led",
             )
         if event.leader_epoch == max(partition.leaders):
             self._commit(shadow)
@@ -210,8 +217,8 @@ class Checker:
             self._violated(
                 "I-COMMIT",
                 shadow.partition,
-                f"offset {lost} was committed (below high watermark {partition.highest}), but the leader {shadow.node} of epoch "
-                f"{shadow.leader_epoch} does not hold that record",
+                f"offset {lost} was committed (below high watermark {partition.highest}), but the leader {shadow.node} "
+                f"of epoch {shadow.leader_epoch} does not hold that record",
             )
             # what is lost is lost: from here on the new leader's log is what counts
             partition.committed = None
@@ -234,10 +241,14 @@ class Checker:
     def _replica_epoch(self, shadow: ShadowReplica, leader_epoch: int) -> None:
         partition = self._partition(shadow.partition)
         if leader_epoch < shadow.leader_epoch:
-            self._violated("I-EPOCHMONO", shadow.key, f"its leader epoch went back from {shadow.leader_epoch} to {leader_epoch}")
+            self._violated(
+                "I-EPOCHMONO", shadow.key, f"its leader epoch went back from {shadow.leader_epoch} to {leader_epoch}"
+            )
         if leader_epoch > partition.leader_epoch:
             self._violated(
-                "I-EPOCHMONO", shadow.key, f"its leader epoch {leader_epoch} is ahead of ZooKeeper's {partition.leader_epoch}"
+                "I-EPOCHMONO",
+                shadow.key,
+                f"its leader epoch {leader_epoch} is ahead of ZooKeeper's {partition.leader_epoch}",
             )
         shadow.leader_epoch = leader_epoch
 
@@ -261,7 +272,9 @@ class Checker:
 
     def on_elected(self, event: control.LeaderElected) -> None:
         if event.unclean:
-            self._partition(event.partition).excused = f"the unclean election of b{event.leader} in leader epoch {event.leader_epoch}"
+            self._partition(
+                event.partition
+            ).excused = f"the unclean election of b{event.leader} in leader epoch {event.leader_epoch}"
 
     def on_znode(self, event: control.ZnodeCreated | control.ZnodeChanged) -> None:
         parts = event.path.split("/")
@@ -275,10 +288,14 @@ class Checker:
         name = f"{parts[3]}-{parts[5]}"
         partition = self._partition(name)
         if leader_epoch < partition.leader_epoch:
-            self._violated("I-EPOCHMONO", name, f"leader_epoch went back from {partition.leader_epoch} to {leader_epoch}")
+            self._violated(
+                "I-EPOCHMONO", name, f"leader_epoch went back from {partition.leader_epoch} to {leader_epoch}"
+            )
         if leader != partition.leader and partition.leader_epoch >= 0 and leader_epoch == partition.leader_epoch:
             self._violated(
-                "I-EPOCHMONO", name, f"the leader changed from {partition.leader} to {leader} without a new leader epoch ({leader_epoch})"
+                "I-EPOCHMONO",
+                name,
+                f"the leader changed from {partition.leader} to {leader} without a new leader epoch ({leader_epoch})",
             )
         if not isr or (leader != -1 and leader not in isr):
             self._violated("I-LEADERINISR", name, f"the leader is {leader}, the ISR {isr}")

@@ -11,7 +11,9 @@ KEPT_BATCHES = 4096
 
 
 class ShadowLog:
-    """The batches of a replica by their events. Old ones are dropped: `known_from` is the first offset that is remembered."""
+    """The batches of a replica by their events. Old ones are dropped: `known_from` is the first offset that is
+    remembered.
+    """
 
     __slots__ = ("bases", "end", "identities", "known_from", "lasts")
 
@@ -45,8 +47,9 @@ class ShadowLog:
         return self.identities[-1][0] if self.identities else -1
 
     def difference(self, other: "ShadowLog", start: int, end: int) -> int | None:
-        """The first offset in `[start, end)` at which the other log lacks this log's record, or has another; None without one.
-        Offsets that either has forgotten are taken as equal."""
+        """The first offset in `[start, end)` at which the other log lacks this log's record, or has another; None
+        without one. Offsets that either has forgotten are taken as equal.
+        """
         if start < self.known_from:
             start = self.known_from
         if start < other.known_from:
@@ -83,9 +86,10 @@ class ShadowReplica(msgspec.Struct):
 
 
 class ShadowPartition(msgspec.Struct):
-    """What ZooKeeper says of a partition, and what was once committed. `highest` is the greatest high watermark that any leader
-    of it had; `committed` holds the records below it. `leaders`: the node that led in each leader epoch; `replicas`: by node.
-    `excused`: what explains that a guarantee was broken."""
+    """What ZooKeeper says of a partition, and what was once committed. `highest` is the greatest high watermark that
+    any leader of it had; `committed` holds the records below it. `leaders`: the node that led in each leader epoch;
+    `replicas`: by node. `excused`: what explains that a guarantee was broken.
+    """
 
     leader: int = -1
     leader_epoch: int = -1

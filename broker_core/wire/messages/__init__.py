@@ -1,16 +1,16 @@
 """Requests and responses, one file a family, with Kafka's own field names.
 
-These are the bodies that nodes exchange in memory. `topic-partition` stands as one string (`orders-0`), since that is how the
-lab names a partition everywhere.
+These are the bodies that nodes exchange in memory. `topic-partition` stands as one string (`orders-0`), since that is
+how the lab names a partition everywhere.
 """
 
 from broker_core.wire.messages.admin import (
     CreatePartitionsRequest,
     CreatePartitionsResponse,
     CreatePartitionsSpec,
+    CreateTopicSpec,
     CreateTopicsRequest,
     CreateTopicsResponse,
-    CreateTopicSpec,
     DeleteTopicsRequest,
     DeleteTopicsResponse,
     MetadataRequest,

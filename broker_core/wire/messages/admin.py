@@ -7,7 +7,8 @@ from broker_core.errors import Errors, KafkaError
 
 class CreateTopicSpec(msgspec.Struct, frozen=True, gc=False):
     """`partitions` and `replication_factor` -1 = the broker's default; `assignment`: replicas a partition, () =
-    automatic."""
+    automatic.
+    """
 
     name: str
     partitions: int = -1
@@ -62,7 +63,8 @@ class CreatePartitionsResponse(msgspec.Struct, frozen=True, gc=False):
 
 class MetadataRequest(msgspec.Struct, frozen=True, gc=False):
     """`topics` None = all. With `allow_auto_topic_creation` the broker makes those that are not there, if its
-    configuration lets it."""
+    configuration lets it.
+    """
 
     topics: tuple[str, ...] | None = None
     allow_auto_topic_creation: bool = False
@@ -70,7 +72,8 @@ class MetadataRequest(msgspec.Struct, frozen=True, gc=False):
 
 class MetadataResponse(msgspec.Struct, frozen=True, gc=False):
     """`brokers`: live ids; `topics`: (name, topic id, error); `partitions`: (topic-partition, leader, leader epoch,
-    replicas, isr, offline replicas)."""
+    replicas, isr, offline replicas).
+    """
 
     brokers: tuple[int, ...]
     controller: int

@@ -12,8 +12,9 @@ class ErrorResponse(msgspec.Struct, frozen=True, gc=False):
 
 
 class LeaderAndIsrPartition(msgspec.Struct, frozen=True, gc=False):
-    """`partition_epoch` is the zkVersion of the state znode. `min_insync_replicas` etc. come from the topic's configuration,
-    which a real broker reads from ZooKeeper."""
+    """`partition_epoch` is the zkVersion of the state znode. `min_insync_replicas` etc. come from the topic's
+    configuration, which a real broker reads from ZooKeeper.
+    """
 
     partition: str
     leader: int

@@ -37,8 +37,9 @@ class FetchPartition(msgspec.Struct, frozen=True, gc=False):
 
 
 class FetchRequest(msgspec.Struct, frozen=True, gc=False):
-    """`replica_id` -1 for a consumer. A follower also says its broker epoch (KIP-903). A new `session_id` means that the one who
-    asks has forgotten what it was told (KIP-227)."""
+    """`replica_id` -1 for a consumer. A follower also says its broker epoch (KIP-903). A new `session_id` means that
+    the one who asks has forgotten what it was told (KIP-227).
+    """
 
     replica_id: int
     max_wait_ms: int
