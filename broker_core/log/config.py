@@ -60,6 +60,13 @@ class LogConfig(msgspec.Struct, frozen=True, kw_only=True):
         return TimestampType.CREATE_TIME
 
     @property
+    def has_timestamp_window(self) -> bool:
+        """Whether the producers' timestamps are checked at all."""
+        return (
+            self.message_timestamp_before_max_ms != LONG_MAX or self.message_timestamp_after_max_ms != LONG_MAX
+        ) and self.timestamp_type is TimestampType.CREATE_TIME
+
+    @property
     def target_compression(self) -> CompressionType | None:
         """The codec into which the broker turns every batch; None where the producer's stays."""
         return None if self.compression_type == "producer" else CompressionType.for_name(self.compression_type)

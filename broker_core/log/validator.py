@@ -11,18 +11,20 @@ from broker_core.records.record_batch import (
     HEADER,
     HEADER_BYTES,
     LENGTH_OVERHEAD,
+    LOG_APPEND_TIME_FLAG,
     MAGIC_V2,
     NO_PRODUCER_ID,
     NO_TIMESTAMP,
     BatchHeader,
     CorruptRecord,
     InvalidRecord,
-    Record,
     TimestampType,
     assemble,
     encode_record,
     ensure_valid,
     iterate_records,
+    outline,
+    records_bytes,
     with_max_timestamp,
 )
 from broker_core.records.varint import VarintTooLong
@@ -141,48 +143,45 @@ def _check_header(header: BatchHeader, config: LogConfig, is_client: bool) -> No
 
 def _check_records(data: bytes, header: BatchHeader, config: LogConfig, now_ms: int) -> int:
     """Checks each record; returns the greatest of their timestamps."""
-    max_timestamp = NO_TIMESTAMP
-    for record in _records(data, header, config, now_ms):
-        if record.timestamp > max_timestamp:
-            max_timestamp = record.timestamp
-    return max_timestamp
-
-
-def _records(data: bytes, header: BatchHeader, config: LogConfig, now_ms: int) -> list[Record]:
     try:
-        records = list(iterate_records(data, header))
+        outlines = list(outline(records_bytes(data, header), header.record_count))
     except UnreadableRecords as error:
         raise KafkaException(KafkaError.UNKNOWN_SERVER_ERROR, str(error)) from error
     except InvalidRecord as error:
         is_too_long = isinstance(error.__cause__, VarintTooLong)
         kind = KafkaError.UNKNOWN_SERVER_ERROR if is_too_long else KafkaError.INVALID_RECORD
         raise KafkaException(kind, str(error)) from error
-    if header.compression and any(record.offset != delta for delta, record in enumerate(records)):
+    if header.compression and any(record[1] != delta for delta, record in enumerate(outlines)):
         raise KafkaException(KafkaError.UNKNOWN_SERVER_ERROR, "the offset deltas of compressed records must be dense")
     if config.is_compacted and not header.is_control:
-        without_key = [index for index, record in enumerate(records) if record.key is None]
+        without_key = [index for index, record in enumerate(outlines) if record[3] < record[2]]
         if without_key:
             raise KafkaException(
                 KafkaError.INVALID_RECORD, f"records {without_key} have no key, which a compacted topic needs"
             )
-    if config.timestamp_type is TimestampType.CREATE_TIME:
-        _check_window(records, config, now_ms)
-    return records
+    if header.attributes & LOG_APPEND_TIME_FLAG:
+        timestamps = [header.max_timestamp]
+    else:
+        timestamps = [header.base_timestamp + record[0] for record in outlines]
+    if config.has_timestamp_window:
+        _check_window(timestamps, config, now_ms)
+    return max(NO_TIMESTAMP, *timestamps)
 
 
-def _check_window(records: list[Record], config: LogConfig, now_ms: int) -> None:
+def _check_window(timestamps: list[int], config: LogConfig, now_ms: int) -> None:
     earliest = now_ms - config.message_timestamp_before_max_ms
     latest = now_ms + config.message_timestamp_after_max_ms
-    for index, record in enumerate(records):
-        if record.timestamp != NO_TIMESTAMP and not earliest <= record.timestamp <= latest:
+    for index, timestamp in enumerate(timestamps):
+        if timestamp != NO_TIMESTAMP and not earliest <= timestamp <= latest:
             raise KafkaException(
                 KafkaError.INVALID_TIMESTAMP,
-                f"record {index} has timestamp {record.timestamp}, the topic allows {earliest} to {latest}",
+                f"record {index} has timestamp {timestamp}, the topic allows {earliest} to {latest}",
             )
 
 
 def _recompress(data: bytes, header: BatchHeader, config: LogConfig, target: CompressionType, now_ms: int) -> bytes:
-    records = _records(data, header, config, now_ms)
+    max_timestamp = _check_records(data, header, config, now_ms)
+    records = list(iterate_records(data, header))
     base_timestamp = records[0].timestamp
     body = b"".join(
         encode_record(record.timestamp - base_timestamp, delta, record.key, record.value, record.headers)
@@ -196,7 +195,7 @@ def _recompress(data: bytes, header: BatchHeader, config: LogConfig, target: Com
         attributes=header.attributes & 0x70 | config.timestamp_type << 3 | target,
         last_offset_delta=len(records) - 1,
         base_timestamp=base_timestamp,
-        max_timestamp=now_ms if is_append_time else max(record.timestamp for record in records),
+        max_timestamp=now_ms if is_append_time else max_timestamp,
         producer_id=header.producer_id,
         producer_epoch=header.producer_epoch,
         base_sequence=header.base_sequence,

@@ -209,43 +209,80 @@ def iterate_records(data: bytes, header: BatchHeader, position: int = 0) -> Iter
     body = records_bytes(data, header, position)
     base_offset, base_timestamp = header.base_offset, header.base_timestamp
     append_time = header.max_timestamp if header.attributes & LOG_APPEND_TIME_FLAG else None
+    for timestamp_delta, offset_delta, key_at, key_end, value_at, value_end, headers in outline(
+        body, header.record_count
+    ):
+        yield Record(
+            base_offset + offset_delta,
+            base_timestamp + timestamp_delta if append_time is None else append_time,
+            None if key_end < key_at else body[key_at:key_end],
+            None if value_end < value_at else body[value_at:value_end],
+            headers,
+        )
+
+
+Outline = tuple[int, int, int, int, int, int, tuple[Header, ...]]
+
+
+def outline(body: bytes, record_count: int) -> Iterator[Outline]:
+    """Where the parts of each record lie in the decompressed records `body`; raises InvalidRecord.
+
+    Each is (timestamp delta, offset delta, start and end of the key, start and end of the value, headers). A key or
+    value that is null ends before it starts. Nothing is copied, so that a batch can be checked at little cost; the
+    integers of one byte, which most are, are decoded right here.
+    """
     at = 0
-    for _ in range(header.record_count):
-        try:
-            length, start = decode_varint(body, at)
-            end = start + length
-            if length < 0 or end > len(body):
-                raise InvalidRecord(f"a record claims {length} bytes, {len(body) - start} are left")
+    size = len(body)
+    try:
+        for _ in range(record_count):
+            length = body[at]
+            if length < 0x80:
+                length = (length >> 1) ^ -(length & 1)
+                at += 1
+            else:
+                length, at = decode_varint(body, at)
+            end = at + length
+            if length < 0 or end > size:
+                raise InvalidRecord(f"a record claims {length} bytes, {size - at} are left")
             # One byte of attributes, of which Kafka uses none.
-            timestamp_delta, at = decode_varlong(body, start + 1)
+            timestamp_delta, at = decode_varlong(body, at + 1)
             offset_delta, at = decode_varint(body, at)
-            key, at = _read_bytes(body, at)
-            value, at = _read_bytes(body, at)
-            header_count, at = decode_varint(body, at)
+            length = body[at]
+            if length < 0x80:
+                length = (length >> 1) ^ -(length & 1)
+                key_at = at + 1
+            else:
+                length, key_at = decode_varint(body, at)
+            key_end = key_at + length
+            at = key_end if length > 0 else key_at
+            length = body[at]
+            if length < 0x80:
+                length = (length >> 1) ^ -(length & 1)
+                value_at = at + 1
+            else:
+                length, value_at = decode_varint(body, at)
+            value_end = value_at + length
+            at = value_end if length > 0 else value_at
             headers: tuple[Header, ...] = ()
-            if header_count:
-                headers, at = _read_headers(body, at, end, header_count)
-        except VarintError as error:
-            raise InvalidRecord(f"a record ends too early: {error}") from error
-        if at != end:
-            raise InvalidRecord(f"a record claims {length} bytes, its fields take {at - start}")
-        timestamp = base_timestamp + timestamp_delta if append_time is None else append_time
-        yield Record(base_offset + offset_delta, timestamp, key, value, headers)
-    if at != len(body):
-        raise InvalidRecord(f"{len(body) - at} bytes follow the last of {header.record_count} records")
+            if body[at]:
+                headers, at = _read_headers(body, at, end)
+            else:
+                at += 1
+            if at != end:
+                raise InvalidRecord(f"the fields of a record end {abs(end - at)} bytes {_side(at - end)} its end")
+            yield timestamp_delta, offset_delta, key_at, key_end, value_at, value_end, headers
+    except (VarintError, IndexError) as error:
+        raise InvalidRecord(f"a record ends too early: {error}") from error
+    if at != size:
+        raise InvalidRecord(f"{size - at} bytes follow the last of {record_count} records")
 
 
-def _read_bytes(body: bytes, at: int) -> tuple[bytes | None, int]:
-    length, at = decode_varint(body, at)
-    if length < 0:
-        return None, at
-    end = at + length
-    if end > len(body):
-        raise InvalidRecord(f"a field claims {length} bytes, {len(body) - at} are left")
-    return body[at:end], end
+def _side(distance: int) -> str:
+    return "behind" if distance > 0 else "before"
 
 
-def _read_headers(body: bytes, at: int, end: int, count: int) -> tuple[tuple[Header, ...], int]:
+def _read_headers(body: bytes, at: int, end: int) -> tuple[tuple[Header, ...], int]:
+    count, at = decode_varint(body, at)
     if not 0 <= count <= end - at:
         raise InvalidRecord(f"a record claims {count} headers, {end - at} bytes are left in it")
     headers = []
@@ -256,6 +293,16 @@ def _read_headers(body: bytes, at: int, end: int, count: int) -> tuple[tuple[Hea
         content, at = _read_bytes(body, at)
         headers.append((name.decode("utf-8", "replace"), content))
     return tuple(headers), at
+
+
+def _read_bytes(body: bytes, at: int) -> tuple[bytes | None, int]:
+    length, at = decode_varint(body, at)
+    if length < 0:
+        return None, at
+    end = at + length
+    if end > len(body):
+        raise InvalidRecord(f"a field claims {length} bytes, {len(body) - at} are left")
+    return body[at:end], end
 
 
 def build_batch(
