@@ -174,9 +174,13 @@ class Broker:
 
     def session_expired(self) -> None:
         """ZooKeeper has given this broker up while it was frozen or cut off: it registers again."""
-        self._blocked.clear()
+        blocked, self._blocked = self._blocked, []
         self.controller.session_expired()
         self._connect()
+        for method, arguments in blocked:
+            # the watches ended with their session; whoever asked or was asked meanwhile still counts on it
+            if method != "on_watch":
+                getattr(self, method)(*arguments)
         self._register()
 
     def contact_restored(self) -> None:
