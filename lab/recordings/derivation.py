@@ -25,12 +25,12 @@ class Derivation:
             for stored in logs.events(self._tally.last_seq + 1, self._tally.last_seq + SEGMENT_EVENTS):
                 envelope = codec.decode(stored.seq, stored.record)
                 fold.fold(envelope)
-                self._count(envelope)
+                self._count(envelope, stored.record)
 
-    def take(self, envelope: Envelope, patch: Patch) -> None:
-        """The next event and its patch."""
+    def take(self, envelope: Envelope, patch: Patch, record: bytes) -> None:
+        """The next event with its patch and its bytes."""
         apply(self.view, patch)
-        self._count(envelope)
+        self._count(envelope, record)
 
     def segments(self) -> list[SegmentFacts]:
         """All segments; the open one, if it holds anything, comes last."""
@@ -38,8 +38,8 @@ class Derivation:
         full = self.timeline.segments
         return [*full, open_segment] if open_segment.last_seq >= open_segment.first_seq else list(full)
 
-    def _count(self, envelope: Envelope) -> None:
-        self._tally.add(envelope)
+    def _count(self, envelope: Envelope, record: bytes) -> None:
+        self._tally.add(envelope, record)
         if self._tally.is_full:
             self.timeline.append(self._tally.facts(), self.view)
             self._tally = Tally(self._tally.last_seq + 1)

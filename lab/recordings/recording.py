@@ -62,7 +62,7 @@ class Recording:
     def append_event(self, envelope: Envelope, patch: Patch, record: bytes) -> None:
         """The next event, with its patch and its bytes."""
         with self._lock:
-            self._derivation.take(envelope, patch)
+            self._derivation.take(envelope, patch, record)
             self.last_seq, self.last_at_us = envelope[0], envelope[1]
             self._pending.append((self.last_at_us, record))
             self._pending_bytes += len(record)

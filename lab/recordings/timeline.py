@@ -7,8 +7,9 @@ lies. The first line names the fold that made them; another fold's are thrown aw
 
 import hashlib
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
@@ -61,8 +62,8 @@ class Mark(msgspec.Struct, array_like=True):
 
 
 class SegmentFacts(msgspec.Struct, array_like=True):
-    """One segment. `counts`: (quarter of a second, events) in order; `cuts`: the events that took bytes from files; the
-    keyframe is the view after its last event."""
+    """One segment. `counts`: (quarter of a second, events) in order; `cuts`: the events that took bytes from files;
+    `digest` is that of its records; the keyframe is the view after its last event."""
 
     first_seq: int
     last_seq: int
@@ -71,6 +72,7 @@ class SegmentFacts(msgspec.Struct, array_like=True):
     counts: list[tuple[int, int]]
     marks: list[Mark]
     cuts: list[int]
+    digest: str
     keyframe_position: int = 0
     keyframe_length: int = 0
 
@@ -85,13 +87,15 @@ class Tally:
         self._counts: dict[int, int] = {}
         self._marks: list[Mark] = []
         self._cuts: list[int] = []
+        self._records: list[bytes] = []
 
-    def add(self, envelope: Envelope) -> None:
+    def add(self, envelope: Envelope, record: bytes) -> None:
         seq, at_us, _, _, event = envelope
         if seq == self.first_seq:
             self._first_at_us = at_us
         self.last_seq = seq
         self._last_at_us = at_us
+        self._records.append(record)
         bucket = at_us // BUCKET_US
         self._counts[bucket] = self._counts.get(bucket, 0) + 1
         if isinstance(event, LogTruncated | LogDeleted):
@@ -113,7 +117,13 @@ class Tally:
             sorted(self._counts.items()),
             list(self._marks),
             list(self._cuts),
+            digest_of(self._records),
         )
+
+
+def digest_of(records: Iterable[bytes]) -> str:
+    """What a segment's records are compared by."""
+    return blake2b(b"\n".join(records), digest_size=16).hexdigest()
 
 
 class Timeline:

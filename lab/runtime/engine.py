@@ -9,6 +9,7 @@ from broker_core.run import Diverged, Input, Made, Run, RunConfig
 from broker_core.sim.disk import RealDisk
 from broker_core.zk.memory_store import MemoryStore
 from lab.recordings.checkpoints import Checkpoints
+from lab.recordings.comparison import Comparison, OtherEvents
 from lab.recordings.folder import BranchFolder
 from lab.recordings.fork import fork_recording
 from lab.recordings.logs import FORMAT, Header
@@ -21,7 +22,7 @@ from lab.runtime.pacer import Pacer
 CHROOT = "/highwater"
 BOOT_STEP_US = 50_000
 BOOT_LIMIT_US = 60_000_000
-COMPARED_EVENTS = 5_000
+AT_ONCE_EVENTS = 5_000
 
 __all__ = ["RunConfig", "begin_recording", "boot", "fork_recording", "wake"]
 
@@ -68,13 +69,17 @@ def wake(recording: Recording, pacer: Pacer, zookeeper: str) -> LiveRun:
 def _execute_again(run: Run, inputs: list[Input], recording: Recording) -> list[Made]:
     """Brings the engine to the end of its recording. Returns the events that the recording has not."""
     end = max(recording.last_seq, inputs[-1].seq + 1 if inputs else 0)
+    comparison = Comparison(recording, run.seq + 1)
     beyond: list[Made] = []
     try:
         while run.seq < end:
-            run.replay(inputs, min(run.seq + COMPARED_EVENTS, end))
+            run.replay(inputs, min(run.seq + AT_ONCE_EVENTS, end))
             inputs = [given for given in inputs if given.seq >= run.seq and given.kind != "met"]
-            beyond += _compare(run.take(), recording)
-    except Diverged as error:
+            made = run.take()
+            comparison.take([data for _, _, data in made])
+            beyond += [event for event in made if event[0][0] > recording.last_seq]
+        comparison.finish()
+    except (Diverged, OtherEvents) as error:
         raise Refusal(
             f"This branch can be looked at, but not acted on: {error}.",
             "A recording made by this version of the lab was expected.",
@@ -82,15 +87,6 @@ def _execute_again(run: Run, inputs: list[Input], recording: Recording) -> list[
             409,
         ) from error
     return beyond
-
-
-def _compare(made: list[Made], recording: Recording) -> list[Made]:
-    """The events beyond the recording. Raises Diverged when one within it is not, to the byte, what is recorded."""
-    recorded = recording.records(made[0][0][0], made[-1][0][0])
-    for (envelope, _, data), expected in zip(made, recorded, strict=False):
-        if data != expected:
-            raise Diverged(f"event {envelope[0]} is another one than was recorded")
-    return made[len(recorded) :]
 
 
 def _move_to_server(run: Run, model: MemoryStore, zookeeper: str, folder: BranchFolder) -> KazooStore:
