@@ -26,19 +26,31 @@ def encode_varlong(value: int) -> bytes:
 
 def decode_varint(data: bytes, position: int) -> tuple[int, int]:
     """The number at `position` and the position after it. Raises VarintError, VarintTooLong beyond 5 bytes."""
-    if position < len(data):
-        byte = data[position]
+    try:
+        rest = data[position]
+        if rest < 0x80:
+            return (rest >> 1) ^ -(rest & 1), position + 1
+        byte = data[position + 1]
         if byte < 0x80:
-            return (byte >> 1) ^ -(byte & 1), position + 1
+            rest += (byte << 7) - 0x80
+            return (rest >> 1) ^ -(rest & 1), position + 2
+    except IndexError:
+        raise _cut_off(position) from None
     return _decode(data, position, VARINT_MAX_BYTES)
 
 
 def decode_varlong(data: bytes, position: int) -> tuple[int, int]:
     """The number at `position` and the position after it. Raises VarintError, VarintTooLong beyond 10 bytes."""
-    if position < len(data):
-        byte = data[position]
+    try:
+        rest = data[position]
+        if rest < 0x80:
+            return (rest >> 1) ^ -(rest & 1), position + 1
+        byte = data[position + 1]
         if byte < 0x80:
-            return (byte >> 1) ^ -(byte & 1), position + 1
+            rest += (byte << 7) - 0x80
+            return (rest >> 1) ^ -(rest & 1), position + 2
+    except IndexError:
+        raise _cut_off(position) from None
     return _decode(data, position, VARLONG_MAX_BYTES)
 
 
@@ -62,8 +74,12 @@ def _decode(data: bytes, position: int, max_bytes: int) -> tuple[int, int]:
             return (rest >> 1) ^ -(rest & 1), at + 1
         shift += 7
     if end < position + max_bytes:
-        raise VarintError(f"the data ends within the variable-length integer at byte {position}")
+        raise _cut_off(position)
     raise VarintTooLong(f"the variable-length integer at byte {position} does not end within {max_bytes} bytes")
+
+
+def _cut_off(position: int) -> VarintError:
+    return VarintError(f"the data ends within the variable-length integer at byte {position}")
 
 
 # Lengths and offset deltas are nearly always small.
