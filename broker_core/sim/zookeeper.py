@@ -16,11 +16,16 @@ ZK_NODE = "zk"
 
 
 class Session(msgspec.Struct):
-    """A session of a node. `expiry_timer`: counts down while the node does not reach ZooKeeper, 0 otherwise."""
+    """A session of a node. `expiry_timer`: counts down while the node does not reach ZooKeeper, 0 otherwise.
+
+    `incarnation` is that of the process that opened it: a session may outlive it, and then has nothing to do with the
+    next process of the same name.
+    """
 
     number: int
     owner: str
     timeout_us: int
+    incarnation: int
     expiry_timer: int = 0
 
 
@@ -38,7 +43,7 @@ class ZooKeeper(QuietNode):
     def connect(self, owner: str, timeout_us: int) -> "ZkClient":
         """Opens a session for a node; an older one of the same node goes on until it expires or is closed."""
         number = self.store.open_session(owner)
-        self.sessions[owner] = Session(number, owner, timeout_us)
+        self.sessions[owner] = Session(number, owner, timeout_us, self.kernel.incarnations.get(owner, 0))
         self.owners[number] = owner
         self.kernel.emit(SessionOpened(session=number, owner=owner), owner)
         return ZkClient(self, number, owner)
@@ -64,9 +69,13 @@ class ZooKeeper(QuietNode):
     def found_contact(self, owner: str) -> None:
         """Heartbeats arrive again, in time."""
         session = self.sessions.get(owner)
-        if session is not None and session.expiry_timer:
+        if session is not None and session.expiry_timer and self._owner_lives(session):
             self.kernel.scheduler.cancel(session.expiry_timer)
             session.expiry_timer = 0
+
+    def _owner_lives(self, session: Session) -> bool:
+        kernel = self.kernel
+        return session.owner in kernel.up and kernel.incarnations.get(session.owner) == session.incarnation
 
     def has_session(self, owner: str) -> bool:
         """Whether a session of this node is alive in ZooKeeper, even if the node is not."""
@@ -114,7 +123,7 @@ class ZooKeeper(QuietNode):
         for fired in self.store.take_watches():
             owner = self.owners.get(fired.session, "")
             session = self.sessions.get(owner)
-            if session is not None and session.number == fired.session and owner in kernel.up:
+            if session is not None and session.number == fired.session and self._owner_lives(session):
                 kernel.notify(owner, fired.kind, fired.path)
 
 

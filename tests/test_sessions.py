@@ -1,0 +1,51 @@
+"""ZooKeeper sessions outlive the processes that opened them, and belong to no other."""
+
+from broker_core.run import Run, RunConfig
+from broker_core.sim.disk import SimulatedDisk
+from broker_core.zk.memory_store import MemoryStore
+
+
+def new_run() -> Run:
+    config = RunConfig(name="sessions", seed=3, broker_config={"zookeeper.session.timeout.ms": "6000"})
+    run = Run(config, disk=SimulatedDisk(), zk=MemoryStore())
+    run.advance(1_000_000)
+    return run
+
+
+def do(run: Run, line: str, seconds: int = 1) -> None:
+    run.submit(line, "test")
+    run.advance(run.now_us + seconds * 1_000_000)
+
+
+def test_a_restarted_broker_does_not_hear_the_watches_of_its_earlier_life() -> None:
+    run = new_run()
+    do(run, "broker kill 2", 0)
+    do(run, "broker start 2")
+    do(run, "zk delete /controller", 10)
+    assert run.view["controller"]["broker"] in (1, 3)
+    assert run.view["nodes"]["b2"]["state"] == "up"
+
+
+def test_a_restarted_broker_does_not_keep_the_session_of_its_earlier_life_alive() -> None:
+    run = new_run()
+    do(run, "broker kill 2", 0)
+    run._cluster.start_broker(2)
+    do(run, "link cut 2 zk")
+    do(run, "link restore 2 zk", 10)
+    assert run.view["nodes"]["b2"]["state"] == "up"
+    assert run.view["nodes"]["b1"]["live_brokers"] == [1, 2, 3]
+
+
+def test_answers_that_came_while_zookeeper_was_out_of_reach_are_counted() -> None:
+    run = new_run()
+    do(run, "kafka-topics.sh --create --topic orders --replica-assignment 2:3", 2)
+    run._cluster.freeze_broker(2)
+    do(run, "kafka-topics.sh --create --topic more --replica-assignment 2:3", 2)
+    do(run, "link cut 1 zk", 8)
+    do(run, "broker kill 2", 8)
+    do(run, "link restore 1 zk", 5)
+    do(run, "zk delete /controller", 2)
+    do(run, "broker start 2", 20)
+    for name in ("orders-0", "more-0"):
+        assert run.view["partitions"][name]["leader"] in (2, 3)
+        assert sorted(run.view["partitions"][name]["isr"]) == [2, 3]
