@@ -87,6 +87,15 @@ class Consumer:
             self._reset(int(self.start))
         self._go_on()
 
+    def description(self) -> dict[str, object]:
+        """This consumer as the view shows it; what folding its events must give."""
+        return {
+            "position": self.position,
+            "high_watermark": self.high_watermark,
+            "last_reset": self.last_reset,
+            "records": [list(record) for record in self.records],
+        }
+
     # the loop: metadata, position, fetch
 
     def _go_on(self) -> None:

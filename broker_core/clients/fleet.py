@@ -36,6 +36,10 @@ class Clients:
         consumer.begin()
         return consumer
 
+    def description(self) -> dict[str, dict[str, object]]:
+        """All clients by name, as the view shows them."""
+        return {name: client.description() for name, client in {**self.producers, **self.consumers}.items()}
+
     def close(self, name: str) -> None:
         """The client is gone; what it had under way is nobody's any more."""
         self.producers.pop(name, None)

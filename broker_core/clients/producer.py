@@ -224,6 +224,20 @@ class Producer:
         """How many batches wait for a partition."""
         return len(self._queues.get(partition, ()))
 
+    def description(self) -> dict[str, object]:
+        """This producer as the view shows it; what folding its events must give."""
+        return {
+            "partition": self.partition,
+            "rate": self.rate,
+            "sent": self.sent,
+            "acknowledged": self.acknowledged,
+            "failed": self.failed,
+            "retried": self.retried,
+            "last_offset": self.last_offset,
+            "last_error": self.last_error,
+            "last_latency_us": self.last_latency_us,
+        }
+
     # batches
 
     def _open_batch(self, partition: str, size: int) -> Batch:
@@ -470,7 +484,9 @@ class Producer:
             return
         sent: _Sent = context
         self.metadata.unreachable(sent.leader)
-        if self._answered(sent):
+        if self.settings.acks == 0:
+            self._want_metadata(sent.batch.partition)
+        elif self._answered(sent):
             self._retry_or_fail(sent.batch, Errors.NETWORK_EXCEPTION, None)
         self._pump()
 

@@ -1,0 +1,133 @@
+"""Commands as processes in simulated time, and what they say when the cluster is not as they need it."""
+
+from shell_runs import ShellRun
+
+
+def test_commands_run_side_by_side_and_end_on_their_own() -> None:
+    shell = ShellRun()
+    slow = shell.run.submit("sleep 10s", "a")
+    quick = shell.run.submit("sleep 2s", "b")
+    instant = shell.run.submit("zk get /controller_epoch", "c")
+    assert shell.run.running_commands == (slow, quick)
+    assert shell.run.view["console"][str(instant)]["output"] == ["1"]
+    shell.after(3)
+    assert shell.run.running_commands == (slow,)
+    shell.after(8)
+    assert shell.run.running_commands == ()
+
+
+def test_an_interrupted_command_says_what_it_has_done() -> None:
+    shell = ShellRun()
+    shell.at("kafka-topics.sh --create --topic orders --replica-assignment 1:2:3")
+    shell.at("kafka-console-producer.sh --topic orders", "one", "two")
+    number = shell.run.submit("kafka-console-consumer.sh --topic orders --from-beginning", "test")
+    shell.after(5)
+    assert shell.run.running_commands == (number,)
+    assert shell.run.view["console"][str(number)]["output"] == ["one", "two"]
+    shell.at("interrupt")
+    command = shell.run.view["console"][str(number)]
+    assert command["output"] == ["one", "two", "! Processed a total of 2 messages"]
+    assert (command["state"], command["exit_code"]) == ("done", 130)
+    assert shell.at("interrupt") == ["! No command runs."]
+
+
+def test_a_broker_must_be_in_a_state_that_allows_it() -> None:
+    shell = ShellRun()
+    assert shell.at("broker thaw 2") == ["! Broker 2 is up; broker thaw needs one that is frozen."]
+    assert shell.exit_code == 1
+    shell.at("broker kill 2")
+    assert shell.at("broker kill 2") == ["! Broker 2 is down; broker kill needs one that is up or starting or frozen."]
+    assert shell.at("broker start 2") == []
+    assert shell.at('wait "brokers == [1,2,3]" 1s') == []
+
+
+def test_a_broker_starts_when_its_old_registration_has_expired() -> None:
+    shell = ShellRun()
+    shell.at("broker kill 3")
+    killed_us = shell.run.now_us
+    shell.at("broker start 3")
+    assert shell.run.now_us - killed_us >= 6_000_000
+
+
+def test_a_link_is_cut_once() -> None:
+    shell = ShellRun()
+    assert shell.at("link cut 1 zk") == []
+    assert shell.at("link cut zk b1") == ["! The link between zk and b1 is cut already."]
+    assert shell.at("link restore 1 zk") == []
+    assert shell.at("link restore 1 zk") == ["! The link between b1 and zk is not cut."]
+
+
+def test_waiting_in_vain_says_so() -> None:
+    shell = ShellRun()
+    begun_us = shell.run.now_us
+    assert shell.at('wait "controller == 3" 2s') == ["[timeout]"]
+    assert shell.run.now_us - begun_us == 2_000_000
+
+
+def test_a_condition_needs_the_metadata_of_every_live_broker() -> None:
+    shell = ShellRun()
+    shell.at("kafka-topics.sh --create --topic orders --replica-assignment 1:2:3")
+    state = '{"controller_epoch":1,"leader":1,"version":1,"leader_epoch":0,"isr":[1]}'
+    shell.at(f"zk set /brokers/topics/orders/partitions/0/state '{state}'")
+    assert shell.at('wait "isr orders-0 == [1]" 1s') == ["[timeout]"]
+
+
+def test_no_broker_answers() -> None:
+    shell = ShellRun()
+    for broker_id in (1, 2, 3):
+        shell.at(f"broker kill {broker_id}")
+    begun_us = shell.run.now_us
+    printed = shell.at("kafka-topics.sh --create --topic orders")
+    assert printed[0].endswith("Timed out waiting for a node assignment. Call: createTopics")
+    assert shell.exit_code == 1
+    assert 60_000_000 <= shell.run.now_us - begun_us < 62_000_000
+
+
+def test_the_controller_may_move_while_a_topic_is_made() -> None:
+    shell = ShellRun()
+    shell.at("broker kill 1")
+    assert shell.at("kafka-topics.sh --create --topic orders --partitions 2 --replication-factor 2") == [
+        "Created topic orders."
+    ]
+
+
+def test_znodes_by_hand() -> None:
+    shell = ShellRun()
+    assert shell.at("zk create /lab hello") == ["Created /lab"]
+    assert shell.at("zk create /lab") == ["Node already exists: /lab"]
+    assert shell.at('zk create /lab/child \'[3, {"b": 1, "a": 2}]\'') == ["Created /lab/child"]
+    assert shell.at("zk tree /lab") == ["/lab = hello", '/lab/child = [3,{"a":2,"b":1}]']
+    assert shell.at("zk delete /lab") == ["Node not empty: /lab"]
+    assert shell.at("zk set /lab bye") == []
+    assert shell.at("zk stat /lab") == ["dataVersion = 1", "cversion = 1", "ephemeral = no", "numChildren = 1"]
+    assert shell.at("zk set /nosuch x") == ["Node does not exist: /nosuch"]
+    assert shell.at("zk ls -R /lab") == ["/lab", "/lab/child"]
+
+
+def test_configurations_of_the_brokers_show_in_a_description() -> None:
+    shell = ShellRun(log_segment_delete_delay_ms="1000", min_insync_replicas="2")
+    shell.at("kafka-topics.sh --create --topic orders --replica-assignment 1:2 --config retention.ms=5000")
+    (first, *_) = shell.at("kafka-topics.sh --describe --topic orders")
+    assert first.endswith("Configs: file.delete.delay.ms=1000,min.insync.replicas=2,retention.ms=5000")
+    shell.at("broker kill 2")
+    shell.at('wait "isr orders-0 == [1]" 20s')
+    assert len(shell.at("kafka-topics.sh --describe --under-min-isr-partitions")) == 1
+    assert shell.at("kafka-topics.sh --describe --at-min-isr-partitions") == []
+
+
+def test_segments_and_their_sizes() -> None:
+    shell = ShellRun()
+    shell.at("kafka-topics.sh --create --topic orders --replica-assignment 1:2 --config segment.bytes=200")
+    shell.at("producer open p")
+    shell.at("producer send p orders-0 a:1 b:2 c:3 d:4 e:5")
+    assert shell.at("segments orders-0") == ["broker 1: 0(140) 2(140) 4(70)", "broker 2: 0(140) 2(140) 4(70)"]
+
+
+def test_unknown_options_of_a_tool_are_its_own_affair() -> None:
+    shell = ShellRun()
+    printed = shell.at("kafka-topics.sh --zookeeper localhost --list")
+    assert printed[0] == "! zookeeper is not a recognized option"
+    assert shell.exit_code == 1
+    printed = shell.at("kafka-console-consumer.sh --topic x --bogus")
+    assert printed[0] == "! bogus is not a recognized option"
+    assert printed[1].startswith("! Option")
