@@ -14,7 +14,6 @@ from broker_core.broker.replica_manager import ReplicaManager
 from broker_core.broker.rpc_text import describe_request
 from broker_core.config_defs import ConfigException, Value, topic_values
 from broker_core.controller.controller import Controller
-from broker_core.controller.kafka_uuid import random_uuid
 from broker_core.controller.registration import bootstrap_paths, cluster_id, register_broker
 from broker_core.eras import Era
 from broker_core.errors import KafkaError
@@ -146,7 +145,7 @@ class Broker:
             return
         self._connect()
         bootstrap_paths(self.zk)
-        self.directory.load(self.broker_id, cluster_id(self.zk, self.stream), random_uuid(self.stream))
+        self.directory.load(self.broker_id, cluster_id(self.zk, self.stream))
         for name in self.directory.partition_names():
             self.replicas.partitions[name] = self._open(name, None)
         self._register()

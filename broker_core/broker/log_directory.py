@@ -9,11 +9,15 @@ from broker_core.log.checkpoints import (
     REPLICATION_OFFSET_CHECKPOINT,
     OffsetCheckpoint,
 )
+from broker_core.log.directory_files import (
+    CLEAN_SHUTDOWN_FILE,
+    META_PROPERTIES,
+    mark_clean_shutdown,
+    take_clean_shutdown,
+    write_meta_properties,
+)
 from broker_core.sim.disk import Disk
 from broker_core.sim.kernel import Kernel
-
-CLEAN_SHUTDOWN_FILE = ".kafka_cleanshutdown"
-META_PROPERTIES = "meta.properties"
 
 
 class LogDirectory:
@@ -33,19 +37,15 @@ class LogDirectory:
         """Whether the marker of a clean stop is there."""
         return self.disk.exists(f"{self.path}/{CLEAN_SHUTDOWN_FILE}")
 
-    def load(self, broker_id: int, cluster_id: str, directory_id: str) -> None:
+    def load(self, broker_id: int, cluster_id: str) -> None:
         """Reads the checkpoints and the marker of a clean stop, which does not outlive the start; writes
         meta.properties once.
         """
         disk, path = self.disk, self.path
         disk.makedirs(path)
-        marker = f"{path}/{CLEAN_SHUTDOWN_FILE}"
-        self.clean = self.was_stopped_cleanly()
-        if self.clean:
-            disk.delete(marker)
+        self.clean = take_clean_shutdown(disk, path)
         if not disk.exists(f"{path}/{META_PROPERTIES}"):
-            text = f"#\ncluster.id={cluster_id}\ndirectory.id={directory_id}\nversion=0\nbroker.id={broker_id}\n"
-            disk.replace_file(f"{path}/{META_PROPERTIES}", text.encode())
+            write_meta_properties(disk, path, broker_id, cluster_id)
         if not disk.exists(f"{path}/{CLEANER_OFFSET_CHECKPOINT}"):
             disk.replace_file(f"{path}/{CLEANER_OFFSET_CHECKPOINT}", b"")
         self.high_watermarks = self._read(REPLICATION_OFFSET_CHECKPOINT)
@@ -91,4 +91,4 @@ class LogDirectory:
 
     def mark_clean(self) -> None:
         """The last act of an orderly shutdown."""
-        self.disk.replace_file(f"{self.path}/{CLEAN_SHUTDOWN_FILE}", b'{"version":0,"brokerEpoch":-1}')
+        mark_clean_shutdown(self.disk, self.path)

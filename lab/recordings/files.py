@@ -6,9 +6,9 @@ from the archive: the events that cut say from where, how much, and under which 
 
 from typing import Any, Literal, NamedTuple
 
-from broker_core.broker.log_directory import META_PROPERTIES
 from broker_core.events.log import Cut, LogDeleted, LogTruncated
 from broker_core.log.checkpoints import LEADER_EPOCH_CHECKPOINT
+from broker_core.log.directory_files import META_PROPERTIES
 from broker_core.log.offset_index import ENTRY_BYTES as OFFSET_ENTRY_BYTES
 from broker_core.log.partition_metadata import PARTITION_METADATA
 from broker_core.log.time_index import ENTRY_BYTES as TIME_ENTRY_BYTES
