@@ -1,7 +1,7 @@
 // Written by `manage.py gen_events` from broker_core/events. Do not change it by hand.
 
 /** Hash of the vocabulary; the server's `welcome` carries its own. */
-export const SCHEMA = "c97d3b3a2a33";
+export const SCHEMA = "4ad0a4c67c4b";
 
 /** @import { EventKind, KindInfo } from "./events.d.ts" */
 

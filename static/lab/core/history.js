@@ -150,6 +150,13 @@ function park(digest, wait) {
   digest.parked.set(wait.id, wait);
 }
 
+/** @param {Digest} digest @param {Wait} wait @param {number} at_us */
+function end(digest, wait, at_us) {
+  digest.parked.delete(wait.id);
+  wait.end_us = at_us;
+  digest.longest_wait_us = Math.max(digest.longest_wait_us, at_us - wait.since_us);
+}
+
 /** @param {Digest} digest @param {WireEvent} wire */
 function read(digest, [seq, at_us, node, , body]) {
   const [kind, ...f] = /** @type {[string, ...any[]]} */ (body);
@@ -187,12 +194,11 @@ function read(digest, [seq, at_us, node, , body]) {
     }
     case "RequestCompleted": {
       const wait = digest.parked.get(f[1]);
-      if (!wait) return;
-      digest.parked.delete(f[1]);
-      wait.end_us = at_us;
-      digest.longest_wait_us = Math.max(digest.longest_wait_us, at_us - wait.since_us);
+      if (wait) end(digest, wait, at_us);
       return;
     }
+    case "BrokerStopped": // what waited at it is gone with it
+      for (const wait of digest.parked.values()) if (wait.broker === f[0]) end(digest, wait, at_us);
   }
   const values = DEEDS[kind]?.(f);
   if (values) digest.deeds.push({ seq, at_us, node, kind, values });

@@ -2,7 +2,7 @@
 
 import { lastIndex } from "./recording.js";
 
-/** @import { AnyNode, BrokerNode, ConsumerNode, Partition, ProducerNode, Replica, View } from "./view.d.ts" */
+/** @import { AnyNode, Parked, Partition, Replica, View } from "./view.d.ts" */
 
 /**
  * How a replica stands to its partition, as the drawings show it.
@@ -151,6 +151,12 @@ export function parkedAt(view, broker) {
     .sort((a, b) => a.parked.since_us - b.parked.since_us || byName(a.id, b.id));
 }
 
+/** What a request waits for, without the partition's name when there is only one: "HW >= 43". @param {Parked} parked */
+export function shortNeeds({ partitions, needs }) {
+  const short = partitions.length === 1 && needs.startsWith(`${partitions[0]} `) ? needs.slice(partitions[0].length + 1) : needs;
+  return short.replace(">=", "≥");
+}
+
 /** Requests of a client that have no answer yet. @param {View} view @param {string} client */
 export function inFlight(view, client) {
   let n = 0;
@@ -190,7 +196,7 @@ export function footprint(view, id) {
   const rpc = view.rpcs[id];
   if (!rpc || rpc.api !== "Fetch" || rpc.kind !== "request") return [];
   return rpc.fields.flatMap(([name, value]) => {
-    const match = /^(\S+) fetch_offset$/.exec(name);
-    return match ? [{ replica: `${match[1]}@${rpc.source}`, offset: Number(value) }] : [];
+    const partition = name.replace(/ fetch_offset$/, "");
+    return partition in view.partitions && typeof value === "number" ? [{ replica: `${partition}@${rpc.source}`, offset: value }] : [];
   });
 }

@@ -135,6 +135,11 @@ export function durationText(us) {
   return `${Math.round(us / 6e7)} min`;
 }
 
+/** The same without the blank, for narrow places: "16.4s". @param {number} us */
+export function shortDurationText(us) {
+  return durationText(us).replace(" ", "");
+}
+
 /**
  * Round instants for an axis: at most `count` of them, a power of ten times 1, 2 or 5 apart.
  * @param {number} from_us

@@ -2,7 +2,7 @@
 
 import { CELL_H, boundaryX, cellState, offsetX } from "../core/layout/strips.js";
 import { epochAt, lagTimeMax, leaderReplica } from "../core/selectors.js";
-import { durationText } from "../core/timemap.js";
+import { shortDurationText } from "../core/timemap.js";
 import { means, monoWidth, s, set, show, text } from "./svg.js";
 
 /** @import { CellState, Lane, PartitionPlace, StripsLayout } from "../core/layout/strips.js" */
@@ -118,7 +118,6 @@ export class LaneDrawing {
     text(this.#log_end, replica ? String(replica.log_end_offset) : "–");
     set(this.#committed, { x: layout.columns.high_watermark, y: middle + 3.8, class: `hw-number${behindLeader(view, place.id, lane) ? " dim" : ""}` });
     text(this.#committed, replica ? String(replica.high_watermark) : "–");
-    this.tick(view, layout, place, lane, at_us);
   }
 
   /** What depends on time alone. @param {View} view @param {StripsLayout} layout @param {PartitionPlace} place @param {Lane} lane @param {number} at_us */
@@ -147,7 +146,7 @@ export class LaneDrawing {
     set(this.#bar, { transform: `translate(${bar},${middle - 2})`, class: `hw-lag${late ? " late" : ""}` });
     set(this.#bar_fill, { width: Math.max(2, Math.min(1, lag / (2 * most)) * BAR_W).toFixed(1) });
     set(this.#caught_up, { class: `hw-number hw-caught-up${late ? " late" : ""}` });
-    text(this.#caught_up, lag === 0 ? this.#t("draw.even") : durationText(lag));
+    text(this.#caught_up, lag === 0 ? "0ms" : shortDurationText(lag));
   }
 
   /** @param {StripsLayout} layout @param {PartitionPlace} place @param {Lane} lane @param {number} at_us */

@@ -83,7 +83,7 @@ export class PartitionDrawing {
     this.#t = t;
     this.#facts.append(this.#fact_leader, this.#fact_rest, this.#fact_min);
     this.#note.append(this.#note_plate, this.#note_text);
-    this.#heads = ["LEO", "HW", t("draw.caught_up")].map((words) => s("text", { class: "hw-head", "text-anchor": "end" }, words));
+    this.#heads = [0, 1, 2].map(() => s("text", { "text-anchor": "end" }));
     this.#gauge.append(this.#gauge_fill, this.#gauge_open);
     const { log, committed, window } = this.#overview_parts;
     this.#overview.append(log, committed, window);
@@ -139,14 +139,15 @@ export class PartitionDrawing {
     text(this.#fact_min, least && !narrow ? `   min.insync ${least}` : "");
     this.#drawNote(view, layout, y, x);
     const xs = [columns.log_end, columns.high_watermark, columns.caught_up];
-    this.#heads.forEach((head, i) => {
-      set(head, { x: xs[i], y: base });
-      show(head, open ? i < 2 || !narrow : false);
-    });
-    show(this.#gauge, !open);
     const leader = leaderReplica(view, this.#id);
+    const heads = open ? ["LEO", "HW", this.#t("draw.caught_up")] : [String(leader?.log_end_offset ?? ""), String(leader?.high_watermark ?? ""), ""];
+    this.#heads.forEach((head, i) => {
+      set(head, { x: xs[i], y: base, class: open ? "hw-head" : "hw-number" });
+      text(head, i < 2 || !narrow ? heads[i] : "");
+    });
+    show(this.#gauge, !open && leader !== undefined);
     if (open || !leader) return;
-    const from = columns.log_end - 150;
+    const from = columns.log_end - 190;
     const per = 150 / Math.max(1, end - start);
     set(this.#gauge, { transform: `translate(${from},${y + 8})` });
     set(this.#gauge_fill, { width: ((leader.high_watermark - start) * per).toFixed(1) });

@@ -17,11 +17,11 @@ import { monoWidth } from "./svg.js";
 /** @import { Translate } from "./topology.js" */
 
 /** With more messages than this in sight each lane shows how many, instead of a line for each. */
-const LINES_MAX = 700;
+const LINES_MAX = 400;
 const BUCKET_PX = 3;
 const LABELS_MAX = 60;
 /** While time runs and the picture is crowded it is drawn every so many milliseconds. */
-const CROWDED_MS = 50;
+const CROWDED_MS = 66;
 
 export class SpaceTime {
   dirty = true;
@@ -138,6 +138,8 @@ export class SpaceTime {
   #drawLanes(context, view, lanes) {
     const { ink, ink3, line2, danger, ui } = this.#palette;
     context.textAlign = "left";
+    const [a, b] = lanes.values();
+    const size = Math.min(11, (b === undefined ? 11 : b - a) * 0.92);
     for (const [id, y] of lanes) {
       const node = view.nodes[id];
       const down = node.state === "down";
@@ -147,7 +149,7 @@ export class SpaceTime {
       context.arc(16, y, 3.2, 0, 7);
       context.fillStyle = this.#hueOf(view, node);
       context.fill();
-      context.font = `550 11px ${ui}`;
+      context.font = `550 ${size}px ${ui}`;
       context.fillStyle = down ? ink3 : ink;
       context.fillText(this.#nameOf(id, node), 25, y + 3.7, LABEL_W - 30);
     }

@@ -10,6 +10,9 @@ import { Keyed, s, set } from "./svg.js";
 /** @import { Target } from "../core/selectors.js" */
 /** @import { Translate } from "./topology.js" */
 
+/** While nothing but the clock moves, the times since caught up are written every so many milliseconds. */
+const CLOCK_MS = 100;
+
 export class Strips {
   dirty = true;
   /** @type {Target | null} */
@@ -31,6 +34,8 @@ export class Strips {
   #layout = null;
   /** Partitions to patch; null: all. @type {Set<string> | null} */
   #touched = null;
+  #ticked_ms = 0;
+  #drawn_ms = 0;
 
   /** @param {HTMLElement} host @param {Player} player @param {Translate} t */
   constructor(host, player, t) {
@@ -63,7 +68,7 @@ export class Strips {
 
   /** @param {Change} change */
   note({ what, touched, reset }) {
-    if (what.has("time")) this.dirty = true;
+    if (what.has("time") && (this.#player.mode === "pause" || performance.now() - this.#drawn_ms > CLOCK_MS)) this.dirty = true;
     if (!what.has("view")) return;
     this.dirty = true;
     if (reset) this.#touched = null;
@@ -96,13 +101,17 @@ export class Strips {
       set(this.#svg, { viewBox: `0 0 ${layout.width} ${Math.max(1, layout.height)}`, width: layout.width, height: layout.height, "aria-label": this.#t("draw.strips.label", { topic: this.topic ?? "" }) });
     }
     const marks = this.#marks();
+    this.#drawn_ms = performance.now();
+    const tick = this.#player.mode === "pause" || this.#drawn_ms - this.#ticked_ms > CLOCK_MS;
+    if (tick) this.#ticked_ms = this.#drawn_ms;
     this.#partitions.sync(layout.partitions.map((place) => place.id), (drawing, id, i) => {
       const place = layout.partitions[i];
       const moved = before?.partitions[i]?.first !== place.first;
       if (touched === null || touched.has(id) || moved || cutFades(place)) {
         drawing.update(view, layout, place, at_us, marks);
-        set(drawing.root, { "aria-label": summary(view, id, this.#t) });
-      } else if (place.open) drawing.tick(view, layout, place, at_us);
+        if (tick) set(drawing.root, { "aria-label": summary(view, id, this.#t) });
+      }
+      if (place.open && tick) drawing.tick(view, layout, place, at_us);
     });
   }
 

@@ -88,6 +88,36 @@ export function monoWidth(content, size) {
   return units * size;
 }
 
+/** @type {CanvasRenderingContext2D | null} */
+let ruler = null;
+/** @type {Map<string, number>} */
+let widths = new Map();
+const WIDTHS_MAX = 2000;
+
+/** How wide a text is in the interface's face. @param {string} content @param {number} size @param {number} [weight] */
+export function uiWidth(content, size, weight = 400) {
+  const key = `${weight} ${size} ${content}`;
+  const known = widths.get(key);
+  if (known !== undefined) return known;
+  if (!ruler) {
+    ruler = /** @type {CanvasRenderingContext2D} */ (document.createElement("canvas").getContext("2d"));
+    document.fonts.ready.then(() => (widths = new Map()));
+  }
+  ruler.font = `${weight} ${size}px ${getComputedStyle(document.documentElement).getPropertyValue("--font-ui")}`;
+  const width = ruler.measureText(content).width;
+  if (widths.size > WIDTHS_MAX) widths = new Map();
+  widths.set(key, width);
+  return width;
+}
+
+/** A text cut to a width, with an ellipsis. @param {string} content @param {number} width @param {number} size */
+export function clip(content, width, size) {
+  if (uiWidth(content, size) <= width) return content;
+  let short = content;
+  while (short.length > 1 && uiWidth(`${short}…`, size) > width) short = short.slice(0, -1);
+  return `${short.trimEnd()}…`;
+}
+
 /** What an element of the picture stands for; found again from an event's target. @type {WeakMap<Element, import("../core/selectors.js").Target>} */
 const targets = new WeakMap();
 

@@ -1,10 +1,10 @@
 // The cluster's picture: nodes, links, messages on their way, requests that wait. Elements are kept and patched.
 
 import { History } from "../core/history.js";
-import { along, centre, layoutTopology, progress, topologyHeight, track } from "../core/layout/topology.js";
-import { byName, ephemerals, familyOf, inFlight, ledBy, linkId, nodesByKind, outOfIsr, parkedAt, unflushed } from "../core/selectors.js";
+import { MIN_W, along, layoutTopology, progress, topologyHeight, track } from "../core/layout/topology.js";
+import { byName, ephemerals, familyOf, inFlight, ledBy, linkId, nodesByKind, outOfIsr, parkedAt, shortNeeds, unflushed } from "../core/selectors.js";
 import { durationText } from "../core/timemap.js";
-import { Keyed, means, monoWidth, s, set, show, text } from "./svg.js";
+import { Keyed, clip, means, monoWidth, s, set, show, text, uiWidth } from "./svg.js";
 
 /** @import { Player, Change } from "../core/player.js" */
 /** @import { TopologyLayout, Box } from "../core/layout/topology.js" */
@@ -21,8 +21,12 @@ const PILL_MS = 60;
 const PULSE_RATE_MAX = 20;
 /** A link's pulse counts the messages of this much wall time. */
 const PULSE_MS = 160;
+/** While nothing but the clock moves, the picture is drawn every so many milliseconds: its durations show tenths. */
+const CLOCK_MS = 100;
 const LABEL_MAX = 24;
-const MIN_W = 640;
+/** Messages that stand before a cut link are stacked; more than this are only counted. */
+const HELD_SHOWN = 3;
+const HELD_LABEL_MAX = 15;
 
 export class Topology {
   dirty = true;
@@ -40,6 +44,9 @@ export class Topology {
   #layout = null;
   #layout_key = "";
   #structure = true;
+  /** Is there a message whose place depends on time? */
+  #gliding = false;
+  #drawn_ms = 0;
   #svg = s("svg", { class: "hw-topology", role: "group" });
   #legend = s("g", { class: "hw-legend" });
   #links;
@@ -90,8 +97,8 @@ export class Topology {
 
   /** @param {Change} change */
   note({ what, touched, reset }) {
-    if (!what.has("view") && !what.has("time") && !what.has("mode")) return;
-    this.dirty = true;
+    if (what.has("view") || what.has("mode")) this.dirty = true;
+    if (what.has("time") && (this.#gliding || performance.now() - this.#drawn_ms > CLOCK_MS || this.#player.mode === "pause")) this.dirty = true;
     if (reset) this.#structure = true;
     for (const key of touched)
       if (!key.startsWith("rpcs/")) {
@@ -103,6 +110,7 @@ export class Topology {
   draw() {
     const { view, at_us } = this.#player;
     if (!view) return;
+    this.#drawn_ms = performance.now();
     this.#place(view);
     const layout = /** @type {TopologyLayout} */ (this.#layout);
     if (this.#structure) {
@@ -147,9 +155,9 @@ export class Topology {
     item(s("g", { class: "hw-legend-truncated" }, s("rect", { x: 0.5, y: -4.5, width: 10, height: 10, rx: 2.5 }), s("path", { d: "M2 4L9-3" })), 11, t("draw.legend.truncated"));
     item(s("path", { d: "M5 -4l4 7h-8z", class: "hw-legend-belief" }), 10, t("draw.legend.belief"));
     /** @type {[string, string][]} */
-    const families = [["produce", "Produce"], ["fetch", "Fetch"], ["control", t("draw.legend.control")], ["zk", "ZooKeeper"]];
+    const families = [["produce", "Produce"], ["fetch", "Fetch"], ["control", t("draw.legend.control")], ["zk", "ZK"]];
     const response = t("draw.legend.response");
-    x = this.#width - 12 - [...families.map(([, label]) => label), response].reduce((sum, label) => sum + 30 + uiWidth(label, 10), -11);
+    x = this.#width - 12 - [...families.map(([, label]) => label), response].reduce((sum, label) => sum + 30 + uiWidth(label, 10), -16);
     for (const [family, label] of families) item(s("rect", { y: -4, width: 14, height: 9, rx: 4.5, class: `hw-fill ${family}` }), 14, label);
     item(s("rect", { x: 0.5, y: -3.5, width: 13, height: 8, rx: 4, class: "hw-legend-response" }), 14, response);
     this.#legend.replaceChildren(...items);
@@ -199,7 +207,7 @@ export class Topology {
       if (!way) return;
       const [x, y] = along(way, 0.5);
       const words = `✕ ${this.#t("draw.link.cut", { time: durationText(at_us - view.links[id].since_us) })}`;
-      const w = uiWidth(words, 10.5) + 20;
+      const w = uiWidth(words, 10.5, 600) + 20;
       text(label, words);
       set(plate, { x: -w / 2, width: w });
       set(root, { transform: `translate(${x.toFixed(1)},${y.toFixed(1)})`, "aria-label": words });
@@ -228,7 +236,7 @@ export class Topology {
       const box = /** @type {Box} */ (layout.nodes.get(id));
       const node = view.nodes[id];
       const { root, plate, hatch, bar, title, tag, tag_plate, tag_text, lines } = item;
-      const card = this.#cardOf(view, id, node, at_us);
+      const card = this.#cardOf(view, id, node, at_us, box.w);
       means(root, card.target);
       const small = box.h < 30;
       const chosen = this.selected?.type === card.target.type && this.selected.id === card.target.id;
@@ -240,8 +248,8 @@ export class Topology {
       const centred = node.kind === "zookeeper" || node.kind === "shell";
       text(title, card.title);
       set(title, centred ? { x: box.w / 2, y: box.h / 2 + 4, "text-anchor": "middle" } : { x: 12, y: small ? box.h / 2 + 4 : 18, "text-anchor": "start" });
-      const tag_w = uiWidth(card.tag, 9.3) + 12;
-      show(tag, card.tag !== "" && uiWidth(card.title, 12.5) + tag_w + 22 < box.w);
+      const tag_w = uiWidth(card.tag, 9.3, 600) + 11;
+      show(tag, card.tag !== "" && uiWidth(card.title, 12.5, 650) + tag_w + 22 < box.w);
       set(tag, { transform: `translate(${box.w - tag_w - 8},${small ? box.h / 2 - 7.5 : 8})`, class: `hw-tag ${card.tag_class}` });
       set(tag_plate, { width: tag_w });
       text(tag_text, card.tag);
@@ -249,7 +257,7 @@ export class Topology {
       lines.forEach((line, i) => {
         const [words, tone] = card.lines[i] ?? ["", ""];
         const fits = box.h >= 34 + i * 14.5 + 4;
-        text(line, fits ? clip(words, box.w - 20, 10.5) : "");
+        text(line, fits ? clip(words, box.w - 16, 10.5) : "");
         set(line, { class: `hw-card-line ${tone}` });
       });
     });
@@ -257,14 +265,14 @@ export class Topology {
 
   /**
    * What a node's card says.
-   * @param {View} view @param {string} id @param {AnyNode} node @param {number} at_us
+   * @param {View} view @param {string} id @param {AnyNode} node @param {number} at_us @param {number} width of the card
    * @returns {{ target: Target, title: string, tag: string, tag_class: string, lines: [string, string][] }}
    */
-  #cardOf(view, id, node, at_us) {
+  #cardOf(view, id, node, at_us, width) {
     const t = this.#t;
     switch (node.kind) {
       case "broker":
-        return this.#brokerCard(view, id, node, at_us);
+        return this.#brokerCard(view, id, node, at_us, width);
       case "producer": {
         const acks = node.settings.acks === "-1" ? "all" : (node.settings.acks ?? "");
         const where = node.partition ? t("draw.producer.to", { partition: node.partition }) : t("draw.producer.idle");
@@ -283,8 +291,8 @@ export class Topology {
     }
   }
 
-  /** @param {View} view @param {string} id @param {BrokerNode} node @param {number} at_us */
-  #brokerCard(view, id, node, at_us) {
+  /** @param {View} view @param {string} id @param {BrokerNode} node @param {number} at_us @param {number} width of the card */
+  #brokerCard(view, id, node, at_us, width) {
     const t = this.#t;
     const led = ledBy(view, node.broker_id, this.topic);
     const outside = outOfIsr(view, node.broker_id);
@@ -298,7 +306,8 @@ export class Topology {
       if (view.controller.broker === node.broker_id)
         lines.push([t("draw.broker.controller", { epoch: view.controller.controller_epoch }), "control"]);
       if (outside.length) lines.push([t("draw.broker.outside", { partitions: shorten(outside, this.topic) }), "outisr"]);
-      lines.push([t("draw.broker.purgatory", { produce, fetch: parked.length - produce }), ""]);
+      const words = t("draw.broker.purgatory", { produce, fetch: parked.length - produce });
+      lines.push([uiWidth(words, 10.5) < width - 16 ? words : t("draw.broker.parked", { n: parked.length }), ""]);
       if (dirty) lines.push([t("draw.broker.dirty", { n: dirty }), "dim"]);
     } else {
       lines.push([t(`draw.broker.${node.state}`, { time: since }), node.state === "frozen" ? "frozen" : "bad"]);
@@ -330,7 +339,7 @@ export class Topology {
       const produce = waiting.filter(({ parked }) => parked.api === "Produce");
       let x = box.x + 8;
       for (const { id, parked } of [...produce, ...waiting.filter((one) => !produce.includes(one))]) {
-        const words = parked.api === "Produce" ? `${parked.client} ${parked.needs.replace(">=", "≥")}` : parked.client;
+        const words = parked.api === "Produce" ? `${parked.client} ${shortNeeds(parked)}` : parked.client;
         const w = monoWidth(words, 9) + 14;
         if (x + w > box.x + box.w - 4 && x > box.x + 8) break;
         places.set(id, { x, y: box.y + box.h - 7, w, words });
@@ -369,6 +378,8 @@ export class Topology {
       const { held, sent_us, due_us } = view.rpcs[id];
       return held || !running || this.#isSelected(id) || (due_us - sent_us) / 1000 / rate >= PILL_MS;
     });
+    this.#gliding = shown.some((id) => !view.rpcs[id].held);
+    const held = heldByTrack(view);
     /** @type {Map<string, number>} */
     const queued = new Map();
     this.#pills.sync(shown, (pill, id) => {
@@ -380,15 +391,18 @@ export class Topology {
       const still = this.#reduced.matches && !rpc.held;
       const cut = Boolean(view.links[linkId(rpc.source, rpc.destination)]);
       let [x, y] = along(way, still ? 0.5 : progress(rpc, at_us, cut));
+      const family = familyOf(rpc.api, rpc.kind);
+      let words = `${cutTo(rpc.label || rpc.api, rpc.held ? HELD_LABEL_MAX : LABEL_MAX)}${still ? " →" : ""}`;
       if (rpc.held) {
         const place = `${rpc.source} ${rpc.destination}`;
         const before = queued.get(place) ?? 0;
         queued.set(place, before + 1);
-        y -= before * 12;
-        show(pill.root, before < 4 || chosen);
+        y -= (before + 1) * 15;
+        show(pill.root, before < HELD_SHOWN || chosen);
+        const more = (held.get(place) ?? 0) - HELD_SHOWN;
+        words = before === HELD_SHOWN - 1 && more > 0 ? `✕ +${more + 1}` : `✕ ${words}`;
       }
-      const family = familyOf(rpc.api, rpc.kind);
-      this.#shape(pill, `${rpc.held ? "✕ " : ""}${rpc.label || rpc.api}${still ? " →" : ""}`, chosen);
+      this.#shape(pill, words, chosen);
       set(pill.root, { transform: `translate(${x.toFixed(1)},${y.toFixed(1)})`,
         class: `hw-pill ${family} ${rpc.kind}${rpc.held ? " held" : ""}${chosen ? " hw-selected" : ""}` });
     });
@@ -397,11 +411,10 @@ export class Topology {
 
   /** @param {{ ring: Element, plate: Element, label: Element, width: number }} pill @param {string} words @param {boolean} chosen */
   #shape({ ring, plate, label }, words, chosen) {
-    const short = words.length > LABEL_MAX ? `${words.slice(0, LABEL_MAX - 1)}…` : words;
     const size = chosen ? 10.5 : 9.5;
     const h = chosen ? 20 : 16;
-    const w = Math.max(30, monoWidth(short, size) + 15);
-    text(label, short);
+    const w = Math.max(30, monoWidth(words, size) + 15);
+    text(label, words);
     set(plate, { x: -w / 2, y: -h / 2, width: w, height: h, rx: h / 2 });
     set(ring, { x: -w / 2 - 4, y: -h / 2 - 4, width: w + 8, height: h + 8, rx: h / 2 + 4 });
   }
@@ -435,19 +448,21 @@ export class Topology {
   }
 }
 
-/** Roughly how wide a text of the interface's face is. @param {string} content @param {number} size */
-function uiWidth(content, size) {
-  let units = 0;
-  for (const char of content) units += char > "\u2e80" ? 1 : 0.53;
-  return units * size;
+/** @param {string} words @param {number} length */
+function cutTo(words, length) {
+  return words.length > length ? `${words.slice(0, length - 1)}…` : words;
 }
 
-/** @param {string} words @param {number} width @param {number} size */
-function clip(words, width, size) {
-  if (uiWidth(words, size) <= width) return words;
-  let short = words;
-  while (short.length > 1 && uiWidth(short, size) > width - 6) short = short.slice(0, -1);
-  return `${short.trimEnd()}…`;
+/** How many messages stand still on each track. @param {View} view */
+function heldByTrack(view) {
+  /** @type {Map<string, number>} */
+  const counts = new Map();
+  for (const { held, source, destination } of Object.values(view.rpcs)) {
+    if (!held) continue;
+    const place = `${source} ${destination}`;
+    counts.set(place, (counts.get(place) ?? 0) + 1);
+  }
+  return counts;
 }
 
 /** "p0, p2" within the chosen topic, "orders-0" otherwise; "4" when there are many. @param {string[]} partitions @param {string | null} topic */

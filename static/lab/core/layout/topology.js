@@ -11,6 +11,8 @@ import { linkId, nodesByKind } from "../selectors.js";
  * @typedef {[number, number]} Point
  */
 
+/** Narrower hosts get this picture scaled down. */
+export const MIN_W = 760;
 const MARGIN = 10;
 const CLIENT_W = 122;
 const ZK_W = 136;
@@ -46,7 +48,7 @@ export function layoutTopology(view, width, height) {
 /** One in the middle, two side by side, three as a triangle, four as a square, more on a ring. @param {string[]} ids @param {number} width @param {number} height @param {Map<string, Box>} nodes */
 function placeBrokers(ids, width, height, nodes) {
   const n = ids.length;
-  const w = n <= 3 ? 162 : n === 4 ? 152 : 132;
+  const w = n <= 3 ? 166 : n === 4 ? 160 : 132;
   const h = n <= 4 ? 60 : 48;
   const left = MARGIN + CLIENT_W + 12;
   const half = (width - 2 * left - w) / 2;

@@ -1,0 +1,56 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { decode, encode, fault, sentence } from "../../static/lab/core/codec.js";
+import { KINDS, SCHEMA } from "../../static/lab/core/events.gen.js";
+import { events } from "./recording.mjs";
+
+const sample = (type) => {
+  if (type === "int") return 7;
+  if (type === "str") return "x";
+  if (type === "bool") return true;
+  const [shape, ...inner] = type;
+  if (shape === "list") return [sample(inner[0]), sample(inner[0])];
+  return shape === "tuple" ? inner.map(sample) : sample(inner[0]);
+};
+
+test("every kind goes there and back", () => {
+  for (const [kind, { fields }] of Object.entries(KINDS)) {
+    const wire = [3, 1000, "b1", 2, [kind, ...fields.map(([, type]) => sample(type))], [["/a/b", 1]]];
+    assert.equal(fault(wire), null, kind);
+    const event = decode(wire);
+    assert.equal(event.kind, kind);
+    assert.deepEqual(encode(event, wire[5]), wire);
+  }
+});
+
+test("every recorded event fits the vocabulary", () => {
+  for (const wire of events) assert.equal(fault(wire), null);
+});
+
+test("a template names only fields that there are", () => {
+  for (const [kind, { fields, en, zh }] of Object.entries(KINDS))
+    for (const template of [en, zh])
+      for (const [, name] of template.matchAll(/\{(\w+)\}/g)) assert.ok(fields.some(([field]) => field === name), `${kind}: {${name}}`);
+});
+
+test("fields keep their names even where an envelope has the same", () => {
+  const event = decode([1, 0, "b1", 0, ["RpcSent", "r1", "Fetch", "request", "b2", "b1", 5, 1, "Fetch @3", [["offset", 3]]], []]);
+  assert.equal(event.kind, "RpcSent");
+  assert.equal(event.data.kind, "request");
+  assert.equal(sentence(event, "en"), "b2 sends Fetch @3 to b1");
+  assert.match(sentence(event, "zh-CN"), /b2 向 b1/);
+});
+
+test("what is wrong with an event is said", () => {
+  const good = [1, 0, "b1", 0, ["BrokerFrozen", "b1"], []];
+  assert.equal(fault(good), null);
+  assert.match(fault([1, 0, "b1", 0, ["Nonsense"], []]), /unknown kind Nonsense/);
+  assert.match(fault([1, 0, "b1", 0, ["BrokerFrozen", 4], []]), /BrokerFrozen.broker is "str"; got 4/);
+  assert.match(fault([1, 0, "b1", 0, ["BrokerFrozen"], []]), /1 fields; got 0/);
+  assert.match(fault([1, 0.5, "b1", 0, ["BrokerFrozen", "b1"], []]), /integers/);
+  assert.match(fault("x"), /array of six/);
+  assert.throws(() => decode([1, 0, "b1", 0, ["Nonsense"], []]), /reload/);
+});
+
+test("the schema's hash is twelve hex digits", () => assert.match(SCHEMA, /^[0-9a-f]{12}$/));

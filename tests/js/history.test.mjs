@@ -1,0 +1,58 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { History } from "../../static/lab/core/history.js";
+import { events, segments, viewAt } from "./recording.mjs";
+
+const chunks = () => segments.map(({ first_seq, state, at_us, ev }) => ({ first_seq, base: { at_us, state }, events: ev, inverses: [], full: true }));
+
+/** Sequence numbers after which time moves on: only there an instant has one state. */
+const instants = events.filter((event, i) => events[i + 1]?.[1] > event[1]).map(([seq, at_us]) => ({ seq, at_us }));
+
+test("at any instant the messages under way are those of the view", () => {
+  const history = new History(chunks);
+  let seen = 0;
+  for (let i = 0; i < instants.length; i += 7) {
+    const { seq, at_us } = instants[i];
+    const view = viewAt(seq);
+    const open = history.messages(at_us, at_us).filter((span) => span.sent_us <= at_us && span.end_us > at_us);
+    assert.deepEqual(open.map(({ id }) => id).sort(), Object.keys(view.rpcs).sort(), `after event ${seq}`);
+    for (const span of open) assert.equal(span.label, view.rpcs[span.id].label);
+    seen += open.length;
+  }
+  assert.ok(seen > 20, "nothing was ever under way");
+});
+
+test("at any instant the requests that wait are those of the view", () => {
+  const history = new History(chunks);
+  let seen = 0;
+  for (let i = 0; i < instants.length; i += 7) {
+    const { seq, at_us } = instants[i];
+    const open = history.waits(at_us, at_us).filter((wait) => wait.since_us <= at_us && wait.end_us > at_us);
+    assert.deepEqual(open.map(({ id }) => id).sort(), Object.keys(viewAt(seq).parked).sort(), `after event ${seq}`);
+    seen += open.length;
+  }
+  assert.ok(seen > 20, "nothing ever waited");
+});
+
+test("a window of live events that forgets its oldest still tells what it has", () => {
+  const live = { first_seq: 1, base: { at_us: 0, state: segments[0].state }, events: events.slice(0, 600), inverses: [], full: false };
+  const history = new History(() => [live]);
+  history.messages(0, Infinity);
+  live.events.splice(0, 300);
+  live.first_seq += 300;
+  live.base = null;
+  live.events.push(...events.slice(600, 900));
+  const from = live.events[0][1];
+  const sent = live.events.filter(([, , , , [kind]]) => kind === "RpcSent").map((event) => event[4][1]);
+  const told = new Set(history.messages(from, Infinity).map(({ id }) => id));
+  for (const id of sent) assert.ok(told.has(id), id);
+});
+
+test("deeds carry what their marks say", () => {
+  const history = new History(chunks);
+  const deeds = history.deeds(0, Infinity);
+  assert.ok(deeds.some(({ kind, values }) => kind === "BatchAppended" && values.partition === "orders-0"));
+  assert.ok(deeds.some(({ kind }) => kind === "BrokerStopped"));
+  assert.deepEqual(deeds.map(({ seq }) => seq), deeds.map(({ seq }) => seq).sort((a, b) => a - b));
+});

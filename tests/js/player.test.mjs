@@ -1,0 +1,371 @@
+import assert from "node:assert/strict";
+import { mock, test } from "node:test";
+
+import { Player, Refusal } from "../../static/lab/core/player.js";
+import { events, fakeFetch, fakeSockets, index, settle, viewAt } from "./recording.mjs";
+
+const END = events.length;
+const at = (seq) => events[seq - 1][1];
+
+/** A player on a live branch that has just got a snapshot of event `seq`. */
+async function live(seq, options = {}) {
+  const { sockets, FakeSocket } = fakeSockets();
+  const fetch = fakeFetch();
+  const clock = { ms: 1000 };
+  const player = new Player({ url: "http://lab", run: "r", branch: "main", WebSocket: FakeSocket, fetch, now: () => clock.ms, ...options });
+  const changes = [];
+  player.subscribe((change) => changes.push(change));
+  sockets[0].open();
+  if (seq) sockets[0].snap(seq);
+  await settle();
+  player.tick();
+  return { player, socket: sockets[0], sockets, fetch, clock, changes };
+}
+
+/** A player on the recording alone. */
+async function recorded(options = {}) {
+  const fetch = fakeFetch();
+  const clock = { ms: 1000 };
+  const player = new Player({ url: "http://lab", run: "r", branch: "main", WebSocket: null, fetch, now: () => clock.ms, ...options });
+  await settle();
+  return { player, fetch, clock };
+}
+
+const time = (socket) => socket.sent.filter(({ k }) => k === "time").map(({ op }) => op);
+const clockOf = (seq, mode = "pause", rate = 1) => ({ k: "clock", at_us: at(seq), mode, rate, horizon_us: at(seq) + 50_000, next_us: null, watchers: 1 });
+
+// --- at the head -------------------------------------------------------------------------------------------------
+
+test("hello says what the page has, and the snapshot is shown", async () => {
+  const { player, socket } = await live(500);
+  assert.equal(socket.url, "ws://lab/ws/runs/r/main/");
+  assert.equal(socket.sent[0].have, 0);
+  assert.equal(player.seq, 500);
+  assert.equal(player.isPast, false);
+  assert.equal(player.connection, "open");
+  assert.deepEqual(player.view, viewAt(500));
+});
+
+test("events are applied in the next frame, and acknowledged when painted", async () => {
+  const { player, socket, changes } = await live(500);
+  socket.deltas(501, 520);
+  assert.equal(player.seq, 500);
+  changes.length = 0;
+  player.tick();
+  assert.equal(player.seq, 520);
+  assert.equal(player.at_us, at(520));
+  assert.deepEqual(player.view, viewAt(520));
+  assert.deepEqual(player.lastEvents.map(({ seq }) => seq), events.slice(500, 520).map(([seq]) => seq));
+  assert.ok(changes.some(({ what, touched }) => what.has("view") && touched.size > 0));
+  assert.equal(socket.last("ack"), undefined);
+  player.painted(60);
+  assert.equal(socket.last("ack").seq, 520);
+  assert.equal(player.latencies.length, 1);
+});
+
+test("a frame stops at its budget and the next goes on; a backlog is applied in one go", async () => {
+  let ms = 0;
+  const { player, socket } = await live(100, { now: () => (ms += 1) });
+  socket.deltas(101, 400);
+  assert.equal(player.tick(4), true);
+  assert.ok(player.seq > 100 && player.seq < 400, `${player.seq}`);
+  player.painted(60);
+  assert.equal(socket.last("ack"), undefined);
+  while (player.tick(4) && player.seq < 400);
+  assert.deepEqual(player.view, viewAt(400));
+});
+
+test("the server's clock is extrapolated up to its horizon", async () => {
+  const { player, socket, clock } = await live(500);
+  socket.say({ ...clockOf(500, "play", 0.5), at_us: at(500) + 100 });
+  assert.equal(player.tick(), true);
+  clock.ms += 10;
+  player.tick();
+  assert.equal(player.at_us, at(500) + 100 + 5_000);
+  assert.equal(player.mode, "play");
+  clock.ms += 10_000;
+  assert.equal(player.tick(), false, "at the horizon it waits for the next clock");
+  assert.equal(player.at_us, at(500) + 50_000);
+});
+
+test("a gap is answered by asking again from what is here", async () => {
+  const { player, socket, sockets } = await live(500);
+  socket.deltas(501, 510);
+  socket.deltas(515, 520);
+  assert.equal(sockets.length, 2);
+  sockets[1].open();
+  assert.equal(sockets[1].sent[0].have, 510);
+  assert.equal(sockets[1].sent[0].boot, "b1");
+  sockets[1].deltas(505, 520);
+  player.tick();
+  assert.deepEqual(player.view, viewAt(520));
+});
+
+test("a patch that does not fit makes it ask for a snapshot", async () => {
+  const { player, socket, sockets } = await live(500);
+  const [seq, when, node, cause, body] = events[500];
+  socket.say({ k: "d", ev: [[seq, when, node, cause, body, [["/replicas/none/x", 1]]]], sent_ms: Date.now() });
+  player.tick();
+  assert.equal(sockets.length, 2);
+  sockets[1].open();
+  assert.equal(sockets[1].sent[0].have, 0);
+  sockets[1].snap(600);
+  player.tick();
+  assert.deepEqual(player.view, viewAt(600));
+});
+
+test("time is the server's: each control asks for it", async () => {
+  const { player, socket } = await live(500);
+  player.play();
+  player.setRate(0.5);
+  player.stepEvent(1);
+  player.stepRpc();
+  player.eventPaced();
+  player.pause();
+  assert.deepEqual(time(socket), ["play", "rate", "step_event", "step_rpc", "event_paced", "pause"]);
+  assert.equal(socket.sent.find(({ op }) => op === "rate").value, 0.5);
+});
+
+test("a line is sent and its answer comes back; a refusal says what to do", async () => {
+  const { player, socket } = await live(500);
+  const first = player.do("broker kill 1");
+  assert.equal(socket.last("do").line, "broker kill 1");
+  socket.done({ seq: 501, command: 7 });
+  assert.equal((await first).command, 7);
+  const second = player.do("broker kil 1");
+  socket.say({ k: "no", id: socket.last("do").id, what: "There is no kil.", expected: "kill", todo: "Type help." });
+  await assert.rejects(second, (refusal) => refusal instanceof Refusal && refusal.todo === "Type help.");
+});
+
+test("a refused control of time is told to the subscribers", async () => {
+  const { player, socket, changes } = await live(500);
+  player.play();
+  socket.say({ k: "no", id: socket.last("time").id, what: "You only watch.", expected: "", todo: "" });
+  await settle();
+  assert.equal(player.refusal.what, "You only watch.");
+  assert.ok(changes.some(({ what }) => what.has("refused")));
+});
+
+test("another vocabulary on the server is noticed", async () => {
+  const { sockets, FakeSocket } = fakeSockets();
+  const player = new Player({ url: "http://lab", run: "r", branch: "main", WebSocket: FakeSocket, fetch: fakeFetch() });
+  sockets[0].open({ schema: "other" });
+  assert.equal(player.outdated, true);
+});
+
+test("after a loss it comes back by itself and resumes; a final refusal it takes", async () => {
+  mock.timers.enable({ apis: ["setTimeout"] });
+  try {
+    const { player, socket, sockets } = await live(500);
+    const waiting = player.do("zk ls /");
+    socket.lose();
+    await assert.rejects(waiting, { code: "lost" });
+    assert.equal(player.connection, "lost");
+    assert.ok(player.retry_in_s <= 0.5);
+    await assert.rejects(player.do("zk ls /"), { code: "lost" });
+    assert.equal(player.seq, 500, "the last picture stays");
+    mock.timers.tick(500);
+    sockets[1].open();
+    assert.equal(sockets[1].sent[0].have, 500);
+    assert.equal(player.connection, "open");
+    sockets[1].lose(4401, "sign in first");
+    mock.timers.tick(20_000);
+    assert.equal(sockets.length, 2);
+    assert.deepEqual(player.closed, { code: 4401, reason: "sign in first" });
+  } finally {
+    mock.timers.reset();
+  }
+});
+
+// --- between head and past ---------------------------------------------------------------------------------------
+
+test("stepping back goes to the past, and rests the live core", async () => {
+  const { player, socket, fetch } = await live(500);
+  socket.deltas(501, 520);
+  socket.say(clockOf(520, "play"));
+  player.tick();
+  const asked = fetch.asked.length;
+  player.stepEvent(-1);
+  assert.equal(player.isPast, true);
+  assert.equal(player.seq, 519);
+  assert.equal(player.at_us, at(519));
+  assert.deepEqual(player.view, viewAt(519));
+  assert.equal(player.mode, "pause");
+  assert.deepEqual(time(socket), ["pause"]);
+  assert.equal(fetch.asked.length, asked, "the inverse patches lead back without the server");
+  player.stepEvent(1);
+  assert.equal(player.isPast, false);
+  assert.deepEqual(player.view, viewAt(520));
+});
+
+test("one who only watches does not stop the lab of its owner", async () => {
+  const { sockets, FakeSocket } = fakeSockets();
+  const player = new Player({ url: "http://lab", run: "r", branch: "main", WebSocket: FakeSocket, fetch: fakeFetch() });
+  sockets[0].open({ owner: false });
+  sockets[0].snap(500);
+  sockets[0].say(clockOf(500, "play"));
+  player.seekSeq(490);
+  assert.equal(player.isPast, true);
+  assert.deepEqual(time(sockets[0]), []);
+});
+
+test("before the window of live events it fetches the segment that it needs", async () => {
+  const { player, fetch } = await live(END - 10);
+  player.seekSeq(50);
+  await settle();
+  assert.equal(player.seq, 50);
+  assert.deepEqual(player.view, viewAt(50));
+  assert.ok(fetch.asked.includes("/api/runs/r/main/segments/0.json"));
+  player.goLive();
+  await settle();
+  assert.equal(player.isPast, false);
+  assert.equal(player.seq, END - 10);
+  assert.deepEqual(player.view, viewAt(END - 10));
+});
+
+test("live events go on coming while one looks at the past, and are there on return", async () => {
+  const { player, socket } = await live(500);
+  player.seekSeq(450);
+  await settle();
+  socket.deltas(501, 540);
+  player.tick();
+  player.painted(60);
+  assert.equal(player.seq, 450);
+  assert.equal(player.live_seq, 540);
+  assert.equal(socket.last("ack").seq, 540, "they are acknowledged though they are not shown");
+  player.goLive();
+  player.tick();
+  assert.deepEqual(player.view, viewAt(540));
+});
+
+test("acting in the past is refused with the way out; forking asks for a branch at the event shown", async () => {
+  const { player, fetch } = await live(500, { csrf: "token" });
+  player.seekSeq(450);
+  await settle();
+  await assert.rejects(player.do("broker kill 1"), { code: "past" });
+  const fork = await player.fork("broker kill 1");
+  assert.equal(fork.branch, "main-2");
+  assert.ok(fetch.asked.some((one) => one.startsWith("POST /api/runs/r/main/fork") && one.includes('"seq":450') && one.includes("broker kill 1")));
+});
+
+test("opened at an instant it stands there in the past, though the lab is live", async () => {
+  const { player } = await live(END, { at: at(300) });
+  await settle();
+  assert.equal(player.isPast, true);
+  assert.equal(player.at_us, at(300));
+  assert.deepEqual(player.view, viewAt(events.findLast((event) => event[1] <= at(300))[0]));
+});
+
+// --- the recording -----------------------------------------------------------------------------------------------
+
+test("any instant shows the last event at or before it", async () => {
+  const { player } = await recorded({ at: 0 });
+  for (const seq of [1, 7, 399, 400, 401, 800, END]) {
+    const between = Math.min(at(seq) + 3, events[seq]?.[1] ?? Infinity);
+    player.seekTime(between);
+    await settle();
+    const expected = events.findLast((event) => event[1] <= player.at_us)[0];
+    assert.equal(player.seq, expected, `at ${between}`);
+    assert.deepEqual(player.view, viewAt(expected));
+  }
+});
+
+test("of events at one instant each has its own state by number", async () => {
+  const { player } = await recorded({ seq: 2 });
+  assert.equal(at(1), at(2));
+  assert.equal(player.seq, 2);
+  player.stepEvent(-1);
+  assert.equal(player.seq, 1);
+  assert.deepEqual(player.view, viewAt(1));
+});
+
+test("while a segment is fetched the newest target wins", async () => {
+  const { player } = await recorded({ seq: 10 });
+  player.seekSeq(450);
+  player.seekSeq(700);
+  player.seekSeq(460);
+  await settle();
+  assert.equal(player.seq, 460);
+  assert.deepEqual(player.view, viewAt(460));
+});
+
+test("stepping over messages stops at deliveries", async () => {
+  const { player } = await recorded({ seq: 390 });
+  for (let i = 0; i < 5; i++) {
+    const before = player.seq;
+    await player.stepRpc();
+    await settle();
+    const next = events.find((event) => event[0] > before && event[4][0] === "RpcDelivered");
+    assert.equal(player.seq, next[0]);
+    assert.deepEqual(player.view, viewAt(next[0]));
+  }
+});
+
+test("the last events tell what was there before", async () => {
+  const { player } = await recorded({ seq: 100 });
+  const seq = events.find((event) => event[0] > 100 && event[4][0] === "HighWatermarkAdvanced")[0];
+  player.seekSeq(seq);
+  await settle();
+  const event = player.lastEvents.at(-1);
+  assert.equal(event.seq, seq);
+  const [pointer, value] = event.previous.find(([path]) => path.endsWith("/high_watermark"));
+  assert.equal(value, event.data.from_offset);
+  assert.deepEqual(event.patch.find(([path]) => path === pointer), [pointer, event.data.to_offset]);
+});
+
+test("playing the recording moves at the chosen speed and ends at its end", async () => {
+  const { player, clock } = await recorded({ at: at(300) });
+  player.setRate(0.5);
+  player.play();
+  player.tick();
+  clock.ms += 100;
+  player.tick();
+  await settle();
+  assert.equal(player.at_us, at(300) + 50_000);
+  assert.equal(player.mode, "play");
+  player.setRate(100);
+  for (let i = 0; i < 200 && player.mode !== "pause"; i++) {
+    clock.ms += 100;
+    player.tick();
+    await settle();
+  }
+  assert.equal(player.seq, END);
+  assert.deepEqual(player.view, viewAt(END));
+});
+
+test("paced by events, a delivery takes its time whatever the speed", async () => {
+  const first = events.find((event, i) => event[4][0] === "RpcSent" && events[i + 1]?.[1] > event[1]);
+  const { player, clock } = await recorded({ seq: first[0] });
+  player.setRate(100);
+  player.eventPaced();
+  player.tick();
+  const due = events.find((event) => event[1] > first[1] && ["RpcDelivered", "RpcDropped"].includes(event[4][0]))[1];
+  clock.ms += 230;
+  player.tick();
+  assert.ok(player.at_us > first[1] && player.at_us < due, `${player.at_us} lies between ${first[1]} and ${due}`);
+  for (let i = 0; i < 20; i++) {
+    clock.ms += 30;
+    player.tick();
+  }
+  assert.ok(player.at_us >= due, `${player.at_us} has reached ${due}`);
+});
+
+test("an instant that does not exist is refused, and the picture stays", async () => {
+  const { player } = await recorded({ seq: 10 });
+  const missing = index.last_seq + 5000;
+  const { player: opened } = await recorded({ seq: missing });
+  await settle();
+  assert.equal(opened.view, null);
+  assert.equal(opened.refusal.code, "no-instant");
+  player.seekSeq(missing);
+  await settle();
+  assert.equal(player.seq, END, "beyond the end means the end");
+});
+
+test("history that cannot be fetched is said, with the server's sentence", async () => {
+  const fetch = async () => ({ ok: false, status: 404, json: async () => ({ what: "There is no such run." }) });
+  const player = new Player({ url: "http://lab", run: "r", branch: "x", WebSocket: null, fetch, seq: 4 });
+  await settle();
+  assert.equal(player.refusal.what, "There is no such run.");
+  assert.equal(player.view, null);
+});
