@@ -52,7 +52,7 @@ export async function produceOne() {
   if (!produce.value.partition) return void (overlay.value = { kind: "topic" });
   const { key, value } = produce.value;
   const text = value || t("produce.sample", { n: ++written });
-  await sendWith((name, to) => `producer send ${name} ${to} ${word(`${key}:${text}`)}`);
+  await sendWith((name, to) => `producer send ${name} ${to} ${word(`${key || "null"}:${text}`)}`);
 }
 
 const produceMany = () => sendWith((name, to) => `producer burst ${name} ${to} ${MANY}`);

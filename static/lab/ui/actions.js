@@ -3,7 +3,7 @@ import { t } from "./i18n.js";
 import { instant } from "./format.js";
 import { effect, moment, player, signal } from "./state.js";
 
-/** Messages shown at the edge of the page, newest last: {id, tone, what, expected, todo}. */
+/** Messages shown at the edge of the page, newest last: {id, tone, what, expected, todo, line}. */
 export const messages = signal([]);
 /** A line that waits for an answer to "you are in the past": {line, resolve}, or null. */
 export const pastLine = signal(null);
@@ -13,9 +13,9 @@ export const overlay = signal(null);
 const SHOWN_MS = 9000;
 let nextMessage = 1;
 
-/** Shows a message. `tone`: ok, warn or bad; bad ones stay until they are closed. */
-export function say(tone, what, expected = "", todo = "") {
-  const message = { id: nextMessage++, tone, what, expected, todo };
+/** Shows a message. `tone`: ok, warn or bad; bad ones stay until they are closed. `line`: the line of the shell it is about. */
+export function say(tone, what, { expected = "", todo = "", line = "" } = {}) {
+  const message = { id: nextMessage++, tone, what, expected, todo, line };
   const others = messages.value.filter((other) => other.what !== what);
   messages.value = [...others.slice(-3), message];
   if (tone !== "bad") setTimeout(() => dismiss(message.id), SHOWN_MS);
@@ -25,8 +25,8 @@ export const dismiss = (id) => (messages.value = messages.value.filter((message)
 
 /** Shows a refusal ({what, expected, todo}) or any other error. */
 export function refuse(error) {
-  if (error?.what) say("bad", error.what, error.expected, error.todo);
-  else say("bad", t("error.unexpected"), String(error?.message ?? error), t("error.unexpected_todo"));
+  if (error?.what) say("bad", error.what, error);
+  else say("bad", t("error.unexpected"), { expected: String(error?.message ?? error), todo: t("error.unexpected_todo") });
 }
 
 const lab = document.getElementById("lab") ?? document.querySelector("[data-run]");
@@ -70,7 +70,7 @@ export async function act(line) {
   }
   try {
     const done = await player.do(line);
-    if (player.mode === "pause") say("ok", t("act.accepted"), line, t("act.accepted_todo"));
+    if (player.mode === "pause") say("ok", t("act.accepted"), { line, todo: t("act.accepted_todo") });
     else follow(done.command);
     return done.command;
   } catch (error) {
@@ -86,7 +86,7 @@ function follow(command) {
     if (entry?.state !== "done") return;
     if (entry.exit_code !== 0) {
       const said = entry.output.map((line) => line.replace(/^! /, "")).filter(Boolean);
-      say("bad", said[0] ?? t("console.failed", { code: entry.exit_code }), entry.line, said[1] ?? "");
+      say("bad", said[0] ?? t("console.failed", { code: entry.exit_code }), { line: entry.line, todo: said[1] });
     }
     queueMicrotask(() => stop());
   });
@@ -117,6 +117,6 @@ export async function copy(text, said) {
     await navigator.clipboard.writeText(text);
     say("ok", said);
   } catch {
-    say("warn", t("copy.failed"), text, t("copy.failed_todo"));
+    say("warn", t("copy.failed"), { line: text, todo: t("copy.failed_todo") });
   }
 }

@@ -8,6 +8,7 @@ import { seekSeq } from "./transport.js";
 import { pathWords, sentence } from "./words.js";
 
 const SHOWN_MOST = 40;
+const LISTED_MOST = 12;
 const SEARCHED_MOST = 20000;
 const CHAIN_MOST = 6;
 const LOAD_TRIES = 40;
@@ -103,10 +104,11 @@ class HwChanges extends HwElement {
 
   render() {
     const { mode, seq } = moment.value;
-    const events = seq ? player.lastEvents.slice(-SHOWN_MOST) : [];
+    const step = seq ? player.lastEvents : [];
+    const events = step.slice(-LISTED_MOST);
     if (!events.length) return html``;
     if (mode !== "pause") return html`<section class="sec"><h3>${t("changes.last")}</h3><p>${sentence(events.at(-1))}</p></section>`;
-    const title = events.length === 1 ? t("changes.event") : t("changes.step", { n: events.length });
+    const title = step.length === 1 ? t("changes.event") : t("changes.step", { n: step.length });
     return html`<section class="sec changes"><h3>${title}</h3>
       ${events.map(({ seq: number, patch, previous, ...event }) => html`<div class="change">
         <button class="ev" title=${t("changes.go")} @click=${() => seekSeq(number)}><span class="mono dim">${number}</span> ${sentence(event)}</button>

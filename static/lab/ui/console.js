@@ -137,7 +137,7 @@ class HwConsole extends HwElement {
     return html`<li class="said-by">
       <div class="line"><span class="prompt" aria-hidden="true">$</span><span class="typed">${line}</span>
         <span class="by" title=${t("console.by", { who: source })}>${instant(at_us)}</span>
-        ${state === "running" ? html`<span class="tag warn">${t("console.running")}</span>` : exit_code ? html`<span class="tag bad">${t("console.exit", { code: exit_code })}</span>` : ""}
+        ${state === "running" ? html`<span class="tag warn">${t("console.running")}</span><button class="btn small" title="interrupt ${command}" @click=${() => act(`interrupt ${command}`)}>■ ${t("console.interrupt")}</button>` : exit_code ? html`<span class="tag bad">${t("console.exit", { code: exit_code })}</span>` : ""}
         <button class="ghost" title=${t("console.copy")} aria-label=${t("console.copy")} @click=${() => copy(text, t("console.copied"))}>${icon("copy")}</button></div>
       ${output.length ? html`<pre>${output.map((one) => (one.startsWith("! ") ? html`<span class="err">${one.slice(2)}</span>\n` : `${one}\n`))}</pre>` : ""}
     </li>`;

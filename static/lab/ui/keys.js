@@ -130,3 +130,6 @@ addEventListener("keydown", (event) => {
   run();
 });
 
+
+// A button pressed with the pointer gives the focus back: Enter and Space are keys of the transport again.
+addEventListener("click", (event) => event.detail > 0 && event.target.closest?.("button:not([role]), summary")?.blur());

@@ -41,9 +41,9 @@ class HwMessages extends HwElement {
   }
 
   render() {
-    const one = ({ id, tone, what, expected, todo }) => html`<div class="message ${tone}" role=${tone === "bad" ? "alert" : "status"}>
+    const one = ({ id, tone, what, expected, todo, line }) => html`<div class="message ${tone}" role=${tone === "bad" ? "alert" : "status"}>
       <button class="close" aria-label=${t("message.close")} title=${t("message.close")} @click=${() => dismiss(id)}>${icon("close")}</button>
-      <b>${what}</b>${expected ? html`<span class="mono">${expected}</span>` : ""}${todo ? html`<span>${todo}</span>` : ""}
+      <b>${what}</b>${line ? html`<code>${line}</code>` : ""}${expected ? html`<span>${expected}</span>` : ""}${todo ? html`<span>${todo}</span>` : ""}
     </div>`;
     return html`<div class="messages">${repeat(messages.value, (message) => message.id, one)}</div>
       <div class="sr" aria-live="polite">${this.#spoken.value}</div>
