@@ -48,4 +48,3 @@ def test_answers_that_came_while_zookeeper_was_out_of_reach_are_counted() -> Non
     do(run, "broker start 2", 20)
     assert run.view["controller"] == {"broker": 1, "controller_epoch": 2}
     assert run.view["partitions"]["orders-0"]["isr"] == [1, 2]
-    assert run.view["replicas"]["orders-0@b2"]["role"] == "follower"

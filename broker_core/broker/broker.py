@@ -323,6 +323,10 @@ class Broker:
 
     def on_request(self, message: Message) -> None:
         """Hands a request to its API. What needs ZooKeeper waits while ZooKeeper cannot be reached."""
+        if self.state == "starting":
+            # the socket server takes no connections yet
+            self.kernel.close_connection(message)
+            return
         if message.api in _CONTROLLER_APIS and not self.reaches_zookeeper:
             self._blocked.append(("on_request", (message,)))
             return
