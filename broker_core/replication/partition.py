@@ -223,6 +223,8 @@ class Partition:
                 ),
                 node,
             )
+            # Kafka hands this to a background thread at once (`UnifiedLog.roll`).
+            self.flush(roll.new_base_offset)
         for batch in info.batches:
             emit(
                 BatchAppended(
@@ -408,10 +410,10 @@ class Partition:
         )
         self.update_follower_high_watermark(max(offset, self.high_watermark))
 
-    def flush(self) -> None:
-        """Makes everything survive a power loss; the recovery point follows."""
+    def flush(self, up_to: int | None = None) -> None:
+        """Makes everything below `up_to`, or all, survive a power loss; the recovery point follows."""
         before = self.log.recovery_point
-        reached = self.log.flush()
+        reached = self.log.flush(up_to)
         if reached != before:
             self.kernel.emit(LogFlushed(replica=self.key, offset=reached), self.node)
 
