@@ -238,3 +238,21 @@ def test_a_frozen_leader_costs_a_request_timeout() -> None:
     shell.after(6)
     assert number not in shell.run.running_commands
     assert shell.run.view["console"][str(number)]["output"] in (["orders-0@1"], ["orders-0@2"])
+
+
+def test_a_client_cut_off_from_a_leader_delivers_when_the_link_is_restored() -> None:
+    shell = ShellRun()
+    shell.at(ORDERS)
+    shell.at("producer open p")
+    shell.at("producer send p orders-0 a:1")
+    shell.at("link cut p 1")
+    number = shell.run.submit("producer send p orders-0 b:2", "test")
+    shell.after(2)
+    assert number in shell.run.running_commands
+    shell.at("link restore p 1")
+    shell.after(2)
+    assert shell.run.view["console"][str(number)]["output"] == ["orders-0@1"]
+    shell.at("link cut p 1")
+    shell.at("producer drop p")
+    assert shell.run.view["links"] == {}
+    assert differences(shell.run) == []

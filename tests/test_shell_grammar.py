@@ -73,6 +73,14 @@ def test_times(word: str, time_us: int) -> None:
     assert duration_us(word) == time_us
 
 
+def test_input_stands_behind_three_arrows(shell: ShellRun) -> None:
+    assert shell.at("kafka-console-producer.sh --topic orders <<< 'a b' <<< c", "d") == []
+    printed = shell.at("kafka-console-consumer.sh --topic orders --from-beginning --max-messages 3")
+    assert printed == ["a b", "c", "d", "! Processed a total of 3 messages"]
+    with pytest.raises(ShellError, match="Nothing follows <<<"):
+        shell.at("kafka-console-producer.sh --topic orders <<<")
+
+
 def test_a_time_that_is_none() -> None:
     with pytest.raises(ShellError, match="'soon' is no time"):
         duration_us("soon")

@@ -2,7 +2,7 @@
 
 from broker_core.clients.consumer import Consumer, ConsumerSettings
 from broker_core.clients.producer import Producer, ProducerSettings
-from broker_core.events.world import NodeAdded, NodeRemoved
+from broker_core.events.world import LinkRestored, NodeAdded, NodeRemoved
 from broker_core.sim.kernel import Kernel
 
 
@@ -38,12 +38,16 @@ class Clients:
 
     def description(self) -> dict[str, dict[str, object]]:
         """All clients by name, as the view shows them."""
-        return {name: client.description() for name, client in {**self.producers, **self.consumers}.items()}
+        clients: dict[str, Producer | Consumer] = {**self.producers, **self.consumers}
+        return {name: client.description() for name, client in clients.items()}
 
     def close(self, name: str) -> None:
-        """The client is gone; what it had under way is nobody's any more."""
+        """The client is gone; what it had under way is nobody's any more, and its cut links end with it."""
         self.producers.pop(name, None)
         self.consumers.pop(name, None)
+        for a, b in [link for link in self.kernel.cut_links if name in link]:
+            self.kernel.emit(LinkRestored(a=a, b=b), name)
+            self.kernel.restore(a, b)
         self.kernel.remove(name)
         del self.kernel.nodes[name]
         self.kernel.emit(NodeRemoved(node=name), name)

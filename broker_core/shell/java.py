@@ -34,6 +34,30 @@ class JavaException(Exception):
         return [f"{self.java_class}: {self.message}", *(f"Caused by: {cause}" for cause in self.causes)]
 
 
+def split(text: str, separator: str) -> list[str]:
+    """`String.split`: without the empty parts at the end."""
+    parts = text.split(separator)
+    while len(parts) > 1 and not parts[-1]:
+        parts.pop()
+    return parts
+
+
+def hash_map_order(keys: Sequence[str], initial_capacity: int) -> list[str]:
+    """The order in which a `java.util.HashMap` gives back keys that were put in this order."""
+    capacity = 1
+    while capacity < initial_capacity or len(keys) > capacity * 3 // 4:
+        capacity *= 2
+
+    def bucket(key: str) -> int:
+        code = 0
+        encoded = key.encode("utf-16-be")
+        for at in range(0, len(encoded), 2):
+            code = (31 * code + int.from_bytes(encoded[at : at + 2], "big")) & 0xFFFFFFFF
+        return (code ^ code >> 16) & (capacity - 1)
+
+    return sorted(keys, key=bucket)
+
+
 class UsageError(Exception):
     """The options do not fit together: the tool prints the message and its options."""
 

@@ -123,6 +123,23 @@ def duration_us(word: str) -> int:
     return int(float(match[1]) * UNIT_US[match[2] or ""])
 
 
+def take_here_strings(words: list[str]) -> tuple[list[str], list[str]]:
+    """Words and lines of input: what follows a `<<<` is input, as in bash. Raises ShellError when nothing follows."""
+    rest: list[str] = []
+    lines: list[str] = []
+    at = 0
+    while at < len(words):
+        if words[at] == "<<<":
+            if at + 1 == len(words):
+                raise ShellError("Nothing follows <<<.", "a word.", "Put the input in quotes, as in: <<< 'k1:v1'.")
+            lines += words[at + 1].split("\n")
+            at += 1
+        else:
+            rest.append(words[at])
+        at += 1
+    return rest, lines
+
+
 class Option(msgspec.Struct, frozen=True):
     """An option of a tool. `argument` names what follows it, empty for a flag."""
 
@@ -180,8 +197,6 @@ class ParsedOptions:
         bits = 64 if self._options[name].kind == "Long" else 32
         if re.fullmatch(r"[+-]?\d+", value) is None or not -(1 << bits - 1) <= int(value) < 1 << bits - 1:
             found = f'java.lang.NumberFormatException: For input string: "{value}"'
-            if re.fullmatch(r"[+-]?\d+", value) is not None and bits == 32:
-                found += " under radix 10"
             raise OptionError(
                 "joptsimple.OptionArgumentConversionException",
                 f"Cannot parse argument '{value}' of option {name}",

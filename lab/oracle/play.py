@@ -8,6 +8,8 @@ import argparse
 import sys
 from pathlib import Path
 
+from msgspec import structs
+
 from broker_core.shell.parser import ShellError
 from broker_core.shell.transcript import TranscriptError, parse_transcript, ready_line, run_command, shown_raw
 from lab.oracle.scenarios import config_of
@@ -29,8 +31,13 @@ def play_files(files: list[Path], store: str, seed: int, journal: Path | None) -
     try:
         with stores(store) as open_store:
             for path in files:
-                transcript = parse_transcript(path.read_text(encoding="utf-8"), is_script=path.suffix != ".scenario")
-                run = pageless_run(config_of(transcript, path.stem, seed), open_store())
+                is_script = path.suffix != ".scenario"
+                transcript = parse_transcript(path.read_text(encoding="utf-8"), is_script=is_script)
+                config = config_of(transcript, path.stem, seed)
+                if is_script:
+                    # as the page starts a run: Kafka's own defaults
+                    config = structs.replace(config, broker_config=transcript.config)
+                run = pageless_run(config, open_store())
                 kept: list[bytes] = events if journal is not None else []
                 run_command(run, ready_line(transcript.brokers), keep=kept)
                 for step in transcript.steps:

@@ -334,9 +334,9 @@ register(
         "kafka-console-producer.sh",
         "Produce lines of input.",
         (
-            ("kafka-console-producer.sh --topic T", "each line of input is a value"),
+            ("kafka-console-producer.sh --topic T <<< 'one' <<< 'two'", "each line of input is a value"),
             (
-                "kafka-console-producer.sh --topic T --property parse.key=true --property key.separator=:",
+                "kafka-console-producer.sh --topic T --property parse.key=true --property key.separator=: <<< 'k:v'",
                 "each line is key:value",
             ),
         ),

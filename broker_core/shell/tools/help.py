@@ -24,7 +24,8 @@ def _all(process: Process) -> Running:
     for name in sorted(COMMANDS):
         process.out(f"{name:<{width}}  {COMMANDS[name].about}")
     process.out("")
-    process.out("help COMMAND tells more. Lines below a command that begin with '< ' are its standard input.")
+    process.out("help COMMAND tells more. A command's standard input stands behind <<<, one word a line of it,")
+    process.out("or below the command on lines that begin with '< '.")
     yield from ()
     return 0
 

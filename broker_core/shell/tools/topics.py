@@ -21,8 +21,10 @@ from broker_core.shell.java import (
     UsageError,
     check_invalid,
     check_required,
+    hash_map_order,
     log_error,
     print_usage,
+    split,
 )
 from broker_core.shell.parser import Option, OptionError, ParsedOptions
 from broker_core.shell.process import Process, Running, settled
@@ -49,6 +51,13 @@ INTERNAL_TOPICS = ("__consumer_offsets", "__transaction_state")
 COLLISION_WARNING = (
     "WARNING: Due to limitations in metric names, topics with a period ('.') or underscore ('_') could collide. "
     "To avoid issues it is best to use either, but not both."
+)
+FORMAT_WARNING = (
+    "WARNING: The configuration message.format.version={} is specified. This configuration will be ignored if the "
+    "version "
+    "is newer than the inter.broker.protocol.version specified in the broker or if the inter.broker.protocol.version "
+    "is "
+    "3.0 or newer. This configuration is deprecated and it will be removed in Apache Kafka 4.0."
 )
 
 OPTIONS = (
@@ -80,7 +89,7 @@ def _run(process: Process, arguments: list[str]) -> Running:
     options = ParsedOptions(OPTIONS)
     try:
         options.parse(arguments)
-        _check(options, len(arguments))
+        _check(options)
     except OptionError as error:
         process.err(error.message)
         process.err(f"{error.java_class}: {error.message}")
@@ -118,10 +127,8 @@ def _failed(process: Process, error: JavaException) -> int:
     return 1
 
 
-def _check(options: ParsedOptions, argument_count: int) -> None:
+def _check(options: ParsedOptions) -> None:
     """Raises UsageError for options that do not fit together, in the tool's order."""
-    if not argument_count:
-        raise UsageError("Create, delete, describe, or change a topic.")
     if len(arguments_given(options)) != 1:
         raise UsageError("Command must include exactly one action: --list, --describe, --create, --alter or --delete")
     if "describe" in options and "if-exists" in options and "topic" not in options:
@@ -159,9 +166,9 @@ def _actions_but(allowed: Sequence[str]) -> list[str]:
 def _assignment(text: str) -> tuple[tuple[int, ...], ...]:
     """`1:2,2:3` as replicas of each partition. Raises JavaException."""
     assignment: list[tuple[int, ...]] = []
-    for number, replicas in enumerate(text.split(",")):
+    for number, replicas in enumerate(split(text, ",")):
         ids = []
-        for word in replicas.split(":"):
+        for word in split(replicas, ":"):
             if re.fullmatch(r"[+-]?\d+", word.strip()) is None:
                 raise JavaException("java.lang.NumberFormatException", f'For input string: "{word.strip()}"')
             ids.append(int(word))
@@ -180,7 +187,7 @@ def _assignment(text: str) -> tuple[tuple[int, ...], ...]:
     return tuple(assignment)
 
 
-def _configs(options: ParsedOptions) -> dict[str, str]:
+def _configs(process: Process, options: ParsedOptions) -> dict[str, str]:
     """The configurations for a new topic. Raises JavaException for bad ones."""
     configs: dict[str, str] = {}
     for given in options.values("config"):
@@ -200,6 +207,8 @@ def _configs(options: ParsedOptions) -> dict[str, str]:
         if message.startswith("Invalid value"):
             raise JavaException("org.apache.kafka.common.config.ConfigException", message) from None
         raise JavaException(ERRORS_PACKAGE + "InvalidConfigurationException", message) from None
+    if "message.format.version" in configs:
+        process.out(FORMAT_WARNING.format(configs["message.format.version"]))
     return configs
 
 
@@ -209,7 +218,7 @@ def _create(process: Process, options: ParsedOptions) -> Asking[None]:
     replication_factor = options.integer("replication-factor")
     by_hand = options.value("replica-assignment")
     assignment = _assignment(by_hand) if by_hand else ()
-    configs = _configs(options)
+    configs = _configs(process, options)
     if "." in name or "_" in name:
         process.out(COLLISION_WARNING)
     if replication_factor is not None and not 1 <= replication_factor <= 32767:
@@ -281,7 +290,7 @@ def _alter(process: Process, options: ParsedOptions) -> Asking[None]:
     options.integer("replication-factor")
     by_hand = options.value("replica-assignment")
     assignment = _assignment(by_hand) if by_hand else None
-    _configs(options)
+    _configs(process, options)
     names = yield from _found(process, options, "listTopics")
     _ensure_found(options, names)
     if not names:
@@ -310,7 +319,7 @@ def _delete(process: Process, options: ParsedOptions) -> Asking[None]:
 def _describe(process: Process, options: ParsedOptions) -> Asking[None]:
     names = yield from _found(process, options, "listTopics")
     _ensure_found(options, names)
-    known = yield from metadata(process, tuple(names), "describeTopics")
+    known = yield from metadata(process, tuple(_described_order(names)), "describeTopics")
     live = set(known.brokers)
     whole_topics = not any(report in options for report in REPORTS)
     for name, topic_id, error in known.topics:
@@ -341,6 +350,14 @@ def _describe(process: Process, options: ParsedOptions) -> Asking[None]:
                     f"\tReplicas: {','.join(map(str, replicas))}\tIsr: {','.join(map(str, isr))}"
                     "\tElr: N/A\tLastKnownElr: N/A"
                 )
+
+
+def _described_order(names: list[str]) -> list[str]:
+    """The order in which the tool shows topics: that of the maps through which the admin client hands them on."""
+    count = len(names)
+    asked = hash_map_order(names, count)
+    copied = hash_map_order(asked, int(count / 0.75 + 1))
+    return hash_map_order(copied, count)
 
 
 def _overrides(process: Process, topic: str) -> dict[str, str]:

@@ -1,0 +1,74 @@
+"""`manage.py play`: scripts without a page."""
+
+from pathlib import Path
+
+import pytest
+
+from broker_core.events.codec import decode
+from broker_core.events.console import CommandReceived
+from lab.oracle.play import play_files
+
+SCRIPT = """#! brokers 2
+# what follows is typed as it stands
+kafka-topics.sh --create --topic orders --replica-assignment 1:2
+kafka-console-producer.sh --topic orders
+< one
+< two
+kafka-get-offsets.sh --topic orders
+"""
+
+
+def test_a_script_prints_its_transcript_and_its_journal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    script, journal = tmp_path / "first.lab", tmp_path / "journal"
+    script.write_text(SCRIPT)
+    assert play_files([script], "memory", 3, journal) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "$ kafka-topics.sh --create --topic orders --replica-assignment 1:2",
+        "Created topic orders.",
+        "$ kafka-console-producer.sh --topic orders",
+        "< one",
+        "< two",
+        "$ kafka-get-offsets.sh --topic orders",
+        "orders:0:2",
+    ]
+    events = [decode(seq, data)[4] for seq, data in enumerate(journal.read_bytes().splitlines(), 1)]
+    lines = [event.line for event in events if isinstance(event, CommandReceived)]
+    assert lines[1:] == [
+        "kafka-topics.sh --create --topic orders --replica-assignment 1:2",
+        "kafka-console-producer.sh --topic orders\n< one\n< two",
+        "kafka-get-offsets.sh --topic orders",
+    ]
+
+
+def test_the_same_seed_gives_the_same_journal(tmp_path: Path) -> None:
+    script = tmp_path / "first.lab"
+    script.write_text(SCRIPT)
+    journals = []
+    for name in ("a", "b"):
+        play_files([script], "memory", 3, tmp_path / name)
+        journals.append((tmp_path / name).read_bytes())
+    assert journals[0] == journals[1] != b""
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("broker kil 1\n", "broker kil 1 is not understood."),
+        ("#! brokers none\n", "line 1"),
+    ],
+)
+def test_what_cannot_be_played_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, complaint: str
+) -> None:
+    script = tmp_path / "bad.lab"
+    script.write_text(text)
+    assert play_files([script], "memory", 0, None) == 2
+    assert complaint in capsys.readouterr().err
+    assert play_files([tmp_path / "absent.lab"], "memory", 0, None) == 2
+
+
+def test_a_transcript_plays_the_same_on_a_real_zookeeper(tmp_path: Path) -> None:
+    path = Path(__file__).parent / "data" / "scenarios" / "10-leader-kill.scenario"
+    for store in ("memory", "zookeeper"):
+        assert play_files([path], store, 1, tmp_path / store) == 0
+    assert (tmp_path / "memory").read_bytes() == (tmp_path / "zookeeper").read_bytes()
