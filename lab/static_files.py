@@ -4,6 +4,7 @@ paths, and a browser may keep every file for ever, because another build has ano
 
 import hashlib
 import mimetypes
+import time
 from pathlib import Path
 
 from django.conf import settings
@@ -13,6 +14,7 @@ from django.views.decorators.http import require_safe
 
 from lab.refusal import not_found
 
+FRESH_S = 1.0
 KEEP_FOR_EVER = "public, max-age=31536000, immutable"
 mimetypes.add_type("text/javascript", ".js")
 mimetypes.add_type("font/woff2", ".woff2")
@@ -22,25 +24,36 @@ def folder() -> Path:
     return Path(settings.STATICFILES_DIRS[0])
 
 
-def build_id() -> str:
-    """Ten hex digits that change whenever a file below static/ does."""
-    digest = hashlib.sha256()
-    for path in sorted(folder().rglob("*")):
-        if path.is_file():
-            stat = path.stat()
-            digest.update(f"{path}:{stat.st_mtime_ns}:{stat.st_size}\n".encode())
-    return digest.hexdigest()[:10]
+class _Build:
+    """What lies below static/, looked at again after a second: whoever edits a file sees it at the next reload."""
+
+    def __init__(self) -> None:
+        self._id = ""
+        self._looked_s = float("-inf")
+
+    def id(self) -> str:
+        now_s = time.monotonic()
+        if now_s - self._looked_s > FRESH_S:
+            self._id, self._looked_s = self._compute(), now_s
+        return self._id
+
+    def _compute(self) -> str:
+        digest = hashlib.sha256()
+        for path in sorted(folder().rglob("*")):
+            if path.is_file():
+                stat = path.stat()
+                digest.update(f"{path}:{stat.st_mtime_ns}:{stat.st_size}\n".encode())
+        return digest.hexdigest()[:10]
+
+
+_build = _Build()
 
 
 class BuildStorage(StaticFilesStorage):
     """What `{% static %}` asks: the address of a file in this build."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._build_id = build_id()
-
     def url(self, name: str | None) -> str:
-        return f"{settings.STATIC_URL}{self._build_id}/{name}"
+        return f"{settings.STATIC_URL}{_build.id()}/{name}"
 
 
 @require_safe
@@ -52,5 +65,5 @@ def serve(request: HttpRequest, build: str, path: str) -> HttpResponse:
         raise not_found(f"There is no static file {path!r}.")
     kind = mimetypes.guess_type(file.name)[0] or "application/octet-stream"
     response = HttpResponse(file.read_bytes(), content_type=kind)
-    response["Cache-Control"] = KEEP_FOR_EVER if build == build_id() else "no-store"
+    response["Cache-Control"] = KEEP_FOR_EVER if build == _build.id() else "no-store"
     return response

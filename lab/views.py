@@ -109,8 +109,9 @@ async def lab(request: HttpRequest, run: str, branch: str) -> HttpResponse:
     return await _render(request, "lab/lab.html", context)
 
 
-async def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
-    return await sync_to_async(answer_refusal)(request, not_found(f"There is no page {request.path}."))
+def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """No address of the lab."""
+    return answer_refusal(request, not_found(f"There is no page {request.path}."))
 
 
 def forged_form(request: HttpRequest, reason: str = "") -> HttpResponse:

@@ -3,14 +3,19 @@
 import itertools
 import os
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
+from django.db import connection
+from django.test import override_settings
 
 from broker_core.zk.memory_store import MemoryStore
 from broker_core.zk.store import ZkStore
+from lab.management.commands.lab import prepare_data_folder, prepare_database
 from lab.runtime.kazoo_store import KazooStore
 from lab.runtime.zookeeper import EmbeddedZookeeper
+from tests.lab_server import LabServer, Visitor
 from tools.ensure_chromium import ensure_chromium
 
 pytest_plugins = ["tests.no_skips"]
@@ -74,3 +79,44 @@ def store(request) -> ZkStore:
         "zookeeper": lambda: request.getfixturevalue("kazoo_store"),
     }
     return make[request.param]()
+
+
+@pytest.fixture(scope="session")
+def data_folder(tmp_path_factory) -> Iterator[Path]:
+    """The data folder of the tests."""
+    data = tmp_path_factory.mktemp("data")
+    with override_settings(DATA=data, RUNS=data / "runs", SECRET_KEY_FILE=data / "secret-key"):
+        prepare_data_folder(data)
+        yield data
+
+
+@pytest.fixture(scope="session")
+def database(data_folder, django_db_blocker) -> Iterator[None]:
+    """A database in a file: the server in its thread uses it too."""
+    before = connection.settings_dict["NAME"]
+    connection.settings_dict["NAME"] = data_folder / "lab.sqlite3"
+    with django_db_blocker.unblock():
+        prepare_database()
+        yield
+        connection.close()
+    connection.settings_dict["NAME"] = before
+
+
+@pytest.fixture(scope="session")
+def lab_server(database) -> Iterator[LabServer]:
+    """The lab's server. Clusters use a ZooKeeper in memory."""
+    server = LabServer()
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def visitor(lab_server) -> Visitor:
+    """Somebody who has signed in."""
+    return Visitor(lab_server).sign_in()
+
+
+@pytest.fixture
+def other_visitor(lab_server) -> Visitor:
+    """Somebody else, who has signed in too."""
+    return Visitor(lab_server).sign_in_as("somebody-else")

@@ -61,15 +61,15 @@ def wake(recording: Recording, pacer: Pacer, zookeeper: str) -> LiveRun:
         model = checkpoint.zookeeper
         run = Run.restore(checkpoint.engine, disk=disk, zk=model)
         inputs = inputs[checkpoint.inputs :]
-    lost = _execute_again(run, inputs, recording)
+    comparison = Comparison(recording, checkpoint.seq + 1 if checkpoint else 1)
+    lost = _execute_again(run, inputs, recording, comparison)
     store = _move_to_server(run, model, zookeeper, folder) if zookeeper else None
     return LiveRun(run, store, model, recording, pacer, lost)
 
 
-def _execute_again(run: Run, inputs: list[Input], recording: Recording) -> list[Made]:
+def _execute_again(run: Run, inputs: list[Input], recording: Recording, comparison: Comparison) -> list[Made]:
     """Brings the engine to the end of its recording. Returns the events that the recording has not."""
     end = max(recording.last_seq, inputs[-1].seq + 1 if inputs else 0)
-    comparison = Comparison(recording, run.seq + 1)
     beyond: list[Made] = []
     try:
         while run.seq < end:

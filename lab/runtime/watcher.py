@@ -9,7 +9,7 @@ import msgspec
 
 from lab.event_schema import schema_hash
 from lab.feed import Feed, SnapshotNeeded
-from lab.protocol import No, Snap, Welcome, encode
+from lab.protocol import Clock, No, Snap, Welcome, encode
 from lab.runtime.pacer import wall_ms
 
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ class Watcher:
         self._mail: deque[bytes] = deque()
         self._welcome_due = True
         self._clock_due = True
+        self._told_clock: Clock | None = None
 
     @property
     def user_id(self) -> int:
@@ -105,7 +106,10 @@ class Watcher:
             return found.frame
         if self._clock_due:
             self._clock_due = False
-            return encode(lab.clock())
+            clock = lab.clock()
+            if clock != self._told_clock:
+                self._told_clock = clock
+                return encode(clock)
         return None
 
     def _welcome(self) -> Welcome:

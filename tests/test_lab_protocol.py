@@ -1,0 +1,225 @@
+"""Frames, the ring of the last events, and what one socket gets of it."""
+
+import json
+import random
+
+import pytest
+
+from lab.event_schema import schema_hash
+from lab.feed import (
+    MAX_BYTES_PER_FRAME,
+    MAX_EVENTS_PER_FRAME,
+    MAX_MISSED_EVENTS,
+    MAX_UNACKED_BYTES,
+    MAX_UNACKED_FRAMES,
+    Deltas,
+    Feed,
+    SnapshotNeeded,
+)
+from lab.protocol import MAX_FRAME_BYTES, Do, Hello, Rubbish, check_hello, encode_event, parse
+from lab.runtime.ring import Ring
+
+
+def event(seq: int, size: int = 60) -> bytes:
+    return json.dumps([seq, 0, "b1", 0, ["X", "x" * size], []]).encode()
+
+
+def filled(ring: Ring, count: int, size: int = 60) -> Ring:
+    ring.extend([event(ring.last_seq + number, size) for number in range(1, count + 1)])
+    return ring
+
+
+def seqs(found: object) -> list[int]:
+    assert isinstance(found, Deltas)
+    return [row[0] for row in json.loads(found.frame)["ev"]]
+
+
+# Frames
+
+
+def test_a_frame_of_the_page_is_read() -> None:
+    assert parse('{"k":"do","id":"u1","line":"broker kill 1","more":1}') == Do("u1", "broker kill 1")
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("", "cannot be read"),
+        ("hello", "cannot be read"),
+        ("[1]", "cannot be read"),
+        ('{"k":"fly"}', "fly"),
+        ('{"k":"do","id":7,"line":"x"}', "id"),
+        ('{"k":"time","id":"a","op":"fly"}', "fly"),
+        ('{"k":"ack","seq":"1"}', "seq"),
+        ('"' + "x" * MAX_FRAME_BYTES + '"', "bytes came"),
+        (None, "binary"),
+    ],
+)
+def test_rubbish_is_refused_with_what_was_expected(text: str | None, says: str) -> None:
+    with pytest.raises(Rubbish) as refused:
+        parse(text)
+    assert says in refused.value.what
+    assert refused.value.expected and refused.value.todo
+
+
+def test_a_refused_frame_keeps_its_id() -> None:
+    with pytest.raises(Rubbish) as refused:
+        parse('{"k":"time","id":"u9","op":"fly"}')
+    assert refused.value.id == "u9"
+
+
+def test_a_page_of_another_version_is_told_to_reload() -> None:
+    check_hello(Hello(1, schema_hash()))
+    for hello in (Hello(2, schema_hash()), Hello(1, "0123")):
+        with pytest.raises(Rubbish, match="Reload"):
+            check_hello(hello)
+
+
+def test_an_event_travels_with_seq_in_front_and_patch_behind() -> None:
+    wire = encode_event(7, b'[12,"b1",3,["LogDeleted","orders-0@b1",[]]]', [["/replicas/orders-0@b1"]])
+    assert json.loads(wire) == [7, 12, "b1", 3, ["LogDeleted", "orders-0@b1", []], [["/replicas/orders-0@b1"]]]
+
+
+# The ring
+
+
+def test_the_ring_keeps_the_last_events() -> None:
+    ring = filled(Ring(100, capacity=50), 500)
+    assert ring.last_seq == 600
+    assert 50 <= ring.last_seq - ring.first_seq + 1 <= 63
+    assert ring.follows(600) and ring.follows(550) and not ring.follows(500) and not ring.follows(601)
+    assert json.loads(ring.after(599, 10, 10_000)[0])[0] == 600
+
+
+def test_an_event_larger_than_a_frame_goes_alone() -> None:
+    ring = filled(Ring(0), 2, size=2 * MAX_BYTES_PER_FRAME)
+    assert len(ring.after(0, 10, MAX_BYTES_PER_FRAME)) == 1
+
+
+# What a socket gets
+
+
+def test_a_new_page_starts_from_a_snapshot_and_goes_on_without_a_gap() -> None:
+    ring = filled(Ring(0), 10)
+    feed = Feed(None)
+    assert isinstance(feed.next(ring, 0), SnapshotNeeded)
+    assert feed.snapped(10, 1000) == 0
+    assert feed.next(ring, 0) is None
+    filled(ring, 2)
+    assert seqs(feed.next(ring, 0)) == [11, 12]
+
+
+def test_a_page_that_comes_back_gets_what_it_missed() -> None:
+    ring = filled(Ring(0), 3_000)
+    feed = Feed(200)
+    got: list[int] = []
+    while (found := feed.next(ring, 0)) is not None:
+        got += seqs(found)
+        assert isinstance(found, Deltas)
+        feed.sent(found)
+        feed.window.acknowledged(found.last_seq)
+    assert got == list(range(201, 3_001))
+
+
+@pytest.mark.parametrize("have", [5, 4_000])
+def test_a_page_whose_place_is_not_in_the_ring_starts_anew(have: int) -> None:
+    ring = filled(Ring(0, capacity=100), 3_000)
+    feed = Feed(have)
+    assert isinstance(feed.next(ring, 0), SnapshotNeeded)
+    assert feed.snapped(3_000, 1) == max(0, 3_000 - have)
+
+
+def test_frames_are_bounded() -> None:
+    ring = filled(Ring(0), 3_000, size=10)
+    found = Feed(0).next(ring, 0)
+    assert len(seqs(found)) == MAX_EVENTS_PER_FRAME
+    ring = filled(Ring(0), 300, size=1_000)
+    found = Feed(0).next(ring, 0)
+    assert isinstance(found, Deltas) and len(found.frame) <= MAX_BYTES_PER_FRAME + 2_000
+
+
+def test_eight_frames_without_an_answer_close_the_window() -> None:
+    ring = filled(Ring(0), 1)
+    feed = Feed(0)
+    for _ in range(MAX_UNACKED_FRAMES):
+        found = feed.next(ring, 0)
+        assert isinstance(found, Deltas)
+        feed.sent(found)
+        filled(ring, 1)
+    assert feed.next(ring, 0) is None
+    feed.window.acknowledged(1)
+    assert seqs(feed.next(ring, 0)) == [9]
+
+
+def test_256_kb_without_an_answer_close_the_window() -> None:
+    ring = filled(Ring(0), 30, size=40_000)
+    feed = Feed(0)
+    sent = 0
+    while (found := feed.next(ring, 0)) is not None:
+        assert isinstance(found, Deltas)
+        feed.sent(found)
+        sent += len(found.frame)
+    assert MAX_UNACKED_BYTES <= sent < MAX_UNACKED_BYTES + 50_000
+
+
+def blocked_feed(ring: Ring) -> Feed:
+    """A feed whose window is closed by eight small frames."""
+    feed = Feed(ring.last_seq)
+    for _ in range(MAX_UNACKED_FRAMES):
+        filled(ring, 1)
+        found = feed.next(ring, 0)
+        assert isinstance(found, Deltas)
+        feed.sent(found)
+    return feed
+
+
+def test_who_missed_little_while_the_window_was_closed_gets_events() -> None:
+    ring = Ring(0)
+    feed = blocked_feed(ring)
+    filled(ring, MAX_MISSED_EVENTS - 1)
+    assert feed.next(ring, 0) is None
+    feed.window.acknowledged(8)
+    assert seqs(feed.next(ring, 0))[0] == 9
+
+
+def test_who_missed_much_while_the_window_was_closed_gets_a_snapshot() -> None:
+    ring = Ring(0)
+    feed = blocked_feed(ring)
+    filled(ring, MAX_MISSED_EVENTS)
+    assert feed.next(ring, 0) is None
+    feed.window.acknowledged(8)
+    assert isinstance(feed.next(ring, 0), SnapshotNeeded)
+    assert feed.snapped(ring.last_seq, 5_000) == MAX_MISSED_EVENTS
+    filled(ring, 1)
+    assert seqs(feed.next(ring, 0)) == [ring.last_seq]
+
+
+def test_whatever_a_page_acknowledges_it_ends_at_the_newest_state() -> None:
+    """A page that answers at random moments, a lab that makes events in bursts: nothing is lost, nothing doubled."""
+    for seed in range(50):
+        random_numbers = random.Random(seed)
+        ring = Ring(0, capacity=400)
+        feed = Feed(None)
+        at = -1
+        for _ in range(200):
+            filled(ring, random_numbers.choice((0, 1, 5, 700)))
+            if random_numbers.random() < 0.5 and at >= 0:
+                feed.window.acknowledged(at)
+            found = feed.next(ring, 0)
+            if isinstance(found, SnapshotNeeded):
+                at = ring.last_seq
+                feed.snapped(at, 10_000)
+            elif found is not None:
+                assert seqs(found)[0] == at + 1
+                at = found.last_seq
+                feed.sent(found)
+        feed.window.acknowledged(at)
+        while (found := feed.next(ring, 0)) is not None:
+            if isinstance(found, SnapshotNeeded):
+                at = ring.last_seq
+                feed.snapped(at, 10_000)
+            else:
+                at = found.last_seq
+                feed.sent(found)
+            feed.window.acknowledged(at)
+        assert at == ring.last_seq, f"seed {seed}"

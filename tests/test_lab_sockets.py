@@ -1,0 +1,196 @@
+"""The socket of a branch, against the real server."""
+
+import json
+from typing import Any
+
+import pytest
+
+from lab.protocol import CLOSE_NOT_FOUND, CLOSE_NOT_SIGNED_IN, CLOSE_RUBBISH, MAX_RUBBISH
+from tests.lab_server import LabServer, LabSocketClient, Visitor
+
+
+@pytest.fixture(scope="module")
+def run(lab_server: LabServer) -> str:
+    """A run that the tests of this module share."""
+    return Visitor(lab_server).sign_in().new_run()
+
+
+def greeted(client: LabSocketClient) -> dict[str, Any]:
+    client.of_kind("welcome")
+    snap = client.of_kind("snap")
+    client.of_kind("clock")
+    return snap
+
+
+def test_hello_is_answered_with_welcome_snapshot_and_clock(visitor: Visitor, run: str) -> None:
+    with visitor.socket(run) as client:
+        welcome = client.of_kind("welcome")
+        assert (welcome["run"], welcome["branch"], welcome["core"]) == (run, "main", "live")
+        assert welcome["owner"] is True
+        snap = client.of_kind("snap")
+        brokers = [node["state"] for node in snap["state"]["nodes"].values() if node["kind"] == "broker"]
+        assert brokers == ["up", "up", "up"]
+        assert client.of_kind("clock")["mode"] in ("play", "pause")
+
+
+def test_a_line_runs_and_its_events_arrive_dense(visitor: Visitor) -> None:
+    with visitor.socket(visitor.new_run()) as client:
+        snap = greeted(client)
+        printed = client.run("kafka-topics.sh --create --topic orders --partitions 1 --replication-factor 3")
+        assert printed == ["Created topic orders."]
+        numbers = [event[0] for event in client.events()]
+        assert numbers == list(range(snap["seq"] + 1, snap["seq"] + 1 + len(numbers)))
+
+
+def test_a_line_that_cannot_be_run_is_refused_and_the_run_goes_on(visitor: Visitor, run: str) -> None:
+    with visitor.socket(run) as client:
+        greeted(client)
+        for line in ("bogus", "broker kill 9", "", "   ", "kafka-topics.sh --create", "x" * 10_000):
+            answer = client.ask({"k": "do", "line": line})
+            if answer["k"] == "done":
+                # The tool itself says no: it runs, and ends with an exit code.
+                assert client.event("CommandCompleted", answer["command"])[4][2] != 0, line
+            else:
+                assert answer["what"] and answer["expected"] and answer["todo"]
+        assert client.ask({"k": "time", "op": "now"})["k"] == "done"
+
+
+def test_time_pauses_steps_and_goes_on_for_all_who_watch(visitor: Visitor) -> None:
+    run = visitor.new_run()
+    with visitor.socket(run) as one, visitor.socket(run) as other:
+        greeted(one)
+        greeted(other)
+        one.run("kafka-topics.sh --create --topic orders --partitions 1 --replication-factor 3")
+        assert one.ask({"k": "time", "op": "pause"})["k"] == "done"
+        paused = other.until(lambda frame: frame["k"] == "clock" and frame["mode"] == "pause")
+        assert paused["horizon_us"] == paused["at_us"]
+        before = one.ask({"k": "time", "op": "now"})["seq"]
+        stepped = one.ask({"k": "time", "op": "step_event"})["seq"]
+        assert stepped > before
+        one.ask({"k": "time", "op": "step_rpc"})
+        assert one.event("RpcDelivered", after=stepped)
+        one.ask({"k": "time", "op": "play", "value": 0.01})
+        playing = other.until(lambda frame: frame["k"] == "clock" and frame["mode"] == "play")
+        assert playing["rate"] == 0.01
+        one.ask({"k": "time", "op": "event_paced"})
+        paced = other.until(lambda frame: frame["k"] == "clock" and frame["mode"] == "event_paced" and frame["rate"])
+        assert 0 < paced["rate"] < 0.01
+
+
+@pytest.mark.parametrize("value", [0, -1, 0.0001, 101, None])
+def test_an_impossible_rate_is_refused(visitor: Visitor, run: str, value: float | None) -> None:
+    with visitor.socket(run) as client:
+        greeted(client)
+        answer = client.ask({"k": "time", "op": "rate", "value": value})
+        assert answer["k"] == "no" and "0.001 to 100" in answer["expected"]
+
+
+def test_a_line_is_completed(visitor: Visitor, run: str) -> None:
+    with visitor.socket(run) as client:
+        greeted(client)
+        answer = client.ask({"k": "complete", "line": "kafka-to", "cursor": 8})
+        assert answer == {"k": "completions", "id": "q1", "from": 0, "items": ["kafka-topics.sh"]}
+
+
+def test_a_page_that_comes_back_gets_what_it_missed(visitor: Visitor) -> None:
+    run = visitor.new_run()
+    with visitor.socket(run) as client:
+        boot = client.of_kind("welcome")["boot"]
+        client.of_kind("snap")
+        client.ask({"k": "time", "op": "pause"})
+        have = client.ask(
+            {"k": "do", "line": "kafka-topics.sh --create --topic a --partitions 1 --replication-factor 1"}
+        )
+    with visitor.socket(run, hello={"have": have["seq"], "boot": boot}) as client:
+        client.of_kind("welcome")
+        client.ask({"k": "time", "op": "play"})
+        client.event("CommandCompleted")
+        assert not [frame for frame in client.frames if frame["k"] == "snap"]
+        assert client.events()[0][0] == have["seq"] + 1
+
+
+@pytest.mark.parametrize("hello", [{"have": 3, "boot": "another"}, {"have": 10**9, "boot": None}])
+def test_a_page_that_holds_something_else_starts_anew(visitor: Visitor, run: str, hello: dict[str, Any]) -> None:
+    with visitor.socket(run) as client:
+        boot = client.of_kind("welcome")["boot"]
+    with visitor.socket(run, hello={"have": hello["have"], "boot": hello["boot"] or boot}) as client:
+        client.of_kind("welcome")
+        assert client.until(lambda frame: frame["k"] in ("snap", "d"))["k"] == "snap"
+
+
+def test_a_page_that_answers_nothing_is_not_flooded_and_catches_up_with_a_snapshot(visitor: Visitor) -> None:
+    run = visitor.new_run()
+    with visitor.socket(run) as busy, visitor.socket(run) as idle:
+        greeted(busy)
+        idle.acknowledges = False
+        idle.of_kind("snap")
+        busy.run("kafka-topics.sh --create --topic orders --partitions 3 --replication-factor 3")
+        busy.run("producer open p1 --acks all")
+        busy.run("producer stream p1 orders-0 500")
+        busy.ask({"k": "time", "op": "rate", "value": 10})
+        began = busy.ask({"k": "time", "op": "now"})["seq"]
+        busy.until(lambda frame: frame["k"] == "d" and frame["ev"][-1][0] > began + 3_000, seconds=60)
+        busy.ask({"k": "time", "op": "pause"})
+        last = busy.ask({"k": "time", "op": "now"})["seq"]
+        idle.until(lambda frame: frame["k"] == "clock" and frame["mode"] == "pause", seconds=60)
+        sent = [frame for frame in idle.frames if frame["k"] in ("d", "snap")]
+        assert len(sent) <= 8
+        idle.send({"k": "ack", "seq": sent[-1]["ev"][-1][0]})
+        snap = idle.of_kind("snap")
+        assert snap["seq"] == last
+        assert snap["skipped"] == last - sent[-1]["ev"][-1][0]
+
+
+def test_rubbish_gets_an_answer_and_in_the_end_the_door(visitor: Visitor, run: str) -> None:
+    with visitor.socket(run) as client:
+        greeted(client)
+        for text in ("rubbish", '{"k":"fly"}', "{" * 1000, "x" * 70_000, "[]"):
+            client.connection.send(text)
+            refused = client.of_kind("no")
+            assert refused["id"] is None and refused["what"] and refused["expected"] and refused["todo"]
+        client.connection.send(b"\x00\x01")
+        assert "binary" in client.of_kind("no")["what"]
+        for _ in range(MAX_RUBBISH):
+            client.connection.send("rubbish")
+        code, reason = client.closed()
+        assert code == CLOSE_RUBBISH and reason
+    with visitor.socket(run) as client:
+        greeted(client)
+
+
+def test_the_first_frame_must_be_hello(visitor: Visitor, run: str) -> None:
+    with visitor.socket(run, hello={}) as client:
+        client.send({"k": "do", "id": "u1", "line": "help"})
+        assert client.closed() == (CLOSE_RUBBISH, "The first frame was no hello.")
+
+
+def test_a_page_of_another_version_is_sent_away(visitor: Visitor, run: str) -> None:
+    with visitor.socket(run, hello={"schema": "0123"}) as client:
+        code, reason = client.closed()
+        assert code == CLOSE_RUBBISH and "updated" in reason
+
+
+def test_who_is_not_signed_in_gets_no_socket(lab_server: LabServer, run: str) -> None:
+    with Visitor(lab_server).socket(run, hello={}) as client:
+        code, reason = client.closed()
+        assert code == CLOSE_NOT_SIGNED_IN and "Sign in" in reason
+
+
+def test_another_users_run_is_not_there(lab_server: LabServer, run: str, other_visitor: Visitor) -> None:
+    for slug, branch in ((run, "main"), ("nosuch", "main"), (run, "nosuch")):
+        with other_visitor.socket(slug, branch, hello={}) as client:
+            code, reason = client.closed()
+            assert code == CLOSE_NOT_FOUND and json.dumps(reason)
+
+
+def test_a_page_of_another_site_gets_no_socket(visitor: Visitor, run: str) -> None:
+    import websockets.exceptions
+    from websockets.sync.client import connect
+
+    cookies = "; ".join(f"{cookie.name}={cookie.value}" for cookie in visitor.cookies)
+    address = f"ws://127.0.0.1:{visitor.server.port}/ws/runs/{run}/main/"
+    with (
+        pytest.raises(websockets.exceptions.InvalidStatus),
+        connect(address, additional_headers={"Cookie": cookies, "Origin": "http://evil.example"}),
+    ):
+        pass
