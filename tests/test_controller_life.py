@@ -414,3 +414,25 @@ def test_unclean_election_when_it_is_allowed_for_all_topics():
     cluster.kill(2)
     cluster.start(3)
     assert cluster.state("orders-0")[:3] == (3, 3, [3])
+
+
+def test_parents_that_somebody_removed_do_not_stop_the_next_controller():
+    cluster = FakeCluster()
+    cluster.create("orders", (1, 2))
+    for path in ("/admin/delete_topics", "/isr_change_notification", "/log_dir_event_notification"):
+        cluster.foreign("deleted", path)
+    cluster.foreign("changed", "/feature", b"rubbish")
+    cluster.foreign("deleted", "/controller")
+    assert cluster.controller.controller_epoch == 2
+    assert cluster.data("/feature") == '{"features":{},"version":2,"status":1}'
+    cluster.delete("orders")
+    assert cluster.data("/admin/delete_topics/orders") == ""
+
+
+def test_every_broker_hears_that_there_is_no_controller():
+    cluster = FakeCluster()
+    cluster.zookeeper.close("b1", "expired")
+    cluster.brokers[1].controller.session_expired()
+    assert cluster.brokers[1].known_controllers[-1] == -1
+    cluster.settle()
+    assert cluster.brokers[2].known_controllers[-1] == cluster.brokers[3].known_controllers[-1] in (2, 3)

@@ -17,7 +17,7 @@ from broker_core.controller.kafka_uuid import random_uuid
 from broker_core.controller.kafka_zk_client import KafkaZkClient
 from broker_core.errors import Errors, KafkaException
 from broker_core.wire.messages import CreatePartitionsSpec, CreateTopicSpec, TopicResult
-from broker_core.zk.store import Check, Create, NodeExists, SetData
+from broker_core.zk.store import Check, Create, NodeExists, SetData, parent_of
 from broker_core.zk.znodes import ConfigZnode, ControllerZnode, DeleteTopicZnode, TopicZnode
 
 MAX_NAME_LENGTH = 249
@@ -153,7 +153,7 @@ class ZkAdminManager:
         if not name or "/" in name or zk.exists(TopicZnode.path(name)) is None:
             return TopicResult(name, Errors.UNKNOWN_TOPIC_OR_PARTITION)
         with suppress(NodeExists):
-            zk.create(DeleteTopicZnode.path(name), b"")
+            zk.create(DeleteTopicZnode.path(name), b"", makepath=True)
         return TopicResult(name)
 
     def _assignment(self, spec: CreateTopicSpec) -> dict[int, tuple[int, ...]]:
@@ -213,6 +213,9 @@ class ZkAdminManager:
                 Errors.STALE_CONTROLLER_EPOCH,
                 f"Cannot set entity configs for topics {spec.name} when there is no controller.",
             )
+        parent = parent_of(config_path)
+        if zk.exists(parent) is None:
+            zk.create(parent, b"", makepath=True)
         exists = zk.exists(config_path) is not None
         zk.multi(
             [

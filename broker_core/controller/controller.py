@@ -5,20 +5,18 @@ Watches only say that something has changed: what it is is always read anew, whi
 change.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 from broker_core.controller import alter_partition
 from broker_core.controller.admin import CLUSTER_METADATA_TOPIC, ZkAdminManager
 from broker_core.controller.channel_manager import RESEND_TIMER, ControllerChannelManager
-from broker_core.controller.context import ControllerContext, PartitionAndReplica, topic_of
-from broker_core.controller.election import ElectionStrategy
+from broker_core.controller.cluster_changes import ClusterChanges
+from broker_core.controller.context import ControllerContext
 from broker_core.controller.host import ControllerHost
-from broker_core.controller.kafka_uuid import random_uuid
 from broker_core.controller.kafka_zk_client import NO_CONTROLLER, ControllerMoved, KafkaZkClient
-from broker_core.controller.partition_state_machine import PartitionState, PartitionStateMachine
+from broker_core.controller.partition_state_machine import PartitionStateMachine
 from broker_core.controller.registration import enable_feature_versioning
-from broker_core.controller.replica_state_machine import ReplicaState, ReplicaStateMachine
-from broker_core.controller.request_batch import ControllerBrokerRequestBatch
+from broker_core.controller.replica_state_machine import ReplicaStateMachine
 from broker_core.controller.topic_deletion import TopicDeletionManager
 from broker_core.errors import Errors
 from broker_core.events.control import ControllerElected, ControllerResigned
@@ -39,7 +37,7 @@ from broker_core.wire.messages import (
     StopReplicaResponse,
     TopicResult,
 )
-from broker_core.zk.store import SessionExpired
+from broker_core.zk.store import SessionExpired, ZkError
 from broker_core.zk.znodes import (
     BrokerIdZnode,
     ControllerZnode,
@@ -66,6 +64,15 @@ class Controller:
         self.partition_states = PartitionStateMachine(host, self.context, self.zk, self.channels)
         self.replica_states = ReplicaStateMachine(host, self.context, self.zk, self.channels)
         self.deletions = TopicDeletionManager(host, self.context, self.zk, self.partition_states, self.replica_states)
+        self.changes = ClusterChanges(
+            host,
+            self.context,
+            self.zk,
+            self.channels,
+            self.partition_states,
+            self.replica_states,
+            self.deletions,
+        )
         self.admin = ZkAdminManager(host, self.context, self.zk)
 
     @property
@@ -112,12 +119,7 @@ class Controller:
         self.context.epoch_zk_version = epoch_zk_version
         self.host.emit(ControllerElected(broker=self.host.broker_id, controller_epoch=epoch))
         self.host.controller_changed(self.host.broker_id, epoch)
-        try:
-            self._take_over()
-        except ZnodeDataError:
-            # nobody can lead with what this one cannot read, but Kafka leaves that to the next to find out
-            self._resign("it cannot read ZooKeeper")
-            self.zk.delete_controller()
+        self._take_over()
 
     def _look_who_is_controller(self) -> None:
         """Reads /controller, has its next change reported, and resigns if it is another's now."""
@@ -136,6 +138,7 @@ class Controller:
         if self.is_active:
             self.channels.shut_down()
             self.host.emit(ControllerResigned(broker=self.host.broker_id, why=why))
+            self.host.controller_changed(NO_CONTROLLER, 0)
 
     def _take_over(self) -> None:
         """Loads what ZooKeeper says and puts right what is not as it should be (`onControllerFailover`)."""
@@ -144,37 +147,32 @@ class Controller:
         self.zk.delete_all(self.zk.log_dir_events())
         self.zk.delete_all(self.zk.isr_change_notifications())
         context.add_live_brokers(self.zk.brokers())
-        self._load_topics(self.zk.topics())
+        self.changes.load_topics(self.zk.topics())
         context.leadership.update(self.zk.partition_states(context.all_partitions()))
         for broker_id in context.live_brokers:
             self.channels.add_broker(broker_id)
             self.zk.watch_broker(broker_id)
         self.deletions.start_up()
         # brokers have to know the live brokers before they can follow any of them
-        self._send_update_metadata(context.live_brokers, ())
+        self.changes.send_update_metadata(context.live_brokers, ())
         self.replica_states.start_up()
         self.partition_states.start_up()
         self.deletions.resume()
         if self.host.config.auto_leader_rebalance_enable:
             self.host.timer(FIRST_REBALANCE_US, REBALANCE_TIMER, context.epoch)
 
-    def _process(self, action: Callable[[], None]) -> bool:
-        """Handles one thing. False if this controller found out that it is none any more."""
+    def _process(self, action: Callable[[], None]) -> None:
+        """Handles one thing. In the course of it this controller may find out that it is none any more."""
         try:
-            action()
-        except ZnodeDataError:
-            # somebody wrote into ZooKeeper what Kafka does not write; Kafka logs the error and takes the next event
-            return True
+            try:
+                action()
+            except ControllerMoved:
+                self._look_who_is_controller()
         except SessionExpired:
             self.session_expired()
-            return False
-        except ControllerMoved:
-            try:
-                self._look_who_is_controller()
-            except SessionExpired:
-                self.session_expired()
-            return False
-        return True
+        except (ZnodeDataError, ZkError):
+            # somebody did in ZooKeeper what Kafka does not do; Kafka logs the error and takes the next event
+            return
 
     # What it hears
 
@@ -185,26 +183,26 @@ class Controller:
         elif not self.is_active:
             return
         elif path == BrokerIdZnode.PARENT:
-            self._process(self._brokers_changed)
+            self._process(self.changes.brokers_changed)
         elif path.startswith(BrokerIdZnode.PARENT + "/"):
-            self._process(lambda: self._broker_modified(int(path.rpartition("/")[2])))
+            self._process(lambda: self.changes.broker_modified(int(path.rpartition("/")[2])))
         elif path == TopicZnode.PARENT:
-            self._process(self._topics_changed)
+            self._process(self.changes.topics_changed)
         elif path.startswith(TopicZnode.PARENT + "/"):
-            self._process(lambda: self._partitions_modified(path.rpartition("/")[2]))
+            self._process(lambda: self.changes.partitions_modified(path.rpartition("/")[2]))
         elif path == DeleteTopicZnode.PARENT:
             self._process(self.deletions.process_wishes)
         elif path == IsrChangeNotificationZnode.PARENT:
-            self._process(self._isr_changed)
+            self._process(self.changes.isr_changed)
         elif path == LogDirEventNotificationZnode.PARENT:
-            self._process(self._log_dir_failed)
+            self._process(self.changes.log_dir_failed)
 
     def on_timer(self, name: str, data: object) -> None:
         """A timer that this controller set is due."""
         if name == RESEND_TIMER and isinstance(data, tuple):
             self.channels.on_resend(*data)
         elif name == REBALANCE_TIMER and self.is_active and data == self.context.epoch:
-            self._process(self._rebalance_leaders)
+            self._process(self.changes.rebalance_leaders)
             self.host.timer(self.host.config.leader_imbalance_check_interval_seconds * 1_000_000, REBALANCE_TIMER, data)
 
     def on_response(self, broker_id: int, api: str, body: object) -> None:
@@ -213,207 +211,14 @@ class Controller:
         if request is None or not self.is_active:
             return
         if isinstance(body, LeaderAndIsrResponse):
-            self._process(lambda: self._leader_and_isr_answered(broker_id, body))
+            self._process(lambda: self.changes.leader_and_isr_answered(broker_id, body))
         elif isinstance(body, StopReplicaResponse) and isinstance(request.body, StopReplicaRequest):
             sent = request.body
-            self._process(lambda: self._stop_replica_answered(broker_id, sent, body))
+            self._process(lambda: self.changes.stop_replica_answered(broker_id, sent, body))
 
     def on_disconnect(self, broker_id: int, api: str) -> None:
         """The connection to a broker closed before it had answered."""
         self.channels.on_disconnect(broker_id)
-
-    # Brokers
-
-    def _brokers_changed(self) -> None:
-        """Brokers registered, died, or did both since the last look (`processBrokerChange`)."""
-        context = self.context
-        registered = self.zk.brokers()
-        known = context.live_brokers
-        new = [broker_id for broker_id in registered if broker_id not in known]
-        dead = [broker_id for broker_id in known if broker_id not in registered]
-        bounced = [each for each in registered if each in known and registered[each].epoch > known[each].epoch]
-        for broker_id in bounced + dead:
-            self.channels.remove_broker(broker_id)
-        for broker_id in sorted(new + bounced):
-            self.channels.add_broker(broker_id)
-        if new:
-            context.add_live_brokers({broker_id: registered[broker_id] for broker_id in new})
-            self._brokers_started(sorted(new))
-        if bounced:
-            context.remove_live_brokers(bounced)
-            self._brokers_failed(sorted(bounced))
-            context.add_live_brokers({broker_id: registered[broker_id] for broker_id in bounced})
-            self._brokers_started(sorted(bounced))
-        if dead:
-            context.remove_live_brokers(dead)
-            self._brokers_failed(sorted(dead))
-
-    def _brokers_started(self, brokers: list[int]) -> None:
-        """Everybody learns of the new brokers, and they of everything. Their replicas join no ISR yet, and lead nothing
-        unless nobody else did."""
-        context = self.context
-        for broker_id in brokers:
-            context.replicas_on_offline_dirs.pop(broker_id, None)
-        self._send_update_metadata([each for each in context.live_brokers if each not in brokers], ())
-        self._send_update_metadata(brokers, context.partitions_with_leaders())
-        replicas = [replica for broker_id in brokers for replica in context.replicas_on(broker_id)]
-        self.replica_states.handle_state_changes(replicas, ReplicaState.ONLINE)
-        self.partition_states.trigger_online()
-        self.deletions.broker_started(replicas)
-        for broker_id in brokers:
-            self.zk.watch_broker(broker_id)
-
-    def _brokers_failed(self, brokers: list[int]) -> None:
-        context = self.context
-        for broker_id in brokers:
-            context.replicas_on_offline_dirs.pop(broker_id, None)
-        context.shutting_down.difference_update(brokers)
-        self._replicas_became_offline([r for broker_id in brokers for r in context.replicas_on(broker_id)])
-
-    def _replicas_became_offline(self, replicas: list[PartitionAndReplica]) -> None:
-        """Partitions that they led get new leaders; then they leave the ISRs of all their partitions."""
-        context = self.context
-        to_delete = [r for r in replicas if context.is_queued_for_deletion(topic_of(r.partition))]
-        to_keep = [r for r in replicas if not context.is_queued_for_deletion(topic_of(r.partition))]
-        self.partition_states.handle_state_changes(context.partitions_with_offline_leader(), PartitionState.OFFLINE)
-        elected = self.partition_states.trigger_online()
-        self.replica_states.handle_state_changes(to_keep, ReplicaState.OFFLINE)
-        self.deletions.replicas_failed(to_delete)
-        if not to_keep and not elected:
-            self._send_update_metadata(context.live_brokers, ())
-
-    def _broker_modified(self, broker_id: int) -> None:
-        """A registration has other data now, its endpoints for example."""
-        context = self.context
-        self.zk.watch_broker(broker_id)
-        before, now = context.live_brokers.get(broker_id), self.zk.brokers().get(broker_id)
-        if before is not None and now is not None and now.epoch == before.epoch and now.endpoints != before.endpoints:
-            context.add_live_brokers({broker_id: now})
-            self._send_update_metadata(context.live_brokers, ())
-
-    # Topics
-
-    def _topics_changed(self) -> None:
-        """Topics have appeared or gone (`processTopicChange`)."""
-        found = self.zk.topics()
-        new = [topic for topic in found if topic not in self.context.assignments]
-        for topic in self.context.topics:
-            if topic not in found:
-                self.context.remove_topic(topic)
-        self._load_topics(new)
-        self._create_partitions([partition for topic in new for partition in self.context.partitions_of(topic)])
-
-    def _load_topics(self, topics: list[str]) -> None:
-        for topic in topics:
-            znode = self.zk.topic(topic)
-            if znode is None:
-                self.context.add_topic(topic, "", {})
-                continue
-            topic_id = znode.topic_id if isinstance(znode.topic_id, str) else ""
-            if not topic_id:
-                topic_id = random_uuid(self.host.stream)
-                self.zk.set_topic(
-                    topic,
-                    TopicZnode(
-                        partitions=znode.partitions,
-                        topic_id=topic_id,
-                        adding_replicas=znode.adding_replicas,
-                        removing_replicas=znode.removing_replicas,
-                    ),
-                )
-            self.context.add_topic(topic, topic_id, znode.partitions)
-
-    def _partitions_modified(self, topic: str) -> None:
-        """A topic's znode has changed: partitions may have been added."""
-        znode = self.zk.topic(topic)
-        known = self.context.assignments.get(topic)
-        if znode is None or known is None:
-            return
-        added = {number: replicas for number, replicas in znode.partitions.items() if number not in known}
-        if added and self.context.is_queued_for_deletion(topic):
-            topic_id = self.context.topic_ids[topic]
-            self.zk.set_topic(topic, TopicZnode(partitions=known, topic_id=topic_id))
-        elif added:
-            self.context.add_topic(topic, self.context.topic_ids[topic], known | added)
-            self._create_partitions([f"{topic}-{number}" for number in sorted(added)])
-
-    def _create_partitions(self, partitions: list[str]) -> None:
-        replicas = list(self.context.replicas_of(partitions))
-        self.partition_states.handle_state_changes(partitions, PartitionState.NEW)
-        self.replica_states.handle_state_changes(replicas, ReplicaState.NEW)
-        self.partition_states.handle_state_changes(partitions, PartitionState.ONLINE)
-        self.replica_states.handle_state_changes(replicas, ReplicaState.ONLINE)
-
-    # Notifications
-
-    def _isr_changed(self) -> None:
-        """Leaders have written ISRs themselves: takes them over, passes them on, and removes the notifications."""
-        paths = self.zk.isr_change_notifications()
-        partitions = self.zk.partitions_of_isr_changes(paths)
-        if partitions:
-            self.context.leadership.update(self.zk.partition_states(partitions))
-            self._send_update_metadata(self.context.live_brokers, partitions)
-        self.zk.delete_all(paths)
-
-    def _log_dir_failed(self) -> None:
-        """Brokers have lost a disk: their answers to LeaderAndIsr will tell which replicas were on it."""
-        paths = self.zk.log_dir_events()
-        for broker_id in self.zk.brokers_of_log_dir_events(paths):
-            self.replica_states.handle_state_changes(self.context.replicas_on(broker_id), ReplicaState.ONLINE)
-        self.zk.delete_all(paths)
-
-    # Leaders
-
-    def _rebalance_leaders(self) -> None:
-        """Moves leadership back to the preferred replicas of brokers that lead too few
-        (`checkAndTriggerAutoLeaderRebalance`)."""
-        context = self.context
-        preferred: dict[int, list[str]] = {}
-        for partition in context.partitions_with_leaders():
-            preferred.setdefault(context.replicas(partition)[0], []).append(partition)
-        for broker_id, partitions in sorted(preferred.items()):
-            led_by_others = [partition for partition in partitions if context.leadership[partition].leader != broker_id]
-            if len(led_by_others) * 100 > len(partitions) * self.host.config.leader_imbalance_per_broker_percentage:
-                candidates = [
-                    partition
-                    for partition in led_by_others
-                    if context.is_replica_online(partition, broker_id)
-                    and broker_id in context.leadership[partition].isr
-                ]
-                self.partition_states.handle_state_changes(
-                    candidates, PartitionState.ONLINE, ElectionStrategy.PREFERRED
-                )
-
-    # Answers
-
-    def _leader_and_isr_answered(self, broker_id: int, response: LeaderAndIsrResponse) -> None:
-        """Replicas on a failed disk are offline although their broker lives."""
-        if response.error is not Errors.NONE:
-            return
-        before = self.context.replicas_on_offline_dirs.get(broker_id, set())
-        online = {partition for partition, error in response.partitions if error is Errors.NONE}
-        offline = [partition for partition, error in response.partitions if error is Errors.KAFKA_STORAGE_ERROR]
-        self.context.replicas_on_offline_dirs[broker_id] = (before - online) | set(offline)
-        new = [PartitionAndReplica(partition, broker_id) for partition in offline if partition not in before]
-        if new:
-            self._replicas_became_offline(new)
-
-    def _stop_replica_answered(
-        self, broker_id: int, request: StopReplicaRequest, response: StopReplicaResponse
-    ) -> None:
-        """Counts only for topics that are being deleted."""
-        asked = {state.partition for state in request.partitions if state.delete_partition}
-        answered = [
-            (PartitionAndReplica(partition, broker_id), response.error is Errors.NONE and error is Errors.NONE)
-            for partition, error in response.partitions
-            if partition in asked and topic_of(partition) in self.context.topics_with_deletion_started
-        ]
-        failed = [replica for replica, done in answered if not done]
-        deleted = [replica for replica, done in answered if done]
-        if failed:
-            self.deletions.replicas_failed(failed)
-        if deleted:
-            self.deletions.replicas_deleted(deleted)
 
     # Requests of brokers and administrators
 
@@ -428,7 +233,9 @@ class Controller:
             if error is Errors.NONE:
                 response = AlterPartitionResponse(Errors.UNKNOWN_SERVER_ERROR)
                 results = alter_partition.alter_partitions(self.context, self.zk, request)
-                self._send_update_metadata(self.context.live_brokers, [item.partition for item in request.partitions])
+                self.changes.send_update_metadata(
+                    self.context.live_brokers, [item.partition for item in request.partitions]
+                )
                 response = AlterPartitionResponse(Errors.NONE, results)
 
         if self.is_active:
@@ -447,35 +254,12 @@ class Controller:
             elif request.broker_epoch < broker.epoch:
                 response = ControlledShutdownResponse(Errors.STALE_BROKER_EPOCH)
             else:
-                remaining = self._shut_down_broker(request.broker_id)
+                remaining = self.changes.shut_down_broker(request.broker_id)
                 response = ControlledShutdownResponse(Errors.NONE, tuple(remaining))
 
         if self.is_active:
             self._process(process)
         return response
-
-    def _shut_down_broker(self, broker_id: int) -> list[str]:
-        context = self.context
-        context.shutting_down.add(broker_id)
-        partitions = [
-            replica.partition
-            for replica in context.replicas_on(broker_id)
-            if len(context.replicas(replica.partition)) > 1
-            and replica.partition in context.leadership
-            and not context.is_queued_for_deletion(topic_of(replica.partition))
-        ]
-        led = [partition for partition in partitions if context.leadership[partition].leader == broker_id]
-        followed = [partition for partition in partitions if context.leadership[partition].leader != broker_id]
-        self.partition_states.handle_state_changes(led, PartitionState.ONLINE, ElectionStrategy.CONTROLLED_SHUTDOWN)
-        # once before and once with the change of state, so that the followers fetch no more when the ISR shrinks
-        batch = self._batch()
-        for partition in followed:
-            batch.add_stop_replica(broker_id, partition, delete=False)
-        batch.send()
-        self.replica_states.handle_state_changes(
-            [PartitionAndReplica(partition, broker_id) for partition in followed], ReplicaState.OFFLINE
-        )
-        return context.partitions_led_by(broker_id)
 
     def create_topics(self, request: CreateTopicsRequest) -> CreateTopicsResponse:
         """Creates topics in ZooKeeper; that their partitions have leaders shows later, in the metadata."""
@@ -518,16 +302,6 @@ class Controller:
                 tuple(TopicResult(name, Errors.TOPIC_DELETION_DISABLED) for name in request.names)
             )
         return DeleteTopicsResponse(tuple(self.admin.delete_topic(name) for name in request.names))
-
-    # Sending
-
-    def _batch(self) -> ControllerBrokerRequestBatch:
-        return ControllerBrokerRequestBatch(self.host.broker_id, self.context, self.channels)
-
-    def _send_update_metadata(self, brokers: Iterable[int], partitions: Iterable[str]) -> None:
-        batch = self._batch()
-        batch.add_update_metadata(brokers, partitions)
-        batch.send()
 
 
 @applies(ControllerElected)

@@ -3,6 +3,7 @@
 A controller that has been replaced without knowing it can thus not spoil what its successor has written.
 """
 
+from contextlib import suppress
 from typing import NamedTuple
 
 import msgspec
@@ -16,6 +17,7 @@ from broker_core.zk.store import (
     Delete,
     NodeExists,
     NoNode,
+    NotEmpty,
     Op,
     OpResult,
     SessionExpired,
@@ -110,17 +112,13 @@ class KafkaZkClient:
         assert isinstance(results[1], ZnodeStat)
         return epoch, results[1].version
 
-    def delete_controller(self) -> None:
-        """Gives /controller up."""
-        self._delete(ControllerZnode.PATH)
-
     # Brokers and topics
 
     def brokers(self, *, watch: bool = True) -> dict[int, LiveBroker]:
         """The registered brokers; has the next change of their list reported, unless told otherwise."""
         zk = self.host.zk
         brokers = {}
-        for name in zk.children(BrokerIdZnode.PARENT, watch=watch):
+        for name in self._children(BrokerIdZnode.PARENT, watch=watch):
             try:
                 broker_id = int(name)
                 data, stat = zk.get(BrokerIdZnode.path(broker_id))
@@ -137,7 +135,7 @@ class KafkaZkClient:
 
     def topics(self) -> list[str]:
         """The topics by name; has the next change of their list reported."""
-        return self.host.zk.children(TopicZnode.PARENT, watch=True)
+        return self._children(TopicZnode.PARENT)
 
     def topic(self, topic: str) -> TopicZnode | None:
         """A topic's assignment; has its next change reported. None for what cannot be read, as Kafka takes it."""
@@ -206,17 +204,15 @@ class KafkaZkClient:
         return updates
 
     def _create_parent(self, path: str) -> None:
-        try:
+        with suppress(NodeExists, NoNode):
             self.fenced(Create(path))
-        except (NodeExists, NoNode):
-            return
 
     # Notifications and deletions
 
     def isr_change_notifications(self) -> list[str]:
         """The sequential children's paths; has the next one reported."""
         parent = IsrChangeNotificationZnode.PARENT
-        return [f"{parent}/{name}" for name in self.host.zk.children(parent, watch=True)]
+        return [f"{parent}/{name}" for name in self._children(parent)]
 
     def partitions_of_isr_changes(self, paths: list[str]) -> list[str]:
         """The partitions that notifications name, each once."""
@@ -233,7 +229,7 @@ class KafkaZkClient:
     def log_dir_events(self) -> list[str]:
         """The sequential children's paths; has the next one reported."""
         parent = LogDirEventNotificationZnode.PARENT
-        return [f"{parent}/{name}" for name in self.host.zk.children(parent, watch=True)]
+        return [f"{parent}/{name}" for name in self._children(parent)]
 
     def brokers_of_log_dir_events(self, paths: list[str]) -> list[int]:
         """The brokers that say so, each once."""
@@ -248,7 +244,7 @@ class KafkaZkClient:
 
     def topic_deletions(self) -> list[str]:
         """Topics that shall go; has the next wish reported."""
-        return self.host.zk.children(DeleteTopicZnode.PARENT, watch=True)
+        return self._children(DeleteTopicZnode.PARENT)
 
     def delete_all(self, paths: list[str]) -> None:
         """Deletes znodes without children."""
@@ -257,16 +253,17 @@ class KafkaZkClient:
 
     def delete_tree(self, path: str) -> None:
         """Deletes a znode and all below it, leaves first."""
-        try:
-            children = self.host.zk.children(path)
-        except NoNode:
-            return
-        for name in children:
+        for name in self._children(path, watch=False):
             self.delete_tree(f"{path}/{name}")
         self._delete(path)
 
-    def _delete(self, path: str) -> None:
+    def _children(self, path: str, *, watch: bool = True) -> list[str]:
+        """Names of the children; none if somebody has removed their parent."""
         try:
-            self.fenced(Delete(path))
+            return self.host.zk.children(path, watch=watch)
         except NoNode:
-            return
+            return []
+
+    def _delete(self, path: str) -> None:
+        with suppress(NoNode, NotEmpty):
+            self.fenced(Delete(path))

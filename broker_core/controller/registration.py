@@ -6,7 +6,7 @@ from broker_core.controller.kafka_uuid import random_uuid
 from broker_core.sim.rng import Stream
 from broker_core.sim.zookeeper import ZkClient
 from broker_core.zk.store import Create, SetData, ZnodeStat
-from broker_core.zk.znodes import PERSISTENT_PATHS, BrokerIdZnode, ClusterIdZnode, FeatureZnode
+from broker_core.zk.znodes import PERSISTENT_PATHS, BrokerIdZnode, ClusterIdZnode, FeatureZnode, ZnodeDataError
 
 
 def bootstrap_paths(zk: ZkClient) -> None:
@@ -48,12 +48,14 @@ def register_broker(
 
 
 def enable_feature_versioning(zk: ZkClient) -> None:
-    """Writes /feature if it is not there or not enabled; the first controller does it (KIP-584)."""
+    """Writes /feature if it is not there, not enabled or unreadable; the first controller does it (KIP-584)."""
     if zk.exists(FeatureZnode.PATH) is None:
         zk.create(FeatureZnode.PATH, FeatureZnode().encode())
         return
     data, _ = zk.get(FeatureZnode.PATH)
-    found = FeatureZnode.decode(data)
-    wanted = FeatureZnode(features=found.features if found.status == 1 else {})
-    if found != wanted:
-        zk.set(FeatureZnode.PATH, wanted.encode())
+    try:
+        enabled = FeatureZnode.decode(data).status == 1
+    except ZnodeDataError:
+        enabled = False
+    if not enabled:
+        zk.set(FeatureZnode.PATH, FeatureZnode().encode())
