@@ -39,18 +39,15 @@ export class History {
    * @returns {Span[]} in the order of sending
    */
   messages(from_us, to_us) {
+    const digests = [...this.#touching(from_us, to_us)];
+    if (digests.length === 1) return [...spansIn(digests[0], from_us, to_us)];
     /** @type {Map<string, Span>} */
     const found = new Map();
-    for (const digest of this.#touching(from_us, to_us)) {
-      const { spans, longest_us } = digest;
-      const start = 1 + lastIndex(spans.length, (i) => spans[i].sent_us < from_us - Math.min(longest_us, LOOK_BACK_US));
-      for (let i = start; i < spans.length && spans[i].sent_us <= to_us; i++) {
-        const span = spans[i];
-        if (Math.min(span.end_us, Math.max(span.due_us, span.held_us === Infinity ? 0 : Infinity)) < from_us) continue;
+    for (const digest of digests)
+      for (const span of spansIn(digest, from_us, to_us)) {
         const known = found.get(span.id);
         if (!known || known.end_us === Infinity) found.set(span.id, span);
       }
-    }
     return [...found.values()];
   }
 
@@ -112,6 +109,15 @@ export class History {
     for (let i = digest.next_seq - chunk.first_seq; i < chunk.events.length; i++) read(digest, chunk.events[i]);
     digest.next_seq = chunk.first_seq + chunk.events.length;
     return digest;
+  }
+}
+
+/** @param {Digest} digest @param {number} from_us @param {number} to_us */
+function* spansIn({ spans, longest_us }, from_us, to_us) {
+  const start = 1 + lastIndex(spans.length, (i) => spans[i].sent_us < from_us - Math.min(longest_us, LOOK_BACK_US));
+  for (let i = start; i < spans.length && spans[i].sent_us <= to_us; i++) {
+    const { end_us, due_us, held_us } = spans[i];
+    if (Math.min(end_us, held_us === Infinity ? due_us : Infinity) >= from_us) yield spans[i];
   }
 }
 

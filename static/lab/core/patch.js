@@ -22,9 +22,8 @@ export function keysOf(pointer) {
  */
 export function own(value) {
   if (value === null || typeof value !== "object" || Array.isArray(value)) return value;
-  /** @type {Record<string, any>} */
-  const copy = {};
-  for (const key in value) copy[key] = own(value[key]);
+  const copy = { ...value };
+  for (const key in copy) if (typeof copy[key] === "object") copy[key] = own(copy[key]);
   return copy;
 }
 

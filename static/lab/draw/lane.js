@@ -99,7 +99,7 @@ export class LaneDrawing {
     const middle = cell_y + CELL_H / 2;
     const leads = lane.h > 30;
     const claims = replica?.role === "leader" && role !== "leader" && role !== "offline";
-    set(this.root, { class: `hw-lane ${role}${leads ? " first" : ""}${selected ? " hw-selected" : ""}`, "aria-label": this.#spoken(lane) });
+    set(this.root, { class: `hw-lane ${role}${leads ? " first" : ""}${selected ? " hw-selected" : ""}` });
     set(this.#ground, { y: lane.y, width: layout.width, height: lane.h });
     set(this.#edge, { y: leads ? cell_y : lane.y, height: leads ? CELL_H : lane.h });
     set(this.#glyph, { d: GLYPHS[role], transform: `translate(${narrow ? 13 : 18},${middle})`, class: `hw-glyph ${role}` });
@@ -123,6 +123,7 @@ export class LaneDrawing {
   /** What depends on time alone. @param {View} view @param {StripsLayout} layout @param {PartitionPlace} place @param {Lane} lane @param {number} at_us */
   tick(view, layout, place, lane, at_us) {
     const { bar, caught_up } = layout.columns;
+    set(this.root, { "aria-label": this.#spoken(lane) });
     const middle = lane.cell_y + CELL_H / 2;
     show(this.#caught_up, bar !== null);
     const leader = leaderReplica(view, place.id);

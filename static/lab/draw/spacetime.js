@@ -18,7 +18,7 @@ import { monoWidth } from "./svg.js";
 
 /** With more messages than this in sight each lane shows how many, instead of a line for each. */
 const LINES_MAX = 400;
-const BUCKET_PX = 3;
+const BUCKET_PX = 4;
 const LABELS_MAX = 60;
 /** While time runs and the picture is crowded it is drawn every so many milliseconds. */
 const CROWDED_MS = 66;
@@ -88,7 +88,7 @@ export class SpaceTime {
     const map = windowScale(/** @type {Window} */ (this.#window), this.#width);
     const context = begin(this.#canvas, this.#width, this.#height);
     const lanes = new Map(layoutLanes(view, this.#height).map(({ id, y }) => [id, y]));
-    const spans = this.#history.messages(map.from_us, at_us).filter((span) => span.sent_us <= at_us);
+    const spans = this.#history.messages(map.from_us, at_us);
     this.#crowded = spans.length > LINES_MAX;
 
     this.#drawAxis(context, map, at_us);
@@ -295,23 +295,23 @@ export class SpaceTime {
     }
     const [a, b] = [...lanes.values()];
     const height = Math.min(18, (b ?? a + 20) - a - 3);
-    for (const [id, row] of counts) {
-      const y = lanes.get(id);
-      if (y === undefined) continue;
-      families.forEach((family, f) => {
-        context.fillStyle = this.#palette[family];
-        context.globalAlpha = 0.8;
-        for (let i = 0; i < n; i++) {
-          const count = row[i * families.length + f];
-          if (count === 0) continue;
+    const per = height / (most * 1.6);
+    context.globalAlpha = 0.8;
+    families.forEach((family, f) => {
+      context.beginPath();
+      for (const [id, row] of counts) {
+        const y = lanes.get(id);
+        if (y === undefined) continue;
+        for (let i = f, x = LABEL_W; i < row.length; i += families.length, x += BUCKET_PX) {
+          if (row[i] === 0) continue;
           let below = 0;
-          for (let k = 0; k < f; k++) below += row[i * families.length + k];
-          const scale = height / (most * 1.6);
-          const h = Math.min(height, count * scale);
-          context.fillRect(LABEL_W + i * BUCKET_PX, y - Math.min(height, below * scale) - h, BUCKET_PX - 0.8, h);
+          for (let k = i - f; k < i; k++) below += row[k];
+          context.rect(x, y - Math.min(height, (below + row[i]) * per), BUCKET_PX - 0.8, Math.min(height, row[i] * per));
         }
-      });
-    }
+      }
+      context.fillStyle = this.#palette[family];
+      context.fill();
+    });
     context.globalAlpha = 1;
   }
 

@@ -70,7 +70,7 @@ export class Topology {
     this.#pulses = new Keyed(layer(), () => ({ root: s("line", { class: "hw-pulse" }) }));
     this.#svg.append(this.#legend);
     this.#nodes = new Keyed(layer(), (id) => this.#makeNode(id));
-    this.#docked = new Keyed(layer(), (id) => this.#makeDocked(id));
+    this.#docked = new Keyed(layer(), () => this.#makeDocked());
     this.#badges = new Keyed(layer(), (id) => this.#makeBadge(id));
     this.#pills = new Keyed(layer(), (id) => this.#makePill(id));
     host.append(this.#svg);
@@ -319,42 +319,45 @@ export class Topology {
 
   // --- parked requests -----------------------------------------------------------------------------------------
 
-  /** @param {string} id */
-  #makeDocked(id) {
+  #makeDocked() {
     const plate = s("rect", { height: 15, rx: 7.5, class: "hw-dock-plate" });
     const left = s("rect", { y: 12, x: 6, height: 1.6, rx: 0.8, class: "hw-dock-left" });
     const label = s("text", { y: 10.4, "text-anchor": "middle" });
-    const root = means(s("g", { tabindex: 0, role: "button" }, plate, left, label), { type: "parked", id });
-    return { root, plate, left, label };
+    return { root: s("g", { tabindex: 0, role: "button" }, plate, left, label), plate, left, label };
   }
 
-  /** @param {View} view @param {TopologyLayout} layout @param {number} at_us */
+  /** A client's request and its next one share a berth, so that a busy follower does not flicker. @param {View} view @param {TopologyLayout} layout @param {number} at_us */
   #drawDocked(view, layout, at_us) {
-    /** @type {Map<string, { x: number, y: number, w: number, words: string }>} */
-    const places = new Map();
+    /** @type {Map<string, { id: string, x: number, y: number, w: number, words: string }>} */
+    const berths = new Map();
     for (const broker of nodesByKind(view).broker) {
       const box = layout.nodes.get(broker);
       if (!box) continue;
       const waiting = parkedAt(view, broker);
       const produce = waiting.filter(({ parked }) => parked.api === "Produce");
+      const fetch = waiting.filter(({ parked }) => parked.api !== "Produce").sort((a, b) => byName(a.parked.client, b.parked.client));
       let x = box.x + 8;
-      for (const { id, parked } of [...produce, ...waiting.filter((one) => !produce.includes(one))]) {
+      for (const { id, parked } of [...produce, ...fetch]) {
         const words = parked.api === "Produce" ? `${parked.client} ${shortNeeds(parked)}` : parked.client;
         const w = monoWidth(words, 9) + 14;
         if (x + w > box.x + box.w - 4 && x > box.x + 8) break;
-        places.set(id, { x, y: box.y + box.h - 7, w, words });
+        let berth = `${broker} ${parked.client} ${parked.api}`;
+        while (berths.has(berth)) berth += "+";
+        berths.set(berth, { id, x, y: box.y + box.h - 7, w, words });
         x += w + 4;
       }
     }
-    this.#docked.sync(places.keys(), ({ root, plate, left, label }, id) => {
-      const { x, y, w, words } = /** @type {{ x: number, y: number, w: number, words: string }} */ (places.get(id));
+    this.#docked.sync(berths.keys(), ({ root, plate, left, label }, berth) => {
+      const { id, x, y, w, words } = /** @type {{ id: string, x: number, y: number, w: number, words: string }} */ (berths.get(berth));
       const { api, client, needs, since_us, deadline_us } = view.parked[id];
       const rest = deadline_us > since_us ? Math.max(0, Math.min(1, (deadline_us - at_us) / (deadline_us - since_us))) : 0;
       const chosen = this.selected?.type === "parked" && this.selected.id === id;
-      set(root, { transform: `translate(${x},${y})`, class: `hw-dock ${familyOf(api, "request")}${chosen ? " hw-selected" : ""}`,
-        "aria-label": this.#t("draw.parked", { api, client, needs, time: durationText(deadline_us - at_us) }) });
+      means(root, { type: "parked", id });
+      set(root, { transform: `translate(${x},${y})`, class: `hw-dock ${familyOf(api, "request")}${chosen ? " hw-selected" : ""}` });
+      if (this.#player.mode === "pause")
+        set(root, { "aria-label": this.#t("draw.parked", { api, client, needs, time: durationText(deadline_us - at_us) }) });
       set(plate, { width: w });
-      set(left, { width: ((w - 12) * rest).toFixed(1) });
+      set(left, { width: Math.round((w - 12) * rest) });
       set(label, { x: w / 2 });
       text(label, words);
     });
@@ -443,7 +446,7 @@ export class Topology {
       if (!way) return;
       const [[x1, y1], [x2, y2]] = way;
       const n = /** @type {number} */ (counts.get(key));
-      set(root, { x1, y1, x2, y2, class: `hw-pulse ${family}`, "stroke-width": (1.2 + Math.min(3.2, Math.log2(1 + n))).toFixed(1), "stroke-opacity": (0.3 + Math.min(0.5, n / 24)).toFixed(2) });
+      set(root, { x1, y1, x2, y2, class: `hw-pulse ${family}`, "stroke-width": 1.5 + Math.min(3, Math.floor(Math.log2(n))), "stroke-opacity": n > 8 ? 0.75 : 0.45 });
     });
   }
 }

@@ -23,7 +23,7 @@ import { laneOrder, leaderReplica, nodeOf, partitionNames, roleOf } from "../sel
 export const HEADER_H = 22;
 const LEADER_H = 49;
 const LANE_H = 26;
-const BOTTOM = 3;
+const BOTTOM = 1;
 export const CELL_H = 20;
 const OVERVIEW_H = 12;
 /** More partitions than this are shown closed, one row each. */
