@@ -127,7 +127,7 @@ class HwProduce extends HwElement {
     return html`<form class="panel-form" @submit=${(event) => (event.preventDefault(), produceOne())}>
         <div class="row tight">${chooser(view, form.partition, (name) => set({ partition: name }))}
           <span class="seg" role="radiogroup" aria-label="acks">${Object.keys(ACKS).sort((a, b) => (a === "all") - (b === "all")).map((acks) =>
-            html`<button type="button" role="radio" aria-checked=${acks === form.acks} aria-pressed=${acks === form.acks} title="acks=${acks}" @click=${() => set({ acks })}>${acks}</button>`)}</span></div>
+            html`<button type="button" role="radio" aria-checked=${acks === form.acks} title="acks=${acks}" @click=${() => set({ acks })}>${acks}</button>`)}</span></div>
         <div class="fields">
           <label class="field"><span>${t("produce.key")}</span><input .value=${form.key} placeholder="null" autocomplete="off" @input=${(event) => set({ key: event.target.value })}></label>
           <label class="field"><span>${t("produce.value")}</span><input .value=${form.value} placeholder=${t("produce.sample", { n: written + 1 })} autocomplete="off" @input=${(event) => set({ value: event.target.value })}></label>

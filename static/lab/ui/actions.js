@@ -10,7 +10,7 @@ export const pastLine = signal(null);
 /** Which overlay is open: {kind: "help"|"topic"|"bookmark"|"find"} or null. */
 export const overlay = signal(null);
 
-const SHOWN_MS = 9000;
+const SHOWN_MS = { ok: 4000, warn: 9000 };
 let nextMessage = 1;
 
 /** Shows a message. `tone`: ok, warn or bad; bad ones stay until they are closed. `line`: the line of the shell it is about. */
@@ -18,7 +18,7 @@ export function say(tone, what, { expected = "", todo = "", line = "" } = {}) {
   const message = { id: nextMessage++, tone, what, expected, todo, line };
   const others = messages.value.filter((other) => other.what !== what);
   messages.value = [...others.slice(-3), message];
-  if (tone !== "bad") setTimeout(() => dismiss(message.id), SHOWN_MS);
+  if (tone !== "bad") setTimeout(() => dismiss(message.id), SHOWN_MS[tone]);
 }
 
 export const dismiss = (id) => (messages.value = messages.value.filter((message) => message.id !== id));

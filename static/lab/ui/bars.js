@@ -6,6 +6,7 @@ import { exercises } from "./exercise.js";
 import { instant } from "./format.js";
 import { t } from "./i18n.js";
 import { sheetOpen } from "./inspector.js";
+import { inline } from "./words.js";
 import { consoleOpen, effect, exercise, index, moment, panels, partition, player, shown, sideTab, tab } from "./state.js";
 
 const INVARIANTS = 9;
@@ -119,7 +120,7 @@ class HwEmpty extends HwElement {
     if (!seq || Object.keys(view.topics).length || shown.value === "table") return html``;
     const brokers = Object.values(view.nodes).filter(({ kind }) => kind === "broker");
     const ready = brokers.some(({ state }) => state === "up");
-    return html`<div class="nothing"><p>${ready ? t("empty.topics", { n: brokers.length }) : t("empty.brokers")}</p>
+    return html`<div class="nothing"><p>${inline(ready ? t("empty.topics", { n: brokers.length }) : t("empty.brokers"))}</p>
       ${ready ? html`<span class="row"><button class="btn pri" @click=${() => (overlay.value = { kind: "topic" })}>${t("topic.create_orders")}</button>${exercises.length && !exercise.value ? html`<button class="btn" @click=${() => ((panels.value = { ...panels.value, side: true }), (sideTab.value = "exercise"))}>${t("empty.open_exercise")}</button>` : ""}</span>` : ""}</div>`;
   }
 }

@@ -1,7 +1,7 @@
 // What the last step changed, with the values from before; and why a value is what it is.
 import { keysOf } from "../core/patch.js";
 import { HwElement, html, icon } from "./element.js";
-import { brief, instant } from "./format.js";
+import { brief, bytes, instant, set } from "./format.js";
 import { t } from "./i18n.js";
 import { moment, player, signal } from "./state.js";
 import { seekSeq } from "./transport.js";
@@ -9,6 +9,10 @@ import { pathWords, sentence } from "./words.js";
 
 const SHOWN_MOST = 40;
 const LISTED_MOST = 12;
+const BROKERS = /isr|replicas|live_brokers/;
+const ROWS_MOST = 12;
+/** Parts of the view whose changes an event's sentence says already. */
+const SAID = new Set(["rpcs", "parked", "console"]);
 const SEARCHED_MOST = 20000;
 const CHAIN_MOST = 6;
 const LOAD_TRIES = 40;
@@ -27,10 +31,12 @@ export function previousValues() {
   return values;
 }
 
-/** A value in a few characters; a whole object by what it is called. */
-function gist(value, most) {
+/** A value in a few characters; a set of brokers as a set, a whole object by what it is called. */
+function gist(value, most, field) {
+  if (Array.isArray(value) && BROKERS.test(field)) return set(value);
+  if (Array.isArray(value) && field.startsWith("segments.")) return bytes(value[0]);
   if (value === null || typeof value !== "object" || Array.isArray(value)) return brief(value, most);
-  return brief(value.label ?? value.needs ?? value.line ?? value.state ?? value.data ?? t("changes.new"), most);
+  return brief(value.log_end_offset ?? value.label ?? value.needs ?? value.line ?? value.state ?? value.data ?? t("changes.new"), most);
 }
 
 const covers = (written, pointer) => pointer === written || pointer.startsWith(`${written}/`);
@@ -91,15 +97,27 @@ class HwWhy extends HwElement {
 }
 customElements.define("hw-why", HwWhy);
 
+/** What a message that is gone was called. */
+const labelOf = (previous) => {
+  const gone = previous.find(([pointer, value]) => pointer.startsWith("/rpcs/") && value?.label);
+  return gone ? html` <span class="dim">· ${gone[1].label}</span>` : "";
+};
+
 class HwChanges extends HwElement {
   row([pointer, ...rest], previous) {
     const [whose, field] = pathWords(pointer);
     const before = previous.get(pointer);
-    const list = keysOf(pointer)[0] === "console";
-    if (list) return "";
-    const now = rest.length ? gist(rest[0], 26) : t("changes.gone");
+    const now = rest.length ? gist(rest[0], 26, field) : t("changes.gone");
     return html`<tr><td class="word">${whose}<span class="dim"> ${field}</span></td>
-      <td>${before === undefined ? "" : html`<span class="dim">${gist(before, 18)} → </span>`}<b>${now}</b></td></tr>`;
+      <td>${before === undefined ? "" : html`<span class="dim">${gist(before, 18, field)} → </span>`}<b>${now}</b></td></tr>`;
+  }
+
+  table(patch, previous) {
+    const telling = patch.filter(([pointer]) => {
+      const keys = keysOf(pointer);
+      return !SAID.has(keys[0]) && keys[2] !== "tail";
+    });
+    return telling.length ? html`<table><tbody>${telling.slice(0, ROWS_MOST).map((change) => this.row(change, previous))}</tbody></table>` : "";
   }
 
   render() {
@@ -111,8 +129,8 @@ class HwChanges extends HwElement {
     const title = step.length === 1 ? t("changes.event") : t("changes.step", { n: step.length });
     return html`<section class="sec changes"><h3>${title}</h3>
       ${events.map(({ seq: number, patch, previous, ...event }) => html`<div class="change">
-        <button class="ev" title=${t("changes.go")} @click=${() => seekSeq(number)}><span class="mono dim">${number}</span> ${sentence(event)}</button>
-        ${patch.length ? html`<table><tbody>${patch.slice(0, 12).map((change) => this.row(change, new Map(previous.map(([pointer, ...rest]) => [pointer, rest[0]]))))}</tbody></table>` : ""}
+        <button class="ev" title=${t("changes.go")} @click=${() => seekSeq(number)}><span class="mono dim">${number}</span> ${sentence(event)}${labelOf(previous)}</button>
+        ${this.table(patch, new Map(previous.map(([pointer, ...rest]) => [pointer, rest[0]])))}
       </div>`)}
     </section>`;
   }

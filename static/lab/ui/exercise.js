@@ -1,22 +1,28 @@
 // The exercise panel: steps with their checks, a prediction that is asked before it is shown, hints, debrief.
 import { refuse } from "./actions.js";
+import { offerLine } from "./console.js";
 import { HwElement, html, icon, live } from "./element.js";
 import { instant, spaced } from "./format.js";
 import { short, t } from "./i18n.js";
 import { exercise, moment, player, signal } from "./state.js";
-import { seek, stepRpc } from "./transport.js";
+import { seek, setRate, stepRpc } from "./transport.js";
 import { markdown } from "./words.js";
 
 /** The exercises of this lab, with their texts: see templates/lab/lab.html. */
 export const exercises = JSON.parse(document.getElementById("exercises")?.textContent ?? "[]");
 
+const EXERCISE_RATE = 0.0025;
 const other = short === "en" ? "zh" : "en";
 const otherLang = short === "en" ? "zh-CN" : "en";
 const choice = signal({ step: "", value: "", confidence: 0.5 });
 
 const send = (op, more = {}) => player.exercise(op, { exercise: exercise.value?.slug, ...more }).catch(refuse);
 
-export const start = (slug) => send("start", { exercise: slug });
+/** Begins an exercise, at a speed at which single messages can be followed. */
+export async function start(slug) {
+  await send("start", { exercise: slug });
+  await setRate(EXERCISE_RATE);
+}
 
 /** The next hint, if there is one. */
 export function nextHint() {
@@ -37,8 +43,30 @@ export async function lockIn() {
   await stepRpc();
 }
 
+/** A line of code that is pressed goes into the console, to be sent from there. */
+function takeLine({ target }) {
+  const line = target.closest(".code-line");
+  if (line) offerLine(line.textContent.trim());
+}
+
 class HwExercise extends HwElement {
   #sure = signal("");
+  /** Steps that are done show their first lines only, until somebody opens them. */
+  #opened = signal(new Set());
+  #active = "";
+
+  #toggle(id) {
+    const opened = new Set(this.#opened.value);
+    if (!opened.delete(id)) opened.add(id);
+    this.#opened.value = opened;
+  }
+
+  updated() {
+    const active = exercise.value?.steps.find(({ state }) => state === "active")?.id ?? (exercise.value?.finished ? "end" : "");
+    if (active === this.#active) return;
+    this.#active = active;
+    this.querySelector(".step.now, .debrief")?.scrollIntoView({ block: "nearest", behavior: "smooth" });
+  }
 
   list() {
     return html`<div class="ex-list">
@@ -83,8 +111,8 @@ class HwExercise extends HwElement {
     const content = contentOf(step);
     if (!content) return "";
     const state = step.state === "done" ? "done" : step.state === "active" ? "now" : "";
-    return html`<li class="step ${state}" aria-current=${step.state === "active" ? "step" : "false"}>
-      <span class="n">${step.state === "done" ? "✓" : place + 1}</span>
+    return html`<li class="step ${state} ${this.#opened.value.has(step.id) ? "full" : ""}" aria-current=${step.state === "active" ? "step" : "false"}>
+      ${step.state === "done" ? html`<button class="n" aria-label=${t("exercise.step_n", { n: place + 1 })} aria-expanded=${this.#opened.value.has(step.id)} @click=${() => this.#toggle(step.id)}>✓</button>` : html`<span class="n">${place + 1}</span>`}
       <div class="prose">${markdown(content.text[short])}
         ${step.checked ? html`<button class="ev mono" title=${t("exercise.go_there")} @click=${() => seek(step.checked.at_us)}>${instant(step.checked.at_us)} · ${step.checked.detail}</button>` : ""}
         ${content.prediction && step.state !== "open" ? this.prediction(step, content.prediction) : ""}
@@ -102,17 +130,17 @@ class HwExercise extends HwElement {
     const twice = (op) => (this.#sure.value === op ? (send(op), (this.#sure.value = "")) : (this.#sure.value = op));
     return html`<div class="ex-h">
         <div class="cap"><span>${t("exercise.number", { n: content.number })}</span><span class="right">${frame.finished ? t("exercise.finished") : t("exercise.step_of", { at, n: frame.steps.length })}${content.minutes ? ` · ${t("exercise.minutes", { n: content.minutes })}` : ""}</span></div>
-        <h1>${content.title[short]}</h1><div class="other" lang=${otherLang}>${content.title[other]}</div>
+        <h2>${content.title[short]}</h2><div class="other" lang=${otherLang}>${content.title[other]}</div>
         <div class="bar" role="progressbar" aria-valuemin="0" aria-valuenow=${done} aria-valuemax=${frame.steps.length} aria-label=${t("exercise.progress", { done, n: frame.steps.length })}>
           ${frame.steps.map(({ state }) => html`<i class=${state === "done" ? "d" : state === "active" ? "n" : ""}></i>`)}</div>
       </div>
-      <div class="ex-b" tabindex="0">
-        <div class="brief prose">${markdown(content.brief[short])}</div>
+      <div class="ex-b" tabindex="0" @click=${takeLine}>
+        <details class="brief prose" ?open=${done === 0}><summary>${t("exercise.about")}</summary>${markdown(content.brief[short])}</details>
         <ol class="steps">${frame.steps.map((step, place) => this.step(step, place))}</ol>
         ${content.concept ? html`<div class="concept prose"><div class="cap">${t("exercise.concept")}</div>${markdown(content.concept[short])}</div>` : ""}
         ${content.hints.slice(0, frame.hints_shown).map((hint, place) => html`<div class="hint shown">${icon("bulb")}<div class="prose"><b>${t("exercise.hint_n", { n: place + 1 })}</b>${markdown(hint[short])}</div></div>`)}
         ${left > 0 && !frame.finished ? html`<button class="hint" @click=${nextHint}>${icon("bulb")}<span>${t("exercise.hint_of", { at: frame.hints_shown + 1, n: content.hints.length })}</span><kbd>H</kbd></button>` : ""}
-        ${frame.finished ? html`<section class="debrief prose"><h2>${t("exercise.debrief")}</h2>${markdown(content.debrief[short])}</section>` : ""}
+        ${frame.finished ? html`<section class="debrief prose"><h3>${t("exercise.debrief")}</h3>${markdown(content.debrief[short])}</section>` : ""}
       </div>
       <div class="ex-f"><span>${t("transport.event", { n: spaced(moment.value.seq) })}</span><span class="spacer"></span>
         <button class="btn small" @click=${() => twice("reset")}>${t(this.#sure.value === "reset" ? "exercise.sure_reset" : "exercise.reset")}</button>

@@ -3,7 +3,7 @@ import { byName } from "../core/selectors.js";
 import { ask, here } from "./actions.js";
 import { HwElement, html, repeat } from "./element.js";
 import { bytes, spaced, wall } from "./format.js";
-import { logFields } from "./hex.js";
+import { logFields, recordFields } from "./hex.js";
 import { language, t } from "./i18n.js";
 import { tailOf } from "./words.js";
 import { effect, hovered, moment, partition, selection, signal, split, tab } from "./state.js";
@@ -194,7 +194,7 @@ class HwRecord extends HwElement {
           ${record.headers?.length ? html`<dt>${t("record.headers")}</dt><dd class="wide">${record.headers.map(([header, what]) => `${header}: ${what}`).join(", ")}</dd>` : ""}</dl></section>
       <section class="sec"><h3>${t("record.batch", { from: batch.base_offset, to: batch.last_offset })}<span>e${batch.leader_epoch}</span></h3>
         <dl class="kv"><dt>${t("record.crc")}</dt><dd>${batch.crc.toString(16).padStart(8, "0")} ${batch.crc_ok ? "✓" : "✕"}</dd><dt>${t("replica.position")}</dt><dd>${spaced(batch.position)}</dd><dt>${t("replica.size")}</dt><dd>${batch.size}</dd><dt>${t("record.producer_id")}</dt><dd>${batch.producer_id}</dd></dl></section>
-      <section class="sec"><h3>${t("record.in_bytes")}<span><button class="val" @click=${() => openFile(id, shown.segment, record.position)}>${t("replica.files")}</button></span></h3><hw-hex .data=${data} .from=${record.position} .fields=${[]} .focus=${null} .replica=${id}></hw-hex></section>`;
+      <section class="sec"><h3>${t("record.in_bytes")}<span><button class="val" @click=${() => openFile(id, shown.segment, record.position)}>${t("replica.files")}</button></span></h3><hw-hex .data=${data} .from=${record.position} .fields=${batch.attributes & 7 ? [] : recordFields(data, record.position)} .focus=${null} .replica=${id}></hw-hex></section>`;
   }
 }
 customElements.define("hw-record", HwRecord);

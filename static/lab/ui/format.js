@@ -16,10 +16,9 @@ export const bytes = (count) => `${spaced(count)} B`;
 /** [1, 2] -> "{1,2}" */
 export const set = (ids) => `{${ids.join(",")}}`;
 
-/** A value of the view or of an event in a few characters. */
+/** A value of the view in a few characters. */
 export function brief(value, most = 48) {
   if (value === undefined) return "—";
-  if (Array.isArray(value) && value.every((item) => typeof item === "number")) return set(value);
   const text = typeof value === "string" ? value : JSON.stringify(value);
   return text.length > most ? `${text.slice(0, most - 1)}…` : text;
 }

@@ -29,6 +29,47 @@ export function logFields(batches) {
   return fields;
 }
 
+/** A zigzag varint: [value, first byte after it]. */
+function varint(data, at) {
+  let raw = 0;
+  let shift = 0;
+  for (;;) {
+    const byte = data[at++];
+    raw += (byte & 127) * 2 ** shift;
+    shift += 7;
+    if (byte < 128 || byte === undefined) return [raw % 2 ? -(raw + 1) / 2 : raw / 2, at];
+  }
+}
+
+/**
+ * The fields of one record of an uncompressed batch (Kafka's message format v2, "Record").
+ * @param {Uint8Array} data its bytes, from its length on; the end may be missing
+ * @param {number} from its place in the file
+ */
+export function recordFields(data, from) {
+  const fields = [];
+  let at = 0;
+  const add = (name, hue, to) => {
+    if (to > at) fields.push({ from: from + at, to: from + to, name, hue, record: null });
+    at = to;
+  };
+  const number = (name, hue) => {
+    const [value, to] = varint(data, at);
+    add(name, hue, to);
+    return value;
+  };
+  number("length", "plain");
+  add("attributes", "plain", at + 1);
+  number("timestampDelta", "produce");
+  number("offsetDelta", "leader");
+  const keyLength = number("keyLength", "plain");
+  add("key", "isr", at + Math.max(0, keyLength));
+  const valueLength = number("valueLen", "plain");
+  add("value", "select", at + Math.max(0, valueLength));
+  number("headersCount", "plain");
+  return fields;
+}
+
 const two = (byte) => byte.toString(16).padStart(2, "0");
 const readable = (byte) => (byte >= 32 && byte < 127 ? String.fromCharCode(byte) : "·");
 

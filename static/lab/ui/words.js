@@ -38,7 +38,8 @@ export const GLYPH = { leader: "★", isr: "●", outisr: "◐", offline: "✕" 
 /** A role with its sign and word, both in its hue. */
 export const roleTag = (role) => html`<span class="role ${role}"><span aria-hidden="true">${GLYPH[role]}</span> ${t(`role.${role}`)}</span>`;
 
-function inline(text) {
+/** `code`, **bold** and *emphasis* of a line. */
+export function inline(text) {
   const parts = text.split(/(`[^`]+`|\*\*[^*]+\*\*|\*[^*]+\*)/);
   return parts.map((part) => {
     if (part.startsWith("`")) return html`<code>${part.slice(1, -1)}</code>`;
@@ -51,7 +52,7 @@ function inline(text) {
 function block(text) {
   const lines = text.split("\n");
   const items = (pattern) => lines.map((line) => html`<li>${inline(line.replace(pattern, ""))}</li>`);
-  if (text.startsWith("```")) return html`<pre class="mono">${lines.slice(1).filter((line) => !line.startsWith("```")).join("\n")}</pre>`;
+  if (text.startsWith("```")) return html`<pre class="mono">${lines.slice(1).filter((line) => !line.startsWith("```")).map((line) => html`<span class="code-line">${line}</span>`)}</pre>`;
   if (text.startsWith("#")) return html`<h3>${inline(text.replace(/^#+\s*/, ""))}</h3>`;
   if (lines.every((line) => /^[-*] /.test(line))) return html`<ul>${items(/^[-*] /)}</ul>`;
   if (lines.every((line) => /^\d+\. /.test(line))) return html`<ol>${items(/^\d+\. /)}</ol>`;
