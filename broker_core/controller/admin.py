@@ -186,7 +186,7 @@ class ZkAdminManager:
             raise KafkaException(Errors.TOPIC_ALREADY_EXISTS, f"Topic '{name}' is marked for deletion.")
         if zk.exists(TopicZnode.path(name)) is not None:
             raise KafkaException(Errors.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.")
-        colliding = [other for other in zk.children(TopicZnode.PARENT) if collides(name, other)]
+        colliding = [other for other in self.kafka_zk.topics(watch=False) if collides(name, other)]
         if colliding:
             raise KafkaException(
                 Errors.INVALID_TOPIC_EXCEPTION, f"Topic '{name}' collides with existing topics: {', '.join(colliding)}"

@@ -133,9 +133,9 @@ class KafkaZkClient:
         """Has the next change of a registration reported."""
         self.host.zk.exists(BrokerIdZnode.path(broker_id), watch=True)
 
-    def topics(self) -> list[str]:
-        """The topics by name; has the next change of their list reported."""
-        return self._children(TopicZnode.PARENT)
+    def topics(self, *, watch: bool = True) -> list[str]:
+        """The topics by name; has the next change of their list reported, unless told otherwise."""
+        return self._children(TopicZnode.PARENT, watch=watch)
 
     def topic(self, topic: str) -> TopicZnode | None:
         """A topic's assignment; has its next change reported. None for what cannot be read, as Kafka takes it."""
