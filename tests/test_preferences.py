@@ -1,0 +1,46 @@
+"""Language and theme: by cookie, by what the browser prefers, and by a link that works without JavaScript."""
+
+import pytest
+from django.http import HttpRequest, HttpResponse
+
+from lab.preferences import Preferences, PreferencesMiddleware, preferences_of
+
+
+@pytest.mark.parametrize(
+    ("accepts", "language"),
+    [("zh-CN,zh;q=0.9", "zh-CN"), ("zh", "zh-CN"), ("en-GB,en", "en"), ("de,zh;q=0.5", "en"), ("", "en")],
+)
+def test_the_browser_says_which_language_comes_first(rf, accepts: str, language: str) -> None:
+    assert preferences_of(rf.get("/", headers={"Accept-Language": accepts})) == Preferences(language, "dark")
+
+
+def test_a_cookie_wins(rf) -> None:
+    rf.cookies.load({"language": "en", "theme": "light"})
+    request = rf.get("/", headers={"Accept-Language": "zh"})
+    assert preferences_of(request) == Preferences("en", "light")
+
+
+def test_rubbish_in_a_cookie_is_no_choice(rf) -> None:
+    rf.cookies.load({"language": "../en", "theme": "pink"})
+    assert preferences_of(rf.get("/")) == Preferences("en", "dark")
+
+
+def answer(request: HttpRequest) -> HttpResponse:
+    return PreferencesMiddleware(lambda _: HttpResponse("the page"))(request)
+
+
+def test_a_link_sets_a_choice_and_goes_on_to_the_page(rf) -> None:
+    response = answer(rf.get("/r/a/main?t=1.5&theme=light&p=orders-0"))
+    assert response.status_code == 302
+    assert response["Location"] == "/r/a/main?t=1.5&p=orders-0"
+    assert response.cookies["theme"].value == "light"
+
+
+@pytest.mark.parametrize("address", ["/runs/", "/runs/?theme=pink", "/runs/?language=", "/runs/?name=theme"])
+def test_anything_else_is_left_alone(rf, address: str) -> None:
+    assert answer(rf.get(address)).content == b"the page"
+    assert not answer(rf.get(address)).cookies
+
+
+def test_a_form_is_not_redirected(rf) -> None:
+    assert answer(rf.post("/runs/new?theme=light")).content == b"the page"
