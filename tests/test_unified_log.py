@@ -209,6 +209,18 @@ def test_every_offset_is_found_in_logs_with_gaps(
         assert log.bytes_available(offset) >= len(read.data)
 
 
+@pytest.mark.parametrize("is_clean", [True, False])
+def test_a_log_that_was_opened_again_is_read_from_its_start(disk: Disk, is_clean: bool) -> None:
+    log = open_log(disk)
+    for _ in range(5):
+        log.append_as_leader(batch_of(2), 0, NOW_MS)
+    log.close(clean=is_clean)
+    log = open_log(disk, clean_shutdown=is_clean)
+    log.append_as_leader(batch_of(3), 0, NOW_MS)
+    assert offsets(log.read(0, 10**6).data) == list(range(13))
+    assert log.read(4, 1).first_offset == 4
+
+
 def test_available_bytes_are_counted_over_segments(disk: Disk) -> None:
     log = open_log(disk, segment_bytes=300)
     for _ in range(10):

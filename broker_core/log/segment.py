@@ -138,6 +138,9 @@ class LogSegment:
         else:
             self.log.write_at(position, data)
         self.size = position + len(data)
+        if not self._tail_positions:
+            # What an earlier process appended, or what a truncation left, is found through the index alone.
+            self._tail_start_offset = batches[0].base_offset
         entries = NO_ENTRIES
         for batch in batches:
             if batch.max_timestamp > self.max_timestamp:
@@ -243,8 +246,6 @@ class LogSegment:
         kept = bisect_left(self._tail_last_offsets, offset)
         del self._tail_last_offsets[kept:]
         del self._tail_positions[kept:]
-        if not kept:
-            self._tail_start_offset = offset
         if self.max_timestamp >= 0:
             self._read_largest_timestamp()
         return cuts
