@@ -16,7 +16,7 @@ export function decode(wire) {
   /** @type {Record<string, unknown>} */
   const data = {};
   info.fields.forEach(([name], i) => (data[name] = values[i]));
-  return /** @type {AnyEvent} */ ({ seq, at_us, node, cause, kind, family: info.family, data });
+  return /** @type {any} */ ({ seq, at_us, node, cause, kind, family: info.family, data });
 }
 
 /**
@@ -25,7 +25,8 @@ export function decode(wire) {
  * @returns {WireEvent}
  */
 export function encode(event, patch = []) {
-  const data = /** @type {Record<string, unknown>} */ (event.data);
+  /** @type {Record<string, any>} */
+  const data = event.data;
   const values = KINDS[event.kind].fields.map(([name]) => data[name]);
   return [event.seq, event.at_us, event.node, event.cause, [event.kind, ...values], patch];
 }
@@ -72,7 +73,8 @@ function fits(value, type) {
  */
 export function sentence(event, language) {
   const info = KINDS[event.kind];
-  const data = /** @type {Record<string, unknown>} */ (event.data);
+  /** @type {Record<string, any>} */
+  const data = event.data;
   const template = language.startsWith("zh") ? info.zh : info.en;
   return template.replace(/\{(\w+)\}/g, (_, name) => readable(data[name]));
 }

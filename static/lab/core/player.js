@@ -14,11 +14,11 @@ import { Recording } from "./recording.js";
 import { Refusal, Socket } from "./socket.js";
 import { pacedMs } from "./timemap.js";
 
+export { Refusal };
+
 /** @import { AnyEvent, EventKind, Patch, WireEvent } from "./events.d.ts" */
 /** @import { View } from "./view.d.ts" */
-/** @import { Mark, Place, Target } from "./recording.js" */
-
-export { Refusal };
+/** @import { Place, Target } from "./recording.js" */
 
 /**
  * @typedef {"pause" | "play" | "event_paced"} Mode

@@ -9,8 +9,7 @@ import { Keyed, clip, means, monoWidth, s, set, show, text, uiWidth } from "./sv
 /** @import { Player, Change } from "../core/player.js" */
 /** @import { TopologyLayout, Box } from "../core/layout/topology.js" */
 /** @import { Target } from "../core/selectors.js" */
-/** @import { Family } from "../core/selectors.js" */
-/** @import { AnyNode, BrokerNode, ConsumerNode, ProducerNode, View } from "../core/view.d.ts" */
+/** @import { AnyNode, BrokerNode, ProducerNode, View } from "../core/view.d.ts" */
 /** @typedef {(key: string, values?: Record<string, unknown>) => string} Translate */
 
 /** Messages drive this far to the right of their link. */
