@@ -123,6 +123,25 @@ def test_segments_and_their_sizes() -> None:
     assert shell.at("segments orders-0") == ["broker 1: 0(140) 2(140) 4(70)", "broker 2: 0(140) 2(140) 4(70)"]
 
 
+def test_a_consumer_of_many_topics() -> None:
+    shell = ShellRun()
+    for topic in ("eu", "us", "other"):
+        shell.at(f"kafka-topics.sh --create --topic {topic} --replica-assignment 1:2")
+        shell.at(f"kafka-console-producer.sh --topic {topic} <<< {topic}-1")
+    printed = shell.at("kafka-console-consumer.sh --include 'e.|u.' --from-beginning --timeout-ms 1000")
+    assert sorted(line for line in printed if not line.startswith("!")) == ["eu-1", "us-1"]
+    assert printed[-1] == "! Processed a total of 2 messages"
+
+
+def test_tools_help() -> None:
+    shell = ShellRun()
+    for tool in ("kafka-topics.sh", "kafka-console-producer.sh", "kafka-console-consumer.sh", "kafka-get-offsets.sh"):
+        printed = shell.at(f"{tool} --help")
+        assert printed[0].startswith("! This tool ")
+        assert printed[1].split()[:2] == ["!", "Option"]
+        assert any(line.startswith("! --topic ") for line in printed)
+
+
 def test_unknown_options_of_a_tool_are_its_own_affair() -> None:
     shell = ShellRun()
     printed = shell.at("kafka-topics.sh --zookeeper localhost --list")

@@ -77,6 +77,15 @@ def print_usage(process: Process, error: UsageError, options: Sequence[Option]) 
     return 1
 
 
+HELP = Option("help", "Print usage information.")
+
+
+def check_help(options: ParsedOptions, about: str) -> None:
+    """Raises UsageError with what the tool is for, if --help was given (`CommandLineUtils.maybePrintHelpOrVersion`)."""
+    if "help" in options:
+        raise UsageError(about)
+
+
 def check_required(options: ParsedOptions, *names: str) -> None:
     """Raises UsageError for the first of these that is not given (`CommandLineUtils.checkRequiredArgs`)."""
     for name in names:

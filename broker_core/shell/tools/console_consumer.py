@@ -3,6 +3,7 @@
 It reads one partition, or all partitions of a topic, without a consumer group.
 """
 
+import re
 from typing import NamedTuple
 
 from broker_core.clients.consumer import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, visible_records
@@ -11,10 +12,11 @@ from broker_core.errors import Errors
 from broker_core.records.record_batch import Record
 from broker_core.shell.admin import RETRY_BACKOFF_US, Asking, metadata
 from broker_core.shell.commands import Command, register
-from broker_core.shell.java import ERRORS_PACKAGE, JavaException, UsageError, log_error, print_usage
+from broker_core.shell.java import ERRORS_PACKAGE, HELP, JavaException, UsageError, check_help, log_error, print_usage
 from broker_core.shell.parser import Option, OptionError, ParsedOptions
 from broker_core.shell.process import Call, Disconnected, Process, Running, Sleep
 from broker_core.shell.tools.console_producer import key_values
+from broker_core.shell.tools.topics import topic_filter
 from broker_core.wire.messages import (
     FetchPartition,
     FetchRequest,
@@ -33,6 +35,7 @@ OPTIONS = (
     Option("bootstrap-server", "The brokers to connect to; the lab adds those that are up.", "server to connect to"),
     Option("consumer-property", "A consumer configuration; auto.offset.reset acts.", "consumer_prop", repeats=True),
     Option("from-beginning", "Start with the earliest record instead of the latest."),
+    HELP,
     Option("include", "A regular expression of topics.", "Java regex (String)"),
     Option("max-messages", "Stop after this many records.", "num_messages", "Integer"),
     Option("offset", "Where to start: earliest, latest or an offset.", "consume offset", values="earliest|latest"),
@@ -86,19 +89,25 @@ class Formatter:
 
 
 class Plan(NamedTuple):
-    """What is to be read. `start`: an offset, or EARLIEST_TIMESTAMP or LATEST_TIMESTAMP. `reset`: where to go on
-    after an offset that is out of range; None = nowhere. `max_messages`, `timeout_us` None = without end."""
+    """What is to be read: the topics of these names.
 
-    topic: str
+    `start`: an offset, or EARLIEST_TIMESTAMP or LATEST_TIMESTAMP. `reset`: where to go on after an offset that is out of
+    range; None = nowhere. `max_messages`, `timeout_us` None = without end.
+    """
+
+    topics: re.Pattern[str]
     partition: int | None
     start: int
     reset: int | None
     max_messages: int | None
     timeout_us: int | None
+    #: the topic to ask for, None = look through all
+    asked: tuple[str] | None
 
 
 def _plan(options: ParsedOptions) -> Plan:
     """Checks the options in the tool's order. Raises UsageError and OptionError."""
+    check_help(options, "This tool helps to read data from Kafka topics and outputs it to standard output.")
     if ("topic" in options) == ("include" in options):
         raise UsageError("Exactly one of --include/--topic is required.")
     from_beginning = "from-beginning" in options
@@ -126,13 +135,20 @@ def _plan(options: ParsedOptions) -> Plan:
     timeout_ms = options.integer("timeout-ms")
     max_messages = options.integer("max-messages")
     return Plan(
-        options.value("topic") or "",
+        _topics(options),
         partition,
         start,
         reset_to,
         None if max_messages is None or max_messages < 0 else max_messages,
         None if timeout_ms is None or timeout_ms < 0 else timeout_ms * 1000,
+        (options.value("topic") or "",) if "topic" in options else None,
     )
+
+
+def _topics(options: ParsedOptions) -> re.Pattern[str]:
+    """Raises JavaException for a regular expression that is none."""
+    include = options.value("include")
+    return topic_filter(include) if include is not None else re.compile(re.escape(options.value("topic") or ""))
 
 
 def _start(offset: str | None, from_beginning: bool) -> int:
@@ -212,10 +228,12 @@ class Reader:
 
     def _partitions_by_leader(self) -> Asking[dict[int, list[str]]]:
         if self.known is None:
-            self.known = yield from metadata(self.process, (self.plan.topic,), "metadata", create=True)
+            self.known = yield from metadata(self.process, self.plan.asked, "metadata", create=True)
         led: dict[int, list[str]] = {}
         for partition, leader, *_ in self.known.partitions:
-            if self.plan.partition is None or partition == f"{self.plan.topic}-{self.plan.partition}":
+            topic, _, number = partition.rpartition("-")
+            wanted = self.plan.partition is None or self.plan.partition == int(number)
+            if wanted and self.plan.topics.fullmatch(topic):
                 if leader >= 0:
                     led.setdefault(leader, []).append(partition)
                 if partition not in self.positions and partition not in self.lookups:

@@ -8,7 +8,16 @@ from broker_core.clients.producer import Producer, ProduceResult, ProducerSettin
 from broker_core.errors import Errors
 from broker_core.shell.admin import RETRY_BACKOFF_US, Asking
 from broker_core.shell.commands import Command, register
-from broker_core.shell.java import ERRORS_PACKAGE, JavaException, UsageError, check_required, log_error, print_usage
+from broker_core.shell.java import (
+    ERRORS_PACKAGE,
+    HELP,
+    JavaException,
+    UsageError,
+    check_help,
+    check_required,
+    log_error,
+    print_usage,
+)
 from broker_core.shell.parser import Option, OptionError, ParsedOptions
 from broker_core.shell.process import Process, Running, Sleep, Until, settled
 from broker_core.shell.tools.producer import result_is_in
@@ -41,6 +50,7 @@ PRODUCER_DEFAULTS = {
 OPTIONS = (
     Option("batch-size", "Bytes of a batch, at most.", "size", "Integer"),
     Option("bootstrap-server", "The brokers to connect to; the lab adds those that are up.", "server to connect to"),
+    HELP,
     Option("max-block-ms", "How long a send may wait for metadata.", "max block on send", "Long"),
     Option("message-send-max-retries", "How often a failed send is tried again.", "retries", "Integer"),
     Option("producer-property", "A producer configuration.", "producer_prop", repeats=True),
@@ -187,6 +197,7 @@ def _run(process: Process, arguments: list[str]) -> Running:
     options = ParsedOptions(OPTIONS)
     try:
         options.parse(arguments)
+        check_help(options, "This tool helps to read data from standard input and publish it to Kafka.")
         check_required(options, "topic")
     except OptionError as error:
         return print_usage(process, UsageError(error.message), OPTIONS)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from broker_core.errors import Errors
 from broker_core.shell.admin import RETRY_BACKOFF_US, Asking, metadata
 from broker_core.shell.commands import Command, register
-from broker_core.shell.java import JavaException, UsageError, print_usage
+from broker_core.shell.java import HELP, JavaException, UsageError, check_help, print_usage
 from broker_core.shell.parser import Option, OptionError, ParsedOptions
 from broker_core.shell.process import Call, Disconnected, Process, Running, Sleep
 from broker_core.shell.tools.topics import INTERNAL_TOPICS, topic_filter
@@ -20,6 +20,7 @@ OPTIONS = (
     Option("bootstrap-server", "The brokers to connect to; the lab adds those that are up.", "HOST1:PORT1,..."),
     Option("exclude-internal-topics", "Leave internal topics out."),
     Option("partitions", "Numbers of partitions, with commas; all unless given.", "partition ids"),
+    HELP,
     Option(
         "time",
         "latest, earliest, max-timestamp, or milliseconds since 1970.",
@@ -41,6 +42,7 @@ def _run(process: Process, arguments: list[str]) -> Running:
     options = ParsedOptions(OPTIONS)
     try:
         options.parse(arguments)
+        check_help(options, "This tool gets topic-partition offsets.")
         if "topic-partitions" in options and ("topic" in options or "partitions" in options):
             raise Terse("--topic-partitions cannot be used with --topic or --partitions")
         wanted = _filter(options)
@@ -48,6 +50,8 @@ def _run(process: Process, arguments: list[str]) -> Running:
         yield from _print_offsets(process, options, wanted, timestamp)
     except OptionError as error:
         return print_usage(process, UsageError(error.message), OPTIONS)
+    except UsageError as error:
+        return print_usage(process, error, OPTIONS)
     except (Terse, JavaException) as error:
         process.err(f"Error occurred: {error.message if isinstance(error, JavaException) else error}")
         return 1

@@ -17,8 +17,10 @@ from broker_core.shell.admin import Asking, ask_controller, metadata, raise_firs
 from broker_core.shell.commands import Command, register
 from broker_core.shell.java import (
     ERRORS_PACKAGE,
+    HELP,
     JavaException,
     UsageError,
+    check_help,
     check_invalid,
     check_required,
     hash_map_order,
@@ -71,6 +73,7 @@ OPTIONS = (
     Option("delete", "Delete a topic."),
     Option("describe", "List details for the given topics."),
     Option("exclude-internal", "With list or describe: leave internal topics out."),
+    HELP,
     Option("if-exists", "With alter, delete or describe: do nothing when the topic does not exist."),
     Option("if-not-exists", "With create: do nothing when the topic exists already."),
     Option("list", "List all available topics."),
@@ -129,6 +132,7 @@ def _failed(process: Process, error: JavaException) -> int:
 
 def _check(options: ParsedOptions) -> None:
     """Raises UsageError for options that do not fit together, in the tool's order."""
+    check_help(options, "This tool helps to create, delete, describe, or change a topic.")
     if len(arguments_given(options)) != 1:
         raise UsageError("Command must include exactly one action: --list, --describe, --create, --alter or --delete")
     if "describe" in options and "if-exists" in options and "topic" not in options:
