@@ -15,7 +15,7 @@ import { linkId, nodesByKind } from "../selectors.js";
 export const MIN_W = 760;
 const MARGIN = 10;
 const CLIENT_W = 122;
-const ZK_W = 148;
+const ZK_W = 138;
 const ZK_H = 22;
 /** The legend lies above the picture's corners. */
 const TOP = 8;
