@@ -87,6 +87,19 @@ def test_the_view_agrees_with_the_cluster_after_each_command() -> None:
         assert differences(run) == [], f"after {line!r}"
 
 
+def test_a_broker_that_is_frozen_while_it_starts_is_still_starting_when_it_thaws() -> None:
+    run = new_run()
+    run.advance(1_000_000)
+    for line in ("broker kill 2", "broker start 2", "broker freeze 2", "broker thaw 2"):
+        run.submit(line, "test")
+        run.advance(run.now_us + 100_000)
+    assert run.view["nodes"]["b2"]["state"] == "starting"
+    assert differences(run) == []
+    run.advance(run.now_us + 10_000_000)
+    assert run.view["nodes"]["b2"]["state"] == "up"
+    assert differences(run) == []
+
+
 def test_the_same_seed_and_inputs_give_the_same_bytes_whatever_the_hash_seed() -> None:
     script = (
         "import hashlib, test_run\n"

@@ -9,7 +9,12 @@ rule(
     ("/run", "{'name': event.name, 'seed': event.seed, 'era': event.era, 'start_wall_ms': event.start_wall_ms}"),
 )
 rule(world.NodeRemoved, ("/nodes/{node}", REMOVE))
-rule(world.BrokerStarting, ("/nodes/{broker}/state", "'starting'"), ("/nodes/{broker}/since_us", "at_us"))
+rule(
+    world.BrokerStarting,
+    ("/nodes/{broker}/state", "'starting'"),
+    ("/nodes/{broker}/since_us", "at_us"),
+    ("/nodes/{broker}/broker_epoch", "-1"),
+)
 rule(
     world.BrokerStarted,
     ("/nodes/{broker}/state", "'up'"),
@@ -17,7 +22,12 @@ rule(
     ("/nodes/{broker}/broker_epoch", "event.broker_epoch"),
 )
 rule(world.BrokerFrozen, ("/nodes/{broker}/state", "'frozen'"), ("/nodes/{broker}/since_us", "at_us"))
-rule(world.BrokerThawed, ("/nodes/{broker}/state", "'up'"), ("/nodes/{broker}/since_us", "at_us"))
+rule(
+    world.BrokerThawed,
+    # one that was frozen before it had registered goes on starting
+    ("/nodes/{broker}/state", "'up' if view['nodes'][k_broker]['broker_epoch'] >= 0 else 'starting'"),
+    ("/nodes/{broker}/since_us", "at_us"),
+)
 rule(world.ForeignZnodeChanged)
 rule(
     world.InvariantViolated,
