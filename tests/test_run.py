@@ -90,8 +90,9 @@ def test_the_view_agrees_with_the_cluster_after_each_command() -> None:
 def test_a_broker_that_is_frozen_while_it_starts_is_still_starting_when_it_thaws() -> None:
     run = new_run()
     run.advance(1_000_000)
-    for line in ("broker kill 2", "broker start 2", "broker freeze 2", "broker thaw 2"):
-        run.submit(line, "test")
+    cluster = run._cluster
+    for act in (cluster.kill_broker, cluster.start_broker, cluster.freeze_broker, cluster.thaw_broker):
+        act(2)
         run.advance(run.now_us + 100_000)
     assert run.view["nodes"]["b2"]["state"] == "starting"
     assert differences(run) == []
