@@ -103,6 +103,8 @@ export class Player {
   #target = null;
   #seeking = false;
   #tick_ms = 0;
+  /** What playing the past has moved beyond `at_us`, less than a microsecond. */
+  #fraction_us = 0;
   /** @type {{ from_us: number, to_us: number, wall_ms: number } | null} */
   #stretch = null;
   /** @type {WireEvent[]} */
@@ -389,7 +391,7 @@ export class Player {
   /** In the past: this page's own playing. @param {number} passed_ms */
   #playOn(passed_ms) {
     let left_ms = passed_ms;
-    let at_us = this.at_us;
+    let at_us = this.at_us + this.#fraction_us;
     if (this.#mode === "play") at_us += left_ms * 1000 * this.#rate;
     while (this.#mode === "event_paced" && left_ms > 0) {
       const stretch = (this.#stretch ??= this.#nextStretch(at_us));
@@ -408,7 +410,8 @@ export class Player {
     }
     if (at_us >= this.live_at_us) this.goLive();
     else {
-      this.#target = { at_us };
+      this.#fraction_us = at_us % 1;
+      this.#target = { at_us: Math.floor(at_us) };
       this.#seek();
     }
   }
@@ -442,6 +445,7 @@ export class Player {
       this.#announce("mode");
     }
     this.#stretch = null;
+    this.#fraction_us = 0;
     this.#target = target;
     this.#seek();
   }

@@ -39,6 +39,17 @@ export class Frames {
 
   /** @param {number} now */
   #frame(now) {
+    let again = false;
+    try {
+      again = this.#draw(now);
+    } finally {
+      this.#asked = 0; // a drawing that throws must not stop the others for good
+    }
+    if (again || this.#drawings.some((drawing) => drawing.dirty)) this.wake();
+  }
+
+  /** @param {number} now */
+  #draw(now) {
     const moving = this.#player.tick(BUDGET_MS);
     let again = moving;
     for (const drawing of this.#drawings) {
@@ -49,7 +60,6 @@ export class Frames {
     if (this.#last_ms) this.#fps += (1000 / Math.max(1, now - this.#last_ms) - this.#fps) * 0.1;
     this.#last_ms = moving ? now : 0;
     this.#player.painted(this.#fps);
-    this.#asked = 0;
-    if (again || this.#drawings.some((drawing) => drawing.dirty)) this.wake();
+    return again;
   }
 }

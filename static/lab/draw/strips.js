@@ -72,22 +72,34 @@ export class Strips {
     if (!what.has("view")) return;
     this.dirty = true;
     if (reset) this.#touched = null;
-    if (this.#touched === null) return;
     for (const key of touched) {
-      const cut = key.indexOf("/");
-      const family = key.slice(0, cut);
-      const id = key.slice(cut + 1);
-      if (family === "replicas") this.#touched.add(id.slice(0, id.lastIndexOf("@")));
-      else if (family === "partitions") this.#touched.add(id);
-      else if (family === "nodes" && this.#player.view?.nodes[id]?.kind !== "producer") this.#nodeChanged(id);
-      else if (family === "topics" || (family === "zk" && id.startsWith("/config/"))) return this.all();
-      else if (family === "rpcs" && this.selected?.type === "rpc" && this.selected.id === id) return this.all();
+      if (this.#touched === null) return;
+      const partition = this.#partitionOf(key);
+      if (partition === null) this.#touched = null;
+      else if (partition) this.#touched.add(partition);
     }
   }
 
-  /** A consumer's progress changes no lane; a broker's state changes all of its own. @param {string} id */
-  #nodeChanged(id) {
-    if (this.#player.view?.nodes[id]?.kind === "broker") this.all();
+  /** The partition that a written path changes the picture of; "" when it changes none, null when it may change all. @param {string} key */
+  #partitionOf(key) {
+    const cut = key.indexOf("/");
+    const id = key.slice(cut + 1);
+    switch (key.slice(0, cut)) {
+      case "replicas":
+        return id.slice(0, id.lastIndexOf("@"));
+      case "partitions":
+        return id;
+      case "nodes": // a client's progress changes no lane, a broker's state changes all of its own
+        return this.#player.view?.nodes[id]?.kind === "broker" ? null : "";
+      case "topics":
+        return null;
+      case "zk":
+        return id.startsWith("/config/") ? null : "";
+      case "rpcs":
+        return this.selected?.type === "rpc" && this.selected.id === id ? null : "";
+      default:
+        return "";
+    }
   }
 
   draw() {
