@@ -15,18 +15,25 @@ from typing import NamedTuple
 import msgspec
 
 import broker_core
+from broker_core.sim.disk import digest_of
 from broker_core.zk.memory_store import MemoryStore
 from lab.recordings.disk_image import DiskImage, capture, restore
 from lab.recordings.folder import BranchFolder
 
 CHECKPOINT_EVENTS = 20_000
-SUFFIXES = ("json", "engine", "zookeeper")
+FACTS = "json"
+ENGINE = "engine"
+ZOOKEEPER = "zookeeper"
+SUFFIXES = (FACTS, ENGINE, ZOOKEEPER)
 
 
 class _Facts(msgspec.Struct):
+    """The `.json` file. `digests`: of the other two, by suffix."""
+
     version: str
     seq: int
     inputs: int
+    digests: dict[str, str]
     disk: DiskImage
 
 
@@ -56,20 +63,23 @@ class Checkpoints:
         """Keeps an engine that has done `seq` events and `inputs` inputs, with the brokers' files as they are now."""
         image = capture(self._folder.cluster, self._folder.archive, self._last_image)
         self._folder.checkpoints.mkdir(parents=True, exist_ok=True)
-        self._path(seq, "engine").write_bytes(engine)
-        self._path(seq, "zookeeper").write_bytes(pickle.dumps(zookeeper, pickle.HIGHEST_PROTOCOL))
+        contents = {ENGINE: engine, ZOOKEEPER: pickle.dumps(zookeeper, pickle.HIGHEST_PROTOCOL)}
+        for suffix, data in contents.items():
+            self._path(seq, suffix).write_bytes(data)
+        digests = {suffix: digest_of(data) for suffix, data in contents.items()}
         # The last file makes the checkpoint valid.
         temporary = self._path(seq, "tmp")
-        temporary.write_bytes(msgspec.json.encode(_Facts(engine_version(), seq, inputs, image)))
-        temporary.replace(self._path(seq, "json"))
+        temporary.write_bytes(msgspec.json.encode(_Facts(engine_version(), seq, inputs, digests, image)))
+        temporary.replace(self._path(seq, FACTS))
         self._last_image = image
 
     def before(self, seq: int) -> Checkpoint | None:
         """The newest usable checkpoint at or before an event."""
         for candidate in sorted(self._seqs(), reverse=True):
             facts = self._facts(candidate) if candidate <= seq else None
-            if facts is not None:
-                return self._load(facts)
+            found = self._load(facts) if facts is not None else None
+            if found is not None:
+                return found
         return None
 
     def forget_after(self, seq: int) -> None:
@@ -79,23 +89,29 @@ class Checkpoints:
                 for suffix in SUFFIXES:
                     self._path(candidate, suffix).unlink(missing_ok=True)
 
-    def _load(self, facts: _Facts) -> Checkpoint:
+    def _load(self, facts: _Facts) -> Checkpoint | None:
+        """None where a file is not what was saved."""
+        contents = {}
+        for suffix, digest in facts.digests.items():
+            try:
+                contents[suffix] = self._path(facts.seq, suffix).read_bytes()
+            except OSError:
+                return None
+            if digest_of(contents[suffix]) != digest:
+                return None
         archive = self._folder.archive
+        # To be unpickled: made by this very version of the core, in the lab's own data folder.
+        zookeeper: MemoryStore = pickle.loads(contents[ZOOKEEPER])
         return Checkpoint(
-            facts.seq,
-            facts.inputs,
-            self._path(facts.seq, "engine").read_bytes(),
-            # Made by this very version of the core, in the lab's own data folder.
-            pickle.loads(self._path(facts.seq, "zookeeper").read_bytes()),
-            lambda root: restore(facts.disk, archive, root),
+            facts.seq, facts.inputs, contents[ENGINE], zookeeper, lambda root: restore(facts.disk, archive, root)
         )
 
     def _seqs(self) -> list[int]:
-        return [int(path.stem) for path in self._folder.checkpoints.glob("*.json")]
+        return [int(path.stem) for path in self._folder.checkpoints.glob(f"*.{FACTS}")]
 
     def _facts(self, seq: int) -> _Facts | None:
         try:
-            facts = msgspec.json.decode(self._path(seq, "json").read_bytes(), type=_Facts)
+            facts = msgspec.json.decode(self._path(seq, FACTS).read_bytes(), type=_Facts)
         except (OSError, msgspec.MsgspecError):
             return None
         return facts if facts.version == engine_version() else None

@@ -72,12 +72,14 @@ def _execute_again(run: Run, inputs: list[Input], recording: Recording, comparis
     end = max(recording.last_seq, inputs[-1].seq + 1 if inputs else 0)
     beyond: list[Made] = []
     try:
-        while run.seq < end:
-            run.replay(inputs, min(run.seq + AT_ONCE_EVENTS, end))
-            inputs = [given for given in inputs if given.seq >= run.seq and given.kind != "met"]
+        while True:
             made = run.take()
             comparison.take([data for _, _, data in made])
             beyond += [event for event in made if event[0][0] > recording.last_seq]
+            if run.seq >= end:
+                break
+            run.replay(inputs, min(run.seq + AT_ONCE_EVENTS, end))
+            inputs = [given for given in inputs if given.seq >= run.seq and given.kind != "met"]
         comparison.finish()
     except (Diverged, OtherEvents) as error:
         raise Refusal(
@@ -86,6 +88,8 @@ def _execute_again(run: Run, inputs: list[Input], recording: Recording, comparis
             "Watch it, or start a new run.",
             409,
         ) from error
+    # They are recorded already.
+    run.take_inputs()
     return beyond
 
 
