@@ -111,9 +111,10 @@ class LocalLog:
 
     def flush(self, offset: int) -> None:
         """Makes everything below `offset` survive a power loss, and the recovery point tell so."""
-        if offset <= self.recovery_point:
+        if offset < self.recovery_point:
             return
-        for segment in self.segments_from(self.recovery_point):
+        # A roll also writes to the index of a segment all of whose batches were flushed before.
+        for segment in self.segments_from(max(self.recovery_point - 1, 0)):
             if segment.base_offset < offset:
                 segment.flush()
         self.recovery_point = offset

@@ -89,4 +89,4 @@ class OffsetIndex:
 
     def trim(self) -> None:
         """Cuts the file to its entries."""
-        self.file.truncate(len(self.positions) * ENTRY_BYTES)
+        self.file.release(len(self.positions) * ENTRY_BYTES)

@@ -289,14 +289,13 @@ class LogSegment:
         """Cuts all files to what was written to them."""
         self.offset_index.trim()
         self.time_index.trim()
-        if self.log.size > self.size:
-            self.log.truncate(self.size)
+        self.log.release(self.size)
 
     def close(self) -> None:
-        """Ends the segment's use as Kafka does at a clean stop: a last time index entry, files cut to size."""
-        if self.max_timestamp >= 0:
-            self.time_index.maybe_append(self.max_timestamp, self.offset_of_max_timestamp, is_final=True)
+        """Ends the segment's use as a clean stop does: a last time index entry, files cut to size and flushed."""
+        self.time_index.maybe_append(self.max_timestamp, self.offset_of_max_timestamp, is_final=True)
         self.trim()
+        self.flush()
         for file in (self.log, self.offset_index.file, self.time_index.file):
             file.close()
 
@@ -307,9 +306,8 @@ class LogSegment:
         self.time_index.file.fsync()
 
     def delete(self) -> tuple[CutFact, ...]:
-        """Deletes the segment's files; what is in them goes to the archive, without the room behind index entries."""
-        self.offset_index.trim()
-        self.time_index.trim()
+        """Deletes the segment's files; what is in them goes to the archive, without the room that was allocated."""
+        self.trim()
         files = (self.log, self.offset_index.file, self.time_index.file)
         cuts = [self._disk.delete(file.path) for file in files]
         return tuple(cut for cut in cuts if cut is not None)
@@ -375,6 +373,7 @@ class LogSegment:
 
     def _cut_log(self, position: int) -> tuple[CutFact, ...]:
         length = self.size - position
+        self.log.release(self.size)
         digest = self.log.truncate(position)
         self.size = position
         if self.config.preallocate:

@@ -94,4 +94,4 @@ class TimeIndex:
 
     def trim(self) -> None:
         """Cuts the file to its entries."""
-        self.file.truncate(len(self.timestamps) * ENTRY_BYTES)
+        self.file.release(len(self.timestamps) * ENTRY_BYTES)

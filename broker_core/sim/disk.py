@@ -67,6 +67,9 @@ class File(Protocol):
         archive.
         """
 
+    def release(self, size: int) -> None:
+        """Cuts the file down to `size` where what lies behind is worth nothing; the archive gets nothing."""
+
     def allocate(self, size: int) -> None:
         """Makes the file at least `size` bytes long. The new bytes are zero and take no space until written."""
 
@@ -211,10 +214,14 @@ class SimulatedFile:
         if size >= self.size:
             return None
         digest = self._disk.keep(self, size)
-        self._cut(size)
-        self.size = size
-        self._allocated_size = min(self._allocated_size, size)
+        self.release(size)
         return digest
+
+    def release(self, size: int) -> None:
+        if size < self.size:
+            self._cut(size)
+            self.size = size
+            self._allocated_size = min(self._allocated_size, size)
 
     def keep(self, position: int, length: int) -> str | None:
         return self._disk.keep_bytes(self.read(position, length))
@@ -389,6 +396,12 @@ class RealFile:
         if size >= self.size:
             return None
         digest = self._disk.keep(self, size)
+        self.release(size)
+        return digest
+
+    def release(self, size: int) -> None:
+        if size >= self.size:
+            return
         with storage_errors(self.path):
             os.ftruncate(self._disk.descriptor(self), size)
         self.size = size
@@ -396,7 +409,6 @@ class RealFile:
         self.synced_size = min(self.synced_size, size)
         self._allocated_size = min(self._allocated_size, size)
         self._overwritten = [(at, old[: size - at]) for at, old in self._overwritten if at < size]
-        return digest
 
     def keep(self, position: int, length: int) -> str | None:
         return self._disk.keep_bytes(self.read(position, length))
