@@ -16,12 +16,12 @@ let nextMessage = 1;
 /** Shows a message. `tone`: ok, warn or bad; bad ones stay until they are closed. `line`: the line of the shell it is about. */
 export function say(tone, what, { expected = "", todo = "", line = "" } = {}) {
   const message = { id: nextMessage++, tone, what, expected, todo, line };
-  const others = messages.value.filter((other) => other.what !== what);
+  const others = messages.peek().filter((other) => other.what !== what);
   messages.value = [...others.slice(-3), message];
   if (tone !== "bad") setTimeout(() => dismiss(message.id), SHOWN_MS[tone]);
 }
 
-export const dismiss = (id) => (messages.value = messages.value.filter((message) => message.id !== id));
+export const dismiss = (id) => (messages.value = messages.peek().filter((message) => message.id !== id));
 
 /** Shows a refusal ({what, expected, todo}) or any other error. */
 export function refuse(error) {

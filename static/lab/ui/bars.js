@@ -1,6 +1,7 @@
 // The small parts around the picture: rail, branches, sharing, the bar above the picture, and what to say when it is empty.
 import { durationText } from "../core/timemap.js";
 import { copy, here, overlay } from "./actions.js";
+import { addressOf } from "./address.js";
 import { HwElement, html, icon } from "./element.js";
 import { exercises } from "./exercise.js";
 import { instant } from "./format.js";
@@ -11,15 +12,7 @@ import { consoleOpen, effect, exercise, index, moment, panels, partition, player
 
 const INVARIANTS = 9;
 
-/** The address of the instant shown, with the selection. */
-export function addressOf(selection) {
-  const query = new URLSearchParams({ t: (player.at_us / 1e6).toFixed(6) });
-  if (partition.value) query.set("p", partition.value);
-  if (selection) query.set("sel", selection);
-  return `${location.origin}${here.page}?${query}#seq=${player.seq}`;
-}
-
-export const share = (selection) => copy(addressOf(selection), t("share.done", { at: instant(player.at_us) }));
+export const share = () => copy(location.origin + addressOf({ withInstant: true }), t("share.done", { at: instant(player.at_us) }));
 
 /** Opens a tab of the inspector, also on a phone. */
 export function openTab(name) {

@@ -93,7 +93,7 @@ export const KEYS = [
   { key: "C", name: "console", run: () => (consoleOpen.value = !consoleOpen.value) },
   { key: "B", name: "fork", run: () => fork() },
   { key: "M", name: "bookmark", run: () => (overlay.value = { kind: "bookmark" }) },
-  { key: "S", name: "share", run: () => share(selection.value) },
+  { key: "S", name: "share", run: share },
   { key: "P", name: "produce", run: produceOne },
   { key: "K", name: "fault", run: menuOfSelection },
   { key: "X", name: "cut", run: cutSelected },

@@ -3,6 +3,7 @@ import { Player } from "../core/player.js";
 import { createStage } from "../draw/stage.js";
 import { t, language } from "./i18n.js";
 import { act, here, refuse } from "./actions.js";
+import { addressOf } from "./address.js";
 import { attach, effect, exercise, hovered, moment, panels, partition, player, select, selection, shown, sideTab, split } from "./state.js";
 
 const lab = document.getElementById("lab");
@@ -68,20 +69,14 @@ effect(() => {
 });
 
 // The address names the instant while it lies in the past, so that a reload stays there; at the head it follows the run.
-let address = 0;
+let writing = 0;
 function writeAddress() {
-  address = 0;
-  const next = new URLSearchParams();
-  if (player.isPast) next.set("t", (player.at_us / 1e6).toFixed(6));
-  if (partition.value) next.set("p", partition.value);
-  if (selection.value) next.set("sel", selection.value);
-  if (shown.value === "table") next.set("view", "table");
-  const text = next.toString().replaceAll("%3A", ":").replaceAll("%40", "@").replaceAll("%2F", "/").replaceAll("%7C", "|");
-  history.replaceState(null, "", `${here.page}${text ? `?${text}` : ""}${player.isPast ? `#seq=${player.seq}` : ""}`);
+  writing = 0;
+  history.replaceState(null, "", addressOf({ withInstant: player.isPast }));
 }
 effect(() => {
   void [moment.value.seq, moment.value.isPast, partition.value, selection.value, shown.value];
-  address ||= setTimeout(writeAddress, 300);
+  writing ||= setTimeout(writeAddress, 300);
 });
 
 // The elements read the player as soon as they are defined, so they come last.

@@ -108,7 +108,7 @@ class HwTransport extends HwElement {
       ${this.state(now)}
       ${now.isPast ? html`<button class="chip now" @click=${goLive} title="${t("transport.now_title")} ( End )">${icon("now")}${t("transport.now")}</button>` : ""}
       ${this.speed(now.rate)}
-      <button class="chip paced" aria-pressed=${now.mode === "event_paced"} @click=${togglePaced} title="${t("transport.paced_title")} ( E )">${icon("act")}<span>${t("transport.paced_short")}</span></button>
+      <button class="chip paced" aria-pressed=${now.mode === "event_paced"} @click=${togglePaced} title="${t("transport.paced_title")} ( T )">${icon("act")}<span>${t("transport.paced_short")}</span></button>
       <span class="spacer"></span>
       <span class="mono dim number"></span>
       <button class="chip fork" @click=${() => fork()} title="${t("transport.fork_title")} ( B )">${icon("fork")}<span>${t("transport.fork")}</span> <kbd>B</kbd></button>
