@@ -4,9 +4,10 @@ import pytest
 from parity import differences
 from shell_runs import ShellRun
 
+from broker_core.clients.accumulator import record_size_upper_bound
 from broker_core.clients.metadata import backoff_us
 from broker_core.clients.partitioners import StickyPartitioner, murmur2, partition_for_key
-from broker_core.clients.producer import record_size_upper_bound
+from broker_core.events.rpc import RpcSent
 from broker_core.sim.rng import Stream
 
 ORDERS = "kafka-topics.sh --create --topic orders --replica-assignment 1:2:3,2:3:1,3:1:2"
@@ -256,3 +257,20 @@ def test_a_client_cut_off_from_a_leader_delivers_when_the_link_is_restored() -> 
     shell.at("producer drop p")
     assert shell.run.view["links"] == {}
     assert differences(shell.run) == []
+
+
+def test_a_producer_does_not_press_for_metadata() -> None:
+    shell = ShellRun()
+    shell.at("kafka-topics.sh --create --topic single --replica-assignment 2")
+    shell.at("producer open p")
+    shell.at("producer send p single-0 a:1")
+    shell.at("broker kill 2")
+    shell.run.submit("producer send p single-0 b:2", "test")
+    shell.run.take()
+    shell.after(14)
+    asked = [
+        envelope[4]
+        for envelope, _, _ in shell.run.take()
+        if isinstance(envelope[4], RpcSent) and envelope[4].source == "p" and envelope[4].kind == "request"
+    ]
+    assert 0 < len(asked) < 60

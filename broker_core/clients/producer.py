@@ -5,12 +5,12 @@ are under way to its leader already: then it goes on filling. A failed batch goe
 tried again after a pause, until delivery.timeout.ms has passed since it was begun.
 """
 
-from collections import deque
 from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
+from broker_core.clients.accumulator import Batch, RecordAccumulator
 from broker_core.clients.exceptions import exception_class, exception_message
 from broker_core.clients.metadata import ClientMetadata, backoff_us
 from broker_core.errors import Errors, KafkaError
@@ -21,8 +21,7 @@ from broker_core.events.client import (
     ProducerStreamChanged,
     ProduceStarted,
 )
-from broker_core.records.record_batch import HEADER_BYTES, SimpleRecord, build_batch
-from broker_core.records.varint import encode_varlong
+from broker_core.records.record_batch import SimpleRecord
 from broker_core.sim.kernel import Kernel, Message, Subjects, applies
 from broker_core.wire.messages import (
     MetadataRequest,
@@ -32,7 +31,6 @@ from broker_core.wire.messages import (
     ProduceResponse,
 )
 
-MAX_RECORD_OVERHEAD = 21
 STALE_METADATA_ERRORS = frozenset(
     {
         Errors.NOT_LEADER_OR_FOLLOWER,
@@ -70,22 +68,6 @@ class ProduceResult(msgspec.Struct, frozen=True, gc=False):
     error: KafkaError = Errors.NONE
 
 
-class Batch(msgspec.Struct):
-    """Records for one partition on their way. `data` is empty until the batch is closed for its first attempt."""
-
-    sequence: int
-    partition: str
-    created_us: int
-    records: list[SimpleRecord] = []
-    size: int = HEADER_BYTES
-    data: bytes = b""
-    count: int = 0
-    attempts: int = 0
-    not_before_us: int = 0
-    correlation: int = 0
-    keep_result: bool = False
-
-
 class _Sent(msgspec.Struct, frozen=True, gc=False):
     """What an answer to a Produce is about."""
 
@@ -100,19 +82,6 @@ class Stream(msgspec.Struct):
     rate: int
     started_us: int
     ticks: int = 0
-
-
-def record_size_upper_bound(
-    key: bytes | None, value: bytes | None, headers: Sequence[tuple[str, bytes | None]] = ()
-) -> int:
-    """The size that a record may take as a batch of its own (`DefaultRecordBatch.estimateBatchSizeUpperBound`)."""
-    size = HEADER_BYTES + MAX_RECORD_OVERHEAD + len(encode_varlong(len(headers)))
-    parts = [key, value]
-    for name, content in headers:
-        parts += [name.encode(), content]
-    for part in parts:
-        size += 1 if part is None else len(encode_varlong(len(part))) + len(part)
-    return size
 
 
 class Producer:
@@ -139,17 +108,17 @@ class Producer:
         self.last_offset = -1
         self.last_error = ""
         self.last_latency_us = 0
-        self._queues: dict[str, deque[Batch]] = {}
+        self._accumulator = RecordAccumulator(settings.batch_size)
         self._in_flight: dict[int, Batch] = {}
         self._in_flight_count: dict[str, int] = {}
-        self._next_sequence = 1
-        self._buffered_bytes = 0
+        self._made_up_count = 0
         self.results: dict[int, ProduceResult] = {}
         #: (correlation, partition, attempts left, error) of retries not yet looked at; None while nobody wants to know
         self.retries_seen: list[tuple[int, str, int, KafkaError]] | None = None
         self._metadata_wanted: dict[str, int] = {}
         self._metadata_under_way = False
         self._metadata_attempts = 0
+        self._metadata_not_before_us = 0
         self._expiry_armed = False
 
     # what the application calls
@@ -169,13 +138,8 @@ class Producer:
         `now` False leaves it waiting for `flush`, so that records sent together share batches.
         """
         record = SimpleRecord(self.start_wall_ms + self.kernel.now_us // 1000, key, value, tuple(headers))
-        size = record_size_upper_bound(key, value, headers) - HEADER_BYTES
-        batch = self._open_batch(partition, size)
-        batch.records.append(record)
-        batch.size += size
-        batch.count += 1
+        batch = self._accumulator.append(partition, record, self.kernel.now_us)
         batch.keep_result |= keep_result
-        self._buffered_bytes += size
         self._arm_expiry()
         if now:
             self._pump()
@@ -188,7 +152,7 @@ class Producer:
     def burst(self, partition: str, count: int) -> None:
         """Sends `count` made-up records as fast as batches fill."""
         for _ in range(count):
-            self.send(partition, *self._made_up(partition), now=False)
+            self.send(partition, *self._made_up(), now=False)
         self._pump()
 
     def stream(self, partition: str, rate: int) -> None:
@@ -218,11 +182,7 @@ class Producer:
     @property
     def is_idle(self) -> bool:
         """Whether nothing is queued, under way or streaming."""
-        return not self._in_flight and self.running_stream is None and not any(self._queues.values())
-
-    def queue_length(self, partition: str) -> int:
-        """How many batches wait for a partition."""
-        return len(self._queues.get(partition, ()))
+        return not self._in_flight and self.running_stream is None and self._accumulator.is_empty
 
     def description(self) -> dict[str, object]:
         """This producer as the view shows it; what folding its events must give."""
@@ -238,20 +198,29 @@ class Producer:
             "last_latency_us": self.last_latency_us,
         }
 
-    # batches
+    def _made_up(self) -> tuple[bytes, bytes]:
+        number = self._made_up_count
+        self._made_up_count += 1
+        return f"k{number % 10}".encode(), f"{self.name}-{number}".encode()
 
-    def _open_batch(self, partition: str, size: int) -> Batch:
-        queue = self._queues.setdefault(partition, deque())
-        if queue and not queue[-1].data and queue[-1].size + size <= self.settings.batch_size:
-            return queue[-1]
-        batch = Batch(self._next_sequence, partition, self.kernel.now_us)
-        self._next_sequence += 1
-        queue.append(batch)
-        return batch
+    # sending
 
-    def _close_batch(self, batch: Batch) -> None:
-        batch.data = build_batch(batch.records)
-        batch.records = []
+    def _pump(self) -> None:
+        now_us = self.kernel.now_us
+        for partition, queue in self._accumulator.queues():
+            while queue and queue[0].not_before_us <= now_us:
+                leader = self.metadata.leader_of(partition)
+                if leader is None:
+                    self._want_metadata(partition)
+                    break
+                if self._in_flight_count.get(leader, 0) >= self.settings.max_in_flight_requests_per_connection:
+                    break
+                self._transmit(queue.popleft(), leader)
+
+    def _close(self, batch: Batch) -> None:
+        if batch.data:
+            return
+        batch.close()
         self.kernel.emit(
             ProduceStarted(
                 client=self.name,
@@ -263,27 +232,8 @@ class Producer:
             self.name,
         )
 
-    def _made_up(self, partition: str) -> tuple[bytes, bytes]:
-        index = self.sent + sum(batch.count for batch in self._queues.get(partition, ()) if not batch.data)
-        return f"k{index % 10}".encode(), f"{self.name}-{index}".encode()
-
-    # sending
-
-    def _pump(self) -> None:
-        now_us = self.kernel.now_us
-        for partition, queue in self._queues.items():
-            while queue and queue[0].not_before_us <= now_us:
-                leader = self.metadata.leader_of(partition)
-                if leader is None:
-                    self._want_metadata(partition)
-                    break
-                if self._in_flight_count.get(leader, 0) >= self.settings.max_in_flight_requests_per_connection:
-                    break
-                self._transmit(queue.popleft(), leader)
-
     def _transmit(self, batch: Batch, leader: str) -> None:
-        if not batch.data:
-            self._close_batch(batch)
+        self._close(batch)
         settings = self.settings
         batch.attempts += 1
         no_answer = settings.acks == 0
@@ -330,8 +280,7 @@ class Producer:
         self._end(batch, ProduceResult(base_offset=base_offset))
 
     def _fail(self, batch: Batch, result: ProduceResult) -> None:
-        if not batch.data:
-            self._close_batch(batch)
+        self._close(batch)
         self.kernel.emit(
             ProduceFailed(
                 client=self.name,
@@ -347,7 +296,7 @@ class Producer:
         self._end(batch, result)
 
     def _end(self, batch: Batch, result: ProduceResult) -> None:
-        self._buffered_bytes -= batch.size - HEADER_BYTES
+        self._accumulator.release(batch)
         if batch.keep_result:
             self.results[batch.sequence] = result
 
@@ -366,9 +315,7 @@ class Producer:
             left = self.settings.retries - batch.attempts
             self.retries_seen.append((batch.correlation, batch.partition, left, error))
         batch.not_before_us = self.kernel.now_us + backoff_us(batch.attempts)
-        queue = self._queues[batch.partition]
-        place = sum(1 for waiting in queue if waiting.sequence < batch.sequence)
-        queue.insert(place, batch)
+        self._accumulator.put_back(batch)
         self.kernel.timer(self.name, batch.not_before_us, "pump")
 
     # time
@@ -383,14 +330,15 @@ class Producer:
         self._expiry_armed = False
         timeout_us = self.settings.delivery_timeout_ms * 1000
         deadline_us = self.kernel.now_us - timeout_us
-        for queue in self._queues.values():
-            while queue and queue[0].created_us <= deadline_us:
-                self._give_up(queue.popleft())
+        for batch in self._accumulator.take_older_than(deadline_us):
+            self._give_up(batch)
         for batch in [batch for batch in self._in_flight.values() if batch.created_us <= deadline_us]:
             del self._in_flight[batch.sequence]
             self._give_up(batch)
-        left = [queue[0].created_us for queue in self._queues.values() if queue]
-        left += [batch.created_us for batch in self._in_flight.values()]
+        left = [batch.created_us for batch in self._in_flight.values()]
+        waiting_since_us = self._accumulator.oldest_us()
+        if waiting_since_us is not None:
+            left.append(waiting_since_us)
         if left:
             self._expiry_armed = True
             self.kernel.timer(self.name, min(left) + timeout_us, "expire")
@@ -410,8 +358,8 @@ class Producer:
         stream = self.running_stream
         if stream is None or stream.started_us != started_us:
             return
-        if self._buffered_bytes < self.settings.buffer_memory:
-            self.send(stream.partition, *self._made_up(stream.partition))
+        if self._accumulator.buffered_bytes < self.settings.buffer_memory:
+            self.send(stream.partition, *self._made_up())
         stream.ticks += 1
         self._next_tick(stream)
 
@@ -423,7 +371,8 @@ class Producer:
         self._ask_for_metadata()
 
     def _ask_for_metadata(self) -> None:
-        if self._metadata_under_way or not self._metadata_wanted:
+        pausing = self.kernel.now_us < self._metadata_not_before_us
+        if self._metadata_under_way or pausing or not self._metadata_wanted:
             return
         self._metadata_under_way = True
         topics = tuple(self._metadata_wanted)
@@ -441,9 +390,11 @@ class Producer:
     def _metadata_came(self, response: MetadataResponse) -> None:
         self._metadata_under_way = False
         self.metadata.update(response)
-        waiting = {
-            p.rpartition("-")[0] for p, queue in self._queues.items() if queue and self.metadata.leader_of(p) is None
-        }
+        waiting = [
+            partition.rpartition("-")[0]
+            for partition, queue in self._accumulator.queues()
+            if queue and self.metadata.leader_of(partition) is None
+        ]
         self._metadata_wanted = {topic: 0 for topic in self._metadata_wanted if topic in waiting}
         if self._metadata_wanted:
             self._ask_again()
@@ -453,7 +404,8 @@ class Producer:
 
     def _ask_again(self) -> None:
         self._metadata_attempts += 1
-        self.kernel.timer(self.name, self.kernel.now_us + backoff_us(self._metadata_attempts), "metadata")
+        self._metadata_not_before_us = self.kernel.now_us + backoff_us(self._metadata_attempts)
+        self.kernel.timer(self.name, self._metadata_not_before_us, "metadata")
 
     # as a node
 

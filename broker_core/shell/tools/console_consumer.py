@@ -91,8 +91,8 @@ class Formatter:
 class Plan(NamedTuple):
     """What is to be read: the topics of these names.
 
-    `start`: an offset, or EARLIEST_TIMESTAMP or LATEST_TIMESTAMP. `reset`: where to go on after an offset that is out of
-    range; None = nowhere. `max_messages`, `timeout_us` None = without end.
+    `start`: an offset, or EARLIEST_TIMESTAMP or LATEST_TIMESTAMP. `reset`: where to go on after an offset that is out
+    of range; None = nowhere. `max_messages`, `timeout_us` None = without end.
     """
 
     topics: re.Pattern[str]

@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from broker_core.clients.accumulator import record_size_upper_bound
 from broker_core.clients.partitioners import StickyPartitioner, partition_for_key
-from broker_core.clients.producer import Producer, ProduceResult, ProducerSettings, record_size_upper_bound
+from broker_core.clients.producer import Producer, ProduceResult, ProducerSettings
 from broker_core.errors import Errors
 from broker_core.shell.admin import RETRY_BACKOFF_US, Asking
 from broker_core.shell.commands import Command, register
