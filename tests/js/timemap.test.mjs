@@ -3,7 +3,7 @@ import { test } from "node:test";
 
 import {
   DELIVERY_MS, IDLE_MS, RATES, clockText, durationText, fractionOfRate, nextRate, pacedMs, rateAt, rateText, scale, secondsText,
-  squeezed, tickText, ticks,
+  tickText, ticks,
 } from "../../static/lab/core/timemap.js";
 
 test("a scale goes both ways", () => {
@@ -34,21 +34,6 @@ test("event pacing gives a delivery its time and idle time little", () => {
   assert.equal(pacedMs(0, true, 1), 0);
   assert.equal(pacedMs(60_000_000, false, 0.0025), IDLE_MS);
   assert.equal(pacedMs(100, false, 1), 0.1);
-});
-
-test("squeezed idle time is one monotone map", () => {
-  const map = squeezed([0, 1_000, 10_001_000, 10_002_000], 1_000_000, 50_000);
-  assert.equal(map.shown(1_000), 1_000);
-  assert.equal(map.shown(10_001_000), 51_000);
-  assert.equal(map.shown(10_002_000), 52_000);
-  assert.equal(map.shown(5_001_000), 26_000);
-  let before = -1;
-  for (let at = 0; at < 11_000_000; at += 33_333) {
-    const shown = map.shown(at);
-    assert.ok(shown >= before);
-    assert.ok(Math.abs(map.at(shown) - at) < 1, `${at}`);
-    before = shown;
-  }
 });
 
 test("instants are written to the microsecond", () => {

@@ -12,7 +12,7 @@ import { lastIndex } from "./recording.js";
  * @typedef {{ id: string, api: string, kind: string, family: Family, source: string, destination: string, label: string,
  *             sent_us: number, due_us: number, end_us: number, lost: boolean, held_us: number }} Span
  *   `end_us` and `held_us` are Infinity as long as it has not happened
- * @typedef {{ id: string, broker: string, api: string, family: Family, client: string, needs: string, since_us: number,
+ * @typedef {{ id: string, broker: string, api: string, family: Family, client: string, partitions: string[], needs: string, since_us: number,
  *             end_us: number }} Wait
  * @typedef {{ seq: number, at_us: number, node: string, kind: string, values: Record<string, string | number> }} Deed
  * @typedef {{ from_seq: number, next_seq: number, spans: Span[], open: Map<string, Span>, waits: Wait[], parked: Map<string, Wait>,
@@ -128,8 +128,8 @@ function begin(digest, state) {
     open(digest, { id, api, kind, family: familyOf(api, kind), source, destination, label, sent_us, due_us, end_us: Infinity,
       lost: false, held_us: held ? sent_us : Infinity });
   }
-  for (const [id, { broker, api, client, needs, since_us }] of Object.entries(state.parked))
-    park(digest, { id, broker, api, family: familyOf(api, "request"), client, needs, since_us, end_us: Infinity });
+  for (const [id, { broker, api, client, partitions, needs, since_us }] of Object.entries(state.parked))
+    park(digest, { id, broker, api, family: familyOf(api, "request"), client, partitions, needs, since_us, end_us: Infinity });
   digest.spans.sort((a, b) => a.sent_us - b.sent_us);
   digest.waits.sort((a, b) => a.since_us - b.since_us);
 }
@@ -194,8 +194,8 @@ function read(digest, [seq, at_us, node, , body]) {
       return;
     }
     case "RequestParked": {
-      const [broker, id, api, client, , needs] = f;
-      park(digest, { id, broker, api, family: familyOf(api, "request"), client, needs, since_us: at_us, end_us: Infinity });
+      const [broker, id, api, client, partitions, needs] = f;
+      park(digest, { id, broker, api, family: familyOf(api, "request"), client, partitions, needs, since_us: at_us, end_us: Infinity });
       return;
     }
     case "RequestCompleted": {

@@ -40,12 +40,6 @@ export function partitionNames(view, topic) {
   return Object.keys(view.partitions).filter((id) => topic === null || view.partitions[id].topic === topic).sort(byName);
 }
 
-/** "orders-0@b1" -> ["orders-0", "b1"]. @param {string} replica @returns {[string, string]} */
-export function splitReplica(replica) {
-  const cut = replica.lastIndexOf("@");
-  return [replica.slice(0, cut), replica.slice(cut + 1)];
-}
-
 /** "orders-0@b1:42" -> ["orders-0@b1", 42]. @param {string} record @returns {[string, number]} */
 export function splitRecord(record) {
   const cut = record.lastIndexOf(":");
@@ -151,7 +145,7 @@ export function parkedAt(view, broker) {
     .sort((a, b) => a.parked.since_us - b.parked.since_us || byName(a.id, b.id));
 }
 
-/** What a request waits for, without the partition's name when there is only one: "HW >= 43". @param {Parked} parked */
+/** What a request waits for, without the partition's name when there is only one: "HW >= 43". @param {Pick<Parked, "partitions" | "needs">} parked */
 export function shortNeeds({ partitions, needs }) {
   const short = partitions.length === 1 && needs.startsWith(`${partitions[0]} `) ? needs.slice(partitions[0].length + 1) : needs;
   return short.replace(">=", "≥");

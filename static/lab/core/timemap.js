@@ -24,8 +24,8 @@ export function scale(from_us, to_us, left, right) {
 
 // --- speed -----------------------------------------------------------------------------------------------------
 
-export const RATE_MIN = 0.001;
-export const RATE_MAX = 100;
+const RATE_MIN = 0.001;
+const RATE_MAX = 100;
 /** The speeds that `[` and `]` walk through. */
 export const RATES = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10, 20, 50, 100];
 
@@ -69,45 +69,6 @@ export const IDLE_MS = 400;
 export function pacedMs(gap_us, moving, rate) {
   if (gap_us <= 0) return 0;
   return moving ? DELIVERY_MS : Math.min(IDLE_MS, gap_us / 1000 / rate);
-}
-
-// --- idle time -------------------------------------------------------------------------------------------------
-
-/**
- * One monotone map between true time and shown time, in which each stretch without activity keeps `keep_us` of its
- * length. Markers, seeking and playing all use it; only true time is ever stored.
- * @param {number[]} instants ascending times of activity
- * @param {number} idle_us a stretch longer than this is idle
- * @param {number} keep_us what is left of it
- */
-export function squeezed(instants, idle_us, keep_us) {
-  /** Knots of a piecewise linear map: [true, shown]. @type {[number, number][]} */
-  const knots = [[instants[0] ?? 0, 0]];
-  let shown = 0;
-  for (let i = 1; i < instants.length; i++) {
-    const gap = instants[i] - instants[i - 1];
-    shown += gap > idle_us ? keep_us : gap;
-    knots.push([instants[i], shown]);
-  }
-  /** @param {number} value @param {0 | 1} from @param {0 | 1} to */
-  const map = (value, from, to) => {
-    let low = 0;
-    let high = knots.length - 1;
-    while (low < high) {
-      const middle = (low + high + 1) >> 1;
-      if (knots[middle][from] <= value) low = middle;
-      else high = middle - 1;
-    }
-    const a = knots[low];
-    const b = knots[low + 1];
-    if (!b || value < a[from]) return a[to] + (value - a[from]);
-    const span = b[from] - a[from];
-    return span === 0 ? a[to] : a[to] + ((value - a[from]) / span) * (b[to] - a[to]);
-  };
-  return {
-    /** @param {number} at_us */ shown: (at_us) => map(at_us, 0, 1),
-    /** @param {number} shown_us */ at: (shown_us) => map(shown_us, 1, 0),
-  };
 }
 
 // --- how instants are written ----------------------------------------------------------------------------------

@@ -51,13 +51,6 @@ export class Density {
     this.#redraw();
   }
 
-  /** @param {Translate} t @param {string} language */
-  setTexts(t, language) {
-    this.#t = t;
-    this.#language = language;
-    this.#redraw();
-  }
-
   #redraw() {
     this.#drawn_ms = -Infinity;
     this.dirty = true;

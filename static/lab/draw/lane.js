@@ -3,7 +3,7 @@
 import { CELL_H, boundaryX, cellState, offsetX } from "../core/layout/strips.js";
 import { epochAt, lagTimeMax, leaderReplica } from "../core/selectors.js";
 import { shortDurationText } from "../core/timemap.js";
-import { means, monoWidth, s, set, show, text } from "./svg.js";
+import { flash, means, monoWidth, s, set, show, text } from "./svg.js";
 
 /** @import { CellState, Lane, PartitionPlace, StripsLayout } from "../core/layout/strips.js" */
 /** @import { View } from "../core/view.d.ts" */
@@ -89,10 +89,10 @@ export class LaneDrawing {
   /**
    * All that depends on the view.
    * @param {View} view @param {StripsLayout} layout @param {PartitionPlace} place @param {Lane} lane @param {number} at_us
-   * @param {{ cursor: number | null, selected: boolean, asks: number | null }} marks the offset pointed at, whether the
-   *   lane is selected, and the offset that the selected fetch asks for
+   * @param {{ cursor: number | null, selected: boolean, asks: number | null, stepping: boolean }} marks the offset pointed
+   *   at, whether the lane is selected, the offset that the selected fetch asks for, and whether changed numbers flash
    */
-  update(view, layout, place, lane, at_us, { cursor, selected, asks }) {
+  update(view, layout, place, lane, at_us, { cursor, selected, asks, stepping }) {
     const t = this.#t;
     const { role, replica, cell_y } = lane;
     const narrow = layout.columns.bar === null;
@@ -114,10 +114,11 @@ export class LaneDrawing {
     this.#drawCells(layout, place, lane, at_us);
     this.#drawMarks(layout, place, lane, view, asks, cursor);
 
+    const write = stepping ? flash : text;
     set(this.#log_end, { x: layout.columns.log_end, y: middle + 3.8 });
-    text(this.#log_end, replica ? String(replica.log_end_offset) : "–");
+    write(this.#log_end, replica ? String(replica.log_end_offset) : "–");
     set(this.#committed, { x: layout.columns.high_watermark, y: middle + 3.8, class: `hw-number${behindLeader(view, place.id, lane) ? " dim" : ""}` });
-    text(this.#committed, replica ? String(replica.high_watermark) : "–");
+    write(this.#committed, replica ? String(replica.high_watermark) : "–");
   }
 
   /** What depends on time alone. @param {View} view @param {StripsLayout} layout @param {PartitionPlace} place @param {Lane} lane @param {number} at_us */

@@ -9,7 +9,7 @@ import { Keyed, means, monoWidth, s, set, show, text } from "./svg.js";
 /** @import { Replica, View } from "../core/view.d.ts" */
 /** @import { Translate } from "./topology.js" */
 
-/** @typedef {{ selected: string, cursor: { replica: string, offset: number } | null, asks: Map<string, number> }} Marks */
+/** @typedef {{ selected: string, cursor: { replica: string, offset: number } | null, asks: Map<string, number>, stepping: boolean }} Marks */
 
 class Flag {
   root = s("g");
@@ -102,9 +102,9 @@ export class PartitionDrawing {
   update(view, layout, place, at_us, marks) {
     this.#header(view, layout, place);
     this.#lanes.sync(place.open ? place.lanes.map((lane) => lane.id) : [], (drawing, id, i) => {
-      const { cursor, selected, asks } = marks;
+      const { cursor, selected, asks, stepping } = marks;
       drawing.update(view, layout, place, place.lanes[i], at_us, { cursor: cursor?.replica === id ? cursor.offset : null,
-        selected: selected === id, asks: asks.get(id) ?? null });
+        selected: selected === id, asks: asks.get(id) ?? null, stepping });
     });
     this.#across(view, layout, place);
     this.#drawOverview(view, layout, place);

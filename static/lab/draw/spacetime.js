@@ -3,6 +3,7 @@
 
 import { History } from "../core/history.js";
 import { LABEL_W, layoutLanes, spanOf, windowFor, windowScale } from "../core/layout/spacetime.js";
+import { shortNeeds } from "../core/selectors.js";
 import { tickText, ticks } from "../core/timemap.js";
 import { begin, hatch } from "./palette.js";
 import { monoWidth } from "./svg.js";
@@ -22,6 +23,8 @@ const BUCKET_PX = 4;
 const LABELS_MAX = 60;
 /** While time runs and the picture is crowded it is drawn every so many milliseconds. */
 const CROWDED_MS = 66;
+/** How far keys move time, in parts of the window. @type {Record<string, number>} */
+const KEY_STEPS = { ArrowLeft: -0.01, ArrowRight: 0.01, ArrowDown: -0.01, ArrowUp: 0.01, PageDown: -0.1, PageUp: 0.1 };
 
 export class SpaceTime {
   dirty = true;
@@ -64,12 +67,6 @@ export class SpaceTime {
   /** @param {Palette} palette */
   setPalette(palette) {
     this.#palette = palette;
-    this.dirty = true;
-  }
-
-  /** @param {Translate} t */
-  setTexts(t) {
-    this.#t = t;
     this.dirty = true;
   }
 
@@ -177,7 +174,7 @@ export class SpaceTime {
     const waits = this.#history.waits(map.from_us, at_us);
     const { panel, mono } = this.#palette;
     // Produce requests lie above the fetches that they wait for.
-    for (const { broker, family, api, client, needs, since_us, end_us } of waits.sort((a, b) => Number(a.api === "Produce") - Number(b.api === "Produce"))) {
+    for (const { broker, family, api, client, partitions, needs, since_us, end_us } of waits.sort((a, b) => Number(a.api === "Produce") - Number(b.api === "Produce"))) {
       const y = lanes.get(broker);
       if (y === undefined || since_us > at_us) continue;
       const from = Math.max(LABEL_W - 6, map.x(since_us));
@@ -197,7 +194,7 @@ export class SpaceTime {
       context.lineWidth = 0.8;
       context.stroke();
       context.globalAlpha = 1;
-      const words = `${client} ${this.#t("draw.waits", { needs: needs.replace(">=", "≥") })}`;
+      const words = `${client} ${this.#t("draw.waits", { needs: shortNeeds({ partitions, needs }) })}`;
       if (api !== "Produce" || to - from < monoWidth(words, 8.8) + 12) continue;
       context.font = `600 8.8px ${mono}`;
       context.textAlign = "right";
@@ -410,6 +407,15 @@ export class SpaceTime {
     };
     canvas.addEventListener("pointerup", end);
     canvas.addEventListener("pointercancel", end);
+    canvas.addEventListener("keydown", (event) => {
+      const part = KEY_STEPS[event.key];
+      if (event.key === "Home") this.#player.seekTime(0);
+      else if (event.key === "End") this.#player.goLive();
+      else if (part && this.#window) this.#player.seekTime(Math.round(this.#player.at_us + part * this.#window.span_us));
+      else return;
+      event.preventDefault();
+      event.stopPropagation();
+    });
   }
 }
 

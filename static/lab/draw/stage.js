@@ -117,27 +117,11 @@ export class Stage {
     this.#strips.toggleSmall();
   }
 
-  /** Follows the ends of all logs again. */
-  fit() {
-    this.#strips.camera.first = {};
-    this.#redraw();
-  }
-
   /** The theme has changed: canvases read their colours anew. */
   setTheme() {
     const palette = readPalette(this.#hosts.stage);
     this.#density.setPalette(palette);
     this.#spacetime.setPalette(palette);
-    this.#frames.wake();
-  }
-
-  /** @param {Translate} t @param {string} language */
-  setTexts(t, language) {
-    this.#t = t;
-    this.#topology.setTexts(t);
-    this.#strips.setTexts(t);
-    this.#density.setTexts(t, language);
-    this.#spacetime.setTexts(t);
     this.#frames.wake();
   }
 

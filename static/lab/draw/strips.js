@@ -53,13 +53,6 @@ export class Strips {
     this.all();
   }
 
-  /** @param {Translate} t */
-  setTexts(t) {
-    this.#t = t;
-    this.#partitions.sync([], () => {});
-    this.all();
-  }
-
   /** Everything is to be patched: the camera, the size or the selection has changed. */
   all() {
     this.#touched = null;
@@ -139,7 +132,7 @@ export class Strips {
       const [replica, offset] = splitRecord(record.id);
       cursor = { replica, offset };
     }
-    return { selected: this.selected?.type === "replica" ? this.selected.id : "", cursor, asks };
+    return { selected: this.selected?.type === "replica" ? this.selected.id : "", cursor, asks, stepping: this.#player.mode === "pause" };
   }
 
   // --- pointing ------------------------------------------------------------------------------------------------

@@ -39,6 +39,16 @@ export function text(element, content) {
   }
 }
 
+const FLASH_MS = 400;
+const still = matchMedia("(prefers-reduced-motion: reduce)");
+
+/** Writes a number and lets it flash when it has changed. @param {SVGElement} element @param {string} content */
+export function flash(element, content) {
+  const changed = element.firstChild !== null && element.textContent !== content;
+  text(element, content);
+  if (changed && !still.matches) element.animate([{ fill: "var(--select-ink)" }, {}], FLASH_MS);
+}
+
 /** Shows or hides without taking out of the tree. @param {Element} element @param {boolean} visible */
 export function show(element, visible) {
   set(element, { visibility: visible ? "inherit" : "hidden" });

@@ -82,13 +82,6 @@ export class Topology {
     this.#structure = this.dirty = true;
   }
 
-  /** @param {Translate} t */
-  setTexts(t) {
-    this.#t = t;
-    this.#drawLegend();
-    this.#structure = this.dirty = true;
-  }
-
   /** Everything is to be patched: the selection or the topic has changed. */
   redraw() {
     this.#structure = this.dirty = true;

@@ -86,6 +86,7 @@ export const KEYS = [
   { key: "0…9", name: "tenths", test: "none" },
   { key: "Alt+1…7", name: "broker", test: "none" },
   { key: "/", name: "find", run: () => (overlay.value = { kind: "find" }) },
+  { key: "Z", name: "zoom", run: () => dispatchEvent(new Event("hw-zoom")) },
   { key: "V", name: "table", run: () => (shown.value = shown.value === "table" ? "picture" : "table") },
   { key: "\\", name: "panels", run: collapse },
   { key: "E", name: "exercise", run: () => toggleSide("exercise") },

@@ -38,6 +38,7 @@ lab.addEventListener("hw-command", ({ detail }) => act(detail.line));
 lab.addEventListener("hw-hover", ({ detail }) => (hovered.value = detail ? detail.id : ""));
 effect(() => stage.point(hovered.value ? { type: "record", id: hovered.value } : null));
 addEventListener("themechange", () => stage.setTheme());
+addEventListener("hw-zoom", () => stage.zoom());
 
 effect(() => {
   const [type, id] = split(selection.value);

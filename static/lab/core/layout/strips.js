@@ -31,7 +31,7 @@ const OPEN_MAX = 4;
 /** Free slots kept to the right of the longest log. */
 const AHEAD = 3;
 /** With more offsets than this a bar of the whole log is added. */
-export const OVERVIEW_FROM = 200;
+const OVERVIEW_FROM = 200;
 /** How long truncated records stay visible, simulated microseconds. */
 export const CUT_SHOWN_US = 3_000_000;
 
@@ -89,7 +89,7 @@ function layoutPartition(view, at_us, id, y, open, slots, pinned) {
 }
 
 /** The end of what was truncated lately, 0 when nothing was. @param {Replica} replica @param {number} at_us */
-export function cutEnd({ cut }, at_us) {
+function cutEnd({ cut }, at_us) {
   return cut && at_us - cut.at_us < CUT_SHOWN_US ? cut.from : 0;
 }
 
