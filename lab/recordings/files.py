@@ -44,7 +44,7 @@ class ReplicaFiles:
         state = view["replicas"].get(replica)
         if state is None:
             raise _missing(f"There is no replica {replica} after event {seq}.", "Choose a replica of that instant.")
-        self.files = {file.name: file for file in _list_files(recording, view, state)}
+        self.files = {file.name: file for file in _list_files(recording, view, state, seq == recording.last_seq)}
 
     def file(self, name: str) -> ReplicaFile:
         """Raises Refusal (404) when the replica has no such file."""
@@ -90,7 +90,7 @@ class ReplicaFiles:
         return cuts
 
 
-def _list_files(recording: Recording, view: dict[str, Any], state: dict[str, Any]) -> list[ReplicaFile]:
+def _list_files(recording: Recording, view: dict[str, Any], state: dict[str, Any], is_now: bool) -> list[ReplicaFile]:
     broker = f"broker-{state['broker_id']}"
     folder = f"{broker}/{state['partition']}"
     files: list[ReplicaFile] = []
@@ -106,7 +106,7 @@ def _list_files(recording: Recording, view: dict[str, Any], state: dict[str, Any
         for kind, size in sizes:
             name = f"{stem}.{kind}"
             files.append(ReplicaFile(name, f"{folder}/{name}", size, kind, int(base_offset), None))
-        files += _file_on_disk(recording, folder, f"{stem}.snapshot", "snapshot", int(base_offset))
+    files += _snapshots(recording, folder, state, is_now)
     files.append(_text_file(folder, LEADER_EPOCH_CHECKPOINT, "checkpoint", _lines(state["epochs"])))
     topic = view["topics"].get(state["partition"].rpartition("-")[0])
     if topic is not None:
@@ -116,6 +116,19 @@ def _list_files(recording: Recording, view: dict[str, Any], state: dict[str, Any
         rows = [[*_topic_and_partition(partition), offset] for partition, offset in checkpoint["entries"]]
         files.append(_text_file(broker, name, "checkpoint", _lines(sorted(rows))))
     files += _file_on_disk(recording, broker, META_PROPERTIES, "metadata", None)
+    return files
+
+
+def _snapshots(recording: Recording, folder: str, state: dict[str, Any], is_now: bool) -> list[ReplicaFile]:
+    """Snapshots of the producers' state. Each segment but the first begins with one; others come and go with restarts
+    and truncations, which no event tells of, so they are shown only now."""
+    bases = set(state["segments"])
+    files: list[ReplicaFile] = []
+    for path in sorted((recording.folder.cluster / folder).glob("*.snapshot")):
+        base_offset = str(int(path.stem))
+        if is_now or (base_offset in bases and base_offset != "0"):
+            segment = int(base_offset) if base_offset in bases else None
+            files += _file_on_disk(recording, folder, path.name, "snapshot", segment)
     return files
 
 

@@ -51,6 +51,8 @@ class Pacer:
         self._clock = clock
         self._last_s = clock()
         self._carry_us = 0.0
+        self._empty_until_us = -1
+        self._empty_rate = 1.0
 
     @property
     def running(self) -> bool:
@@ -91,7 +93,7 @@ class Pacer:
         if self.mode == "play":
             return self.rate
         due_us = core.next_due_us
-        return 0.0 if due_us is None else _event_paced_rate(core, due_us)
+        return 0.0 if due_us is None else self._event_paced_rate(core, due_us)
 
     def horizon_us(self, core: Core) -> int:
         """Up to where nothing can happen of which the pages have not heard, unless somebody acts."""
@@ -117,7 +119,7 @@ class Pacer:
             due_us = core.next_due_us
             if due_us is None:
                 return
-            rate = _event_paced_rate(core, due_us)
+            rate = self._event_paced_rate(core, due_us)
             needed_s = (due_us - core.now_us - self._carry_us) / (rate * 1e6)
             if needed_s > wall_s:
                 core.advance(core.now_us + self._whole_us(wall_s * rate))
@@ -126,22 +128,25 @@ class Pacer:
             self._carry_us = 0.0
             wall_s -= max(needed_s, 0.0)
 
+    def _event_paced_rate(self, core: Core, due_us: int) -> float:
+        """Simulated seconds a second until the next thing happens."""
+        now_us = core.now_us
+        flights = [
+            rpc["due_us"] - rpc["sent_us"]
+            for rpc in core.view["rpcs"].values()
+            if not rpc["held"] and rpc["due_us"] > rpc["sent_us"] and rpc["due_us"] >= now_us
+        ]
+        if flights:
+            return float(min(flights)) / 1e6 / MIN_FLIGHT_S
+        if self._empty_until_us != due_us:
+            # Chosen once for the whole of it: from what is left, it would never end.
+            self._empty_until_us = due_us
+            self._empty_rate = max(1.0, (due_us - now_us) / 1e6 / MAX_EMPTY_S)
+        return self._empty_rate
+
     def _whole_us(self, seconds: float) -> int:
         """Whole microseconds of simulated time; the fraction is kept for the next slice."""
         exact = seconds * 1e6 + self._carry_us
         whole = int(exact)
         self._carry_us = exact - whole
         return whole
-
-
-def _event_paced_rate(core: Core, due_us: int) -> float:
-    """Simulated seconds a second until the next thing happens."""
-    now_us = core.now_us
-    flights = [
-        rpc["due_us"] - rpc["sent_us"]
-        for rpc in core.view["rpcs"].values()
-        if not rpc["held"] and rpc["due_us"] > rpc["sent_us"] and rpc["due_us"] >= now_us
-    ]
-    if flights:
-        return float(min(flights)) / 1e6 / MIN_FLIGHT_S
-    return max(1.0, (due_us - now_us) / 1e6 / MAX_EMPTY_S)
