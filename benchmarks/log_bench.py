@@ -74,6 +74,7 @@ def measure_calls(count: int, rounds: int) -> dict[str, float]:
         "read_below_bound_us": median_us(
             lambda: per_call_us(lambda i: source.read(end - 3, 1 << 20, end - 2), count), rounds
         ),
+        "read_next_batch_us": median_us(lambda: per_call_us(lambda i: source.read(i % (end // 2), 1), count), rounds),
         "read_any_batch_us": median_us(
             lambda: per_call_us(lambda i: source.read(i * 7919 % (end - 1), 1), count), rounds
         ),

@@ -101,6 +101,8 @@ class LogSegment:
         self._tail_last_offsets = array("q")
         self._tail_positions = array("q")
         self._tail_start_offset = base_offset
+        # Where the last read ended, (offset, position): a reader that follows the log goes on there.
+        self._read_end = (-1, 0)
 
     def load(self) -> None:
         """Reads the entries of the indexes, which are trusted."""
@@ -164,16 +166,17 @@ class LogSegment:
         if tail and offset >= self._tail_start_offset:
             slot = bisect_left(tail, offset)
             return self._tail_positions[slot] if slot < len(tail) else None
-        for position, chunk, at in self._walk(self.offset_index.lookup(offset)):
-            base_offset, _, last_offset_delta = _SCAN.unpack_from(chunk, at)
+        if offset == self._read_end[0] and self._read_end[1] < self.size:
+            return self._read_end[1]
+        for position, base_offset, _, last_offset_delta in self._scan(self.offset_index.lookup(offset)):
             if base_offset + last_offset_delta >= offset:
                 return position
         return None
 
     def headers(self, position: int = 0) -> Iterator[tuple[int, BatchHeader]]:
         """(position, header) of each whole batch from `position` on."""
-        for start, chunk, at in self._walk(position):
-            yield start, BatchHeader(*HEADER.unpack_from(chunk, at))
+        for start, _, _, _ in self._scan(position):
+            yield start, BatchHeader(*HEADER.unpack(self.log.read(start, HEADER_BYTES)))
 
     def last_headers(self, count: int) -> list[tuple[int, BatchHeader]]:
         """(position, header) of the last `count` batches, in order; fewer where the segment has no more."""
@@ -207,15 +210,16 @@ class LogSegment:
             at = next_at
             next_at += _SCAN.unpack_from(data, at)[1] + LENGTH_OVERHEAD
         base_offset, _, last_offset_delta = _SCAN.unpack_from(data, at)
-        return data, base_offset + last_offset_delta + 1
+        next_offset = base_offset + last_offset_delta + 1
+        self._read_end = (next_offset, end)
+        return data, next_offset
 
     def next_offset(self) -> int:
         """The offset after the last whole batch; the base offset when there is none."""
         if self._tail_last_offsets:
             return self._tail_last_offsets[-1] + 1
         offset = self.base_offset
-        for _, chunk, at in self._walk(self.offset_index.lookup(self.offset_index.last_offset)):
-            base_offset, _, last_offset_delta = _SCAN.unpack_from(chunk, at)
+        for _, base_offset, _, last_offset_delta in self._scan(self.offset_index.lookup(self.offset_index.last_offset)):
             offset = base_offset + last_offset_delta + 1
         return offset
 
@@ -243,6 +247,7 @@ class LogSegment:
             self.created_ms = now_ms
             self.rolling_based_timestamp = None
         self._bytes_since_last_index_entry = 0
+        self._read_end = (-1, 0)
         kept = bisect_left(self._tail_last_offsets, offset)
         del self._tail_last_offsets[kept:]
         del self._tail_positions[kept:]
@@ -312,8 +317,8 @@ class LogSegment:
         cuts = [self._disk.delete(file.path) for file in files]
         return tuple(cut for cut in cuts if cut is not None)
 
-    def _walk(self, position: int) -> Iterator[tuple[int, bytes, int]]:
-        """(position, buffer, place in the buffer) of each whole batch from `position` on; the buffer has its header."""
+    def _scan(self, position: int) -> Iterator[tuple[int, int, int, int]]:
+        """(position, base offset, length field, last offset delta) of each whole batch from `position` on."""
         end = self.size
         # A damaged index may point before the file.
         position = max(position, 0)
@@ -325,10 +330,10 @@ class LogSegment:
                 return
             at = 0
             while at <= limit:
-                length = unpack(chunk, at)[1]
+                base_offset, length, last_offset_delta = unpack(chunk, at)
                 if length < _SMALLEST_LENGTH or position + at + length + LENGTH_OVERHEAD > end:
                     return
-                yield position + at, chunk, at
+                yield position + at, base_offset, length, last_offset_delta
                 at += length + LENGTH_OVERHEAD
             position += at
 
@@ -342,8 +347,8 @@ class LogSegment:
                 return boundary
             return tail[slot + 1] if slot + 1 < len(tail) else self.size
         boundary = position
-        for start, chunk, at in self._walk(position):
-            after = start + _SCAN.unpack_from(chunk, at)[1] + LENGTH_OVERHEAD
+        for start, _, length, _ in self._scan(position):
+            after = start + length + LENGTH_OVERHEAD
             if after > limit:
                 return after if min_one_message and start == position else boundary
             boundary = after
