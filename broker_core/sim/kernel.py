@@ -157,7 +157,7 @@ class Kernel:
         self.steps = 0
         self.on_event: Callable[[Envelope], None] | None = None
         self._next_rpc = 1
-        self._last_due: dict[tuple[str, str], int] = {}
+        self._last_due_us: dict[tuple[str, str], int] = {}
         self._jitter = self.streams["network"]
 
     # facts
@@ -169,8 +169,9 @@ class Kernel:
         apply = _APPLY.get(type(event))
         if apply is not None:
             apply(self.subjects, event, now_us)
-        if self.on_event is not None:
-            self.on_event((seq, now_us, node or self.current_node, self.cause_seq, event))
+        on_event = self.on_event
+        if on_event is not None:
+            on_event((seq, now_us, node or self.current_node, self.cause_seq, event))
         return seq
 
     @property
@@ -325,10 +326,10 @@ class Kernel:
         if latency.jitter_us:
             due_us += self._jitter.below(latency.jitter_us + 1)
         link = (source, destination)
-        last_due = self._last_due
-        if due_us < last_due.get(link, 0):
-            due_us = last_due[link]
-        last_due[link] = due_us
+        last_due_us = self._last_due_us.get(link, 0)
+        if due_us < last_due_us:
+            return last_due_us
+        self._last_due_us[link] = due_us
         return due_us
 
     def _send(
@@ -345,6 +346,7 @@ class Kernel:
         number = self._next_rpc
         self._next_rpc = number + 1
         rpc = f"r{number}"
+        correlation = correlation or number
         due_us = self._due(source, destination)
         seq = self.emit(
             RpcSent(
@@ -354,25 +356,14 @@ class Kernel:
                 source=source,
                 destination=destination,
                 due_us=due_us,
-                correlation=correlation or number,
+                correlation=correlation,
                 label=label,
                 fields=fields,
             ),
             source,
         )
-        message = Message(
-            rpc,
-            api,
-            kind,
-            source,
-            destination,
-            correlation or number,
-            body,
-            due_us,
-            seq,
-            self.incarnations.get(destination, 0),
-            label,
-        )
+        incarnation = self.incarnations.get(destination, 0)
+        message = Message(rpc, api, kind, source, destination, correlation, body, due_us, seq, incarnation, label)
         self.in_flight[rpc] = message
         if self.cut_links and not self.connected(source, destination):
             self._hold(message, "the link is cut")
@@ -390,11 +381,13 @@ class Kernel:
         message.held = True
         self.emit(RpcDropped(rpc=message.rpc, why=why), message.source)
 
-    def _forget(self, correlation: int) -> Pending:
-        pending = self.pending.pop(correlation)
-        self._one_way.discard(correlation)
-        if pending.timeout_id:
-            self.scheduler.cancel(pending.timeout_id)
+    def _forget(self, correlation: int) -> Pending | None:
+        """The request has its end; None when it had it before."""
+        pending = self.pending.pop(correlation, None)
+        if pending is not None:
+            self._one_way.discard(correlation)
+            if pending.timeout_id:
+                self.scheduler.cancel(pending.timeout_id)
         return pending
 
     # the loop
@@ -427,10 +420,11 @@ class Kernel:
             node.on_timer(what.name, what.data)
         elif isinstance(what, RequestTimeout):
             self._time_out(node, what.correlation)
-        elif what.correlation in self.pending:
+        else:
             pending = self._forget(what.correlation)
-            self.cause_seq = 0
-            node.on_disconnect(pending.api, pending.context, "closed")
+            if pending is not None:
+                self.cause_seq = 0
+                node.on_disconnect(pending.api, pending.context, "closed")
         return what
 
     def _deliver(self, name: str, message: Message) -> None:
@@ -440,33 +434,33 @@ class Kernel:
             return
         self.in_flight.pop(message.rpc, None)
         self.current_node = name
+        self.cause_seq = message.cause_seq
+        kind = message.kind
         if name not in self.up or message.incarnation != self.incarnations[name]:
-            self.cause_seq = message.cause_seq
             self.emit(RpcDropped(rpc=message.rpc, why="connection refused"), name)
-            if message.kind == "request" and message.correlation in self.pending:
+            if kind == "request" and message.correlation in self.pending:
                 source = message.source
                 self.scheduler.at(
                     self._due(name, source), source, Disconnect(message.correlation, self.incarnations[source])
                 )
             return
-        if message.kind == "response" and message.correlation not in self.pending:
-            self.cause_seq = message.cause_seq
-            self.emit(RpcDropped(rpc=message.rpc, why="the connection is closed"), name)
-            return
-        self.cause_seq = message.cause_seq
-        self.cause_seq = self.emit(RpcDelivered(rpc=message.rpc, destination=name), name)
         node = self.nodes[name]
-        if message.kind == "request":
+        if kind == "response":
+            pending = self._forget(message.correlation)
+            if pending is None:
+                self.emit(RpcDropped(rpc=message.rpc, why="the connection is closed"), name)
+                return
+            self.cause_seq = self.emit(RpcDelivered(rpc=message.rpc, destination=name), name)
+            node.on_response(message.api, message.body, pending.context)
+            return
+        self.cause_seq = self.emit(RpcDelivered(rpc=message.rpc, destination=name), name)
+        if kind == "request":
             node.on_request(message)
             if message.correlation in self._one_way:
                 self._one_way.remove(message.correlation)
                 self.pending.pop(message.correlation, None)
-        elif message.kind == "response":
-            pending = self._forget(message.correlation)
-            node.on_response(message.api, message.body, pending.context)
         else:
-            kind, path = message.body
-            node.on_watch(kind, path)
+            node.on_watch(*message.body)
 
     def _time_out(self, node: Node, correlation: int) -> None:
         pending = self.pending.pop(correlation, None)

@@ -1,9 +1,10 @@
 """Simulated time: a heap of things to do, ordered by `(due_us, timer_id)`. Nothing else moves the clock."""
 
-from heapq import heappop, heappush
+from heapq import heapify, heappop, heappush
 from typing import Any
 
 FOREVER_US = 1 << 62
+_TOLERATED = 64
 
 
 class Scheduler:
@@ -32,7 +33,13 @@ class Scheduler:
         """Forgets a timer that has not run yet. Cancelling one that has run is the caller's mistake, and harmless only
         until its id would be looked for, so cancel what you know to be waiting.
         """
-        self._cancelled.add(timer_id)
+        cancelled = self._cancelled
+        cancelled.add(timer_id)
+        # Most timers are deadlines of what ends long before; left on the heap they would soon be nearly all of it.
+        if len(cancelled) > _TOLERATED and 2 * len(cancelled) > len(self._heap):
+            self._heap = [item for item in self._heap if item[1] not in cancelled]
+            heapify(self._heap)
+            cancelled.clear()
 
     def next_due_us(self) -> int | None:
         """When the next thing is due, None when nothing waits."""
