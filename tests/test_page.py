@@ -177,8 +177,8 @@ def test_an_address_with_an_instant_opens_there(with_topic: Page) -> None:
     expect(page).to_have_url(re.compile(r"[?&]t=\d+\.\d{6}"))
     there, clock = number(page), page.locator(".clock").inner_text()
     page.reload()
-    expect(page.locator(".tp .tag")).to_contain_text("PAST")
-    assert (number(page), page.locator(".clock").inner_text()) == (there, clock)
+    expect(page.locator(".clock")).to_have_text(clock)
+    assert number(page) == there
     press(page, ",", ",")
     expect(page).to_have_url(re.compile(rf"#seq={there - 2}$"))
     page.reload()
