@@ -22,17 +22,16 @@ const GLYPHS = {
 
 class Cell {
   root = s("g");
-  #plate = s("rect", { x: 0.5, y: 0.5, height: CELL_H - 1 });
+  #plate = s("rect", { y: 0.5, height: CELL_H - 1 });
   #band = s("rect", { y: CELL_H - 3.6, height: 2, rx: 1, class: "hw-band" });
-  #strike = s("path", { class: "hw-strike" });
-  #dot = s("circle", { cy: CELL_H / 2, r: 1.1, class: "hw-free" });
-  #label = s("text", { y: 12.6, "text-anchor": "middle" });
+  #label = s("text", { "text-anchor": "middle" });
+  /** Only truncated records have one. @type {SVGElement | null} */
+  #strike = null;
   #offset = -1;
-  /** @type {string} */
   #look = "";
 
   constructor() {
-    this.root.append(this.#plate, this.#band, this.#strike, this.#dot, this.#label);
+    this.root.append(this.#plate, this.#band, this.#label);
   }
 
   /** @param {number} offset @param {CellState} state @param {number} epoch @param {number} pitch @param {number} origin */
@@ -41,16 +40,23 @@ class Cell {
     if (offset === this.#offset && look === this.#look) return;
     this.#offset = offset;
     this.#look = look;
-    const w = pitch > 12 ? pitch - 2 : pitch - 1;
-    set(this.root, { class: `hw-cell ${state}${epoch % 2 ? " odd" : ""}`, transform: `translate(${((offset - origin) * pitch).toFixed(1)},0)` });
-    set(this.#plate, { width: w - 1, rx: pitch > 12 ? 3 : 1.5 });
-    set(this.#band, { x: pitch > 12 ? 2.5 : 1, width: Math.max(2, w - (pitch > 12 ? 5 : 2)) });
-    set(this.#strike, { d: `M3 ${CELL_H - 4}L${w - 3} 4` });
-    set(this.#dot, { cx: w / 2 });
-    set(this.#label, { x: w / 2 });
-    const digits = String(offset);
-    set(this.#label, { "font-size": digits.length > 4 ? 6.6 : digits.length > 3 ? 7.8 : 9.5 });
-    text(this.#label, pitch > 12 && state !== "free" && state !== "deleted" ? digits : "");
+    const large = pitch > 12;
+    const w = large ? pitch - 2 : pitch - 1;
+    // Children have places of their own: a transform for each cell would cost a paint chunk for each cell.
+    const x = Math.round((offset - origin) * pitch * 10) / 10;
+    set(this.root, { class: `hw-cell ${state}${epoch % 2 ? " odd" : ""}` });
+    set(this.#plate, { x: x + 0.5, width: w - 1, rx: large ? 3 : 1.5 });
+    set(this.#band, { x: x + (large ? 2.5 : 1), width: Math.max(2, w - (large ? 5 : 2)) });
+    const words = state === "free" ? "·" : large && state !== "deleted" ? String(offset) : "";
+    set(this.#label, { x: x + w / 2, y: state === "free" ? 14 : 12.6, "font-size": words.length > 4 ? 6.6 : words.length > 3 ? 7.8 : 9.5 });
+    text(this.#label, words);
+    if (state === "truncated") {
+      if (!this.#strike) this.root.append((this.#strike = s("path", { class: "hw-strike" })));
+      set(this.#strike, { d: `M${x + 3} ${CELL_H - 4}L${x + w - 3} 4` });
+    } else {
+      this.#strike?.remove();
+      this.#strike = null;
+    }
   }
 }
 
@@ -63,7 +69,6 @@ export class LaneDrawing {
   #half = s("circle", { r: 3.7, class: "hw-half" });
   #name = s("text", { class: "hw-lane-name", x: 30 });
   #role = s("text", { class: "hw-lane-role", x: 48 });
-  #clip = s("svg", { overflow: "hidden" });
   #row = s("g");
   /** @type {Cell[]} */
   #cells = [];
@@ -81,9 +86,8 @@ export class LaneDrawing {
   constructor(id, t) {
     this.#t = t;
     this.#bar.append(s("rect", { width: BAR_W, height: 4, rx: 2, class: "hw-lag-ground" }), this.#bar_fill, this.#bar_tick);
-    this.#clip.append(this.#row);
     this.root = means(s("g", { tabindex: 0, role: "row" }, this.#ground, this.#edge, this.#half, this.#glyph, this.#name, this.#role,
-      this.#clip, this.#high_watermark, this.#cursor, this.#asks, this.#log_end, this.#committed, this.#bar, this.#caught_up), { type: "replica", id });
+      this.#row, this.#high_watermark, this.#cursor, this.#asks, this.#log_end, this.#committed, this.#bar, this.#caught_up), { type: "replica", id });
   }
 
   /**
@@ -153,9 +157,8 @@ export class LaneDrawing {
 
   /** @param {StripsLayout} layout @param {PartitionPlace} place @param {Lane} lane @param {number} at_us */
   #drawCells({ x0, slots, pitch }, { first }, { cell_y, replica }, at_us) {
-    set(this.#clip, { x: x0, y: cell_y, width: slots * pitch + 1, height: CELL_H });
     const origin = Math.floor(first / ORIGIN_STEP) * ORIGIN_STEP;
-    set(this.#row, { transform: `translate(${(-(first - origin) * pitch).toFixed(1)},0)` });
+    set(this.#row, { transform: `translate(${(x0 - (first - origin) * pitch).toFixed(1)},${cell_y})` });
     while (this.#cells.length < slots) {
       const cell = new Cell();
       this.#cells.push(cell);

@@ -28,8 +28,10 @@ export const CELL_H = 20;
 const OVERVIEW_H = 12;
 /** More partitions than this are shown closed, one row each. */
 const OPEN_MAX = 4;
-/** Free slots kept to the right of the longest log. */
+/** Free slots kept to the right of the longest log, at least. */
 const AHEAD = 3;
+/** The axis follows the end in steps of this many offsets: in between, cells stay where they are. */
+const STEP = 8;
 /** With more offsets than this a bar of the whole log is added. */
 const OVERVIEW_FROM = 200;
 /** How long truncated records stay visible, simulated microseconds. */
@@ -80,7 +82,8 @@ function layoutPartition(view, at_us, id, y, open, slots, pinned) {
   const start = logs.length ? Math.min(...logs.map((one) => one.log_start_offset)) : 0;
   const end = Math.max(0, ...logs.map((one) => Math.max(one.log_end_offset, cutEnd(one, at_us))));
   const least = Math.max(0, start - 1);
-  const newest = Math.max(least, end + AHEAD - slots);
+  const step = Math.min(STEP, Math.max(1, Math.floor(slots / 3)));
+  const newest = Math.max(least, Math.ceil((end + AHEAD - slots) / step) * step);
   const first = pinned === undefined ? newest : Math.min(Math.max(least, pinned), newest);
   const long = end - start > OVERVIEW_FROM;
   const overview = long && open ? { y: lane_y, from: start, to: end } : null;
