@@ -29,14 +29,15 @@ class LoopingProducer:
         self.partition = partition
         self.acknowledged = 0
         self.batch = build_batch([SimpleRecord(timestamp=START_MS, key=b"key", value=b"v" * 100)])
+        # as a real producer keeps its metadata
+        self.leader = f"b{run.view['partitions'][partition]['leader']}"
         self.kernel = run._kernel
         self.kernel.add(self)
 
     def send(self) -> None:
-        leader = self.run.view["partitions"][self.partition]["leader"]
         request = ProduceRequest(-1, 30_000, ((self.partition, self.batch),))
         self.kernel.request(
-            self.name, f"b{leader}", "Produce", request, label="Produce", fields=((self.partition, 1),), context=0
+            self.name, self.leader, "Produce", request, label="Produce", fields=((self.partition, 1),), context=0
         )
 
     def on_response(self, api: str, body: Any, context: Any) -> None:

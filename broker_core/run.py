@@ -15,7 +15,7 @@ import msgspec
 
 from broker_core.cluster import Cluster, RunConfig
 from broker_core.events import Envelope
-from broker_core.events.codec import encode
+from broker_core.events.codec import encode_all
 from broker_core.shell import tools as _tools  # noqa: F401  (fills the grammar)
 from broker_core.shell.completion import complete
 from broker_core.shell.session import Shell
@@ -69,6 +69,8 @@ class Run:
 
     def __init__(self, config: RunConfig, *, disk: Disk, zk: ZkStore, invariants: bool = True) -> None:
         self.config = config
+        #: stated, and not yet encoded, hashed and folded
+        self._stated: list[Envelope] = []
         self._made: list[Made] = []
         self._inputs: list[Input] = []
         self._chain = b""
@@ -78,21 +80,35 @@ class Run:
         self._shell = Shell(self._cluster)
         self._checker = Checker() if invariants else None
         self._kernel = self._cluster.kernel
-        self._kernel.on_event = self._on_event
+        self._listen()
         self._cluster.start()
         self._shell.join()
 
-    def _on_event(self, envelope: Envelope) -> None:
-        data = encode(envelope)
-        self._made.append((envelope, self._fold.fold(envelope), data))
+    def _listen(self) -> None:
+        self._kernel.on_event = self._stated.append if self._checker is None else self._check
+
+    def _check(self, envelope: Envelope) -> None:
+        self._stated.append(envelope)
+        assert self._checker is not None
+        for violation in self._checker.observe(envelope):
+            self._kernel.emit(violation, "lab")
+
+    def _catch_up(self) -> None:
+        """Encodes, hashes and folds what was stated since the last call.
+
+        Nothing in the core waits for that, and many events at once cost much less than each by itself.
+        """
+        stated = self._stated
+        if not stated:
+            return
+        data = encode_all(stated)
+        self._made += zip(stated, self._fold.fold_all(stated), data, strict=True)
+        stated.clear()
         unhashed = self._unhashed
-        unhashed.append(data)
-        if len(unhashed) == HASHED_EVENTS:
-            self._chain = self.digest()
-            unhashed.clear()
-        if self._checker is not None:
-            for violation in self._checker.observe(envelope):
-                self._kernel.emit(violation, "lab")
+        unhashed += data
+        while len(unhashed) >= HASHED_EVENTS:
+            self._chain = _digest(self._chain, unhashed[:HASHED_EVENTS])
+            del unhashed[:HASHED_EVENTS]
 
     # what it is
 
@@ -114,6 +130,7 @@ class Run:
     @property
     def view(self) -> View:
         """The view now. It is the live tree: read it, do not change or keep it."""
+        self._catch_up()
         return self._fold.view
 
     @property
@@ -123,7 +140,8 @@ class Run:
 
     def digest(self) -> bytes:
         """The hash of all events so far, to the byte."""
-        return blake2b(self._chain + b"\n".join(self._unhashed), digest_size=16).digest()
+        self._catch_up()
+        return _digest(self._chain, self._unhashed)
 
     def describe(self) -> dict[str, Any]:
         """What the live cluster says of itself, for comparison with the view."""
@@ -204,6 +222,7 @@ class Run:
 
     def take(self) -> list[Made]:
         """What happened since the last call."""
+        self._catch_up()
         made, self._made = self._made, []
         return made
 
@@ -228,14 +247,15 @@ class Run:
         """
         if self._shell.running_commands:
             return None
+        self._catch_up()
         buffer = io.BytesIO()
         pickler = _Pickler(buffer, self._cluster.disk, self._cluster.zookeeper.store)
-        state = {name: value for name, value in self.__dict__.items() if name not in ("_made", "_inputs")}
+        state = {name: value for name, value in self.__dict__.items() if name not in ("_stated", "_made", "_inputs")}
         self._kernel.on_event = None
         try:
             pickler.dump(state)
         finally:
-            self._kernel.on_event = self._on_event
+            self._listen()
         return buffer.getvalue()
 
     @classmethod
@@ -243,9 +263,10 @@ class Run:
         """A run from a checkpoint. `disk` must hold the files as they were, `zk` the tree as it was."""
         run = cls.__new__(cls)
         run.__dict__.update(_Unpickler(io.BytesIO(checkpoint), disk, zk).load())
+        run._stated = []
         run._made = []
         run._inputs = []
-        run._kernel.on_event = run._on_event
+        run._listen()
         return run
 
     def move_to(self, zk: ZkStore) -> None:
@@ -278,6 +299,10 @@ class Run:
         while kernel.seq < until_seq:
             if kernel.step() is None:
                 raise Diverged(f"nothing was left to run at event {kernel.seq}, the recording goes on to {until_seq}")
+
+
+def _digest(chain: bytes, events: list[bytes]) -> bytes:
+    return blake2b(chain + b"\n".join(events), digest_size=16).digest()
 
 
 class _Pickler(pickle.Pickler):

@@ -3,6 +3,7 @@
 The sequence number is not in the bytes: it is the offset of the record that holds them.
 """
 
+from collections.abc import Iterable
 from functools import reduce
 from operator import or_
 from typing import Any
@@ -19,6 +20,11 @@ _decoder: msgspec.json.Decoder[tuple[int, str, int, Event]] = msgspec.json.Decod
 def encode(envelope: Envelope) -> bytes:
     """The bytes of one event as recordings hold them."""
     return _encode(envelope[1:])
+
+
+def encode_all(envelopes: Iterable[Envelope]) -> list[bytes]:
+    """The bytes of each event, in order."""
+    return [_encode(envelope[1:]) for envelope in envelopes]
 
 
 def decode(seq: int, data: bytes) -> Envelope:

@@ -1,5 +1,6 @@
 """The one fold: event in, patch out, the view changed."""
 
+from collections.abc import Iterable
 from hashlib import blake2b
 from pathlib import Path
 
@@ -47,6 +48,11 @@ class Fold:
         """Takes one event into the view; returns what changed."""
         event = envelope[4]
         return FOLDS[type(event)](self.view, event, envelope[0], envelope[1], envelope[2])
+
+    def fold_all(self, envelopes: Iterable[Envelope]) -> list[Patch]:
+        """Takes events into the view; returns the patch of each."""
+        view = self.view
+        return [FOLDS[type(event)](view, event, seq, at_us, node) for seq, at_us, node, _, event in envelopes]
 
 
 def version() -> str:
