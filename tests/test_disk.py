@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from broker_core.errors import KafkaError, KafkaException
-from broker_core.sim import disk as disk_module
+from broker_core.sim import real_disk
 from broker_core.sim.disk import DirectoryArchive, Disk, MemoryArchive, RealDisk, SimulatedDisk, digest_of
 
 
@@ -148,7 +148,7 @@ def test_disks_pickle_without_open_files(disk: Disk) -> None:
 
 
 def test_many_files_need_few_descriptors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(disk_module, "MAX_OPEN_FILES", 8)
+    monkeypatch.setattr(real_disk, "MAX_OPEN_FILES", 8)
     disk = RealDisk(tmp_path)
     before = open_descriptors()
     files = [disk.open(f"a/{number}") for number in range(50)]

@@ -9,20 +9,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from broker_core.records.compression import CompressionType, UnreadableRecords, compress, decompress
-from broker_core.records.record_batch import (
+from broker_core.records.control_record import (
     ControlRecordType,
+    build_end_transaction_marker,
+    read_end_transaction_marker,
+)
+from broker_core.records.record_batch import (
     CorruptRecord,
     InvalidRecord,
     SimpleRecord,
     TimestampType,
     build_batch,
-    build_end_transaction_marker,
     ensure_valid,
     increment_sequence,
     iterate,
     iterate_batches,
     parse_header,
-    read_end_transaction_marker,
     set_base_offset_and_epoch,
     stamp,
     with_max_timestamp,

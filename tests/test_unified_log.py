@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 from broker_core.errors import KafkaError, KafkaException, UnexpectedAppendOffsetException
 from broker_core.log import LogConfig, UnifiedLog
 from broker_core.records.compression import CompressionType
+from broker_core.records.control_record import ControlRecordType, build_end_transaction_marker
 from broker_core.records.record_batch import (
-    ControlRecordType,
     build_batch,
-    build_end_transaction_marker,
     iterate,
     iterate_batches,
     parse_header,

@@ -11,12 +11,12 @@ from collections import deque
 from typing import NamedTuple
 
 from broker_core.errors import KafkaError, KafkaException
+from broker_core.records.control_record import ControlRecordType
 from broker_core.records.record_batch import (
     NO_PRODUCER_EPOCH,
     NO_SEQUENCE,
     NO_TIMESTAMP,
     BatchHeader,
-    ControlRecordType,
     crc32c,
     increment_sequence,
 )

@@ -13,11 +13,11 @@ from broker_core.log.leader_epoch_cache import LeaderEpochCache
 from broker_core.log.local_log import LocalLog
 from broker_core.log.producer_state import ProducerStateManager
 from broker_core.log.segment import INDEX_SUFFIX, LOG_SUFFIX, TIME_INDEX_SUFFIX, LogSegment, segment_path
+from broker_core.records.control_record import read_end_transaction_marker
 from broker_core.records.record_batch import (
     NO_PRODUCER_ID,
     BatchHeader,
     iterate_records,
-    read_end_transaction_marker,
 )
 from broker_core.sim.disk import CutFact, Disk
 

@@ -6,10 +6,9 @@ as arguments.
 
 import struct
 
-import msgspec
-
 from broker_core.errors import KafkaError, KafkaException, UnexpectedAppendOffsetException
 from broker_core.log import validator
+from broker_core.log.append_info import AppendInfo, ReadInfo
 from broker_core.log.checkpoints import LeaderEpochCheckpoint
 from broker_core.log.config import LogConfig
 from broker_core.log.leader_epoch_cache import LeaderEpochCache
@@ -18,6 +17,7 @@ from broker_core.log.partition_metadata import ensure_topic_id
 from broker_core.log.producer_state import ProducerStateManager
 from broker_core.log.recovery import LoadedLog, LogPlace, load_log, rebuild_producer_state, update_producers
 from broker_core.log.segment import BatchFact, LogSegment, TimestampAndOffset
+from broker_core.records.control_record import read_end_transaction_marker
 from broker_core.records.record_batch import (
     LENGTH_OVERHEAD,
     NO_PRODUCER_ID,
@@ -25,50 +25,11 @@ from broker_core.records.record_batch import (
     BatchHeader,
     iterate_batches,
     iterate_records,
-    read_end_transaction_marker,
     stamp,
 )
 from broker_core.sim.disk import CutFact, Disk
 
 _BASE_OFFSET = struct.Struct(">q")
-
-
-class AppendInfo(msgspec.Struct, frozen=True, gc=False):
-    """What an append did (`LogAppendInfo`). Offsets are those of the log, timestamps ms, sizes and positions bytes."""
-
-    first_offset: int
-    last_offset: int
-    max_timestamp: int
-    record_count: int
-    byte_count: int
-    segment_base: int
-    position: int
-    batches: tuple[BatchFact, ...]
-    rolled: tuple[RollFact, ...] = ()
-    index_entries: tuple[tuple[int, int], ...] = ()
-    time_index_entries: tuple[tuple[int, int], ...] = ()
-    epoch_entries: tuple[tuple[int, int], ...] = ()
-    """(epoch, start offset) of each leader epoch that was new to the log."""
-    is_duplicate: bool = False
-    """The producer had sent this batch before: nothing was written, the offsets are those of the first time."""
-
-    @property
-    def epoch_entry(self) -> tuple[int, int] | None:
-        """The newest entry of the leader epoch cache, when the append made one."""
-        return self.epoch_entries[-1] if self.epoch_entries else None
-
-
-class ReadInfo(msgspec.Struct, frozen=True, gc=False):
-    """What a read found: whole batches, the first of which may begin below the offset that was asked for."""
-
-    data: bytes
-    segment_base: int
-    position: int
-    """Where `data` begins in the segment's `.log`."""
-    first_offset: int
-    """The base offset of the first batch; the offset asked for when there is no data."""
-    next_offset: int
-    """The offset after the last batch: where the next fetch goes on."""
 
 
 class UnifiedLog:

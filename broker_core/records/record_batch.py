@@ -44,8 +44,6 @@ LAST_OFFSET_DELTA = struct.Struct(">i")
 LAST_OFFSET_DELTA_POSITION = 23
 _STAMP = struct.Struct(">qii")
 _AFTER_CRC = struct.Struct(">hiqqqhii")
-_CONTROL_KEY = struct.Struct(">hh")
-_END_TXN_VALUE = struct.Struct(">hi")
 
 crc32c = google_crc32c.value
 
@@ -57,13 +55,6 @@ class TimestampType(IntEnum):
 
     CREATE_TIME = 0
     LOG_APPEND_TIME = 1
-
-
-class ControlRecordType(IntEnum):
-    """What a control batch says (`ControlRecordType`); only the first two occur on a cluster with ZooKeeper."""
-
-    ABORT = 0
-    COMMIT = 1
 
 
 class CorruptRecord(ValueError):
@@ -413,39 +404,6 @@ def encode_record(
         )
     encoded = b"".join(parts)
     return encode_varlong(len(encoded)) + encoded
-
-
-def build_end_transaction_marker(
-    control_type: ControlRecordType,
-    *,
-    timestamp: int,
-    producer_id: int,
-    producer_epoch: int,
-    coordinator_epoch: int,
-    base_offset: int = 0,
-    leader_epoch: int = NO_LEADER_EPOCH,
-) -> bytes:
-    """The control batch that ends a transaction on a partition (`EndTransactionMarker`)."""
-    record = (timestamp, _CONTROL_KEY.pack(0, control_type), _END_TXN_VALUE.pack(0, coordinator_epoch), ())
-    return build_batch(
-        [record],
-        base_offset=base_offset,
-        leader_epoch=leader_epoch,
-        producer_id=producer_id,
-        producer_epoch=producer_epoch,
-        is_transactional=True,
-        is_control=True,
-    )
-
-
-def read_end_transaction_marker(record: Record) -> tuple[ControlRecordType, int] | None:
-    """(type, coordinator epoch) of an abort or commit marker; None for another kind of control record."""
-    if record.key is None or record.value is None or len(record.key) < 4 or len(record.value) < 6:
-        return None
-    _, control_type = _CONTROL_KEY.unpack_from(record.key)
-    if control_type not in (ControlRecordType.ABORT, ControlRecordType.COMMIT):
-        return None
-    return ControlRecordType(control_type), _END_TXN_VALUE.unpack_from(record.value)[1]
 
 
 def stamp(data: bytes, base_offset: int, leader_epoch: int) -> bytes:

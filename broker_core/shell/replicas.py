@@ -4,7 +4,12 @@ from collections.abc import Callable, Generator
 from typing import Any, NamedTuple
 
 from broker_core.cluster import LiveReplica
-from broker_core.records.record_batch import BatchHeader, iterate_batches, iterate_records, read_end_transaction_marker
+from broker_core.records.control_record import read_end_transaction_marker
+from broker_core.records.record_batch import (
+    BatchHeader,
+    iterate_batches,
+    iterate_records,
+)
 from broker_core.shell.cluster_api import ClusterApi
 from broker_core.shell.process import Process, Sleep, Wait
 

@@ -15,7 +15,7 @@ from broker_core.log.checkpoints import (
     OffsetCheckpoint,
 )
 from broker_core.log.directory_files import mark_clean_shutdown, take_clean_shutdown, write_meta_properties
-from broker_core.records.record_batch import ControlRecordType, build_end_transaction_marker
+from broker_core.records.control_record import ControlRecordType, build_end_transaction_marker
 from broker_core.sim.disk import SimulatedDisk
 
 DIRECTORY = "broker-0"

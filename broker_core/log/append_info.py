@@ -1,0 +1,44 @@
+"""The facts that an append or a read hands to its caller. They are plain values: a replica turns them into events."""
+
+import msgspec
+
+from broker_core.log.local_log import RollFact
+from broker_core.log.segment import BatchFact
+
+
+class AppendInfo(msgspec.Struct, frozen=True, gc=False):
+    """What an append did (`LogAppendInfo`). Offsets are those of the log, timestamps ms, sizes and positions bytes."""
+
+    first_offset: int
+    last_offset: int
+    max_timestamp: int
+    record_count: int
+    byte_count: int
+    segment_base: int
+    position: int
+    batches: tuple[BatchFact, ...]
+    rolled: tuple[RollFact, ...] = ()
+    index_entries: tuple[tuple[int, int], ...] = ()
+    time_index_entries: tuple[tuple[int, int], ...] = ()
+    epoch_entries: tuple[tuple[int, int], ...] = ()
+    """(epoch, start offset) of each leader epoch that was new to the log."""
+    is_duplicate: bool = False
+    """The producer had sent this batch before: nothing was written, the offsets are those of the first time."""
+
+    @property
+    def epoch_entry(self) -> tuple[int, int] | None:
+        """The newest entry of the leader epoch cache, when the append made one."""
+        return self.epoch_entries[-1] if self.epoch_entries else None
+
+
+class ReadInfo(msgspec.Struct, frozen=True, gc=False):
+    """What a read found: whole batches, the first of which may begin below the offset that was asked for."""
+
+    data: bytes
+    segment_base: int
+    position: int
+    """Where `data` begins in the segment's `.log`."""
+    first_offset: int
+    """The base offset of the first batch; the offset asked for when there is no data."""
+    next_offset: int
+    """The offset after the last batch: where the next fetch goes on."""

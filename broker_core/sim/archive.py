@@ -1,0 +1,50 @@
+"""Where removed bytes go: content-addressed stores, in memory and in a folder."""
+
+import hashlib
+from pathlib import Path
+
+
+class MemoryArchive:
+    """An archive in memory."""
+
+    def __init__(self) -> None:
+        self._contents: dict[str, bytes] = {}
+
+    def put(self, data: bytes) -> str:
+        digest = digest_of(data)
+        self._contents[digest] = data
+        return digest
+
+    def get(self, digest: str) -> bytes:
+        return self._contents[digest]
+
+
+class DirectoryArchive:
+    """An archive of one file a digest, in subdirectories named after the first two digits."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+
+    def put(self, data: bytes) -> str:
+        digest = digest_of(data)
+        path = self._path(digest)
+        if not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            temporary = path.with_suffix(".tmp")
+            temporary.write_bytes(data)
+            temporary.replace(path)
+        return digest
+
+    def get(self, digest: str) -> bytes:
+        try:
+            return self._path(digest).read_bytes()
+        except FileNotFoundError:
+            raise KeyError(digest) from None
+
+    def _path(self, digest: str) -> Path:
+        return self._root / digest[:2] / digest
+
+
+def digest_of(data: bytes) -> str:
+    """The name under which an archive keeps `data`."""
+    return hashlib.sha256(data).hexdigest()[:32]

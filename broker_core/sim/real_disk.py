@@ -1,0 +1,267 @@
+"""Real files below a folder, with the power loss simulated: they are cut back to what was fsynced."""
+
+import errno
+import os
+import shutil
+from collections import OrderedDict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from broker_core.errors import KafkaError, KafkaException
+from broker_core.sim.disk_types import Archive, ArchivingDisk, CutFact, validate_path
+
+MAX_OPEN_FILES = 256
+
+
+class RealFile:
+    """A file of the operating system, reached through its disk's pool of descriptors."""
+
+    __slots__ = ("_allocated_size", "_disk", "_overwritten", "path", "size", "synced_size", "written_size")
+
+    def __init__(self, disk: "RealDisk", path: str, size: int) -> None:
+        self._disk = disk
+        self.path = path
+        # What an earlier process wrote lies with the operating system and counts as safe.
+        self.size = self.written_size = self.synced_size = size
+        self._allocated_size = 0
+        self._overwritten: list[tuple[int, bytes]] = []
+
+    def append(self, data: bytes) -> int:
+        position = self.size
+        self._write(position, data)
+        self.size = self.written_size = position + len(data)
+        return position
+
+    def write_at(self, position: int, data: bytes) -> None:
+        end = position + len(data)
+        if position < self.synced_size:
+            self._overwritten.append((position, self.read(position, min(end, self.synced_size) - position)))
+        self._write(position, data)
+        self.size = max(self.size, end)
+        self.written_size = max(self.written_size, end)
+
+    def read(self, position: int, length: int) -> bytes:
+        return os.pread(self._disk.descriptor(self), length, position)
+
+    def truncate(self, size: int) -> str | None:
+        if size >= self.size:
+            return None
+        digest = self._disk.keep(self, size)
+        self.release(size)
+        return digest
+
+    def release(self, size: int) -> None:
+        if size >= self.size:
+            return
+        with storage_errors(self.path):
+            os.ftruncate(self._disk.descriptor(self), size)
+        self.size = size
+        self.written_size = min(self.written_size, size)
+        self.synced_size = min(self.synced_size, size)
+        self._allocated_size = min(self._allocated_size, size)
+        self._overwritten = [(at, old[: size - at]) for at, old in self._overwritten if at < size]
+
+    def keep(self, position: int, length: int) -> str | None:
+        return self._disk.keep_bytes(self.read(position, length))
+
+    def allocate(self, size: int) -> None:
+        if size > self.size:
+            with storage_errors(self.path):
+                os.ftruncate(self._disk.descriptor(self), size)
+            self.size = size
+        self._allocated_size = max(self._allocated_size, size)
+
+    def fsync(self) -> None:
+        if self.synced_size == self.written_size and not self._overwritten:
+            return
+        if self._disk.physical_fsync:
+            with storage_errors(self.path):
+                os.fsync(self._disk.descriptor(self))
+        self.synced_size = self.written_size
+        self._overwritten.clear()
+
+    def close(self) -> None:
+        self._disk.close_descriptor(self)
+
+    def power_loss(self) -> list[CutFact]:
+        """Goes back to what the last fsync left."""
+        cuts = []
+        for position, old in reversed(self._overwritten):
+            digest = self._disk.keep_bytes(self.read(position, len(old)))
+            cuts.append(CutFact(self.path, position, len(old), digest))
+            self._write(position, old)
+        self._overwritten.clear()
+        lost = self.written_size - self.synced_size
+        if lost > 0:
+            digest = self._disk.keep_bytes(self.read(self.synced_size, lost))
+            cuts.append(CutFact(self.path, self.synced_size, lost, digest))
+            descriptor = self._disk.descriptor(self)
+            os.ftruncate(descriptor, self.synced_size)
+            self.size = max(self.synced_size, self._allocated_size)
+            os.ftruncate(descriptor, self.size)
+            self.written_size = self.synced_size
+        return cuts
+
+    def _write(self, position: int, data: bytes) -> None:
+        descriptor = self._disk.descriptor(self)
+        with storage_errors(self.path):
+            try:
+                written = os.pwrite(descriptor, data, position)
+                while written < len(data):
+                    written += os.pwrite(descriptor, data[written:], position + written)
+            except OSError:
+                # Half a batch at the end would be taken for a torn write later on; the file goes back to its size.
+                os.ftruncate(descriptor, self.size)
+                raise
+
+
+class RealDisk(ArchivingDisk):
+    """Real files below `root`.
+
+    With `physical_fsync=False`, fsync only notes what a simulated power loss would spare and the hardware is not asked:
+    the files then survive the death of the process, as page cache does, but not that of the machine.
+    """
+
+    def __init__(self, root: Path | str, physical_fsync: bool = True, archive: Archive | None = None) -> None:
+        self.root = Path(root)
+        self.physical_fsync = physical_fsync
+        self.archive = archive
+        self.root.mkdir(parents=True, exist_ok=True)
+        self._files: dict[str, RealFile] = {}
+        self._descriptors: OrderedDict[RealFile, int] = OrderedDict()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"_descriptors": OrderedDict()}
+
+    def open(self, path: str, create: bool = True) -> RealFile:
+        file = self._files.get(path)
+        if file is not None:
+            return file
+        real = self._real(path)
+        if real.exists():
+            size = real.stat().st_size
+        elif create:
+            with storage_errors(path):
+                real.parent.mkdir(parents=True, exist_ok=True)
+                real.touch()
+            size = 0
+        else:
+            raise FileNotFoundError(path)
+        file = self._files[path] = RealFile(self, path, size)
+        return file
+
+    def exists(self, path: str) -> bool:
+        return self._real(path).exists()
+
+    def size_of(self, path: str) -> int:
+        return self._real(path).stat().st_size
+
+    def list(self, directory: str) -> list[str]:
+        real = self._real(directory) if directory else self.root
+        return sorted(entry.name for entry in real.iterdir()) if real.is_dir() else []
+
+    def makedirs(self, path: str) -> None:
+        with storage_errors(path):
+            self._real(path).mkdir(parents=True, exist_ok=True)
+
+    def rename(self, old: str, new: str) -> None:
+        target = self._real(new)
+        with storage_errors(old):
+            target.parent.mkdir(parents=True, exist_ok=True)
+            self._real(old).rename(target)
+        self._forget(new)
+        for path in [p for p in self._files if p == old or p.startswith(old + "/")]:
+            file = self._files.pop(path)
+            self.close_descriptor(file)
+            file.path = new + path[len(old) :]
+            self._files[file.path] = file
+
+    def delete(self, path: str) -> CutFact | None:
+        real = self._real(path)
+        if not real.exists():
+            return None
+        file = self.open(path, create=False)
+        cut = CutFact(path, 0, file.size, self.keep(file, 0))
+        self._forget(path)
+        with storage_errors(path):
+            real.unlink()
+        return cut
+
+    def delete_tree(self, path: str) -> tuple[CutFact, ...]:
+        real = self._real(path)
+        found = sorted(p.relative_to(self.root).as_posix() for p in real.rglob("*") if p.is_file())
+        cuts = tuple(cut for cut in map(self.delete, found) if cut is not None)
+        shutil.rmtree(real, ignore_errors=True)
+        return cuts
+
+    def read_file(self, path: str) -> bytes:
+        return self._real(path).read_bytes()
+
+    def replace_file(self, path: str, data: bytes) -> None:
+        real = self._real(path)
+        temporary = real.with_name(real.name + ".tmp")
+        self._forget(path)
+        with storage_errors(path):
+            real.parent.mkdir(parents=True, exist_ok=True)
+            with temporary.open("wb") as stream:
+                stream.write(data)
+                if self.physical_fsync:
+                    stream.flush()
+                    os.fsync(stream.fileno())
+            temporary.replace(real)
+            if self.physical_fsync:
+                self._fsync_directory(real.parent)
+
+    def power_loss(self) -> tuple[CutFact, ...]:
+        return tuple(cut for path in sorted(self._files) for cut in self._files[path].power_loss())
+
+    def close(self) -> None:
+        """Closes every descriptor. The disk stays usable: files open again when they are used."""
+        while self._descriptors:
+            os.close(self._descriptors.popitem()[1])
+
+    def descriptor(self, file: RealFile) -> int:
+        """The open descriptor of a file; the one not used for longest is closed when there are too many."""
+        descriptor = self._descriptors.get(file)
+        if descriptor is not None:
+            self._descriptors.move_to_end(file)
+            return descriptor
+        while len(self._descriptors) >= MAX_OPEN_FILES:
+            os.close(self._descriptors.popitem(last=False)[1])
+        descriptor = self._descriptors[file] = os.open(self._real(file.path), os.O_RDWR | os.O_CLOEXEC)
+        return descriptor
+
+    def close_descriptor(self, file: RealFile) -> None:
+        """Closes the descriptor of a file if it is open."""
+        descriptor = self._descriptors.pop(file, None)
+        if descriptor is not None:
+            os.close(descriptor)
+
+    def _forget(self, path: str) -> None:
+        file = self._files.pop(path, None)
+        if file is not None:
+            self.close_descriptor(file)
+
+    def _real(self, path: str) -> Path:
+        return self.root / validate_path(path)
+
+    @staticmethod
+    def _fsync_directory(directory: Path) -> None:
+        descriptor = os.open(directory, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+@contextmanager
+def storage_errors(path: str) -> Iterator[None]:
+    """Turns a failure of the operating system into KAFKA_STORAGE_ERROR with a sentence that says what to do."""
+    try:
+        yield
+    except OSError as error:
+        advice = "free some space and try again" if error.errno == errno.ENOSPC else "check the data folder"
+        message = f"writing {path} failed: {error.strerror}; {advice}"
+        raise KafkaException(KafkaError.KAFKA_STORAGE_ERROR, message) from error

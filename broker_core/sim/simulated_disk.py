@@ -1,0 +1,177 @@
+"""A disk in memory, which costs almost nothing and can lose its power."""
+
+from broker_core.sim.disk_types import ArchivingDisk, CutFact, validate_path
+
+
+class SimulatedFile:
+    """A file in memory. Allocated zeros that were never written take no memory."""
+
+    __slots__ = ("_allocated_size", "_data", "_disk", "_overwritten", "path", "size", "synced_size")
+
+    def __init__(self, disk: "SimulatedDisk", path: str, data: bytes = b"") -> None:
+        self._disk = disk
+        self.path = path
+        self._data = bytearray(data)
+        self.size = self.synced_size = len(data)
+        self._allocated_size = 0
+        # (position, bytes) below synced_size as the last fsync left them, oldest first.
+        self._overwritten: list[tuple[int, bytes]] = []
+
+    def append(self, data: bytes) -> int:
+        position = self.size
+        if len(self._data) < position:
+            self._data.extend(bytes(position - len(self._data)))
+        self._data += data
+        self.size = position + len(data)
+        return position
+
+    def write_at(self, position: int, data: bytes) -> None:
+        buffer = self._data
+        end = position + len(data)
+        if position < self.synced_size:
+            self._overwritten.append((position, bytes(buffer[position : min(end, self.synced_size)])))
+        if position > len(buffer):
+            buffer.extend(bytes(position - len(buffer)))
+        buffer[position:end] = data
+        if end > self.size:
+            self.size = end
+
+    def read(self, position: int, length: int) -> bytes:
+        data = bytes(self._data[position : position + length])
+        missing = min(length, self.size - position) - len(data)
+        return data + bytes(missing) if missing > 0 else data
+
+    def truncate(self, size: int) -> str | None:
+        if size >= self.size:
+            return None
+        digest = self._disk.keep(self, size)
+        self.release(size)
+        return digest
+
+    def release(self, size: int) -> None:
+        if size < self.size:
+            self._cut(size)
+            self.size = size
+            self._allocated_size = min(self._allocated_size, size)
+
+    def keep(self, position: int, length: int) -> str | None:
+        return self._disk.keep_bytes(self.read(position, length))
+
+    def allocate(self, size: int) -> None:
+        if size > self.size:
+            self.size = size
+        self._allocated_size = max(self._allocated_size, size)
+
+    def fsync(self) -> None:
+        self.synced_size = len(self._data)
+        self._overwritten.clear()
+
+    def close(self) -> None:
+        pass
+
+    def power_loss(self) -> list[CutFact]:
+        """Goes back to what the last fsync left."""
+        cuts = []
+        for position, old in reversed(self._overwritten):
+            new = self.read(position, len(old))
+            cuts.append(CutFact(self.path, position, len(old), self._disk.keep_bytes(new)))
+            self._data[position : position + len(old)] = old
+        self._overwritten.clear()
+        lost = len(self._data) - self.synced_size
+        if lost > 0:
+            digest = self._disk.keep_bytes(bytes(self._data[self.synced_size :]))
+            cuts.append(CutFact(self.path, self.synced_size, lost, digest))
+            self._cut(self.synced_size)
+        self.size = max(self.synced_size, self._allocated_size)
+        return cuts
+
+    def _cut(self, size: int) -> None:
+        del self._data[size:]
+        self.synced_size = min(self.synced_size, size)
+        if self._overwritten:
+            self._overwritten = [(at, old[: size - at]) for at, old in self._overwritten if at < size]
+
+
+class SimulatedDisk(ArchivingDisk):
+    """A disk in memory, for simulation, tests and forks that nobody looks at."""
+
+    def __init__(self) -> None:
+        self._directories: dict[str, dict[str, SimulatedFile]] = {"": {}}
+
+    def open(self, path: str, create: bool = True) -> SimulatedFile:
+        directory, _, name = validate_path(path).rpartition("/")
+        files = self._directories.get(directory)
+        file = None if files is None else files.get(name)
+        if file is None:
+            if not create:
+                raise FileNotFoundError(path)
+            self._ensure(directory)
+            file = self._directories[directory][name] = SimulatedFile(self, path)
+        return file
+
+    def exists(self, path: str) -> bool:
+        directory, _, name = path.rpartition("/")
+        return path in self._directories or name in self._directories.get(directory, {})
+
+    def size_of(self, path: str) -> int:
+        return self.open(path, create=False).size
+
+    def list(self, directory: str) -> list[str]:
+        names = list(self._directories.get(directory, ()))
+        prefix = directory + "/" if directory else ""
+        for path in self._directories:
+            if path and path.startswith(prefix) and "/" not in path[len(prefix) :]:
+                names.append(path[len(prefix) :])
+        return sorted(names)
+
+    def makedirs(self, path: str) -> None:
+        self._ensure(validate_path(path))
+
+    def rename(self, old: str, new: str) -> None:
+        if old in self._directories:
+            for path in [p for p in self._directories if p == old or p.startswith(old + "/")]:
+                moved = new + path[len(old) :]
+                files = self._directories.pop(path)
+                for name, file in files.items():
+                    file.path = f"{moved}/{name}"
+                self._ensure(moved)
+                self._directories[moved].update(files)
+            return
+        file = self.open(old, create=False)
+        directory, _, name = old.rpartition("/")
+        del self._directories[directory][name]
+        directory, _, name = validate_path(new).rpartition("/")
+        self._ensure(directory)
+        self._directories[directory][name] = file
+        file.path = new
+
+    def delete(self, path: str) -> CutFact | None:
+        directory, _, name = path.rpartition("/")
+        file = self._directories.get(directory, {}).pop(name, None)
+        return None if file is None else CutFact(path, 0, file.size, self.keep(file, 0))
+
+    def delete_tree(self, path: str) -> tuple[CutFact, ...]:
+        below = sorted(d for d in self._directories if d == path or d.startswith(path + "/"))
+        found = [f"{directory}/{name}" for directory in below for name in sorted(self._directories[directory])]
+        cuts = tuple(cut for cut in map(self.delete, found) if cut is not None)
+        for directory in below:
+            del self._directories[directory]
+        return cuts
+
+    def read_file(self, path: str) -> bytes:
+        file = self.open(path, create=False)
+        return file.read(0, file.size)
+
+    def replace_file(self, path: str, data: bytes) -> None:
+        directory, _, name = validate_path(path).rpartition("/")
+        self._ensure(directory)
+        self._directories[directory][name] = SimulatedFile(self, path, data)
+
+    def power_loss(self) -> tuple[CutFact, ...]:
+        files = [files[name] for _, files in sorted(self._directories.items()) for name in sorted(files)]
+        return tuple(cut for file in files for cut in file.power_loss())
+
+    def _ensure(self, directory: str) -> None:
+        while directory not in self._directories:
+            self._directories[directory] = {}
+            directory = directory.rpartition("/")[0]
