@@ -4,7 +4,7 @@ from typing import Any, cast
 
 from channels.auth import AuthMiddlewareStack
 from channels.routing import URLRouter
-from django.urls import path
+from django.urls import include, path
 
 from lab import api, views
 from lab.consumers import LabSocket
@@ -29,6 +29,7 @@ urlpatterns = [
     path(f"api/runs/{_BRANCH}/decoded", api.file_decoded),
     path(f"api/runs/{_BRANCH}/fork", api.fork),
     path(f"api/runs/{_BRANCH}/bookmark", api.add_bookmark),
+    path("", include("lab.analytics.urls")),
     path("static/<slug:build>/<path:path>", serve),
 ]
 handler404 = "lab.views.page_not_found"

@@ -1,56 +1,64 @@
-// The page with the charts of a run: starts the job, shows how far it is, draws, and seeks the replay on a click.
-import { ask, here, messages, refuse } from "./actions.js";
-import { HwElement, html } from "./element.js";
+// The page with the charts of a run: starts the job, shows how far it is, draws what is there, and seeks the replay on a click.
+import { ask, here } from "./actions.js";
+import { HwElement, html, repeat } from "./element.js";
 import { has, t } from "./i18n.js";
 import { signal } from "./state.js";
-import "./messages.js";
 
 const POLL_MS = 400;
 const CHARTS = ["offsets", "isr", "latency", "rpcs"];
-const ROLES = ["leader", "isr", "outisr", "produce", "control", "group"];
 
-/** {state: "idle" | "queued" | "running" | "done" | "failed", progress, stage, figures, error} */
-const job = signal({ state: "idle", progress: 0, stage: "" });
+/** {state: "queued" | "running" | "done" | "failed", progress, stage, error} */
+const job = signal({ state: "queued", progress: 0, stage: "", error: null });
+/** Figures that have come, by name. */
+const figures = signal({});
+
+const isOpen = () => ["queued", "running"].includes(job.value.state);
 
 async function start() {
-  job.value = { state: "queued", progress: 0, stage: "" };
+  job.value = { state: "queued", progress: 0, stage: "", error: null };
+  figures.value = {};
   try {
-    const { job: id } = await (await ask(`${here.api.replace("/api/runs", "/r")}/analytics/start`, {})).json();
-    while (["queued", "running"].includes(job.value.state)) {
-      job.value = await (await ask(`${here.api.replace("/api/runs", "/r")}/analytics/${id}.json`)).json();
-      if (["queued", "running"].includes(job.value.state)) await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+    const { job: id } = await (await ask(`${here.api}/analytics/start`, {})).json();
+    while (isOpen()) {
+      const have = Object.keys(figures.value).join(",");
+      const answer = await (await ask(`${here.api}/analytics/${id}.json?have=${have}`)).json();
+      if (answer.figures) figures.value = { ...figures.value, ...answer.figures };
+      job.value = answer;
+      if (isOpen()) await new Promise((resolve) => setTimeout(resolve, POLL_MS));
     }
   } catch (error) {
-    job.value = { state: "failed", progress: 0, stage: "", error: error?.what ? error : null };
-    if (!error?.what) refuse(error);
+    if (!error?.what) throw error;
+    job.value = { state: "failed", progress: 0, stage: "", error };
   }
 }
 
-const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
-/** What every chart shares: grounds, grid, type and hues of the theme. */
-function themed(layout) {
-  const axis = (own = {}) => ({
-    ...own, gridcolor: colour("line"), linecolor: colour("line2"), zeroline: false,
-    tickfont: { family: "JetBrains Mono, monospace", size: 10, color: colour("ink3") },
-    title: typeof own.title === "string" ? { text: own.title, font: { size: 11 } } : own.title,
-  });
-  const axes = Object.fromEntries(Object.keys(layout).filter((key) => /^[xy]axis\d*$/.test(key)).map((key) => [key, axis(layout[key])]));
-  return {
-    ...layout, xaxis: axis(layout.xaxis), yaxis: axis(layout.yaxis), ...axes,
-    title: undefined, autosize: true, margin: { l: 48, r: 10, t: 8, b: 36, ...layout.margin },
-    paper_bgcolor: colour("panel"), plot_bgcolor: "rgba(0,0,0,0)", colorway: ROLES.map(colour),
-    font: { family: "Inter, sans-serif", size: 11, color: colour("ink2") },
-    hoverlabel: { bgcolor: colour("raise2"), bordercolor: colour("line2"), font: { color: colour("ink") } },
-    legend: { orientation: "h", y: 1.12, x: 0, font: { size: 10.5 }, ...layout.legend },
-  };
+/** A copy of a figure's part in which names of colours ("--leader") are those of the theme. */
+function inked(part) {
+  if (typeof part === "string") return part.startsWith("--") ? colour(part) : part;
+  if (Array.isArray(part)) return part.map(inked);
+  if (part === null || typeof part !== "object") return part;
+  return Object.fromEntries(Object.entries(part).map(([key, value]) => [key, inked(value)]));
 }
 
-/** The simulated instant of a point in microseconds; null when a point has none. */
-export function instantOf(point) {
-  const own = Array.isArray(point.customdata) ? point.customdata[0] : point.customdata;
-  if (typeof own === "number") return own;
-  return point.data.meta === "no-time" || typeof point.x !== "number" ? null : point.x * 1e6;
+/** What every chart shares: grounds, grid, type of the theme. */
+function themed(layout) {
+  const axis = (own = {}) => ({
+    gridcolor: colour("--line"), linecolor: colour("--line2"), zeroline: false, ...own,
+    tickfont: { family: "JetBrains Mono, monospace", size: 10, color: colour("--ink3") },
+    title: { text: own.title ?? "", font: { size: 10.5, color: colour("--ink3") } },
+  });
+  const axes = Object.keys(layout).filter((key) => /^[xy]axis\d*$/.test(key));
+  const annotations = (layout.annotations ?? []).map((note) => ({ ...note, font: { color: colour("--ink3"), ...note.font } }));
+  return {
+    ...inked(layout), ...Object.fromEntries(axes.map((key) => [key, axis(layout[key])])), annotations,
+    autosize: true, margin: { l: 46, r: 8, t: 8, b: 38, ...layout.margin },
+    paper_bgcolor: colour("--panel"), plot_bgcolor: "rgba(0,0,0,0)",
+    font: { family: "Inter, sans-serif", size: 11, color: colour("--ink2") },
+    hoverlabel: { bgcolor: colour("--raise2"), font: { color: colour("--ink"), size: 11 } },
+    legend: { orientation: "h", y: 1, yanchor: "bottom", x: 0, font: { size: 10.5 }, ...layout.legend },
+  };
 }
 
 class HwChart extends HwElement {
@@ -58,20 +66,20 @@ class HwChart extends HwElement {
 
   connectedCallback() {
     super.connectedCallback();
-    addEventListener("themechange", () => this.updated());
+    addEventListener("themechange", () => this.requestUpdate());
   }
 
   updated() {
     const plot = this.querySelector(".plot");
-    const { Plotly } = globalThis;
-    const { data, layout = {} } = this.figure;
-    Plotly.react(plot, structuredClone(data), themed(layout), {
-      displaylogo: false, responsive: true, showSendToCloud: false, plotlyServerURL: "", modeBarButtons: [["toImage"]],
+    const { data, layout } = this.figure;
+    globalThis.Plotly.react(plot, inked(data), themed(layout), {
+      displaylogo: false, responsive: true, showSendToCloud: false, plotlyServerURL: "", modeBarButtons: [["toImage", "resetScale2d"]],
     });
-    plot.removeAllListeners?.("plotly_click");
-    plot.on("plotly_click", ({ points }) => {
-      const at_us = instantOf(points[0]);
-      if (at_us !== null) location.assign(`${here.page}?t=${(at_us / 1e6).toFixed(6)}`);
+    if (this.listens) return;
+    this.listens = true;
+    plot.on("plotly_click", ({ points: [{ customdata }] }) => {
+      const at_us = Array.isArray(customdata) ? customdata[0] : customdata;
+      if (Number.isFinite(at_us)) location.assign(`${here.page}?t=${(at_us / 1e6).toFixed(6)}`);
     });
   }
 
@@ -87,18 +95,19 @@ class HwAnalytics extends HwElement {
     start();
   }
 
-  render() {
-    const { state, progress, stage, figures, error } = job.value;
-    void messages.value;
-    if (state === "done") {
-      const names = CHARTS.filter((name) => figures[name]);
-      return html`<div class="charts">${names.map((name) => html`<hw-chart name=${name} .figure=${figures[name]}></hw-chart>`)}</div>
-        <p class="row"><span class="dim">${t("analytics.click")}</span><span class="spacer"></span><button class="btn small" @click=${start}>${t("analytics.again")}</button></p>`;
-    }
+  #state({ state, progress, stage, error }) {
     if (state === "failed")
-      return html`<div class="message bad" role="alert"><b>${error?.what ?? t("analytics.failed")}</b><span>${error?.expected ?? ""}</span><span>${error?.todo ?? ""}</span><span class="row"><button class="btn small" @click=${start}>${t("analytics.again")}</button></span></div>`;
-    const said = has(`analytics.stage.${stage}`) ? t(`analytics.stage.${stage}`) : stage || t("analytics.queued");
+      return html`<div class="message bad" role="alert"><b>${error?.what ?? t("analytics.failed")}</b><span>${error?.expected}</span><span>${error?.todo}</span><span class="row"><button class="btn small" @click=${start}>${t("analytics.again")}</button></span></div>`;
+    if (state === "done")
+      return html`<p class="row"><span class="dim">${t("analytics.click")}</span><span class="spacer"></span><button class="btn small" @click=${start}>${t("analytics.again")}</button></p>`;
+    const said = has(`analytics.stage.${stage}`) ? t(`analytics.stage.${stage}`) : t("analytics.queued");
     return html`<div class="card job"><b>${t("analytics.working")}</b><progress max="1" value=${progress} aria-label=${t("analytics.working")}></progress><span class="dim" role="status">${said} · ${Math.round(progress * 100)} %</span></div>`;
+  }
+
+  render() {
+    const there = CHARTS.filter((name) => name in figures.value);
+    return html`${this.#state(job.value)}
+      <div class="charts">${repeat(there, (name) => name, (name) => html`<hw-chart .name=${name} .figure=${figures.value[name]}></hw-chart>`)}</div>`;
   }
 }
 customElements.define("hw-analytics", HwAnalytics);

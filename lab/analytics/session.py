@@ -1,0 +1,38 @@
+"""The one Spark session of a worker process."""
+
+import os
+import sys
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from lab.analytics.jvm import Gateway, SparkError, start_gateway
+from lab.analytics.source import RecordingSource
+
+
+class Spark:
+    """A JVM with a session in it, for as long as the process wants it."""
+
+    def __init__(self, log: Path, *more_flags: str) -> None:
+        """Starts both; the JVM writes to `log`. Raises SparkError."""
+        self._gateway: Gateway = start_gateway(log, *more_flags)
+        os.environ |= {
+            "PYSPARK_GATEWAY_PORT": str(self._gateway.port),
+            "PYSPARK_GATEWAY_SECRET": self._gateway.secret,
+            "PYSPARK_PYTHON": sys.executable,
+        }
+        try:
+            self.session = SparkSession.builder.getOrCreate()
+            self.session.dataSource.register(RecordingSource)
+        except Exception as error:
+            self._gateway.stop()
+            raise SparkError(
+                f"Spark's session does not start: {error}",
+                "A JVM with a Spark context in it was expected.",
+                f"What the JVM said is in {log}.",
+            ) from error
+
+    def stop(self) -> None:
+        """Ends the session and the JVM."""
+        self.session.stop()
+        self._gateway.stop()

@@ -1,0 +1,13 @@
+"""The addresses of analytics, below the root."""
+
+from django.urls import path
+
+from lab.analytics import views
+
+_BRANCH = "<slug:run>/<slug:branch>"
+
+urlpatterns = [
+    path(f"r/{_BRANCH}/analytics", views.page, name="analytics"),
+    path(f"api/runs/{_BRANCH}/analytics/start", views.start),
+    path(f"api/runs/{_BRANCH}/analytics/<slug:id>.json", views.job),
+]

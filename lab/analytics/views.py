@@ -1,0 +1,82 @@
+"""The analytics page, the job behind it, and what it found so far."""
+
+import asyncio
+
+from asgiref.sync import sync_to_async
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import render
+from django.views.decorators.csrf import ensure_csrf_cookie
+from django.views.decorators.http import require_GET, require_POST
+
+from lab import selectors
+from lab.analytics.figures import figures
+from lab.analytics.jobs import analyst
+from lab.api import for_branch
+from lab.models import Branch
+from lab.preferences import preferences_of
+from lab.recordings.recording import Recording
+from lab.refusal import Refusal
+from lab.runtime.lab import Lab
+
+
+@login_required
+@ensure_csrf_cookie
+@require_GET
+async def page(request: HttpRequest, run: str, branch: str) -> HttpResponse:
+    """The page, which starts the job itself."""
+    user = await request.auser()
+    found = await sync_to_async(selectors.branch_of)(user, run, branch)
+    context = {"run": {"id": run, "name": found.run.name}, "branch": branch, "user_name": user.get_username()}
+    response = await sync_to_async(render)(request, "lab/analytics.html", context)
+    # Plotly writes style attributes (lab.middleware).
+    response.inline_styles = True  # type: ignore[attr-defined]
+    return response
+
+
+@require_POST
+@for_branch
+async def start(request: HttpRequest, branch: Branch, lab: Lab) -> HttpResponse:
+    """Begins the analysis of the branch as it is now, or finds the one that has begun."""
+    last_seq, end_us = await asyncio.to_thread(_flushed, lab.recording)
+    job = await asyncio.to_thread(analyst().start, lab.recording.folder, last_seq, end_us)
+    return JsonResponse({"job": job.id})
+
+
+@require_GET
+@for_branch
+async def job(request: HttpRequest, branch: Branch, lab: Lab, id: str) -> HttpResponse:
+    """How far a job is, with the figures that are there and that the page does not `have` yet.
+
+    Raises Refusal (404) when there is no such job.
+    """
+    found = analyst().job(branch.run.slug, branch.name, id)
+    if found is None:
+        raise Refusal(
+            f"There is no analysis {id!r} of this branch.",
+            "One that was started since the lab started was expected.",
+            "Reload the page: it starts another one.",
+            404,
+        )
+    language = preferences_of(request).language
+    have = request.GET.get("have", "").split(",")
+    shown = (
+        await asyncio.to_thread(figures, dict(found.rows), found.task.end_us, language, have) if found.rows else None
+    )
+    response = JsonResponse(
+        {
+            "state": found.state,
+            "progress": round(found.progress, 3),
+            "stage": found.stage,
+            "figures": shown,
+            "error": found.error,
+        }
+    )
+    response["Cache-Control"] = "no-store"
+    return response
+
+
+def _flushed(recording: Recording) -> tuple[int, int]:
+    """Writes what waits, so that the worker finds it. Returns the last event and its instant."""
+    recording.flush()
+    return recording.last_seq, recording.last_at_us

@@ -1,0 +1,124 @@
+"""The process that Spark runs in: orders come in, reports go out (orders.py).
+
+It ends when its standard input does, and the JVM with it.
+"""
+
+import os
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import BinaryIO
+
+import msgspec
+
+from lab.analytics.jvm import SparkError
+from lab.analytics.orders import CHARTS, Order, Report
+from lab.analytics.pipeline import run
+from lab.analytics.session import Spark
+
+STARTED = 0.3
+"""How much of a job's progress is starting Spark."""
+POLL_S = 0.25
+
+
+class Worker:
+    """Does one task after the other; Spark starts with the first one."""
+
+    def __init__(self, log: Path, out: BinaryIO) -> None:
+        self._log = log
+        self._out = out
+        self._lock = threading.Lock()
+        self._spark: Spark | None = None
+
+    def do(self, order: Order) -> None:
+        """One task, from its first report to its last."""
+        try:
+            if self._spark is None:
+                self._say(Report(order.job, stage="start", progress=0.02))
+                self._spark = Spark(self._log)
+            self._run(order, self._spark)
+        except SparkError as error:
+            self._say(Report(order.job, error=error.as_json()))
+        except Exception as error:
+            self._say(Report(order.job, error=self._failed(error)))
+            self.stop()
+
+    def stop(self) -> None:
+        """Ends Spark; the next task starts it again."""
+        spark, self._spark = self._spark, None
+        if spark is not None:
+            spark.stop()
+
+    def _run(self, order: Order, spark: Spark) -> None:
+        share = (1 - STARTED) / len(CHARTS)
+        watched = _Watched(spark, lambda stage, progress: self._say(Report(order.job, stage=stage, progress=progress)))
+        watched.now("read", STARTED, share)
+        try:
+            for place, (name, rows) in enumerate(run(spark.session, order.task), 1):
+                self._say(Report(order.job, chart=name, rows=rows))
+                if place < len(CHARTS):
+                    watched.now(CHARTS[place], STARTED + place * share, share)
+        finally:
+            watched.end()
+        self._say(Report(order.job, stage="done", progress=1.0, done=True))
+
+    def _say(self, report: Report) -> None:
+        with self._lock:
+            self._out.write(msgspec.json.encode(report) + b"\n")
+            self._out.flush()
+
+    def _failed(self, error: Exception) -> dict[str, str]:
+        first = (str(error).strip().splitlines() or [type(error).__name__])[0]
+        return {
+            "what": f"The analysis failed: {first}",
+            "expected": "A recording that can be read, and a JVM that lives, were expected.",
+            "todo": f"Try again; what Spark said is in {self._log}.",
+        }
+
+
+class _Watched:
+    """Tells how far Spark's running stages are, a few times a second."""
+
+    def __init__(self, spark: Spark, say: Callable[[str, float], None]) -> None:
+        self._tracker = spark.session.sparkContext.statusTracker()
+        self._say = say
+        self._ended = threading.Event()
+        self._stage, self._from, self._share = "", 0.0, 0.0
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+        self._thread.start()
+
+    def now(self, stage: str, progress: float, share: float) -> None:
+        """A stage begins at `progress`; all of it is worth `share`."""
+        self._stage, self._from, self._share = stage, progress, share
+        self._say(stage, progress)
+
+    def end(self) -> None:
+        self._ended.set()
+        self._thread.join()
+
+    def _watch(self) -> None:
+        while not self._ended.wait(POLL_S):
+            stages = [self._tracker.getStageInfo(stage) for stage in self._tracker.getActiveStageIds()]
+            tasks = sum(stage.numTasks for stage in stages if stage)
+            completed = sum(stage.numCompletedTasks for stage in stages if stage)
+            if completed:
+                self._say(self._stage, self._from + self._share * completed / tasks)
+
+
+def main() -> None:
+    """Serves the process that started this one. Argument: the file for what Spark says."""
+    # Whatever prints must not get between the reports.
+    out = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    worker = Worker(Path(sys.argv[1]), out)
+    decode = msgspec.json.Decoder(Order).decode
+    try:
+        for line in sys.stdin.buffer:
+            worker.do(decode(line))
+    finally:
+        worker.stop()
+
+
+if __name__ == "__main__":
+    main()
