@@ -86,7 +86,7 @@ export class LaneDrawing {
   constructor(id, t) {
     this.#t = t;
     this.#bar.append(s("rect", { width: BAR_W, height: 4, rx: 2, class: "hw-lag-ground" }), this.#bar_fill, this.#bar_tick);
-    this.root = means(s("g", { tabindex: 0, role: "row" }, this.#ground, this.#edge, this.#half, this.#glyph, this.#name, this.#role,
+    this.root = means(s("g", { tabindex: 0, role: "button" }, this.#ground, this.#edge, this.#half, this.#glyph, this.#name, this.#role,
       this.#row, this.#high_watermark, this.#cursor, this.#asks, this.#log_end, this.#committed, this.#bar, this.#caught_up), { type: "replica", id });
   }
 

@@ -89,13 +89,13 @@ export class PartitionDrawing {
     this.#overview.append(log, committed, window);
     const header = means(s("g", { class: "hw-partition-header", tabindex: 0, role: "button" }, this.#ground, this.#rule, this.#name,
       this.#facts, this.#note, ...this.#heads, this.#gauge), { type: "partition", id });
-    const lanes = s("g", { role: "rowgroup" });
+    const lanes = s("g");
     const across = s("g");
     this.#lanes = new Keyed(lanes, (lane) => new LaneDrawing(lane, t));
     this.#epochs = new Keyed(across.appendChild(s("g")), () => new EpochMark());
     this.#believed = new Keyed(across.appendChild(s("g")), () => new Belief());
     across.append(this.#high_watermark_guide, this.#high_watermark, this.#log_end);
-    this.root = s("g", { role: "table", class: "hw-partition" }, header, lanes, across, this.#flag_hw.root, this.#flag_leo.root, this.#stale, this.#overview);
+    this.root = s("g", { role: "group", class: "hw-partition" }, header, lanes, across, this.#flag_hw.root, this.#flag_leo.root, this.#stale, this.#overview);
   }
 
   /** @param {View} view @param {StripsLayout} layout @param {PartitionPlace} place @param {number} at_us @param {Marks} marks */
