@@ -100,6 +100,7 @@ export function monoWidth(content, size) {
 
 /** @type {CanvasRenderingContext2D | null} */
 let ruler = null;
+let face = "";
 /** @type {Map<string, number>} */
 let widths = new Map();
 const WIDTHS_MAX = 2000;
@@ -111,9 +112,10 @@ export function uiWidth(content, size, weight = 400) {
   if (known !== undefined) return known;
   if (!ruler) {
     ruler = /** @type {CanvasRenderingContext2D} */ (document.createElement("canvas").getContext("2d"));
+    face = getComputedStyle(document.documentElement).getPropertyValue("--font-ui");
     document.fonts.ready.then(() => (widths = new Map()));
   }
-  ruler.font = `${weight} ${size}px ${getComputedStyle(document.documentElement).getPropertyValue("--font-ui")}`;
+  ruler.font = `${weight} ${size}px ${face}`;
   const width = ruler.measureText(content).width;
   if (widths.size > WIDTHS_MAX) widths = new Map();
   widths.set(key, width);
@@ -122,7 +124,7 @@ export function uiWidth(content, size, weight = 400) {
 
 /** A text cut to a width, with an ellipsis. @param {string} content @param {number} width @param {number} size */
 export function clip(content, width, size) {
-  if (uiWidth(content, size) <= width) return content;
+  if (monoWidth(content, size) <= width || uiWidth(content, size) <= width) return content;
   let short = content;
   while (short.length > 1 && uiWidth(`${short}…`, size) > width) short = short.slice(0, -1);
   return `${short.trimEnd()}…`;
