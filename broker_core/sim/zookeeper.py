@@ -5,6 +5,9 @@ The store behind it may be a model in memory or a real server; it is an input an
 simulated time; a watch that it sets off travels to its owner like any message.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import msgspec
 
 from broker_core.events.control import SessionClosed, SessionOpened, ZnodeChanged, ZnodeCreated, ZnodeDeleted
@@ -132,7 +135,10 @@ def _text(data: bytes | None) -> str:
 
 
 class ZkClient:
-    """A node's handle on its session. Same operations and errors as `ZkStore`."""
+    """A node's handle on its session. Same operations and errors as `ZkStore`.
+
+    Any of them, a read or a refused write too, may run into what somebody outside has changed: it is stated at once.
+    """
 
     def __init__(self, zookeeper: ZooKeeper, session: int, owner: str) -> None:
         self.zookeeper = zookeeper
@@ -142,31 +148,36 @@ class ZkClient:
     def create(
         self, path: str, data: bytes, *, ephemeral: bool = False, sequential: bool = False, makepath: bool = False
     ) -> str:
-        created = self.zookeeper.store.create(
-            self.session, path, data, ephemeral=ephemeral, sequential=sequential, makepath=makepath
-        )
-        self.zookeeper.publish(self.owner)
-        return created
+        with self._stating() as store:
+            return store.create(self.session, path, data, ephemeral=ephemeral, sequential=sequential, makepath=makepath)
 
     def get(self, path: str, *, watch: bool = False) -> tuple[bytes, ZnodeStat]:
-        return self.zookeeper.store.get(self.session, path, watch=watch)
+        with self._stating() as store:
+            return store.get(self.session, path, watch=watch)
 
     def set(self, path: str, data: bytes, version: int = -1) -> ZnodeStat:
-        stat = self.zookeeper.store.set(self.session, path, data, version)
-        self.zookeeper.publish(self.owner)
-        return stat
+        with self._stating() as store:
+            return store.set(self.session, path, data, version)
 
     def delete(self, path: str, version: int = -1) -> None:
-        self.zookeeper.store.delete(self.session, path, version)
-        self.zookeeper.publish(self.owner)
+        with self._stating() as store:
+            store.delete(self.session, path, version)
 
     def exists(self, path: str, *, watch: bool = False) -> ZnodeStat | None:
-        return self.zookeeper.store.exists(self.session, path, watch=watch)
+        with self._stating() as store:
+            return store.exists(self.session, path, watch=watch)
 
     def children(self, path: str, *, watch: bool = False) -> list[str]:
-        return self.zookeeper.store.children(self.session, path, watch=watch)
+        with self._stating() as store:
+            return store.children(self.session, path, watch=watch)
 
     def multi(self, ops: list[Create | SetData | Delete | Check]) -> list[str | ZnodeStat | None]:
-        results = self.zookeeper.store.multi(self.session, ops)
-        self.zookeeper.publish(self.owner)
-        return results
+        with self._stating() as store:
+            return store.multi(self.session, ops)
+
+    @contextmanager
+    def _stating(self) -> Iterator[ZkStore]:
+        try:
+            yield self.zookeeper.store
+        finally:
+            self.zookeeper.publish(self.owner)

@@ -4,6 +4,7 @@ import struct
 from typing import Any
 
 from broker_core.log.offset_index import ENTRY_BYTES as OFFSET_ENTRY_BYTES
+from broker_core.log.producer_state import decode_snapshot
 from broker_core.log.time_index import ENTRY_BYTES as TIME_ENTRY_BYTES
 from broker_core.records.record_batch import (
     HEADER_BYTES,
@@ -39,7 +40,18 @@ def decoded(files: ReplicaFiles, file: ReplicaFile, start: int) -> dict[str, Any
         base = file.segment or 0
         rows = _TIME_ENTRY.iter_unpack(_whole(data, TIME_ENTRY_BYTES))
         return {"kind": "timeindex", "entries": [[timestamp, base + relative] for timestamp, relative in rows]}
+    if file.kind == "snapshot":
+        return {"kind": "text", "lines": _producers(data)}
     return {"kind": "text", "lines": data.decode("utf-8", "backslashreplace").splitlines()}
+
+
+def _producers(data: bytes) -> list[str]:
+    """What a snapshot of the producers' state holds, a producer a line."""
+    try:
+        producers = decode_snapshot(data)
+    except ValueError as error:
+        return [f"damaged: {error}"]
+    return [f"producers: {len(producers)}", *(str(producer) for producer in producers)]
 
 
 def _batches(files: ReplicaFiles, file: ReplicaFile, start: int) -> list[dict[str, Any]]:

@@ -143,16 +143,9 @@ class Lab:
 
         Raises Refusal when the recording cannot be written; the engine ends then, and nothing recorded is lost.
         """
-        live = await self.wake()
-
-        def work() -> T:
-            self._ensure_space()
-            result = job(live)
-            self._publish_collected()
-            return result
-
         try:
-            return await self._in_thread(work)
+            live = await self.wake()
+            return await self._in_thread(lambda: self._work(live, job))
         except (KafkaException, ZookeeperError, OSError) as error:
             await self._fail(str(error))
             raise Refusal(
@@ -161,6 +154,12 @@ class Lab:
                 "What was recorded is safe. Put that right, then act again.",
                 503,
             ) from error
+
+    def _work(self, live: LiveRun, job: Callable[[LiveRun], T]) -> T:
+        self._ensure_space()
+        result = job(live)
+        self._publish_collected()
+        return result
 
     def time_changed(self) -> None:
         """Tell this after the pacer was told something."""
@@ -242,10 +241,10 @@ class Lab:
         driver, self._driver = self._driver, None
         if driver is not None and driver is not asyncio.current_task():
             driver.cancel()
-        await self._in_thread(live.abandon)
-        self._forget_engine()
         for watcher in self.watchers:
             watcher.failed(why)
+        self._forget_engine()
+        await self._in_thread(live.abandon)
 
     async def _stop_driving(self) -> None:
         driver, self._driver = self._driver, None

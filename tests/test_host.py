@@ -1,0 +1,269 @@
+"""Labs of one process: they take turns, they stop when nobody watches, and they outlive what goes wrong."""
+
+import asyncio
+import errno
+import os
+import shutil
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from broker_core.run import Run
+from lab.protocol import No
+from lab.refusal import Refusal
+from lab.runtime import host as host_module
+from lab.runtime import lab as lab_module
+from lab.runtime import space
+from lab.runtime.host import Host
+from lab.runtime.lab import Lab
+from lab.runtime.live_run import LiveRun
+from lab.runtime.watcher import Visitor, Watcher
+from tests.recorded_runs import CONFIG, TOPIC
+
+VISITOR = Visitor(user_id=1, user="me", run_name="a run", is_owner=True, language="en")
+Scene = Callable[[Host], Awaitable[None]]
+
+
+def play(root: Path, scene: Scene, zookeeper: str = "") -> None:
+    """Runs a scene with a host of its own."""
+
+    async def with_host() -> None:
+        host = Host(root, zookeeper)
+        try:
+            await scene(host)
+        finally:
+            await host.close()
+
+    asyncio.run(with_host())
+
+
+def submit(line: str) -> Callable[[LiveRun], int]:
+    return lambda live: live.run.submit(line, "me")
+
+
+def set_mode(mode: Any) -> Callable[[LiveRun], None]:
+    return lambda live: live.pacer.set_mode(mode)
+
+
+async def until(condition: Callable[[], bool], seconds: float = 15) -> None:
+    """Waits for something that must come about."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "it did not come about"
+        await asyncio.sleep(0.01)
+
+
+class Page(Watcher):
+    """A watcher that keeps what it is told."""
+
+    def __init__(self, lab: Lab) -> None:
+        super().__init__(lab, VISITOR, have=0, boot="")
+        self.said: list[Any] = []
+        lab.watch(self)
+
+    def say(self, frame: Any) -> None:
+        self.said.append(frame)
+        super().say(frame)
+
+
+def test_a_new_run_has_its_brokers_up_and_plays(tmp_path: Path) -> None:
+    async def scene(host: Host) -> None:
+        lab = await host.start("r1", "main", CONFIG)
+        snapshot = await lab.snapshot()
+        assert snapshot.state.count(b'"state":"up"') >= 3
+        before_us = lab.clock().at_us
+        await until(lambda: lab.clock().at_us > before_us + 100_000)
+        assert lab.clock().mode == "play"
+
+    play(tmp_path, scene)
+
+
+def test_a_lab_with_much_to_do_makes_nobody_wait_but_itself(tmp_path: Path) -> None:
+    async def scene(host: Host) -> None:
+        busy, other = await host.start("r1", "main", CONFIG), await host.start("r2", "main", CONFIG)
+        heavy = asyncio.create_task(busy.act(lambda live: time.sleep(1.0)))
+        await asyncio.sleep(0.05)
+        began = time.monotonic()
+        await other.act(submit(TOPIC))
+        assert time.monotonic() - began < 0.7
+        assert not heavy.done()
+        await heavy
+
+    play(tmp_path, scene)
+
+
+def test_a_lab_that_nobody_watches_pauses_and_later_closes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(host_module, "HOUSEKEEPING_S", 0.02)
+    monkeypatch.setattr(host_module, "UNWATCHED_PAUSE_S", 0.3)
+    monkeypatch.setattr(host_module, "UNWATCHED_SLEEP_S", 0.8)
+
+    async def scene(host: Host) -> None:
+        watched = await host.start("r1", "main", CONFIG)
+        page = Page(watched)
+        await watched.act(set_mode("play"))
+        unwatched = await host.start("r2", "main", CONFIG)
+        await until(lambda: unwatched.clock().mode == "pause")
+        assert watched.clock().mode == "play"
+        await until(lambda: host.open_lab("r2", "main") is None)
+        assert watched.clock().mode == "play"
+        watched.leave(page)
+        await until(lambda: host.open_lab("r1", "main") is None)
+        again = await host.lab("r2", "main")
+        assert again.core == "recorded" and again.ring.last_seq == unwatched.ring.last_seq
+        await again.act(submit(TOPIC))
+        assert again.core == "live" and again.clock().mode == "pause"
+
+    play(tmp_path, scene)
+
+
+def test_many_who_open_one_branch_get_one_lab(tmp_path: Path) -> None:
+    async def scene(host: Host) -> None:
+        await host.start("r1", "main", CONFIG)
+        await host.close_run("r1")
+        labs = await asyncio.gather(*(host.lab("r1", "main") for _ in range(10)))
+        assert len(set(map(id, labs))) == 1
+        runs = await asyncio.gather(*(labs[0].wake() for _ in range(5)))
+        assert len(set(map(id, runs))) == 1
+
+    play(tmp_path, scene)
+
+
+def test_a_branch_that_is_not_there_is_refused_every_time(tmp_path: Path) -> None:
+    async def scene(host: Host) -> None:
+        for _ in range(2):
+            with pytest.raises(Refusal, match="cannot be opened"):
+                await host.lab("nosuch", "main")
+            with pytest.raises(Refusal, match="no run or branch"):
+                await host.lab("../etc", "main")
+
+    play(tmp_path, scene)
+
+
+def test_an_engine_that_fails_tells_the_pages_and_starts_again_from_the_recording(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def scene(host: Host) -> None:
+        lab = await host.start("r1", "main", CONFIG)
+        page = Page(lab)
+        with monkeypatch.context() as patched:
+
+            def fail(self: Run, until_us: int, *, max_events: int | None = None) -> int:
+                raise RuntimeError("planted")
+
+            patched.setattr(Run, "advance", fail)
+            await until(lambda: lab.core == "recorded")
+        await until(lambda: any(isinstance(frame, No) for frame in page.said))
+        (told,) = [frame for frame in page.said if isinstance(frame, No)]
+        assert "stopped" in told.what and "safe" in told.todo
+        seq = lab.recording.last_seq
+        await lab.act(set_mode("play"))
+        await until(lambda: lab.ring.last_seq > seq)
+
+    play(tmp_path, scene)
+
+
+def test_no_disk_space_is_said_before_anything_happens(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lab_module, "SPACE_S", 0.0)
+
+    async def scene(host: Host) -> None:
+        lab = await host.start("r1", "main", CONFIG)
+        page = Page(lab)
+        with monkeypatch.context() as patched:
+            patched.setattr(space.shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(10**9, 10**9 - 5, 5))
+            await until(lambda: lab.clock().mode == "pause")
+            seq = lab.ring.last_seq
+            with pytest.raises(Refusal, match="is full") as refused:
+                await lab.act(submit(TOPIC))
+            assert refused.value.status == 507
+            await asyncio.sleep(0.6)
+            assert lab.ring.last_seq == seq and lab.core == "live"
+        (told,) = [frame for frame in page.said if isinstance(frame, No)]
+        assert "full" in told.what and "Free some space" in told.todo
+        await lab.act(set_mode("play"))
+        await lab.act(submit(TOPIC))
+        await until(lambda: lab.ring.last_seq > seq)
+
+    play(tmp_path, scene)
+
+
+def test_a_disk_that_fills_up_in_the_middle_loses_nothing_that_was_recorded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def scene(host: Host) -> None:
+        lab = await host.start("r1", "main", CONFIG)
+        await lab.act(submit(TOPIC))
+        await until(lambda: not lab._live.run.running_commands)  # type: ignore[union-attr]
+        await lab.pause()
+        kept = lab.recording.records(1, lab.recording.last_seq)
+        with monkeypatch.context() as patched:
+
+            def full(descriptor: int, data: bytes, position: int) -> int:
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+            patched.setattr(os, "pwrite", full)
+            with pytest.raises(Refusal, match="free some space"):
+                await lab.act(submit("kafka-topics.sh --create --topic lost --partitions 1 --replication-factor 1"))
+            assert lab.core == "recorded"
+        await lab.act(submit("kafka-topics.sh --create --topic other --partitions 1 --replication-factor 1"))
+        assert lab.recording.records(1, len(kept)) == kept
+        await lab.act(set_mode("play"))
+        await until(lambda: b'"/topics/other"' in lab.recording.records(1, 10**6)[-1] or _has_topic(lab, "other"))
+        assert not _has_topic(lab, "lost")
+
+    play(tmp_path, scene)
+
+
+def _has_topic(lab: Lab, topic: str) -> bool:
+    return topic in lab.recording.last_topics()
+
+
+def test_what_others_do_in_zookeeper_is_an_input(tmp_path: Path, zookeeper: Any) -> None:
+    from lab.runtime.zookeeper_client import ZookeeperClient
+
+    async def scene(host: Host) -> None:
+        lab = await host.start("r1", "main", CONFIG)
+        before = lab.ring.last_seq
+        with ZookeeperClient(lab.zookeeper) as outside:
+            outside.delete("/controller")
+        kinds: list[str] = []
+
+        def elected_again() -> bool:
+            events = lab.recording.events(before + 1, 10**6)
+            kinds[:] = [type(event[4]).__name__ for event in events]
+            return "ForeignZnodeChanged" in kinds and "ControllerElected" in kinds[kinds.index("ForeignZnodeChanged") :]
+
+        await until(elected_again)
+        await lab.pause()
+        recorded = lab.recording.records(1, 10**6)
+        # In a ZooKeeper of its own, where nobody else writes, a fork makes the same events of the same input.
+        forked = await host.fork("r1", "main", len(recorded), "main-2")
+        assert forked.zookeeper.endswith("/r1/main-2")
+        assert forked.recording.records(1, len(recorded)) == recorded
+        with ZookeeperClient(forked.zookeeper) as outside:
+            assert outside.get("/controller")[0] != b""
+
+    play(tmp_path, scene, zookeeper.address)
+
+
+def test_a_zookeeper_that_goes_away_is_said_and_nothing_recorded_is_lost(tmp_path: Path) -> None:
+    from lab.runtime.zookeeper import EmbeddedZookeeper
+
+    async def scene(host: Host) -> None:
+        lab = await host.start("r1", "main", CONFIG)
+        page = Page(lab)
+        kept = lab.recording.last_seq
+        await asyncio.to_thread(server.stop)
+        with pytest.raises(Refusal, match="ZooKeeper"):
+            await lab.act(submit("zk create /x y"))
+        assert lab.core == "recorded" and any(isinstance(frame, No) for frame in page.said)
+        assert lab.recording.last_seq >= kept
+
+    server = EmbeddedZookeeper(tmp_path / "zookeeper")
+    server.start()
+    try:
+        play(tmp_path / "runs", scene, server.address)
+    finally:
+        server.stop()
