@@ -31,6 +31,7 @@ def opened(node: str) -> LogOpened:
         log_start_offset=0,
         log_end_offset=0,
         high_watermark=0,
+        recovery_point=0,
         epochs=(),
         segments=((0, 0, 0, 0),),
         tail=(),

@@ -12,7 +12,7 @@ Cut = tuple[str, int, int, str]
     zh="{replica}：日志打开，{log_start_offset} 至 {log_end_offset}",
 )
 class LogOpened(Event):
-    """A log folder was created or loaded. `epochs`: (leader epoch, start offset); `segments`: (base offset, bytes of
+    """A log folder was created or loaded. `recovery_point`: what lies below it is known to be on disk. `epochs`: (leader epoch, start offset); `segments`: (base offset, bytes of
     the .log, entries of the .index, entries of the .timeindex); `tail`: the last batches as in BatchAppended.
     """
 
@@ -21,6 +21,7 @@ class LogOpened(Event):
     log_start_offset: int
     log_end_offset: int
     high_watermark: int
+    recovery_point: int
     epochs: tuple[tuple[int, int], ...]
     segments: tuple[tuple[int, int, int, int], ...]
     tail: tuple[tuple[int, int, int, int, int, int], ...]

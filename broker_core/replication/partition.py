@@ -128,6 +128,7 @@ class Partition:
                 log_start_offset=log.log_start_offset,
                 log_end_offset=log.log_end_offset,
                 high_watermark=self.high_watermark,
+                recovery_point=log.recovery_point,
                 epochs=tuple(log.leader_epoch_cache.entries),
                 segments=segments,
                 tail=tail,
@@ -452,6 +453,7 @@ class Partition:
                 }
                 for broker_id, remote in self.remotes.items()
             },
+            "flushed": log.recovery_point,
             "epochs": [list(entry) for entry in log.leader_epoch_cache.entries],
             "segments": [list(segment) for segment in segments],
             "tail": [list(batch) for batch in tail],

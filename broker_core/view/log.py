@@ -65,7 +65,7 @@ def _opened(view: View, event: log.LogOpened, seq: int, at_us: int, node: str) -
         "tail": _tail(event.tail),
         "segments": _segments(event.segments),
         "cut": None,
-        "flushed": 0,
+        "flushed": event.recovery_point,
     }
     view["replicas"][event.replica] = replica
     shown = {**replica, "remotes": {}, "tail": dict(replica["tail"]), "segments": dict(replica["segments"])}
@@ -109,9 +109,11 @@ def _truncated(view: View, event: log.LogTruncated, seq: int, at_us: int, node: 
         event.to_offset if event.to_offset > event.from_offset else min(replica["log_start_offset"], event.to_offset)
     )
     replica["log_start_offset"] = start
+    replica["flushed"] = flushed = min(replica["flushed"], event.to_offset)
     return [
         [f"/replicas/{name}/log_end_offset", event.to_offset],
         [f"/replicas/{name}/log_start_offset", start],
+        [f"/replicas/{name}/flushed", flushed],
         [f"/replicas/{name}/tail", dict(replica["tail"])],
         [f"/replicas/{name}/segments", dict(replica["segments"])],
         [f"/replicas/{name}/cut", cut],

@@ -135,6 +135,7 @@ export interface LogOpened {
   log_start_offset: number;
   log_end_offset: number;
   high_watermark: number;
+  recovery_point: number;
   epochs: [number, number][];
   segments: [number, number, number, number][];
   tail: [number, number, number, number, number, number][];

@@ -1,7 +1,7 @@
 // Written by `manage.py gen_events` from broker_core/events. Do not change it by hand.
 
 /** Hash of the vocabulary; the server's `welcome` carries its own. */
-export const SCHEMA = "4ad0a4c67c4b";
+export const SCHEMA = "62bcae2ff151";
 
 /** @import { EventKind, KindInfo } from "./events.d.ts" */
 
@@ -50,7 +50,7 @@ export const KINDS = {
     en: "{partition}: leader {leader} elected by {strategy}, epoch {leader_epoch}", zh: "{partition}：按 {strategy} 选出首领 {leader}，纪元 {leader_epoch}" },
   MetadataUpdated: { family: "control", fields: [["broker", "str"], ["controller", "int"], ["live_brokers", ["list", "int"]], ["partitions", "int"]],
     en: "{broker} knows brokers {live_brokers}, controller {controller}", zh: "{broker} 已知存活代理 {live_brokers}，控制器 {controller}" },
-  LogOpened: { family: "log", fields: [["replica", "str"], ["topic_id", "str"], ["log_start_offset", "int"], ["log_end_offset", "int"], ["high_watermark", "int"], ["epochs", ["list", ["tuple", "int", "int"]]], ["segments", ["list", ["tuple", "int", "int", "int", "int"]]], ["tail", ["list", ["tuple", "int", "int", "int", "int", "int", "int"]]]],
+  LogOpened: { family: "log", fields: [["replica", "str"], ["topic_id", "str"], ["log_start_offset", "int"], ["log_end_offset", "int"], ["high_watermark", "int"], ["recovery_point", "int"], ["epochs", ["list", ["tuple", "int", "int"]]], ["segments", ["list", ["tuple", "int", "int", "int", "int"]]], ["tail", ["list", ["tuple", "int", "int", "int", "int", "int", "int"]]]],
     en: "{replica}: log opened, {log_start_offset} to {log_end_offset}", zh: "{replica}：日志打开，{log_start_offset} 至 {log_end_offset}" },
   BatchAppended: { family: "log", fields: [["replica", "str"], ["base_offset", "int"], ["last_offset", "int"], ["leader_epoch", "int"], ["segment", "int"], ["position", "int"], ["size", "int"], ["max_timestamp", "int"]],
     en: "{replica}: batch {base_offset} to {last_offset} appended", zh: "{replica}：追加批次 {base_offset} 至 {last_offset}" },
