@@ -19,8 +19,9 @@ attach(new Player({
 partition.value = query.get("p") ?? "";
 shown.value = query.get("view") === "table" ? "table" : "picture";
 if (query.get("sel")) select(query.get("sel"));
-const narrow = matchMedia("(max-width: 1279px)").matches;
-if (narrow) panels.value = { side: false, inspector: true };
+// In narrow windows the side panel would cover the picture (tablet) or push it away (phone): it opens when it is asked for.
+const covers = matchMedia("(min-width: 821px) and (max-width: 1279px)");
+if (matchMedia("(max-width: 1279px)").matches) panels.value = { side: false, inspector: true };
 
 const stage = createStage({ stage: document.getElementById("stage"), timeline: document.getElementById("timeline") }, player,
   { t, language, topic: partition.value ? partition.value.replace(/-\d+$/, "") : undefined });
@@ -64,7 +65,7 @@ effect(() => {
   const slug = exercise.value?.slug ?? "";
   if (slug && slug !== inExercise) {
     sideTab.value = "exercise";
-    if (!narrow) panels.value = { ...panels.peek(), side: true };
+    if (!covers.matches) panels.value = { ...panels.peek(), side: true };
   }
   inExercise = slug;
 });

@@ -3,7 +3,7 @@ import { HwElement, html } from "./element.js";
 import { exercises } from "./exercise.js";
 import { t } from "./i18n.js";
 import { walkTabs } from "./inspector.js";
-import { exercise, sideTab } from "./state.js";
+import { exercise, panels, sideTab } from "./state.js";
 
 const TABS = exercises.length ? ["exercise", "act"] : ["act"];
 
@@ -14,7 +14,10 @@ class HwSide extends HwElement {
   }
 
   render() {
-    const choose = (name) => (sideTab.value = name);
+    const choose = (name) => {
+      sideTab.value = name;
+      panels.value = { ...panels.value, side: true };
+    };
     return html`<div class="tabs" role="tablist" aria-label=${t("side.title")} @keydown=${(event) => walkTabs(event, TABS, sideTab.value, choose)}>
         ${TABS.map((name) => html`<button role="tab" aria-controls="side-panel" aria-selected=${name === sideTab.value} tabindex=${name === sideTab.value ? 0 : -1} @click=${() => choose(name)}>${t(`side.${name}`)}</button>`)}
       </div>
