@@ -1,0 +1,83 @@
+"""Sign in; the list of runs: new, rename, duplicate, delete."""
+
+from playwright.sync_api import Locator, Page
+
+from lab.tour.lab_page import LabPage
+from lab.tour.tour import Tour, until
+
+TITLE = "runs"
+
+
+def walk(tour: Tour) -> None:
+    with tour.stop("a forged token is refused, and the page says what to do"):
+        page = tour.visitor().new_page()
+        response = page.goto(f"{tour.origin}/sign-in/?token=forged")
+        assert response and response.status == 403, f"The answer had the status {response and response.status}."
+        assert "Copy the address" in page.get_by_role("alert").inner_text(), "It does not say where the address is."
+
+    with tour.stop("the printed address ends at the list of runs, without the token"):
+        response = page.goto(tour.address)
+        assert response and response.status == 200, f"The answer had the status {response and response.status}."
+        assert page.url == f"{tour.origin}/runs/", f"The address is {page.url}."
+
+    with tour.stop("a new run: three brokers register in ZooKeeper"):
+        lab = LabPage.of_new_run(tour, "Tour: the list of runs")
+        tree = lab.tab("znodes")
+        for broker in (1, 2, 3):
+            lab.sees(tree.locator(f"[data-path='/brokers/ids/{broker}']"), f"/brokers/ids/{broker}")
+
+    page = lab.page
+    with tour.stop("the list shows it, and it gets another name"):
+        lab.pause()
+        event = lab.shown.event
+        page.goto(f"{tour.origin}/runs/")
+        card = _card(page, "Tour: the list of runs")
+        facts = card.locator(".facts").inner_text()
+        assert "3 brokers" in facts and "just now" in facts, f"The list says: {facts}"
+        card.locator("summary").click()
+        card.get_by_role("textbox", name="Name").fill("Tour: another name")
+        card.get_by_role("button", name="Rename").click()
+        _card(page, "Tour: another name")
+
+    with tour.stop("a duplicate has the same history: it opens paused, from the recording"):
+        card = _card(page, "Tour: another name")
+        card.locator("summary").click()
+        card.get_by_role("button", name="Duplicate").click()
+        _card(page, "Tour: another name (copy)").get_by_role("link").click()
+        copy = LabPage(tour, page)
+        copied = copy.run
+        tour.runs.append(copied)
+        seen = copy.until(lambda seen: seen.event == event and seen.is_paused, f"event {event}, paused")
+        assert seen.connection == "recorded", f"The page says {seen.connection!r} of the connection."
+        assert seen.brokers_up == 3, f"{seen.brokers_up} brokers are up."
+
+    with tour.stop("it goes on where it was, as soon as somebody plays"):
+        copy.play()
+        began_us = copy.shown.at_us
+        copy.until(lambda seen: seen.at_us > began_us and not seen.connection, "a clock that runs, in a live core")
+
+    with tour.stop("the copy is deleted"):
+        page.goto(f"{tour.origin}/runs/")
+        tour.pictures("runs", page)
+        delete(page, copied)
+        assert not _cards(page, "Tour: another name (copy)").count(), "The copy is still in the list."
+        assert _cards(page, "Tour: another name").count() == 1, "The other run is not there any more."
+
+
+def delete(page: Page, run: str) -> None:
+    """Deletes a run by its card in the list; harmless when it is not there."""
+    card = page.locator("li.run", has=page.locator(f"form[action='/runs/{run}/delete']"))
+    if card.count():
+        card.locator("summary").click()
+        card.get_by_role("checkbox").check()
+        card.get_by_role("button", name="Delete").click()
+        until(page, lambda: not card.count(), f"a list without the run {run}")
+
+
+def _cards(page: Page, name: str) -> Locator:
+    return page.locator("li.run").filter(has=page.get_by_role("link", name=name, exact=True))
+
+
+def _card(page: Page, name: str) -> Locator:
+    until(page, lambda: _cards(page, name).count(), f"a run called {name!r}")
+    return _cards(page, name).first

@@ -1,0 +1,119 @@
+"""Owning time: pause, steps, speed, pace by events, dragging back, acting in the past, branches."""
+
+from lab.tour.lab_page import LabPage
+from lab.tour.shown import Shown
+from lab.tour.tour import Tour, until
+
+TITLE = "time"
+HUNDRED = 100
+TRIES = 16
+
+
+def walk(tour: Tour) -> None:
+    lab = LabPage.of_new_run(tour, "Tour: own time").with_orders()
+    for count in (HUNDRED, 2 * HUNDRED):
+        lab.produce_to("orders-0").get_by_role("button", name="Produce 100").click()
+        lab.until(lambda seen, count=count: _records(seen) == count, f"{count} records")  # type: ignore[misc]
+
+    with tour.stop("pause: time stands still"):
+        before = lab.pause()
+        lab.page.wait_for_timeout(300)
+        assert (lab.shown.at_us, lab.shown.event) == (before.at_us, before.event), "Something went on."
+
+    with tour.stop("one event, one message, back and on again"):
+        first = lab.step("event")
+        second = lab.step("RPC")
+        assert second.at_us >= first.at_us >= before.at_us, "The clock went back."
+        lab.page.get_by_role("button", name="Back one event").click()
+        lab.until(
+            lambda seen: seen.event == second.event - 1 and seen.is_past, f"event {second.event - 1}, in the past"
+        )
+        lab.page.get_by_role("button", name="Step one event").click()
+        lab.until(lambda seen: seen.event == second.event and not seen.is_past, f"event {second.event} again")
+
+    with tour.stop("speed from a thousandth to a hundredfold"):
+        for rate in (0.001, 100.0, 0.0025):
+            lab.speed(rate)
+        lab.play()
+        slow = lab.shown.at_us
+        lab.page.wait_for_timeout(500)
+        passed = lab.shown.at_us - slow
+        assert 0 < passed < 500_000, f"At 1/400× {passed} µs passed in half a second."
+
+    with tour.stop("pace by events: each message can be followed"):
+        lab.page.get_by_role("button", name="By events").click()
+        lab.until(
+            lambda seen: seen.state.endswith("BY EVENTS") and seen.messages, "messages under way, paced by events"
+        )
+        event = lab.shown.event
+        lab.until(lambda seen: seen.event > event, "the next event")
+        lab.pause()
+        lab.speed(1)
+
+    last = lab.shown
+    with tour.stop("drag back on the timeline, to when there were a hundred records"):
+        _drag_back(lab)
+        assert lab.shown.event < last.event, "The number of the event did not go down."
+        tour.pictures("past", lab.page)
+
+    with tour.stop("acting in the past asks first; the old future stays"):
+        lab.produce("orders-0", "another future")
+        dialog = lab.sees(lab.page.get_by_role("dialog"), "a question")
+        assert "opens a new branch" in dialog.inner_text(), f"It asks: {dialog.inner_text()}"
+        dialog.get_by_role("button", name="Cancel").click()
+        assert lab.shown.is_past and lab.branch == "main", "Cancelling did something."
+        lab.produce("orders-0", "another future")
+        lab.page.get_by_role("dialog").get_by_role("button", name="Fork here").click()
+        until(lab.page, lambda: lab.branch != "main", "the page of a new branch")
+        lab.until(lambda seen: seen.event > 0, "the branch's state")
+        fork = lab.branch
+        lab.play()
+        lab.until(lambda seen: _records(seen) == HUNDRED + 1, f"{HUNDRED + 1} records on {fork}")
+
+    with tour.stop("from one branch to the other"):
+        _go_to(lab, "main")
+        seen = lab.until(lambda seen: seen.event > 0, "the state of main")
+        assert _records(seen) == 2 * HUNDRED, f"main has {_records(seen)} records: its future was changed."
+        assert seen.event >= last.event, f"main ends at event {seen.event}, it had {last.event}."
+        _go_to(lab, fork)
+        lab.until(lambda seen: _records(seen) == HUNDRED + 1, f"{HUNDRED + 1} records on {fork}")
+
+    with tour.stop("a bookmark gives an instant a name"):
+        lab.pause()
+        lab.press("m")
+        dialog = lab.sees(lab.page.get_by_role("dialog"), "a form")
+        dialog.get_by_role("textbox").fill("where it forked")
+        dialog.get_by_role("button", name="Save bookmark").click()
+        lab.sees(lab.page.locator(".message.ok", has_text="where it forked"), "a word that it is kept")
+
+
+def _records(seen: Shown) -> int:
+    """In the leader's log of orders-0."""
+    partition = seen.partitions.get("orders-0")
+    return partition.lanes[partition.leader].leo if partition and partition.leader in partition.lanes else -1
+
+
+def _drag_back(lab: LabPage) -> None:
+    """Drags the playhead to the left until the strips show a hundred records."""
+    canvas = lab.page.locator(".hw-density")
+    box = canvas.bounding_box()
+    assert box, "There is no timeline."
+    x, y = box["x"] + box["width"] * 0.92, box["y"] + box["height"] / 2
+    lab.page.mouse.move(x, y)
+    lab.page.mouse.down()
+    for _ in range(TRIES):
+        x -= box["width"] * 0.8 / TRIES
+        lab.page.mouse.move(x, y, steps=3)
+        lab.until(lambda seen: seen.is_past, "an instant in the past")
+        lab.page.wait_for_timeout(100)
+        if _records(lab.shown) == HUNDRED:
+            break
+    lab.page.mouse.up()
+    lab.until(lambda seen: seen.is_past and _records(seen) == HUNDRED, f"an instant with {HUNDRED} records")
+
+
+def _go_to(lab: LabPage, branch: str) -> None:
+    """By the menu of branches."""
+    lab.page.locator("hw-branches summary").click()
+    lab.page.locator("hw-branches a").filter(has=lab.page.get_by_text(branch, exact=True)).click()
+    until(lab.page, lambda: lab.branch == branch, f"the page of {branch}")

@@ -1,0 +1,68 @@
+"""Pictures of a page in both themes, both languages and three widths."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from playwright.sync_api import Browser, Page
+
+LANGUAGES = {"en": "en", "zh": "zh-CN"}
+THEMES = ("dark", "light")
+SIZES = {1440: 900, 1024: 768, 390: 844}
+
+#: Fonts have come, and what was asked for in this frame is drawn.
+_SETTLED = """() => document.fonts.ready.then(() => new Promise((done) =>
+  setTimeout(() => requestAnimationFrame(() => requestAnimationFrame(done)), 150)))"""
+
+
+class Photographer:
+    """Puts pictures into a folder: `<name>-<theme>-<language>-<width>.png`."""
+
+    def __init__(
+        self,
+        browser: Browser,
+        folder: Path,
+        *,
+        languages: tuple[str, ...] = tuple(LANGUAGES),
+        widths: tuple[int, ...] = tuple(SIZES),
+    ) -> None:
+        self.folder = folder
+        self.taken: list[Path] = []
+        self._browser = browser
+        self._languages = languages
+        self._widths = widths
+        folder.mkdir(parents=True, exist_ok=True)
+
+    def take(self, name: str, page: Page, prepare: Callable[[Page], None]) -> None:
+        """Opens the page's address as another tab of the same person would, in each language and width.
+
+        Raises AssertionError when something sticks out at the side.
+        """
+        for language in self._languages:
+            context = self._browser.new_context(storage_state=page.context.storage_state(), locale=LANGUAGES[language])
+            origin = "/".join(page.url.split("/")[:3])
+            context.add_cookies([{"name": "language", "value": LANGUAGES[language], "url": origin}])
+            try:
+                for width in self._widths:
+                    tab = context.new_page()
+                    tab.set_viewport_size({"width": width, "height": SIZES[width]})
+                    tab.goto(page.url)
+                    prepare(tab)
+                    for theme in THEMES:
+                        self._shoot(tab, f"{name}-{theme}-{language}-{width}", theme)
+                    tab.close()
+            finally:
+                context.close()
+
+    def failed(self, page: Page, name: str) -> None:
+        """What there was to see when a stop failed."""
+        page.screenshot(path=self.folder / f"{name}.png")
+
+    def _shoot(self, page: Page, name: str, theme: str) -> None:
+        if page.locator("html").get_attribute("data-theme") != theme:
+            page.locator("[data-preference=theme]").click()
+        page.evaluate(_SETTLED)
+        path = self.folder / f"{name}.png"
+        page.screenshot(path=path)
+        self.taken.append(path)
+        wide, window = page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
+        assert wide <= window, f"At {window} px the page is {wide} px wide: something sticks out at the side ({name})."
