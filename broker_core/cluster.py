@@ -138,7 +138,7 @@ class Cluster:
         """What a broker that is up holds in memory."""
         if self.broker_state(broker_id) != "up":
             return None
-        replica = self.brokers[broker_id].replicas.partition(partition)
+        replica = self.brokers[broker_id].replicas.partitions.get(partition)
         if replica is None:
             return None
         return LiveReplica(replica.log.log_start_offset, replica.log.log_end_offset, replica.high_watermark)

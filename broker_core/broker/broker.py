@@ -91,7 +91,7 @@ class Broker:
     @property
     def wall_ms(self) -> int:
         """Calendar time in ms: the run's start plus simulated time."""
-        return self.start_wall_ms + self.kernel.now_us // 1_000
+        return self.start_wall_ms + self.kernel.scheduler.now_us // 1_000
 
     @property
     def stream(self) -> Stream:

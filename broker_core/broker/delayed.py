@@ -8,33 +8,27 @@ from broker_core.sim.kernel import Kernel, Message
 from broker_core.wire.messages import FetchRequest, ProducePartitionResponse, TopicResult
 
 
-class DelayedFetch(msgspec.Struct):
+class DelayedFetch(msgspec.Struct, gc=False):
     """A fetch that found too little."""
 
+    request: str
     message: Message
     body: FetchRequest
     partitions: tuple[str, ...]
     timer_id: int
 
-    @property
-    def request(self) -> str:
-        return self.message.rpc
 
-
-class DelayedProduce(msgspec.Struct):
+class DelayedProduce(msgspec.Struct, gc=False):
     """A produce with acks=all that was appended and waits to be committed. `required` maps a partition to the offset
     that the high watermark must reach; `answers` holds what is known so far.
     """
 
+    request: str
     message: Message
     partitions: tuple[str, ...]
     required: dict[str, int]
     answers: dict[str, ProducePartitionResponse]
     timer_id: int
-
-    @property
-    def request(self) -> str:
-        return self.message.rpc
 
     def answer(self, partition: str, error: KafkaError) -> None:
         """This partition's part is decided."""

@@ -13,7 +13,7 @@ from broker_core.replication.isr import CommittedIsr, PendingExpand, PendingShri
 from broker_core.replication.partition import Partition
 from broker_core.replication.purgatory import Purgatory
 from broker_core.replication.replica_fetcher import FetcherSettings, ReplicaFetcher
-from broker_core.replication.truncation import diverging_epoch
+from broker_core.replication.truncation import diverging_epoch, may_diverge
 from broker_core.sim.kernel import Kernel, Message
 from broker_core.wire.messages import (
     AlterPartitionItem,
@@ -31,6 +31,7 @@ from broker_core.wire.messages import (
     ProduceResponse,
 )
 
+_NONE = KafkaError.NONE
 CONSUMER = -1
 LATEST_TIMESTAMP = -1
 EARLIEST_TIMESTAMP = -2
@@ -106,10 +107,6 @@ class ReplicaManager:
         """The controller's broker id, -1 = unknown."""
         return self.host.known_controller()
 
-    def partition(self, name: str) -> Partition | None:
-        """This broker's replica of a partition."""
-        return self.partitions.get(name)
-
     # becoming leader or follower
 
     def become(self, state: LeaderAndIsrPartition) -> KafkaError:
@@ -177,7 +174,7 @@ class ReplicaManager:
             }
             self._respond_produce(message, answers)
             return
-        now_ms = self.wall_ms
+        now_ms = self.host.wall_ms
         answers = {}
         required: dict[str, int] = {}
         advanced: list[tuple[str, bool]] = []
@@ -224,11 +221,11 @@ class ReplicaManager:
     def _wait_for_commit(
         self, message: Message, timeout_ms: int, required: dict[str, int], answers: dict[str, ProducePartitionResponse]
     ) -> None:
-        delayed = DelayedProduce(message, tuple(required), required, answers, 0)
+        delayed = DelayedProduce(message.rpc, message, tuple(required), required, answers, 0)
         if self._try_produce(delayed):
             self._respond_produce(message, answers)
             return
-        due_us = self.kernel.now_us + timeout_ms * 1_000
+        due_us = self.kernel.scheduler.now_us + timeout_ms * 1_000
         delayed.timer_id = self.kernel.timer(self.name, due_us, "produce_expired", message.rpc)
         self.delayed_produces.watch(delayed)
         needs = ", ".join(f"{name} HW >= {offset}" for name, offset in required.items())
@@ -278,13 +275,13 @@ class ReplicaManager:
 
     def _respond_produce(self, message: Message, answers: dict[str, ProducePartitionResponse]) -> None:
         response = ProduceResponse(tuple(answers.values()))
-        first = response.partitions[0]
-        label = f"ack @{first.base_offset}" if first.error is KafkaError.NONE else first.error.name
-        fields = tuple(
+        fields = [
             (answer.partition, answer.base_offset if answer.error is KafkaError.NONE else answer.error.name)
             for answer in response.partitions
-        )
-        self.kernel.respond(message, response, label=label, fields=fields)
+        ]
+        first = fields[0][1]
+        label = first if isinstance(first, str) else f"ack @{first}"
+        self.kernel.respond(message, response, label=label, fields=tuple(fields))
 
     # fetch
 
@@ -295,15 +292,15 @@ class ReplicaManager:
         answers, byte_count, urgent = self._read_all(body)
         if body.replica_id >= 0:
             for asked, answer in zip(body.partitions, answers, strict=True):
-                if answer.error is KafkaError.NONE and answer.diverging_epoch is None:
+                if answer.error is _NONE and answer.diverging_epoch is None:
                     self._followed(asked, body.replica_id, body.replica_epoch)
         if body.max_wait_ms <= 0 or byte_count >= body.min_bytes or urgent or not body.partitions:
             self._respond_fetch(message, body, answers)
             return
-        partitions = tuple(asked.partition for asked in body.partitions)
-        due_us = self.kernel.now_us + body.max_wait_ms * 1_000
+        partitions = tuple([asked.partition for asked in body.partitions])
+        due_us = self.kernel.scheduler.now_us + body.max_wait_ms * 1_000
         timer_id = self.kernel.timer(self.name, due_us, "fetch_expired", message.rpc)
-        self.delayed_fetches.watch(DelayedFetch(message, body, partitions, timer_id))
+        self.delayed_fetches.watch(DelayedFetch(message.rpc, message, body, partitions, timer_id))
         self.kernel.emit(
             RequestParked(
                 broker=self.name,
@@ -327,7 +324,7 @@ class ReplicaManager:
             size = len(answer.records)
             byte_count += size
             left -= size
-            if answer.error is not KafkaError.NONE or answer.diverging_epoch is not None:
+            if answer.error is not _NONE or answer.diverging_epoch is not None:
                 urgent = True
             answers.append(answer)
         return answers, byte_count, urgent
@@ -345,12 +342,13 @@ class ReplicaManager:
             return FetchPartitionResponse(name, error)
         log = partition.log
         fetch_offset = asked.fetch_offset
-        upper_bound = log.log_end_offset
+        end_offset = upper_bound = log.log_end_offset
         if replica_id >= 0:
             if replica_id not in partition.remotes:
                 return FetchPartitionResponse(name, KafkaError.UNKNOWN_LEADER_EPOCH)
-            if asked.last_fetched_epoch >= 0:
-                diverging = diverging_epoch(log.leader_epoch_cache, upper_bound, asked.last_fetched_epoch, fetch_offset)
+            history = log.leader_epoch_cache
+            if may_diverge(history, end_offset, asked.last_fetched_epoch, fetch_offset):
+                diverging = diverging_epoch(history, end_offset, asked.last_fetched_epoch, fetch_offset)
                 if diverging == (-1, -1) or (diverging is not None and fetch_offset < log.log_start_offset):
                     return FetchPartitionResponse(name, KafkaError.OFFSET_OUT_OF_RANGE)
                 if diverging is not None:
@@ -362,7 +360,7 @@ class ReplicaManager:
                     )
         else:
             upper_bound = partition.high_watermark
-        if fetch_offset == log.log_end_offset:
+        if fetch_offset == end_offset:
             records = b""
         else:
             try:
@@ -373,7 +371,7 @@ class ReplicaManager:
                 return FetchPartitionResponse(
                     name, refused.error, high_watermark=partition.high_watermark, log_start_offset=log.log_start_offset
                 )
-        return FetchPartitionResponse(name, KafkaError.NONE, partition.high_watermark, log.log_start_offset, records)
+        return FetchPartitionResponse(name, _NONE, partition.high_watermark, log.log_start_offset, records)
 
     def _epoch_error(self, partition: Partition, current_leader_epoch: int) -> KafkaError | None:
         if current_leader_epoch >= 0:
@@ -417,14 +415,14 @@ class ReplicaManager:
                 if body.replica_id >= 0 or log.log_end_offset < asked.fetch_offset:
                     return True
                 continue
-            last_epoch = asked.last_fetched_epoch
-            history = log.leader_epoch_cache
-            if (
-                body.replica_id >= 0
-                and last_epoch >= 0
-                and diverging_epoch(history, log.log_end_offset, last_epoch, asked.fetch_offset)
-            ):
-                return True
+            if body.replica_id >= 0:
+                if end_offset > asked.fetch_offset and body.min_bytes <= 1:
+                    return True
+                history, last_epoch = log.leader_epoch_cache, asked.last_fetched_epoch
+                if may_diverge(history, end_offset, last_epoch, asked.fetch_offset) and diverging_epoch(
+                    history, end_offset, last_epoch, asked.fetch_offset
+                ):
+                    return True
             if end_offset > asked.fetch_offset:
                 accumulated += min(log.bytes_available(asked.fetch_offset, end_offset), asked.partition_max_bytes)
         return accumulated >= body.min_bytes
@@ -446,8 +444,7 @@ class ReplicaManager:
         self._respond_fetch(delayed.message, delayed.body, answers)
 
     def _respond_fetch(self, message: Message, body: FetchRequest, answers: list[FetchPartitionResponse]) -> None:
-        replica_id = body.replica_id
-        if replica_id >= 0:
+        if body.replica_id >= 0:
             answers = [
                 answer
                 for asked, answer in zip(body.partitions, answers, strict=True)
@@ -456,7 +453,7 @@ class ReplicaManager:
         fields = []
         size = 0
         for answer in answers:
-            if answer.error is not KafkaError.NONE:
+            if answer.error is not _NONE:
                 fields.append((answer.partition, answer.error.name))
             elif answer.diverging_epoch is not None:
                 fields.append(
@@ -470,7 +467,7 @@ class ReplicaManager:
                 fields.append((answer.partition, f"HW {answer.high_watermark}, {len(answer.records)} bytes"))
         if len(answers) == 1:
             first = answers[0]
-            if first.error is not KafkaError.NONE:
+            if first.error is not _NONE:
                 label = first.error.name
             elif first.diverging_epoch is not None:
                 label = f"diverging epoch {first.diverging_epoch[0]}"
@@ -485,7 +482,7 @@ class ReplicaManager:
         told yet.
         """
         key = (body.replica_id, asked.partition)
-        if answer.error is not KafkaError.NONE or answer.diverging_epoch is not None:
+        if answer.error is not _NONE or answer.diverging_epoch is not None:
             self._told.pop(key, None)
             return True
         now = (

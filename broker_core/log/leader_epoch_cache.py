@@ -13,17 +13,15 @@ class LeaderEpochCache:
 
     def __init__(self, checkpoint: LeaderEpochCheckpoint) -> None:
         self._checkpoint = checkpoint
-        self._entries = checkpoint.read()
+        self._entries: list[tuple[int, int]] = []
+        self.latest_epoch = NO_LEADER_EPOCH
+        """The newest epoch, -1 without entries."""
+        self._set(checkpoint.read())
 
     @property
     def entries(self) -> tuple[tuple[int, int], ...]:
         """(epoch, start offset), oldest first."""
         return tuple(self._entries)
-
-    @property
-    def latest_epoch(self) -> int:
-        """The newest epoch, -1 without entries."""
-        return self._entries[-1][0] if self._entries else NO_LEADER_EPOCH
 
     def assign(self, epoch: int, start_offset: int) -> bool:
         """Notes that `epoch` starts at `start_offset`; says whether that was news.
@@ -39,6 +37,7 @@ class LeaderEpochCache:
         while entries and (entries[-1][0] >= epoch or entries[-1][1] >= start_offset):
             entries.pop()
         entries.append((epoch, start_offset))
+        self._set(entries)
         self._checkpoint.write(entries)
         return True
 
@@ -82,9 +81,13 @@ class LeaderEpochCache:
     def _replace(self, entries: list[tuple[int, int]]) -> bool:
         if entries == self._entries:
             return False
-        self._entries = entries
+        self._set(entries)
         self._checkpoint.write(entries)
         return True
+
+    def _set(self, entries: list[tuple[int, int]]) -> None:
+        self._entries = entries
+        self.latest_epoch = entries[-1][0] if entries else NO_LEADER_EPOCH
 
 
 def _epoch(entry: tuple[int, int]) -> int:

@@ -10,10 +10,8 @@ from typing import Generic, Protocol, TypeVar
 class DelayedOperation(Protocol):
     """A request that waits. `request` is the rpc id by which it is known; `partitions` are its keys."""
 
+    request: str
     partitions: tuple[str, ...]
-
-    @property
-    def request(self) -> str: ...
 
 
 Waiting = TypeVar("Waiting", bound=DelayedOperation)
@@ -28,9 +26,13 @@ class Purgatory(Generic[Waiting]):
 
     def watch(self, operation: Waiting) -> None:
         """Keeps an operation until `remove`."""
-        self._operations[operation.request] = operation
+        request = operation.request
+        self._operations[request] = operation
         for partition in operation.partitions:
-            self._watchers.setdefault(partition, {})[operation.request] = operation
+            watchers = self._watchers.get(partition)
+            if watchers is None:
+                watchers = self._watchers[partition] = {}
+            watchers[request] = operation
 
     def remove(self, request: str) -> Waiting | None:
         """Takes an operation out. None when it has completed already: then there is nothing left to do for it."""

@@ -40,6 +40,7 @@ class FetcherHost(Protocol):
     kernel: Kernel
     name: str
     broker_id: int
+    partitions: dict[str, Partition]
 
     @property
     def broker_epoch(self) -> int: ...
@@ -48,8 +49,6 @@ class FetcherHost(Protocol):
     def wall_ms(self) -> int: ...
 
     settings: "FetcherSettings"
-
-    def partition(self, name: str) -> Partition | None: ...
 
     def log_appended_by_follower(self, partition: Partition) -> None:
         """The replica grew or its high watermark moved: whoever reads from this follower may go on."""
@@ -115,9 +114,7 @@ class ReplicaFetcher:
                 if not next_wake_us or state.delayed_until_us < next_wake_us:
                     next_wake_us = state.delayed_until_us
                 continue
-            partition = host.partition(name)
-            assert partition is not None
-            log = partition.log
+            log = host.partitions[name].log
             fetch_offset = log.log_end_offset
             partitions.append(
                 FetchPartition(
@@ -181,7 +178,7 @@ class ReplicaFetcher:
         host = self.host
         for answer in response.partitions:
             state = self.states.get(answer.partition)
-            partition = host.partition(answer.partition)
+            partition = host.partitions.get(answer.partition)
             if (
                 state is None
                 or partition is None
@@ -240,7 +237,7 @@ class ReplicaFetcher:
         """The leader said where its log ends (then: begins); None = it did not (`fetchOffsetAndTruncate`)."""
         _, name, leader_epoch, timestamp = context
         state = self.states.get(name)
-        partition = self.host.partition(name)
+        partition = self.host.partitions.get(name)
         if state is None or partition is None or state.leader_epoch != leader_epoch:
             return
         result = response.partitions[0] if response is not None else None

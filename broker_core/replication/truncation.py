@@ -14,6 +14,8 @@ class EpochHistory(Protocol):
     offset)`, -1 for unknown (`LeaderEpochFileCache.endOffsetFor`).
     """
 
+    latest_epoch: int
+
     def end_offset_for(self, epoch: int, log_end_offset: int) -> tuple[int, int]: ...
 
 
@@ -22,6 +24,11 @@ class Decision(msgspec.Struct, frozen=True, gc=False):
 
     offset: int
     final: bool
+
+
+def may_diverge(history: EpochHistory, log_end_offset: int, last_fetched_epoch: int, fetch_offset: int) -> bool:
+    """Whether `diverging_epoch` could find anything. Mostly not: the follower is in the leader's latest epoch."""
+    return last_fetched_epoch >= 0 and (last_fetched_epoch != history.latest_epoch or fetch_offset > log_end_offset)
 
 
 def diverging_epoch(

@@ -29,7 +29,7 @@ def handle(broker: "Broker", message: Message) -> None:
 
 
 def _stop(broker: "Broker", stop: StopReplicaPartition) -> KafkaError:
-    partition = broker.replicas.partition(stop.partition)
+    partition = broker.replicas.partitions.get(stop.partition)
     if partition is not None:
         sentinel = stop.leader_epoch in (EPOCH_DURING_DELETE, NO_EPOCH)
         if not sentinel and stop.leader_epoch < partition.leader_epoch:
