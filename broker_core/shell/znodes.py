@@ -5,18 +5,18 @@ from typing import Any
 import msgspec
 
 from broker_core.shell.cluster_api import ClusterApi
-from broker_core.zk.store import OUTSIDE_SESSION, NoNode
+from broker_core.zk.store import NoNode
 
 
 def exists(cluster: ClusterApi, path: str) -> bool:
     """Whether there is a znode."""
-    return cluster.zookeeper.store.exists(OUTSIDE_SESSION, path) is not None
+    return cluster.zookeeper.outside.exists(path) is not None
 
 
 def json_of(cluster: ClusterApi, path: str) -> dict[str, Any] | None:
     """The JSON object in a znode; None where there is no znode or none in it."""
     try:
-        data, _ = cluster.zookeeper.store.get(OUTSIDE_SESSION, path)
+        data, _ = cluster.zookeeper.outside.get(path)
         value = msgspec.json.decode(data)
     except (NoNode, msgspec.DecodeError):
         return None
@@ -26,6 +26,6 @@ def json_of(cluster: ClusterApi, path: str) -> dict[str, Any] | None:
 def children(cluster: ClusterApi, path: str) -> list[str]:
     """The names of a znode's children, sorted; none where there is no znode."""
     try:
-        return cluster.zookeeper.store.children(OUTSIDE_SESSION, path)
+        return cluster.zookeeper.outside.children(path)
     except NoNode:
         return []

@@ -13,7 +13,7 @@ import msgspec
 from broker_core.events.control import SessionClosed, SessionOpened, ZnodeChanged, ZnodeCreated, ZnodeDeleted
 from broker_core.events.world import ForeignZnodeChanged
 from broker_core.sim.kernel import Kernel, QuietNode
-from broker_core.zk.store import Check, Create, Delete, ForeignChange, SetData, ZkStore, ZnodeStat
+from broker_core.zk.store import OUTSIDE_SESSION, Check, Create, Delete, ForeignChange, SetData, ZkStore, ZnodeStat
 
 ZK_NODE = "zk"
 
@@ -41,7 +41,9 @@ class ZooKeeper(QuietNode):
         self.kernel = kernel
         self.store = store
         self.sessions: dict[str, Session] = {}
-        self.owners: dict[int, str] = {0: ""}
+        self.owners: dict[int, str] = {OUTSIDE_SESSION: ""}
+        self.outside = ZkClient(self, OUTSIDE_SESSION, "shell")
+        """For who is no node of the cluster: the console."""
 
     def connect(self, owner: str, timeout_us: int) -> "ZkClient":
         """Opens a session for a node; an older one of the same node goes on until it expires or is closed."""

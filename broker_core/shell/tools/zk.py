@@ -8,7 +8,8 @@ from broker_core.shell.cluster_api import ClusterApi
 from broker_core.shell.commands import Command, register, usage_error
 from broker_core.shell.parser import ShellError
 from broker_core.shell.process import Process, Running
-from broker_core.zk.store import OUTSIDE_SESSION, InvalidPath, ZkError, ZkStore, validate_path
+from broker_core.sim.zookeeper import ZkClient
+from broker_core.zk.store import InvalidPath, ZkError, validate_path
 
 SERVERS_OWN = "zookeeper"
 """What a ZooKeeper server keeps for itself; it is nobody's of the cluster."""
@@ -39,25 +40,25 @@ def _zk(process: Process, arguments: list[str]) -> Running:
 
 
 def _look(process: Process, verb: str, path: str, recursive: bool) -> Running:
-    store = process.cluster.zookeeper.store
+    client = process.cluster.zookeeper.outside
     try:
         if verb == "get":
-            process.out(shown(store.get(OUTSIDE_SESSION, path)[0]))
+            process.out(shown(client.get(path)[0]))
         elif verb == "stat":
-            stat = store.get(OUTSIDE_SESSION, path)[1]
+            stat = client.get(path)[1]
             process.out(f"dataVersion = {stat.version}")
             process.out(f"cversion = {stat.cversion}")
             process.out(f"ephemeral = {'yes' if stat.ephemeral_owner else 'no'}")
             process.out(f"numChildren = {stat.num_children}")
         elif verb == "tree":
-            for below in _walk(store, path):
-                data, stat = store.get(OUTSIDE_SESSION, below)
+            for below in _walk(client, path):
+                data, stat = client.get(below)
                 process.out(f"{below}{' (ephemeral)' if stat.ephemeral_owner else ''} = {shown(data)}")
         elif recursive:
-            for below in _walk(store, path):
+            for below in _walk(client, path):
                 process.out(below)
         else:
-            names = store.children(OUTSIDE_SESSION, path)
+            names = client.children(path)
             if path == "/":
                 names = sorted({*names, SERVERS_OWN})
             process.out(f"[{', '.join(names)}]")
@@ -68,29 +69,28 @@ def _look(process: Process, verb: str, path: str, recursive: bool) -> Running:
 
 
 def _change(process: Process, verb: str, arguments: list[str]) -> Running:
-    zookeeper = process.cluster.zookeeper
+    client = process.cluster.zookeeper.outside
     path = arguments[0]
     data = arguments[1].encode() if len(arguments) > 1 else b""
     try:
         if verb == "delete":
-            zookeeper.store.delete(OUTSIDE_SESSION, path)
+            client.delete(path)
         elif verb == "set":
-            zookeeper.store.set(OUTSIDE_SESSION, path, data)
+            client.set(path, data)
         else:
-            zookeeper.store.create(OUTSIDE_SESSION, path, data)
+            client.create(path, data)
             process.out(f"Created {path}")
     except ZkError as error:
         process.out(str(error))
         return 0
-    zookeeper.publish("shell")
     yield from ()
     return 0
 
 
-def _walk(store: ZkStore, path: str) -> Iterator[str]:
+def _walk(client: ZkClient, path: str) -> Iterator[str]:
     yield path
-    for name in store.children(OUTSIDE_SESSION, path):
-        yield from _walk(store, f"{path.rstrip('/')}/{name}")
+    for name in client.children(path):
+        yield from _walk(client, f"{path.rstrip('/')}/{name}")
 
 
 def shown(data: bytes) -> str:
@@ -113,11 +113,8 @@ def _complete(cluster: ClusterApi, words: Sequence[str]) -> list[str]:
     if len(before) > (2 if before[1:2] == ["-R"] else 1):
         return []
     parent = last.rpartition("/")[0]
-    try:
-        names = cluster.zookeeper.store.children(OUTSIDE_SESSION, parent or "/")
-    except ZkError:
-        return []
-    return [f"{parent}/{name}" for name in names]
+    # Looked up, not asked for: a completion is no input, so it must leave no trace in the store.
+    return [path for path, _, _ in cluster.zookeeper.store.tree() if path.rpartition("/")[0] == parent]
 
 
 register(
