@@ -92,9 +92,22 @@ class Cluster:
         emit(RunStarted(name=config.name, seed=config.seed, era=config.era, start_wall_ms=config.start_wall_ms), LAB)
         emit(NodeAdded(node=ZK_NODE, node_kind="zookeeper", broker_id=-1), LAB)
         for broker_id in config.brokers:
-            emit(NodeAdded(node=f"b{broker_id}", node_kind="broker", broker_id=broker_id), LAB)
+            emit(
+                NodeAdded(
+                    node=f"b{broker_id}", node_kind="broker", broker_id=broker_id, settings=self._shown_settings()
+                ),
+                LAB,
+            )
         for broker_id in config.brokers:
             self.start_broker(broker_id)
+
+    def _shown_settings(self) -> tuple[tuple[str, str], ...]:
+        """The settings of a broker that a page draws by."""
+        config = self._broker_config
+        return (
+            ("replica.lag.time.max.ms", str(config.replica_lag_time_max_ms)),
+            ("zookeeper.session.timeout.ms", str(config.zookeeper_session_timeout_ms)),
+        )
 
     # what it is
 
@@ -275,7 +288,7 @@ class Cluster:
         }
 
     def _controller_states(self) -> dict[str, dict[str, dict[str, str]]]:
-        """The state machines of the controller that was elected last. An earlier one may not know yet that it is none."""
+        """The state machines of the controller elected last. An earlier one may not know yet that it is none."""
         epoch = next((data for path, data, _ in self.zookeeper.store.tree() if path == ControllerEpochZnode.PATH), b"")
         return {
             broker.name: broker.controller.describe()

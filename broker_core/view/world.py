@@ -44,6 +44,7 @@ def _node_added(view: View, event: world.NodeAdded, seq: int, at_us: int, node: 
     added: dict[str, object] = {"kind": event.node_kind, "broker_id": event.broker_id, "state": "up", "since_us": at_us}
     if event.node_kind == "broker":
         added |= {"state": "down", "broker_epoch": -1, "session": None, "live_brokers": []}
+        added["settings"] = dict(event.settings)
     elif event.node_kind in ("producer", "consumer"):
         added |= {"settings": dict(event.settings), "partition": ""}
         if event.node_kind == "producer":
