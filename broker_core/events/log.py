@@ -12,8 +12,11 @@ Cut = tuple[str, int, int, str]
     zh="{replica}：日志打开，{log_start_offset} 至 {log_end_offset}",
 )
 class LogOpened(Event):
-    """A log folder was created or loaded. `recovery_point`: what lies below it is known to be on disk. `epochs`: (leader epoch, start offset); `segments`: (base offset, bytes of
-    the .log, entries of the .index, entries of the .timeindex); `tail`: the last batches as in BatchAppended.
+    """A log folder was created or loaded.
+
+    `recovery_point`: what lies below it is known to be on disk. `epochs`: (leader epoch, start offset). `segments`: (base
+    offset, bytes of the .log, entries of the .index, entries of the .timeindex). `tail`: the last batches: (base offset,
+    last offset, leader epoch, segment, position, size).
     """
 
     replica: str
