@@ -14,9 +14,9 @@ Cut = tuple[str, int, int, str]
 class LogOpened(Event):
     """A log folder was created or loaded.
 
-    `recovery_point`: what lies below it is known to be on disk. `epochs`: (leader epoch, start offset). `segments`: (base
-    offset, bytes of the .log, entries of the .index, entries of the .timeindex). `tail`: the last batches: (base offset,
-    last offset, leader epoch, segment, position, size).
+    `recovery_point`: what lies below it is known to be on disk. `epochs`: (leader epoch, start offset). `segments`:
+    (base offset, bytes of the .log, entries of the .index, entries of the .timeindex). `tail`: the last batches:
+    (base offset, last offset, leader epoch, segment, position, size).
     """
 
     replica: str
