@@ -11,6 +11,8 @@ const SHOWN_MOST = 40;
 const LISTED_MOST = 12;
 const BROKERS = /isr|replicas|live_brokers/;
 const ROWS_MOST = 12;
+/** Faster than this nobody can read one event after the other. */
+const READABLE_RATE = 0.02;
 /** Parts of the view whose changes an event's sentence says already. */
 const SAID = new Set(["rpcs", "parked", "console"]);
 const SEARCHED_MOST = 20000;
@@ -121,11 +123,11 @@ class HwChanges extends HwElement {
   }
 
   render() {
-    const { mode, seq } = moment.value;
+    const { mode, rate, seq } = moment.value;
     const step = seq ? player.lastEvents : [];
     const events = step.slice(-LISTED_MOST);
     if (!events.length) return html``;
-    if (mode !== "pause") return html`<section class="sec"><h3>${t("changes.last")}</h3><p>${sentence(events.at(-1))}</p></section>`;
+    if (mode !== "pause") return rate > READABLE_RATE ? html`` : html`<section class="sec"><h3>${t("changes.last")}</h3><p>${sentence(events.at(-1))}</p></section>`;
     const title = step.length === 1 ? t("changes.event") : t("changes.step", { n: step.length });
     return html`<section class="sec changes"><h3>${title}</h3>
       ${events.map(({ seq: number, patch, previous, ...event }) => html`<div class="change">

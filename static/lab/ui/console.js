@@ -31,7 +31,7 @@ class HwConsole extends HwElement {
     effect(() => {
       if (!consoleOpen.value) return;
       this.#seen = "";
-      requestAnimationFrame(() => this.input?.focus());
+      if (moment.peek().seq) requestAnimationFrame(() => this.input?.focus());
     });
   }
 

@@ -9,7 +9,7 @@ import { openFile } from "./files.js";
 import { language, t } from "./i18n.js";
 import { choicesFor } from "./menus.js";
 import { bar, findRpc, parkedRow, pill, progress } from "./rpcs.js";
-import { masked, moment, nodeTarget, player, select, selection, split } from "./state.js";
+import { masked, moment, nodeTarget, partition, player, select, selection, split } from "./state.js";
 import { nodeName, pathWords, replicaRole, roleTag, tailOf } from "./words.js";
 
 const AHEAD_MOST = 4000;
@@ -86,8 +86,8 @@ function message(view, id, at_us) {
 // --- replicas and partitions -------------------------------------------------------------------------------------
 
 /** What the leader believes of its followers, beside what is true. */
-function leaderView(view, partition, at_us) {
-  const id = Object.keys(view.replicas).find((key) => view.replicas[key].partition === partition && view.replicas[key].role === "leader" && view.nodes[view.replicas[key].node]?.state !== "down");
+function leaderView(view, name, at_us) {
+  const id = Object.keys(view.replicas).find((key) => view.replicas[key].partition === name && view.replicas[key].role === "leader" && view.nodes[view.replicas[key].node]?.state !== "down");
   if (!id) return "";
   const replica = view.replicas[id];
   const known = previousValues();
@@ -95,14 +95,14 @@ function leaderView(view, partition, at_us) {
   const isr = replica.isr;
   const ends = [replica.log_end_offset, ...Object.entries(replica.remotes).filter(([node]) => isr.includes(view.nodes[node]?.broker_id)).map(([, remote]) => remote.log_end_offset)];
   const row = (node, believed, pointer, caught) => {
-    const other = view.replicas[`${partition}@${node}`];
+    const other = view.replicas[`${name}@${node}`];
     const stale = other && believed !== other.log_end_offset;
-    return html`<tr><td>${link(`replica:${partition}@${node}`, html`${roleTag(other ? replicaRole(view, other) : "offline")}`)} ${node}</td>
+    return html`<tr><td>${link(`replica:${name}@${node}`, html`${roleTag(other ? replicaRole(view, other) : "offline")}`)} ${node}</td>
       <td>${pointer ? value(pointer, believed < 0 ? "?" : believed, known) : believed}</td><td class=${stale ? "stale" : ""}>${other?.log_end_offset ?? "—"}</td><td>${caught}</td>
       <td class="word">${isr.includes(view.nodes[node]?.broker_id) ? html`<span class="role isr">${t("replica.in")}</span>` : html`<span class="role outisr">${t("replica.out")}</span>`}</td></tr>`;
   };
   const formula = html`<span class="mono">HW = ${value(`${path}/high_watermark`, replica.high_watermark, known)} · min(${ends.map((one) => (one < 0 ? "?" : one)).join(", ")})</span>`;
-  return section(t("replica.leader_view", { node: replica.node, partition }), formula, html`<table class="wide-first"><thead><tr><th>${t("replica.replica")}</th><th>${t("replica.remote_leo")}</th><th>${t("replica.true_leo")}</th><th>${t("replica.caught_up")}</th><th class="word">ISR</th></tr></thead>
+  return section(t("replica.leader_view", { node: replica.node, partition: name }), formula, html`<table class="wide-first"><thead><tr><th>${t("replica.replica")}</th><th>${t("replica.remote_leo")}</th><th>${t("replica.true_leo")}</th><th>${t("replica.caught_up")}</th><th class="word">ISR</th></tr></thead>
     <tbody>${row(replica.node, replica.log_end_offset, null, "—")}${Object.entries(replica.remotes).map(([node, remote]) =>
       row(node, remote.log_end_offset, `${path}/remotes/${node}/log_end_offset`, remote.last_caught_up_us > 0 ? durationText(Math.max(0, at_us - remote.last_caught_up_us)) : "—"))}</tbody></table>
     ${replica.pending_isr ? html`<p class="warned">${t("replica.pending_isr", { isr: set(replica.pending_isr) })}</p>` : ""}`);
@@ -180,7 +180,7 @@ function node(view, name, at_us) {
       ${actions(view, nodeTarget(name))}</section>
     ${own.length ? section(t("node.replicas"), own.length, replicaTable(view, own, "partition")) : ""}
     ${it.kind === "consumer" && it.records.length ? section(t("consume.read"), "", html`<table><thead><tr><th>${t("record.offset")}</th><th class="word">${t("produce.key")}</th><th class="word">${t("produce.value")}</th><th>${t("record.time")}</th></tr></thead>
-      <tbody>${it.records.toReversed().map(([offset, time, key, what]) => html`<tr><td>${link(`record:${it.partition}:${offset}`, offset)}</td><td class="word">${key ?? "null"}</td><td class="word">${what === null ? "null" : brief(what, 24)}</td><td>${wall(time, language)}</td></tr>`)}</tbody></table>`) : ""}
+      <tbody>${it.records.toReversed().map(([offset, time, key, what]) => html`<tr><td>${link(`record:${it.partition}@b${view.partitions[it.partition]?.leader}:${offset}`, offset)}</td><td class="word">${key ?? "null"}</td><td class="word">${what === null ? "null" : brief(what, 24)}</td><td>${wall(time, language)}</td></tr>`)}</tbody></table>`) : ""}
     ${parked.length ? section(t("purgatory.title"), t("purgatory.waiting", { n: parked.length }), html`<ul class="list flat">${parked.map(([id, one]) => parkedRow(one, id, at_us))}</ul>`) : ""}
     ${view.checkpoints[name] ? section(t("node.checkpoints"), "", html`${Object.entries(view.checkpoints[name]).map(([file, { at_us: written, entries }]) => html`<p class="mono">${file} <span class="dim">${t("node.ago", { time: durationText(at_us - written) })}</span></p><p class="mono chips">${entries.map(([partition, offset]) => html`<span class="tag">${partition} ${offset}</span>`)}</p>`)}`) : ""}
     ${settings.length ? section(t("node.settings"), "", facts(settings.map(([key, what]) => [key, what, true]))) : ""}`;
@@ -193,6 +193,15 @@ function linkCard(view, key, at_us) {
   return html`<section class="sec"><div class="row tight"><b>${nodeName(a)} – ${nodeName(b)}</b><span class="spacer"></span>${cut ? html`<span class="tag bad">✕ ${t("link.cut", { time: durationText(at_us - cut.since_us) })}</span>` : html`<span class="tag ok">${t("link.works")}</span>`}</div>
       ${actions(view, `link:${key}`)}</section>
     ${section(t("link.under_way"), under.length, html`<ul class="list flat">${under.map(([id, rpc]) => html`<li><button class="rpc" @click=${() => select(`rpc:${id}`)}><span class="row tight">${pill(rpc)}<span class="spacer"></span>${rpc.source} → ${rpc.destination}</span></button></li>`)}</ul>`)}`;
+}
+
+/** Without a selection: what the leader of the partition that is shown believes, and who waits there. */
+function overview(view, at_us) {
+  const leader = `b${view.partitions[partition.value]?.leader}`;
+  const parked = Object.entries(view.parked).filter(([, one]) => one.broker === leader && one.partitions.includes(partition.value));
+  return html`<p class="empty-note">${t("inspect.nothing")}</p>
+    ${partition.value in view.partitions ? leaderView(view, partition.value, at_us) : ""}
+    ${parked.length ? section(t("purgatory.of", { node: leader }), t("purgatory.waiting", { n: parked.length }), html`<ul class="list flat">${parked.map(([id, one]) => parkedRow(one, id, at_us))}</ul>`) : ""}`;
 }
 
 // --- the tab -----------------------------------------------------------------------------------------------------
@@ -220,7 +229,7 @@ class HwInspect extends HwElement {
     const { view, at_us } = moment.value;
     const [kind, name] = split(selection.value);
     return html`<hw-why></hw-why>
-      ${kind === "record" ? html`<hw-record></hw-record>` : CARDS[kind] ? CARDS[kind](view, name, at_us) : html`<p class="empty-note">${t("inspect.nothing")}</p>`}
+      ${kind === "record" ? html`<hw-record></hw-record>` : CARDS[kind] ? CARDS[kind](view, name, at_us) : overview(view, at_us)}
       <hw-changes></hw-changes>`;
   }
 }

@@ -4,7 +4,7 @@ import { createStage } from "../draw/stage.js";
 import { t, language } from "./i18n.js";
 import { act, here, refuse } from "./actions.js";
 import { addressOf } from "./address.js";
-import { attach, effect, exercise, hovered, moment, panels, partition, player, select, selection, shown, sideTab, split } from "./state.js";
+import { attach, consoleOpen, effect, exercise, hovered, moment, panels, partition, player, select, selection, shown, sideTab, split } from "./state.js";
 
 const lab = document.getElementById("lab");
 const query = new URLSearchParams(location.search);
@@ -55,6 +55,16 @@ effect(() => {
   const { view } = moment.value;
   if (!(partition.peek() in view.partitions) && stage.topic && `${stage.topic}-0` in view.partitions) partition.value = `${stage.topic}-0`;
 });
+
+// --- what is open stays open ---------------------------------------------------------------------------------------
+
+const PANELS = "highwater.panels";
+if (!matchMedia("(max-width: 1279px)").matches) {
+  const kept = JSON.parse(localStorage.getItem(PANELS) ?? "{}");
+  panels.value = { ...panels.value, ...kept.panels };
+  consoleOpen.value = Boolean(kept.console);
+  effect(() => localStorage.setItem(PANELS, JSON.stringify({ panels: panels.value, console: consoleOpen.value })));
+}
 
 // --- refusals, exercise, address -----------------------------------------------------------------------------------
 
