@@ -40,7 +40,6 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("--port", type=int, default=8000, help="of the page (default 8000; 0 takes a free one)")
-        parser.add_argument("--data", help="folder of the runs and the database (default: data beside manage.py)")
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
