@@ -15,6 +15,7 @@ from broker_core.sim.disk import SimulatedDisk
 from broker_core.sim.kernel import Message
 from broker_core.wire.messages import CreateTopicSpec, CreateTopicsRequest, ProduceRequest
 from broker_core.zk.memory_store import MemoryStore
+from lab.runtime.garbage import look_rarely
 
 PRODUCERS = 4
 START_MS = 1_700_000_000_000
@@ -87,6 +88,7 @@ class Setup:
 def measure(*, invariants: bool, events: int) -> dict[str, float]:
     """Rates over the first 50,000 events and over the last 50,000 before `events`."""
     setup = Setup(invariants=invariants)
+    look_rarely()
     setup.until(5_000)
     acknowledged, first = setup.acknowledged(), setup.run.seq
     early_s = setup.until(55_000)

@@ -8,7 +8,7 @@ keeps; `rebuild` makes a run again from a recording, up to any instant.
 import io
 import pickle
 from collections.abc import Iterable
-from hashlib import blake2b
+from hashlib import sha256
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import msgspec
@@ -302,7 +302,7 @@ class Run:
 
 
 def _digest(chain: bytes, events: list[bytes]) -> bytes:
-    return blake2b(chain + b"\n".join(events), digest_size=16).digest()
+    return sha256(chain + b"\n".join(events)).digest()
 
 
 class _Pickler(pickle.Pickler):

@@ -289,11 +289,14 @@ class ReplicaManager:
         """Reads first, then takes note of the follower: so an answer with records carries the high watermark of
         before.
         """
-        answers, byte_count, urgent = self._read_all(body)
-        if body.replica_id >= 0:
-            for asked, answer in zip(body.partitions, answers, strict=True):
-                if answer.error is _NONE and answer.diverging_epoch is None:
-                    self._followed(asked, body.replica_id, body.replica_epoch)
+        answers, byte_count = self._read_all(body)
+        urgent = False
+        is_follower = body.replica_id >= 0
+        for asked, answer in zip(body.partitions, answers, strict=True):
+            if answer.error is not _NONE or answer.diverging_epoch is not None:
+                urgent = True
+            elif is_follower:
+                self._followed(asked, body.replica_id, body.replica_epoch)
         if body.max_wait_ms <= 0 or byte_count >= body.min_bytes or urgent or not body.partitions:
             self._respond_fetch(message, body, answers)
             return
@@ -314,20 +317,15 @@ class ReplicaManager:
             self.name,
         )
 
-    def _read_all(self, body: FetchRequest) -> tuple[list[FetchPartitionResponse], int, bool]:
+    def _read_all(self, body: FetchRequest) -> tuple[list[FetchPartitionResponse], int]:
+        """The answers, and how many bytes of records they carry."""
         answers = []
         byte_count = 0
-        urgent = False
-        left = body.max_bytes
         for asked in body.partitions:
-            answer = self._read(asked, body.replica_id, left, byte_count == 0)
-            size = len(answer.records)
-            byte_count += size
-            left -= size
-            if answer.error is not _NONE or answer.diverging_epoch is not None:
-                urgent = True
+            answer = self._read(asked, body.replica_id, body.max_bytes - byte_count, byte_count == 0)
+            byte_count += len(answer.records)
             answers.append(answer)
-        return answers, byte_count, urgent
+        return answers, byte_count
 
     def _read(self, asked: FetchPartition, replica_id: int, left: int, min_one_message: bool) -> FetchPartitionResponse:
         name = asked.partition
@@ -337,9 +335,10 @@ class ReplicaManager:
             return FetchPartitionResponse(
                 name, KafkaError.NOT_LEADER_OR_FOLLOWER if known else KafkaError.UNKNOWN_TOPIC_OR_PARTITION
             )
-        error = self._epoch_error(partition, asked.current_leader_epoch)
-        if error is not None:
-            return FetchPartitionResponse(name, error)
+        if asked.current_leader_epoch != partition.leader_epoch or not partition.is_leader:
+            error = self._epoch_error(partition, asked.current_leader_epoch)
+            if error is not None:
+                return FetchPartitionResponse(name, error)
         log = partition.log
         fetch_offset = asked.fetch_offset
         end_offset = upper_bound = log.log_end_offset
@@ -440,7 +439,7 @@ class ReplicaManager:
         if delayed.timer_id:
             self.kernel.scheduler.cancel(delayed.timer_id)
         self.kernel.emit(RequestCompleted(broker=self.name, request=delayed.request, why=why), self.name)
-        answers, _, _ = self._read_all(delayed.body)
+        answers, _ = self._read_all(delayed.body)
         self._respond_fetch(delayed.message, delayed.body, answers)
 
     def _respond_fetch(self, message: Message, body: FetchRequest, answers: list[FetchPartitionResponse]) -> None:

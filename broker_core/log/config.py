@@ -50,7 +50,9 @@ class LogConfig(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def max_segment_ms(self) -> int:
         """The age at which a segment rolls; a compacted log must roll in time for max.compaction.lag.ms."""
-        return min(self.segment_ms, self.max_compaction_lag_ms) if self.is_compacted else self.segment_ms
+        if self.max_compaction_lag_ms < self.segment_ms and self.is_compacted:
+            return self.max_compaction_lag_ms
+        return self.segment_ms
 
     @property
     def timestamp_type(self) -> TimestampType:

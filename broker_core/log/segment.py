@@ -144,16 +144,19 @@ class LogSegment:
             # What an earlier process appended, or what a truncation left, is found through the index alone.
             self._tail_start_offset = batches[0].base_offset
         entries = NO_ENTRIES
+        unindexed_bytes = self._bytes_since_last_index_entry
         for batch in batches:
+            last_offset = batch.last_offset
             if batch.max_timestamp > self.max_timestamp:
                 self.max_timestamp = batch.max_timestamp
-                self.offset_of_max_timestamp = batch.last_offset
-            if self._bytes_since_last_index_entry > self.config.index_interval_bytes:
+                self.offset_of_max_timestamp = last_offset
+            if unindexed_bytes > self.config.index_interval_bytes:
                 entries = self._index(batch, entries)
-                self._bytes_since_last_index_entry = 0
-            self._bytes_since_last_index_entry += batch.size
-            self._tail_last_offsets.append(batch.last_offset)
+                unindexed_bytes = 0
+            unindexed_bytes += batch.size
+            self._tail_last_offsets.append(last_offset)
             self._tail_positions.append(batch.position)
+        self._bytes_since_last_index_entry = unindexed_bytes
         if len(self._tail_positions) > 2 * _REMEMBERED_BATCHES:
             self._tail_start_offset = self._tail_last_offsets[-_REMEMBERED_BATCHES - 1] + 1
             del self._tail_last_offsets[:-_REMEMBERED_BATCHES]

@@ -194,7 +194,8 @@ class UnifiedLog:
         epoch_entries: tuple[tuple[int, int], ...] = ()
         epochs = self.leader_epoch_cache
         for _, header in found:
-            max_timestamp = max(max_timestamp, header.max_timestamp)
+            if header.max_timestamp > max_timestamp:
+                max_timestamp = header.max_timestamp
             record_count += header.record_count
             epoch = header.partition_leader_epoch
             if epoch != epochs.latest_epoch and epoch >= 0 and epochs.assign(epoch, header.base_offset):
@@ -205,15 +206,17 @@ class UnifiedLog:
         segment = self._local.segments[-1]
         start = segment.size
         batches = tuple(
-            BatchFact(
-                header.base_offset,
-                header.base_offset + header.last_offset_delta,
-                header.partition_leader_epoch,
-                start + position,
-                header.length + LENGTH_OVERHEAD,
-                header.max_timestamp,
-            )
-            for position, header in found
+            [
+                BatchFact(
+                    header.base_offset,
+                    header.base_offset + header.last_offset_delta,
+                    header.partition_leader_epoch,
+                    start + position,
+                    header.length + LENGTH_OVERHEAD,
+                    header.max_timestamp,
+                )
+                for position, header in found
+            ]
         )
         entries = self._local.append(data, batches)
         for position, header in found:

@@ -163,11 +163,12 @@ def parse_header(data: bytes, position: int = 0) -> BatchHeader:
 
 def ensure_valid(data: bytes, header: BatchHeader, position: int = 0) -> None:
     """Checks size and CRC of the batch at `position`. Raises CorruptRecord (`DefaultRecordBatch.ensureValid`)."""
-    if header.size < HEADER_BYTES:
-        raise CorruptRecord(f"the batch claims {header.size} bytes, its header alone has {HEADER_BYTES}")
-    end = position + header.size
+    size = header.length + LENGTH_OVERHEAD
+    if size < HEADER_BYTES:
+        raise CorruptRecord(f"the batch claims {size} bytes, its header alone has {HEADER_BYTES}")
+    end = position + size
     if end > len(data):
-        raise CorruptRecord(f"the batch claims {header.size} bytes, only {len(data) - position} are there")
+        raise CorruptRecord(f"the batch claims {size} bytes, only {len(data) - position} are there")
     found = crc32c(data[position + ATTRIBUTES_POSITION : end])
     if found != header.crc:
         raise CorruptRecord(f"the batch at offset {header.base_offset} has CRC {found}, its header says {header.crc}")

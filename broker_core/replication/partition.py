@@ -244,7 +244,7 @@ class Partition:
             emit(OffsetIndexEntryAdded(replica=key, segment=info.segment_base, offset=offset, position=position), node)
         for timestamp, offset in info.time_index_entries:
             emit(TimeIndexEntryAdded(replica=key, segment=info.segment_base, timestamp=timestamp, offset=offset), node)
-        if info.epoch_entry is not None:
+        if info.epoch_entries:
             emit(LeaderEpochsChanged(replica=key, entries=tuple(self.log.leader_epoch_cache.entries)), node)
 
     def _assign_epoch(self, leader_epoch: int, start_offset: int) -> None:

@@ -81,6 +81,8 @@ class ReplicaFetcher:
     def __init__(self, host: FetcherHost, leader_id: int) -> None:
         self.host = host
         self.leader_id = leader_id
+        self._leader = f"b{leader_id}"
+        self._context = ("fetcher", leader_id)
         self.states: dict[str, FetchState] = {}
         self.in_flight = 0
         self._session_id = 1
@@ -101,7 +103,7 @@ class ReplicaFetcher:
         if self.in_flight or not self.states:
             return
         host = self.host
-        now_us = host.kernel.now_us
+        now_us = host.kernel.scheduler.now_us
         partitions = []
         fields: list[tuple[str, str | int]] = []
         asked: dict[str, tuple[int, int]] = {}
@@ -147,12 +149,12 @@ class ReplicaFetcher:
             )
             self.in_flight = host.kernel.request(
                 host.name,
-                f"b{self.leader_id}",
+                self._leader,
                 "Fetch",
                 request,
                 label=label,
                 fields=tuple(fields),
-                context=("fetcher", self.leader_id),
+                context=self._context,
                 timeout_us=settings.socket_timeout_us,
             )
         elif next_wake_us and next_wake_us != self._wake_us:
@@ -224,7 +226,7 @@ class ReplicaFetcher:
         host = self.host
         host.kernel.request(
             host.name,
-            f"b{self.leader_id}",
+            self._leader,
             "ListOffsets",
             ListOffsetsRequest(host.broker_id, ((name, leader_epoch, timestamp),)),
             label="ListOffsets latest" if timestamp == -1 else "ListOffsets earliest",
