@@ -16,9 +16,11 @@ def escape(key: str) -> str:
 
 
 def _locate(view: View, pointer: str) -> tuple[dict[str, Any], str]:
-    keys = [key.replace("~1", "/").replace("~0", "~") for key in pointer.split("/")[1:]]
+    keys = pointer.split("/")
+    if "~" in pointer:
+        keys = [key.replace("~1", "/").replace("~0", "~") for key in keys]
     node: dict[str, Any] = view
-    for key in keys[:-1]:
+    for key in keys[1:-1]:
         node = node[key]
     return node, keys[-1]
 

@@ -24,6 +24,7 @@ FORMAT = 1
 EVENTS = "events"
 INPUTS = "inputs"
 CLEAN_SHUTDOWN = ".kafka_cleanshutdown"
+LEADER_EPOCH = 0
 
 _CONFIG = LogConfig(
     segment_bytes=16 * 1024 * 1024,
@@ -157,8 +158,13 @@ class RecordedLogs:
         )
 
     def _append(self, log: UnifiedLog, records: Sequence[tuple[int, bytes]]) -> None:
-        batch = build_batch(SimpleRecord(at_us, None, value) for at_us, value in records)
-        log.append_as_leader(batch, 0, records[-1][0])
+        # As a follower appends: what we wrote ourselves needs no validation record by record.
+        batch = build_batch(
+            (SimpleRecord(at_us, None, value) for at_us, value in records),
+            base_offset=log.log_end_offset,
+            leader_epoch=LEADER_EPOCH,
+        )
+        log.append_as_follower(batch, records[-1][0])
 
     def _read(self, first_seq: int, last_seq: int) -> list[StoredEvent]:
         found: list[StoredEvent] = []
