@@ -69,16 +69,16 @@ def segment_json(recording: Recording, n: int) -> tuple[bytes, bool]:
         raise no_such_instant(f"There is no segment {n} in this recording.", recording)
     view = recording.view_before_segment(n)
     state = msgspec.json.encode(view)
-    before = recording.events(first_seq - 1, first_seq - 1) if n else []
+    before = recording.stored(first_seq - 1, first_seq - 1) if n else []
     fold = Fold(view)
     events = [
-        encode_event(envelope[0], codec.encode(envelope), fold.fold(envelope))
-        for envelope in recording.events(first_seq, first_seq + SEGMENT_EVENTS - 1)
+        encode_event(seq, record, fold.fold(codec.decode(seq, record)))
+        for seq, record in recording.stored(first_seq, first_seq + SEGMENT_EVENTS - 1)
     ]
     data = b'{"n":%d,"first_seq":%d,"at_us":%d,"state":%b,"ev":[%b]}' % (
         n,
         first_seq,
-        before[0][1] if before else 0,
+        before[0].at_us if before else 0,
         state,
         b",".join(events),
     )
@@ -96,8 +96,8 @@ def seek(recording: Recording, *, t_us: int | None = None, seq: int | None = Non
         seq = recording.seq_at(t_us)
     if not 0 <= seq <= recording.last_seq:
         raise no_such_instant(f"This branch has no event {seq}.", recording)
-    found = recording.events(seq, seq) if seq else []
-    at_us = found[0][1] if found else 0
+    found = recording.stored(seq, seq) if seq else []
+    at_us = found[0].at_us if found else 0
     return {"seq": seq, "at_us": at_us, "n": max(0, seq - 1) // SEGMENT_EVENTS}
 
 

@@ -6,7 +6,8 @@ the run was started with. In `inputs-0` offsets are merely dense.
 """
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import count, islice
 from typing import Any, NamedTuple
 
 import msgspec
@@ -14,7 +15,7 @@ import msgspec
 from broker_core.log.checkpoints import LEADER_EPOCH_CHECKPOINT, RECOVERY_POINT_CHECKPOINT, OffsetCheckpoint
 from broker_core.log.config import LONG_MAX, LogConfig
 from broker_core.log.unified_log import UnifiedLog
-from broker_core.records.record_batch import SimpleRecord, build_batch, iterate
+from broker_core.records.record_batch import HEADER_BYTES, SimpleRecord, build_batch, iterate_batches
 from broker_core.sim.disk import RealDisk
 from lab.recordings.copying import link
 from lab.recordings.folder import BranchFolder
@@ -34,7 +35,7 @@ _CONFIG = LogConfig(
     max_message_bytes=15 * 1024 * 1024,
     retention_ms=-1,
 )
-_READ_BYTES = 256 * 1024
+_READ_BYTES = 64 * 1024
 
 
 class Header(msgspec.Struct):
@@ -48,8 +49,12 @@ class StoredEvent(NamedTuple):
     """An event as it lies in the log: `record` is `broker_core.events.codec`'s."""
 
     seq: int
-    at_us: int
     record: bytes
+
+    @property
+    def at_us(self) -> int:
+        """With this a record begins: `[at_us,"b1",...`."""
+        return int(self.record[1 : self.record.index(b",")])
 
 
 class RecordedLogs:
@@ -99,7 +104,8 @@ class RecordedLogs:
         found: list[bytes] = []
         while len(found) < self._inputs.log_end_offset:
             data = self._inputs.read(len(found), _READ_BYTES).data
-            found += [record.value or b"" for record in iterate(data) if record.offset >= len(found)]
+            for position, batch in iterate_batches(data):
+                found += _values(data[position + HEADER_BYTES : position + batch.size], batch.record_count)
         return found
 
     def seq_at(self, at_us: int) -> int:
@@ -171,9 +177,12 @@ class RecordedLogs:
         seq = first_seq
         while seq <= last_seq:
             data = self._events.read(seq, _READ_BYTES).data
-            for record in iterate(data):
-                if seq <= record.offset <= last_seq:
-                    found.append(StoredEvent(record.offset, record.timestamp, record.value or b""))
+            for position, batch in iterate_batches(data):
+                if batch.base_offset > last_seq:
+                    break
+                body = data[position + HEADER_BYTES : position + batch.size]
+                records = map(StoredEvent, count(batch.base_offset), _values(body, batch.record_count))
+                found += islice(records, max(0, seq - batch.base_offset), last_seq + 1 - batch.base_offset)
             seq = found[-1].seq + 1
         return found
 
@@ -197,3 +206,32 @@ def _unreadable(folder: BranchFolder, why: str) -> Refusal:
         "Put the folder back from a copy, or delete the run.",
         409,
     )
+
+
+def _values(body: bytes, record_count: int) -> Iterator[bytes]:
+    """The values of the records in a batch that `_append` wrote: records without key and headers, not compressed.
+
+    A third of the time that it takes to read them as records of any kind: each seek reads 1,000.
+    """
+    at = 0
+    for _ in range(record_count):
+        byte = body[at]
+        length = byte & 0x7F
+        shift = 7
+        while byte >= 0x80:
+            at += 1
+            byte = body[at]
+            length |= (byte & 0x7F) << shift
+            shift += 7
+        end = at + 1 + (length >> 1)
+        at += 2  # the last byte of the length, and the attributes
+        while body[at] >= 0x80:  # the timestamp
+            at += 1
+        at += 1
+        while body[at] >= 0x80:  # the offset
+            at += 1
+        at += 2  # its last byte, and the null key
+        while body[at] >= 0x80:  # the length of the value
+            at += 1
+        yield body[at + 1 : end - 1]  # before the number of headers, which is 0
+        at = end

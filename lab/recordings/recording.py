@@ -11,7 +11,7 @@ from broker_core.events import Envelope, codec
 from broker_core.view.fold import Fold
 from lab.recordings.derivation import Derivation, Patch
 from lab.recordings.folder import BranchFolder
-from lab.recordings.logs import Header, RecordedLogs
+from lab.recordings.logs import Header, RecordedLogs, StoredEvent
 from lab.recordings.timeline import SEGMENT_EVENTS, SegmentFacts
 
 FLUSH_EVENTS = 512
@@ -102,18 +102,19 @@ class Recording:
         with self._lock:
             return self.logs.inputs()
 
-    def events(self, first_seq: int, last_seq: int) -> list[Envelope]:
-        """The events from `first_seq` to `last_seq`, as far as there are."""
+    def stored(self, first_seq: int, last_seq: int) -> list[StoredEvent]:
+        """The events from `first_seq` to `last_seq` as they lie in the log, as far as there are."""
         with self._lock:
             self.flush()
-            stored = self.logs.events(first_seq, last_seq)
-        return [codec.decode(event.seq, event.record) for event in stored]
+            return self.logs.events(first_seq, last_seq)
+
+    def events(self, first_seq: int, last_seq: int) -> list[Envelope]:
+        """The same, read."""
+        return [codec.decode(event.seq, event.record) for event in self.stored(first_seq, last_seq)]
 
     def records(self, first_seq: int, last_seq: int) -> list[bytes]:
-        """The bytes of the events from `first_seq` to `last_seq`, as far as there are."""
-        with self._lock:
-            self.flush()
-            return [event.record for event in self.logs.events(first_seq, last_seq)]
+        """The same, their bytes alone."""
+        return [event.record for event in self.stored(first_seq, last_seq)]
 
     def segments(self) -> list[SegmentFacts]:
         """What the time line knows of each 1,000 events; the last segment may hold fewer."""
