@@ -18,6 +18,8 @@ from broker_core.zk.memory_store import MemoryStore
 from lab.runtime.garbage import look_rarely
 
 PRODUCERS = 4
+#: about what a lab takes at a time when it plays as fast as it can
+TAKEN_EVENTS = 1_000
 START_MS = 1_700_000_000_000
 
 
@@ -80,7 +82,7 @@ class Setup:
         run = self.run
         began = time.process_time()
         while run.seq < events:
-            run.advance(run.now_us + 3_600_000_000, max_events=5_000)
+            run.advance(run.now_us + 3_600_000_000, max_events=TAKEN_EVENTS)
             run.take()
         return time.process_time() - began
 

@@ -3,6 +3,6 @@
 Names are those of the semantics of replication (Kafka's TLA+ models and the lab's own list, docs/INVARIANTS.md).
 """
 
-from broker_core.sim.invariants.checker import Checker
+from broker_core.sim.invariants.checker import CHECKED, Checker
 
-__all__ = ["Checker"]
+__all__ = ["CHECKED", "Checker"]

@@ -346,3 +346,6 @@ _CHECKS: dict[type[Event], Callable[[Checker, Any], None]] = {
     control.ZnodeChanged: Checker.on_znode,
     control.ZnodeDeleted: Checker.on_znode_deleted,
 }
+
+#: the kinds of event that could break an invariant; whoever has many events need not ask about others
+CHECKED = frozenset(_CHECKS)
