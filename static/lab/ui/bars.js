@@ -1,4 +1,5 @@
 // The small parts around the picture: rail, branches, sharing, the bar above the picture, and what to say when it is empty.
+import { partitionNames, topicNames } from "../core/selectors.js";
 import { durationText } from "../core/timemap.js";
 import { copy, here, overlay } from "./actions.js";
 import { addressOf } from "./address.js";
@@ -7,8 +8,8 @@ import { exercises } from "./exercise.js";
 import { instant } from "./format.js";
 import { t } from "./i18n.js";
 import { sheetOpen } from "./inspector.js";
-import { inline } from "./words.js";
 import { consoleOpen, effect, exercise, index, moment, panels, partition, player, shown, sideTab, tab } from "./state.js";
+import { inline } from "./words.js";
 
 const INVARIANTS = 9;
 
@@ -21,26 +22,6 @@ export function openTab(name) {
   sheetOpen.value = true;
 }
 
-class HwRail extends HwElement {
-  render() {
-    const { view } = moment.value;
-    const alarms = Object.keys(view.alarms).length;
-    const item = (name, key, action, current, badge) => html`<button title="${t(`rail.${name}`)}${key ? ` ( ${key} )` : ""}" aria-label=${t(`rail.${name}`)} aria-pressed=${Boolean(current)} @click=${action}>${icon({ files: "disk", znodes: "tree", alarms: "alarm" }[name] ?? name)}${badge ? html`<span class="badge">${badge}</span>` : ""}</button>`;
-    return html`
-      ${item("lab", "", () => ((shown.value = "picture"), (sheetOpen.value = false)), shown.value === "picture" && !sheetOpen.value)}
-      ${item("act", "A", () => toggleSide("act"))}
-      ${item("files", "", () => openTab("files"), tab.value === "files")}
-      ${item("znodes", "", () => openTab("znodes"), tab.value === "znodes")}
-      ${item("alarms", "", () => openTab("alarms"), tab.value === "alarms", alarms)}
-      ${item("console", "C", () => (consoleOpen.value = !consoleOpen.value), consoleOpen.value)}
-      <a href=${`${this.dataset.analytics}?t=${(moment.value.at_us / 1e6).toFixed(6)}`} title=${t("analytics.title")} aria-label=${t("analytics.title")}>${icon("chart")}</a>
-      <div class="spacer"></div>
-      ${item("help", "?", () => (overlay.value = { kind: "help" }))}
-      <a class="wide-only" href="/runs/" title=${t("runs.title")} aria-label=${t("runs.title")}>${icon("runs")}</a>`;
-  }
-}
-customElements.define("hw-rail", HwRail);
-
 /** Shows a tab of the side panel, or hides the panel when it is shown already. */
 export function toggleSide(name) {
   const open = panels.value.side && sideTab.value === name;
@@ -48,73 +29,139 @@ export function toggleSide(name) {
   panels.value = { ...panels.value, side: !open };
 }
 
+function showPicture() {
+  shown.value = "picture";
+  sheetOpen.value = false;
+}
+
+class HwRail extends HwElement {
+  item(name, { symbol = name, key = "", press, pressed = false, badge = 0 }) {
+    const label = t(`rail.${name}`);
+    return html`<button title=${key ? `${label} ( ${key} )` : label} aria-label=${label} aria-pressed=${pressed} @click=${press}>
+      ${icon(symbol)}${badge ? html`<span class="badge">${badge}</span>` : ""}</button>`;
+  }
+
+  render() {
+    const alarms = Object.keys(moment.value.view.alarms).length;
+    const open = (name) => ({ press: () => openTab(name), pressed: tab.value === name });
+    return html`
+      ${this.item("lab", { press: showPicture, pressed: shown.value === "picture" && !sheetOpen.value })}
+      ${this.item("act", { key: "A", press: () => toggleSide("act") })}
+      ${this.item("files", { symbol: "disk", ...open("files") })}
+      ${this.item("znodes", { symbol: "tree", ...open("znodes") })}
+      ${this.item("alarms", { symbol: "alarm", badge: alarms, ...open("alarms") })}
+      ${this.item("console", { key: "C", press: () => (consoleOpen.value = !consoleOpen.value), pressed: consoleOpen.value })}
+      <a href=${this.dataset.analytics} title=${t("analytics.title")} aria-label=${t("analytics.title")}>${icon("chart")}</a>
+      <div class="spacer"></div>
+      ${this.item("help", { key: "?", press: () => (overlay.value = { kind: "help" }) })}
+      <a class="wide-only" href="/runs/" title=${t("runs.title")} aria-label=${t("runs.title")}>${icon("runs")}</a>`;
+  }
+}
+customElements.define("hw-rail", HwRail);
+
 class HwBranches extends HwElement {
+  branch({ branch, parent, parent_at_us, last_at_us }) {
+    const origin = parent ? t("branch.from", { parent, at: instant(parent_at_us) }) : t("branch.root");
+    return html`<li><a class="branch" href="/r/${here.run}/${branch}" aria-current=${branch === here.branch ? "true" : "false"}>
+      ${icon("fork")}<b>${branch}</b> <span class="dim">${origin}</span>
+      <span class="mono dim right">${durationText(last_at_us)}</span></a></li>`;
+  }
+
   render() {
     const branches = index.value?.branches ?? [];
     const forks = branches.length - 1;
-    const row = ({ branch, parent, parent_at_us, last_at_us }) => html`<li><a class="branch" href="/r/${here.run}/${branch}" aria-current=${branch === here.branch ? "true" : "false"}>
-      ${icon("fork")}<b>${branch}</b><span class="dim">${parent ? t("branch.from", { parent, at: instant(parent_at_us) }) : t("branch.root")}</span><span class="mono dim right">${durationText(last_at_us)}</span></a></li>`;
-    return html`<details class="more pop"><summary class="chip" title=${t("branch.title")}>${icon("fork")}${here.branch}${forks > 0 ? html` <span class="dim">· ${t("branch.forks", { n: forks })}</span>` : ""}</summary>
-      <div class="menu"><div class="cap">${t("branch.title")}</div><ul>${branches.map(row)}</ul></div></details>`;
+    return html`<details class="more pop">
+      <summary class="chip" title=${t("branch.title")}>${icon("fork")}${here.branch}
+        ${forks > 0 ? html`<span class="dim">· ${t("branch.forks", { n: forks })}</span>` : ""}</summary>
+      <div class="menu"><div class="cap">${t("branch.title")}</div><ul>${branches.map((one) => this.branch(one))}</ul></div>
+    </details>`;
   }
 }
 customElements.define("hw-branches", HwBranches);
 
 class HwShare extends HwElement {
   render() {
-    return html`<button class="chip share" title="${t("share.title")} ( S )" @click=${() => share()}>${icon("link")}<span>${t("share.title")}</span> <kbd>S</kbd></button>`;
+    return html`<button class="chip share" title="${t("share.title")} ( S )" @click=${share}>
+      ${icon("link")}<span>${t("share.title")}</span> <kbd>S</kbd></button>`;
   }
 }
 customElements.define("hw-share", HwShare);
 
-/** Tags that say at a glance how the cluster is. Healthy = one green tag. */
-function health(view) {
-  const alarms = Object.values(view.alarms);
-  const partitions = Object.entries(view.partitions);
-  const leaderless = partitions.filter(([, it]) => it.leader < 0 && it.leader_epoch >= 0);
-  const under = partitions.filter(([, it]) => it.leader >= 0 && it.isr.length < it.replicas.length);
-  const names = (list) => list.map(([name]) => name).slice(0, 2).join(", ") + (list.length > 2 ? " …" : "");
-  return html`${alarms.length ? html`<button class="tag bad" @click=${() => openTab("alarms")}>✕ ${t("health.alarms", { n: alarms.length })}</button>` : html`<span class="tag ok" title=${t("health.invariants_title")}>✓ ${t("health.invariants", { n: INVARIANTS })}</span>`}
-    ${leaderless.length ? html`<span class="tag bad">✕ ${t("health.leaderless", { what: names(leaderless) })}</span>` : ""}
-    ${under.length ? html`<span class="tag warn">▲ ${t("health.under", { what: names(under) })}</span>` : ""}`;
-}
+/** Names of partitions, the first two of them. */
+const some = (names) => names.slice(0, 2).join(", ") + (names.length > 2 ? " …" : "");
 
 class HwStageBar extends HwElement {
+  /** Tags that say at a glance how the cluster is. Healthy = one green tag. */
+  health(view) {
+    const alarms = Object.keys(view.alarms).length;
+    const names = partitionNames(view, null);
+    const leaderless = names.filter((name) => view.partitions[name].leader < 0 && view.partitions[name].leader_epoch >= 0);
+    const under = names.filter((name) => {
+      const { leader, isr, replicas } = view.partitions[name];
+      return leader >= 0 && isr.length < replicas.length;
+    });
+    return html`${alarms
+        ? html`<button class="tag bad" @click=${() => openTab("alarms")}>✕ ${t("health.alarms", { n: alarms })}</button>`
+        : html`<span class="tag ok" title=${t("health.invariants_title")}>✓ ${t("health.invariants", { n: INVARIANTS })}</span>`}
+      ${leaderless.length ? html`<span class="tag bad">✕ ${t("health.leaderless", { what: some(leaderless) })}</span>` : ""}
+      ${under.length ? html`<span class="tag warn">▲ ${t("health.under", { what: some(under) })}</span>` : ""}`;
+  }
+
+  topic(view) {
+    const names = topicNames(view);
+    const current = view.partitions[partition.value]?.topic;
+    if (names.length < 2) return names.length ? html`<span class="chip topic">${t("stage.topic")} <b>${names[0]}</b></span>` : "";
+    const choose = (event) => (partition.value = `${event.target.value}-0`);
+    return html`<select class="chip" aria-label=${t("stage.topic")} @change=${choose}>
+      ${names.map((name) => html`<option .selected=${name === current}>${name}</option>`)}</select>`;
+  }
+
   render() {
     const { view } = moment.value;
-    const topics = Object.keys(view.topics);
-    const current = partition.value.replace(/-\d+$/, "");
+    const side = t(`side.${sideTab.value}`);
     return html`<div class="cv-h">
-      <button class="chip drawer" aria-pressed=${panels.value.side} title="${t("side.title")} ( E )" @click=${() => toggleSide(sideTab.value)}>${icon("left")}<span>${t(`side.${sideTab.value}`)}</span></button>
+      <button class="chip drawer" aria-pressed=${panels.value.side} title="${side} ( E )" @click=${() => toggleSide(sideTab.value)}>
+        ${icon("left")}<span>${side}</span></button>
       <span class="seg" role="group" aria-label=${t("stage.view")}>
         <button aria-pressed=${shown.value === "picture"} @click=${() => (shown.value = "picture")}>${t("stage.picture")}</button>
-        <button aria-pressed=${shown.value === "table"} title="${t("stage.table_title")} ( V )" @click=${() => (shown.value = "table")}>${icon("table")}${t("stage.table")}</button></span>
-      ${topics.length > 1 ? html`<select class="chip" aria-label=${t("stage.topic")} @change=${(event) => (partition.value = `${event.target.value}-0`)}>${topics.map((name) => html`<option ?selected=${name === current}>${name}</option>`)}</select>` : topics.length ? html`<span class="chip topic">${t("stage.topic")} <b>${topics[0]}</b></span>` : ""}
-      <span class="spacer"></span><span class="inv" role="status">${health(view)}</span>
+        <button aria-pressed=${shown.value === "table"} title="${t("stage.table_title")} ( V )" @click=${() => (shown.value = "table")}>
+          ${icon("table")}${t("stage.table")}</button>
+      </span>
+      ${this.topic(view)}
+      <span class="spacer"></span><span class="inv" role="status">${this.health(view)}</span>
     </div>`;
   }
 }
 customElements.define("hw-stage-bar", HwStageBar);
 
+function openExercises() {
+  panels.value = { ...panels.value, side: true };
+  sideTab.value = "exercise";
+}
+
 class HwEmpty extends HwElement {
   connectedCallback() {
     super.connectedCallback();
+    const lab = document.getElementById("lab");
     effect(() => document.getElementById("main").classList.toggle("table-shown", shown.value === "table"));
-    effect(() => {
-      const { side, inspector } = panels.value;
-      document.getElementById("lab").classList.toggle("no-side", !side);
-      document.getElementById("lab").classList.toggle("no-inspector", !inspector);
-    });
+    effect(() => lab.classList.toggle("no-side", !panels.value.side));
+    effect(() => lab.classList.toggle("no-inspector", !panels.value.inspector));
   }
 
   render() {
     const { view, connection, seq } = moment.value;
     if (!seq && connection === "connecting") return html`<div class="nothing"><p>${t("empty.loading")}</p></div>`;
-    if (!seq || Object.keys(view.topics).length || shown.value === "table") return html``;
+    if (!seq || topicNames(view).length || shown.value === "table") return html``;
     const brokers = Object.values(view.nodes).filter(({ kind }) => kind === "broker");
-    const ready = brokers.some(({ state }) => state === "up");
-    return html`<div class="nothing"><p>${inline(ready ? t("empty.topics", { n: brokers.length }) : t("empty.brokers"))}</p>
-      ${ready ? html`<span class="row"><button class="btn pri" @click=${() => (overlay.value = { kind: "topic" })}>${t("topic.create_orders")}</button>${exercises.length && !exercise.value ? html`<button class="btn" @click=${() => ((panels.value = { ...panels.value, side: true }), (sideTab.value = "exercise"))}>${t("empty.open_exercise")}</button>` : ""}</span>` : ""}</div>`;
+    if (!brokers.some(({ state }) => state === "up")) return html`<div class="nothing"><p>${t("empty.brokers")}</p></div>`;
+    return html`<div class="nothing">
+      <p>${inline(t("empty.topics", { n: brokers.length }))}</p>
+      <span class="row">
+        <button class="btn pri" @click=${() => (overlay.value = { kind: "topic" })}>${t("topic.create_orders")}</button>
+        ${exercises.length && !exercise.value
+          ? html`<button class="btn" @click=${openExercises}>${t("empty.open_exercise")}</button>` : ""}
+      </span>
+    </div>`;
   }
 }
 customElements.define("hw-empty", HwEmpty);

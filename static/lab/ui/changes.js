@@ -4,6 +4,7 @@ import { HwElement, html, icon } from "./element.js";
 import { brief, bytes, instant, set } from "./format.js";
 import { t } from "./i18n.js";
 import { moment, player, signal } from "./state.js";
+import { patchOf } from "./rpcs.js";
 import { seekSeq } from "./transport.js";
 import { pathWords, sentence } from "./words.js";
 
@@ -68,14 +69,6 @@ export async function askWhy(pointer) {
   const chain = [];
   for (let event = found; event && chain.length < CHAIN_MOST; event = event.cause > 0 ? await eventAt(event.cause) : null) chain.push(event);
   if (why.value?.pointer === pointer) why.value = { pointer, chain };
-}
-
-function patchOf(seq) {
-  for (const { first_seq, events } of player.chunks()) {
-    const wire = events[seq - first_seq];
-    if (wire) return wire[5];
-  }
-  return [];
 }
 
 /** A value of the view that can be asked about: bold with "was" when the last step changed it. */

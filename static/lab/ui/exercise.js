@@ -11,14 +11,24 @@ import { markdown } from "./words.js";
 /** The exercises of this lab, with their texts: see templates/lab/lab.html. */
 export const exercises = JSON.parse(document.getElementById("exercises")?.textContent ?? "[]");
 
+/** The speed at which single messages can be followed. */
 const EXERCISE_RATE = 0.0025;
 const other = short === "en" ? "zh" : "en";
 const otherLang = short === "en" ? "zh-CN" : "en";
-const choice = signal({ step: "", value: "", confidence: 0.5 });
+
+const UNDECIDED = { step: "", value: "", confidence: 0.5 };
+/** What is chosen but not locked in yet. */
+const choice = signal(UNDECIDED);
+
+/** The texts of the exercise that is in progress. */
+const content = () => exercises.find(({ slug }) => slug === exercise.value?.slug);
+const contentOf = (step) => content()?.steps.find(({ id }) => id === step.id);
+/** The step whose prediction is asked now. */
+const askedStep = () =>
+  exercise.value?.steps.find((step) => step.state === "active" && !step.prediction && contentOf(step)?.prediction);
 
 const send = (op, more = {}) => player.exercise(op, { exercise: exercise.value?.slug, ...more }).catch(refuse);
 
-/** Begins an exercise, at a speed at which single messages can be followed. */
 export async function start(slug) {
   await send("start", { exercise: slug });
   await setRate(EXERCISE_RATE);
@@ -26,20 +36,16 @@ export async function start(slug) {
 
 /** The next hint, if there is one. */
 export function nextHint() {
-  const frame = exercise.value;
-  const content = exercises.find(({ slug }) => slug === frame?.slug);
-  if (content && frame.hints_shown < content.hints.length) send("hint");
+  if (content() && exercise.value.hints_shown < content().hints.length) send("hint");
 }
 
-/** A prediction whose answer is chosen but not locked in yet: Enter does that before it steps. */
-export const canLockIn = () => Boolean(exercise.value && choice.value.value && openStep() && choice.value.step === openStep().id);
-const openStep = () => exercise.value?.steps.find((step) => step.state === "active" && step.prediction === null && contentOf(step)?.prediction);
-const contentOf = (step) => exercises.find(({ slug }) => slug === exercise.value?.slug)?.steps.find(({ id }) => id === step.id);
+/** Is an answer chosen that could be locked in? Then Enter does that before it steps. */
+export const canLockIn = () => Boolean(choice.value.value) && askedStep()?.id === choice.value.step;
 
 export async function lockIn() {
   const { step, value, confidence } = choice.value;
   await send("predict", { step, choice: value, confidence });
-  choice.value = { step: "", value: "", confidence: 0.5 };
+  choice.value = UNDECIDED;
   await stepRpc();
 }
 
@@ -49,17 +55,14 @@ function takeLine({ target }) {
   if (line) offerLine(line.textContent.trim());
 }
 
+const title = (texts) => html`<h2>${texts[short]}</h2><div class="other" lang=${otherLang}>${texts[other]}</div>`;
+const minutes = (count) => (count ? t("exercise.minutes", { n: count }) : "");
+
 class HwExercise extends HwElement {
   #sure = signal("");
   /** Steps that are done show their first lines only, until somebody opens them. */
   #opened = signal(new Set());
   #active = "";
-
-  #toggle(id) {
-    const opened = new Set(this.#opened.value);
-    if (!opened.delete(id)) opened.add(id);
-    this.#opened.value = opened;
-  }
 
   updated() {
     const active = exercise.value?.steps.find(({ state }) => state === "active")?.id ?? (exercise.value?.finished ? "end" : "");
@@ -68,83 +71,131 @@ class HwExercise extends HwElement {
     this.querySelector(".step.now, .debrief")?.scrollIntoView({ block: "nearest", behavior: "smooth" });
   }
 
-  list() {
-    return html`<div class="ex-list">
-      <p class="dim">${t("exercise.choose")}</p>
-      ${exercises.map(({ slug, number, minutes, title, brief }) => html`<article class="ex-card">
-        <div class="cap"><span>${t("exercise.number", { n: number })}</span>${minutes ? html`<span class="right">${t("exercise.minutes", { n: minutes })}</span>` : ""}</div>
-        <h2>${title[short]}</h2><div class="other" lang=${otherLang}>${title[other]}</div>
-        <div class="prose">${markdown(brief[short])}</div>
-        <button class="btn pri" @click=${() => start(slug)}>${t("exercise.start")}</button>
-      </article>`)}
-    </div>`;
+  #toggle(id) {
+    const opened = new Set(this.#opened.value);
+    if (!opened.delete(id)) opened.add(id);
+    this.#opened.value = opened;
   }
 
-  prediction(step, content) {
-    const given = step.prediction;
-    const mine = choice.value.step === step.id ? choice.value : { value: "", confidence: 0.5 };
-    const value = given?.choice ?? mine.value;
-    const pick = (picked) => (choice.value = { ...mine, step: step.id, value: picked });
-    const move = (event) => {
+  /** Asks a second time before it sends. */
+  #twice(op) {
+    if (this.#sure.value === op) send(op);
+    this.#sure.value = this.#sure.value === op ? "" : op;
+  }
+
+  card({ slug, number, minutes: long, title: texts, brief }) {
+    return html`<article class="ex-card">
+      <div class="cap"><span>${t("exercise.number", { n: number })}</span><span class="right">${minutes(long)}</span></div>
+      ${title(texts)}
+      <div class="prose">${markdown(brief[short])}</div>
+      <button class="btn pri" @click=${() => start(slug)}>${t("exercise.start")}</button>
+    </article>`;
+  }
+
+  // --- a prediction ------------------------------------------------------------------------------------------------
+
+  option(step, { value, note }, place, chosen, pick) {
+    const { prediction, offsets } = step;
+    const happened = prediction?.outcome === value;
+    return html`<button class="opt ${happened ? "right" : ""}" role="radio" ?disabled=${Boolean(prediction)} aria-checked=${value === chosen}
+      tabindex=${value === chosen || (!chosen && place === 0) ? 0 : -1} @click=${() => pick(value)}>
+      <span class="r"></span><span class="mono">${offsets?.[value] ?? value}</span>
+      <em>${happened ? t("exercise.happened") : note?.[short]}</em></button>`;
+  }
+
+  verdict({ prediction: { choice: chosen, outcome }, offsets }) {
+    if (!outcome) return t("exercise.locked");
+    const number = (value) => offsets?.[value] ?? value;
+    return t(outcome === chosen ? "exercise.as_predicted" : "exercise.not_predicted", { outcome: number(outcome), choice: number(chosen) });
+  }
+
+  lockIn({ value, confidence }, set) {
+    return html`<label class="conf"><span>${t("exercise.guess")}</span>
+        <input type="range" min="0" max="1" step="0.05" aria-label=${t("exercise.confidence")} .value=${live(String(confidence))}
+          .style=${`--part: ${confidence * 100}%`} @input=${(event) => set({ confidence: Number(event.target.value) })}>
+        <span>${t("exercise.sure")}</span></label>
+      <div class="row"><button class="btn pri" ?disabled=${!value} @click=${lockIn}>${t("exercise.lock_in")}</button><kbd>⏎</kbd></div>`;
+  }
+
+  prediction(step, { choices }) {
+    const mine = choice.value.step === step.id ? choice.value : { ...UNDECIDED, step: step.id };
+    const set = (more) => (choice.value = { ...mine, ...more });
+    const chosen = step.prediction?.choice ?? mine.value;
+    const walk = (event) => {
       const way = { ArrowDown: 1, ArrowRight: 1, ArrowUp: -1, ArrowLeft: -1 }[event.key];
-      if (!way) return;
+      if (!way || step.prediction) return;
       event.preventDefault();
-      const values = content.choices.map((one) => one.value);
-      pick(values[(values.indexOf(value) + way + values.length) % values.length]);
+      const values = choices.map(({ value }) => value);
+      set({ value: values.at((values.indexOf(chosen) + way) % values.length) });
       requestAnimationFrame(() => this.querySelector(".opt[aria-checked=true]")?.focus());
     };
-    const right = given?.outcome;
-    const number = (choice) => step.offsets?.[choice] ?? choice;
-    const offset = (named) => step.offsets?.[named] ?? named;
-    return html`<div class="pred" role="radiogroup" aria-label=${t("exercise.your_prediction")} @keydown=${given ? null : move}>
-        ${content.choices.map((one, place) => html`<button class="opt ${right && one.value === right ? "right" : ""}" role="radio" ?disabled=${Boolean(given)}
-          aria-checked=${one.value === value} tabindex=${one.value === value || (!value && place === 0) ? 0 : -1} @click=${() => pick(one.value)}>
-          <span class="r"></span><span class="mono">${offset(one.value)}</span><em>${right && one.value === right ? t("exercise.happened") : one.note?.[short] ?? ""}</em></button>`)}
+    return html`<div class="pred" role="radiogroup" aria-label=${t("exercise.your_prediction")} @keydown=${walk}>
+        ${choices.map((one, place) => this.option(step, one, place, chosen, (value) => set({ value })))}
       </div>
-      ${given ? html`<p class="verdict">${right ? t(right === given.choice ? "exercise.as_predicted" : "exercise.not_predicted", { outcome: offset(right), choice: offset(given.choice) }) : t("exercise.locked")}</p>`
-        : html`<label class="conf"><span>${t("exercise.guess")}</span><input type="range" min="0" max="1" step="0.05" .style=${`--part: ${mine.confidence * 100}%`} .value=${live(String(mine.confidence))}
-            aria-label=${t("exercise.confidence")} @input=${(event) => (choice.value = { ...mine, step: step.id, confidence: Number(event.target.value) })}><span>${t("exercise.sure")}</span></label>
-          <div class="row"><button class="btn pri" ?disabled=${!mine.value} @click=${lockIn}>${t("exercise.lock_in")}</button><kbd>⏎</kbd></div>`}`;
+      ${step.prediction ? html`<p class="verdict">${this.verdict(step)}</p>` : this.lockIn(mine, set)}`;
+  }
+
+  // --- steps -------------------------------------------------------------------------------------------------------
+
+  mark(step, place) {
+    if (step.state !== "done") return html`<span class="n">${place + 1}</span>`;
+    return html`<button class="n" aria-label=${t("exercise.step_n", { n: place + 1 })} aria-expanded=${this.#opened.value.has(step.id)}
+      @click=${() => this.#toggle(step.id)}>✓</button>`;
   }
 
   step(step, place) {
-    const content = contentOf(step);
-    if (!content) return "";
-    const state = step.state === "done" ? "done" : step.state === "active" ? "now" : "";
-    return html`<li class="step ${state} ${this.#opened.value.has(step.id) ? "full" : ""}" aria-current=${step.state === "active" ? "step" : "false"}>
-      ${step.state === "done" ? html`<button class="n" aria-label=${t("exercise.step_n", { n: place + 1 })} aria-expanded=${this.#opened.value.has(step.id)} @click=${() => this.#toggle(step.id)}>✓</button>` : html`<span class="n">${place + 1}</span>`}
-      <div class="prose">${markdown(content.text[short])}
-        ${step.checked ? html`<button class="ev mono" title=${t("exercise.go_there")} @click=${() => seek(step.checked.at_us)}>${instant(step.checked.at_us)} · ${step.checked.detail}</button>` : ""}
-        ${content.prediction && step.state !== "open" ? this.prediction(step, content.prediction) : ""}
-        ${step.state === "active" && step.why_not && !content.prediction ? html`<p class="why-not">${step.why_not}</p>` : ""}
+    const { text, prediction } = contentOf(step);
+    const { checked, state, why_not } = step;
+    const names = [{ done: "done", active: "now", open: "" }[state], this.#opened.value.has(step.id) ? "full" : ""];
+    return html`<li class="step ${names.join(" ")}" aria-current=${state === "active" ? "step" : "false"}>
+      ${this.mark(step, place)}
+      <div class="prose">${markdown(text[short])}
+        ${checked ? html`<button class="ev mono" title=${t("exercise.go_there")} @click=${() => seek(checked.at_us)}>
+          ${instant(checked.at_us)} · ${checked.detail}</button>` : ""}
+        ${prediction && state !== "open" ? this.prediction(step, prediction) : ""}
+        ${state === "active" && why_not && !prediction ? html`<p class="why-not">${why_not}</p>` : ""}
       </div></li>`;
+  }
+
+  head({ number, minutes: long, title: texts }, { steps, finished }) {
+    const done = steps.filter(({ state }) => state === "done").length;
+    const at = steps.findIndex(({ state }) => state === "active") + 1 || steps.length;
+    const where = finished ? t("exercise.finished") : t("exercise.step_of", { at, n: steps.length });
+    return html`<div class="ex-h">
+      <div class="cap"><span>${t("exercise.number", { n: number })}</span>
+        <span class="right">${[where, minutes(long)].filter(Boolean).join(" · ")}</span></div>
+      ${title(texts)}
+      <div class="bar" role="progressbar" aria-valuemin="0" aria-valuenow=${done} aria-valuemax=${steps.length}
+        aria-label=${t("exercise.progress", { done, n: steps.length })}>
+        ${steps.map(({ state }) => html`<i class=${{ done: "d", active: "n", open: "" }[state]}></i>`)}</div>
+    </div>`;
+  }
+
+  hints({ hints }, { hints_shown, finished }) {
+    const shown = hints.slice(0, hints_shown).map((hint, place) => html`<div class="hint shown">${icon("bulb")}
+      <div class="prose"><b>${t("exercise.hint_n", { n: place + 1 })}</b>${markdown(hint[short])}</div></div>`);
+    if (finished || hints_shown >= hints.length) return shown;
+    return html`${shown}<button class="hint" @click=${nextHint}>${icon("bulb")}
+      <span>${t("exercise.hint_of", { at: hints_shown + 1, n: hints.length })}</span><kbd>H</kbd></button>`;
   }
 
   render() {
     const frame = exercise.value;
-    const content = exercises.find(({ slug }) => slug === frame?.slug);
-    if (!frame || !content) return this.list();
-    const done = frame.steps.filter(({ state }) => state === "done").length;
-    const at = frame.steps.findIndex(({ state }) => state === "active") + 1 || frame.steps.length;
-    const left = content.hints.length - frame.hints_shown;
-    const twice = (op) => (this.#sure.value === op ? (send(op), (this.#sure.value = "")) : (this.#sure.value = op));
-    return html`<div class="ex-h">
-        <div class="cap"><span>${t("exercise.number", { n: content.number })}</span><span class="right">${frame.finished ? t("exercise.finished") : t("exercise.step_of", { at, n: frame.steps.length })}${content.minutes ? ` · ${t("exercise.minutes", { n: content.minutes })}` : ""}</span></div>
-        <h2>${content.title[short]}</h2><div class="other" lang=${otherLang}>${content.title[other]}</div>
-        <div class="bar" role="progressbar" aria-valuemin="0" aria-valuenow=${done} aria-valuemax=${frame.steps.length} aria-label=${t("exercise.progress", { done, n: frame.steps.length })}>
-          ${frame.steps.map(({ state }) => html`<i class=${state === "done" ? "d" : state === "active" ? "n" : ""}></i>`)}</div>
-      </div>
+    const texts = content();
+    if (!texts) return html`<div class="ex-list"><p class="dim">${t("exercise.choose")}</p>${exercises.map((one) => this.card(one))}</div>`;
+    const begun = frame.steps.some(({ state }) => state === "done");
+    return html`${this.head(texts, frame)}
       <div class="ex-b" tabindex="0" @click=${takeLine}>
-        <details class="brief prose" ?open=${done === 0}><summary>${t("exercise.about")}</summary>${markdown(content.brief[short])}</details>
+        <details class="brief prose" ?open=${!begun}><summary>${t("exercise.about")}</summary>${markdown(texts.brief[short])}</details>
         <ol class="steps">${frame.steps.map((step, place) => this.step(step, place))}</ol>
-        ${content.concept ? html`<div class="concept prose"><div class="cap">${t("exercise.concept")}</div>${markdown(content.concept[short])}</div>` : ""}
-        ${content.hints.slice(0, frame.hints_shown).map((hint, place) => html`<div class="hint shown">${icon("bulb")}<div class="prose"><b>${t("exercise.hint_n", { n: place + 1 })}</b>${markdown(hint[short])}</div></div>`)}
-        ${left > 0 && !frame.finished ? html`<button class="hint" @click=${nextHint}>${icon("bulb")}<span>${t("exercise.hint_of", { at: frame.hints_shown + 1, n: content.hints.length })}</span><kbd>H</kbd></button>` : ""}
-        ${frame.finished ? html`<section class="debrief prose"><h3>${t("exercise.debrief")}</h3>${markdown(content.debrief[short])}</section>` : ""}
+        ${texts.concept ? html`<div class="concept prose"><div class="cap">${t("exercise.concept")}</div>${markdown(texts.concept[short])}</div>` : ""}
+        ${this.hints(texts, frame)}
+        ${frame.finished ? html`<section class="debrief prose"><h3>${t("exercise.debrief")}</h3>${markdown(texts.debrief[short])}</section>` : ""}
       </div>
       <div class="ex-f"><span>${t("transport.event", { n: spaced(moment.value.seq) })}</span><span class="spacer"></span>
-        <button class="btn small" @click=${() => twice("reset")}>${t(this.#sure.value === "reset" ? "exercise.sure_reset" : "exercise.reset")}</button>
-        <button class="btn small" @click=${() => twice("leave")}>${t(this.#sure.value === "leave" ? "exercise.sure_leave" : "exercise.leave")}</button></div>`;
+        ${["reset", "leave"].map((op) => html`<button class="btn small" @click=${() => this.#twice(op)}>
+          ${t(this.#sure.value === op ? `exercise.sure_${op}` : `exercise.${op}`)}</button>`)}
+      </div>`;
   }
 }
 customElements.define("hw-exercise", HwExercise);

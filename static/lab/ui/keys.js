@@ -1,6 +1,6 @@
 // The keyboard. Single letters are off while a field has the focus, and can be switched off altogether (WCAG 2.1.4).
 import { act, fork, here, overlay } from "./actions.js";
-import { produceOne } from "./act.js";
+import { produceOne } from "./produce.js";
 import { openTab, share, toggleSide } from "./bars.js";
 import { canLockIn, lockIn, nextHint } from "./exercise.js";
 import { whyOfSelection } from "./inspect.js";

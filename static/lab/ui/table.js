@@ -5,7 +5,8 @@ import { HwElement, html, icon, repeat } from "./element.js";
 import { set } from "./format.js";
 import { t } from "./i18n.js";
 import { effect, moment, nodeTarget, select, selection, shown, signal } from "./state.js";
-import { nodeName, replicaRole, roleTag } from "./words.js";
+import { roleTag } from "./parts.js";
+import { nodeName, replicaRole } from "./words.js";
 
 /** Columns: name in the texts, and the cell's value. Numbers sort as numbers. */
 function tablesOf(view, at_us) {

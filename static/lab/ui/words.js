@@ -25,6 +25,12 @@ export function pathWords(pointer) {
   return [place === "nodes" ? nodeName(name) : [place, name].filter(Boolean).join(" "), field];
 }
 
+/** A key of the view as a part of a JSON pointer. */
+export const escapeKey = (key) => key.replaceAll("~", "~0").replaceAll("/", "~1");
+
+/** The acks of a producer as people write them. */
+export const acksOf = ({ settings }) => (settings?.acks === "-1" ? "all" : settings?.acks);
+
 /** How the replica stands to its partition: leader, isr, outisr or offline. */
 export const replicaRole = (view, replica) => (view.partitions[replica.partition] ? roleOf(view, replica.partition, replica.broker_id) : "offline");
 
@@ -34,9 +40,6 @@ export const tailOf = (replica) => Object.entries(replica.tail)
   .sort((a, b) => a.first - b.first);
 
 export const GLYPH = { leader: "★", isr: "●", outisr: "◐", offline: "✕" };
-
-/** A role with its sign and word, both in its hue. */
-export const roleTag = (role) => html`<span class="role ${role}"><span aria-hidden="true">${GLYPH[role]}</span> ${t(`role.${role}`)}</span>`;
 
 /** `code`, **bold** and *emphasis* of a line. */
 export function inline(text) {

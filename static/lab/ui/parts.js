@@ -1,0 +1,49 @@
+// Pieces that several panels are built of.
+import { act } from "./actions.js";
+import { html } from "./element.js";
+import { t } from "./i18n.js";
+import { choicesFor } from "./menus.js";
+import { masked, select } from "./state.js";
+import { GLYPH } from "./words.js";
+
+/** A titled part of a panel; `extra` stands at the right of the title. */
+export const section = (title, extra, body) =>
+  html`<section class="sec"><h3>${title}<span>${extra}</span></h3>${body}</section>`;
+
+/** Name-value pairs in two columns: [name, value, wide?]. Falsy pairs are left out. */
+export const facts = (pairs) => html`<dl class="kv">
+  ${pairs.filter(Boolean).map(([name, value, wide]) => html`<dt>${name}</dt><dd class=${wide ? "wide" : ""}>${value}</dd>`)}
+</dl>`;
+
+/** A table: titles, and rows of cells. A title or cell that begins with a word column is marked by `words`, its places. */
+export const table = (titles, rows, { words = [], name = "" } = {}) => {
+  const kind = (place) => (words.includes(place) ? "word" : "");
+  return html`<table class=${name}>
+    <thead><tr>${titles.map((title, place) => html`<th class=${kind(place)}>${title}</th>`)}</tr></thead>
+    <tbody>${rows.map((cells) => html`<tr>${cells.map((cell, place) => html`<td class=${kind(place)}>${cell}</td>`)}</tr>`)}</tbody>
+  </table>`;
+};
+
+/** A note in the place of something that is not there. */
+export const nothing = (text) => html`<p class="empty-note">${text}</p>`;
+
+/** A word that selects something. */
+export const link = (what, text) => html`<button class="val" @click=${() => select(what)}>${text}</button>`;
+
+/** A small button that sends a line of the shell; its tooltip is the line. */
+export const lineButton = (label, line, className = "") =>
+  html`<button type="button" class="btn small ${className}" title=${line} @click=${() => act(line)}>${label}</button>`;
+
+/** What can be done to a thing, as buttons. */
+export function actions(view, what) {
+  const choices = choicesFor(view, what).slice(0, 6);
+  if (!choices.length) return "";
+  return html`<div class="row acts">${choices.map(({ label, line, harm }) => lineButton(label, line, harm ? "danger" : ""))}</div>`;
+}
+
+/** A role with its sign and word, both in its hue. */
+export const roleTag = (role) =>
+  html`<span class="role ${role}"><span aria-hidden="true">${GLYPH[role]}</span> ${t(`role.${role}`)}</span>`;
+
+/** A value that stays hidden as long as a prediction of it is open. */
+export const unlessMasked = (value) => (masked.value ? html`<span class="mask"></span>` : value);

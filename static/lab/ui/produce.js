@@ -1,0 +1,144 @@
+// Producing: one record, a hundred, a steady stream. Which client sends follows from the acks: one producer for each.
+import { nodesByKind, partitionNames } from "../core/selectors.js";
+import { durationText } from "../core/timemap.js";
+import { act, overlay } from "./actions.js";
+import { HwElement, html } from "./element.js";
+import { spaced } from "./format.js";
+import { t } from "./i18n.js";
+import { lineButton } from "./parts.js";
+import { effect, moment, nodeTarget, partition, select, signal } from "./state.js";
+import { acksOf } from "./words.js";
+
+const ACKS = ["0", "1", "all"];
+const MANY = 100;
+
+const form = signal({ partition: "", acks: "all", key: "", value: "", rate: "20" });
+const set = (more) => (form.value = { ...form.peek(), ...more });
+let written = 0;
+
+// The form follows the partition that is shown, until somebody chooses another one.
+effect(() => partition.value && set({ partition: partition.value }));
+
+/** A word of the shell, quoted when it has to be. */
+export const word = (text) => (/^[\w.:@%+=,/-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
+
+/** The first name of a kind that no node has: p1, p2, ... */
+export function freeName(view, letter) {
+  let number = 1;
+  while (`${letter}${number}` in view.nodes) number++;
+  return `${letter}${number}`;
+}
+
+/** Names and facts of the open producers. */
+const producers = (view) => nodesByKind(view).producer.map((name) => [name, view.nodes[name]]);
+
+/** The name of an open producer with the form's acks; opens one if there is none. Null when that was refused. */
+async function producer() {
+  const { view } = moment.value;
+  const { acks } = form.value;
+  const open = producers(view).find(([, node]) => acksOf(node) === acks);
+  if (open) return open[0];
+  const name = freeName(view, "p");
+  return (await act(`producer open ${name} --acks ${acks}`)) === null ? null : name;
+}
+
+/** Sends a line for the form's producer and partition: "producer <verb> p1 orders-0 <rest>". */
+async function send(verb, rest) {
+  const name = await producer();
+  if (name) await act(`producer ${verb} ${name} ${form.value.partition} ${rest}`);
+}
+
+/** Produces one record with what the form holds; also the key P. Without a topic it offers to create one. */
+export async function produceOne() {
+  const names = partitionNames(moment.value.view, null);
+  if (!names.length) {
+    overlay.value = { kind: "topic" };
+    return;
+  }
+  if (!names.includes(form.value.partition)) set({ partition: names[0] });
+  const { key, value } = form.value;
+  const text = value || t("produce.sample", { n: ++written });
+  await send("send", word(`${key || "null"}:${text}`));
+}
+
+/** A choice among all partitions. */
+export const partitionChooser = (view, chosen, choose) => html`
+  <select aria-label=${t("produce.partition")} @change=${(event) => choose(event.target.value)}>
+    ${partitionNames(view, null).map((name) => html`<option .selected=${name === chosen}>${name}</option>`)}
+  </select>`;
+
+class HwProduce extends HwElement {
+  acks(chosen) {
+    return html`<span class="seg" role="radiogroup" aria-label="acks">
+      ${ACKS.map((acks) => html`<button type="button" role="radio" aria-checked=${acks === chosen} title="acks=${acks}"
+        @click=${() => set({ acks })}>${acks}</button>`)}
+    </span>`;
+  }
+
+  stream(view, { acks, rate, partition: to }) {
+    const running = producers(view).find(([, node]) => acksOf(node) === acks && node.rate > 0);
+    if (running) {
+      const [name, node] = running;
+      return lineButton(html`■ ${t("produce.stop")}`, `producer stream ${name} ${node.partition || to} 0`);
+    }
+    return html`<button type="button" class="btn small" ?disabled=${!(rate > 0)} @click=${() => send("stream", rate)}>
+      ▶ ${t("produce.stream")}</button>`;
+  }
+
+  client([name, node]) {
+    const pick = () => select(nodeTarget(name));
+    return html`<tr class="pickable" tabindex="0" @click=${pick} @keydown=${(event) => event.key === "Enter" && pick()}>
+        <td>${name}${node.rate ? html` <span class="dim">${node.rate}/s</span>` : ""}</td>
+        <td>${acksOf(node)}</td>
+        <td>${spaced(node.sent)}</td>
+        <td>${spaced(node.acknowledged)}</td>
+        <td class=${node.failed ? "bad" : ""}>${spaced(node.failed)}</td>
+        <td>${node.last_latency_us ? durationText(node.last_latency_us) : "—"}</td>
+      </tr>
+      ${node.last_error ? html`<tr><td colspan="6" class="word bad">${node.last_error}</td></tr>` : ""}`;
+  }
+
+  clients(view) {
+    const list = producers(view);
+    if (!list.length) return "";
+    const titles = [t("produce.client"), "acks", t("produce.sent"), t("produce.acked_short"), t("produce.failed"), t("produce.latency")];
+    return html`<table class="clients">
+      <thead><tr>${titles.map((title) => html`<th>${title}</th>`)}</tr></thead>
+      <tbody>${list.map((entry) => this.client(entry))}</tbody>
+    </table>`;
+  }
+
+  render() {
+    const { view } = moment.value;
+    if (!partitionNames(view, null).length) return html`<p class="dim">${t("produce.no_topic")}</p>`;
+    const { key, value, rate, acks } = form.value;
+    const submit = (event) => {
+      event.preventDefault();
+      produceOne();
+    };
+    return html`<form class="panel-form" @submit=${submit}>
+        <div class="row tight">
+          ${partitionChooser(view, form.value.partition, (name) => set({ partition: name }))}${this.acks(acks)}
+        </div>
+        <div class="fields">
+          <label class="field"><span>${t("produce.key")}</span>
+            <input .value=${key} placeholder="null" autocomplete="off" @input=${(event) => set({ key: event.target.value })}></label>
+          <label class="field"><span>${t("produce.value")}</span>
+            <input .value=${value} placeholder=${t("produce.sample", { n: written + 1 })} autocomplete="off"
+              @input=${(event) => set({ value: event.target.value })}></label>
+        </div>
+        <div class="row tight">
+          <button class="btn small pri">${t("produce.one")}</button>
+          <button type="button" class="btn small" @click=${() => send("burst", MANY)}>${t("produce.hundred")}</button>
+        </div>
+        <div class="row tight">
+          <label class="row tight"><span class="dim">${t("produce.rate")}</span>
+            <input class="short" type="number" min="1" max="1000" .value=${rate}
+              @input=${(event) => set({ rate: event.target.value })}></label>
+          ${this.stream(view, form.value)}
+        </div>
+      </form>
+      ${this.clients(view)}`;
+  }
+}
+customElements.define("hw-produce", HwProduce);
