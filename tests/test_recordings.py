@@ -199,7 +199,7 @@ def test_a_stale_time_line_is_made_again(root: Path, monkeypatch: pytest.MonkeyP
     recording = Recording(folder_of(root))
     before = recording.segments()
     recording.close()
-    monkeypatch.setattr(timeline, "fold_digest", lambda: "another fold")
+    monkeypatch.setattr(timeline, "fold_version", lambda: "another fold")
     recording = Recording(folder_of(root))
     assert recording.segments() == before
     recording.close()

@@ -5,7 +5,6 @@ line a segment: its span of time, how many events fell into which quarter of a s
 lies. The first line names the fold that made them; another fold's are thrown away and made again from the events.
 """
 
-import hashlib
 import zlib
 from collections.abc import Iterable, Iterator
 from functools import cache
@@ -15,12 +14,10 @@ from typing import Any
 
 import msgspec
 
-import broker_core.view
 from broker_core.events import Envelope
 from broker_core.events.envelope import sentence
 from broker_core.events.log import LogDeleted, LogTruncated
-from broker_core.view.fold import empty_view
-from lab.event_schema import schema_hash
+from broker_core.view.fold import empty_view, version
 
 SEGMENT_EVENTS = 1_000
 BUCKET_US = 250_000
@@ -205,13 +202,10 @@ def _whole_lines(lines: list[bytes]) -> Iterator[SegmentFacts]:
 
 
 def _first_line() -> bytes:
-    return msgspec.json.encode({"fold": fold_digest(), "segment_events": SEGMENT_EVENTS})
+    return msgspec.json.encode({"fold": fold_version(), "segment_events": SEGMENT_EVENTS})
 
 
 @cache
-def fold_digest() -> str:
-    """Changes whenever the fold or the vocabulary does."""
-    digest = hashlib.sha256(schema_hash().encode())
-    for path in sorted(Path(broker_core.view.__path__[0]).rglob("*.py")):
-        digest.update(path.read_bytes())
-    return digest.hexdigest()[:16]
+def fold_version() -> str:
+    """The fold of this process."""
+    return version()
