@@ -93,6 +93,10 @@ class Shown(NamedTuple):
         """Whether a message whose label begins so is under way."""
         return any(message.startswith(label) for message in self.messages)
 
+    def node(self, title: str) -> ShownNode:
+        """A card of the picture; an empty one while it is not there."""
+        return self.nodes.get(title, ShownNode("", ""))
+
     @property
     def brokers_up(self) -> int:
         return sum(title.startswith("broker ") and node.state == "up" for title, node in self.nodes.items())
@@ -141,7 +145,7 @@ def _partition(seen: dict[str, Any]) -> ShownPartition:
         leader[1] if leader else "",
         int(epoch[1]) if epoch else -1,
         {int(broker) for broker in isr[1].split(",") if broker} if isr else set(),
-        dict(_lane(label) for label in seen["lanes"]),
+        dict(_lane(label) for label in seen["lanes"] if label),
     )
 
 

@@ -16,6 +16,7 @@ T = TypeVar("T")
 WAIT_S = 60.0
 """How long a stop waits for what it expects: long, for machines that have other things to do."""
 LOOK_MS = 50
+LONGEST_SENTENCE = 400
 SIZE = {"width": 1440, "height": 900}
 #: What a browser says of an answer with an error; where a stop asks for one, that is no defect of the page.
 ANSWERED_WITH_ERROR = "Failed to load resource"
@@ -25,8 +26,8 @@ class Tour:
     """One walk through the lab at `address` (which signs in), with its data in `data`.
 
     Args:
+        shots: takes the pictures.
         say: takes a line for each stop.
-        shots: takes the pictures; None: no pictures.
         process: the lab's process, where the walk may kill it and start it again.
     """
 
@@ -36,8 +37,8 @@ class Tour:
         address: str,
         data: Path,
         *,
+        shots: Photographer,
         say: Callable[[str], None] = print,
-        shots: Photographer | None = None,
         process: LabProcess | None = None,
     ) -> None:
         self.browser = browser
@@ -90,11 +91,12 @@ class Tour:
 
     def _fail(self, name: str, error: Exception) -> NoReturn:
         failure = f"{self._chapter}: {name}: {_sentence(error)}"
+        if self._complaints:
+            failure += f" The browser said: {self._complaints[0]}"
         self._say(f"FAIL {failure}")
         self.failures.append(failure)
-        if self._shots:
-            for number, page in enumerate(self._pages(), 1):
-                self._shots.failed(page, f"failed-{len(self.failures)}-{number}")
+        for number, page in enumerate(self._pages(), 1):
+            self._shots.failed(page, f"failed-{len(self.failures)}-{number}")
         raise _StopFailed(failure) from error
 
     # The browser
@@ -126,8 +128,7 @@ class Tour:
 
     def pictures(self, name: str, page: Page, prepare: Callable[[Page], None] = lambda page: None) -> None:
         """Takes the page in each language, theme and width; `prepare` opens what the address does not say."""
-        if self._shots:
-            self._shots.take(name, page, prepare)
+        self._shots.take(name, page, prepare)
 
     def _pages(self) -> Sequence[Page]:
         return [page for context in self._contexts for page in context.pages if not page.is_closed()]
@@ -152,4 +153,4 @@ class _StopFailed(Exception):
 def _sentence(error: Exception) -> str:
     """What went wrong, on one line."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return " ".join(lines[:3]) or type(error).__name__
+    return " ".join(lines[:3] + lines[3:][-2:])[:LONGEST_SENTENCE] or type(error).__name__

@@ -15,7 +15,7 @@ from playwright.sync_api import sync_playwright
 from lab.tour.chapters import CHAPTERS
 from lab.tour.chapters.runs import delete
 from lab.tour.lab_process import LabProcess, NoLab, running_lab
-from lab.tour.photographer import Photographer
+from lab.tour.photographer import LANGUAGES, Photographer
 from lab.tour.tour import Tour
 from tools.ensure_chromium import NoChromium, ensure_chromium
 
@@ -32,7 +32,7 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("--shots", type=Path, help="folder of the pictures (default: tour/ in the data folder)")
-        parser.add_argument("--no-shots", action="store_true", help="take no pictures")
+        parser.add_argument("--no-shots", action="store_true", help="pictures of failures alone")
         parser.add_argument("--only", help=f"chapters, with commas between: {', '.join(TITLES)}")
         parser.add_argument("--keep", action="store_true", help="keep the runs that it makes")
 
@@ -47,7 +47,7 @@ class Command(BaseCommand):
                 path, _ = ensure_chromium()
                 browser = playwright.chromium.launch(executable_path=path, args=BROWSER_ARGS)
                 folder = (options["shots"] or settings.DATA / "tour").resolve()
-                shots = None if options["no_shots"] else Photographer(browser, folder)
+                shots = Photographer(browser, folder, languages=() if options["no_shots"] else tuple(LANGUAGES))
                 tour = Tour(browser, address, data, say=self._say, shots=shots, process=process)
                 for chapter in CHAPTERS:
                     if chapter.TITLE in wanted:
@@ -58,7 +58,7 @@ class Command(BaseCommand):
                 browser.close()
         except (NoLab, NoChromium) as error:
             raise CommandError(str(error)) from error
-        if shots:
+        if shots.taken:
             self._say(f"{len(shots.taken)} pictures in {folder}")
         self._say(f"{tour.stops} stops, {len(tour.failures)} failed, {time.monotonic() - began_s:.0f} s")
         if tour.failures:

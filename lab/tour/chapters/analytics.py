@@ -33,8 +33,8 @@ def walk(tour: Tour) -> None:
 
     with tour.stop("four charts with something in them"):
         for title in CHARTS:
-            chart = page.locator("hw-chart", has=page.get_by_role("heading", name=title))
-            until(page, lambda chart=chart: chart.locator(_DRAWN).count(), f"something drawn in {title!r}")  # type: ignore[misc]
+            drawn = page.locator("hw-chart", has=page.get_by_role("heading", name=title)).locator(_DRAWN)
+            until(page, drawn.count, f"something drawn in {title!r}")
         tour.pictures("analytics", page, _drawn)
 
     with tour.stop("a click on a chart opens the replay at that instant"):

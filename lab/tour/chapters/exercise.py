@@ -28,7 +28,7 @@ def walk(tour: Tour) -> None:
 
     with tour.stop("step 1: one record waits in the purgatory"):
         lab.produce("orders-0", "hello", key="greeting")
-        lab.until(lambda seen: seen.has_message("Produce"), "a Produce under way")
+        lab.until(lambda seen: "1 in flight" in seen.node("p1").lines, "a producer that has sent something")
         _panel(lab)
         lab.steps_until(lambda seen: _leader_lane(seen).leo == end + 1, "the append")
         _done(lab, 1)

@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 
 from django.conf import settings
 
@@ -20,7 +21,7 @@ def walk(tour: Tour) -> None:
     lab = LabPage.of_new_run(tour, "Tour: what there is to see").with_orders()
     for burst in range(1, BURSTS + 1):
         lab.produce_to("orders-0").get_by_role("button", name="Produce 100").click()
-        lab.until(lambda seen, offset=100 * burst: _hw(seen) == offset, f"{100 * burst} committed records")  # type: ignore[misc]
+        lab.until(_committed(100 * burst), f"{100 * burst} committed records")
     leader = lab.partition("orders-0").leader
     end = 100 * BURSTS
 
@@ -46,11 +47,11 @@ def walk(tour: Tour) -> None:
             "a follower that has the record",
         )
         assert _hw(lab.shown) == end, "The leader knows before it was told."
-        lab.page.locator(".hw-lane").first.click(position={"x": 40, "y": 20})
+        lab.page.locator(".hw-lane-name").first.click()
         believed = lab.tab("Inspect").locator("tr", has=lab.page.locator("td.stale"))
         lab.sees(believed, "a remote LEO that is not the true one any more")
         assert lab.page.locator(".hw-belief").count(), "The picture shows no belief."
-        lab.steps_until(lambda seen: _hw(seen) == end + 1, "the high watermark behind the record")
+        lab.steps_until(_committed(end + 1), "the high watermark behind the record")
 
     with tour.stop("a record: its key, value, batch and bytes"):
         lab.page.locator(".hw-lane").first.locator(".hw-cell.committed", has_text=str(end)).first.click()
@@ -115,6 +116,10 @@ def zk(address: str, *words: str) -> str:
     )  # fmt: skip
     assert done.returncode == 0, f"manage.py zk said {done.stderr.strip()!r}."
     return done.stdout
+
+
+def _committed(offset: int) -> Callable[[Shown], bool]:
+    return lambda seen: _hw(seen) == offset
 
 
 def _hw(seen: Shown) -> int:

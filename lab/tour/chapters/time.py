@@ -1,5 +1,7 @@
 """Owning time: pause, steps, speed, pace by events, dragging back, acting in the past, branches."""
 
+from collections.abc import Callable
+
 from lab.tour.lab_page import LabPage
 from lab.tour.shown import Shown
 from lab.tour.tour import Tour, until
@@ -13,7 +15,7 @@ def walk(tour: Tour) -> None:
     lab = LabPage.of_new_run(tour, "Tour: own time").with_orders()
     for count in (HUNDRED, 2 * HUNDRED):
         lab.produce_to("orders-0").get_by_role("button", name="Produce 100").click()
-        lab.until(lambda seen, count=count: _records(seen) == count, f"{count} records")  # type: ignore[misc]
+        lab.until(_holds(count), f"{count} records")
 
     with tour.stop("pause: time stands still"):
         before = lab.pause()
@@ -68,7 +70,7 @@ def walk(tour: Tour) -> None:
         lab.until(lambda seen: seen.event > 0, "the branch's state")
         fork = lab.branch
         lab.play()
-        lab.until(lambda seen: _records(seen) == HUNDRED + 1, f"{HUNDRED + 1} records on {fork}")
+        lab.until(_holds(HUNDRED + 1), f"{HUNDRED + 1} records on {fork}")
 
     with tour.stop("from one branch to the other"):
         _go_to(lab, "main")
@@ -76,7 +78,7 @@ def walk(tour: Tour) -> None:
         assert _records(seen) == 2 * HUNDRED, f"main has {_records(seen)} records: its future was changed."
         assert seen.event >= last.event, f"main ends at event {seen.event}, it had {last.event}."
         _go_to(lab, fork)
-        lab.until(lambda seen: _records(seen) == HUNDRED + 1, f"{HUNDRED + 1} records on {fork}")
+        lab.until(_holds(HUNDRED + 1), f"{HUNDRED + 1} records on {fork}")
 
     with tour.stop("a bookmark gives an instant a name"):
         lab.pause()
@@ -85,6 +87,10 @@ def walk(tour: Tour) -> None:
         dialog.get_by_role("textbox").fill("where it forked")
         dialog.get_by_role("button", name="Save bookmark").click()
         lab.sees(lab.page.locator(".message.ok", has_text="where it forked"), "a word that it is kept")
+
+
+def _holds(count: int) -> Callable[[Shown], bool]:
+    return lambda seen: _records(seen) == count
 
 
 def _records(seen: Shown) -> int:
