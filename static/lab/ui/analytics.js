@@ -84,7 +84,9 @@ class HwChart extends HwElement {
   }
 
   render() {
-    return html`<section class="chart card"><h2>${t(`analytics.${this.name}`)}<small>${t(`analytics.${this.name}_unit`)}</small></h2><div class="plot"></div></section>`;
+    return html`<section class="chart card">
+      <h2>${t(`analytics.${this.name}`)}<small>${t(`analytics.${this.name}_unit`)}</small></h2><div class="plot"></div>
+    </section>`;
   }
 }
 customElements.define("hw-chart", HwChart);
@@ -96,12 +98,18 @@ class HwAnalytics extends HwElement {
   }
 
   #state({ state, progress, stage, error }) {
+    const again = html`<button class="btn small" @click=${start}>${t("analytics.again")}</button>`;
     if (state === "failed")
-      return html`<div class="message bad" role="alert"><b>${error?.what ?? t("analytics.failed")}</b><span>${error?.expected}</span><span>${error?.todo}</span><span class="row"><button class="btn small" @click=${start}>${t("analytics.again")}</button></span></div>`;
-    if (state === "done")
-      return html`<p class="row"><span class="dim">${t("analytics.click")}</span><span class="spacer"></span><button class="btn small" @click=${start}>${t("analytics.again")}</button></p>`;
+      return html`<div class="message bad" role="alert">
+        <b>${error?.what ?? t("analytics.failed")}</b><span>${error?.expected}</span><span>${error?.todo}</span><span class="row">${again}</span>
+      </div>`;
+    if (state === "done") return html`<p class="row"><span class="dim">${t("analytics.click")}</span><span class="spacer"></span>${again}</p>`;
     const said = has(`analytics.stage.${stage}`) ? t(`analytics.stage.${stage}`) : t("analytics.queued");
-    return html`<div class="card job"><b>${t("analytics.working")}</b><progress max="1" value=${progress} aria-label=${t("analytics.working")}></progress><span class="dim" role="status">${said} · ${Math.round(progress * 100)} %</span></div>`;
+    return html`<div class="card job">
+      <b>${t("analytics.working")}</b>
+      <progress max="1" value=${progress} aria-label=${t("analytics.working")}></progress>
+      <span class="dim" role="status">${said} · ${Math.round(progress * 100)} %</span>
+    </div>`;
   }
 
   render() {

@@ -4,6 +4,7 @@ import { HwElement, html, icon } from "./element.js";
 import { brief, bytes, instant, set } from "./format.js";
 import { t } from "./i18n.js";
 import { moment, player, signal } from "./state.js";
+import { section } from "./parts.js";
 import { patchOf } from "./rpcs.js";
 import { seekSeq } from "./transport.js";
 import { pathWords, sentence } from "./words.js";
@@ -73,9 +74,10 @@ export async function askWhy(pointer) {
 
 /** A value of the view that can be asked about: bold with "was" when the last step changed it. */
 export function value(pointer, text, previous) {
-  const changed = previous?.has(pointer);
-  const before = changed ? previous.get(pointer) : undefined;
-  return html`<button class="val ${changed ? "changed" : ""}" title=${t("why.title")} @click=${() => askWhy(pointer)}>${text}</button>${changed && before !== undefined ? html` <span class="was">${t("changes.was", { value: brief(before, 16) })}</span>` : ""}`;
+  const before = previous?.get(pointer);
+  const was = before === undefined ? "" : html` <span class="was">${t("changes.was", { value: brief(before, 16) })}</span>`;
+  return html`<button class="val ${previous?.has(pointer) ? "changed" : ""}" title=${t("why.title")}
+    @click=${() => askWhy(pointer)}>${text}</button>${was}`;
 }
 
 class HwWhy extends HwElement {
@@ -83,10 +85,16 @@ class HwWhy extends HwElement {
     const asked = why.value;
     if (!asked) return html``;
     const [whose, field] = pathWords(asked.pointer);
-    const row = (event, place) => html`<li><button class="ev" @click=${() => seekSeq(event.seq)} title=${t("changes.go")}><span class="mono dim">${instant(event.at_us)}</span> ${place ? html`<span class="dim">${t("why.because")}</span> ` : ""}${sentence(event)}</button></li>`;
-    return html`<section class="sec why"><h3>${t("why.heading", { field: field || whose })}<span><button class="ghost" aria-label=${t("message.close")} @click=${() => (why.value = null)}>${icon("close")}</button></span></h3>
-      <div class="dim">${whose}</div>
-      ${asked.chain === null ? html`<p class="dim">${t("why.searching")}</p>` : asked.chain.length ? html`<ol class="chain">${asked.chain.map(row)}</ol>` : html`<p class="dim">${t("why.unknown")}</p>`}
+    const close = html`<button class="ghost" aria-label=${t("message.close")} @click=${() => (why.value = null)}>${icon("close")}</button>`;
+    const event = (one, place) => html`<li>
+      <button class="ev" @click=${() => seekSeq(one.seq)} title=${t("changes.go")}>
+        <span class="mono dim">${instant(one.at_us)}</span>
+        ${place ? html`<span class="dim">${t("why.because")}</span>` : ""} ${sentence(one)}</button></li>`;
+    const answer = asked.chain?.length
+      ? html`<ol class="chain">${asked.chain.map(event)}</ol>`
+      : html`<p class="dim">${t(asked.chain ? "why.unknown" : "why.searching")}</p>`;
+    return html`<section class="sec why">
+      <h3>${t("why.heading", { field: field || whose })}<span>${close}</span></h3><div class="dim">${whose}</div>${answer}
     </section>`;
   }
 }
@@ -103,8 +111,17 @@ class HwChanges extends HwElement {
     const [whose, field] = pathWords(pointer);
     const before = previous.get(pointer);
     const now = rest.length ? gist(rest[0], 26, field) : t("changes.gone");
-    return html`<tr><td class="word">${whose}<span class="dim"> ${field}</span></td>
-      <td>${before === undefined ? "" : html`<span class="dim">${gist(before, 18, field)} → </span>`}<b>${now}</b></td></tr>`;
+    const was = before === undefined ? "" : html`<span class="dim">${gist(before, 18, field)} → </span>`;
+    return html`<tr><td class="word">${whose}<span class="dim"> ${field}</span></td><td>${was}<b>${now}</b></td></tr>`;
+  }
+
+  event(event) {
+    const { seq, patch, previous } = event;
+    return html`<div class="change">
+      <button class="ev" title=${t("changes.go")} @click=${() => seekSeq(seq)}>
+        <span class="mono dim">${seq}</span> ${sentence(event)}${labelOf(previous)}</button>
+      ${this.table(patch, new Map(previous.map(([pointer, ...rest]) => [pointer, rest[0]])))}
+    </div>`;
   }
 
   table(patch, previous) {
@@ -112,7 +129,8 @@ class HwChanges extends HwElement {
       const keys = keysOf(pointer);
       return !SAID.has(keys[0]) && keys[2] !== "tail";
     });
-    return telling.length ? html`<table><tbody>${telling.slice(0, ROWS_MOST).map((change) => this.row(change, previous))}</tbody></table>` : "";
+    if (!telling.length) return "";
+    return html`<table><tbody>${telling.slice(0, ROWS_MOST).map((change) => this.row(change, previous))}</tbody></table>`;
   }
 
   render() {
@@ -120,14 +138,10 @@ class HwChanges extends HwElement {
     const step = seq ? player.lastEvents : [];
     const events = step.slice(-LISTED_MOST);
     if (!events.length) return html``;
-    if (mode !== "pause") return rate > READABLE_RATE ? html`` : html`<section class="sec"><h3>${t("changes.last")}</h3><p>${sentence(events.at(-1))}</p></section>`;
+    if (mode !== "pause" && rate > READABLE_RATE) return html``;
+    if (mode !== "pause") return section(t("changes.last"), "", html`<p>${sentence(events.at(-1))}</p>`);
     const title = step.length === 1 ? t("changes.event") : t("changes.step", { n: step.length });
-    return html`<section class="sec changes"><h3>${title}</h3>
-      ${events.map(({ seq: number, patch, previous, ...event }) => html`<div class="change">
-        <button class="ev" title=${t("changes.go")} @click=${() => seekSeq(number)}><span class="mono dim">${number}</span> ${sentence(event)}${labelOf(previous)}</button>
-        ${this.table(patch, new Map(previous.map(([pointer, ...rest]) => [pointer, rest[0]])))}
-      </div>`)}
-    </section>`;
+    return html`<section class="sec changes"><h3>${title}</h3>${events.map((event) => this.event(event))}</section>`;
   }
 }
 customElements.define("hw-changes", HwChanges);

@@ -3,10 +3,14 @@ import { act, copy } from "./actions.js";
 import { HwElement, html, icon, repeat } from "./element.js";
 import { instant } from "./format.js";
 import { t } from "./i18n.js";
+import { lineButton } from "./parts.js";
 import { consoleOpen, effect, moment, player, signal } from "./state.js";
 
 const HISTORY_KEY = "highwater.console";
 const HISTORY_MOST = 200;
+const OFFERS_MOST = 60;
+/** Lines of standard error begin so. */
+const ERROR = /^! /;
 
 /** Opens the console and puts a line into it, without sending it. */
 export function offerLine(line) {
@@ -132,30 +136,52 @@ class HwConsole extends HwElement {
     if (!reading) out.scrollTop = out.scrollHeight;
   }
 
-  #entry([command, { line, source, state, exit_code, output, at_us }]) {
-    const text = [`$ ${line}`, ...output.map((one) => one.replace(/^! /, ""))].join("\n");
-    return html`<li class="said-by">
-      <div class="line"><span class="prompt" aria-hidden="true">$</span><span class="typed">${line}</span>
+  #state(command, { state, exit_code }) {
+    if (state === "running")
+      return html`<span class="tag warn">${t("console.running")}</span>
+        ${lineButton(html`■ ${t("console.interrupt")}`, `interrupt ${command}`)}`;
+    return exit_code ? html`<span class="tag bad">${t("console.exit", { code: exit_code })}</span>` : "";
+  }
+
+  #entry([command, entry]) {
+    const { line, source, output, at_us } = entry;
+    const text = [`$ ${line}`, ...output.map((one) => one.replace(ERROR, ""))].join("\n");
+    const printed = (one) => (ERROR.test(one) ? html`<span class="err">${one.replace(ERROR, "")}</span>\n` : `${one}\n`);
+    const label = t("console.copy");
+    return html`<li>
+      <div class="line">
+        <span class="prompt" aria-hidden="true">$</span><span class="typed">${line}</span>
         <span class="by" title=${t("console.by", { who: source })}>${instant(at_us)}</span>
-        ${state === "running" ? html`<span class="tag warn">${t("console.running")}</span><button class="btn small" title="interrupt ${command}" @click=${() => act(`interrupt ${command}`)}>■ ${t("console.interrupt")}</button>` : exit_code ? html`<span class="tag bad">${t("console.exit", { code: exit_code })}</span>` : ""}
-        <button class="ghost" title=${t("console.copy")} aria-label=${t("console.copy")} @click=${() => copy(text, t("console.copied"))}>${icon("copy")}</button></div>
-      ${output.length ? html`<pre>${output.map((one) => (one.startsWith("! ") ? html`<span class="err">${one.slice(2)}</span>\n` : `${one}\n`))}</pre>` : ""}
+        ${this.#state(command, entry)}
+        <button class="ghost" title=${label} aria-label=${label} @click=${() => copy(text, t("console.copied"))}>${icon("copy")}</button>
+      </div>
+      ${output.length ? html`<pre>${output.map(printed)}</pre>` : ""}
     </li>`;
+  }
+
+  #completions(offers) {
+    if (!offers.length) return "";
+    const one = (item, place) => html`<button role="option" aria-selected=${place === this.#chosen.value}
+      @click=${() => this.#take(item)}>${item}</button>`;
+    return html`<div class="offers" role="listbox" aria-label=${t("console.offers")}>${offers.slice(0, OFFERS_MOST).map(one)}</div>`;
   }
 
   render() {
     if (!consoleOpen.value) return html``;
+    const title = t("console.title");
     const entries = Object.entries(moment.value.view.console)
       .filter(([command]) => command > this.#clearedTo.value)
       .sort(([a], [b]) => a - b);
-    return html`<div class="out" tabindex="0" role="log" aria-label=${t("console.title")}>
-        ${entries.length ? html`<ul>${repeat(entries, ([command]) => command, (entry) => this.#entry(entry))}</ul>` : html`<p class="dim">${t("console.empty")}</p>`}
+    return html`<div class="out" tabindex="0" role="log" aria-label=${title}>
+        ${entries.length
+          ? html`<ul>${repeat(entries, ([command]) => command, (entry) => this.#entry(entry))}</ul>`
+          : html`<p class="dim">${t("console.empty")}</p>`}
       </div>
-      ${this.#offers.value.length ? html`<div class="offers" role="listbox" aria-label=${t("console.offers")}>${this.#offers.value.slice(0, 60).map((item, place) =>
-        html`<button role="option" aria-selected=${place === this.#chosen.value} @click=${() => this.#take(item)}>${item}</button>`)}</div>` : ""}
+      ${this.#completions(this.#offers.value)}
       <form class="prompt-line" @submit=${(event) => event.preventDefault()}>
-        <label class="prompt" for="console-line" aria-label=${t("console.title")}>$</label>
-        <input id="console-line" class="mono" autocomplete="off" autocapitalize="off" spellcheck="false" placeholder=${t("console.placeholder")} @keydown=${this.#key}>
+        <label class="prompt" for="console-line" aria-label=${title}>$</label>
+        <input id="console-line" class="mono" autocomplete="off" autocapitalize="off" spellcheck="false"
+          placeholder=${t("console.placeholder")} @keydown=${this.#key}>
       </form>`;
   }
 }

@@ -16,6 +16,9 @@ const UNFOLDED = 4;
 
 /** Which file is shown: `from` is the first byte of the page, `focus` the range that is marked. */
 const place = signal({ replica: "", file: "", as: "meaning", from: 0, focus: null });
+/** The record or batch at a range of bytes, as bytes. */
+const showBytes = (position, size) =>
+  show({ as: "bytes", from: position - (position % ROW_BYTES), focus: [position, position + size] });
 const show = (more) => (place.value = { ...place.peek(), from: 0, focus: null, ...more });
 /** What the server said: {files, seq, decoded, data (Uint8Array), size, error}. */
 const loaded = signal({ files: [], seq: 0 });
@@ -99,15 +102,14 @@ class HwFiles extends HwElement {
 
   record({ offset, key, value, position, size }) {
     const id = `${place.value.replica}:${offset}`;
-    const start = position - (position % ROW_BYTES);
-    return html`<li class=${hovered.value === id ? "on" : ""} @mouseenter=${() => (hovered.value = id)} @mouseleave=${() => (hovered.value = "")}>
-      <button class="val mono" title=${t("record.in_bytes")} @click=${() => show({ as: "bytes", from: start, focus: [position, position + size] })}>${offset}</button>
+    const point = (what) => () => (hovered.value = what);
+    return html`<li class=${hovered.value === id ? "on" : ""} @mouseenter=${point(id)} @mouseleave=${point("")}>
+      <button class="val mono" title=${t("record.in_bytes")} @click=${() => showBytes(position, size)}>${offset}</button>
       <span class="mono">${key ?? "null"}</span><span class="mono">${value ?? "null"}</span></li>`;
   }
 
   batch(batch, unfold) {
     const { position, size, base_offset, last_offset, leader_epoch, crc_ok } = batch;
-    const start = position - (position % ROW_BYTES);
     return html`<details class="batch" ?open=${unfold}>
       <summary><b class="mono">${base_offset === last_offset ? base_offset : `${base_offset}–${last_offset}`}</b>
         <span class="tag">e${leader_epoch}</span>${crc_ok ? "" : html`<span class="tag bad">${t("file.crc_bad")}</span>`}
@@ -119,7 +121,7 @@ class HwFiles extends HwElement {
         [t("record.time"), wall(batch.max_timestamp, language)],
       ])}
       <ol class="records">${batch.records.map((record) => this.record(record))}</ol>
-      <button class="btn small" @click=${() => show({ as: "bytes", from: start, focus: [position, position + size] })}>${t("record.in_bytes")}</button>
+      <button class="btn small" @click=${() => showBytes(position, size)}>${t("record.in_bytes")}</button>
     </details>`;
   }
 
@@ -146,11 +148,14 @@ class HwFiles extends HwElement {
   bytes({ data, size, decoded }) {
     const { from, focus, replica } = place.value;
     const to = from + data.length;
-    return html`<hw-hex .data=${data} .from=${from} .fields=${decoded?.kind === "log" ? logFields(decoded.batches) : []} .focus=${focus} .replica=${replica}></hw-hex>
+    const fields = decoded?.kind === "log" ? logFields(decoded.batches) : [];
+    const turn = (sign, label, page, isEnd) => html`<button class="btn small" ?disabled=${isEnd} aria-label=${label}
+      @click=${() => show({ from: page })}>${sign}</button>`;
+    return html`<hw-hex .data=${data} .from=${from} .fields=${fields} .focus=${focus} .replica=${replica}></hw-hex>
       <div class="row tight">
-        <button class="btn small" ?disabled=${from === 0} aria-label=${t("file.previous")} @click=${() => show({ from: Math.max(0, from - PAGE_BYTES) })}>‹</button>
+        ${turn("‹", t("file.previous"), Math.max(0, from - PAGE_BYTES), from === 0)}
         <span class="mono dim">${t("file.page", { from: spaced(from), to: spaced(to), n: spaced(size) })}</span>
-        <button class="btn small" ?disabled=${to >= size} aria-label=${t("file.next")} @click=${() => show({ from: from + PAGE_BYTES })}>›</button>
+        ${turn("›", t("file.next"), from + PAGE_BYTES, to >= size)}
       </div>`;
   }
 

@@ -24,7 +24,8 @@ export function logFields(batches) {
       fields.push({ from, to: from + length, name, hue, record: null });
       from += length;
     }
-    for (const { offset, position, size } of batch.records) fields.push({ from: position, to: position + size, name: t("hex.record", { n: offset }), hue: "select", record: offset });
+    for (const { offset, position, size } of batch.records)
+      fields.push({ from: position, to: position + size, name: t("hex.record", { n: offset }), hue: "select", record: offset });
   }
   return fields;
 }
@@ -86,15 +87,19 @@ class HwHex extends HwElement {
     hovered.value = field && field.record !== null ? `${this.replica}:${field.record}` : "";
   }
 
+  byte(byte, at) {
+    const field = this.#field(at);
+    const isMarked = this.focus && at >= this.focus[0] && at < this.focus[1];
+    const isPointed = field && field.record !== null && hovered.value === `${this.replica}:${field.record}`;
+    const names = [field?.hue, isMarked && "marked", isPointed && "pointed"].filter(Boolean).join(" ");
+    const title = [field?.name, at, readable(byte)].filter((part) => part !== undefined).join(" · ");
+    return html`<i class=${names} data-at=${at} title=${title}>${two(byte)}</i>`;
+  }
+
   row(start) {
     const bytes = [...this.data.subarray(start - this.from, start - this.from + ROW)];
-    return html`<span class="a">${start.toString(16).padStart(4, "0")}</span><span class="b">${bytes.map((byte, place) => {
-      const at = start + place;
-      const field = this.#field(at);
-      const marked = this.focus && at >= this.focus[0] && at < this.focus[1];
-      const pointed = field && field.record !== null && hovered.value === `${this.replica}:${field.record}`;
-      return html`<i class="${field?.hue ?? ""} ${marked ? "marked" : ""} ${pointed ? "pointed" : ""}" data-at=${at} title="${field ? `${field.name} · ` : ""}${at} · ${readable(byte)}">${two(byte)}</i>`;
-    })}</span>`;
+    return html`<span class="a">${start.toString(16).padStart(4, "0")}</span>
+      <span class="b">${bytes.map((byte, place) => this.byte(byte, start + place))}</span>`;
   }
 
   updated(changed) {
@@ -102,11 +107,14 @@ class HwHex extends HwElement {
   }
 
   render() {
+    const end = this.from + this.data.length;
     const rows = [];
-    for (let start = this.from; start < this.from + this.data.length; start += ROW) rows.push(start);
-    const seen = new Map(this.fields.filter(({ to, from }) => to > this.from && from < this.from + this.data.length).map(({ name, hue, record }) => [record === null ? name : "record", hue]));
-    return html`<div class="hex" @mouseover=${this.#point} @mouseleave=${() => (hovered.value = "")}>${rows.map((start) => this.row(start))}</div>
-      ${seen.size ? html`<div class="leg">${[...seen].map(([name, hue]) => html`<span><i class=${hue}></i>${name === "record" ? t("hex.records") : name}</span>`)}</div>` : ""}`;
+    for (let start = this.from; start < end; start += ROW) rows.push(start);
+    const inSight = this.fields.filter(({ from, to }) => to > this.from && from < end);
+    const legend = new Map(inSight.map(({ name, hue, record }) => [record === null ? name : t("hex.records"), hue]));
+    return html`<div class="hex" @mouseover=${this.#point} @mouseleave=${() => (hovered.value = "")}>
+        ${rows.map((start) => this.row(start))}</div>
+      <div class="leg">${[...legend].map(([name, hue]) => html`<span><i class=${hue}></i>${name}</span>`)}</div>`;
   }
 }
 customElements.define("hw-hex", HwHex);

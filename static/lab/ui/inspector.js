@@ -41,9 +41,15 @@ class HwInspector extends HwElement {
       tab.value = name;
       sheetOpen.value = true;
     };
-    return html`<div class="tabs" role="tablist" aria-label=${t("inspector.title")} @keydown=${(event) => walkTabs(event, TABS, tab.value, choose)}>
-        ${TABS.map((name) => html`<button role="tab" id="tab-${name}" aria-controls="tab-panel" aria-selected=${name === tab.value} tabindex=${name === tab.value ? 0 : -1} @click=${() => choose(name)}>${t(`tab.${name}`)}${name in count && (count[name] || name !== "alarms") ? html`<b class=${name === "alarms" ? "alarm" : ""}>${count[name]}</b>` : ""}</button>`)}
-        <button class="ghost sheet" aria-label=${t(sheetOpen.value ? "inspector.close" : "inspector.open")} aria-expanded=${sheetOpen.value} @click=${() => (sheetOpen.value = !sheetOpen.value)}>${icon("down")}</button>
+    const number = (name) => (name in count && (count[name] || name !== "alarms")
+      ? html`<b class=${name === "alarms" ? "alarm" : ""}>${count[name]}</b>` : "");
+    const one = (name) => html`<button role="tab" id="tab-${name}" aria-controls="tab-panel" aria-selected=${name === tab.value}
+      tabindex=${name === tab.value ? 0 : -1} @click=${() => choose(name)}>${t(`tab.${name}`)}${number(name)}</button>`;
+    const walk = (event) => walkTabs(event, TABS, tab.value, choose);
+    return html`<div class="tabs" role="tablist" aria-label=${t("inspector.title")} @keydown=${walk}>
+        ${TABS.map(one)}
+        <button class="ghost sheet" aria-label=${t(sheetOpen.value ? "inspector.close" : "inspector.open")}
+          aria-expanded=${sheetOpen.value} @click=${() => (sheetOpen.value = !sheetOpen.value)}>${icon("down")}</button>
       </div>
       <div class="panel" id="tab-panel" role="tabpanel" aria-labelledby="tab-${tab.value}" tabindex="0">${PANELS[tab.value]()}</div>`;
   }

@@ -4,7 +4,9 @@ import { createStage } from "../draw/stage.js";
 import { t, language } from "./i18n.js";
 import { act, here, refuse } from "./actions.js";
 import { addressOf } from "./address.js";
-import { attach, consoleOpen, effect, exercise, hovered, moment, panels, partition, player, select, selection, shown, sideTab, split } from "./state.js";
+import {
+  attach, consoleOpen, effect, exercise, hovered, moment, panels, partition, player, select, selection, shown, sideTab, split,
+} from "./state.js";
 
 const lab = document.getElementById("lab");
 const query = new URLSearchParams(location.search);

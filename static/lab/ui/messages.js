@@ -41,10 +41,14 @@ class HwMessages extends HwElement {
   }
 
   render() {
-    const one = ({ id, tone, what, expected, todo, line }) => html`<div class="message ${tone}" role=${tone === "bad" ? "alert" : "status"}>
-      <button class="close" aria-label=${t("message.close")} title=${t("message.close")} @click=${() => dismiss(id)}>${icon("close")}</button>
-      <b>${what}</b>${line ? html`<code>${line}</code>` : ""}${expected ? html`<span>${expected}</span>` : ""}${todo ? html`<span>${todo}</span>` : ""}
-    </div>`;
+    const close = t("message.close");
+    const one = ({ id, tone, what, expected, todo, line }) => html`
+      <div class="message ${tone}" role=${tone === "bad" ? "alert" : "status"}>
+        <button class="close" aria-label=${close} title=${close} @click=${() => dismiss(id)}>${icon("close")}</button>
+        <b>${what}</b>
+        ${line ? html`<code>${line}</code>` : ""}
+        ${[expected, todo].filter(Boolean).map((text) => html`<span>${text}</span>`)}
+      </div>`;
     return html`<div class="messages">${repeat(messages.value, (message) => message.id, one)}</div>
       <div class="sr" aria-live="polite">${this.#spoken.value}</div>
       <div class="sr" aria-live="assertive">${this.#alarm.value}</div>`;
@@ -74,10 +78,11 @@ class HwConnection extends HwElement {
     void this.#second.value;
     const { connection, at_us } = moment.value;
     if (player.outdated) return html`<a class="tag warn" href="">${t("connection.outdated")}</a>`;
-    if (player.closed) return html`<span class="tag bad" role="alert">${t("connection.closed", { why: player.closed.reason || player.closed.code })}</span>`;
+    const bad = (text) => html`<span class="tag bad" role="alert" title=${text}>${text}</span>`;
+    if (player.closed) return bad(t("connection.closed", { why: player.closed.reason || player.closed.code }));
     if (connection === "lost") {
       const left = Math.max(0, Math.ceil(player.retry_in_s - (performance.now() - this.#lostAt) / 1000));
-      return html`<span class="tag bad" role="alert">${t("connection.lost", { at: instant(at_us, 3), n: left })}</span>`;
+      return bad(t("connection.lost", { at: instant(at_us, 3), n: left }));
     }
     if (connection === "connecting") return html`<span class="tag">${t("connection.connecting")}</span>`;
     if (connection === "recorded") return html`<span class="tag" title=${t("connection.recorded_title")}>${t("connection.recorded")}</span>`;

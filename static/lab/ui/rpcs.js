@@ -1,5 +1,5 @@
 // Messages under way and requests that wait, as lists; and what is known of one message.
-import { familyOf } from "../core/selectors.js";
+import { byName, familyOf } from "../core/selectors.js";
 import { durationText } from "../core/timemap.js";
 import { HwElement, html, repeat } from "./element.js";
 import { instant } from "./format.js";
@@ -47,9 +47,11 @@ export const pill = (rpc, text) => html`<span class="pill ${familyOf(rpc.api, rp
 class HwRpcs extends HwElement {
   row([id, rpc], at_us) {
     const left = rpc.due_us - at_us;
+    const when = left > 0 ? t("rpc.in", { time: durationText(left) }) : t("rpc.now");
     return html`<li><button class="rpc ${selection.value === `rpc:${id}` ? "on" : ""}" @click=${() => select(`rpc:${id}`)}>
       <span class="row tight">${pill(rpc)}<span class="spacer"></span><b>${rpc.source}</b> → <b>${rpc.destination}</b></span>
-      <span class="row tight">${bar(progress(rpc, at_us), familyOf(rpc.api, rpc.kind))}<span class="mono dim">${rpc.held ? html`<span class="bad">${rpc.held}</span>` : left > 0 ? t("rpc.in", { time: durationText(left) }) : t("rpc.now")}</span></span>
+      <span class="row tight">${bar(progress(rpc, at_us), familyOf(rpc.api, rpc.kind))}
+        <span class="mono dim">${rpc.held ? html`<span class="bad">${rpc.held}</span>` : when}</span></span>
     </button></li>`;
   }
 
@@ -66,8 +68,11 @@ customElements.define("hw-rpcs", HwRpcs);
 export function parkedRow(parked, id, at_us) {
   const part = (at_us - parked.since_us) / Math.max(1, parked.deadline_us - parked.since_us);
   return html`<li><button class="rpc" @click=${() => select(`rpc:${id}`)}>
-    <span class="row tight">${pill({ ...parked, kind: "request", source: "", destination: "" }, parked.api)}<span class="mono dim">${parked.client}</span><span class="spacer"></span><span class="mono">${parked.partitions.join(", ")}</span></span>
-    <span class="row tight"><span>${t("purgatory.needs")} <b class="mono">${parked.needs}</b></span>${bar(Math.min(1, part), parked.api === "Produce" ? "produce" : "fetch")}<span class="mono dim">${durationText(Math.max(0, parked.deadline_us - at_us))}</span></span>
+    <span class="row tight">${pill({ ...parked, kind: "request" }, parked.api)}<span class="mono dim">${parked.client}</span>
+      <span class="spacer"></span><span class="mono">${parked.partitions.join(", ")}</span></span>
+    <span class="row tight"><span>${t("purgatory.needs")} <b class="mono">${parked.needs}</b></span>
+      ${bar(Math.min(1, part), familyOf(parked.api, "request"))}
+      <span class="mono dim">${durationText(Math.max(0, parked.deadline_us - at_us))}</span></span>
   </button></li>`;
 }
 
@@ -76,8 +81,10 @@ class HwPurgatory extends HwElement {
     const { view, at_us } = moment.value;
     const brokers = Map.groupBy(Object.entries(view.parked), ([, parked]) => parked.broker);
     if (!brokers.size) return html`<p class="empty-note">${t("empty.purgatory")}</p>`;
-    return html`${[...brokers].sort().map(([broker, list]) => html`<section class="sec"><h3>${nodeName(broker)}<span>${t("purgatory.waiting", { n: list.length })}</span></h3>
-      <ul class="list flat">${list.sort(([, a], [, b]) => a.since_us - b.since_us).map(([id, parked]) => parkedRow(parked, id, at_us))}</ul></section>`)}`;
+    return [...brokers].sort(([a], [b]) => byName(a, b)).map(([broker, list]) => html`<section class="sec">
+      <h3>${nodeName(broker)}<span>${t("purgatory.waiting", { n: list.length })}</span></h3>
+      <ul class="list flat">${list.map(([id, parked]) => parkedRow(parked, id, at_us))}</ul>
+    </section>`);
   }
 }
 customElements.define("hw-purgatory", HwPurgatory);
@@ -87,10 +94,13 @@ class HwAlarms extends HwElement {
     const { view } = moment.value;
     const alarms = Object.entries(view.alarms).sort(([a], [b]) => a - b);
     if (!alarms.length) return html`<p class="empty-note">${t("empty.alarms")}</p>`;
-    return html`<ul class="alarms">${alarms.map(([seq, alarm]) => html`<li class="message ${alarm.explained_by ? "warn" : "bad"}">
-      <b>${alarm.invariant} · ${alarm.subject}</b><span>${alarm.detail}</span>
-      <span class="dim">${instant(alarm.at_us)} · ${alarm.explained_by ? t("alarm.explained", { by: alarm.explained_by }) : t("alarm.unexplained")}</span>
-      <span class="row"><button class="btn small" @click=${() => player.seekSeq(Number(seq) - 1)}>${t("alarm.before")}</button><button class="btn small" @click=${() => player.seekSeq(Number(seq))}>${t("alarm.at")}</button></span></li>`)}</ul>`;
+    const go = (seq, text) => html`<button class="btn small" @click=${() => player.seekSeq(seq)}>${text}</button>`;
+    const one = ([seq, { invariant, subject, detail, explained_by, at_us }]) => html`<li class="message ${explained_by ? "warn" : "bad"}">
+      <b>${invariant} · ${subject}</b><span>${detail}</span>
+      <span class="dim">${instant(at_us)} · ${explained_by ? t("alarm.explained", { by: explained_by }) : t("alarm.unexplained")}</span>
+      <span class="row">${go(Number(seq) - 1, t("alarm.before"))}${go(Number(seq), t("alarm.at"))}</span>
+    </li>`;
+    return html`<ul class="alarms">${alarms.map(one)}</ul>`;
   }
 }
 customElements.define("hw-alarms", HwAlarms);

@@ -19,9 +19,11 @@ class HwSide extends HwElement {
       panels.value = { ...panels.value, side: true };
     };
     return html`<div class="tabs" role="tablist" aria-label=${t("side.title")} @keydown=${(event) => walkTabs(event, TABS, sideTab.value, choose)}>
-        ${TABS.map((name) => html`<button role="tab" aria-controls="side-panel" aria-selected=${name === sideTab.value} tabindex=${name === sideTab.value ? 0 : -1} @click=${() => choose(name)}>${t(`side.${name}`)}</button>`)}
+        ${TABS.map((name) => html`<button role="tab" aria-controls="side-panel" aria-selected=${name === sideTab.value}
+          tabindex=${name === sideTab.value ? 0 : -1} @click=${() => choose(name)}>${t(`side.${name}`)}</button>`)}
       </div>
-      <div class="side-panel" id="side-panel" role="tabpanel">${sideTab.value === "exercise" ? html`<hw-exercise></hw-exercise>` : html`<hw-act></hw-act>`}</div>`;
+      <div class="side-panel" id="side-panel" role="tabpanel">
+        ${sideTab.value === "exercise" ? html`<hw-exercise></hw-exercise>` : html`<hw-act></hw-act>`}</div>`;
   }
 }
 customElements.define("hw-side", HwSide);

@@ -18,7 +18,7 @@ export const moment = signal({
   connection: "connecting",
 });
 
-/** What is selected, as type and id of a Target of core/selectors.js: "replica:orders-0@b1", "broker:b1", "rpc:r12", "record:orders-0@b1:42", "znode:/controller", ... or "". */
+/** What is selected, as type and id of a Target of core/selectors.js: "replica:orders-0@b1", "znode:/controller", ... or "". */
 export const selection = signal("");
 /** The record that the pointer is over, in the picture or in its bytes: "orders-0@b1:42" or "". */
 export const hovered = signal("");

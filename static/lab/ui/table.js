@@ -1,4 +1,5 @@
 // The same facts as the picture, as tables: sortable, to be copied as CSV. The selection is the same.
+import { leaderReplica, parkedAt } from "../core/selectors.js";
 import { durationText } from "../core/timemap.js";
 import { copy } from "./actions.js";
 import { HwElement, html, icon, repeat } from "./element.js";
@@ -8,44 +9,66 @@ import { effect, moment, nodeTarget, select, selection, shown, signal } from "./
 import { roleTag } from "./parts.js";
 import { nodeName, replicaRole } from "./words.js";
 
-/** Columns: name in the texts, and the cell's value. Numbers sort as numbers. */
-function tablesOf(view, at_us) {
-  return [
-    {
-      name: "replicas",
-      columns: ["partition", "broker", "role", "log_start", "leo", "hw", "epoch", "behind", "caught_up"],
-      rows: Object.entries(view.replicas).map(([id, it]) => {
-        const leader = view.replicas[`${it.partition}@b${view.partitions[it.partition]?.leader}`];
-        const remote = leader?.remotes[it.node];
-        const role = replicaRole(view, it);
-        return {
-          what: `replica:${id}`,
-          cells: [it.partition, it.node, { sort: role, text: t(`role.${role}`), show: roleTag(role) }, it.log_start_offset, it.log_end_offset, it.high_watermark, it.leader_epoch,
-            leader ? Math.max(0, leader.log_end_offset - it.log_end_offset) : "—",
-            remote?.last_caught_up_us > 0 ? { sort: at_us - remote.last_caught_up_us, text: durationText(Math.max(0, at_us - remote.last_caught_up_us)) } : "—"],
-        };
-      }),
-    },
-    {
-      name: "partitions",
-      columns: ["partition", "leader", "epoch", "isr", "replicas", "state"],
-      rows: Object.entries(view.partitions).map(([id, it]) => ({ what: `partition:${id}`, cells: [id, it.leader < 0 ? "—" : `b${it.leader}`, it.leader_epoch, set(it.isr), set(it.replicas), view.controller_partitions[id] ?? "—"] })),
-    },
-    {
-      name: "nodes",
-      columns: ["node", "kind", "state", "since", "parked"],
-      rows: Object.entries(view.nodes).map(([id, it]) => ({
-        what: nodeTarget(id),
-        cells: [nodeName(id), t(`node.kind.${it.kind}`), t(`node.${it.state}`) + (it.kind === "broker" && it.broker_id === view.controller.broker ? ` · ${t("node.controller")}` : ""), { sort: it.since_us, text: durationText(at_us - it.since_us) }, Object.values(view.parked).filter(({ broker }) => broker === id).length],
-      })),
-    },
-    {
-      name: "rpcs",
-      columns: ["rpc", "message", "source", "destination", "arrives"],
-      rows: Object.entries(view.rpcs).map(([id, it]) => ({ what: `rpc:${id}`, cells: [id, it.label, it.source, it.destination, { sort: it.due_us, text: it.held || durationText(Math.max(0, it.due_us - at_us)) }] })),
-    },
-  ];
-}
+/** A cell that shows one thing and sorts by another. */
+const by = (sort, text, show = text) => ({ sort, text, show });
+
+const replicaRow = (view, at_us) => ([id, it]) => {
+  const leader = view.partitions[it.partition] && leaderReplica(view, it.partition);
+  const caught_us = leader?.remotes[it.node]?.last_caught_up_us ?? 0;
+  const role = replicaRole(view, it);
+  return {
+    what: `replica:${id}`,
+    cells: [
+      it.partition, it.node, by(role, t(`role.${role}`), roleTag(role)),
+      it.log_start_offset, it.log_end_offset, it.high_watermark, it.leader_epoch,
+      leader ? Math.max(0, leader.log_end_offset - it.log_end_offset) : "—",
+      caught_us > 0 ? by(at_us - caught_us, durationText(Math.max(0, at_us - caught_us))) : "—",
+    ],
+  };
+};
+
+const partitionRow = (view) => ([id, { leader, leader_epoch, isr, replicas }]) => ({
+  what: `partition:${id}`,
+  cells: [id, leader < 0 ? "—" : `b${leader}`, leader_epoch, set(isr), set(replicas), view.controller_partitions[id] ?? "—"],
+});
+
+const nodeRow = (view, at_us) => ([id, { kind, state, broker_id, since_us }]) => {
+  const isController = kind === "broker" && broker_id === view.controller.broker;
+  const words = [t(`node.${state}`), isController && t("node.controller")].filter(Boolean).join(" · ");
+  return {
+    what: nodeTarget(id),
+    cells: [nodeName(id), t(`node.kind.${kind}`), words, by(since_us, durationText(at_us - since_us)), parkedAt(view, id).length],
+  };
+};
+
+const rpcRow = (at_us) => ([id, { label, source, destination, due_us, held }]) => ({
+  what: `rpc:${id}`,
+  cells: [id, label, source, destination, by(due_us, held || durationText(Math.max(0, due_us - at_us)))],
+});
+
+/** The tables: columns by their names in the texts, and rows with what each stands for. Numbers sort as numbers. */
+const tablesOf = (view, at_us) => [
+  {
+    name: "replicas",
+    columns: ["partition", "broker", "role", "log_start", "leo", "hw", "epoch", "behind", "caught_up"],
+    rows: Object.entries(view.replicas).map(replicaRow(view, at_us)),
+  },
+  {
+    name: "partitions",
+    columns: ["partition", "leader", "epoch", "isr", "replicas", "state"],
+    rows: Object.entries(view.partitions).map(partitionRow(view)),
+  },
+  {
+    name: "nodes",
+    columns: ["node", "kind", "state", "since", "parked"],
+    rows: Object.entries(view.nodes).map(nodeRow(view, at_us)),
+  },
+  {
+    name: "rpcs",
+    columns: ["rpc", "message", "source", "destination", "arrives"],
+    rows: Object.entries(view.rpcs).map(rpcRow(at_us)),
+  },
+];
 
 const sortKey = (cell) => (typeof cell === "object" ? cell.sort : cell);
 const textOf = (cell) => String(typeof cell === "object" ? cell.text : cell);
@@ -55,9 +78,14 @@ function compare(a, b) {
   return typeof x === "number" && typeof y === "number" ? x - y : String(x).localeCompare(String(y), "en", { numeric: true });
 }
 
-const csv = ({ columns, rows }) => [columns, ...rows.map(({ cells }) => cells.map(textOf))].map((line) => line.map((cell) => (/[",\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell)).join(",")).join("\n");
+/** A cell of CSV, quoted when it has to be. */
+const quoted = (text) => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+
+const csv = ({ columns, rows }) =>
+  [columns, ...rows.map(({ cells }) => cells.map(textOf))].map((line) => line.map(quoted).join(",")).join("\n");
 
 class HwTable extends HwElement {
+  /** Column and direction by table. */
   #order = signal({});
 
   connectedCallback() {
@@ -65,16 +93,37 @@ class HwTable extends HwElement {
     effect(() => this.toggleAttribute("hidden", shown.value !== "table"));
   }
 
+  title(table, name, place) {
+    const [column, way] = this.#order.value[table] ?? [0, 1];
+    const isSorted = place === column;
+    const sort = () => (this.#order.value = { ...this.#order.value, [table]: [place, isSorted ? -way : 1] });
+    return html`<th aria-sort=${isSorted ? (way > 0 ? "ascending" : "descending") : "none"}>
+      <button @click=${sort}>${t(`table.${name}`)}${isSorted ? (way > 0 ? " ▲" : " ▼") : ""}</button></th>`;
+  }
+
+  row({ what, cells }) {
+    const key = (event) => {
+      if (event.key !== "Enter") return;
+      event.preventDefault();
+      select(what);
+    };
+    return html`<tr class="pickable ${selection.value === what ? "on" : ""}" tabindex="0" @click=${() => select(what)} @keydown=${key}>
+      ${cells.map((cell) => html`<td>${cell?.show ?? cell}</td>`)}</tr>`;
+  }
+
   table(table) {
     const [column, way] = this.#order.value[table.name] ?? [0, 1];
     const rows = table.rows.toSorted((a, b) => compare(a.cells[column], b.cells[column]) * way);
-    const sort = (place) => (this.#order.value = { ...this.#order.value, [table.name]: [place, column === place ? -way : 1] });
-    return html`<section class="facts-table"><h2>${t(`table.${table.name}`)}<span class="dim">${rows.length}</span><span class="spacer"></span>
-        <button class="btn small" @click=${() => copy(csv({ ...table, rows }), t("table.copied"))}>${icon("copy")}${t("table.copy")}</button></h2>
-      <div class="scroll-x"><table><thead><tr>${table.columns.map((name, place) => html`<th aria-sort=${place === column ? (way > 0 ? "ascending" : "descending") : "none"}><button @click=${() => sort(place)}>${t(`table.${name}`)}${place === column ? (way > 0 ? " ▲" : " ▼") : ""}</button></th>`)}</tr></thead>
-      <tbody>${repeat(rows, ({ what }) => what, ({ what, cells }) => html`<tr class="pickable ${selection.value === what ? "on" : ""}" tabindex="0" @click=${() => select(what)} @keydown=${(event) => event.key === "Enter" && (event.preventDefault(), select(what))}>
-        ${cells.map((cell) => html`<td>${cell?.show ?? textOf(cell)}</td>`)}</tr>`)}</tbody></table></div>
-      ${rows.length ? "" : html`<p class="dim">${t("table.none")}</p>`}</section>`;
+    const copyAll = () => copy(csv({ ...table, rows }), t("table.copied"));
+    return html`<section class="facts-table">
+      <h2>${t(`table.${table.name}`)} <span class="dim">${rows.length}</span><span class="spacer"></span>
+        <button class="btn small" @click=${copyAll}>${icon("copy")}${t("table.copy")}</button></h2>
+      <div class="scroll-x"><table>
+        <thead><tr>${table.columns.map((name, place) => this.title(table.name, name, place))}</tr></thead>
+        <tbody>${repeat(rows, ({ what }) => what, (row) => this.row(row))}</tbody>
+      </table></div>
+      ${rows.length ? "" : html`<p class="dim">${t("table.none")}</p>`}
+    </section>`;
   }
 
   render() {

@@ -48,10 +48,16 @@ export function setRate(rate) {
 /** One notch slower (-1) or faster (1). */
 export const notch = (direction) => setRate(nextRate(wanted.value ?? player.rate, direction));
 
-const shape = (name) => html`<svg width="14" height="14" viewBox="0 0 14 14" fill="currentColor" aria-hidden="true"><path d="${SHAPES[name]}"></path></svg>`;
+/** A button of the transport: a shape, and its key in the tooltip. */
+const button = (name, label, key, action, className = "") => html`
+  <button class=${className} title="${label} ( ${key} )" aria-label=${label} @click=${action}>
+    <svg width="14" height="14" viewBox="0 0 14 14" fill="currentColor" aria-hidden="true"><path d="${SHAPES[name]}"></path></svg>
+  </button>`;
 
-const button = (name, label, key, action, className = "") =>
-  html`<button class=${className} title=${`${label} ( ${key} )`} aria-label=${label} @click=${action}>${shape(name)}</button>`;
+/** A button with a symbol, a word and its key. */
+const chip = (name, symbol, label, title, key, action) => html`
+  <button class="chip ${name}" title="${title} ( ${key} )" @click=${action}>
+    ${icon(symbol)}<span>${label}</span> <kbd>${key}</kbd></button>`;
 
 class HwTransport extends HwElement {
   firstUpdated() {
@@ -69,26 +75,29 @@ class HwTransport extends HwElement {
   }
 
   state({ mode, isPast, at_us, live_at_us, connection }) {
-    if (connection === "lost") return html`<span class="tag bad">${t("transport.offline")}</span>`;
+    const tag = (tone, sign, text, title = "") => html`<span class="tag ${tone}" title=${title}>${sign} <span>${text}</span></span>`;
+    if (connection === "lost") return tag("bad", "", t("transport.offline"));
     if (isPast && mode === "pause")
-      return html`<span class="tag select" title=${t("transport.past_title")}>❚❚ <span>${t("transport.past", { ago: durationText(live_at_us - at_us) })}</span></span>`;
-    if (mode === "pause") return html`<span class="tag warn">❚❚ <span>${t("transport.paused")}</span></span>`;
-    if (mode === "event_paced") return html`<span class="tag ok">▶ <span>${t("transport.paced")}</span></span>`;
-    return html`<span class="tag ok">▶ <span>${t(isPast ? "transport.replaying" : "transport.playing")}</span></span>`;
+      return tag("select", "❚❚", t("transport.past", { ago: durationText(live_at_us - at_us) }), t("transport.past_title"));
+    if (mode === "pause") return tag("warn", "❚❚", t("transport.paused"));
+    if (mode === "event_paced") return tag("ok", "▶", t("transport.paced"));
+    return tag("ok", "▶", t(isPast ? "transport.replaying" : "transport.playing"));
   }
 
   speed(rate) {
     const shown = wanted.value ?? rate;
-    const slide = (event) => setRate(rateAt(Number(event.target.value)));
+    const text = html`<b class="mono">${rateText(shown)}</b>`;
     return html`<span class="speed-box ${speedOpen.value ? "open" : ""}">
-      <button class="chip" title=${t("transport.speed")} aria-expanded=${speedOpen.value} @click=${() => (speedOpen.value = !speedOpen.value)}>${icon("clock")}<b class="mono">${rateText(shown)}</b></button>
+      <button class="chip" title=${t("transport.speed")} aria-expanded=${speedOpen.value}
+        @click=${() => (speedOpen.value = !speedOpen.value)}>${icon("clock")}${text}</button>
       <span class="speed">
         <span class="scale">
-          <input type="range" min="0" max="1" step="0.005" .value=${live(String(fractionOfRate(shown)))} @input=${slide}
-            aria-label=${t("transport.speed")} aria-valuetext=${rateText(shown)} title="${t("transport.speed")} ( [ ] )">
-          <span class="ticks" aria-hidden="true">${TICKS.map((text) => html`<i>${text}</i>`)}</span>
+          <input type="range" min="0" max="1" step="0.005" .value=${live(String(fractionOfRate(shown)))}
+            aria-label=${t("transport.speed")} aria-valuetext=${rateText(shown)} title="${t("transport.speed")} ( [ ] )"
+            @input=${({ target }) => setRate(rateAt(Number(target.value)))}>
+          <span class="ticks" aria-hidden="true">${TICKS.map((tick) => html`<i>${tick}</i>`)}</span>
         </span>
-        <b class="mono">${rateText(shown)}</b>
+        ${text}
       </span>
     </span>`;
   }
@@ -96,8 +105,9 @@ class HwTransport extends HwElement {
   render() {
     const now = moment.value;
     const runs = now.mode !== "pause";
-    return html`<div class="tp" role="toolbar" aria-label=${t("transport.title")}>
-      <span class="tbtn" role="group" aria-label=${t("transport.title")}>
+    const title = t("transport.title");
+    return html`<div class="tp" role="toolbar" aria-label=${title}>
+      <span class="tbtn" role="group" aria-label=${title}>
         ${button("home", t("transport.home"), "Home", () => seekSeq(1))}
         ${button("back", t("transport.back"), ",", () => step(-1))}
         ${button(runs ? "pause" : "play", t(runs ? "transport.pause" : "transport.play"), "Space", togglePlay, "play")}
@@ -106,13 +116,15 @@ class HwTransport extends HwElement {
       </span>
       <span class="clock"><span></span> <small></small></span>
       ${this.state(now)}
-      ${now.isPast ? html`<button class="chip now" @click=${goLive} title="${t("transport.now_title")} ( End )">${icon("now")}${t("transport.now")}</button>` : ""}
+      ${now.isPast ? html`<button class="chip now" title="${t("transport.now_title")} ( End )" @click=${goLive}>
+        ${icon("now")}${t("transport.now")}</button>` : ""}
       ${this.speed(now.rate)}
-      <button class="chip paced" aria-pressed=${now.mode === "event_paced"} @click=${togglePaced} title="${t("transport.paced_title")} ( T )">${icon("act")}<span>${t("transport.paced_short")}</span></button>
+      <button class="chip paced" aria-pressed=${now.mode === "event_paced"} title="${t("transport.paced_title")} ( T )"
+        @click=${togglePaced}>${icon("act")}<span>${t("transport.paced_short")}</span></button>
       <span class="spacer"></span>
       <span class="mono dim number"></span>
-      <button class="chip fork" @click=${() => fork()} title="${t("transport.fork_title")} ( B )">${icon("fork")}<span>${t("transport.fork")}</span> <kbd>B</kbd></button>
-      <button class="chip mark-it" @click=${() => (overlay.value = { kind: "bookmark" })} title="${t("transport.bookmark_title")} ( M )">${icon("pin")}<span>${t("transport.bookmark")}</span> <kbd>M</kbd></button>
+      ${chip("fork", "fork", t("transport.fork"), t("transport.fork_title"), "B", () => fork())}
+      ${chip("mark-it", "pin", t("transport.bookmark"), t("transport.bookmark_title"), "M", () => (overlay.value = { kind: "bookmark" }))}
     </div>`;
   }
 }

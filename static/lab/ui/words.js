@@ -32,7 +32,8 @@ export const escapeKey = (key) => key.replaceAll("~", "~0").replaceAll("/", "~1"
 export const acksOf = ({ settings }) => (settings?.acks === "-1" ? "all" : settings?.acks);
 
 /** How the replica stands to its partition: leader, isr, outisr or offline. */
-export const replicaRole = (view, replica) => (view.partitions[replica.partition] ? roleOf(view, replica.partition, replica.broker_id) : "offline");
+export const replicaRole = (view, { partition, broker_id }) =>
+  partition in view.partitions ? roleOf(view, partition, broker_id) : "offline";
 
 /** The last batches of a replica's log, ascending. */
 export const tailOf = (replica) => Object.entries(replica.tail)
@@ -55,7 +56,10 @@ export function inline(text) {
 function block(text) {
   const lines = text.split("\n");
   const items = (pattern) => lines.map((line) => html`<li>${inline(line.replace(pattern, ""))}</li>`);
-  if (text.startsWith("```")) return html`<pre class="mono">${lines.slice(1).filter((line) => !line.startsWith("```")).map((line) => html`<span class="code-line">${line}</span>`)}</pre>`;
+  if (text.startsWith("```")) {
+    const code = lines.filter((line) => !line.startsWith("```"));
+    return html`<pre class="mono">${code.map((line) => html`<span class="code-line">${line}</span>`)}</pre>`;
+  }
   if (text.startsWith("#")) return html`<h3>${inline(text.replace(/^#+\s*/, ""))}</h3>`;
   if (lines.every((line) => /^[-*] /.test(line))) return html`<ul>${items(/^[-*] /)}</ul>`;
   if (lines.every((line) => /^\d+\. /.test(line))) return html`<ol>${items(/^\d+\. /)}</ol>`;
