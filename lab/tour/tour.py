@@ -13,7 +13,7 @@ from lab.tour.photographer import Photographer
 
 T = TypeVar("T")
 
-WAIT_S = 60.0
+WAIT_S = 120.0
 """How long a stop waits for what it expects: long, for machines that have other things to do."""
 LOOK_MS = 50
 LONGEST_SENTENCE = 400

@@ -10,7 +10,6 @@ from lab.tour.shown import Shown, ShownLane
 from lab.tour.tour import Tour, until
 
 TITLE = "exercise"
-NARROW = 1280
 
 
 def walk(tour: Tour) -> None:
@@ -71,10 +70,11 @@ def _panel(lab: LabPage) -> Locator:
 
 def _open_panel(page: Page) -> None:
     """Narrow windows begin without the side panel."""
-    viewport = page.viewport_size
-    if viewport and viewport["width"] < NARROW:
-        page.locator("hw-stage-bar button.drawer").click()
-    page.locator("hw-exercise .step.now").wait_for()
+    page.locator(".hw-lane").first.wait_for()
+    step = page.locator("hw-exercise .step.now")
+    if not step.is_visible():
+        page.keyboard.press("e")
+    step.wait_for()
 
 
 def _done(lab: LabPage, steps: int) -> None:

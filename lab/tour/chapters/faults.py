@@ -32,7 +32,9 @@ def walk(tour: Tour) -> None:
         seen = lab.until(lambda seen: _leader(seen) in others, "another leader of orders-0")
         assert seen.partitions["orders-0"].epoch > 0, "The leader epoch is still 0."
         lab.until(lambda seen: any("under-replicated" in tag for tag in seen.health), "a word of under-replication")
+        lab.pause()
         tour.pictures("killed", lab.page)
+        lab.play()
         for other in others:
             lab.link("restore", *sorted((leader, other)))
         lab.produce("orders-0", "the new leader has it")
@@ -71,11 +73,13 @@ def walk(tour: Tour) -> None:
         lab.until(lambda seen: all(one.isr == ALL for one in seen.partitions.values()), "all replicas in the ISR again")
 
     with tour.stop("cut a link: a follower falls out of the ISR; restore it: it comes back"):
-        # Should the lead go back to the preferred replica meanwhile, then that is the link's other end.
-        ends = {_leader(lab.shown), leader, others[0]} - ({others[0]} if _leader(lab.shown) != leader else set())
-        lab.link("cut", *sorted(ends))
-        lab.until(lambda seen: len(seen.partitions["orders-0"].isr) == 2, "an ISR of two")
-        lab.link("restore", *sorted(ends))
+        # The controller must reach both ends, or else it could not tell them who leads.
+        a, b = sorted(ALL - {int(lab.shown.controller.split()[1])})
+        lab.link("cut", a, b)
+        lab.until(
+            lambda seen: any(one.isr in (ALL - {a}, ALL - {b}) for one in seen.partitions.values()), "an ISR of two"
+        )
+        lab.link("restore", a, b)
         lab.until(lambda seen: all(one.isr == ALL for one in seen.partitions.values()), "all replicas in the ISR again")
 
     with tour.stop("no invariant was broken on the way"):

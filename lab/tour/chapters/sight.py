@@ -48,7 +48,7 @@ def walk(tour: Tour) -> None:
         )
         assert _hw(lab.shown) == end, "The leader knows before it was told."
         lab.page.locator(".hw-lane-name").first.click()
-        believed = lab.tab("Inspect").locator("tr", has=lab.page.locator("td.stale"))
+        believed = lab.tab("Inspect").locator("tr", has=lab.page.locator(".stale"))
         lab.sees(believed, "a remote LEO that is not the true one any more")
         assert lab.page.locator(".hw-belief").count(), "The picture shows no belief."
         lab.steps_until(_committed(end + 1), "the high watermark behind the record")
