@@ -1,7 +1,6 @@
 """The socket of a branch: reads frames, hands them over, sends what the watcher says. Nothing else."""
 
 import asyncio
-import contextlib
 from typing import Any, cast
 
 from asgiref.sync import sync_to_async
@@ -32,7 +31,7 @@ from lab.protocol import (
 )
 from lab.refusal import Refusal
 from lab.runtime.host import host
-from lab.runtime.watcher import Visitor, Watcher
+from lab.runtime.watcher import Gone, Visitor, Watcher
 
 
 class LabSocket(AsyncWebsocketConsumer):
@@ -112,9 +111,11 @@ class LabSocket(AsyncWebsocketConsumer):
         return dict(self.scope["headers"]).get(name, b"").decode("latin-1")
 
     async def _send_frames(self, watcher: Watcher) -> None:
-        with contextlib.suppress(asyncio.CancelledError):
+        try:
             while True:
                 await self.send(text_data=(await watcher.next_frame()).decode())
+        except Gone:
+            await self.close(CLOSE_NOT_FOUND, "The run was deleted.")
 
     async def _refuse_rubbish(self, rubbish: Rubbish) -> None:
         self._rubbish += 1

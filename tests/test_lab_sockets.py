@@ -194,3 +194,64 @@ def test_a_page_of_another_site_gets_no_socket(visitor: Visitor, run: str) -> No
         connect(address, additional_headers={"Cookie": cookies, "Origin": "http://evil.example"}),
     ):
         pass
+
+
+def test_a_run_that_is_deleted_takes_its_sockets_along(visitor: Visitor) -> None:
+    run = visitor.new_run()
+    with visitor.socket(run) as client:
+        greeted(client)
+        visitor.post(f"/runs/{run}/delete", confirm="yes")
+        assert client.closed() == (CLOSE_NOT_FOUND, "The run was deleted.")
+
+
+# Exercises
+
+
+def exercise_frame(client: LabSocketClient) -> dict[str, Any]:
+    return client.until(lambda frame: frame["k"] == "exercise")
+
+
+def test_an_exercise_is_begun_followed_left_and_gone_on_with(visitor: Visitor) -> None:
+    run = visitor.new_run()
+    slug = "001-high-watermark-two-fetches"
+    with visitor.socket(run) as client:
+        greeted(client)
+        refused = client.ask({"k": "exercise", "op": "hint", "exercise": slug})
+        assert refused["k"] == "no" and "No exercise has begun" in refused["what"]
+        assert client.ask({"k": "exercise", "op": "start", "exercise": "nosuch"})["k"] == "no"
+        answer = client.ask({"k": "exercise", "op": "start", "exercise": slug})
+        assert answer["k"] == "done", answer
+        begun = client.frames[-2] if client.frames[-2]["k"] == "exercise" else exercise_frame(client)
+        assert begun["slug"] == slug and begun["steps"][0]["state"] == "active" and begun["hints_shown"] == 0
+        client.ask({"k": "exercise", "op": "hint", "exercise": slug})
+        hinted = [frame for frame in client.frames if frame["k"] == "exercise"][-1]
+        assert hinted["hints_shown"] == 1
+        early = client.ask({"k": "exercise", "op": "predict", "exercise": slug, "step": "x", "choice": "43"})
+        assert early["k"] == "no" and early["todo"]
+    with visitor.socket(run) as client:
+        assert exercise_frame(client)["hints_shown"] == 1
+    visitor.server.forget_labs()
+    with visitor.socket(run) as client:
+        assert client.of_kind("welcome")["core"] == "recorded"
+        again = exercise_frame(client)
+        assert (again["slug"], again["hints_shown"]) == (slug, 1)
+        client.ask({"k": "exercise", "op": "reset", "exercise": slug})
+        reset = [frame for frame in client.frames if frame["k"] == "exercise"][-1]
+        assert reset["hints_shown"] == 0
+        client.ask({"k": "exercise", "op": "leave", "exercise": slug})
+        assert [frame for frame in client.frames if frame["k"] == "exercise"][-1]["slug"] == ""
+    with visitor.socket(run) as client:
+        greeted(client)
+        client.ask({"k": "time", "op": "now"})
+        assert not [frame for frame in client.frames if frame["k"] == "exercise"]
+
+
+def test_exercise_sentences_come_in_the_pages_language(visitor: Visitor) -> None:
+    run = visitor.new_run()
+    visitor.get("/runs/?language=zh-CN")
+    with visitor.socket(run) as client:
+        greeted(client)
+        client.ask({"k": "exercise", "op": "start", "exercise": "001-high-watermark-two-fetches"})
+        frame = [frame for frame in client.frames if frame["k"] == "exercise"][-1]
+        why_not = next(step["why_not"] for step in frame["steps"] if step["state"] == "active")
+        assert any("\u4e00" <= letter <= "\u9fff" for letter in why_not)

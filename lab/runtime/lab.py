@@ -187,7 +187,9 @@ class Lab:
             self._forget_engine()
 
     async def close(self) -> None:
-        """Ends the engine and closes the recording."""
+        """Ends the engine and closes the recording. Whoever still watches is sent away."""
+        for watcher in self.watchers:
+            watcher.gone()
         await self.sleep()
         await self._in_thread(lambda: write_summary(self.recording))
         await self._in_thread(self.recording.close)

@@ -27,6 +27,10 @@ class Visitor:
     language: str
 
 
+class Gone(Exception):
+    """There is nothing to look at any more."""
+
+
 class Watcher:
     """Somebody who looks at a branch. Use it from the event loop."""
 
@@ -39,6 +43,7 @@ class Watcher:
         self._mail: deque[bytes] = deque()
         self._welcome_due = True
         self._clock_due = True
+        self._gone = False
         self._told_clock: Clock | None = None
 
     @property
@@ -69,6 +74,11 @@ class Watcher:
         self._welcome_due = True
         self.time_moved()
 
+    def gone(self) -> None:
+        """The branch is closed for good."""
+        self._gone = True
+        self._bell.set()
+
     def failed(self, what: str) -> None:
         """The engine stopped by itself."""
         self.say(
@@ -81,8 +91,10 @@ class Watcher:
         )
 
     async def next_frame(self) -> bytes:
-        """The next frame to send; waits until there is one."""
+        """The next frame to send; waits until there is one. Raises Gone when none will come."""
         while True:
+            if self._gone:
+                raise Gone
             frame = await self._next()
             if frame is not None:
                 return frame

@@ -7,7 +7,10 @@ import errno
 import os
 import signal
 import socket
+import sys
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +29,7 @@ from lab.runtime.space import ensure_space
 from lab.runtime.zookeeper import EmbeddedZookeeper, ZookeeperError
 
 HOST = "127.0.0.1"
+SWITCH_S = 0.001
 GRACE_S = 2
 """How long sockets and requests may go on after Ctrl-C."""
 MAX_SOCKET_FRAME_BYTES = 1024 * 1024
@@ -46,12 +50,15 @@ class Command(BaseCommand):
             with listen(options["port"]) as listener:
                 prepare_data_folder(settings.DATA)
                 check_vendored_files()
-                with EmbeddedZookeeper(settings.DATA / "zookeeper") as zookeeper:
+                with starting_zookeeper(settings.DATA / "zookeeper") as starting:
                     prepare_database()
                     finish_removals()
-                    self._serve(listener, zookeeper)
+                    import_module("lab.asgi")
+                    self._serve(listener, starting.result())
         except (Refusal, ZookeeperError) as error:
             raise CommandError(str(error)) from error
+        except KeyboardInterrupt:
+            self.stderr.write("Ended before it was up.")
 
     def _serve(self, listener: socket.socket, zookeeper: EmbeddedZookeeper) -> None:
         settings.ZOOKEEPER = zookeeper.address
@@ -66,6 +73,24 @@ class Command(BaseCommand):
     def _say(self, address: str) -> None:
         self.stdout.write(f"\nHighwater is at  {address}\n\nCtrl-C ends it.")
         self.stdout.flush()
+
+
+@contextlib.contextmanager
+def starting_zookeeper(folder: Path) -> "Iterator[Future[EmbeddedZookeeper]]":
+    """Starts ZooKeeper beside everything else, and ends it. The result raises ZookeeperError when it does not start."""
+    zookeeper = EmbeddedZookeeper(folder)
+
+    def start() -> EmbeddedZookeeper:
+        zookeeper.start()
+        return zookeeper
+
+    with ThreadPoolExecutor(1) as beside:
+        starting = beside.submit(start)
+        try:
+            yield starting
+        finally:
+            wait([starting])
+            zookeeper.stop()
 
 
 def listen(port: int) -> socket.socket:
@@ -134,6 +159,8 @@ class Server(uvicorn.Server):
 
 async def serve(listener: socket.socket, ready: Callable[[], None]) -> None:
     """Serves until SIGINT or SIGTERM, then ends all labs. Calls `ready` when the first request can be answered."""
+    # Engines compute in threads: the loop gets its turn soon.
+    sys.setswitchinterval(SWITCH_S)
     server = Server(server_config())
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
