@@ -53,7 +53,8 @@ function themed(layout) {
   const annotations = (layout.annotations ?? []).map((note) => ({ ...note, font: { color: colour("--ink3"), ...note.font } }));
   return {
     ...inked(layout), ...Object.fromEntries(axes.map((key) => [key, axis(layout[key])])), annotations,
-    autosize: true, margin: { l: 46, r: 8, t: 8, b: 38, ...layout.margin },
+    // A click anywhere means the nearest point.
+    hoverdistance: -1, autosize: true, margin: { l: 46, r: 8, t: 8, b: 38, ...layout.margin },
     paper_bgcolor: colour("--panel"), plot_bgcolor: "rgba(0,0,0,0)",
     font: { family: "Inter, sans-serif", size: 11, color: colour("--ink2") },
     hoverlabel: { bgcolor: colour("--raise2"), font: { color: colour("--ink"), size: 11 } },
@@ -101,7 +102,8 @@ class HwAnalytics extends HwElement {
     const again = html`<button class="btn small" @click=${start}>${t("analytics.again")}</button>`;
     if (state === "failed")
       return html`<div class="message bad" role="alert">
-        <b>${error?.what ?? t("analytics.failed")}</b><span>${error?.expected}</span><span>${error?.todo}</span><span class="row">${again}</span>
+        <b>${error?.what ?? t("analytics.failed")}</b><span>${error?.expected}</span><span>${error?.todo}</span>
+        <span class="row">${again}</span>
       </div>`;
     if (state === "done") return html`<p class="row"><span class="dim">${t("analytics.click")}</span><span class="spacer"></span>${again}</p>`;
     const said = has(`analytics.stage.${stage}`) ? t(`analytics.stage.${stage}`) : t("analytics.queued");
