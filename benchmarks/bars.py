@@ -1,0 +1,122 @@
+"""How good the lab wants to be: for each figure of a bench its bar, and how to find it in what the bench printed."""
+
+from typing import Any, Literal, NamedTuple
+
+#: keys from the outside in
+Path = tuple[str, ...]
+
+
+class Bar(NamedTuple):
+    """One line of the table. `of`: the two sides where the figure is a ratio. `limit` None: told, not judged."""
+
+    bench: str
+    name: str
+    figure: Path
+    unit: str = ""
+    sense: Literal["at least", "at most"] = "at most"
+    limit: float | None = None
+    of: tuple[Path, Path] | None = None
+
+
+class Row(NamedTuple):
+    """What the table shows of a bar: `verdict` is ok, short, told, or missing where the bench said nothing of it."""
+
+    bench: str
+    name: str
+    measured: float | None
+    unit: str
+    bar: str
+    sides: str
+    verdict: str
+
+
+BARS = (
+    Bar("engine", "simulated events/s", ("bare", "events_per_s"), "events/s", "at least", 100_000),
+    Bar("engine", "with invariants", ("invariants", "events_per_s"), "events/s", "at least", 80_000),
+    Bar(
+        "engine",
+        "at 400,000 events by at 50,000",
+        ("bare", "late_to_early"),
+        "",
+        "at least",
+        0.9,
+        (("bare", "events_per_s_late"), ("bare", "events_per_s")),
+    ),
+    Bar(
+        "engine",
+        "the same with invariants",
+        ("invariants", "late_to_early"),
+        "",
+        "at least",
+        0.9,
+        (("invariants", "events_per_s_late"), ("invariants", "events_per_s")),
+    ),
+    Bar("engine", "batches, acks=all, factor 3", ("bare", "batches_per_s"), "batches/s", "at least", 1_000),
+    Bar("engine", "the same with invariants", ("invariants", "batches_per_s"), "batches/s", "at least", 1_000),
+    Bar("log", "append as leader", ("calls", "append_as_leader_us"), "us"),
+    Bar("log", "append as follower", ("calls", "append_as_follower_us"), "us"),
+    Bar("log", "read the last batch", ("calls", "read_last_batch_us"), "us"),
+    Bar("log", "seek by timestamp, p99, 20,000 records", ("seeks", "0", "seek_by_timestamp_p99_us"), "us"),
+    Bar(
+        "log",
+        "2,000,000 records by 20,000",
+        ("seek_p99_ratio",),
+        of=(("seeks", "1", "seek_by_timestamp_p99_us"), ("seeks", "0", "seek_by_timestamp_p99_us")),
+    ),
+    Bar("setup", "first start, nothing to download", ("first_start_s",), "s", "at most", 60),
+    Bar("setup", "of which the environment", ("environment_s",), "s"),
+    Bar("server", "later start to a usable page", ("later_start_ms",), "ms", "at most", 3_000),
+    Bar("server", "new run to three registered brokers", ("new_run_to_three_brokers_ms",), "ms", "at most", 1_000),
+    Bar("server", "server and JVM of one idle lab", ("idle_lab_mb",), "MB", "at most", 250),
+    Bar("server", "of which the server", ("server_mb",), "MB"),
+    Bar("server", "of which ZooKeeper", ("zookeeper_mb",), "MB"),
+    *(
+        Bar("server", f"seek in {size:,} events, p99", ("seek", str(size), "find_p99_ms"), "ms", "at most", 20)
+        for size in (20_000, 200_000, 2_000_000)
+    ),
+    *(
+        Bar("server", f"and its segment, {size:,} events, p99", ("seek", str(size), "find_and_segment_p99_ms"), "ms")
+        for size in (20_000, 200_000, 2_000_000)
+    ),
+    Bar("server", "fork of a 50,000-event run, worst", ("fork", "worst_ms"), "ms", "at most", 500),
+    Bar("server", "fork of a 50,000-event run, median", ("fork", "p50_ms"), "ms"),
+    Bar("page", "event to painted pixel, p99", ("latency_p99_ms",), "ms", "at most", 60),
+    Bar("page", "event to painted pixel, median", ("latency_p50_ms",), "ms"),
+    Bar("page", "records acknowledged meanwhile", ("records_per_s",), "records/s", "at least", 190),
+    Bar("analytics", "first chart, cold", ("cold_first_chart_s",), "s", "at most", 8),
+    Bar("analytics", "first chart, warm", ("warm_first_chart_s",), "s", "at most", 2),
+)
+
+
+def judge(bar: Bar, found: dict[str, Any]) -> Row:
+    """Compares what a bench found with its bar."""
+    measured = _at(found, bar.figure)
+    limit = "" if bar.limit is None else f"{'≥' if bar.sense == 'at least' else '≤'} {show(bar.limit)}"
+    if measured is None:
+        verdict = "missing"
+    elif bar.limit is None:
+        verdict = "told"
+    else:
+        verdict = "ok" if (measured >= bar.limit if bar.sense == "at least" else measured <= bar.limit) else "short"
+    sides = ""
+    if bar.of is not None:
+        above, below = (_at(found, side) for side in bar.of)
+        if above is not None and below is not None:
+            sides = f"{show(above)} / {show(below)}"
+    return Row(bar.bench, bar.name, measured, bar.unit, limit, sides, verdict)
+
+
+def show(figure: float) -> str:
+    """As many digits as say something."""
+    if abs(figure) >= 100:
+        return f"{figure:,.0f}"
+    return f"{figure:.2f}".rstrip("0").rstrip(".") if figure else "0"
+
+
+def _at(found: Any, path: Path) -> float | None:
+    for key in path:
+        if isinstance(found, list):
+            found = found[int(key)] if int(key) < len(found) else None
+        else:
+            found = found.get(key) if isinstance(found, dict) else None
+    return float(found) if isinstance(found, int | float) else None
