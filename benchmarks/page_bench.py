@@ -38,6 +38,7 @@ def measure(seconds: int) -> dict[str, Any]:
 
     from lab.tour.lab_page import LabPage
     from lab.tour.lab_process import LabProcess
+    from lab.tour.photographer import Photographer
     from lab.tour.tour import Tour
     from tools.ensure_chromium import ensure_chromium
 
@@ -49,7 +50,8 @@ def measure(seconds: int) -> dict[str, Any]:
             browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-dev-shm-usage"])
             # The driver of the browser has an event loop, which Django takes for its own.
             os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
-            lab = LabPage.of_new_run(Tour(browser, address, Path(folder), shots=None), "bench").with_orders()
+            tour = Tour(browser, address, Path(folder), shots=Photographer(browser, Path(folder) / "shots"))
+            lab = LabPage.of_new_run(tour, "bench").with_orders()
             lab.speed(1)
             for producer, partition, rate in STREAMS:
                 lab.send(f"producer open {producer} --acks all")
