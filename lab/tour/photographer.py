@@ -9,6 +9,9 @@ LANGUAGES = {"en": "en", "zh": "zh-CN"}
 THEMES = ("dark", "light")
 SIZES = {1440: 900, 1024: 768, 390: 844}
 
+#: All parts of a lab page are there, and show an event. Other pages are ready when they are loaded.
+_READY = """() => !document.querySelector("#lab") || (document.querySelector(".hw-node") && /[1-9]/.test(
+  document.querySelector("hw-transport .number")?.textContent) && document.querySelector("hw-inspector [role=tab]"))"""
 #: Fonts have come, and what was asked for in this frame is drawn.
 _SETTLED = """() => document.fonts.ready.then(() => new Promise((done) =>
   setTimeout(() => requestAnimationFrame(() => requestAnimationFrame(done)), 150)))"""
@@ -46,6 +49,7 @@ class Photographer:
                     tab = context.new_page()
                     tab.set_viewport_size({"width": width, "height": SIZES[width]})
                     tab.goto(page.url)
+                    tab.wait_for_function(_READY)
                     prepare(tab)
                     for theme in THEMES:
                         self._shoot(tab, f"{name}-{theme}-{language}-{width}", theme)

@@ -49,9 +49,9 @@ def walk(tour: Tour) -> None:
         copy = LabPage(tour, page)
         copied = copy.run
         tour.runs.append(copied)
-        seen = copy.until(lambda seen: seen.event == event and seen.is_paused, f"event {event}, paused")
+        seen = copy.until(lambda seen: seen.brokers_up == 3 and seen.is_paused, "three brokers, time that stands still")
+        assert seen.event == event, f"It is at event {seen.event}, the other one was at {event}."
         assert seen.connection == "recorded", f"The page says {seen.connection!r} of the connection."
-        assert seen.brokers_up == 3, f"{seen.brokers_up} brokers are up."
 
     with tour.stop("it goes on where it was, as soon as somebody plays"):
         copy.play()

@@ -197,6 +197,13 @@ export class Stage {
     return target?.type === "replica" && event.clientX ? (this.#strips.targetAt(event.clientX, event.clientY) ?? target) : target;
   }
 
+  /** Is it selected, or a record in it? @param {Target} target */
+  #isSelected({ type, id }) {
+    const { selected } = this.#strips;
+    if (selected?.type === "record" && type === "replica") return selected.id.startsWith(`${id}:`);
+    return selected?.type === type && selected.id === id;
+  }
+
   /** @param {HTMLElement} host @param {Target} target */
   #select(host, target) {
     emit(host, "hw-select", target);
@@ -216,12 +223,17 @@ export class Stage {
       choose: (line) => emit(host, "hw-command", { line }) });
   }
 
-  /** Enter selects what has the focus; arrows walk over lanes and, once a record is selected, over offsets. @param {KeyboardEvent} event */
+  /**
+   * Enter selects what has the focus; once it is selected, Enter and Space are keys of the transport. Arrows walk over
+   * lanes and, once a record is selected, over offsets.
+   * @param {KeyboardEvent} event
+   */
   #key(event) {
     const place = /** @type {SVGElement} */ (event.target);
     const target = meaning(place);
     if (!target) return;
     if (event.key === "Enter" || event.key === " ") {
+      if (this.#isSelected(target)) return;
       this.#select(this.#hosts.stage, target);
     } else if (event.key === "ArrowUp" || event.key === "ArrowDown") {
       const stops = [.../** @type {HTMLElement} */ (this.#hosts.stage).querySelectorAll(".hw-strips [tabindex]")];

@@ -135,12 +135,14 @@ export class Topology {
     /** @type {SVGElement[]} */
     const items = [];
     let x = 12;
+    // In the narrowest picture the two halves of the legend just fit beside the broker in the middle.
+    const gap = this.#width < 780 ? 10 : 15;
     /** @param {SVGElement} mark @param {number} w @param {string} label */
     const item = (mark, w, label) => {
       const words = s("text", { x: x + w + 5, y: 18, class: "hw-legend-text" }, label);
       set(mark, { transform: `translate(${x},14)` });
       items.push(mark, words);
-      x += w + 15 + uiWidth(label, 10);
+      x += w + gap + uiWidth(label, 10);
     };
     item(s("rect", { y: -5, width: 11, height: 11, rx: 2.5, class: "hw-legend-committed" }), 11, t("draw.legend.committed"));
     item(s("rect", { x: 0.5, y: -4.5, width: 10, height: 10, rx: 2.5, class: "hw-legend-open" }), 11, t("draw.legend.open"));
@@ -149,7 +151,7 @@ export class Topology {
     /** @type {[string, string][]} */
     const families = [["produce", "Produce"], ["fetch", "Fetch"], ["control", t("draw.legend.control")], ["zk", "ZK"]];
     const response = t("draw.legend.response");
-    x = this.#width - 12 - [...families.map(([, label]) => label), response].reduce((sum, label) => sum + 29 + uiWidth(label, 10), -10);
+    x = this.#width - 12 - [...families.map(([, label]) => label), response].reduce((sum, label) => sum + 14 + gap + uiWidth(label, 10), 5 - gap);
     for (const [family, label] of families) item(s("rect", { y: -4, width: 14, height: 9, rx: 4.5, class: `hw-fill ${family}` }), 14, label);
     item(s("rect", { x: 0.5, y: -3.5, width: 13, height: 8, rx: 4, class: "hw-legend-response" }), 14, response);
     this.#legend.replaceChildren(...items);

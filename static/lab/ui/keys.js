@@ -121,8 +121,8 @@ addEventListener("keydown", (event) => {
   const typing = target.closest?.("input:not([type=range], [type=checkbox]), textarea, select");
   const inDialog = target.closest?.("dialog");
   if (event.defaultPrevented || typing || (inDialog && event.key !== "Escape")) return;
-  // A button that has the focus keeps the keys that press it; a slider those that move it.
-  if (["Enter", " "].includes(event.key) && target.closest?.("button, a, summary, [role=button], [role=radio]")) return;
+  // A button that has the focus keeps the keys that press it; a slider those that move it. The picture has had its turn.
+  if (["Enter", " "].includes(event.key) && target.closest?.("button, a, summary, [role=radio]")) return;
   if (target.closest?.("[type=range], [role=slider]") && /^(Arrow|Home|End|Page)/.test(event.key)) return;
   if (!keysOn.value && event.key.length === 1 && event.key !== " ") return;
   const run = handlerOf(event);
