@@ -5,11 +5,12 @@ import os
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "lab.settings")
 
 from channels.routing import ProtocolTypeRouter
-from channels.security.websocket import AllowedHostsOriginValidator
 from django.core.asgi import get_asgi_application
 
 _http = get_asgi_application()
 
-from lab.urls import websockets  # noqa: E402  (needs the apps, which are loaded now)
+# They need the apps, which are loaded now.
+from lab.same_origin import same_origin  # noqa: E402
+from lab.urls import websockets  # noqa: E402
 
-application = ProtocolTypeRouter({"http": _http, "websocket": AllowedHostsOriginValidator(websockets)})
+application = ProtocolTypeRouter({"http": _http, "websocket": same_origin(websockets)})

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.utils.http import escape_leading_slashes
 
 from lab.i18n import LANGUAGES
 
@@ -53,7 +54,9 @@ class PreferencesMiddleware:
         left = request.GET.copy()
         for name in chosen:
             del left[name]
-        response = HttpResponseRedirect(request.path + ("?" + left.urlencode() if left else ""))
+        # A path such as //example.org would send the browser to another host.
+        path = escape_leading_slashes(request.path)
+        response = HttpResponseRedirect(path + ("?" + left.urlencode() if left else ""))
         for name, value in chosen.items():
             response.set_cookie(name, value, max_age=_YEAR_S, samesite="Lax")
         return response

@@ -98,6 +98,7 @@ LOGGING = {
         "lab": {"level": "INFO"},
         # A refused request is an answer, not an incident.
         "django.request": {"level": "ERROR"},
+        "django.security": {"level": "CRITICAL"},
         "kazoo": {"level": "CRITICAL"},
     },
 }

@@ -60,7 +60,7 @@ class BuildStorage(StaticFilesStorage):
 def serve(request: HttpRequest, build: str, path: str) -> HttpResponse:
     """One file of static/. An address of another build gets today's file, but must ask again next time."""
     root = folder().resolve()
-    file = (root / path).resolve()
+    file = (root / path.replace("\0", "/")).resolve()
     if not file.is_relative_to(root) or not file.is_file():
         raise not_found(f"There is no static file {path!r}.")
     kind = mimetypes.guess_type(file.name)[0] or "application/octet-stream"

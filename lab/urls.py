@@ -30,7 +30,6 @@ urlpatterns = [
     path(f"api/runs/{_BRANCH}/fork", api.fork),
     path(f"api/runs/{_BRANCH}/bookmark", api.add_bookmark),
     path("", include("lab.analytics.urls")),
-    path("", include("lab.analytics.urls")),
     path("static/<slug:build>/<path:path>", serve),
 ]
 handler404 = "lab.views.page_not_found"

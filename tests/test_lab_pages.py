@@ -198,8 +198,18 @@ def test_static_files_are_kept_for_ever_at_this_builds_address(visitor: Visitor)
     assert answer.headers["Content-Type"].startswith("text/css")
     other_build = visitor.get(re.sub(r"/static/[^/]+/", "/static/0000000000/", address))
     assert other_build.status == 200 and other_build.headers["Cache-Control"] == "no-store"
-    for path in ("/static/x/../../manage.py", "/static/x/%2e%2e/%2e%2e/manage.py", "/static/x/lab/nosuch.js"):
+    for path in (
+        "/static/x/../../manage.py",
+        "/static/x/%2e%2e/%2e%2e/manage.py",
+        "/static/x/lab/nosuch.js",
+        "/static/x/%00",
+    ):
         assert visitor.get(path).status == 404
+
+
+def test_choosing_a_language_leads_to_no_other_site(visitor: Visitor) -> None:
+    answer = visitor.get("//evil.example/?language=en")
+    assert answer.url.startswith(visitor.server.address)
 
 
 def test_a_host_name_of_somebody_else_is_refused(visitor: Visitor) -> None:

@@ -183,7 +183,10 @@ def test_another_users_run_is_not_there(lab_server: LabServer, run: str, other_v
             assert code == CLOSE_NOT_FOUND and json.dumps(reason)
 
 
-def test_a_page_of_another_site_gets_no_socket(visitor: Visitor, run: str) -> None:
+@pytest.mark.parametrize(
+    "origin", ["http://evil.example", "http://127.0.0.1:1", "http://127.0.0.1", "null", "http://["]
+)
+def test_a_page_of_another_site_gets_no_socket(visitor: Visitor, run: str, origin: str) -> None:
     import websockets.exceptions
     from websockets.sync.client import connect
 
@@ -191,7 +194,7 @@ def test_a_page_of_another_site_gets_no_socket(visitor: Visitor, run: str) -> No
     address = f"ws://127.0.0.1:{visitor.server.port}/ws/runs/{run}/main/"
     with (
         pytest.raises(websockets.exceptions.InvalidStatus),
-        connect(address, additional_headers={"Cookie": cookies, "Origin": "http://evil.example"}),
+        connect(address, additional_headers={"Cookie": cookies, "Origin": origin}),
     ):
         pass
 

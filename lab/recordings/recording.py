@@ -134,8 +134,11 @@ class Recording:
 
     def view_at(self, seq: int) -> dict[str, Any]:
         """The view after event `seq`; 0 is before the first."""
-        if seq == self.last_seq:
-            last: dict[str, Any] = msgspec.json.decode(self.encoded_view())
+        with self._lock:
+            is_last = seq == self.last_seq
+            encoded = self.encoded_view() if is_last else b""
+        if is_last:
+            last: dict[str, Any] = msgspec.json.decode(encoded)
             return last
         segment = seq // SEGMENT_EVENTS
         view = self.view_before_segment(segment)

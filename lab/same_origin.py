@@ -1,0 +1,30 @@
+"""Sockets are for pages of this very origin."""
+
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any
+from urllib.parse import urlsplit
+
+from channels.security.websocket import AllowedHostsOriginValidator, WebsocketDenier
+
+Scope = MutableMapping[str, Any]
+Application = Callable[[Scope, Any, Any], Awaitable[Any]]
+
+
+def same_origin(application: Any) -> Application:
+    """Lets a socket through whose page came from the host *and port* that the socket speaks to.
+
+    Browsers send cookies to every port of a host, so a page of any other server on this machine could otherwise act
+    in the visitor's name. The host must be an allowed one, too: a name that somebody else controls may point here.
+    """
+    allowed = AllowedHostsOriginValidator(application)
+
+    async def validated(scope: Scope, receive: Any, send: Any) -> Any:
+        headers = dict(scope["headers"])
+        try:
+            origin = urlsplit(headers.get(b"origin", b"").decode("latin-1")).netloc
+        except ValueError:
+            origin = ""
+        is_same = bool(origin) and origin == headers.get(b"host", b"").decode("latin-1")
+        return await (allowed if is_same else WebsocketDenier())(scope, receive, send)
+
+    return validated
