@@ -1,13 +1,12 @@
 """Sockets are for pages of this very origin."""
 
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable
 from typing import Any
 from urllib.parse import urlsplit
 
 from channels.security.websocket import AllowedHostsOriginValidator, WebsocketDenier
 
-Scope = MutableMapping[str, Any]
-Application = Callable[[Scope, Any, Any], Awaitable[Any]]
+Application = Callable[[Any, Any, Any], Awaitable[Any]]
 
 
 def same_origin(application: Any) -> Application:
@@ -18,7 +17,7 @@ def same_origin(application: Any) -> Application:
     """
     allowed = AllowedHostsOriginValidator(application)
 
-    async def validated(scope: Scope, receive: Any, send: Any) -> Any:
+    async def validated(scope: Any, receive: Any, send: Any) -> Any:
         headers = dict(scope["headers"])
         try:
             origin = urlsplit(headers.get(b"origin", b"").decode("latin-1")).netloc
