@@ -3,8 +3,8 @@
     python -m lab.analytics.class_archive
 
 A small recording goes through the whole pipeline while Java notes the classes, then Java writes them to a file in the
-environment that holds the jars. Takes half a minute of one core once for each Java; `manage.py lab` has it done in the
-background, at the lowest priority.
+environment that holds the jars. Takes half a minute of one core, once for each Java: `manage.py lab` has it done in the
+background (background.py).
 """
 
 import contextlib
@@ -16,7 +16,7 @@ from pathlib import Path
 
 from broker_core.events import Envelope, codec
 from broker_core.records.record_batch import SimpleRecord, build_batch
-from lab.analytics.jvm import MEMORY, SparkError, archive_path, class_path, working_java
+from lab.analytics.jvm import TUNING, SparkError, archive_path, class_path, working_java
 from lab.analytics.orders import Task
 from lab.analytics.pipeline import run
 from lab.analytics.session import Spark
@@ -36,7 +36,7 @@ def make_class_archive() -> Path:
         noted, made = folder / "classes", folder / "archive.jsa"
         _run_once(folder, f"-XX:DumpLoadedClassList={noted}")
         command = [
-            str(java.executable), *MEMORY, "-Xshare:dump", f"-XX:SharedClassListFile={noted}",
+            str(java.executable), *TUNING, "-Xshare:dump", f"-XX:SharedClassListFile={noted}",
             f"-XX:SharedArchiveFile={made}", "-cp", class_path(),
         ]  # fmt: skip
         with contextlib.suppress(subprocess.TimeoutExpired):
@@ -55,21 +55,6 @@ def make_class_archive() -> Path:
                 to.write(chunk)
         beside.replace(archive)
     return archive
-
-
-def start_in_background() -> "subprocess.Popen[bytes] | None":
-    """Has another process make the archive, if there is none. End that process with the lab."""
-    try:
-        if archive_path(working_java()).exists():
-            return None
-        return subprocess.Popen(
-            [sys.executable, "-m", "lab.analytics.class_archive"],
-            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-            cwd=Path(__file__).parent.parent.parent, preexec_fn=lambda: os.nice(19), start_new_session=True,
-        )  # fmt: skip
-    except (SparkError, OSError):
-        # Charts come later then, or say what is wrong when somebody asks for one.
-        return None
 
 
 def _run_once(folder: Path, *flags: str) -> None:
@@ -97,4 +82,6 @@ def _write_log(folder: Path, envelopes: list[Envelope]) -> int:
 
 
 if __name__ == "__main__":
+    # Nobody waits for it.
+    os.nice(19)
     make_class_archive()

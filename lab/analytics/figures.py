@@ -50,9 +50,11 @@ def figures(rows: dict[str, Rows], end_us: int, language: str, but: Sequence[str
         "rpcs": lambda: rpcs(rows["rpcs"], words),
         "latency": lambda: latency(rows["latency"], words),
     }
-    return {
-        name: makers[name]() if rows[name] else _nothing(words) for name in makers if name in rows and name not in but
-    }
+    there = set(rows) - set(but)
+    if "isr" not in rows:
+        # The hue of a replica's log is its role.
+        there.discard("offsets")
+    return {name: make() if rows[name] else _nothing(words) for name, make in makers.items() if name in there}
 
 
 # LEO and high watermark

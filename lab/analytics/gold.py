@@ -25,13 +25,12 @@ def offsets(changes: DataFrame, end_us: int) -> DataFrame:
     every value that something was lowered to.
     """
     bucket = (F.col("at_us") / bucket_us(end_us)).cast("bigint")
-    last = changes.groupBy("replica", "measure", bucket.alias("bucket")).agg(
-        F.max(F.struct("seq", "at_us", "value")).alias("last")
+    step = F.struct("seq", "at_us", "value")
+    spans = changes.groupBy("replica", "measure", bucket.alias("bucket")).agg(
+        F.array(F.max(step)).alias("last"), F.collect_list(F.when(F.col("lowered"), step)).alias("lowered")
     )
-    steps = last.select("replica", "measure", "last.*").union(
-        changes.where("lowered").select("replica", "measure", "seq", "at_us", "value")
-    )
-    return conform(steps.distinct().orderBy("replica", "measure", "seq"), OFFSETS)
+    steps = spans.select("replica", "measure", F.inline(F.array_union("last", "lowered")))
+    return conform(steps.orderBy("replica", "measure", "seq"), OFFSETS)
 
 
 def isr(states: DataFrame, assignments: DataFrame, end_us: int) -> DataFrame:

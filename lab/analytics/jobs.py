@@ -8,7 +8,6 @@ import contextlib
 import hashlib
 import itertools
 import logging
-import os
 import subprocess
 import sys
 import threading
@@ -20,6 +19,7 @@ from typing import Literal
 import msgspec
 from django.conf import settings
 
+from lab.analytics.jvm import worker_environment
 from lab.analytics.orders import CHARTS, Order, Report, Rows, Task
 from lab.recordings.folder import BranchFolder
 
@@ -135,7 +135,7 @@ class Analyst:
             worker = subprocess.Popen(
                 [sys.executable, "-m", "lab.analytics.worker", str(self._log)],
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=stream, start_new_session=True,
-                cwd=settings.BASE_DIR, env=os.environ | {"PYTHONPATH": str(settings.BASE_DIR)},
+                env=worker_environment(),
             )  # fmt: skip
         threading.Thread(target=self._listen, args=(worker,), daemon=True, name="analytics").start()
         return worker

@@ -58,7 +58,7 @@ class Worker:
             for place, (name, rows) in enumerate(run(spark.session, order.task), 1):
                 self._say(Report(order.job, chart=name, rows=rows))
                 if place < len(CHARTS):
-                    watched.now(CHARTS[place], STARTED + place * share, share)
+                    watched.now("charts", STARTED + place * share, share)
         finally:
             watched.end()
         self._say(Report(order.job, stage="done", progress=1.0, done=True))

@@ -21,6 +21,8 @@ from django.db import DatabaseError, connection
 from django.db.migrations.executor import MigrationExecutor
 
 from lab import vendor
+from lab.analytics.background import class_archive_in_background
+from lab.analytics.jobs import analyst
 from lab.recordings.removal import finish_removals
 from lab.refusal import Refusal
 from lab.runtime.host import close_host
@@ -66,8 +68,10 @@ class Command(BaseCommand):
         address = f"http://{HOST}:{port}/sign-in/?token={settings.SIGN_IN_TOKEN}"
         write_lab_file(LabFile(address, port, os.getpid(), zookeeper.address))
         try:
-            asyncio.run(serve(listener, lambda: self._say(address)))
+            with class_archive_in_background():
+                asyncio.run(serve(listener, lambda: self._say(address)))
         finally:
+            analyst().stop()
             remove_lab_file()
 
     def _say(self, address: str) -> None:
