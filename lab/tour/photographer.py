@@ -26,12 +26,14 @@ class Photographer:
         folder: Path,
         *,
         languages: tuple[str, ...] = tuple(LANGUAGES),
+        themes: tuple[str, ...] = THEMES,
         widths: tuple[int, ...] = tuple(SIZES),
     ) -> None:
         self.folder = folder
         self.taken: list[Path] = []
         self._browser = browser
         self._languages = languages
+        self._themes = themes
         self._widths = widths
         folder.mkdir(parents=True, exist_ok=True)
 
@@ -51,7 +53,7 @@ class Photographer:
                     tab.goto(page.url)
                     tab.wait_for_function(_READY)
                     prepare(tab)
-                    for theme in THEMES:
+                    for theme in self._themes:
                         self._shoot(tab, f"{name}-{theme}-{language}-{width}", theme)
                     tab.close()
             finally:

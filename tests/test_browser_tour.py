@@ -1,0 +1,198 @@
+"""The walk of `make tour` as tests: the same stops, in a real browser, against a lab in a process of its own."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from playwright.sync_api import Browser, Locator
+
+from lab.tour.chapters import CHAPTERS
+from lab.tour.lab_page import LabPage
+from lab.tour.lab_process import LabProcess, running_lab
+from lab.tour.photographer import Photographer
+from lab.tour.shown import Shown
+from lab.tour.tour import Tour, until
+
+# Chapters wait for what they expect, long enough for a machine that has other things to do.
+pytestmark = pytest.mark.timeout(1200)
+
+
+@pytest.fixture(scope="module")
+def process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabProcess]:
+    """A lab as `make lab` starts it, on a real ZooKeeper."""
+    process = LabProcess(tmp_path_factory.mktemp("tour"))
+    process.start()
+    yield process
+    process.stop()
+
+
+@pytest.fixture
+def tour(process: LabProcess, browser: Browser, tmp_path: Path) -> Iterator[Tour]:
+    """A walk. Its pictures, one a stop and width, are taken to see that nothing sticks out at the side."""
+    running = running_lab(process.data)
+    assert running, "the lab has ended"
+    shots = Photographer(browser, tmp_path, languages=("en",), themes=("dark",))
+    tour = Tour(browser, running.address, process.data, shots=shots, process=process)
+    yield tour
+    tour.close_pages()
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda chapter: chapter.TITLE)
+def test_chapter(tour: Tour, chapter: ModuleType) -> None:
+    with tour.chapter(chapter.TITLE):
+        chapter.walk(tour)
+    assert tour.failures == []
+    assert tour.stops > 1
+
+
+def test_each_key_does_what_the_list_of_keys_says(tour: Tour) -> None:
+    lab = LabPage.of_new_run(tour, "Keys").with_orders()
+    lab.produce("orders-0", "one")
+    lab.until(lambda seen: seen.partitions["orders-0"].lanes["b1"].hw == 1, "a record")
+    lab.pause()
+    lab.press("?")
+    rows = lab.sees(lab.page.get_by_role("dialog"), "the list of keys").locator(".keys > div").all()
+    listed = [row.inner_text().splitlines()[-1] for row in rows]
+    lab.page.keyboard.press("Escape")
+    keys = Keys(lab)
+    assert listed == list(keys.effects), "the list of keys and what is tested here are not the same"
+    for effect in keys.effects.values():
+        effect()
+
+
+class Keys:
+    """By the words of the list of keys: presses it and waits for what it does, at the newest instant, in a pause."""
+
+    def __init__(self, lab: LabPage) -> None:
+        self.lab = lab
+        self.page = lab.page
+        find = self.page.get_by_role("dialog", name="Find")
+        bookmark = self.page.get_by_role("dialog", name="Bookmark")
+        self.effects: dict[str, Callable[[], object]] = {
+            "play, pause": self.play,
+            "step one RPC": lambda: self.moves("Enter", lambda before, seen: seen.event > before.event),
+            "forward one event": lambda: self.moves(".", lambda before, seen: seen.event > before.event),
+            "back one event": lambda: self.moves(",", lambda before, seen: seen.event == before.event - 1),
+            "same, on the selected node": self.lane,
+            "slower, faster": self.speed,
+            "pace by events": self.paced,
+            "to the beginning": lambda: self.moves("Home", lambda before, seen: seen.event == 1),
+            "now": self.now,
+            "0–90 % of the run": lambda: self.moves("5", lambda before, seen: 1 < seen.event < before.event),
+            "select a broker": self.select,
+            "find": lambda: self.opens("/", find),
+            "small cells, and back": self.zoom,
+            "table view": lambda: self.turns("v", self.page.locator("hw-table table"), True),
+            "collapse side panels": lambda: self.turns("\\", self.page.locator("hw-inspector"), False),
+            "panel: exercise": lambda: self.turns("e", self.page.locator("hw-exercise"), True),
+            "panel: act": self.act,
+            "console": lambda: self.turns("c", self.page.locator("#console-line"), True),
+            "fork here": self.fork,
+            "bookmark": lambda: self.opens("m", bookmark),
+            "copy a link to this instant": self.share,
+            "produce one record": lambda: self.moves("p", lambda before, seen: seen.event > before.event),
+            "what to do with the selected broker": lambda: self.opens("k", self.page.get_by_role("menu")),
+            "cut the selected link": self.cut,
+            "why does it have this value": self.why,
+            "hint": self.hint,
+            "this list": lambda: self.opens("?", self.page.get_by_role("dialog")),
+            "deselect, close": self.deselect,
+        }
+
+    def moves(self, key: str, moved: Callable[[Shown, Shown], bool]) -> None:
+        before = self.lab.shown
+        self.lab.press(key)
+        self.lab.until(lambda seen: moved(before, seen), f"another instant after {key}")
+        self.lab.press("End")
+        self.lab.until(lambda seen: not seen.is_past, "the newest instant after End")
+
+    def opens(self, key: str, what: Locator) -> None:
+        self.lab.press(key)
+        self.lab.sees(what, f"what {key} opens")
+        self.page.keyboard.press("Escape")
+        until(self.page, lambda: not what.is_visible(), f"that Escape closes what {key} opens")
+
+    def turns(self, key: str, what: Locator, first: bool) -> None:
+        """Shows it and hides it again, or the other way round."""
+        for visible in (first, not first):
+            self.lab.press(key)
+            until(self.page, lambda visible=visible: what.first.is_visible() == visible, f"what {key} shows and hides")
+
+    def play(self) -> None:
+        self.lab.press("Space")
+        self.lab.until(lambda seen: seen.state.endswith("PLAYING"), "time that runs")
+        self.lab.press("Space")
+        self.lab.until(lambda seen: seen.is_paused, "time that stands still")
+
+    def lane(self) -> None:
+        self.lab.press("Alt+2")
+        self.moves(">", lambda before, seen: seen.event > before.event)
+        self.moves("<", lambda before, seen: seen.event < before.event)
+        self.lab.press("Escape")
+
+    def speed(self) -> None:
+        for key, rate in (("[", "1/2×"), ("]", "1×")):
+            self.lab.press(key)
+            self.lab.until(lambda seen, rate=rate: seen.rate == rate, f"the speed {rate}")
+
+    def paced(self) -> None:
+        self.lab.press("t")
+        self.lab.until(lambda seen: seen.state.endswith("BY EVENTS"), "time paced by events")
+        self.lab.press("t")
+        self.lab.until(lambda seen: seen.is_paused, "time that stands still")
+
+    def now(self) -> None:
+        self.lab.press("Home")
+        self.lab.until(lambda seen: seen.is_past, "the past")
+        self.lab.press("End")
+        self.lab.until(lambda seen: not seen.is_past, "the newest instant")
+
+    def select(self) -> None:
+        self.lab.press("Alt+2")
+        self.lab.sees(self.page.locator("hw-inspector").get_by_text("knows brokers"), "the card of a broker")
+
+    def zoom(self) -> None:
+        digits = self.page.locator(".hw-lane").first.locator(".hw-cell.committed text")
+        for there in (False, True):
+            self.lab.press("z")
+            until(self.page, lambda there=there: bool(digits.first.text_content()) == there, "cells of another size")
+
+    def act(self) -> None:
+        self.turns("a", self.page.locator("hw-act"), True)
+        self.lab.press("a")
+
+    def fork(self) -> None:
+        self.lab.press("b")
+        until(self.page, lambda: self.lab.branch != "main", "the page of a new branch")
+        self.lab.until(lambda seen: seen.brokers_up == 3, "three brokers there")
+        self.lab.pause()
+
+    def share(self) -> None:
+        self.lab.press("s")
+        self.lab.sees(self.page.locator(".message.ok", has_text="copied"), "a word that it is copied")
+
+    def cut(self) -> None:
+        self.lab.link("cut", 1, 2)
+        badge = self.page.locator(".hw-badge")
+        self.lab.sees(badge, "the badge of a cut link").click()
+        self.lab.press("x")
+        until(self.page, lambda: not badge.count(), "a link that is restored")
+
+    def why(self) -> None:
+        self.lab.press("Alt+2", "w")
+        self.lab.sees(self.page.locator("hw-why section"), "an answer")
+
+    def hint(self) -> None:
+        self.page.get_by_role("tab", name="Exercise", exact=True).click()
+        self.page.get_by_role("button", name="Start", exact=True).click()
+        self.lab.sees(self.page.locator("hw-exercise .step.now"), "the first step of the exercise")
+        self.lab.press("h")
+        self.lab.sees(self.page.locator("hw-exercise .hint.shown"), "the first hint")
+
+    def deselect(self) -> None:
+        self.lab.press("Alt+1")
+        inspector = self.page.locator("hw-inspector")
+        self.lab.sees(inspector.get_by_text("knows brokers"), "the card of a broker")
+        self.lab.press("Escape")
+        self.lab.sees(inspector.get_by_text("Click a broker"), "what to click")
