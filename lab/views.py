@@ -1,5 +1,6 @@
 """The pages: thin. Reads go to selectors, acts to actions."""
 
+import asyncio
 from typing import Any
 
 from asgiref.sync import sync_to_async
@@ -99,7 +100,7 @@ async def lab(request: HttpRequest, run: str, branch: str) -> HttpResponse:
     """The lab's page. Raises Refusal (404) for an instant that the branch does not have."""
     found = await sync_to_async(selectors.branch_of)(await _user(request), run, branch)
     opened = await host().lab(run, branch)
-    seek(opened.recording, **parse_instant(request.GET))
+    await asyncio.to_thread(seek, opened.recording, **parse_instant(request.GET))
     context = {
         "run": {"id": run, "name": found.run.name},
         "branch": branch,

@@ -165,6 +165,22 @@ def test_an_engine_that_fails_tells_the_pages_and_starts_again_from_the_recordin
     play(tmp_path, scene)
 
 
+def test_what_follows_a_lab_and_fails_does_not_stop_it(tmp_path: Path) -> None:
+    class Broken:
+        def happened(self, live: LiveRun, batch: object) -> None:
+            raise RuntimeError("planted")
+
+    async def scene(host: Host) -> None:
+        lab = await host.start("r1", "main", CONFIG)
+        lab.observers[1] = Broken()
+        await lab.act(submit(TOPIC))
+        assert lab.core == "live" and not lab.observers
+        seq = lab.ring.last_seq
+        await until(lambda: lab.ring.last_seq > seq)
+
+    play(tmp_path, scene)
+
+
 def test_no_disk_space_is_said_before_anything_happens(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lab_module, "SPACE_S", 0.0)
 

@@ -88,7 +88,10 @@ class Host:
         with contextlib.suppress(asyncio.CancelledError):
             await self._housekeeper
         for key in list(self._labs):
-            await self._close(key)
+            try:
+                await self._close(key)
+            except Exception:
+                logger.exception("%s/%s was not closed in order; it is recovered when it is opened", *key)
 
     async def _open(self, folder: BranchFolder, make: Callable[[], Recording]) -> Lab:
         key = (folder.run, folder.branch)

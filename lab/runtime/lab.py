@@ -270,8 +270,12 @@ class Lab:
         live = self._live
         if live is not None:
             batch = live.collect()
-            for observer in list(self.observers.values()):
-                observer.happened(live, batch)
+            for user_id, observer in list(self.observers.items()):
+                try:
+                    observer.happened(live, batch)
+                except Exception:
+                    logger.exception("what follows %s failed, and follows no more", self.recording.folder.path)
+                    self.observers.pop(user_id, None)
             self._loop.call_soon_threadsafe(self._publish, batch)
 
     def _publish(self, batch: Batch) -> None:

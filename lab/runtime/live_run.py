@@ -120,14 +120,16 @@ class LiveRun:
 
     def close(self) -> None:
         """Ends the engine so that it can go on later from here. The recording stays open."""
-        self.collect()
-        if self.run.seq > self._checkpointed_seq:
-            self.checkpoint()
-        self._recording.sync()
-        self.abandon()
+        try:
+            self.collect()
+            if self.run.seq > self._checkpointed_seq:
+                self.checkpoint()
+            self._recording.sync()
+        finally:
+            self.abandon()
 
     def abandon(self) -> None:
-        """Lets go of an engine that failed: the recording is what is left of it."""
+        """Lets go of the engine: the recording is what is left of it."""
         if self._store is not None:
             self._store.close(remove=True)
 

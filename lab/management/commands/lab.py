@@ -117,7 +117,7 @@ def listen(port: int) -> socket.socket:
 def prepare_data_folder(data: Path) -> None:
     """Makes the folder, and keeps the key of its sessions there. Raises CommandError when it cannot be written to."""
     try:
-        data.mkdir(parents=True, exist_ok=True)
+        data.mkdir(mode=0o700, parents=True, exist_ok=True)
         settings.RUNS.mkdir(exist_ok=True)
         if not settings.SECRET_KEY_FILE.exists():
             settings.SECRET_KEY_FILE.touch(0o600)
