@@ -5,8 +5,9 @@ from collections.abc import Callable, Iterator
 
 import pytest
 from django.conf import settings
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, WebSocketRoute, expect
 
+from lab.analytics.figures import figures
 from tests.lab_server import LabServer
 
 WIDE, TABLET, PHONE = {"width": 1440, "height": 900}, {"width": 1024, "height": 768}, {"width": 390, "height": 844}
@@ -392,6 +393,75 @@ def test_a_second_page_sees_the_same(with_topic: Page, complaints: list[str]) ->
     expect(partition(other, "orders-0")).to_contain_text("LEO 1")
     pause(other)
     expect(page.locator(".tp .tag")).to_contain_text("PAUSED")
+
+
+def test_a_lost_connection_says_so_and_comes_back(page: Page, lab_server: LabServer, complaints: list[str]) -> None:
+    sockets: list[WebSocketRoute] = []
+
+    def pass_on(route: WebSocketRoute) -> None:
+        sockets.append(route)
+        route.connect_to_server()
+
+    page.route_web_socket(re.compile("/ws/runs/"), pass_on)
+    page.set_viewport_size(WIDE)
+    page.goto(f"{lab_server.address}/sign-in/?token={settings.SIGN_IN_TOKEN}")
+    page.get_by_role("button", name="Start the cluster").click()
+    expect(page.locator(".nodes .state.up")).to_have_count(3, timeout=10_000)
+    sockets[-1].close(code=1012)
+    expect(page.locator("hw-connection")).to_contain_text("Connection lost")
+    expect(page.locator("hw-connection")).to_have_text("", timeout=10_000)
+    assert len(sockets) > 1
+    expect(console(page, "kafka-topics.sh --list")).not_to_contain_text("running")
+
+
+# Analytics
+
+
+def test_charts_come_one_by_one_and_a_click_seeks(lab: Page) -> None:
+    page = lab
+    pause(page)
+    rows = {
+        "isr": [["orders-0", 1, "leader", 0, 3_000_000], ["orders-0", 2, "isr", 0, 3_000_000]],
+        "offsets": [
+            ["orders-0@b1", "log_end_offset", 1_000_000, 4],
+            ["orders-0@b1", "high_watermark", 1_000_000, 4],
+        ],
+    }
+    found = [figures({"isr": rows["isr"]}, 3_000_000, "en"), figures(rows, 3_000_000, "en", ["isr"])]
+    answers = iter([
+        {"state": "queued", "progress": 0, "stage": "", "figures": None, "error": None},
+        {"state": "running", "progress": 0.5, "stage": "isr", "figures": found[0], "error": None},
+        {"state": "done", "progress": 1, "stage": "done", "figures": found[1], "error": None},
+    ])  # fmt: skip
+    page.route("**/analytics/start", lambda route: route.fulfill(json={"job": "j1"}))
+    page.route("**/analytics/j1.json*", lambda route: route.fulfill(json=next(answers)))
+    page.get_by_role("link", name="Analytics").click()
+    expect(page.get_by_role("progressbar")).to_be_visible()
+    expect(page.get_by_role("heading", name="In-sync replicas")).to_be_visible()
+    expect(page.get_by_role("heading", name="LEO and high watermark")).to_be_visible()
+    expect(page.get_by_role("progressbar")).to_have_count(0)
+    leader = page.evaluate("getComputedStyle(document.documentElement).getPropertyValue('--leader').trim()")
+    drawn = page.evaluate(
+        "[...document.querySelectorAll('.plot')].flatMap(plot => plot.data.map(({line}) => line?.color))"
+    )
+    assert leader in drawn and not any(colour and colour.startswith("--") for colour in drawn)
+    box = page.locator(".plot").first.bounding_box()
+    assert box
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    expect(page).to_have_url(re.compile(r"/main\?t=\d\.\d{6}"))
+
+
+def test_an_analysis_that_fails_says_what_to_do(lab: Page, complaints: list[str]) -> None:
+    page = lab
+    refusal = {"what": "Spark did not start.", "expected": "Java 17 was expected.", "todo": "Install it."}
+    page.route("**/analytics/start", lambda route: route.fulfill(status=503, json=refusal))
+    page.goto(page.url.split("?")[0] + "/analytics")
+    for sentence in refusal.values():
+        expect(page.get_by_role("alert")).to_contain_text(sentence)
+    page.unroute("**/analytics/start")
+    assert all("503" in complaint for complaint in complaints)
+    complaints.clear()
 
 
 def test_the_list_of_runs_works_without_javascript(lab_server: LabServer, browser) -> None:

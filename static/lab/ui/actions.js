@@ -1,5 +1,5 @@
 // What a person can do: send a line to the cluster, fork, bookmark, share, fetch something of the run.
-import { t } from "./i18n.js";
+import { has, t } from "./i18n.js";
 import { instant } from "./format.js";
 import { effect, moment, player, signal } from "./state.js";
 
@@ -23,9 +23,11 @@ export function say(tone, what, { expected = "", todo = "", line = "" } = {}) {
 
 export const dismiss = (id) => (messages.value = messages.peek().filter((message) => message.id !== id));
 
-/** Shows a refusal ({what, expected, todo}) or any other error. */
+/** Shows a refusal ({what, expected, todo}) or any other error. Refusals that the page made itself have a code and texts of ours. */
 export function refuse(error) {
-  if (error?.what) say("bad", error.what, error);
+  const { code, what } = error ?? {};
+  if (code && has(`refusal.${code}`)) say(code === "lost" ? "warn" : "bad", t(`refusal.${code}`), { todo: t(`refusal.${code}_todo`) });
+  else if (what) say("bad", what, error);
   else say("bad", t("error.unexpected"), { expected: String(error?.message ?? error), todo: t("error.unexpected_todo") });
 }
 
