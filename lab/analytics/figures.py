@@ -249,7 +249,7 @@ def latency(rows: Rows, words: Words) -> Figure:
     layout = {
         "height": FRAME_HEIGHT + 2 * PARTITION_HEIGHT,
         "hovermode": "closest",
-        "xaxis": {"title": words("analytics.milliseconds"), "type": "log", "dtick": 1, "exponentformat": "none"},
+        "xaxis": {"title": words("analytics.milliseconds"), "type": "log", "exponentformat": "none"},
         "yaxis": {"title": words("analytics.share"), "range": [0, 102], "ticksuffix": " %"},
     }
     return {"data": data, "layout": layout}
