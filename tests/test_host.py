@@ -165,6 +165,26 @@ def test_an_engine_that_fails_tells_the_pages_and_starts_again_from_the_recordin
     play(tmp_path, scene)
 
 
+def test_an_engine_that_fails_at_a_command_says_so_to_who_gave_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def scene(host: Host) -> None:
+        lab = await host.start("r1", "main", CONFIG)
+        with monkeypatch.context() as patched:
+
+            def fail(self: Run, line: str, actor: str) -> int:
+                raise RuntimeError("planted")
+
+            patched.setattr(Run, "submit", fail)
+            with pytest.raises(Refusal, match="see the terminal"):
+                await lab.act(submit(TOPIC))
+        assert lab.core == "recorded"
+        await lab.act(submit(TOPIC))
+        assert lab.core == "live"
+
+    play(tmp_path, scene)
+
+
 def test_what_follows_a_lab_and_fails_does_not_stop_it(tmp_path: Path) -> None:
     class Broken:
         def happened(self, live: LiveRun, batch: object) -> None:

@@ -178,6 +178,32 @@ def test_a_checkpoint_goes_on_as_the_run_did() -> None:
     assert run.digest() == twin.digest()
 
 
+@pytest.mark.parametrize(
+    ("path", "data"),
+    [
+        ("/brokers/topics/orders/partitions/0/state", '{"leader":"x","leader_epoch":"y","isr":5}'),
+        ("/brokers/topics/orders/partitions/0/state", '{"leader":1,"leader_epoch":0,"controller_epoch":1,"isr":7}'),
+        ("/brokers/topics/orders/partitions/0/state", "[]"),
+        ("/brokers/topics/orders", '{"version":3,"partitions":{"x":["a"]},"topic_id":5}'),
+        ("/brokers/topics/orders", "rubbish"),
+    ],
+)
+def test_rubbish_in_a_znode_is_shown_and_the_cluster_lives_on(path: str, data: str) -> None:
+    run = new_run()
+    play(
+        run,
+        (
+            ("kafka-topics.sh --create --topic orders --replica-assignment 1:2:3", 1),
+            (f"zk set {path} '{data}'", 2),
+            ("broker kill 3", 10),
+            ("kafka-topics.sh --create --topic payments --replica-assignment 1:2", 1),
+        ),
+    )
+    assert run.view["zk"][path]["data"] == data
+    assert run.view["partitions"]["payments-0"]["leader"] == 1
+    assert differences(run) == []
+
+
 def test_a_line_that_cannot_be_run_leaves_no_trace() -> None:
     run = new_run()
     run.advance(1_000_000)

@@ -1,12 +1,9 @@
 """ZooKeeper's tree, what it says about topics and partitions, and the controller's state machines."""
 
-from typing import Any
-
-import msgspec
-
 from broker_core.events import control
 from broker_core.view.patch import Patch, View, escape
 from broker_core.view.rules import folds, rule
+from broker_core.zk.znodes import PartitionStateZnode, TopicZnode, ZnodeDataError
 
 rule(control.LeaderElected)
 
@@ -118,40 +115,41 @@ def _derived(view: View, path: str, data: str, version: int) -> Patch:
     parts = path.split("/")
     if not path.startswith("/brokers/topics/"):
         return []
-    try:
-        said: Any = msgspec.json.decode(data)
-    except msgspec.DecodeError:
-        return []
-    if not isinstance(said, dict):
-        return []
     topic = parts[3]
-    if len(parts) == 4 and isinstance(said.get("partitions"), dict):
-        return _topic(view, topic, said)
-    name = f"{topic}-{parts[5]}" if len(parts) == 7 and parts[6] == "state" else ""
-    partition = view["partitions"].get(name)
-    if partition is None:
+    try:
+        if len(parts) == 4:
+            return _topic(view, topic, TopicZnode.decode(topic, data.encode()))
+        name = f"{topic}-{parts[5]}" if len(parts) == 7 and parts[6] == "state" else ""
+        partition = view["partitions"].get(name)
+        if partition is None:
+            return []
+        said = PartitionStateZnode.decode(topic, partition["partition"], data.encode())
+    except ZnodeDataError:
+        # Somebody wrote there what no broker would: the tree shows it, and nothing follows from it.
         return []
-    for field in ("leader", "leader_epoch", "isr", "controller_epoch"):
-        partition[field] = said.get(field, partition[field])
+    partition["leader"] = said.leader
+    partition["leader_epoch"] = said.leader_epoch
+    partition["isr"] = list(said.isr)
+    partition["controller_epoch"] = said.controller_epoch
     partition["partition_epoch"] = version
     return [[f"/partitions/{name}", dict(partition)]]
 
 
-def _topic(view: View, topic: str, said: dict[str, Any]) -> Patch:
-    replicas = said["partitions"]
+def _topic(view: View, topic: str, said: TopicZnode) -> Patch:
+    replicas = {index: list(said.partitions[index]) for index in sorted(said.partitions)}
     view["topics"][topic] = shown = {
-        "topic_id": said.get("topic_id", ""),
+        "topic_id": said.topic_id if isinstance(said.topic_id, str) else "",
         "partitions": len(replicas),
         "replication_factor": max((len(ids) for ids in replicas.values()), default=0),
     }
     patch: Patch = [[f"/topics/{topic}", dict(shown)]]
-    for index in sorted(replicas, key=int):
+    for index in replicas:
         name = f"{topic}-{index}"
         known = view["partitions"].get(name)
         if known is None:
             known = {
                 "topic": topic,
-                "partition": int(index),
+                "partition": index,
                 "replicas": replicas[index],
                 "leader": -1,
                 "leader_epoch": -1,

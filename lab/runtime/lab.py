@@ -14,6 +14,7 @@ from dataclasses import replace
 from typing import Protocol, TypeVar
 
 from broker_core.errors import KafkaException
+from broker_core.shell.parser import ShellError
 from lab.protocol import Clock, Core, No
 from lab.recordings.recording import Recording
 from lab.recordings.summary import write_summary
@@ -141,7 +142,8 @@ class Lab:
     async def act(self, job: Callable[[LiveRun], T]) -> T:
         """Does something with the engine, waking it if need be. What it made is recorded and published on return.
 
-        Raises Refusal when the recording cannot be written; the engine ends then, and nothing recorded is lost.
+        Raises Refusal when the recording cannot be written or the engine fails; the engine ends then, and nothing
+        recorded is lost. ShellError and Refusal of the job come through: they say no before anything happens.
         """
         try:
             live = await self.wake()
@@ -153,6 +155,18 @@ class Lab:
                 "A data folder with free space, and a ZooKeeper that answers, were expected.",
                 "What was recorded is safe. Put that right, then act again.",
                 503,
+            ) from error
+        except (Refusal, ShellError):
+            raise
+        except Exception as error:
+            logger.exception("the engine of %s failed", self.recording.folder.path)
+            why = "the engine met something that it did not expect, see the terminal"
+            await self._fail(why)
+            raise Refusal(
+                f"The lab stopped: {why}.",
+                "The engine goes on after whatever is done with it.",
+                "What was recorded is safe. Act again: the engine starts anew from there.",
+                500,
             ) from error
 
     def _work(self, live: LiveRun, job: Callable[[LiveRun], T]) -> T:
@@ -214,10 +228,6 @@ class Lab:
                 if self._live is None:
                     return
                 self._stand_still(refusal)
-            except Exception:
-                logger.exception("the engine of %s failed", self.recording.folder.path)
-                await self._fail("the engine met something that it did not expect, see the terminal")
-                return
             if was_playing:
                 await asyncio.sleep(self.pacer.pause_before_next_slice_s(began_s))
             else:

@@ -13,6 +13,14 @@ from broker_core.sim.invariants.shadow import ShadowLog, ShadowPartition, Shadow
 _EXCUSED_BY_UNCLEAN_ELECTION = frozenset({"I-COMMIT", "I-WEAKISR", "I-HWFOLL"})
 
 
+class _PartitionState(msgspec.Struct):
+    """What a state znode says of a partition, as far as an invariant speaks of it."""
+
+    leader: int
+    leader_epoch: int
+    isr: list[int]
+
+
 class Checker:
     """Give it every event in order; it answers with what is violated. One alarm for each invariant, subject and
     detail.
@@ -281,10 +289,11 @@ class Checker:
         if len(parts) != 7 or parts[6] != "state" or parts[2] != "topics":
             return
         try:
-            state: Any = msgspec.json.decode(event.data)
-            leader, leader_epoch, isr = state["leader"], state["leader_epoch"], state["isr"]
-        except (msgspec.DecodeError, KeyError, TypeError):
+            state = msgspec.json.decode(event.data, type=_PartitionState)
+        except msgspec.DecodeError:
+            # somebody wrote there what no broker would; brokers do not follow it either
             return
+        leader, leader_epoch, isr = state.leader, state.leader_epoch, state.isr
         name = f"{parts[3]}-{parts[5]}"
         partition = self._partition(name)
         if leader_epoch < partition.leader_epoch:
