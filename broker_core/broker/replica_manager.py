@@ -6,6 +6,7 @@ from broker_core.broker.alter_partition_manager import AlterPartitionManager
 from broker_core.broker.config import BrokerConfig
 from broker_core.broker.delayed import DelayedFetch, DelayedProduce
 from broker_core.broker.metadata_cache import MetadataCache
+from broker_core.broker.rpc_text import describe_fetched
 from broker_core.eras import Era
 from broker_core.errors import KafkaError, KafkaException
 from broker_core.events.waiting import RequestCompleted, RequestParked
@@ -449,32 +450,8 @@ class ReplicaManager:
                 for asked, answer in zip(body.partitions, answers, strict=True)
                 if self._has_news(body, asked, answer)
             ]
-        fields = []
-        size = 0
-        for answer in answers:
-            if answer.error is not _NONE:
-                fields.append((answer.partition, answer.error.name))
-            elif answer.diverging_epoch is not None:
-                fields.append(
-                    (
-                        answer.partition,
-                        f"diverging epoch {answer.diverging_epoch[0]} ends at {answer.diverging_epoch[1]}",
-                    )
-                )
-            else:
-                size += len(answer.records)
-                fields.append((answer.partition, f"HW {answer.high_watermark}, {len(answer.records)} bytes"))
-        if len(answers) == 1:
-            first = answers[0]
-            if first.error is not _NONE:
-                label = first.error.name
-            elif first.diverging_epoch is not None:
-                label = f"diverging epoch {first.diverging_epoch[0]}"
-            else:
-                label = f"records · HW {first.high_watermark}" if first.records else f"HW {first.high_watermark}"
-        else:
-            label = f"{len(answers)} partitions, {size} bytes" if answers else "nothing new"
-        self.kernel.respond(message, FetchResponse(tuple(answers)), label=label, fields=tuple(fields))
+        label, fields = describe_fetched(answers)
+        self.kernel.respond(message, FetchResponse(tuple(answers)), label=label, fields=fields)
 
     def _has_news(self, body: FetchRequest, asked: FetchPartition, answer: FetchPartitionResponse) -> bool:
         """Whether an incremental fetch session (KIP-227) lists this partition: records, an error, or watermarks not

@@ -1,9 +1,16 @@
-"""What a request of the control plane says, for people: the pill's label and the inspector's lines."""
+"""What messages say, for people: the pill's label and the inspector's lines."""
 
+from collections.abc import Sequence
 from typing import Any
 
+from broker_core.errors import KafkaError
 from broker_core.events.rpc import Fields
-from broker_core.wire.messages import LeaderAndIsrRequest, StopReplicaRequest, UpdateMetadataRequest
+from broker_core.wire.messages import (
+    FetchPartitionResponse,
+    LeaderAndIsrRequest,
+    StopReplicaRequest,
+    UpdateMetadataRequest,
+)
 
 
 def describe_request(api: str, body: Any) -> tuple[str, Fields]:
@@ -25,3 +32,26 @@ def describe_request(api: str, body: Any) -> tuple[str, Fields]:
     partitions = body.partitions
     label = f"{api} {partitions[0].partition}" if len(partitions) == 1 else f"{api} {len(partitions)} partitions"
     return label, (("controller_epoch", body.controller_epoch), ("broker_epoch", body.broker_epoch), *fields)
+
+
+def describe_fetched(answers: Sequence[FetchPartitionResponse]) -> tuple[str, Fields]:
+    """`(label, fields)` of the answer to a fetch."""
+    label = "nothing new"
+    fields = []
+    byte_count = 0
+    for answer in answers:
+        high_watermark, diverging = answer.high_watermark, answer.diverging_epoch
+        if answer.error is not KafkaError.NONE:
+            label = text = answer.error.name
+        elif diverging is not None:
+            label = f"diverging epoch {diverging[0]}"
+            text = f"{label} ends at {diverging[1]}"
+        else:
+            size = len(answer.records)
+            byte_count += size
+            label = f"records · HW {high_watermark}" if size else f"HW {high_watermark}"
+            text = f"HW {high_watermark}, {size} bytes"
+        fields.append((answer.partition, text))
+    if len(fields) > 1:
+        label = f"{len(fields)} partitions, {byte_count} bytes"
+    return label, tuple(fields)
