@@ -14,6 +14,7 @@ FASTEST = 100.0
 SLOWEST = 0.001
 SLIDER_STEP = 0.005
 MOST_STEPS = 300
+REST_MS = 300
 
 
 class LabPage:
@@ -108,9 +109,18 @@ class LabPage:
             self.page.keyboard.press(key)
 
     def pause(self) -> Shown:
-        """Pauses, if time is running."""
+        """Pauses, if time is running; returns what is shown when all that had happened by then has been drawn."""
         self._button("Pause", "Play")
-        return self.until(lambda seen: seen.is_paused or seen.is_past, "time that stands still")
+        self.until(lambda seen: seen.is_paused or seen.is_past, "a pause")
+        last = [self.shown]
+
+        def rests() -> bool:
+            self.page.wait_for_timeout(REST_MS)
+            last.append(self.shown)
+            return (last[-1].at_us, last[-1].event) == (last[-2].at_us, last[-2].event)
+
+        until(self.page, rests, "time that stands still")
+        return last[-1]
 
     def play(self) -> None:
         self._button("Play", "Pause")

@@ -28,8 +28,7 @@ def walk(tour: Tour) -> None:
 
     page, run = lab.page, lab.run
     with tour.stop("the list shows it, and it gets another name"):
-        lab.pause()
-        event = lab.shown.event
+        event = lab.pause().event
         page.goto(f"{tour.origin}/runs/")
         card = _card(page, run)
         facts = card.locator(".facts").inner_text()
