@@ -12,7 +12,7 @@ from lab.analytics.jvm import SparkError, archive_path, worker_environment, work
 
 @contextlib.contextmanager
 def class_archive_in_background() -> Iterator[None]:
-    """Has another process make the class archive, if there is none. What is not done when the block ends is given up."""
+    """Has another process make the class archive, if there is none. What is not done at its end is given up."""
     process = _start()
     try:
         yield

@@ -10,7 +10,6 @@ background (background.py).
 import contextlib
 import os
 import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
