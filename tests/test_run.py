@@ -123,6 +123,21 @@ def test_the_same_seed_and_inputs_give_the_same_bytes_whatever_the_hash_seed() -
     assert len(printed) == 1
 
 
+def test_what_is_taken_bit_by_bit_is_what_is_taken_at_once() -> None:
+    at_once, bit_by_bit = new_run(), new_run()
+    at_once.advance(4_000_000)
+    made = []
+    while bit_by_bit.now_us < 4_000_000:
+        bit_by_bit.advance(min(bit_by_bit.now_us + 777, 4_000_000))
+        made += bit_by_bit.take()
+        if len(made) % 3 == 0:
+            assert bit_by_bit.view["rpcs"] is not None
+            bit_by_bit.digest()
+    assert made == at_once.take()
+    assert bit_by_bit.view == at_once.view
+    assert bit_by_bit.digest() == at_once.digest()
+
+
 def test_another_seed_gives_other_events() -> None:
     run = Run(RunConfig(seed=12), disk=SimulatedDisk(), zk=MemoryStore())
     other = Run(RunConfig(seed=13), disk=SimulatedDisk(), zk=MemoryStore())

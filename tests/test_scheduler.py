@@ -1,0 +1,51 @@
+"""The heap of things to do: order, cancelling, and that what was cancelled does not stay."""
+
+import random
+
+from broker_core.sim.scheduler import Scheduler
+
+
+def drained(scheduler: Scheduler) -> list[tuple[int, int]]:
+    items = []
+    while (item := scheduler.pop()) is not None:
+        items.append((item[0], item[1]))
+    return items
+
+
+def test_things_run_by_due_time_then_in_the_order_in_which_they_were_put_there() -> None:
+    scheduler = Scheduler()
+    first, second, third = (scheduler.at(due_us, "b1", None) for due_us in (20, 10, 10))
+    assert scheduler.next_due_us() == 10
+    assert drained(scheduler) == [(10, second), (10, third), (20, first)]
+    assert scheduler.now_us == 20
+
+
+def test_what_is_due_before_now_runs_now() -> None:
+    scheduler = Scheduler()
+    scheduler.advance_to(50)
+    late = scheduler.at(10, "b1", None)
+    assert drained(scheduler) == [(50, late)]
+
+
+def test_what_was_cancelled_does_not_run_and_the_rest_keeps_its_order() -> None:
+    scheduler = Scheduler()
+    draws = random.Random(7)
+    waiting: dict[int, int] = {}
+    for _ in range(5_000):
+        due_us = draws.randrange(1_000)
+        waiting[scheduler.at(due_us, "b1", None)] = due_us
+        if len(waiting) > 20:
+            cancelled = draws.choice(list(waiting))
+            del waiting[cancelled]
+            scheduler.cancel(cancelled)
+    assert len(scheduler) == len(waiting)
+    assert drained(scheduler) == sorted((due_us, timer_id) for timer_id, due_us in waiting.items())
+    assert scheduler.next_due_us() is None
+
+
+def test_deadlines_of_what_ended_in_time_take_no_room() -> None:
+    scheduler = Scheduler()
+    for now_us in range(10_000):
+        scheduler.advance_to(now_us)
+        scheduler.cancel(scheduler.at(now_us + 30_000_000, "b1", None))
+    assert len(scheduler._heap) < 200
