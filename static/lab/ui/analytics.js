@@ -43,7 +43,7 @@ function inked(part) {
 }
 
 /** What every chart shares: grounds, grid, type of the theme. */
-function themed(layout) {
+function themed(layout, playhead) {
   const axis = (own = {}) => ({
     gridcolor: colour("--line"), linecolor: colour("--line2"), zeroline: false, ...own,
     tickfont: { family: "JetBrains Mono, monospace", size: 10, color: colour("--ink3") },
@@ -52,7 +52,7 @@ function themed(layout) {
   const axes = Object.keys(layout).filter((key) => /^[xy]axis\d*$/.test(key));
   const annotations = (layout.annotations ?? []).map((note) => ({ ...note, font: { color: colour("--ink3"), ...note.font } }));
   return {
-    ...inked(layout), ...Object.fromEntries(axes.map((key) => [key, axis(layout[key])])), annotations,
+    ...inked(layout), shapes: playhead ? [playhead] : [], ...Object.fromEntries(axes.map((key) => [key, axis(layout[key])])), annotations,
     // A click anywhere means the nearest point.
     hoverdistance: -1, autosize: true, margin: { l: 46, r: 8, t: 8, b: 38, ...layout.margin },
     paper_bgcolor: colour("--panel"), plot_bgcolor: "rgba(0,0,0,0)",
@@ -60,6 +60,13 @@ function themed(layout) {
     hoverlabel: { bgcolor: colour("--raise2"), font: { color: colour("--ink"), size: 11 } },
     legend: { orientation: "h", y: 1, yanchor: "bottom", x: 0, font: { size: 10.5 }, ...layout.legend },
   };
+}
+
+/** A line at the instant that the lab showed when the page was opened from it; null without one. */
+function playhead() {
+  const t = Number.parseFloat(new URLSearchParams(location.search).get("t"));
+  return Number.isNaN(t) ? null
+    : { type: "line", xref: "x", x0: t, x1: t, yref: "paper", y0: 0, y1: 1, line: { color: colour("--select"), width: 1.2 } };
 }
 
 class HwChart extends HwElement {
@@ -73,7 +80,7 @@ class HwChart extends HwElement {
   updated() {
     const plot = this.querySelector(".plot");
     const { data, layout } = this.figure;
-    globalThis.Plotly.react(plot, inked(data), themed(layout), {
+    globalThis.Plotly.react(plot, inked(data), themed(layout, this.name === "latency" ? null : playhead()), {
       displaylogo: false, responsive: true, showSendToCloud: false, plotlyServerURL: "", modeBarButtons: [["toImage", "resetScale2d"]],
     });
     if (this.listens) return;

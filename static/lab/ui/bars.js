@@ -51,7 +51,7 @@ class HwRail extends HwElement {
       ${this.item("znodes", { symbol: "tree", ...open("znodes") })}
       ${this.item("alarms", { symbol: "alarm", badge: alarms, ...open("alarms") })}
       ${this.item("console", { key: "C", press: () => (consoleOpen.value = !consoleOpen.value), pressed: consoleOpen.value })}
-      <a href=${this.dataset.analytics} title=${t("analytics.title")} aria-label=${t("analytics.title")}>${icon("chart")}</a>
+      <a href=${`${this.dataset.analytics}?t=${(moment.value.at_us / 1e6).toFixed(6)}`} title=${t("analytics.title")} aria-label=${t("analytics.title")}>${icon("chart")}</a>
       <div class="spacer"></div>
       ${this.item("help", { key: "?", press: () => (overlay.value = { kind: "help" }) })}
       <a class="wide-only" href="/runs/" title=${t("runs.title")} aria-label=${t("runs.title")}>${icon("runs")}</a>`;

@@ -89,7 +89,9 @@ function writeAddress() {
   history.replaceState(null, "", addressOf({ withInstant: player.isPast }));
 }
 effect(() => {
-  void [moment.value.seq, moment.value.isPast, partition.value, selection.value, shown.value];
+  // Until the instant of the address is there, the address is what it was.
+  if (!moment.value.seq) return;
+  void [moment.value.isPast, partition.value, selection.value, shown.value];
   writing ||= setTimeout(writeAddress, 300);
 });
 
