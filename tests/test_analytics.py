@@ -343,10 +343,13 @@ def test_a_log_that_is_gone_is_one_clear_message(analyst: Analyst, recorded: Rec
     job = wait(analyst.start(branch_folder("gone", "main", runs=tmp_path), 10, 10))
     assert job.error is not None
     assert job.error["what"].startswith("The analysis failed")
+    assert "Traceback" not in job.error["what"]
+    # Spark is none the worse for it.
+    assert wait(begin_anew(analyst, recorded, 3)).state == "done"
 
 
 def test_the_jvm_ends_with_the_worker(analyst: Analyst, recorded: Recorded) -> None:
-    wait(begin_anew(analyst, recorded, 2))
+    assert wait(begin_anew(analyst, recorded, 2)).state == "done"
     assert analyst._worker is not None
     jvm = child_of(analyst._worker.pid)
     analyst.stop()

@@ -4,7 +4,7 @@ Colours are names of the page's design tokens (`--leader`), which the page repla
 that can be sought has its instant in microseconds as `customdata`.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby, pairwise
 from typing import Any, NamedTuple, TypeAlias
@@ -15,6 +15,7 @@ from lab.i18n import translate
 Figure: TypeAlias = dict[str, Any]
 
 PARTITIONS_SHOWN = 6
+APIS_SHOWN = 6
 PARTITION_HEIGHT = 150
 BAR_HEIGHT = 18
 FRAME_HEIGHT = 96
@@ -45,7 +46,7 @@ def figures(rows: dict[str, Rows], end_us: int, language: str, but: Sequence[str
     """The figures of those charts whose rows are there, by name; not those that `but` names."""
     words = Words(language)
     makers: dict[str, Callable[[], Figure]] = {
-        "isr": lambda: isr(rows["isr"], words),
+        "isr": lambda: isr(rows["isr"], end_us, words),
         "offsets": lambda: offsets(rows["offsets"], rows["isr"], end_us, words),
         "rpcs": lambda: rpcs(rows["rpcs"], words),
         "latency": lambda: latency(rows["latency"], words),
@@ -171,11 +172,7 @@ def _stacked(partitions: list[str], words: Words) -> Figure:
     layout: Figure = {
         "height": FRAME_HEIGHT + PARTITION_HEIGHT * count,
         "hovermode": "closest",
-        "xaxis": {
-            "title": words("analytics.seconds"),
-            "anchor": "y" if count == 1 else f"y{count}",
-            "rangemode": "tozero",
-        },
+        "xaxis": {"title": words("analytics.seconds"), "anchor": "y" if count == 1 else f"y{count}"},
         "annotations": [],
     }
     for place, partition in enumerate(partitions):
@@ -189,7 +186,7 @@ def _stacked(partitions: list[str], words: Words) -> Figure:
 # ISR timeline
 
 
-def isr(rows: Rows, words: Words) -> Figure:
+def isr(rows: Rows, end_us: int, words: Words) -> Figure:
     """A bar for each span in which a broker led a partition, was in its ISR, or was out of it."""
     spans = _spans(rows)
     bars: dict[str, list[tuple[str, Span]]] = {role: [] for role in _ROLES}
@@ -218,7 +215,8 @@ def isr(rows: Rows, words: Words) -> Figure:
         "bargap": 0.3,
         "hovermode": "closest",
         "margin": {"l": 96},
-        "xaxis": {"title": words("analytics.seconds"), "rangemode": "tozero"},
+        # Bars would begin at 0, however late the first partition came.
+        "xaxis": {"title": words("analytics.seconds"), "range": [min(row[3] for row in rows) / 1e6, end_us / 1e6]},
         "yaxis": {"categoryorder": "array", "categoryarray": labels[::-1], "type": "category"},
     }
     return {"data": data, "layout": layout}
@@ -260,7 +258,7 @@ def latency(rows: Rows, words: Words) -> Figure:
 
 def rpcs(rows: Rows, words: Words) -> Figure:
     """How many messages of which API were sent in each span of time, stacked; the hue is the API's family."""
-    series = {api: [(at_us, count) for _, at_us, count in own] for api, own in groupby(rows, lambda row: row[0])}
+    series = _largest(rows, words("analytics.other_apis"))
     width_us = _width_us(rows)
     shades: dict[str, int] = defaultdict(int)
     data = []
@@ -285,10 +283,22 @@ def rpcs(rows: Rows, words: Words) -> Figure:
         "barmode": "stack",
         "bargap": 0,
         "hovermode": "closest",
-        "xaxis": {"title": words("analytics.seconds"), "rangemode": "tozero"},
+        "xaxis": {"title": words("analytics.seconds")},
         "yaxis": {"title": words("analytics.messages"), "rangemode": "tozero"},
     }
     return {"data": data, "layout": layout}
+
+
+def _largest(rows: Rows, others: str) -> dict[str, list[tuple[int, int]]]:
+    """(instant, messages) by API; the APIs with the fewest messages are one, named `others`."""
+    totals: Counter[str] = Counter()
+    for api, _, count in rows:
+        totals[api] += count
+    shown = {api for api, _ in totals.most_common(APIS_SHOWN if len(totals) > APIS_SHOWN + 1 else None)}
+    series: dict[str, Counter[int]] = defaultdict(Counter)
+    for api, at_us, count in rows:
+        series[api if api in shown else others][at_us] += count
+    return {api: sorted(points.items()) for api, points in series.items()}
 
 
 def _width_us(rows: Rows) -> int:

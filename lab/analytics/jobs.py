@@ -93,6 +93,9 @@ class Analyst:
         with self._lock:
             worker, self._worker = self._worker, None
             self._cancel_idle()
+            for job in self._jobs.values():
+                if not job.is_over:
+                    self._fail(job, "the lab ends it")
         if worker is not None:
             _end(worker)
 
@@ -165,12 +168,17 @@ class Analyst:
         with self._lock:
             if self._worker is worker:
                 self._worker = None
-            for job in self._jobs.values():
-                if not job.is_over:
+            for job in list(self._jobs.values()):
+                if job.state == "queued" and code == 0:
+                    # It ended by itself after the job before, without Spark: another one starts anew.
+                    self._hand_over(job)
+                elif not job.is_over:
                     self._fail(job, f"code {code}")
 
     def _take(self, report: Report) -> None:
-        job = self._jobs[report.job]
+        job = self._jobs.get(report.job)
+        if job is None or job.is_over:
+            return
         if report.error is not None:
             job.state, job.error = "failed", report.error
         elif report.rows is not None:
@@ -178,13 +186,12 @@ class Analyst:
         else:
             job.state = "done" if report.done else "running"
             job.stage, job.progress = report.stage, max(job.progress, report.progress)
-        if job.is_over:
-            if job.state == "done":
-                _write(job)
-            if all(other.is_over for other in self._jobs.values()):
-                self._idle = threading.Timer(IDLE_S, self.stop)
-                self._idle.daemon = True
-                self._idle.start()
+        if report.done:
+            _write(job)
+        if all(other.is_over for other in self._jobs.values()):
+            self._idle = threading.Timer(IDLE_S, self.stop)
+            self._idle.daemon = True
+            self._idle.start()
 
 
 def _end(worker: "subprocess.Popen[bytes]") -> None:

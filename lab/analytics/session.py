@@ -32,7 +32,13 @@ class Spark:
                 f"What the JVM said is in {log}.",
             ) from error
 
+    @property
+    def is_alive(self) -> bool:
+        """Whether the JVM runs."""
+        return self._gateway.process.poll() is None
+
     def stop(self) -> None:
         """Ends the session and the JVM."""
-        self.session.stop()
+        if self.is_alive:
+            self.session.stop()
         self._gateway.stop()

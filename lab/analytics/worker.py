@@ -23,7 +23,7 @@ POLL_S = 0.25
 
 
 class Worker:
-    """Does one task after the other; Spark starts with the first one."""
+    """Does one task after the other; Spark starts with the first one, and a process starts it once."""
 
     def __init__(self, log: Path, out: BinaryIO) -> None:
         self._log = log
@@ -31,8 +31,8 @@ class Worker:
         self._lock = threading.Lock()
         self._spark: Spark | None = None
 
-    def do(self, order: Order) -> None:
-        """One task, from its first report to its last."""
+    def do(self, order: Order) -> bool:
+        """One task, from its first report to its last. Says whether another one can follow: without Spark none can."""
         try:
             if self._spark is None:
                 self._say(Report(order.job, stage="start", progress=0.02))
@@ -42,13 +42,12 @@ class Worker:
             self._say(Report(order.job, error=error.as_json()))
         except Exception as error:
             self._say(Report(order.job, error=self._failed(error)))
-            self.stop()
+        return self._spark is not None and self._spark.is_alive
 
     def stop(self) -> None:
-        """Ends Spark; the next task starts it again."""
-        spark, self._spark = self._spark, None
-        if spark is not None:
-            spark.stop()
+        """Ends Spark."""
+        if self._spark is not None:
+            self._spark.stop()
 
     def _run(self, order: Order, spark: Spark) -> None:
         share = (1 - STARTED) / len(CHARTS)
@@ -115,7 +114,8 @@ def main() -> None:
     decode = msgspec.json.Decoder(Order).decode
     try:
         for line in sys.stdin.buffer:
-            worker.do(decode(line))
+            if not worker.do(decode(line)):
+                break
     finally:
         worker.stop()
 
