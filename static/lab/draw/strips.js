@@ -61,6 +61,7 @@ export class Strips {
 
   /** @param {Change} change */
   note({ what, touched, reset }) {
+    if (what.has("mode")) this.dirty = true;
     if (what.has("time") && (this.#player.mode === "pause" || performance.now() - this.#drawn_ms > CLOCK_MS)) this.dirty = true;
     if (!what.has("view")) return;
     this.dirty = true;

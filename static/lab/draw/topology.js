@@ -7,9 +7,9 @@ import { durationText } from "../core/timemap.js";
 import { Keyed, clip, means, monoWidth, s, set, show, text, uiWidth } from "./svg.js";
 
 /** @import { Player, Change } from "../core/player.js" */
-/** @import { TopologyLayout, Box } from "../core/layout/topology.js" */
+/** @import { TopologyLayout, Box, Point } from "../core/layout/topology.js" */
 /** @import { Target } from "../core/selectors.js" */
-/** @import { AnyNode, BrokerNode, ProducerNode, View } from "../core/view.d.ts" */
+/** @import { AnyNode, BrokerNode, ProducerNode, Rpc, View } from "../core/view.d.ts" */
 /** @typedef {(key: string, values?: Record<string, unknown>) => string} Translate */
 
 /** Messages drive this far to the right of their link. */
@@ -24,7 +24,7 @@ const PULSE_MS = 160;
 const CLOCK_MS = 100;
 const LABEL_MAX = 24;
 /** Messages that stand before a cut link are stacked; more than this are only counted. */
-const HELD_SHOWN = 3;
+const HELD_SHOWN = 2;
 const HELD_LABEL_MAX = 15;
 
 export class Topology {
@@ -376,7 +376,7 @@ export class Topology {
       return held || !running || this.#isSelected(id) || (due_us - sent_us) / 1000 / rate >= PILL_MS;
     });
     this.#gliding = shown.some((id) => !view.rpcs[id].held);
-    const held = heldByTrack(view);
+    const held = heldByPlace(view);
     /** @type {Map<string, number>} */
     const queued = new Map();
     this.#pills.sync(shown, (pill, id) => {
@@ -386,15 +386,17 @@ export class Topology {
       if (!way) return;
       const chosen = this.#isSelected(id);
       const still = this.#reduced.matches && !rpc.held;
-      const cut = Boolean(view.links[linkId(rpc.source, rpc.destination)]);
+      const cut = linkId(rpc.source, rpc.destination) in view.links;
       let [x, y] = along(way, still ? 0.5 : progress(rpc, at_us, cut));
       const family = familyOf(rpc.api, rpc.kind);
       let words = `${cutTo(rpc.label || rpc.api, rpc.held ? HELD_LABEL_MAX : LABEL_MAX)}${still ? " →" : ""}`;
       if (rpc.held) {
-        const place = `${rpc.source} ${rpc.destination}`;
+        const place = placeOf(view, rpc);
         const before = queued.get(place) ?? 0;
         queued.set(place, before + 1);
-        y -= (before + 1) * 15;
+        // Those of a cut link stand in one column on its badge, wherever they came from.
+        if (cut) [x, y] = along(/** @type {[Point, Point]} */ (track(layout, rpc.source, rpc.destination, 0)), 0.5);
+        y -= (cut ? 19 : 15) + before * 16;
         show(pill.root, before < HELD_SHOWN || chosen);
         const more = (held.get(place) ?? 0) - HELD_SHOWN;
         words = before === HELD_SHOWN - 1 && more > 0 ? `✕ +${more + 1}` : `✕ ${words}`;
@@ -450,15 +452,17 @@ function cutTo(words, length) {
   return words.length > length ? `${words.slice(0, length - 1)}…` : words;
 }
 
-/** How many messages stand still on each track. @param {View} view */
-function heldByTrack(view) {
+/** Where a message that is held stands: on a link that is cut, or at the door of a node. @param {View} view @param {Rpc} rpc */
+function placeOf(view, { source, destination }) {
+  const link = linkId(source, destination);
+  return link in view.links ? link : `${source} ${destination}`;
+}
+
+/** How many messages are held at a place. @param {View} view */
+function heldByPlace(view) {
   /** @type {Map<string, number>} */
   const counts = new Map();
-  for (const { held, source, destination } of Object.values(view.rpcs)) {
-    if (!held) continue;
-    const place = `${source} ${destination}`;
-    counts.set(place, (counts.get(place) ?? 0) + 1);
-  }
+  for (const rpc of Object.values(view.rpcs)) if (rpc.held) counts.set(placeOf(view, rpc), (counts.get(placeOf(view, rpc)) ?? 0) + 1);
   return counts;
 }
 
