@@ -1,0 +1,102 @@
+"""From the click to the first chart, and to the last one, of a run of 100,000 events: with the worker, its JVM and
+Spark still to be started (cold), and with them running (warm). Prints JSON: medians, and the rounds that they are of.
+
+Nothing is cached between two rounds: each asks for the run as it was one event earlier. The archive of Spark's classes,
+which a lab makes beside its first start, is made before.
+"""
+
+import json
+import os
+import statistics
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import django
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "lab.settings")
+django.setup()
+
+from lab.analytics.class_archive import make_class_archive  # noqa: E402  (needs the settings)
+from lab.analytics.figures import figures  # noqa: E402
+from lab.analytics.jobs import Analyst, Job  # noqa: E402
+from lab.recordings.folder import BranchFolder, branch_folder  # noqa: E402
+from lab.runtime.engine import begin_recording  # noqa: E402
+from lab.runtime.rehearsal import rehearsal_run  # noqa: E402
+
+EVENTS = 100_000
+COLD_ROUNDS = 3
+WARM_ROUNDS = 5
+#: (line, simulated second at which it is typed)
+SCRIPT = (
+    ("kafka-topics.sh --create --topic orders --partitions 3 --replication-factor 3", 0),
+    ("producer open all --acks all", 1),
+    ("producer open one --acks 1", 1),
+    ("producer open none --acks 0", 1),
+    ("producer stream all orders-0 100", 1),
+    ("producer stream one orders-1 60", 1),
+    ("producer stream none orders-2 40", 1),
+    ("broker kill 2", 6),
+    ("broker start 2", 16),
+)
+
+
+def record(folder: BranchFolder) -> tuple[int, int]:
+    """A run of `EVENTS` events; returns the last seq and its instant."""
+    run = rehearsal_run(7)
+    recording = begin_recording(folder, run.config)
+    lines = list(SCRIPT)
+    began_us = run.now_us
+    while run.seq < EVENTS:
+        while lines and run.now_us >= began_us + lines[0][1] * 1_000_000:
+            run.submit(lines.pop(0)[0])
+        run.advance(run.now_us + 250_000)
+        for envelope, patch, data in run.take():
+            recording.append_event(envelope, patch, data)
+    recording.close()
+    return recording.last_seq, recording.last_at_us
+
+
+def measure(analyst: Analyst, folder: BranchFolder, last_seq: int, end_us: int) -> dict[str, float]:
+    """Seconds from the click to the first figure and to all."""
+    began_s = time.perf_counter()
+    job = analyst.start(folder, last_seq, end_us)
+    first_s = _until(job, lambda: bool(job.rows), began_s)
+    figures(dict(job.rows), end_us, "en")
+    all_s = _until(job, lambda: job.is_over, began_s)
+    if job.error:
+        sys.exit(f"the analysis failed: {job.error}")
+    return {"first_chart_s": round(first_s, 3), "all_charts_s": round(all_s, 3)}
+
+
+def _until(job: Job, holds: Any, began_s: float) -> float:
+    while not holds() and not job.is_over:
+        time.sleep(0.005)
+    return time.perf_counter() - began_s
+
+
+def main() -> None:
+    make_class_archive()
+    with tempfile.TemporaryDirectory(prefix="highwater-bench-") as name:
+        folder = branch_folder("bench", "main", runs=Path(name))
+        last_seq, end_us = record(folder)
+        seqs = iter(range(last_seq, 0, -1))
+        analyst = Analyst(Path(name) / "spark.log")
+        cold, warm = [], []
+        for _ in range(COLD_ROUNDS):
+            analyst.stop()
+            cold.append(measure(analyst, folder, next(seqs), end_us))
+        for _ in range(WARM_ROUNDS):
+            warm.append(measure(analyst, folder, next(seqs), end_us))
+        analyst.stop()
+    found: dict[str, Any] = {"events": last_seq, "cold": cold, "warm": warm}
+    for kind, rounds in (("cold", cold), ("warm", warm)):
+        for what in ("first_chart_s", "all_charts_s"):
+            found[f"{kind}_{what}"] = statistics.median(one[what] for one in rounds)
+    print(json.dumps(found, indent=1))
+
+
+if __name__ == "__main__":
+    main()
