@@ -177,6 +177,9 @@ class RecordedLogs:
         seq = first_seq
         while seq <= last_seq:
             data = self._events.read(seq, _READ_BYTES).data
+            if not data:
+                # what is not there (yet) is left out
+                break
             for position, batch in iterate_batches(data):
                 if batch.base_offset > last_seq:
                     break
