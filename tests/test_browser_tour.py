@@ -175,7 +175,7 @@ class Keys:
     def cut(self) -> None:
         self.lab.link("cut", 1, 2)
         badge = self.page.locator(".hw-badge")
-        self.lab.sees(badge, "the badge of a cut link").click()
+        self.lab.sees(badge, "the badge of a cut link").press("Enter")
         self.lab.press("x")
         until(self.page, lambda: not badge.count(), "a link that is restored")
 

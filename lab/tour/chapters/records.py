@@ -1,10 +1,13 @@
 """Topics, producing and consuming, by forms and by the console."""
 
+import re
+
 from lab.tour.lab_page import LabPage
 from lab.tour.tour import Tour, until
 
 TITLE = "records"
 MANY = 100
+SLOW = 0.0025
 
 
 def walk(tour: Tour) -> None:
@@ -88,6 +91,20 @@ def walk(tour: Tour) -> None:
         assert not records.filter(has_text="42 apples").count(), "It shows offset 0, from before where it began."
         lab.produce("orders-0", "read at once")
         lab.sees(records.filter(has_text="read at once"), "the record that was just produced")
+
+    with tour.stop("a fast stream in slow time: its messages under way, one of them selected"):
+        form = lab.produce_to("orders-1")
+        form.get_by_label("records/s").fill("200")
+        form.get_by_role("button", name="Stream").click()
+        lab.until(lambda seen: seen.partitions["orders-1"].lanes["b1"].hw >= MANY + 20, "20 records of the stream")
+        lab.speed(SLOW)
+        event = lab.shown.event
+        lab.until(lambda seen: seen.event > event + MANY, f"{MANY} events in slow time")
+        lab.pause()
+        lab.steps_until(lambda seen: seen.has_message("records") and len(seen.messages) > 1, "records on their way")
+        lab.tab("RPCs").get_by_role("button", name=re.compile("records")).first.click()
+        lab.sees(lab.tab("Inspect").get_by_text("Fetch response"), "the card of a message")
+        tour.pictures("lab", lab.page)
 
 
 def _committed(lab: LabPage, partition: str, offset: int) -> None:

@@ -33,7 +33,6 @@ def walk(tour: Tour) -> None:
         card = lab.tab("Inspect")
         lab.sees(card.get_by_text("Produce request"), "the card of the request")
         lab.sees(card.get_by_text("It has not happened yet"), "what it will change, not known yet")
-        tour.pictures("lab", lab.page)
 
     with tour.stop("the leader has appended it; the request waits for the high watermark"):
         seen = lab.steps_until(lambda seen: seen.partitions["orders-0"].lanes[leader].leo > end, "the append")

@@ -64,7 +64,7 @@ function collapse() {
 
 function escape() {
   if (overlay.value) overlay.value = null;
-  else if (sheetOpen.value) sheetOpen.value = false;
+  else if (sheetOpen.value && matchMedia("(max-width: 820px)").matches) sheetOpen.value = false;
   else if (selection.value) select("");
 }
 
