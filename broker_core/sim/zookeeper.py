@@ -94,20 +94,23 @@ class ZooKeeper(QuietNode):
             self.close(owner, "expired")
 
     def foreign_change(self, change: ForeignChange) -> None:
-        """Somebody outside created, changed or deleted a znode. It is stated first, then the model follows."""
-        if change.kind != "children":
-            self.kernel.emit(
-                ForeignZnodeChanged(change=change.kind, path=change.path, data=_text(change.data)), ZK_NODE
-            )
+        """Somebody outside created, changed or deleted a znode."""
         self.store.apply_foreign(
             change.kind, change.path, change.data, version=change.version, cversion=change.cversion
         )
         self.publish(ZK_NODE)
 
-    def publish(self, node: str) -> None:
-        """Turns what the store did into events of `node`, and the watches it set off into messages."""
+    def publish(self, author: str) -> None:
+        """Turns what the store did into events of `author`, and the watches it set off into messages.
+
+        What somebody outside did comes out here too, whichever operation met it: it is stated by nobody of the cluster.
+        """
         kernel = self.kernel
         for change in self.store.take_changes():
+            node = author
+            if change.is_foreign:
+                node = ZK_NODE
+                kernel.emit(ForeignZnodeChanged(change=change.kind, path=change.path, data=_text(change.data)), node)
             if change.kind == "created":
                 kernel.emit(
                     ZnodeCreated(

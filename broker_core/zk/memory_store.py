@@ -3,6 +3,8 @@
 import copy
 from collections.abc import Iterator, Sequence
 
+from msgspec.structs import replace
+
 from broker_core.zk.store import (
     ANY_VERSION,
     OUTSIDE_SESSION,
@@ -224,12 +226,14 @@ class MemoryStore:
     ) -> None:
         if kind == "children" and path not in self._nodes:
             raise NoNode(path)
+        before = len(self._changes)
         if kind == "created":
             self._write(OUTSIDE_SESSION, [Create(path, data or b"")])
         elif kind == "changed":
             self._write(OUTSIDE_SESSION, [SetData(path, data or b"")])
         elif kind == "deleted":
             self._write(OUTSIDE_SESSION, [Delete(path)])
+        self._changes[before:] = [replace(change, is_foreign=True) for change in self._changes[before:]]
         node = self._nodes.get(path)
         if node is not None and version is not None:
             node.version = version

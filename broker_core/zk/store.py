@@ -44,7 +44,8 @@ class ZnodeStat(msgspec.Struct, frozen=True, gc=False):
 
 
 class ZnodeChange(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """One znode was created, got new data, or was deleted. `data` is None for a deletion."""
+    """One znode was created, got new data, or was deleted. `data` is None for a deletion; `is_foreign`: by somebody
+    outside, who did not ask this store."""
 
     kind: ChangeKind
     path: str
@@ -53,6 +54,7 @@ class ZnodeChange(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     cversion: int
     ephemeral_owner: int
     zxid: int
+    is_foreign: bool = False
 
 
 class WatchFired(msgspec.Struct, frozen=True, gc=False):

@@ -10,6 +10,9 @@ from lab.recordings.folder import BranchFolder
 from lab.recordings.recording import Recording
 from lab.recordings.timeline import KEYFRAMES, TIMELINE
 
+MET = "met"
+"""The kind of an input that an operation on ZooKeeper ran into."""
+
 
 class _InputPlace(msgspec.Struct, array_like=True):
     """The first fields of a recorded input: where it stands."""
@@ -17,6 +20,11 @@ class _InputPlace(msgspec.Struct, array_like=True):
     step: int
     seq: int
     at_us: int
+    kind: str
+
+    def is_before(self, seq: int) -> bool:
+        """Whether event `seq` came after it. A change that was met lies before the events with which it was noted."""
+        return self.seq < seq or (self.kind == MET and self.seq == seq)
 
 
 def fork_recording(parent: Recording, seq: int, folder: BranchFolder) -> Recording:
@@ -32,7 +40,11 @@ def fork_recording(parent: Recording, seq: int, folder: BranchFolder) -> Recordi
         inputs = parent.inputs()
     recording = Recording(folder)
     recording.append_inputs(
-        [(place.at_us, data) for data in inputs if (place := msgspec.json.decode(data, type=_InputPlace)).seq < seq]
+        [
+            (place.at_us, data)
+            for data in inputs
+            if (place := msgspec.json.decode(data, type=_InputPlace)).is_before(seq)
+        ]
     )
     folder.checkpoints.mkdir()
     for path in parent.folder.checkpoints.glob("*"):

@@ -11,7 +11,7 @@ from broker_core.zk.memory_store import MemoryStore
 from lab.recordings.checkpoints import Checkpoints
 from lab.recordings.comparison import Comparison, OtherEvents
 from lab.recordings.folder import BranchFolder
-from lab.recordings.fork import fork_recording
+from lab.recordings.fork import MET, fork_recording
 from lab.recordings.logs import FORMAT, Header
 from lab.recordings.recording import Recording
 from lab.refusal import Refusal
@@ -69,7 +69,7 @@ def wake(recording: Recording, pacer: Pacer, zookeeper: str) -> LiveRun:
 
 def _execute_again(run: Run, inputs: list[Input], recording: Recording, comparison: Comparison) -> list[Made]:
     """Brings the engine to the end of its recording. Returns the events that the recording has not."""
-    end = max(recording.last_seq, inputs[-1].seq + 1 if inputs else 0)
+    end = max([recording.last_seq, *(given.seq + 1 for given in inputs if given.kind != MET)])
     beyond: list[Made] = []
     try:
         while True:
@@ -79,7 +79,7 @@ def _execute_again(run: Run, inputs: list[Input], recording: Recording, comparis
             if run.seq >= end:
                 break
             run.replay(inputs, min(run.seq + AT_ONCE_EVENTS, end))
-            inputs = [given for given in inputs if given.seq >= run.seq and given.kind != "met"]
+            inputs = [given for given in inputs if given.seq >= run.seq and given.kind != MET]
         comparison.finish()
     except (Diverged, OtherEvents) as error:
         raise Refusal(
