@@ -79,7 +79,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
 
 @pytest.fixture(scope="module")
 def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    spark = Spark(tmp_path_factory.mktemp("spark") / "spark.log")
+    spark = Spark.start(tmp_path_factory.mktemp("spark") / "spark.log")
     yield spark.session
     spark.stop()
 

@@ -64,7 +64,7 @@ def _run_once(folder: Path, *flags: str) -> None:
     events.submit("producer burst p1 orders-0 3")
     events.advance(events.now_us + 1_000_000)
     last_seq = _write_log(folder / "events-0", [made[0] for made in events.take()])
-    spark = Spark(folder / "spark.log", *flags)
+    spark = Spark.start(folder / "spark.log", *flags)
     try:
         for _ in run(spark.session, Task(str(folder / "events-0"), last_seq, events.now_us)):
             pass

@@ -13,9 +13,9 @@ from lab.analytics.source import RecordingSource
 class Spark:
     """A JVM with a session in it, for as long as the process wants it."""
 
-    def __init__(self, log: Path, *more_flags: str) -> None:
-        """Starts both; the JVM writes to `log`. Raises SparkError."""
-        self._gateway: Gateway = start_gateway(log, *more_flags)
+    def __init__(self, gateway: Gateway, log: Path) -> None:
+        """Starts the session in a JVM that listens and writes to `log`. Raises SparkError."""
+        self._gateway = gateway
         os.environ |= {
             "PYSPARK_GATEWAY_PORT": str(self._gateway.port),
             "PYSPARK_GATEWAY_SECRET": self._gateway.secret,
@@ -31,6 +31,11 @@ class Spark:
                 "A JVM with a Spark context in it was expected.",
                 f"What the JVM said is in {log}.",
             ) from error
+
+    @classmethod
+    def start(cls, log: Path, *more_flags: str) -> "Spark":
+        """Starts the JVM, too. Raises SparkError."""
+        return cls(start_gateway(log, *more_flags), log)
 
     @property
     def is_alive(self) -> bool:

@@ -7,15 +7,17 @@ import os
 import sys
 import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 import msgspec
 
-from lab.analytics.jvm import SparkError
+from lab.analytics.jvm import SparkError, start_gateway
 from lab.analytics.orders import CHARTS, Order, Report
-from lab.analytics.pipeline import run
-from lab.analytics.session import Spark
+
+if TYPE_CHECKING:
+    from lab.analytics.session import Spark
 
 STARTED = 0.3
 """How much of a job's progress is starting Spark."""
@@ -36,7 +38,7 @@ class Worker:
         try:
             if self._spark is None:
                 self._say(Report(order.job, stage="start", progress=0.02))
-                self._spark = Spark(self._log)
+                self._spark = _start_spark(self._log)
             self._run(order, self._spark)
         except SparkError as error:
             self._say(Report(order.job, error=error.as_json()))
@@ -49,7 +51,9 @@ class Worker:
         if self._spark is not None:
             self._spark.stop()
 
-    def _run(self, order: Order, spark: Spark) -> None:
+    def _run(self, order: Order, spark: "Spark") -> None:
+        from lab.analytics.pipeline import run
+
         share = (1 - STARTED) / len(CHARTS)
         watched = _Watched(spark, lambda stage, progress: self._say(Report(order.job, stage=stage, progress=progress)))
         watched.now("read", STARTED, share)
@@ -76,10 +80,18 @@ class Worker:
         }
 
 
+def _start_spark(log: Path) -> "Spark":
+    """Importing Spark's Python side takes as long as its JVM takes to listen: both at once."""
+    with ThreadPoolExecutor(1) as pool:
+        gateway = pool.submit(start_gateway, log)
+        from lab.analytics import pipeline, session  # noqa: F401  (the pipeline for `_run`)
+    return session.Spark(gateway.result(), log)
+
+
 class _Watched:
     """Tells how far Spark's running stages are, a few times a second."""
 
-    def __init__(self, spark: Spark, say: Callable[[str, float], None]) -> None:
+    def __init__(self, spark: "Spark", say: Callable[[str, float], None]) -> None:
         self._tracker = spark.session.sparkContext.statusTracker()
         self._say = say
         self._ended = threading.Event()
