@@ -258,3 +258,14 @@ def test_exercise_sentences_come_in_the_pages_language(visitor: Visitor) -> None
         frame = [frame for frame in client.frames if frame["k"] == "exercise"][-1]
         why_not = next(step["why_not"] for step in frame["steps"] if step["state"] == "active")
         assert any("\u4e00" <= letter <= "\u9fff" for letter in why_not)
+
+
+def test_an_exercise_in_a_lab_that_does_not_fit_says_what_is_missing(visitor: Visitor) -> None:
+    slug = "001-high-watermark-two-fetches"
+    with visitor.socket(visitor.new_run()) as client:
+        client.run("kafka-topics.sh --create --topic orders --partitions 1 --replication-factor 1")
+        refused = client.ask({"k": "exercise", "op": "start", "exercise": slug})
+        assert refused["k"] == "no"
+        assert refused["what"].startswith("This lab is not as the exercise needs it: The ISR of orders-0 is {")
+        assert "3 replicas in sync are wanted" in refused["what"]
+        assert "new run" in refused["todo"]

@@ -6,11 +6,12 @@ import asyncio
 from typing import Any
 
 from lab.exercises.loader import Exercise
-from lab.exercises.predicates import Moment
+from lab.exercises.predicates import Moment, ask_all
 from lab.exercises.session import ExerciseSession
 from lab.exercises.setup import run_setup
 from lab.models import Branch, ExerciseProgress
 from lab.protocol import Exercise as ExerciseFrame
+from lab.refusal import Refusal
 from lab.runtime.lab import Lab
 from lab.runtime.live_run import Batch, LiveRun
 
@@ -68,9 +69,20 @@ class Seat:
 
 
 def lay_table(live: LiveRun, exercise: Exercise) -> None:
-    """Runs the set-up of an exercise and stops time behind it. Raises Refusal when it cannot be run."""
+    """Runs the set-up of an exercise and stops time behind it.
+
+    Raises Refusal when it cannot be run, or when the lab is not as the exercise needs it even so.
+    """
     live.pacer.set_mode("pause")
     run_setup(live.run, exercise.setup)
+    needs = ask_all(exercise.needs, moment_of(live))
+    if not needs.met:
+        raise Refusal(
+            f"This lab is not as the exercise needs it: {needs.says.en}",
+            "A lab as its set-up leaves a new run was expected.",
+            "Put that right here, or begin the exercise in a new run with three brokers.",
+            409,
+        )
 
 
 def moment_of(live: LiveRun) -> Moment:
