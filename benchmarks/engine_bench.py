@@ -7,8 +7,10 @@ way. Prints JSON: medians, and the rounds that they are of.
 
 import argparse
 import json
+import multiprocessing
 import statistics
 import time
+from multiprocessing.connection import Connection
 from typing import Any
 
 from broker_core.records.record_batch import SimpleRecord, build_batch
@@ -22,6 +24,9 @@ from lab.runtime.garbage import look_rarely
 PRODUCERS = 4
 #: about what a lab takes at a time when it plays as fast as it can
 TAKEN_EVENTS = 1_000
+SLICE_EVENTS = 5_000
+WARM_UP_EVENTS = 5_000
+MEASURED_EVENTS = 50_000
 START_MS = 1_700_000_000_000
 
 
@@ -89,26 +94,62 @@ class Setup:
         return time.process_time() - began
 
 
-def measure(*, invariants: bool, events: int) -> dict[str, float]:
-    """Rates over the first 50,000 events and over the last 50,000 before `events`, one after the other in one run."""
+class Side:
+    """A run in a process of its own, which goes on slice by slice when it is told to."""
+
+    def __init__(self, *, invariants: bool, from_events: int) -> None:
+        self.events = self.batches = 0
+        self.cpu_s = 0.0
+        self._pipe, other_end = multiprocessing.Pipe()
+        self._process = multiprocessing.Process(target=_serve_slices, args=(other_end, invariants, from_events))
+        self._process.start()
+        self._pipe.recv()
+
+    def slice(self) -> None:
+        """Runs `SLICE_EVENTS` more."""
+        self._pipe.send(True)
+        events, batches, cpu_s = self._pipe.recv()
+        self.events += events
+        self.batches += batches
+        self.cpu_s += cpu_s
+
+    def end(self) -> None:
+        self._pipe.send(False)
+        self._process.join()
+        if self._process.exitcode:
+            raise SystemExit("a run failed")
+
+
+def _serve_slices(pipe: Connection, invariants: bool, from_events: int) -> None:
     setup = Setup(invariants=invariants)
     look_rarely()
-    setup.until(5_000)
-    acknowledged, first = setup.acknowledged(), setup.run.seq
-    early_s = setup.until(55_000)
-    early = (setup.run.seq - first) / early_s
-    batches = (setup.acknowledged() - acknowledged) / early_s
-    setup.until(events - 50_000)
-    first = setup.run.seq
-    late_s = setup.until(events)
-    late = (setup.run.seq - first) / late_s
+    setup.until(from_events)
+    pipe.send(True)
+    while pipe.recv():
+        events, batches = setup.run.seq, setup.acknowledged()
+        cpu_s = setup.until(events + SLICE_EVENTS)
+        pipe.send((setup.run.seq - events, setup.acknowledged() - batches, cpu_s))
     if setup.run.view["alarms"]:
         raise SystemExit(f"the run has alarms: {setup.run.view['alarms']}")
+
+
+def measure(*, invariants: bool, events: int) -> dict[str, float]:
+    """Rates over the first 50,000 events of a run and over the last 50,000 before `events` of another one.
+
+    Both go on in turns, a slice each, so that what else the machine does meets both alike.
+    """
+    early = Side(invariants=invariants, from_events=WARM_UP_EVENTS)
+    late = Side(invariants=invariants, from_events=events - MEASURED_EVENTS)
+    for _ in range(MEASURED_EVENTS // SLICE_EVENTS):
+        early.slice()
+        late.slice()
+    early.end()
+    late.end()
     return {
-        "events_per_s": early,
-        "events_per_s_late": late,
-        "late_to_early": late / early,
-        "batches_per_s": batches,
+        "events_per_s": early.events / early.cpu_s,
+        "events_per_s_late": late.events / late.cpu_s,
+        "late_to_early": (late.events / late.cpu_s) / (early.events / early.cpu_s),
+        "batches_per_s": early.batches / early.cpu_s,
     }
 
 
