@@ -361,14 +361,17 @@ def test_the_jvm_ends_with_the_worker(analyst: Analyst, recorded: Recorded) -> N
 
 
 def child_of(pid: int) -> int:
-    for path in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            fields = path.read_text().rpartition(")")[2].split()
-            command = (path.parent / "cmdline").read_text()
-        except OSError:
-            continue
-        if int(fields[1]) == pid and "PythonGatewayServer" in command:
-            return int(path.parent.name)
+    """The JVM of a worker. What /proc lists may miss a process once while others come and go."""
+    deadline_s = time.monotonic() + 20
+    while time.monotonic() < deadline_s:
+        for path in Path("/proc").glob("[0-9]*/stat"):
+            try:
+                fields = path.read_text().rpartition(")")[2].split()
+                command = (path.parent / "cmdline").read_text()
+            except OSError:
+                continue
+            if int(fields[1]) == pid and "PythonGatewayServer" in command:
+                return int(path.parent.name)
     raise AssertionError(f"{pid} has no JVM")
 
 
