@@ -46,6 +46,31 @@ def test_chapter(tour: Tour, chapter: ModuleType) -> None:
     assert tour.stops > 1
 
 
+def test_a_failed_stop_is_one_line_and_a_picture_and_the_next_chapter_begins(browser: Browser, tmp_path: Path) -> None:
+    said: list[str] = []
+    tour = Tour(
+        browser, "http://127.0.0.1:1/sign-in/?token=x", tmp_path, shots=Photographer(browser, tmp_path), say=said.append
+    )
+    with tour.chapter("first"):
+        page = tour.visitor().new_page()
+        page.set_content("<p>Here I am.</p>")
+        with tour.stop("something that is there"):
+            until(page, page.get_by_text("Here I am.").is_visible, "a paragraph")
+        with tour.stop("something that is not"):
+            until(page, page.get_by_text("Nobody").is_visible, "somebody", seconds=0.2)
+        with tour.stop("what would come after it"):
+            pass
+    with tour.chapter("second"), tour.stop("another one"):
+        pass
+    assert [line.split(" (")[0] for line in said[:3]] == [
+        "ok   first: something that is there",
+        "FAIL first: something that is not: somebody was expected within 0.2 s.",
+        "ok   second: another one",
+    ]
+    assert tour.failures == ["first: something that is not: somebody was expected within 0.2 s."]
+    assert (tmp_path / "failed-1-1.png").stat().st_size > 0
+
+
 def test_each_key_does_what_the_list_of_keys_says(tour: Tour) -> None:
     lab = LabPage.of_new_run(tour, "Keys").with_orders()
     lab.produce("orders-0", "one")

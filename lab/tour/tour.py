@@ -142,7 +142,7 @@ def until(page: Page, look: Callable[[], T], said: str | Callable[[], str], seco
         if seen:
             return seen
         if time.monotonic() > deadline_s:
-            raise AssertionError(f"{said if isinstance(said, str) else said()} was expected within {seconds:.0f} s.")
+            raise AssertionError(f"{said if isinstance(said, str) else said()} was expected within {seconds:g} s.")
         page.wait_for_timeout(LOOK_MS)
 
 
