@@ -64,6 +64,12 @@ def number(page: Page) -> int:
     return int(re.sub(r"\D", "", page.locator(".number").inner_text()))
 
 
+def shows_event(page: Page, seq: int) -> None:
+    """The page comes to show that event."""
+    grouped = f"{seq:,}".replace(",", r"\D")
+    expect(page.locator(".number")).to_have_text(re.compile(rf"(?<!\d){grouped}(?!\d)"))
+
+
 def console(page: Page, line: str) -> Locator:
     """Sends a line in the console; what it printed is below."""
     if not page.locator("#console-line").is_visible():
@@ -160,13 +166,13 @@ def test_steps_back_and_on_and_home_and_now(with_topic: Page) -> None:
     there = number(page)
     press(page, ",")
     expect(page.locator(".tp .tag")).to_contain_text("PAST")
-    assert number(page) == there - 1
+    shows_event(page, there - 1)
     press(page, "Home")
     expect(page.locator(".number")).to_have_text("event 1")
     expect(page).to_have_url(re.compile(r"#seq=1$"))
     page.get_by_role("button", name="Now", exact=True).click()
     expect(page.locator(".tp .tag")).to_contain_text("PAUSED")
-    assert number(page) == there
+    shows_event(page, there)
     press(page, "Enter")
     expect(page.locator(".number")).not_to_have_text(re.compile(rf"\b{there}$"))
 
@@ -179,11 +185,11 @@ def test_an_address_with_an_instant_opens_there(with_topic: Page) -> None:
     there, clock = number(page), page.locator(".clock").inner_text()
     page.reload()
     expect(page.locator(".clock")).to_have_text(clock)
-    assert number(page) == there
+    shows_event(page, there)
     press(page, ",", ",")
     expect(page).to_have_url(re.compile(rf"#seq={there - 2}$"))
     page.reload()
-    expect(page.locator(".number")).to_have_text(re.compile(rf"\b{there - 2}$"))
+    shows_event(page, there - 2)
 
 
 def test_acting_in_the_past_asks_and_forks(with_topic: Page) -> None:
@@ -345,7 +351,7 @@ def test_chinese_and_light_without_losing_the_place(with_topic: Page) -> None:
     expect(page.locator("html")).to_have_attribute("lang", "zh-CN")
     expect(page.get_by_role("button", name="生产一条")).to_be_visible()
     expect(page.locator(".tp .tag")).to_contain_text("过去")
-    assert number(page) == there
+    shows_event(page, there)
     page.get_by_role("link", name="深色或浅色").click()
     expect(page.locator("html")).to_have_attribute("data-theme", "light")
     page.reload()

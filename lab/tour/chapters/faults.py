@@ -76,6 +76,9 @@ def walk(tour: Tour) -> None:
         # The controller must reach both ends, or else it could not tell them who leads.
         a, b = sorted(ALL - {int(lab.shown.controller.split()[1])})
         lab.link("cut", a, b)
+        # A follower that has all its leader has stays in the ISR however long it is silent: there must be a record.
+        for name in sorted(lab.shown.partitions):
+            lab.produce(name, "one more than the follower has", acks="1")
         lab.until(
             lambda seen: any(one.isr in (ALL - {a}, ALL - {b}) for one in seen.partitions.values()), "an ISR of two"
         )
