@@ -9,6 +9,7 @@ from broker_core.broker.apis import HANDLERS
 from broker_core.broker.config import BrokerConfig
 from broker_core.broker.delayed import DelayedTopics
 from broker_core.broker.log_directory import LogDirectory
+from broker_core.broker.log_manager import TIMER_PREFIX, LogManager, write_log_starts, write_recovery_points
 from broker_core.broker.metadata_cache import MetadataCache
 from broker_core.broker.replica_manager import ReplicaManager
 from broker_core.broker.rpc_text import describe_request
@@ -20,11 +21,7 @@ from broker_core.errors import KafkaError
 from broker_core.events.envelope import Event
 from broker_core.events.world import BrokerStarted, BrokerStarting, BrokerStopped
 from broker_core.log import LogConfig
-from broker_core.log.checkpoints import (
-    LOG_START_OFFSET_CHECKPOINT,
-    RECOVERY_POINT_CHECKPOINT,
-    REPLICATION_OFFSET_CHECKPOINT,
-)
+from broker_core.log.checkpoints import REPLICATION_OFFSET_CHECKPOINT
 from broker_core.replication.partition import Partition, Role
 from broker_core.sim.disk import Disk
 from broker_core.sim.kernel import Kernel, Message
@@ -73,6 +70,7 @@ class Broker:
         self.metadata = MetadataCache()
         self.directory = LogDirectory(kernel, disk, self.name, f"broker-{broker_id}")
         self.replicas = ReplicaManager(self)
+        self.logs = LogManager(self)
         self.controller = Controller(self)
         self.zk: ZkClient
         self.waiting_admin: dict[str, DelayedTopics] = {}
@@ -92,6 +90,11 @@ class Broker:
     def wall_ms(self) -> int:
         """Calendar time in ms: the run's start plus simulated time."""
         return self.start_wall_ms + self.kernel.scheduler.now_us // 1_000
+
+    @property
+    def partitions(self) -> dict[str, Partition]:
+        """The replicas that are open, by name."""
+        return self.replicas.partitions
 
     @property
     def stream(self) -> Stream:
@@ -150,16 +153,8 @@ class Broker:
             self.replicas.partitions[name] = self._open(name, None)
         self._register()
         self.state = "up"
-        config = self.config
-        self.timer(config.replica_lag_time_max_ms * 500, "isr_expiration")
-        self.timer(
-            (config.log_initial_task_delay_ms + config.log_flush_offset_checkpoint_interval_ms) * 1_000,
-            "recovery_point_checkpoint",
-        )
-        self.timer(
-            (config.log_initial_task_delay_ms + config.log_flush_start_offset_checkpoint_interval_ms) * 1_000,
-            "log_start_checkpoint",
-        )
+        self.timer(self.config.replica_lag_time_max_ms * 500, "isr_expiration")
+        self.logs.start()
 
     def _connect(self) -> None:
         self.zk = self.zookeeper.connect(self.name, self.config.zookeeper_session_timeout_ms * 1_000)
@@ -241,10 +236,8 @@ class Broker:
         for partition in replicas.values():
             partition.close(clean=True)
         if self.state != "starting":
-            self.directory.write(
-                RECOVERY_POINT_CHECKPOINT, {name: p.log.recovery_point for name, p in replicas.items()}
-            )
-            self.directory.write(LOG_START_OFFSET_CHECKPOINT, self._log_starts())
+            write_recovery_points(self)
+            write_log_starts(self)
             self.directory.write(
                 REPLICATION_OFFSET_CHECKPOINT, {name: p.high_watermark for name, p in replicas.items()}
             )
@@ -287,13 +280,6 @@ class Broker:
         except ConfigException:
             # somebody wrote into ZooKeeper what Kafka's tools refuse: the topic is as if it had nothing of its own
             return topic_values(settings, {})
-
-    def _log_starts(self) -> dict[str, int]:
-        return {
-            name: partition.log.log_start_offset
-            for name, partition in self.replicas.partitions.items()
-            if partition.log.log_start_offset > partition.log.segments[0].base_offset
-        }
 
     def write_isr_to_zookeeper(self, partition: Partition, isr: tuple[int, ...]) -> int | None:
         """The leader writes the state znode itself and tells the controller by a notification (before KIP-497)."""
@@ -400,14 +386,8 @@ class Broker:
             self.timer(self.config.replica_lag_time_max_ms * 500, "isr_expiration")
         elif name == "high_watermark_checkpoint":
             self._checkpoint_high_watermarks()
-        elif name == "recovery_point_checkpoint":
-            self.directory.write(
-                RECOVERY_POINT_CHECKPOINT, {name: p.log.recovery_point for name, p in self.replicas.partitions.items()}
-            )
-            self.timer(self.config.log_flush_offset_checkpoint_interval_ms * 1_000, "recovery_point_checkpoint")
-        elif name == "log_start_checkpoint":
-            self.directory.write(LOG_START_OFFSET_CHECKPOINT, self._log_starts())
-            self.timer(self.config.log_flush_start_offset_checkpoint_interval_ms * 1_000, "log_start_checkpoint")
+        elif name.startswith(TIMER_PREFIX):
+            self.logs.on_timer(name)
         elif name == "start_retry":
             self._try_to_start()
         elif name == "controlled_shutdown_retry":

@@ -32,6 +32,7 @@ class LogDirectory:
         self.high_watermarks: dict[str, int] = {}
         self.recovery_points: dict[str, int] = {}
         self.log_start_offsets: dict[str, int] = {}
+        self._written: dict[str, dict[str, int]] = {}
 
     def was_stopped_cleanly(self) -> bool:
         """Whether the marker of a clean stop is there."""
@@ -57,7 +58,10 @@ class LogDirectory:
         return {f"{topic}-{partition}": offset for (topic, partition), offset in offsets.items()}
 
     def write(self, file: str, entries: dict[str, int]) -> None:
-        """Replaces an offset checkpoint and states it."""
+        """Replaces an offset checkpoint and states it. Nothing happens when it says the same already."""
+        if self._written.get(file) == entries:
+            return
+        self._written[file] = dict(entries)
         offsets = {}
         for name, offset in entries.items():
             topic, _, partition = name.rpartition("-")
