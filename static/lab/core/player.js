@@ -329,7 +329,7 @@ export class Player {
   painted(fps) {
     const wall = Date.now();
     const lag_ms = this.#stamps.length ? wall - this.#stamps[0] : 0;
-    if (this.#state === "head" && this.seq < this.#received) return; // not all of it is drawn yet
+    if (this.isBehind) return; // not all of it is drawn yet
     if (this.#state === "head") for (const stamp of this.#stamps) this.latencies.push(wall - stamp);
     if (this.latencies.length > LATENCIES) this.latencies.splice(0, this.latencies.length - LATENCIES);
     this.#stamps.length = 0;
@@ -343,16 +343,21 @@ export class Player {
     this.#socket?.send({ k: "ack", seq: this.#received, lag: Math.round(lag * 1000) / 1000, fps: Math.round(fps) });
   }
 
+  /** Have events come that are not applied yet? */
+  get isBehind() {
+    return this.#state === "head" && this.seq < this.#received;
+  }
+
   /** @param {number} now */
   #isMoving(now) {
     if (this.#state === "past") return this.#mode !== "pause" && !this.#target;
     if (this.#state !== "head") return false;
-    return this.seq < this.#received || (this.#clock.mode !== "pause" && this.#extrapolated(now) < this.#clock.horizon_us);
+    return this.isBehind || (this.#clock.mode !== "pause" && this.#extrapolated(now) < this.#clock.horizon_us);
   }
 
   /** At the head: all that has come, then the server's time. @param {number} now @param {number} budget_ms */
   #follow(now, budget_ms) {
-    if (this.view && this.seq < this.#received) {
+    if (this.view && this.isBehind) {
       const all = this.#received - this.seq > BACKLOG;
       const first = this.seq + 1;
       try {
@@ -369,8 +374,7 @@ export class Player {
       this.#remember(Math.max(first, this.seq - LAST_EVENTS + 1), this.seq);
       this.#note("view");
     }
-    const behind = this.seq < this.#received;
-    const at_us = behind ? Math.max(this.at_us, this.#recording.event(this.seq)?.[1] ?? 0) : this.#liveTime();
+    const at_us = this.isBehind ? Math.max(this.at_us, this.#recording.event(this.seq)?.[1] ?? 0) : this.#liveTime();
     if (at_us !== this.at_us) {
       this.at_us = at_us;
       this.#note("time");

@@ -1,5 +1,6 @@
 // The one caller of requestAnimationFrame. A frame: take what has come, apply it, move time on, draw what is dirty.
-// It sleeps when nothing is dirty and nothing moves.
+// It sleeps when nothing is dirty and nothing moves. What has come is drawn in the next frame; where nothing but time has
+// moved, frames are left out on a machine to which they cost much, so that what comes next need not wait for them.
 
 /** @import { Player } from "../core/player.js" */
 
@@ -10,6 +11,8 @@
 
 /** Patches may take this part of a frame. */
 const BUDGET_MS = 4;
+/** Frames in which nothing but time has moved may take this part of the page's time. */
+const MOTION_SHARE = 0.4;
 
 export class Frames {
   #player;
@@ -18,34 +21,56 @@ export class Frames {
   #asked = 0;
   #last_ms = 0;
   #fps = 60;
+  /** When the last frame began, and what frames cost: script, style, layout and paint, in ms. */
+  #began_ms = 0;
+  #cost_ms = 0;
+  /** Its message is handled after the frame in which it was sent has been painted. */
+  #after = new MessageChannel();
+  /** Has something come, or has somebody done something, since the last frame that was drawn? */
+  #news = true;
 
   /** @param {Player} player @param {Drawing[]} drawings in the order in which they are drawn */
   constructor(player, drawings) {
     this.#player = player;
     this.#drawings = drawings;
+    this.#after.port1.onmessage = () => (this.#cost_ms += (performance.now() - this.#began_ms - this.#cost_ms) * 0.2);
     player.wake = () => this.wake();
     this.wake();
   }
 
-  /** Asks for a frame, if none is asked for yet. */
+  /** Asks for a frame because there is something new to draw. */
   wake() {
-    if (!this.#asked) this.#asked = requestAnimationFrame((now) => this.#frame(now));
+    this.#news = true;
+    this.#ask();
   }
 
   stop() {
     cancelAnimationFrame(this.#asked);
+    this.#after.port1.close();
     this.#player.wake = () => {};
+  }
+
+  #ask() {
+    if (!this.#asked) this.#asked = requestAnimationFrame((now) => this.#frame(now));
   }
 
   /** @param {number} now */
   #frame(now) {
+    if (!this.#news && !this.#player.isBehind && now - this.#began_ms < this.#cost_ms / MOTION_SHARE) {
+      this.#asked = 0;
+      this.#ask();
+      return;
+    }
+    this.#began_ms = performance.now();
+    this.#after.port2.postMessage(null);
     let again = false;
     try {
       again = this.#draw(now);
     } finally {
       this.#asked = 0; // a drawing that throws must not stop the others for good
+      this.#news = false;
     }
-    if (again || this.#drawings.some((drawing) => drawing.dirty)) this.wake();
+    if (again || this.#drawings.some((drawing) => drawing.dirty)) this.#ask();
   }
 
   /** @param {number} now */
