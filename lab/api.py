@@ -68,7 +68,7 @@ def for_branch(view: View) -> View:
 async def index(request: HttpRequest, branch: Branch, lab: Lab) -> HttpResponse:
     """What the time line shows: segments, density, marks, branches."""
     described = await sync_to_async(selectors.branches_and_bookmarks)(branch)
-    return _json(await asyncio.to_thread(_index, branch, lab, *described))
+    return json_answer(await asyncio.to_thread(_index, branch, lab, *described))
 
 
 @require_GET
@@ -85,10 +85,10 @@ async def segment(request: HttpRequest, branch: Branch, lab: Lab, n: int) -> Htt
 @for_branch
 async def seek(request: HttpRequest, branch: Branch, lab: Lab) -> HttpResponse:
     """The event to show for an instant: `t_us` or `seq`."""
-    t_us, seq = _number(request, "t_us"), _number(request, "seq")
+    t_us, seq = number_of(request, "t_us"), number_of(request, "seq")
     if t_us is None and seq is None:
         raise Refusal("No instant was named.", "t_us or seq was expected.", "Add one of them to the address.")
-    return _json(await asyncio.to_thread(history.seek, lab.recording, t_us=t_us, seq=seq))
+    return json_answer(await asyncio.to_thread(history.seek, lab.recording, t_us=t_us, seq=seq))
 
 
 @require_GET
@@ -96,14 +96,14 @@ async def seek(request: HttpRequest, branch: Branch, lab: Lab) -> HttpResponse:
 async def files(request: HttpRequest, branch: Branch, lab: Lab) -> HttpResponse:
     """The files of a replica at an instant."""
     found = await asyncio.to_thread(_replica_files, request, lab.recording)
-    return _json([file.as_json() for file in found.files.values()])
+    return json_answer([file.as_json() for file in found.files.values()])
 
 
 @require_GET
 @for_branch
 async def file_bytes(request: HttpRequest, branch: Branch, lab: Lab) -> HttpResponse:
     """A part of a file as it was, at most 64 KiB."""
-    start, length = _number(request, "from") or 0, _number(request, "length")
+    start, length = number_of(request, "from") or 0, number_of(request, "length")
     wanted = MAX_LENGTH if length is None else min(length, MAX_LENGTH)
 
     def read() -> tuple[bytes, int]:
@@ -119,36 +119,36 @@ async def file_bytes(request: HttpRequest, branch: Branch, lab: Lab) -> HttpResp
 @for_branch
 async def file_decoded(request: HttpRequest, branch: Branch, lab: Lab) -> HttpResponse:
     """What a part of a file means: batches and records, index entries, or lines."""
-    start = _number(request, "from") or 0
+    start = number_of(request, "from") or 0
 
     def read() -> dict[str, Any]:
         found = _replica_files(request, lab.recording)
         return decoded(found, found.file(request.GET.get("file", "")), start)
 
-    return _json(await asyncio.to_thread(read))
+    return json_answer(await asyncio.to_thread(read))
 
 
 @require_POST
 @for_branch
 async def fork(request: HttpRequest, branch: Branch, lab: Lab) -> HttpResponse:
     """Acting in the past."""
-    wanted = _body(request, _ForkRequest)
+    wanted = body_of(request, _ForkRequest)
     user = await request.auser()
     assert isinstance(user, User)
     child = await fork_run(host(), user, branch, wanted.seq, wanted.line)
-    return _json({"branch": child.name, "url": reverse("lab", args=(branch.run.slug, child.name))})
+    return json_answer({"branch": child.name, "url": reverse("lab", args=(branch.run.slug, child.name))})
 
 
 @require_POST
 @for_branch
 async def add_bookmark(request: HttpRequest, branch: Branch, lab: Lab) -> HttpResponse:
     """Gives an instant a name."""
-    wanted = _body(request, _BookmarkRequest)
+    wanted = body_of(request, _BookmarkRequest)
     user = await request.auser()
     assert isinstance(user, User)
     place = await asyncio.to_thread(history.seek, lab.recording, seq=wanted.seq)
     made = await sync_to_async(bookmark)(user, branch, place["seq"], place["at_us"], wanted.name)
-    return _json({"seq": made.seq, "at_us": made.at_us, "name": made.name})
+    return json_answer({"seq": made.seq, "at_us": made.at_us, "name": made.name})
 
 
 def _index(branch: Branch, lab: Lab, branches: list[Branch], bookmarks: list[Bookmark]) -> dict[str, Any]:
@@ -194,12 +194,13 @@ def _branch(branch: Branch, lab: Lab) -> dict[str, Any]:
 
 
 def _replica_files(request: HttpRequest, recording: Recording) -> ReplicaFiles:
-    seq = _number(request, "seq")
+    seq = number_of(request, "seq")
     place = history.seek(recording, seq=recording.last_seq if seq is None else seq)
     return ReplicaFiles(recording, request.GET.get("replica", ""), place["seq"])
 
 
-def _number(request: HttpRequest, name: str) -> int | None:
+def number_of(request: HttpRequest, name: str) -> int | None:
+    """A number of the address, None where it is not there. Raises Refusal for what is no number."""
     text = request.GET.get(name)
     if text is None:
         return None
@@ -208,7 +209,8 @@ def _number(request: HttpRequest, name: str) -> int | None:
     return int(text)
 
 
-def _body(request: HttpRequest, kind: type[T]) -> T:
+def body_of(request: HttpRequest, kind: type[T]) -> T:
+    """What the request brings, as JSON. Raises Refusal for what is something else."""
     if len(request.body) > MAX_BODY_BYTES:
         raise Refusal(
             f"The request has {len(request.body)} bytes.", f"At most {MAX_BODY_BYTES} were expected.", "Send less."
@@ -219,7 +221,8 @@ def _body(request: HttpRequest, kind: type[T]) -> T:
         raise Refusal(f"The request cannot be read: {error}.", "JSON was expected.", "Reload the page.") from None
 
 
-def _json(content: Any) -> HttpResponse:
+def json_answer(content: Any) -> HttpResponse:
+    """An answer that nobody keeps."""
     response = HttpResponse(msgspec.json.encode(content), content_type="application/json")
     response["Cache-Control"] = "no-store"
     return response

@@ -6,7 +6,7 @@ from channels.auth import AuthMiddlewareStack
 from channels.routing import URLRouter
 from django.urls import include, path
 
-from lab import api, views
+from lab import api, disk_api, views
 from lab.consumers import LabSocket
 from lab.static_files import serve
 
@@ -27,6 +27,10 @@ urlpatterns = [
     path(f"api/runs/{_BRANCH}/files", api.files),
     path(f"api/runs/{_BRANCH}/bytes", api.file_bytes),
     path(f"api/runs/{_BRANCH}/decoded", api.file_decoded),
+    path(f"api/runs/{_BRANCH}/disk/tree", disk_api.tree),
+    path(f"api/runs/{_BRANCH}/disk/page", disk_api.page),
+    path(f"api/runs/{_BRANCH}/disk/lookup", disk_api.lookup),
+    path(f"api/runs/{_BRANCH}/disk/zero-copy", disk_api.zero_copy),
     path(f"api/runs/{_BRANCH}/fork", api.fork),
     path(f"api/runs/{_BRANCH}/bookmark", api.add_bookmark),
     path("", include("lab.analytics.urls")),

@@ -4,6 +4,7 @@ Sizes come from the view at that instant. Bytes come from the file as it is now,
 from the archive: the events that cut say from where, how much, and under which digest it lies there.
 """
 
+from contextlib import suppress
 from typing import Any, Literal, NamedTuple
 
 from broker_core.events.log import Cut, LogDeleted, LogTruncated
@@ -15,8 +16,15 @@ from broker_core.log.time_index import ENTRY_BYTES as TIME_ENTRY_BYTES
 from lab.recordings.recording import Recording
 from lab.refusal import Refusal
 
-FileKind = Literal["log", "index", "timeindex", "snapshot", "checkpoint", "metadata"]
+FileKind = Literal["log", "index", "timeindex", "txnindex", "snapshot", "checkpoint", "metadata"]
 MAX_LENGTH = 65_536
+_TRANSIENT: dict[str, FileKind] = {
+    "log": "log",
+    "index": "index",
+    "timeindex": "timeindex",
+    "txnindex": "txnindex",
+    "snapshot": "snapshot",
+}
 
 
 class ReplicaFile(NamedTuple):
@@ -36,15 +44,19 @@ class ReplicaFile(NamedTuple):
 class ReplicaFiles:
     """The files of one replica (`orders-0@b1`) after event `seq`. Raises Refusal (404) when there is none."""
 
-    def __init__(self, recording: Recording, replica: str, seq: int) -> None:
+    def __init__(self, recording: Recording, replica: str, seq: int, view: dict[str, Any] | None = None) -> None:
+        """`view`: that of the instant, where it is at hand."""
         self._recording = recording
         self._replica = replica
         self._seq = seq
-        view = recording.view_at(seq)
+        view = recording.view_at(seq) if view is None else view
         state = view["replicas"].get(replica)
         if state is None:
             raise _missing(f"There is no replica {replica} after event {seq}.", "Choose a replica of that instant.")
-        self.files = {file.name: file for file in _list_files(recording, view, state, seq == recording.last_seq)}
+        self.state: dict[str, Any] = state
+        self.own = _replica_files(recording, view, state, seq == recording.last_seq)
+        """The files in the replica's folder; `files` has those of the broker, too."""
+        self.files = {file.name: file for file in [*self.own, *broker_files(recording, view, state["node"])]}
 
     def file(self, name: str) -> ReplicaFile:
         """Raises Refusal (404) when the replica has no such file."""
@@ -90,9 +102,20 @@ class ReplicaFiles:
         return cuts
 
 
-def _list_files(recording: Recording, view: dict[str, Any], state: dict[str, Any], is_now: bool) -> list[ReplicaFile]:
-    broker = f"broker-{state['broker_id']}"
-    folder = f"{broker}/{state['partition']}"
+def broker_files(recording: Recording, view: dict[str, Any], node: str) -> list[ReplicaFile]:
+    """The files above the folders of the partitions: checkpoints, and who the broker is."""
+    broker = f"broker-{node.removeprefix('b')}"
+    files = []
+    for name, checkpoint in sorted(view["checkpoints"].get(node, {}).items()):
+        rows = [[*_topic_and_partition(partition), offset] for partition, offset in checkpoint["entries"]]
+        files.append(_text_file(broker, name, "checkpoint", _lines(sorted(rows))))
+    return files + _file_on_disk(recording, broker, META_PROPERTIES, "metadata", None)
+
+
+def _replica_files(
+    recording: Recording, view: dict[str, Any], state: dict[str, Any], is_now: bool
+) -> list[ReplicaFile]:
+    folder = f"broker-{state['broker_id']}/{state['partition']}"
     files: list[ReplicaFile] = []
     for base_offset, (log_bytes, entries, time_entries) in sorted(
         state["segments"].items(), key=lambda row: int(row[0])
@@ -112,10 +135,20 @@ def _list_files(recording: Recording, view: dict[str, Any], state: dict[str, Any
     if topic is not None:
         metadata = f"version: 0\ntopic_id: {topic['topic_id']}".encode()
         files.append(_text_file(folder, PARTITION_METADATA, "metadata", metadata))
-    for name, checkpoint in sorted(view["checkpoints"].get(state["node"], {}).items()):
-        rows = [[*_topic_and_partition(partition), offset] for partition, offset in checkpoint["entries"]]
-        files.append(_text_file(broker, name, "checkpoint", _lines(sorted(rows))))
-    files += _file_on_disk(recording, broker, META_PROPERTIES, "metadata", None)
+    return files + (_others_on_disk(recording, folder, {file.name for file in files}) if is_now else [])
+
+
+def _others_on_disk(recording: Recording, folder: str, known: set[str]) -> list[ReplicaFile]:
+    """Files that only last for a while, or that no event tells the size of: shown as they lie there now."""
+    files = []
+    for path in sorted((recording.folder.cluster / folder).glob("*.*")):
+        stem, _, suffix = path.name.partition(".")
+        kind = _TRANSIENT.get(suffix.partition(".")[0])
+        if path.name not in known and kind is not None and stem.isdecimal():
+            # Time goes on meanwhile: what was listed may be gone.
+            with suppress(FileNotFoundError):
+                size = path.stat().st_size
+                files.append(ReplicaFile(path.name, f"{folder}/{path.name}", size, kind, int(stem), None))
     return files
 
 

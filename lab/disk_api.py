@@ -1,0 +1,94 @@
+"""What the disk screen asks over HTTP: a broker's data folder as it was, what its bytes are, how an offset is found."""
+
+import asyncio
+from typing import Any
+
+import msgspec
+from django.http import HttpRequest, HttpResponse
+from django.views.decorators.http import require_GET, require_POST
+
+from lab.api import body_of, for_branch, json_answer, number_of
+from lab.models import Branch
+from lab.recordings import broker_disk, example_disk, history
+from lab.recordings.recording import Recording
+from lab.refusal import Refusal
+from lab.runtime.lab import Lab
+from lab.runtime.zero_copy import measure
+
+_measuring = asyncio.Lock()
+"""One measurement at a time: two would measure each other."""
+
+
+class _ZeroCopyRequest(msgspec.Struct):
+    broker: str
+    path: str
+
+
+@require_GET
+@for_branch
+async def tree(request: HttpRequest, branch: Branch, lab: Lab) -> HttpResponse:
+    """The folders and files of a broker at an instant."""
+    return json_answer(await asyncio.to_thread(lambda: broker_disk.tree(_disk(request, lab.recording))))
+
+
+@require_GET
+@for_branch
+async def page(request: HttpRequest, branch: Branch, lab: Lab) -> HttpResponse:
+    """One page of a file: its bytes, and what each is."""
+    path, start = request.GET.get("path", ""), number_of(request, "from") or 0
+
+    def read() -> dict[str, Any]:
+        try:
+            return broker_disk.page(_disk(request, lab.recording), path, start)
+        except FileNotFoundError:
+            raise _gone(path) from None
+
+    return json_answer(await asyncio.to_thread(read))
+
+
+@require_GET
+@for_branch
+async def lookup(request: HttpRequest, branch: Branch, lab: Lab) -> HttpResponse:
+    """The steps by which a log finds `offset`, or `timestamp` (ms)."""
+    offset, timestamp = number_of(request, "offset"), number_of(request, "timestamp")
+    if offset is None and timestamp is None:
+        raise Refusal("Nothing to look up was named.", "offset or timestamp was expected.", "Give one of them.")
+    folder = request.GET.get("folder", "")
+    return json_answer(
+        await asyncio.to_thread(
+            lambda: broker_disk.look_up(_disk(request, lab.recording), folder, offset, timestamp),
+        )
+    )
+
+
+@require_POST
+@for_branch
+async def zero_copy(request: HttpRequest, branch: Branch, lab: Lab) -> HttpResponse:
+    """Sends a segment as it lies on the disk now to a socket, both ways, and says what that took."""
+    wanted = body_of(request, _ZeroCopyRequest)
+
+    def find() -> str:
+        disk = broker_disk.BrokerDisk(lab.recording, wanted.broker, lab.recording.last_seq)
+        return broker_disk.log_of(disk, wanted.path)
+
+    path = lab.recording.folder.cluster / await asyncio.to_thread(find)
+    async with _measuring:
+        return json_answer(await asyncio.to_thread(measure, path))
+
+
+def _disk(request: HttpRequest, recording: Recording) -> broker_disk.DataFolder:
+    broker = request.GET.get("broker", "")
+    if broker == example_disk.NAME:
+        return example_disk.ExampleDisk()
+    seq = number_of(request, "seq")
+    place = history.seek(recording, seq=recording.last_seq if seq is None else seq)
+    return broker_disk.BrokerDisk(recording, broker, place["seq"])
+
+
+def _gone(path: str) -> Refusal:
+    return Refusal(
+        f"The file {path[:80]!r} went while it was read.",
+        "A file of the instant that is shown was expected.",
+        "Choose one of the tree.",
+        404,
+    )

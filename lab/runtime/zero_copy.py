@@ -1,0 +1,200 @@
+"""How long a broker takes to hand a part of a segment to a socket: by reading and sending, and by `sendfile`.
+
+Kafka answers a fetch with `FileChannel.transferTo` (`FileRecords.writeTo`), which is sendfile(2) on Linux: the bytes go
+from the page cache to the socket without passing through the process. Both ways are taken here on a real file, over
+the loopback interface, and what they cost is counted.
+"""
+
+import os
+import socket
+import statistics
+import threading
+import time
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from queue import SimpleQueue
+
+import msgspec
+
+from lab.refusal import Refusal
+
+CHUNK_BYTES = 64 * 1024
+"""What is read at once, the size of a usual buffer."""
+MOST_BYTES = 8 * 1024 * 1024
+"""A fetch takes no more of a file: fetch.max.bytes is 50 MiB, but nobody wants to wait."""
+_TOTAL_BYTES = 16 * 1024 * 1024
+_MOST_FETCHES = 1_000
+_ROUNDS = 9
+_GIVE_UP_S = 10.0
+
+_Send = Callable[[socket.socket, int, int], int]
+"""Sends so many bytes of a descriptor; returns how many system calls it took."""
+
+
+class Way(msgspec.Struct, frozen=True):
+    """One of the two ways: medians for one fetch. A system call crosses the border of the kernel twice.
+
+    `copies` are those that the processor makes; what disk and network card copy by themselves is not counted.
+    """
+
+    us: float
+    cpu_us: float
+    calls: int
+    copies: int
+    copied_bytes: int
+
+
+class Measurement(msgspec.Struct, frozen=True):
+    """What was measured. `fetches` of `bytes` each were answered `rounds` times each way, by turns."""
+
+    bytes: int
+    fetches: int
+    rounds: int
+    chunk: int
+    read: Way
+    sendfile: Way
+
+
+def measure(path: Path) -> Measurement:
+    """Measures both ways on a file. Blocks for up to a second or so: call it in a thread.
+
+    Raises Refusal for a file that is empty or gone.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        raise Refusal(
+            "The file is not on the disk now.",
+            "A .log that is there at the newest instant was expected.",
+            "Go to now, and choose a segment.",
+            404,
+        ) from None
+    try:
+        size = min(os.fstat(descriptor).st_size, MOST_BYTES)
+        if not size:
+            raise Refusal("The file is empty.", "A segment with records was expected.", "Produce some records first.")
+        return _measure(descriptor, size)
+    finally:
+        os.close(descriptor)
+
+
+def _measure(descriptor: int, size: int) -> Measurement:
+    fetches = max(1, min(_MOST_FETCHES, _TOTAL_BYTES // size))
+    rounds: dict[str, list[tuple[float, float, int]]] = {"read": [], "sendfile": []}
+    with _Sink() as sink:
+        for number in range(_ROUNDS + 1):
+            for name, send in (("read", _read_and_send), ("sendfile", _send_file)):
+                taken = _timed(send, sink, descriptor, size, fetches)
+                # The first round warms the page cache, for both alike.
+                if number:
+                    rounds[name].append(taken)
+    return Measurement(
+        size,
+        fetches,
+        _ROUNDS,
+        CHUNK_BYTES,
+        # From the page cache into the buffer, and from the buffer into the socket.
+        _way(rounds["read"], copies=2, copied_bytes=2 * size),
+        _way(rounds["sendfile"], copies=0, copied_bytes=0),
+    )
+
+
+def _way(rounds: list[tuple[float, float, int]], copies: int, copied_bytes: int) -> Way:
+    us, cpu_us, calls = (statistics.median(column) for column in zip(*rounds, strict=True))
+    return Way(round(us, 2), round(cpu_us, 2), round(calls), copies, copied_bytes)
+
+
+def _timed(send: _Send, sink: "_Sink", descriptor: int, size: int, fetches: int) -> tuple[float, float, int]:
+    """(microseconds, microseconds of processor time, system calls) of one fetch."""
+    calls = 0
+    sink.announce(size * fetches)
+    cpu_s, began_s = time.thread_time(), time.perf_counter()
+    for _ in range(fetches):
+        calls += send(sink.socket, descriptor, size)
+    cpu_s, elapsed_s = time.thread_time() - cpu_s, time.perf_counter() - began_s
+    sink.wait()
+    return elapsed_s / fetches * 1e6, cpu_s / fetches * 1e6, calls // fetches
+
+
+def _read_and_send(target: socket.socket, descriptor: int, size: int) -> int:
+    """Returns how many system calls it took."""
+    calls = at = 0
+    while at < size:
+        data = os.pread(descriptor, min(CHUNK_BYTES, size - at), at)
+        if not data:
+            raise _shorter()
+        calls += 1
+        at += len(data)
+        rest = memoryview(data)
+        while rest:
+            rest = rest[target.send(rest) :]
+            calls += 1
+    return calls
+
+
+def _send_file(target: socket.socket, descriptor: int, size: int) -> int:
+    """Returns how many system calls it took."""
+    calls = at = 0
+    while at < size:
+        sent = os.sendfile(target.fileno(), descriptor, at, size - at)
+        if not sent:
+            raise _shorter()
+        calls += 1
+        at += sent
+    return calls
+
+
+def _shorter() -> Refusal:
+    return Refusal(
+        "The file became shorter meanwhile.",
+        "A segment that stays was expected.",
+        "Pause, or choose a segment that is not written to.",
+        409,
+    )
+
+
+class _Sink:
+    """A consumer on the loopback interface: takes as many bytes as are announced, and throws them away.
+
+    It waits within the kernel, so that the interpreter's lock is the sender's alone.
+    """
+
+    def __init__(self) -> None:
+        with closing(socket.create_server(("127.0.0.1", 0))) as listener:
+            self.socket = socket.create_connection(listener.getsockname(), _GIVE_UP_S)
+            self._peer, _ = listener.accept()
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        # With a timeout the descriptor would not block, and sendfile would notice.
+        self.socket.settimeout(None)
+        self._announced: SimpleQueue[int] = SimpleQueue()
+        self._taken: SimpleQueue[None] = SimpleQueue()
+        self._thread = threading.Thread(target=self._take, name="zero-copy-sink", daemon=True)
+        self._thread.start()
+
+    def __enter__(self) -> "_Sink":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._announced.put(0)
+        self.socket.close()
+        self._thread.join(_GIVE_UP_S)
+        self._peer.close()
+
+    def announce(self, count: int) -> None:
+        """So many bytes will come."""
+        self._announced.put(count)
+
+    def wait(self) -> None:
+        """Returns when all that was announced has come."""
+        self._taken.get(timeout=_GIVE_UP_S)
+
+    def _take(self) -> None:
+        buffer = bytearray(MOST_BYTES)
+        while left := self._announced.get():
+            while left:
+                taken = self._peer.recv_into(buffer, min(left, len(buffer)), socket.MSG_WAITALL)
+                if not taken:
+                    return
+                left -= taken
+            self._taken.put(None)
