@@ -1,0 +1,364 @@
+// The files that somebody has given the page: what each is, what is in it, and which rules it breaks. Runs in a worker.
+import { HEADER_BYTES, PREFIX_BYTES, checksum, controlOf, fieldsOf, openBatch, readHeader } from "./batch.js";
+import { Unreadable } from "./bytes.js";
+import { coordinatorRecord, meaningOf } from "./coordinator_records.js";
+import { CODECS } from "./decompress.js";
+import { Findings } from "./findings.js";
+import { IndexLinks, NO_ROW, TimeLinks, TransactionLinks } from "./links.js";
+import { nameOf } from "./names.js";
+import { Scan } from "./scan.js";
+import { LARGEST_TABLE, readCheckpoint, readIndex, readProperties, readSnapshot, readTimeIndex, readTransactionIndex } from "./tables.js";
+import { readBytes } from "./window.js";
+
+/** A larger batch is not opened: its header, its checksum and its bytes are shown. */
+const LARGEST_BATCH = 64 * 1024 * 1024;
+const SNIFFED_BYTES = 1024 * 1024;
+const SHOWN_FINDINGS = 500;
+const PREVIEW_BYTES = 4096;
+const PREVIEW_DIGITS = 256;
+const SEGMENT_KINDS = ["log", "index", "timeindex", "txnindex", "snapshot"];
+
+/**
+ * @typedef {{
+ *   id: number, name: string, folder: string, size: number, kind: import("./names.js").Kind, base: number | null, stem: string, state: string,
+ *   source: import("./window.js").Source, status: "waiting" | "reading" | "done", findings: Findings, scan: Scan | null, table: any, rows: Uint32Array | null,
+ * }} OwnFile
+ */
+
+export class OwnFiles {
+  /** @type {OwnFile[]} in the order in which they are listed */
+  files = [];
+  busy = false;
+  /** Bytes read of those to read. */
+  done = 0;
+  total = 0;
+  #changed;
+  #ids = 0;
+  #opened = /** @type {{id: number, row: number, bytes: Uint8Array, batch: any} | null} */ (null);
+  /** @type {Scan | null} */
+  #scanning = null;
+  #isCancelled = false;
+
+  /** @param {() => void} changed called when something is known that was not, also within a long reading */
+  constructor(changed = () => {}) {
+    this.#changed = changed;
+  }
+
+  /**
+   * Takes files in and reads them; a file of the same folder and name is replaced. Ends when all are read.
+   * @param {{source: import("./window.js").Source, name: string, folder: string}[]} given
+   */
+  async add(given) {
+    const touched = new Set();
+    for (const { source, name, folder } of given) {
+      const old = this.files.findIndex((file) => file.name === name && file.folder === folder);
+      const file = /** @type {OwnFile} */ ({
+        id: ++this.#ids, name, folder, size: source.size, ...nameOf(name), source, status: "waiting", findings: new Findings(), scan: null, table: null, rows: null,
+      });
+      this.files.splice(old < 0 ? this.files.length : old, old < 0 ? 0 : 1, file);
+      touched.add(this.#segment(file));
+    }
+    this.files.sort((a, b) => compare(a.folder, b.folder) || compare(orderOf(a), orderOf(b)) || compare(a.name, b.name));
+    const segments = new Map();
+    for (const file of this.files) {
+      const key = this.#segment(file);
+      if (touched.has(key)) segments.set(key, [...(segments.get(key) ?? []), file]);
+    }
+    this.busy = true;
+    this.#isCancelled = false;
+    this.done = 0;
+    this.total = [...segments.values()].flat().reduce((sum, { size }) => sum + size, 0);
+    this.#opened = null;
+    for (const files of segments.values()) await this.#read(files);
+    this.busy = false;
+    this.#changed();
+  }
+
+  /** Stops reading. What is known by then stays. */
+  cancel() {
+    this.#isCancelled = true;
+    if (this.#scanning) this.#scanning.isCancelled = true;
+  }
+
+  clear() {
+    this.cancel();
+    this.files = [];
+    this.#opened = null;
+  }
+
+  #segment = ({ folder, stem }) => `${folder}/${stem}`;
+
+  // --- reading ---------------------------------------------------------------------------------------------------------------
+
+  /** Reads the files of one segment: the small ones first, then the log against them. @param {OwnFile[]} files */
+  async #read(files) {
+    for (const file of files) {
+      file.findings = new Findings();
+      file.status = "waiting";
+      await this.#identify(file);
+    }
+    const tables = files.filter(({ kind }) => kind !== "log");
+    for (const file of tables) {
+      await this.#readTable(file);
+      this.done += file.size;
+      this.#changed();
+    }
+    const log = files.find(({ kind }) => kind === "log");
+    if (log) await this.#readLog(log, tables);
+    else for (const file of tables) if (isLinked(file) && file.table.count) file.findings.add("log_missing", 0, { name: `${file.stem}.log` });
+  }
+
+  /** What the file is, if its name does not say it or says it wrongly. @param {OwnFile} file */
+  async #identify(file) {
+    if (file.kind !== "log" && (await holdsBatch(file.source))) {
+      file.findings.add(file.kind === "foreign" ? "extension" : "wrong_kind", 0, { kind: file.kind });
+      file.kind = "log";
+    } else if (file.kind === "foreign") {
+      const start = await readBytes(file.source, 0, 16);
+      if (start[0] === 0x30 && start[1] === 0x0a && start[2] >= 0x30 && start[2] <= 0x39) {
+        file.findings.add("extension", 0, { kind: "checkpoint" });
+        file.kind = "offsets";
+      } else file.findings.add("foreign", 0, {});
+    }
+    if (SEGMENT_KINDS.includes(file.kind) && file.base === null) file.findings.add("name", 0, { stem: file.stem });
+  }
+
+  /** @param {OwnFile} file */
+  async #readTable(file) {
+    file.status = "reading";
+    if (file.size > LARGEST_TABLE) file.findings.add("table_long", LARGEST_TABLE, { n: file.size, most: LARGEST_TABLE });
+    const bytes = file.kind === "foreign" ? new Uint8Array() : await readBytes(file.source, 0, LARGEST_TABLE);
+    file.table = readKind(file, bytes);
+    const { count, found } = file.table;
+    const isNonsense = (file.kind === "index" || file.kind === "timeindex") && count > 1 && found.length * 2 > count;
+    if (isNonsense) file.findings.add("table_nonsense", 0, { bad: found.length, n: count, kind: file.kind });
+    else file.findings.addAll(found);
+    file.status = "done";
+  }
+
+  /** @param {OwnFile} log @param {OwnFile[]} tables */
+  async #readLog(log, tables) {
+    log.status = "reading";
+    const scan = new Scan(log.source, log.base, log.findings);
+    log.scan = scan;
+    this.#scanning = scan;
+    scan.isCancelled = this.#isCancelled;
+    const before = this.done;
+    const base = log.base ?? (await firstOffset(log.source));
+    const links = { index: null, times: null, transactions: null };
+    for (const file of tables) {
+      if (!isLinked(file)) continue;
+      if (file.kind === "index") links.index = new IndexLinks(file.table.entries, file.findings, base);
+      if (file.kind === "timeindex") links.times = new TimeLinks(file.table.entries, file.findings, base);
+      if (file.kind === "txnindex") links.transactions = new TransactionLinks(file.table.rows, file.findings);
+    }
+    await scan.run(links, () => {
+      this.done = before + scan.position;
+      this.#changed();
+    });
+    for (const file of tables) {
+      const link = { index: links.index, timeindex: links.times, txnindex: links.transactions }[file.kind];
+      if (link) file.rows = link.rows;
+    }
+    this.#scanning = null;
+    this.done = before + log.size;
+    log.status = "done";
+    this.#changed();
+  }
+
+  // --- answers ---------------------------------------------------------------------------------------------------------------
+
+  /** What the list of files and the list of faults show. */
+  state() {
+    const faults = this.files.flatMap(({ id, findings }) => findings.list.map((one) => ({ file: id, ...one })));
+    return {
+      busy: this.busy, done: this.done, total: this.total,
+      files: this.files.map(({ id, name, folder, size, kind, base, stem, state, status, findings, scan, table }) => ({
+        id, name, folder, size, kind, base, stem, state, status, faults: findings.total, notes: findings.notes, count: scan?.rows.count ?? table?.count ?? 0,
+      })),
+      faults: faults.slice(0, SHOWN_FINDINGS),
+      faultsTotal: this.files.reduce((sum, { findings }) => sum + findings.total, 0),
+    };
+  }
+
+  #file(id) {
+    const file = this.files.find((one) => one.id === id);
+    if (!file) throw new Unreadable("gone");
+    return file;
+  }
+
+  #log(id) {
+    const file = this.#file(id);
+    if (!file.scan) throw new Unreadable("gone");
+    return { file, scan: file.scan };
+  }
+
+  /** What a file holds as a whole. */
+  summary({ id }) {
+    const { scan, table, base, folder, size } = this.#file(id);
+    if (!scan) return { base, size, count: table?.count ?? 0, size_read: size };
+    const { records, controls, transactional, wrappers, first, last, youngest, oldest, codecs, magics, epochs, bins, isWhole, position, rows } = scan;
+    return {
+      base, size, count: rows.count, position, records, controls, transactional, wrappers, first, last, youngest, oldest, codecs, magics, epochs, bins, isWhole,
+      meaning: meaningOf(folder), entries: this.#entryMarks(id),
+    };
+  }
+
+  /** Where the entries of the offset index point to: counts by part of the log. */
+  #entryMarks(id) {
+    const log = this.#file(id);
+    const index = this.files.find((file) => file.kind === "index" && this.#segment(file) === this.#segment(log));
+    if (!index?.table) return null;
+    const marks = new Uint32Array(log.scan?.bins.batches.length ?? 0);
+    for (const position of index.table.entries.positions) marks[Math.min(marks.length - 1, Math.floor((position / log.size) * marks.length))] += 1;
+    return marks;
+  }
+
+  /** Headers of the batches from a row on. */
+  async rows({ id, first, count }) {
+    const { file, scan } = this.#log(id);
+    const headers = await scan.rows.read(file.source, first, count);
+    return headers.map((header) => ({
+      ...header, codec: CODECS[header.codec] ?? String(header.codec),
+      rules: file.findings.list.filter(({ position }) => position === header.position).map(({ rule }) => rule),
+    }));
+  }
+
+  /** Entries of an index or lines of a table, each with the row of its batch if that is known. */
+  entries({ id, first, count }) {
+    const { kind, base, table, rows } = this.#file(id);
+    const rowOf = (n) => (rows && rows[n] !== NO_ROW ? rows[n] : null);
+    const all = [];
+    for (let n = first; n < Math.min(first + count, table?.count ?? 0); n++) {
+      const entry = kind === "index" ? { offset: (base ?? 0) + table.entries.offsets[n], relative: table.entries.offsets[n], position: table.entries.positions[n] }
+        : kind === "timeindex" ? { timestamp: table.entries.timestamps[n], offset: (base ?? 0) + table.entries.offsets[n], relative: table.entries.offsets[n] }
+        : table.rows[n];
+      all.push({ n, row: rowOf(n), ...entry });
+    }
+    return all;
+  }
+
+  /** The log of the same segment, where an entry leads to. */
+  logOf({ id }) {
+    const file = this.#file(id);
+    return this.files.find((one) => one.kind === "log" && this.#segment(one) === this.#segment(file))?.id ?? null;
+  }
+
+  /** Entries of the indexes that point at a batch. */
+  entriesOf({ id, row }) {
+    const log = this.#file(id);
+    return this.files.filter((file) => file.rows && this.#segment(file) === this.#segment(log))
+      .flatMap((file) => {
+        const n = file.rows ? file.rows.indexOf(row) : -1;
+        return n < 0 ? [] : [{ id: file.id, kind: file.kind, ...this.entries({ id: file.id, first: n, count: 1 })[0] }];
+      });
+  }
+
+  /** The row of an offset, or of a byte of the file. */
+  async find({ id, offset, position }) {
+    const { file, scan } = this.#log(id);
+    if (!scan.rows.count) return null;
+    return offset === undefined ? scan.rows.findPosition(file.source, position) : scan.rows.findOffset(file.source, offset);
+  }
+
+  async #open(id, row) {
+    if (this.#opened?.id === id && this.#opened.row === row) return this.#opened;
+    const { file, scan } = this.#log(id);
+    const [header] = await scan.rows.read(file.source, row, 1);
+    if (!header) throw new Unreadable("gone");
+    if (header.size > LARGEST_BATCH) {
+      const bytes = await readBytes(file.source, header.position, header.position + HEADER_BYTES);
+      const error = new Unreadable("batch_large", { n: header.size, most: LARGEST_BATCH });
+      return { id, row, bytes, batch: { header, computed: null, records: [], error } };
+    }
+    const bytes = await readBytes(file.source, header.position, header.position + header.size);
+    this.#opened = { id, row, bytes, batch: await openBatch(bytes, header.position) };
+    return this.#opened;
+  }
+
+  /** A batch with some of its records. `meaning` says how keys and values are to be read: plain, offsets, transactions. */
+  async batch({ id, row, from = 0, count = 100, meaning = "plain" }) {
+    const { batch } = await this.#open(id, row);
+    const { header, computed, records, error } = batch;
+    const bodyAt = header.codec || header.magic < 2 ? null : header.position + HEADER_BYTES;
+    return {
+      row, ...header, codec: CODECS[header.codec] ?? String(header.codec), computed, known: records.length, from,
+      error: error && { rule: error.rule, values: error.values },
+      records: records.slice(from, from + count).map((record) => ({
+        offset: record.offset, timestamp: record.timestamp, sequence: record.sequence, size: record.size,
+        position: bodyAt === null ? (header.codec ? null : header.position) : bodyAt + record.at,
+        key: preview(record.key), value: preview(record.value), headers: record.headers.map(([name, value]) => [name, preview(value)]),
+        control: header.isControl ? controlOf(record) : null,
+        decoded: meaning === "plain" || header.isControl ? null : coordinatorRecord(meaning, record.key, record.value),
+      })),
+      entries: this.entriesOf({ id, row }),
+    };
+  }
+
+  /** Bytes of a batch and what they mean. */
+  async hex({ id, row, from, length }) {
+    const { bytes, batch } = await this.#open(id, row);
+    const { header, records } = batch;
+    const start = Math.max(0, from);
+    const { source } = this.#file(id);
+    const to = Math.min(start + length, header.position + header.size);
+    return { from: start, data: await readBytes(source, start, to), fields: fieldsOf(bytes, header, records, start, to), size: header.size, position: header.position };
+  }
+
+  /** Bytes of any file. */
+  async bytes({ id, from, length }) {
+    const { source } = this.#file(id);
+    return { from, data: await readBytes(source, from, from + length), fields: [], size: source.size, position: 0 };
+  }
+}
+
+/** A file's place in its folder: segments by base, what belongs to the whole last. */
+const orderOf = ({ kind, base }) => (SEGMENT_KINDS.includes(kind) ? base ?? Number.MAX_SAFE_INTEGER : Infinity);
+const compare = (a, b) => (a < b ? -1 : a > b ? 1 : 0);
+
+/** Whether entries of a file lead to batches. @param {OwnFile} file */
+const isLinked = ({ kind, findings }) => ["index", "timeindex", "txnindex"].includes(kind) && !("table_nonsense" in findings.byRule);
+
+/** Whether a file begins with a batch, by its checksum. @param {import("./window.js").Source} source */
+async function holdsBatch(source) {
+  const bytes = await readBytes(source, 0, SNIFFED_BYTES);
+  if (bytes.length < PREFIX_BYTES + 9 || bytes[16] > 2 || (bytes[16] === 2 && bytes.length < HEADER_BYTES)) return false;
+  const { size, magic, crc } = readHeader(bytes, 0);
+  if (size < (magic > 1 ? HEADER_BYTES : 26) || size > bytes.length) return false;
+  return checksum(bytes.subarray(0, size), magic) === crc;
+}
+
+/** @param {import("./window.js").Source} source */
+async function firstOffset(source) {
+  const bytes = await readBytes(source, 0, 8);
+  return bytes.length < 8 ? 0 : Number(new DataView(bytes.buffer).getBigInt64(0));
+}
+
+/** @param {OwnFile} file @param {Uint8Array} bytes */
+function readKind({ kind, base }, bytes) {
+  if (kind === "index") return readIndex(bytes);
+  if (kind === "timeindex") return readTimeIndex(bytes);
+  if (kind === "txnindex") return readTransactionIndex(bytes);
+  if (kind === "snapshot") return readSnapshot(bytes, base);
+  if (kind === "epochs" || kind === "offsets") return readCheckpoint(bytes, kind);
+  if (kind === "properties") return readProperties(bytes);
+  return { count: 0, rows: [], found: [] };
+}
+
+/** The beginning of a key or value for the page: as text if it is text, else as hexadecimal digits. @param {Uint8Array | null} bytes */
+function preview(bytes) {
+  if (!bytes) return null;
+  const text = asText(bytes.subarray(0, PREVIEW_BYTES), bytes.length > PREVIEW_BYTES);
+  const digits = text === null ? [...bytes.subarray(0, PREVIEW_DIGITS)].map((byte) => byte.toString(16).padStart(2, "0")).join("") : null;
+  return { size: bytes.length, text, hex: digits };
+}
+
+/** Text without control characters, or null. `isCut`: its last character may be cut in two. */
+function asText(bytes, isCut) {
+  try {
+    const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes, { stream: isCut });
+    return /[^\P{Cc}\t\n\r]/u.test(text) ? null : text;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,81 @@
+// Where the batches of a log are, in bounded memory: every n-th place is kept, with n doubled when there are too many. The
+// others are found by walking on from the place before, in the file.
+import { HEADER_BYTES, readHeader } from "./batch.js";
+import { Window } from "./window.js";
+
+const MOST = 1 << 17;
+/** Neighbouring headers come with one reading. */
+const WALK_BYTES = 64 * 1024;
+
+export class Rows {
+  #positions = new Float64Array(MOST);
+  #offsets = new Float64Array(MOST);
+  #kept = 0;
+  #stride = 1;
+  count = 0;
+
+  /** The next batch of the log. @param {number} position @param {number} offset its first offset */
+  add(position, offset) {
+    if (this.count % this.#stride === 0) {
+      if (this.#kept === MOST) this.#thin();
+      if (this.count % this.#stride === 0) {
+        this.#positions[this.#kept] = position;
+        this.#offsets[this.#kept] = offset;
+        this.#kept += 1;
+      }
+    }
+    this.count += 1;
+  }
+
+  #thin() {
+    this.#stride *= 2;
+    this.#kept = MOST / 2;
+    for (let at = 0; at < this.#kept; at++) {
+      this.#positions[at] = this.#positions[at * 2];
+      this.#offsets[at] = this.#offsets[at * 2];
+    }
+  }
+
+  /** Headers from a row on. @param {import("./window.js").Source} file @param {number} first @param {number} count */
+  async read(file, first, count) {
+    const headers = [];
+    await this.#walk(file, Math.floor(first / this.#stride), (header, row) => {
+      if (row >= first) headers.push({ row, ...header });
+      return headers.length < count;
+    });
+    return headers;
+  }
+
+  /** The row of the first batch that ends at or after an offset; the last row when there is none. */
+  findOffset = (file, offset) => this.#find(file, this.#offsets, offset, ({ last }) => Number(last) >= offset);
+
+  /** The row of the batch that a byte belongs to. */
+  findPosition = (file, position) => this.#find(file, this.#positions, position, (header) => header.position + header.size > position);
+
+  async #find(file, keys, wanted, isFound) {
+    let low = 0;
+    for (let high = this.#kept; low < high; ) {
+      const middle = (low + high) >> 1;
+      if (keys[middle] <= wanted) low = middle + 1;
+      else high = middle;
+    }
+    let found = this.count - 1;
+    await this.#walk(file, Math.max(0, low - 1), (header, row) => {
+      found = row;
+      return !isFound(header);
+    });
+    return found;
+  }
+
+  /** Visits headers from a kept place on, for as long as `visit` wants more. */
+  async #walk(file, anchor, visit) {
+    const window = new Window(file, WALK_BYTES);
+    let position = this.#positions[anchor];
+    for (let row = anchor * this.#stride; row < this.count; row++) {
+      if (!window.has(position, HEADER_BYTES)) await window.load(position, HEADER_BYTES);
+      const header = readHeader(window.bytes.subarray(position - window.from), position);
+      if (!visit(header, row)) return;
+      position += header.size;
+    }
+  }
+}

@@ -1,0 +1,201 @@
+// Reads a log once, batch by batch, in chunks: what is in it, and which rules it breaks. Memory does not grow with the file.
+import { HEADER_BYTES, LEAST_LENGTH, LENGTH_END, PREFIX_BYTES } from "./batch.js";
+import { int64 } from "./bytes.js";
+import { crc32, crc32c } from "./checksums.js";
+import { CODECS } from "./decompress.js";
+import { Rows } from "./rows.js";
+import { Window } from "./window.js";
+
+/** The picture of a log has so many bars. */
+export const BINS = 240;
+const CRC_FROM = 21;
+const LEGACY_CRC_FROM = 16;
+const LARGEST_RELATIVE = 2 ** 31 - 1;
+const MOST_EPOCHS = 1000;
+/** Int positions end here. */
+const LARGEST_LOG = 2 ** 31 - 1;
+
+/**
+ * The links are told of each batch.
+ * @typedef {{index: import("./links.js").IndexLinks | null, times: import("./links.js").TimeLinks | null, transactions: import("./links.js").TransactionLinks | null}} Links
+ */
+
+export class Scan {
+  rows = new Rows();
+  /** First byte that is not read yet. */
+  position = 0;
+  records = 0;
+  controls = 0;
+  transactional = 0;
+  wrappers = 0;
+  first = -1;
+  last = -1;
+  youngest = -1;
+  oldest = -1;
+  /** Batches by name of the codec, and by magic. */
+  codecs = /** @type {Record<string, number>} */ ({});
+  magics = /** @type {Record<number, number>} */ ({});
+  /** First offsets by leader epoch, in the order in which they come. */
+  epochs = /** @type {{epoch: number, offset: number}[]} */ ([]);
+  /** Batches, control batches and broken rules by part of the file. */
+  bins = { batches: new Uint32Array(BINS), controls: new Uint32Array(BINS), faults: new Uint32Array(BINS) };
+  isWhole = false;
+  isCancelled = false;
+
+  #file;
+  #base;
+  #findings;
+  #window;
+
+  /** @param {import("./window.js").Source} file @param {number | null} base the offset in the file's name @param {import("./findings.js").Findings} findings */
+  constructor(file, base, findings, chunk = undefined) {
+    this.#file = file;
+    this.#base = base;
+    this.#findings = findings;
+    this.#window = new Window(file, chunk);
+  }
+
+  /** A broken rule at the batch that is being read. */
+  #wrong(rule, values = {}) {
+    this.#findings.add(rule, this.position, values);
+    this.bins.faults[this.#bin()] += 1;
+  }
+
+  #bin = () => Math.min(BINS - 1, Math.floor((this.position / this.#file.size) * BINS));
+
+  /** Reads all. @param {Links} links @param {() => void} progress called for each chunk */
+  async run(links, progress) {
+    const { size } = this.#file;
+    if (size > LARGEST_LOG) this.#wrong("too_long", { n: size });
+    while (this.position < size && !this.isCancelled) {
+      if (!this.#window.has(this.position, Math.min(HEADER_BYTES, size - this.position))) {
+        await this.#window.load(this.position, HEADER_BYTES);
+        progress();
+      }
+      const length = await this.#length();
+      if (!length) break;
+      if (!this.#window.has(this.position, length) && length <= this.#window.chunk) {
+        await this.#window.load(this.position, length);
+        progress();
+      }
+      const crc = this.#window.has(this.position, length) ? null : await this.#longChecksum(length, progress);
+      this.#batch(length, crc, links);
+      this.position += length;
+    }
+    this.isWhole = this.position === size;
+    if (this.isCancelled) this.#findings.add("cancelled", this.position, { n: size - this.position });
+    else {
+      links.index?.end(this.isWhole);
+      links.times?.end(this.isWhole);
+    }
+    this.#window = new Window(this.#file);
+  }
+
+  /** The size of the batch at the position. 0 where none can be: the reading ends there, as a broker's would. */
+  async #length() {
+    const { view, bytes, from } = this.#window;
+    const at = this.position - from;
+    const left = this.#file.size - this.position;
+    if (left < PREFIX_BYTES) return this.#stop("torn_header", { n: left, expected: HEADER_BYTES });
+    const length = view.getInt32(at + 8);
+    const magic = bytes[at + LEGACY_CRC_FROM];
+    if (!length && !magic && (await this.#isZero())) return this.#stop("zeros", { n: left });
+    const least = magic < 2 ? LEAST_LENGTH + (magic ? 8 : 0) : HEADER_BYTES - LENGTH_END;
+    if (magic > 2) return this.#stop("magic", { magic, n: left });
+    if (length < least) return this.#stop("length_small", { n: length, least });
+    if (length + LENGTH_END > this.#file.size) return this.#stop("length_huge", { n: length, size: this.#file.size });
+    if (length + LENGTH_END > left) return this.#stop("torn_tail", { n: length + LENGTH_END, left });
+    return length + LENGTH_END;
+  }
+
+  #stop(rule, values) {
+    this.#wrong(this.position || rule === "zeros" || rule === "torn_header" ? rule : "no_log", values);
+    return 0;
+  }
+
+  /** Whether there are only zeros from the position on. */
+  async #isZero() {
+    const window = new Window(this.#file);
+    for (let position = this.position; position < this.#file.size; position += window.chunk) {
+      await window.load(position, 1);
+      if (this.isCancelled || window.bytes.some((byte) => byte !== 0)) return false;
+    }
+    return true;
+  }
+
+  /** The checksum of a batch that is larger than the window. */
+  async #longChecksum(length, progress) {
+    const isLegacy = this.#window.bytes[this.position - this.#window.from + LEGACY_CRC_FROM] < 2;
+    const [update, skipped] = isLegacy ? [crc32, LEGACY_CRC_FROM] : [crc32c, CRC_FROM];
+    const window = new Window(this.#file);
+    let crc = 0;
+    for (let at = skipped; at < length && !this.isCancelled; at += window.chunk) {
+      await window.load(this.position + at, 1);
+      crc = update(window.bytes, 0, Math.min(window.chunk, length - at), crc);
+      progress();
+    }
+    return crc;
+  }
+
+  /** @param {number} length @param {number | null} crc already computed @param {Links} links */
+  #batch(length, crc, links) {
+    const { view, bytes, from } = this.#window;
+    const at = this.position - from;
+    const magic = bytes[at + LEGACY_CRC_FROM];
+    const isLegacy = magic < 2;
+    const base = int64(view, at);
+    const attributes = isLegacy ? bytes[at + LEGACY_CRC_FROM + 1] : view.getInt16(at + 21);
+    const codec = attributes & 7;
+    const last = isLegacy ? base : base + view.getInt32(at + 23);
+    const youngest = isLegacy ? (magic ? int64(view, at + 18) : -1) : int64(view, at + 35);
+    const stored = view.getUint32(at + (isLegacy ? LENGTH_END : 17));
+    const computed = crc ?? (isLegacy ? crc32(bytes, at + LEGACY_CRC_FROM, at + length) : crc32c(bytes, at + CRC_FROM, at + length));
+    const row = this.rows.count;
+
+    if (!this.isCancelled && stored !== computed) this.#wrong("crc", { stored, computed });
+    if (last < base) this.#wrong("delta_negative", { base, last });
+    if (row && base <= this.last) this.#wrong("offsets_rise", { base, before: this.last });
+    if (this.#base !== null && (isLegacy ? last : base) < this.#base) this.#wrong("before_base", { offset: base, base: this.#base });
+    if (this.#base !== null && last - this.#base > LARGEST_RELATIVE) this.#wrong("beyond_base", { offset: last, base: this.#base });
+    if (codec >= CODECS.length) this.#wrong("codec", { codec });
+
+    const before = this.youngest;
+    if (row === 0) this.first = base;
+    this.last = last;
+    this.youngest = Math.max(this.youngest, youngest);
+    if (youngest >= 0 && (this.oldest < 0 || youngest < this.oldest)) this.oldest = youngest;
+    this.rows.add(this.position, base);
+    this.codecs[CODECS[codec] ?? codec] = (this.codecs[CODECS[codec] ?? codec] ?? 0) + 1;
+    this.magics[magic] = (this.magics[magic] ?? 0) + 1;
+    this.bins.batches[this.#bin()] += 1;
+    const isControl = isLegacy ? this.#legacy(codec) : this.#modern(view, at, attributes, base, last);
+    links.index?.batch(row, this.position, last);
+    links.times?.batch(row, last, before, this.youngest);
+    links.transactions?.batch(row, base, last, isControl);
+  }
+
+  #legacy(codec) {
+    if (codec) this.wrappers += 1;
+    else this.records += 1;
+    return false;
+  }
+
+  /** What only batches of magic 2 have; whether it is a control batch. */
+  #modern(view, at, attributes, base, last) {
+    const epoch = view.getInt32(at + 12);
+    const count = view.getInt32(at + 57);
+    const isControl = (attributes & 32) > 0;
+    if (count < 0) this.#wrong("count_negative", { n: count });
+    else if (count > last - base + 1 && last >= base) this.#wrong("count", { n: count, offsets: last - base + 1 });
+    const newest = this.epochs[this.epochs.length - 1];
+    if (newest && epoch < newest.epoch) this.#wrong("epoch_falls", { epoch, before: newest.epoch });
+    else if ((!newest || epoch > newest.epoch) && this.epochs.length < MOST_EPOCHS) this.epochs.push({ epoch, offset: base });
+    this.records += Math.max(0, count);
+    this.transactional += attributes & 16 && !isControl ? 1 : 0;
+    if (isControl) {
+      this.controls += 1;
+      this.bins.controls[this.#bin()] += 1;
+    }
+    return isControl;
+  }
+}
