@@ -5,6 +5,7 @@ client writes, or one raw block, which librdkafka sends.
 """
 
 import struct
+import zlib
 from enum import IntEnum
 
 import cramjam
@@ -41,26 +42,32 @@ _BY_NAME = {
     "zstd": CompressionType.ZSTD,
 }
 
+_GZIP_FORMAT = 31
+# Magic, deflate, no flags, no time, no hint; the operating system is unknown to Java.
+_GZIP_HEADER = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff"
 # Magic "\x82SNAPPY\0", then version and lowest compatible version.
 _XERIAL_HEADER = b"\x82SNAPPY\x00" + struct.pack(">ii", 1, 1)
 _XERIAL_BLOCK_BYTES = 32 * 1024
 # A bit of the byte after the LZ4 frame's magic number.
 _LZ4_INDEPENDENT_BLOCKS = 0x20
+# Version 1, independent blocks of at most 64 KiB, no checksums but the header's own.
+_LZ4_HEADER = b"\x04\x22\x4d\x18\x60\x40\x82"
+_LZ4_BLOCK_BYTES = 64 * 1024
+_LZ4_PLAIN_BLOCK = 0x80000000
+_LZ4_LENGTH = struct.Struct("<I")
 _LENGTH = struct.Struct(">i")
 
 
 def compress(codec: CompressionType, data: bytes) -> bytes:
-    """Compresses the records of one batch."""
+    """Compresses the records of one batch, to the same bytes as the Java client and broker at their default levels."""
     if codec is CompressionType.GZIP:
-        return bytes(cramjam.gzip.compress(data))
+        return _compress_gzip(data)
     if codec is CompressionType.SNAPPY:
         return _compress_xerial(data)
     if codec is CompressionType.LZ4:
-        stream = cramjam.lz4.Compressor(level=0, content_checksum=False, block_linked=False)
-        stream.compress(data)
-        return bytes(stream.finish())
+        return _compress_lz4(data)
     if codec is CompressionType.ZSTD:
-        return bytes(cramjam.zstd.compress(data, level=3))
+        return _compress_zstd(data)
     return data
 
 
@@ -87,6 +94,31 @@ def _decompress_lz4(data: bytes) -> bytes:
     if len(data) > 4 and not data[4] & _LZ4_INDEPENDENT_BLOCKS:
         raise UnreadableRecords("the lz4 data of the batch has linked blocks, which Kafka does not read")
     return bytes(cramjam.lz4.decompress(data))
+
+
+def _compress_gzip(data: bytes) -> bytes:
+    stream = zlib.compressobj(wbits=_GZIP_FORMAT)
+    return b"".join((_GZIP_HEADER, (stream.compress(data) + stream.flush())[len(_GZIP_HEADER) :]))
+
+
+def _compress_lz4(data: bytes) -> bytes:
+    parts = [_LZ4_HEADER]
+    for start in range(0, len(data), _LZ4_BLOCK_BYTES):
+        plain = data[start : start + _LZ4_BLOCK_BYTES]
+        block = bytes(cramjam.lz4.compress_block(plain, store_size=False))
+        if len(block) < len(plain):
+            parts += (_LZ4_LENGTH.pack(len(block)), block)
+        else:
+            parts += (_LZ4_LENGTH.pack(len(plain) | _LZ4_PLAIN_BLOCK), plain)
+    parts.append(_LZ4_LENGTH.pack(0))
+    return b"".join(parts)
+
+
+def _compress_zstd(data: bytes) -> bytes:
+    stream = cramjam.zstd.Compressor(level=3)
+    stream.compress(data)
+    # Java flushes before it closes: the last block is an empty one.
+    return bytes(stream.flush()) + bytes(stream.finish())
 
 
 def _compress_xerial(data: bytes) -> bytes:

@@ -1,7 +1,8 @@
 """A broker reduced to its log directory: does again what the steps of a golden case say was done to a real one."""
 
 import base64
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from broker_core.config_defs import topic_values
@@ -14,9 +15,11 @@ from broker_core.log.checkpoints import (
     REPLICATION_OFFSET_CHECKPOINT,
     OffsetCheckpoint,
 )
+from broker_core.log.deleted_files import DELETED_SUFFIX
 from broker_core.log.directory_files import mark_clean_shutdown, take_clean_shutdown, write_meta_properties
 from broker_core.records.control_record import ControlRecordType, build_end_transaction_marker
 from broker_core.sim.disk import SimulatedDisk
+from lab.oracle.golden_cleaner import pass_times_ms, run_cleaner
 
 DIRECTORY = "broker-0"
 _HIGH_WATERMARK_CHECKPOINT_MS = 5_000
@@ -43,6 +46,9 @@ class GoldenBroker:
         self._recovery_points = OffsetCheckpoint(self.disk, f"{DIRECTORY}/{RECOVERY_POINT_CHECKPOINT}")
         self._log_starts = OffsetCheckpoint(self.disk, f"{DIRECTORY}/{LOG_START_OFFSET_CHECKPOINT}")
         self._high_watermarks = OffsetCheckpoint(self.disk, f"{DIRECTORY}/{REPLICATION_OFFSET_CHECKPOINT}")
+        self._cleaner_offsets = OffsetCheckpoint(self.disk, f"{DIRECTORY}/{CLEANER_OFFSET_CHECKPOINT}")
+        # (when it is due, path) of the files that wait under the name `.deleted`
+        self._deleted_files: list[tuple[int, str]] = []
         self._next_checkpoint_ms: int | None = None
         self._next_high_watermark_ms: int | None = None
         self.is_running = False
@@ -77,6 +83,7 @@ class GoldenBroker:
         """Ends the broker: in order, or as SIGKILL does."""
         self.pass_time(now_ms)
         self.is_running = False
+        self._deleted_files.clear()
         if not is_clean:
             return
         for log in self._logs.values():
@@ -88,6 +95,7 @@ class GoldenBroker:
 
     def pass_time(self, now_ms: int) -> None:
         """Writes the checkpoints that fell due since the last step."""
+        self._unlink(now_ms)
         while self._next_high_watermark_ms is not None and self._next_high_watermark_ms <= now_ms:
             self._write_high_watermarks()
             self._next_high_watermark_ms += _HIGH_WATERMARK_CHECKPOINT_MS
@@ -132,6 +140,36 @@ class GoldenBroker:
         stored = log.read(first_offset, 0).data
         if stored != base64.b64decode(step["stored"]):
             raise Mismatch(f"the marker at offset {first_offset} is {stored.hex()}, expected {step['stored']} (base64)")
+
+    def clean(self, lines: Sequence[str], expected: Path, at_ms: int) -> None:
+        """Lets the log cleaner run as often as the real one did until it left `expected` (a case, or an instant of it).
+
+        `lines` are those of its checkpoint then; the core's must say the same.
+        """
+        offsets = self._cleaner_offsets.read()
+        for (topic, partition), log in self._logs.items():
+            if not log.config.is_compacted:
+                continue
+            times_ms = pass_times_ms(log, expected / "log" / f"{topic}-{partition}", at_ms)
+            offset = run_cleaner(log, offsets.get((topic, partition)), times_ms)
+            if offset is not None:
+                offsets[topic, partition] = offset
+            self._unlink_later(log, at_ms)
+        self._cleaner_offsets.write(offsets)
+        found = {f"{topic} {partition} {offset}" for (topic, partition), offset in offsets.items()}
+        if found != set(lines):
+            raise Mismatch(f"{CLEANER_OFFSET_CHECKPOINT} says {sorted(found)}, expected {sorted(lines)}")
+
+    def _unlink_later(self, log: UnifiedLog, now_ms: int) -> None:
+        due_ms = now_ms + log.config.file_delete_delay_ms
+        self._deleted_files += [(due_ms, file.path + DELETED_SUFFIX) for file in log.take_deleted_files()]
+        self._unlink(now_ms)
+
+    def _unlink(self, now_ms: int) -> None:
+        for due_ms, path in self._deleted_files:
+            if due_ms <= now_ms:
+                self.disk.delete(path)
+        self._deleted_files = [(due_ms, path) for due_ms, path in self._deleted_files if due_ms > now_ms]
 
     def append_refused(self, topic_partition: TopicPartition, step: Step, now_ms: int) -> None:
         """Produces a batch that the real broker refused; the core must refuse it with the same error."""

@@ -1,0 +1,20 @@
+"""Compaction: the last record of each key stays, the others go (`kafka.log.LogCleaner`)."""
+
+from broker_core.log.cleaner.cleanable import LogToClean, OffsetsToClean, cleanable_offsets, log_to_clean
+from broker_core.log.cleaner.cleaner import clean
+from broker_core.log.cleaner.facts import CleaningFacts, Fate, GroupFact, RecordFate, Uncleanable
+from broker_core.log.cleaner.offset_map import OffsetMap
+
+__all__ = [
+    "CleaningFacts",
+    "Fate",
+    "GroupFact",
+    "LogToClean",
+    "OffsetMap",
+    "OffsetsToClean",
+    "RecordFate",
+    "Uncleanable",
+    "clean",
+    "cleanable_offsets",
+    "log_to_clean",
+]

@@ -1,0 +1,62 @@
+"""Which offset is the last one of each key in the part of a log that is being cleaned (`SkimpyOffsetMap`).
+
+Kafka's map is a buffer of `log.cleaner.dedupe.buffer.size` bytes with slots of 24: the MD5 digest of a key, and an
+offset. It is filled to `log.cleaner.io.buffer.load.factor`; what does not fit waits for the next pass. Here it is a
+dictionary of the same capacity. Short keys stand for themselves, longer ones are represented by their digest, as in
+Kafka, so that its memory has a bound, too.
+"""
+
+from collections.abc import Iterable
+from hashlib import md5
+
+SLOT_BYTES = 24
+_DIGEST_BYTES = 16
+DEDUPE_BUFFER_BYTES = 134_217_728
+LOAD_FACTOR = 0.9
+
+
+class OffsetMap:
+    """The map of one pass. `latest_offset`: all records up to it were considered; those above are not touched."""
+
+    def __init__(self, buffer_bytes: int = DEDUPE_BUFFER_BYTES, load_factor: float = LOAD_FACTOR) -> None:
+        self.capacity = int(buffer_bytes // SLOT_BYTES * load_factor)
+        self.offsets: dict[bytes, int] = {}
+        self.latest_offset = -1
+
+    def put_all(self, keys: list[bytes | None], offsets: list[int], start_offset: int) -> bool:
+        """Notes the records of a batch whose offset is at or above `start_offset`; False when the map is full.
+
+        Then the records before the one that did not fit have been noted.
+        """
+        known = self.offsets
+        if len(known) + len(keys) <= self.capacity and offsets[0] >= start_offset and None not in keys:
+            known.update(zip(stand_ins(keys), offsets, strict=True))  # type: ignore[arg-type]
+            return True
+        for key, offset in zip(stand_ins(keys), offsets, strict=True):
+            if key is not None and offset >= start_offset:
+                if len(known) >= self.capacity:
+                    return False
+                known[key] = offset
+        return True
+
+    def last_offsets(self, keys: list[bytes | None]) -> list[int]:
+        """The last offset of each key; -1 where the part being cleaned does not have it."""
+        get = self.offsets.get
+        return [get(key, -1) for key in stand_ins(keys)]  # type: ignore[arg-type]
+
+    def advance(self, offset: int) -> None:
+        """Notes that everything up to `offset` was considered."""
+        self.latest_offset = max(self.latest_offset, offset)
+
+
+def stand_ins(keys: list[bytes | None]) -> Iterable[bytes | None]:
+    """What the map knows each key by."""
+    if max(map(_length, keys), default=0) < _DIGEST_BYTES:
+        return keys
+    return [
+        key if key is None or len(key) < _DIGEST_BYTES else md5(key, usedforsecurity=False).digest() for key in keys
+    ]
+
+
+def _length(key: bytes | None) -> int:
+    return 0 if key is None else len(key)

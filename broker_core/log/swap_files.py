@@ -1,0 +1,53 @@
+"""Segments that replace others, and what an interrupted replacement leaves (`LocalLog.replaceSegments`, `LogLoader`).
+
+A new segment is written under names ending in `.cleaned`; once it is complete and on disk these become `.swap`, then
+the old segments' files become `.deleted`, then the new ones get their proper names. Wherever a crash falls, the next
+start finds a whole log: `.cleaned` files are worth nothing, `.swap` files are complete and go on to replace what lies
+in their offsets.
+"""
+
+from broker_core.log.config import LogConfig
+from broker_core.log.segment import LOG_SUFFIX, LogSegment
+from broker_core.sim.disk import CutFact, Disk
+
+CLEANED_SUFFIX = ".cleaned"
+SWAP_SUFFIX = ".swap"
+
+
+def finish_swaps(disk: Disk, directory: str, config: LogConfig, now_ms: int) -> tuple[CutFact, ...]:
+    """Completes or undoes the replacements that a crash interrupted; returns the files that were deleted."""
+    names = disk.list(directory)
+    cleaned = [name for name in names if name.endswith(CLEANED_SUFFIX)]
+    swaps = [name for name in names if name.endswith(SWAP_SUFFIX)]
+    first_cleaned = min((offset for name in cleaned if (offset := _offset(name)) is not None), default=None)
+    # A `.swap` at or above a `.cleaned` belongs to a replacement by several segments that was not complete.
+    dropped = [name for name in swaps if first_cleaned is not None and (_offset(name) or 0) >= first_cleaned]
+    swaps = [name for name in swaps if name not in dropped]
+    doomed = dropped + cleaned
+    ranges = [
+        _range(disk, directory, name, config, now_ms) for name in swaps if name.endswith(LOG_SUFFIX + SWAP_SUFFIX)
+    ]
+    if ranges:
+        start, end = min(first for first, _ in ranges), max(after for _, after in ranges)
+        for name in names:
+            offset = _offset(name)
+            if offset is not None and start <= offset < end and name not in swaps and name not in doomed:
+                doomed.append(name)
+    cuts = [disk.delete(f"{directory}/{name}") for name in doomed]
+    for name in swaps:
+        disk.rename(f"{directory}/{name}", f"{directory}/{name.removesuffix(SWAP_SUFFIX)}")
+    return tuple(cut for cut in cuts if cut is not None)
+
+
+def _offset(name: str) -> int | None:
+    """The offset that a file is named after."""
+    stem = name.partition(".")[0]
+    return int(stem) if stem.isdigit() else None
+
+
+def _range(disk: Disk, directory: str, name: str, config: LogConfig, now_ms: int) -> tuple[int, int]:
+    """The offsets that a segment to be swapped in covers: from its base to the one after its last batch."""
+    base_offset = _offset(name) or 0
+    segment = LogSegment(disk, directory, base_offset, config, now_ms, SWAP_SUFFIX)
+    segment.load()
+    return base_offset, segment.next_offset()
