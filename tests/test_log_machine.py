@@ -115,7 +115,7 @@ class LogMachine(RuleBasedStateMachine):
     def kill_and_start(self) -> None:
         self.log = self.open(clean_shutdown=False)
         if not self.config.preallocate:
-            assert not [cut for cut in self.log.recovered if cut.file.endswith(".log")]
+            assert not [cut for cut in self.log.repairs if cut.file.endswith(".log")]
 
     @rule()
     def lose_power_and_start(self) -> None:

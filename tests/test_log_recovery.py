@@ -59,7 +59,7 @@ def test_a_killed_broker_loses_nothing_that_it_wrote() -> None:
     records = all_records(log)
     log.close(clean=False)
     reopened = open_log(disk)
-    assert reopened.recovered == ()
+    assert reopened.repairs == ()
     assert all_records(reopened) == records
     assert reopened.leader_epoch_cache.entries == ((0, 0), (1, 8), (2, 16))
 
@@ -80,7 +80,7 @@ def test_a_tail_torn_at_any_byte_costs_only_the_batch_that_it_tore(recovery_poin
         whole = max([(end, offset) for end, offset in ends if end <= length], default=(0, base_offset))
         assert reopened.log_end_offset == whole[1], length
         assert reopened.active_segment.size == whole[0]
-        assert sum(cut.length for cut in reopened.recovered if cut.file.endswith(name)) == length - whole[0]
+        assert sum(cut.length for cut in reopened.repairs if cut.file.endswith(name)) == length - whole[0]
         assert all_records(reopened) == [record for record in records if record[0] < whole[1]]
         assert reopened.append_as_leader(build_batch([(0, b"k", b"v", ())]), 3, 1000).first_offset == whole[1]
 
@@ -109,7 +109,7 @@ def test_a_flipped_bit_ends_the_log_before_its_batch() -> None:
     assert reopened.log_end_offset == last.base_offset
     assert [segment.base_offset for segment in reopened.segments] == [first.base_offset, second.base_offset]
     assert reopened.active_segment.size == last_position
-    assert {cut.file.rpartition("/")[2] for cut in reopened.recovered} > {name}
+    assert {cut.file.rpartition("/")[2] for cut in reopened.repairs} > {name}
     believed = open_log(copy_of(files | {name: bytes(damaged)}), recovery_point=log.segments[2].base_offset)
     assert believed.log_end_offset == log.log_end_offset
 

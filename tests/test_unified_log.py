@@ -371,7 +371,7 @@ def test_a_marker_ends_a_transaction() -> None:
     log = open_log(SimulatedDisk())
     sent = batch_of(2, producer_id=9, producer_epoch=0, base_sequence=0, is_transactional=True)
     log.append_as_leader(sent, 0, NOW_MS)
-    assert log.producer_state.first_undecided_offset == 0
+    assert log.producer_state.transactions.first_undecided_offset == 0
 
     def mark(coordinator_epoch: int) -> None:
         marker = build_end_transaction_marker(
@@ -384,7 +384,7 @@ def test_a_marker_ends_a_transaction() -> None:
         log.append_as_leader(marker, 0, NOW_MS, is_client=False)
 
     mark(4)
-    assert log.producer_state.first_undecided_offset is None
+    assert log.producer_state.transactions.first_undecided_offset is None
     with pytest.raises(KafkaException) as refusal:
         mark(3)
     assert refusal.value.error is KafkaError.TRANSACTION_COORDINATOR_FENCED

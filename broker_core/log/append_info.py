@@ -4,6 +4,7 @@ import msgspec
 
 from broker_core.log.local_log import RollFact
 from broker_core.log.segment import BatchFact
+from broker_core.log.transaction_index import AbortedTransaction
 
 
 class AppendInfo(msgspec.Struct, frozen=True, gc=False):
@@ -22,6 +23,8 @@ class AppendInfo(msgspec.Struct, frozen=True, gc=False):
     time_index_entries: tuple[tuple[int, int], ...] = ()
     epoch_entries: tuple[tuple[int, int], ...] = ()
     """(epoch, start offset) of each leader epoch that was new to the log."""
+    aborted_transactions: tuple[AbortedTransaction, ...] = ()
+    """What ABORT markers among the batches added to the transaction index."""
     is_duplicate: bool = False
     """The producer had sent this batch before: nothing was written, the offsets are those of the first time."""
 

@@ -5,7 +5,7 @@ Line 1 is the format version, 0; line 2 the number of entries; then one entry a 
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from broker_core.errors import KafkaError, KafkaException
+from broker_core.log.storage_fault import StorageFault
 from broker_core.sim.disk import Disk
 
 VERSION = 0
@@ -24,10 +24,10 @@ class OffsetCheckpoint:
         self.path = path
 
     def read(self) -> dict[tuple[str, int], int]:
-        """(topic, partition) -> offset; empty when there is no file. Raises KAFKA_STORAGE_ERROR for a malformed one."""
+        """(topic, partition) -> offset; empty when there is no file, or nothing in it. Raises StorageFault."""
+        lines = _read_lines(self._disk, self.path, 3)
         return {
-            (topic, int(partition)): int(offset)
-            for topic, partition, offset in _read_lines(self._disk, self.path, (str, int, int))
+            (topic, _number(self.path, partition)): _number(self.path, offset) for topic, partition, offset in lines
         }
 
     def write(self, offsets: Mapping[tuple[str, int], int]) -> None:
@@ -45,9 +45,9 @@ class LeaderEpochCheckpoint:
             disk.replace_file(self.path, b"")
 
     def read(self) -> list[tuple[int, int]]:
-        """(epoch, start offset), oldest first. Raises KAFKA_STORAGE_ERROR for a malformed file."""
-        lines = _read_lines(self._disk, self.path, (int, int))
-        return [(int(epoch), int(start_offset)) for epoch, start_offset in lines]
+        """(epoch, start offset) as the lines stand. Raises StorageFault."""
+        lines = _read_lines(self._disk, self.path, 2)
+        return [(_number(self.path, epoch), _number(self.path, start_offset)) for epoch, start_offset in lines]
 
     def write(self, entries: Sequence[tuple[int, int]]) -> None:
         """Replaces the file."""
@@ -60,27 +60,31 @@ def _write_lines(disk: Disk, path: str, entries: Sequence[Iterable[str | int]]) 
     disk.replace_file(path, ("\n".join(lines) + "\n").encode())
 
 
-def _read_lines(disk: Disk, path: str, kinds: tuple[type, ...]) -> list[list[str]]:
+def _read_lines(disk: Disk, path: str, field_count: int) -> list[list[str]]:
+    """The fields of each entry. The rules are those of `CheckpointFile`; an empty file is one without entries."""
     if not disk.exists(path):
         return []
-    lines = disk.read_file(path).decode("utf-8", "replace").splitlines()
-    if not lines:
+    try:
+        text = disk.read_file(path).decode()
+    except UnicodeDecodeError as error:
+        raise StorageFault(path, f"byte {error.start} is no UTF-8 text", error.start) from None
+    # A reader of lines in Java knows no other line ends.
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").removesuffix("\n").split("\n") if text else []
+    if lines and lines[0] != str(VERSION):
+        raise StorageFault(path, f"its first line is {lines[0]!r}, expected the version, {VERSION}")
+    if len(lines) < 2:
         return []
-    if lines[0] != str(VERSION):
-        raise _malformed(path, f"its first line is {lines[0]!r}, expected version {VERSION}")
-    if len(lines) < 2 or not lines[1].isdigit() or int(lines[1]) != len(lines) - 2:
-        raise _malformed(path, f"its second line must be the number of entries that follow, which is {len(lines) - 2}")
     entries = [line.split() for line in lines[2:]]
     for line, fields in zip(lines[2:], entries, strict=True):
-        if len(fields) != len(kinds):
-            raise _malformed(path, f"the line {line!r} has {len(fields)} fields, expected {len(kinds)}")
-        for field, kind in zip(fields, kinds, strict=True):
-            if kind is int and not field.removeprefix("-").isdigit():
-                raise _malformed(path, f"{field!r} in the line {line!r} is no number")
+        if len(fields) != field_count:
+            raise StorageFault(path, f"the line {line!r} has {len(fields)} fields, expected {field_count}")
+    if lines[1] != str(len(entries)):
+        raise StorageFault(path, f"its second line is {lines[1]!r}, expected the number of entries, {len(entries)}")
     return entries
 
 
-def _malformed(path: str, found: str) -> KafkaException:
-    return KafkaException(
-        KafkaError.KAFKA_STORAGE_ERROR, f"Malformed checkpoint file {path}: {found}; restore it or delete it"
-    )
+def _number(path: str, field: str) -> int:
+    digits = field[1:] if field[:1] in ("-", "+") else field
+    if not (digits.isascii() and digits.isdigit()):
+        raise StorageFault(path, f"{field!r} is no number", is_io_error=False)
+    return int(field)

@@ -3,6 +3,7 @@
 from bisect import bisect_right
 
 from broker_core.log.checkpoints import LeaderEpochCheckpoint
+from broker_core.log.storage_fault import StorageFault
 from broker_core.records.record_batch import NO_LEADER_EPOCH
 
 UNDEFINED_EPOCH_OFFSET = -1
@@ -16,7 +17,20 @@ class LeaderEpochCache:
         self._entries: list[tuple[int, int]] = []
         self.latest_epoch = NO_LEADER_EPOCH
         """The newest epoch, -1 without entries."""
-        self._set(checkpoint.read())
+        # Lines that contradict later ones do not count, but stay in the file until it is written.
+        for epoch, start_offset in checkpoint.read():
+            if epoch < 0 or start_offset < 0:
+                raise StorageFault(
+                    checkpoint.path,
+                    f"epoch {epoch} from offset {start_offset}: neither may be negative",
+                    is_io_error=False,
+                )
+            self._add(epoch, start_offset)
+
+    @property
+    def path(self) -> str:
+        """The file, a path of its disk."""
+        return self._checkpoint.path
 
     @property
     def entries(self) -> tuple[tuple[int, int], ...]:
@@ -34,10 +48,7 @@ class LeaderEpochCache:
         entries = self._entries
         if entries and entries[-1][0] == epoch and start_offset >= entries[-1][1]:
             return False
-        while entries and (entries[-1][0] >= epoch or entries[-1][1] >= start_offset):
-            entries.pop()
-        entries.append((epoch, start_offset))
-        self._set(entries)
+        self._add(epoch, start_offset)
         self._checkpoint.write(entries)
         return True
 
@@ -84,6 +95,13 @@ class LeaderEpochCache:
         self._set(entries)
         self._checkpoint.write(entries)
         return True
+
+    def _add(self, epoch: int, start_offset: int) -> None:
+        entries = self._entries
+        while entries and (entries[-1][0] >= epoch or entries[-1][1] >= start_offset):
+            entries.pop()
+        entries.append((epoch, start_offset))
+        self.latest_epoch = epoch
 
     def _set(self, entries: list[tuple[int, int]]) -> None:
         self._entries = entries

@@ -1,11 +1,13 @@
 """The segments of a log, without what surrounds them (`LocalLog`): append, roll, read, truncate, flush."""
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from broker_core.log.config import LogConfig
+from broker_core.log.deleted_files import DeletedFile
 from broker_core.log.segment import BatchFact, IndexEntries, LogSegment
+from broker_core.log.swap_files import CLEANED_SUFFIX, SWAP_SUFFIX
 from broker_core.sim.disk import CutFact, Disk
 
 
@@ -38,6 +40,8 @@ class LocalLog:
         self.recovery_point = recovery_point
         """All below is known to have been fsynced."""
         self.log_end_offset = log_end_offset
+        self.deleted_files: list[DeletedFile] = []
+        """What was renamed to `.deleted` and nobody has been told of yet."""
         self._base_offsets = [segment.base_offset for segment in segments]
 
     @property
@@ -56,9 +60,7 @@ class LocalLog:
         old = self.segments[-1]
         if old.base_offset == new_base_offset and old.size == 0:
             # The time index was full before anything was appended: the same segment starts afresh.
-            old.delete()
-            self.segments.pop()
-            self._base_offsets.pop()
+            self.remove_segments([old])
             entries: tuple[tuple[int, int], ...] = ()
         else:
             entries = old.become_inactive()
@@ -89,25 +91,39 @@ class LocalLog:
 
     def truncate_to(self, offset: int, now_ms: int) -> tuple[tuple[CutFact, ...], list[int]]:
         """Removes all from `offset` on; returns what was cut, and the base offsets of segments that are gone."""
-        cuts: tuple[CutFact, ...] = ()
-        deleted = []
-        while self.segments[-1].base_offset > offset:
-            segment = self.segments.pop()
-            self._base_offsets.pop()
-            deleted.append(segment.base_offset)
-            cuts = segment.delete() + cuts
-        cuts = self.segments[-1].truncate_to(offset, now_ms) + cuts
+        deleted = [segment for segment in self.segments if segment.base_offset > offset]
+        self.remove_segments(deleted)
+        cuts = self.segments[-1].truncate_to(offset, now_ms)
         self._end_at(offset)
-        return cuts, deleted
+        return cuts, [segment.base_offset for segment in deleted]
 
-    def truncate_fully_and_start_at(self, offset: int, now_ms: int) -> tuple[CutFact, ...]:
-        """Removes everything; the log is one empty segment at `offset`."""
-        cuts = tuple(cut for segment in self.segments for cut in segment.delete())
-        self.segments.clear()
-        self._base_offsets.clear()
+    def truncate_fully_and_start_at(self, offset: int, now_ms: int) -> list[int]:
+        """Removes everything; the log is one empty segment at `offset`. Returns the base offsets that there were."""
+        deleted = list(self.segments)
+        self.remove_segments(deleted)
         self._add_segment(offset, now_ms)
         self._end_at(offset)
-        return cuts
+        return [segment.base_offset for segment in deleted]
+
+    def remove_segments(self, segments: Sequence[LogSegment]) -> None:
+        """Takes segments out of the log and marks their files as deleted (`removeAndDeleteSegments`)."""
+        for segment in segments:
+            slot = bisect_left(self._base_offsets, segment.base_offset)
+            del self.segments[slot], self._base_offsets[slot]
+            self.deleted_files += segment.mark_deleted()
+
+    def replace_segments(self, cleaned: LogSegment, replaced: Sequence[LogSegment]) -> None:
+        """Puts a `.cleaned` segment, which is complete and on disk, in the place of neighbours (`replaceSegments`).
+
+        At each step a crash leaves files from which the next start makes a whole log: see `swap_files`.
+        """
+        cleaned.change_suffix(CLEANED_SUFFIX, SWAP_SUFFIX)
+        slot = bisect_left(self._base_offsets, replaced[0].base_offset)
+        self.segments[slot : slot + len(replaced)] = [cleaned]
+        self._base_offsets[slot : slot + len(replaced)] = [cleaned.base_offset]
+        for segment in replaced:
+            self.deleted_files += segment.mark_deleted()
+        cleaned.change_suffix(SWAP_SUFFIX, "")
 
     def flush(self, offset: int) -> None:
         """Makes everything below `offset` survive a power loss, and the recovery point tell so."""
@@ -121,7 +137,7 @@ class LocalLog:
 
     def _add_segment(self, base_offset: int, now_ms: int) -> None:
         segment = LogSegment(self.disk, self.directory, base_offset, self.config, now_ms)
-        segment.activate()
+        segment.activate(is_new=True)
         self.segments.append(segment)
         self._base_offsets.append(base_offset)
 

@@ -19,7 +19,7 @@ _ENTRY = struct.Struct(">ii")
 class OffsetIndex:
     """The `.index` file of one segment, with its entries in memory as two columns."""
 
-    __slots__ = ("base_offset", "file", "max_entries", "positions", "relative_offsets")
+    __slots__ = ("base_offset", "file", "flushed_entries", "max_entries", "positions", "relative_offsets")
 
     def __init__(self, file: File, base_offset: int, max_index_bytes: int) -> None:
         self.file = file
@@ -27,6 +27,8 @@ class OffsetIndex:
         self.max_entries = max_index_bytes // ENTRY_BYTES
         self.relative_offsets = array("i")
         self.positions = array("i")
+        self.flushed_entries = 0
+        """How many of them a power loss would leave."""
 
     def load(self) -> None:
         """Reads the entries of a file that was trimmed; a part of an entry at its end is left out."""
@@ -35,6 +37,7 @@ class OffsetIndex:
             columns.byteswap()
         self.relative_offsets = columns[0::2]
         self.positions = columns[1::2]
+        self.flushed_entries = min(self.entries, self.file.synced_size // ENTRY_BYTES)
 
     @property
     def entries(self) -> int:
@@ -67,6 +70,11 @@ class OffsetIndex:
         slot = bisect_right(self.relative_offsets, offset - self.base_offset)
         return self.positions[slot - 1] if slot else 0
 
+    def offset_from(self, position: int) -> int | None:
+        """The offset of the first entry whose batch begins at or behind `position` (`fetchUpperBoundOffset`)."""
+        slot = bisect_left(self.positions, position)
+        return self.base_offset + self.relative_offsets[slot] if slot < len(self.positions) else None
+
     def truncate_to(self, offset: int) -> tuple[CutFact, ...]:
         """Drops the entries at or above `offset`. Their bytes go to the archive; in the file they are written over."""
         kept = bisect_left(self.relative_offsets, offset - self.base_offset)
@@ -76,16 +84,23 @@ class OffsetIndex:
         digest = self.file.keep(kept * ENTRY_BYTES, dropped * ENTRY_BYTES)
         del self.relative_offsets[kept:]
         del self.positions[kept:]
+        self.flushed_entries = min(self.flushed_entries, kept)
         return (CutFact(self.file.path, kept * ENTRY_BYTES, dropped * ENTRY_BYTES, digest),)
 
     def clear(self) -> None:
         """Drops all entries, also where they make no sense."""
         del self.relative_offsets[:]
         del self.positions[:]
+        self.flushed_entries = 0
 
     def allocate(self) -> None:
         """Gives the file of an active segment its full length."""
         self.file.allocate(self.max_entries * ENTRY_BYTES)
+
+    def flush(self) -> None:
+        """Makes all entries survive a power loss."""
+        self.file.fsync()
+        self.flushed_entries = len(self.positions)
 
     def trim(self) -> None:
         """Cuts the file to its entries."""

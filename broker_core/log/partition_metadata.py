@@ -4,25 +4,45 @@ Two lines, "version: 0" and "topic_id: " with 22 characters of URL-safe base64, 
 """
 
 import re
+from base64 import urlsafe_b64decode
 
 from broker_core.errors import KafkaError, KafkaException
+from broker_core.log.storage_fault import StorageFault
 from broker_core.sim.disk import Disk
 
 PARTITION_METADATA = "partition.metadata"
-_CONTENT = re.compile(r"version: 0\ntopic_id: ([A-Za-z0-9_-]{22})\n?")
+_SEPARATOR = re.compile(r":\s+")
+_TOPIC_ID = re.compile(r"[A-Za-z0-9_-]{22}")
 
 
 def read_topic_id(disk: Disk, directory: str) -> str | None:
-    """The topic id of a log directory, None without the file. Raises KAFKA_STORAGE_ERROR for a malformed one."""
+    """The topic id of a log directory, None without the file. Raises StorageFault for a malformed one.
+
+    As with Kafka, the names before the colons do not matter, nor do further lines, and a later version is read as this
+    one.
+    """
     path = f"{directory}/{PARTITION_METADATA}"
     if not disk.exists(path):
         return None
-    match = _CONTENT.fullmatch(disk.read_file(path).decode("utf-8", "replace"))
-    if match is None:
-        raise KafkaException(
-            KafkaError.KAFKA_STORAGE_ERROR, f"Malformed file {path}: expected 'version: 0' and a topic id; delete it"
-        )
-    return match[1]
+    lines = disk.read_file(path).decode("utf-8", "replace").splitlines()
+    version = _value(path, lines, 0, "version: 0")
+    if not version.isdecimal():
+        raise StorageFault(path, f"the version is {version!r}, expected a number from 0 on")
+    topic_id = _value(path, lines, 1, "topic_id: and 22 characters")
+    if _TOPIC_ID.fullmatch(topic_id) is None:
+        raise StorageFault(path, f"{topic_id!r} is no topic id of 22 characters", is_io_error=False)
+    if not any(urlsafe_b64decode(topic_id + "==")):
+        raise StorageFault(path, "the topic id is zero")
+    return topic_id
+
+
+def _value(path: str, lines: list[str], number: int, expected: str) -> str:
+    if number >= len(lines):
+        raise StorageFault(path, f"line {number + 1} is missing, expected {expected}", is_io_error=False)
+    parts = _SEPARATOR.split(lines[number])
+    if len(parts) != 2:
+        raise StorageFault(path, f"line {number + 1} is {lines[number]!r}, expected {expected}")
+    return parts[1]
 
 
 def ensure_topic_id(disk: Disk, directory: str, topic_id: str | None) -> str | None:

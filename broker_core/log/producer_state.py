@@ -11,6 +11,8 @@ from collections import deque
 from typing import NamedTuple
 
 from broker_core.errors import KafkaError, KafkaException
+from broker_core.log.deleted_files import DeletedFile, mark_deleted
+from broker_core.log.transactions import CompletedTransaction, UnstableTransactions
 from broker_core.records.control_record import ControlRecordType
 from broker_core.records.record_batch import (
     NO_PRODUCER_EPOCH,
@@ -49,15 +51,6 @@ class BatchMetadata(NamedTuple):
     def first_sequence(self) -> int:
         """The sequence number of its first record, counted back with the wrap at 2147483647."""
         return increment_sequence(self.last_sequence, -self.offset_delta)
-
-
-class CompletedTransaction(NamedTuple):
-    """A transaction that a marker has ended: its first offset, and that of the marker."""
-
-    producer_id: int
-    first_offset: int
-    last_offset: int
-    is_aborted: bool
 
 
 class ProducerStateEntry:
@@ -108,6 +101,9 @@ class ProducerStateManager:
     def __init__(self, disk: Disk, directory: str, expiration_ms: int) -> None:
         self.map_end_offset = 0
         """The state covers the log up to here, exclusively."""
+        self.transactions = UnstableTransactions()
+        self.unreadable_snapshots: dict[str, str] = {}
+        """Path of each snapshot that was deleted because it could not be read, and why."""
         self._disk = disk
         self._directory = directory
         self._expiration_ms = expiration_ms
@@ -124,8 +120,8 @@ class ProducerStateManager:
 
     @property
     def is_empty(self) -> bool:
-        """Whether no producer is known."""
-        return not self._producers
+        """Whether no producer is known, and no transaction waits for its marker to be replicated."""
+        return not self._producers and self.transactions.is_empty
 
     @property
     def snapshot_offsets(self) -> tuple[int, ...]:
@@ -137,35 +133,30 @@ class ProducerStateManager:
         """The offset of the newest snapshot."""
         return self._snapshot_offsets[-1] if self._snapshot_offsets else None
 
-    @property
-    def first_undecided_offset(self) -> int | None:
-        """The first offset of the oldest open transaction (`firstUndecidedOffset`)."""
-        firsts = (entry.current_transaction_first_offset for entry in self._producers.values())
-        return min((first for first in firsts if first is not None), default=None)
-
     def entry(self, producer_id: int) -> ProducerStateEntry | None:
         """What is known of a producer."""
         return self._producers.get(producer_id)
 
-    def validate(self, header: BatchHeader) -> BatchMetadata | None:
-        """Checks a client's batch; returns the batch that it repeats, if it does (`ProducerAppendInfo`).
+    def validate(self, header: BatchHeader, is_client: bool = True) -> BatchMetadata | None:
+        """Checks a batch of data; returns the batch that it repeats, if it does (`ProducerAppendInfo`).
 
-        Raises INVALID_PRODUCER_EPOCH, OUT_OF_ORDER_SEQUENCE_NUMBER or INVALID_TXN_STATE.
+        The broker's own coordinators (`is_client` false) write without sequence numbers. Raises INVALID_PRODUCER_EPOCH,
+        OUT_OF_ORDER_SEQUENCE_NUMBER or INVALID_TXN_STATE.
         """
         entry = self._producers.get(header.producer_id)
         if entry is None:
             return None
-        duplicate = entry.find_duplicate(header)
+        duplicate = entry.find_duplicate(header) if is_client else None
         if duplicate is not None:
             return duplicate
         self._check_epoch(entry, header.producer_epoch)
-        if not header.is_control:
+        if is_client:
             self._check_sequence(entry, header)
-            if entry.current_transaction_first_offset is not None and not header.is_transactional:
-                raise KafkaException(
-                    KafkaError.INVALID_TXN_STATE,
-                    f"producer {header.producer_id} sent a batch outside a transaction while one is open",
-                )
+        if entry.current_transaction_first_offset is not None and not header.is_transactional:
+            raise KafkaException(
+                KafkaError.INVALID_TXN_STATE,
+                f"producer {header.producer_id} sent a batch outside a transaction while one is open",
+            )
         return None
 
     def validate_marker(self, header: BatchHeader, coordinator_epoch: int) -> None:
@@ -190,11 +181,16 @@ class ProducerStateManager:
         entry.last_timestamp = header.max_timestamp
         if header.is_transactional and entry.current_transaction_first_offset is None:
             entry.current_transaction_first_offset = header.base_offset
+            self.transactions.begin(header.producer_id, header.base_offset)
 
     def append_marker(
         self, header: BatchHeader, control_type: ControlRecordType, coordinator_epoch: int
     ) -> CompletedTransaction | None:
-        """Notes a marker that was written; returns the transaction that it ends, None when it held no batch."""
+        """Notes a marker that was written; returns the transaction that it ends, None when it held no batch.
+
+        The transaction stays open in `transactions` until it is completed there: its entry in the transaction index
+        comes first.
+        """
         entry = self._entry_for(header.producer_id)
         first_offset = entry.current_transaction_first_offset
         entry.set_epoch(header.producer_epoch)
@@ -231,12 +227,23 @@ class ProducerStateManager:
         cuts = self._delete_snapshots(outside)
         if log_end_offset != self.map_end_offset:
             self._producers.clear()
+            self.transactions.clear()
             cuts += self._load_from_snapshot(log_start_offset, now_ms)
+        else:
+            self.log_start_moved(log_start_offset)
         return cuts
+
+    def log_start_moved(self, log_start_offset: int) -> None:
+        """What lies below the log's start is no longer waited for (`onLogStartOffsetIncremented`)."""
+        self.transactions.replicated_up_to(log_start_offset)
+        self.map_end_offset = max(self.map_end_offset, log_start_offset)
+        latest = self.latest_snapshot_offset
+        self._last_snapshot_offset = log_start_offset if latest is None else latest
 
     def truncate_fully_and_start_at(self, offset: int) -> tuple[CutFact, ...]:
         """Forgets everything; the log starts anew at `offset`."""
         self._producers.clear()
+        self.transactions.clear()
         cuts = self._delete_snapshots(self._snapshot_offsets)
         self._last_snapshot_offset = 0
         self.map_end_offset = offset
@@ -250,9 +257,12 @@ class ProducerStateManager:
             strays.pop()
         return self._delete_snapshots(strays)
 
-    def delete_snapshot(self, offset: int) -> tuple[CutFact, ...]:
-        """Deletes the snapshot at `offset` if there is one."""
-        return self._delete_snapshots([offset] if offset in self._snapshot_offsets else [])
+    def mark_snapshot_deleted(self, offset: int) -> tuple[DeletedFile, ...]:
+        """Renames the snapshot at `offset` to `.deleted` if there is one (`removeAndMarkSnapshotForDeletion`)."""
+        if offset not in self._snapshot_offsets:
+            return ()
+        self._snapshot_offsets.remove(offset)
+        return (mark_deleted(self._disk, self._path(offset)),)
 
     def _list_snapshots(self) -> list[int]:
         names = [name for name in self._disk.list(self._directory) if name.endswith(SNAPSHOT_SUFFIX)]
@@ -264,13 +274,16 @@ class ProducerStateManager:
             offset = self._snapshot_offsets[-1]
             try:
                 entries = decode_snapshot(self._disk.read_file(self._path(offset)))
-            except ValueError:
+            except ValueError as error:
                 # Damaged: an older one will do, the log is read from there.
+                self.unreadable_snapshots[self._path(offset)] = str(error)
                 cuts += self._delete_snapshots([offset])
                 continue
             for entry in entries:
                 if not self._is_expired(entry, now_ms):
                     self._add(entry)
+                    if entry.current_transaction_first_offset is not None:
+                        self.transactions.begin(entry.producer_id, entry.current_transaction_first_offset)
             self._last_snapshot_offset = self.map_end_offset = offset
             return cuts
         self._last_snapshot_offset = self.map_end_offset = log_start_offset

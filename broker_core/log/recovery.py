@@ -1,27 +1,36 @@
-"""Opening a log: finding its segments, and repairing what an unclean stop left (`LogLoader`, `LogSegment.recover`).
+"""Opening a log: finding its segments, and repairing what an unclean stop or damage left (`LogLoader`).
 
 After a clean stop the files are believed. After any other, every batch from the recovery point on is checked; the log
 ends before the first one that is not whole. The producers' state is then taken from the newest snapshot and the batches
-behind it.
+behind it. What was cut or written anew, and why, is returned as facts.
 """
 
 from bisect import bisect_right
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from broker_core.log.config import LogConfig
+from broker_core.log.deleted_files import DELETED_SUFFIX, DeletedFile, mark_deleted
 from broker_core.log.leader_epoch_cache import LeaderEpochCache
 from broker_core.log.local_log import LocalLog
+from broker_core.log.producer_recovery import complete, rebuild_producer_state, update_producers
 from broker_core.log.producer_state import ProducerStateManager
-from broker_core.log.segment import INDEX_SUFFIX, LOG_SUFFIX, TIME_INDEX_SUFFIX, LogSegment, segment_path
-from broker_core.records.control_record import read_end_transaction_marker
-from broker_core.records.record_batch import (
-    NO_PRODUCER_ID,
-    BatchHeader,
-    iterate_records,
+from broker_core.log.repairs import Repair, RepairFact, deletions
+from broker_core.log.segment import (
+    INDEX_SUFFIX,
+    LOG_SUFFIX,
+    TIME_INDEX_SUFFIX,
+    TRANSACTION_INDEX_SUFFIX,
+    LogSegment,
+    segment_path,
 )
+from broker_core.log.segment_recovery import InvalidOffset, recover
+from broker_core.log.transaction_index import CorruptTransactionIndex
+from broker_core.records.record_batch import NO_PRODUCER_ID, BatchHeader
 from broker_core.sim.disk import CutFact, Disk
 
-_LEFTOVER_SUFFIXES = (".deleted", ".cleaned")
+_LEFTOVER_SUFFIXES = (DELETED_SUFFIX, ".cleaned")
+_INDEX_SUFFIXES = (INDEX_SUFFIX, TIME_INDEX_SUFFIX, TRANSACTION_INDEX_SUFFIX)
 
 
 class LogPlace(NamedTuple):
@@ -42,12 +51,16 @@ class LogPlace(NamedTuple):
 
 
 class LoadedLog(NamedTuple):
-    """A log that can be used: its segments and producers, its start, and what recovery cut off."""
+    """A log that can be used: its segments and producers, its start, and what it took to get there.
+
+    `checked` are the base offsets of the segments whose batches were all checked, because the last stop was not clean.
+    """
 
     local_log: LocalLog
     producer_state: ProducerStateManager
     log_start_offset: int
-    cuts: tuple[CutFact, ...]
+    repairs: tuple[RepairFact, ...]
+    checked: tuple[int, ...]
 
 
 def load_log(
@@ -59,166 +72,168 @@ def load_log(
     log_start_offset: int,
 ) -> LoadedLog:
     """Opens the log; creates an empty segment at `log_start_offset` when there is none."""
-    cuts = _delete_leftovers(place)
-    segments: list[LogSegment] = []
-    base_offsets = _base_offsets(place)
-    # What is checked anyway makes its indexes anew; those of a killed broker's active segment are 10 MiB of zeros.
-    unchecked = len(base_offsets) if clean_shutdown else _first_unflushed(base_offsets, recovery_point)
-    for base_offset in base_offsets:
-        has_index = place.disk.exists(segment_path(place.directory, base_offset, INDEX_SUFFIX))
-        segment = place.segment(base_offset)
-        segments.append(segment)
-        if has_index and len(segments) <= unchecked:
-            segment.load()
-        elif not has_index:
-            cuts += _recover_segment(place, epochs, segments, segment, log_start_offset)
+    loader = _Loader(place, epochs, log_start_offset)
+    loader.load_segments(clean_shutdown, recovery_point)
     if not clean_shutdown:
-        cuts += _recover_unflushed(place, epochs, segments, recovery_point, log_start_offset)
-    if segments and segments[-1].next_offset() < log_start_offset:
-        cuts += tuple(cut for segment in segments for cut in segment.delete())
-        segments.clear()
-        epochs.clear()
-        cuts += place.producer_state().truncate_fully_and_start_at(log_start_offset)
-    if not segments:
-        segments.append(place.segment(log_start_offset))
-    segments[-1].activate()
+        loader.recover_unflushed(recovery_point)
+    loader.drop_all_below_log_start()
+    segments = loader.segments or [place.segment(log_start_offset)]
+    segments[-1].activate(is_new=not loader.segments)
     log_end_offset = segments[-1].next_offset()
     log_start_offset = max(log_start_offset, segments[0].base_offset)
-    epochs.truncate_from_end(log_end_offset)
-    epochs.truncate_from_start(log_start_offset)
+    loader.fit_epochs(log_start_offset, log_end_offset)
     recovery_point = log_end_offset if clean_shutdown else min(recovery_point, log_end_offset)
     local_log = LocalLog(place.disk, place.directory, place.config, segments, recovery_point, log_end_offset)
+    local_log.deleted_files += loader.deleted_files
     producers = place.producer_state()
-    cuts += producers.remove_stray_snapshots([segment.base_offset for segment in segments])
-    cuts += rebuild_producer_state(
+    strays = producers.remove_stray_snapshots([segment.base_offset for segment in segments])
+    loader.repairs += deletions(strays, "no segment begins at this offset")
+    cuts = rebuild_producer_state(
         producers, segments, log_start_offset, log_end_offset, place.now_ms, clean_shutdown=clean_shutdown
     )
-    return LoadedLog(local_log, producers, log_start_offset, cuts)
+    loader.note_snapshots(producers, cuts)
+    return LoadedLog(local_log, producers, log_start_offset, tuple(loader.repairs), tuple(loader.checked))
 
 
-def rebuild_producer_state(
-    producers: ProducerStateManager,
-    segments: list[LogSegment],
-    log_start_offset: int,
-    end_offset: int,
-    now_ms: int,
-    *,
-    clean_shutdown: bool,
-) -> tuple[CutFact, ...]:
-    """Makes `producers` what the log says up to `end_offset`; returns the snapshots that went (`rebuildProducerState`).
+class _Loader:
+    """The passes over a log's folder, and what they found."""
 
-    Snapshots are taken at the last two segments and at the end, so that the next truncation need not read all again.
-    """
-    last_bases = [segment.base_offset for segment in segments[-2:]]
-    if clean_shutdown and producers.latest_snapshot_offset is None:
-        # A clean stop without any snapshot: there were no producers.
-        for offset in (*last_bases, end_offset):
-            producers.map_end_offset = offset
-            producers.take_snapshot()
-        return ()
-    was_complete_and_empty = producers.is_empty and producers.map_end_offset >= end_offset
-    cuts = producers.truncate_and_reload(log_start_offset, end_offset, now_ms)
-    if end_offset > producers.map_end_offset and not was_complete_and_empty:
-        from_offset = producers.map_end_offset
-        for segment, following in zip(segments, [*segments[1:], None], strict=True):
-            if segment.base_offset >= end_offset or (following and following.base_offset <= from_offset):
-                continue
-            producers.map_end_offset = max(segment.base_offset, producers.map_end_offset, log_start_offset)
-            if segment.base_offset in last_bases:
-                producers.take_snapshot()
-            _replay(producers, segment, producers.map_end_offset, end_offset)
-    producers.map_end_offset = end_offset
-    producers.take_snapshot()
-    return cuts
+    def __init__(self, place: LogPlace, epochs: LeaderEpochCache, log_start_offset: int) -> None:
+        self.place = place
+        self.epochs = epochs
+        self.log_start_offset = log_start_offset
+        self.segments: list[LogSegment] = []
+        self.deleted_files: list[DeletedFile] = []
+        """The files of segments that no longer belong to the log."""
+        self.repairs: list[RepairFact] = []
+        self.checked: list[int] = []
 
+    def load_segments(self, clean_shutdown: bool, recovery_point: int) -> None:
+        """Opens the segments in rising order, because a transaction may have begun in an earlier one."""
+        place = self.place
+        self._delete_leftovers()
+        base_offsets = self._base_offsets()
+        # What is checked anyway makes its indexes anew; those of a killed broker's active segment are 10 MiB of zeros.
+        trusted = len(base_offsets) if clean_shutdown else _first_unflushed(base_offsets, recovery_point)
+        for number, base_offset in enumerate(base_offsets):
+            index_path, time_index_path = (
+                segment_path(place.directory, base_offset, suffix) for suffix in (INDEX_SUFFIX, TIME_INDEX_SUFFIX)
+            )
+            has_index, has_time_index = place.disk.exists(index_path), place.disk.exists(time_index_path)
+            segment = place.segment(base_offset)
+            fault = None if has_index else RepairFact(index_path, Repair.REBUILT, 0, 0, "the file is missing")
+            if has_index:
+                try:
+                    segment.transaction_index.load()
+                except CorruptTransactionIndex as corrupt:
+                    path = segment.transaction_index.path
+                    fault = RepairFact(path, Repair.REBUILT, corrupt.position, 0, str(corrupt))
+            if fault is not None:
+                self.repairs.append(fault)
+                self._recover(segment)
+            elif number < trusted:
+                segment.load()
+            if has_index and not has_time_index and number < trusted:
+                self.repairs.append(
+                    RepairFact(time_index_path, Repair.REBUILT, 0, 0, "the file is missing, an empty one is begun")
+                )
+            self.segments.append(segment)
 
-def update_producers(producers: ProducerStateManager, header: BatchHeader, data: bytes, position: int = 0) -> None:
-    """Notes a batch of the log, which lies in `data` at `position`, in the state of its producer if it has one."""
-    if header.producer_id == NO_PRODUCER_ID:
-        return
-    if not header.is_control:
-        producers.append_data(header)
-        return
-    for record in iterate_records(data, header, position):
-        marker = read_end_transaction_marker(record)
-        if marker is not None:
-            producers.append_marker(header, *marker)
+    def recover_unflushed(self, recovery_point: int) -> None:
+        """Checks every segment from the recovery point on; the log ends with the first that is damaged."""
+        first = _first_unflushed([segment.base_offset for segment in self.segments], recovery_point)
+        for number, segment in enumerate(self.segments[first:], first):
+            self.checked.append(segment.base_offset)
+            try:
+                was_cut = self._recover(segment)
+            except InvalidOffset as invalid:
+                cuts = segment.truncate_to(segment.base_offset, self.place.now_ms)
+                self._note_cuts(cuts, str(invalid))
+                was_cut = True
+            if was_cut:
+                self._give_up(number + 1, f"the log ends in the segment before, {segment.base_offset}")
+                return
 
-
-def _replay(producers: ProducerStateManager, segment: LogSegment, from_offset: int, end_offset: int) -> None:
-    position = segment.find(from_offset)
-    if position is None:
-        return
-    for start, header in segment.headers(position):
-        if header.base_offset >= end_offset:
+    def drop_all_below_log_start(self) -> None:
+        """Nothing is left of a log that ends before it starts, as when segment files are lost."""
+        if not self.segments or self.segments[-1].next_offset() >= self.log_start_offset:
             return
-        if header.producer_id != NO_PRODUCER_ID:
-            data = segment.log.read(start, header.size) if header.is_control else b""
-            update_producers(producers, header, data)
+        end = self.segments[-1].next_offset()
+        self._give_up(0, f"the log ends at {end}, before its start {self.log_start_offset}")
+        self.epochs.clear()
+        cuts = self.place.producer_state().truncate_fully_and_start_at(self.log_start_offset)
+        self.repairs += deletions(cuts, "nothing is left of the log")
+
+    def fit_epochs(self, log_start_offset: int, log_end_offset: int) -> None:
+        """Drops the leader epochs of what is not in the log."""
+        before = self.epochs.entries
+        is_cut = self.epochs.truncate_from_end(log_end_offset)
+        is_cut = self.epochs.truncate_from_start(log_start_offset) or is_cut
+        if is_cut:
+            rule = f"{before} does not fit a log from {log_start_offset} to {log_end_offset}"
+            self.repairs.append(RepairFact(self.epochs.path, Repair.REBUILT, 0, 0, rule))
+
+    def note_snapshots(self, producers: ProducerStateManager, cuts: Sequence[CutFact]) -> None:
+        """Says of each snapshot that went why it did."""
+        for cut in cuts:
+            rule = producers.unreadable_snapshots.get(cut.file, "the log does not reach to this offset")
+            self.repairs += deletions([cut], rule)
+
+    def _recover(self, segment: LogSegment) -> bool:
+        """Checks one segment; says whether something was cut off its `.log`."""
+        place, epochs = self.place, self.epochs
+        producers = place.producer_state()
+        rebuild_producer_state(
+            producers, self.segments, self.log_start_offset, segment.base_offset, place.now_ms, clean_shutdown=False
+        )
+
+        def note(header: BatchHeader, position: int) -> None:
+            if header.partition_leader_epoch > epochs.latest_epoch:
+                epochs.assign(header.partition_leader_epoch, header.base_offset)
+            if header.producer_id != NO_PRODUCER_ID:
+                data = segment.log.read(position, header.size) if header.is_control else b""
+                completed = update_producers(producers, header, data)
+                if completed is not None:
+                    complete(producers, completed, segment.transaction_index)
+            producers.map_end_offset = header.next_offset
+
+        cuts, rule = recover(segment, note)
+        producers.take_snapshot()
+        self._note_cuts(cuts, rule)
+        return bool(cuts)
+
+    def _note_cuts(self, cuts: Sequence[CutFact], rule: str) -> None:
+        for cut in cuts:
+            self.repairs.append(RepairFact(cut.file, Repair.CUT, cut.position, cut.length, rule, cut.digest))
+
+    def _give_up(self, first: int, rule: str) -> None:
+        producers = self.place.producer_state()
+        for segment in self.segments[first:]:
+            self.repairs.append(RepairFact(segment.log.path, Repair.DELETED, 0, segment.size, rule))
+            # As they are: the indexes of what was not checked have not been read.
+            self.deleted_files += [mark_deleted(self.place.disk, file.path) for file in segment.files]
+            self.deleted_files += producers.mark_snapshot_deleted(segment.base_offset)
+        del self.segments[first:]
+
+    def _base_offsets(self) -> list[int]:
+        """The segments that have a `.log`; index files without one are deleted."""
+        disk, directory = self.place.disk, self.place.directory
+        names = disk.list(directory)
+        logs = {int(name.removesuffix(LOG_SUFFIX)) for name in names if name.endswith(LOG_SUFFIX)}
+        for name in names:
+            stem, _, suffix = name.partition(".")
+            if f".{suffix}" in _INDEX_SUFFIXES and stem.isdigit() and int(stem) not in logs:
+                self.repairs += deletions([disk.delete(f"{directory}/{name}")], "there is no .log of this name")
+        return sorted(logs)
+
+    def _delete_leftovers(self) -> None:
+        """What was about to be unlinked, and what the cleaner had not finished."""
+        disk, directory = self.place.disk, self.place.directory
+        for name in disk.list(directory):
+            if name.endswith(_LEFTOVER_SUFFIXES):
+                self.repairs += deletions([disk.delete(f"{directory}/{name}")], "work that was not finished")
 
 
-def _base_offsets(place: LogPlace) -> list[int]:
-    """The segments that have a `.log`; index files without one are deleted."""
-    names = place.disk.list(place.directory)
-    logs = [int(name.removesuffix(LOG_SUFFIX)) for name in names if name.endswith(LOG_SUFFIX)]
-    for name in names:
-        stem, _, suffix = name.partition(".")
-        if f".{suffix}" in (INDEX_SUFFIX, TIME_INDEX_SUFFIX) and stem.isdigit() and int(stem) not in logs:
-            place.disk.delete(f"{place.directory}/{name}")
-    return sorted(logs)
-
-
-def _delete_leftovers(place: LogPlace) -> tuple[CutFact, ...]:
-    names = [name for name in place.disk.list(place.directory) if name.endswith(_LEFTOVER_SUFFIXES)]
-    cuts = [place.disk.delete(f"{place.directory}/{name}") for name in names]
-    return tuple(cut for cut in cuts if cut is not None)
-
-
-def _recover_unflushed(
-    place: LogPlace,
-    epochs: LeaderEpochCache,
-    segments: list[LogSegment],
-    recovery_point: int,
-    log_start_offset: int,
-) -> tuple[CutFact, ...]:
-    first = _first_unflushed([segment.base_offset for segment in segments], recovery_point)
-    cuts: tuple[CutFact, ...] = ()
-    for index in range(first, len(segments)):
-        found = _recover_segment(place, epochs, segments[: index + 1], segments[index], log_start_offset)
-        if found:
-            # The log ends here: what follows has lost its connection to what precedes.
-            cuts += found + tuple(cut for segment in segments[index + 1 :] for cut in segment.delete())
-            del segments[index + 1 :]
-            break
-    return cuts
-
-
-def _first_unflushed(base_offsets: list[int], recovery_point: int) -> int:
+def _first_unflushed(base_offsets: Sequence[int], recovery_point: int) -> int:
     """The place of the segment that holds the recovery point, from which on nothing is believed."""
     return max(bisect_right(base_offsets, recovery_point) - 1, 0)
-
-
-def _recover_segment(
-    place: LogPlace,
-    epochs: LeaderEpochCache,
-    segments: list[LogSegment],
-    segment: LogSegment,
-    log_start_offset: int,
-) -> tuple[CutFact, ...]:
-    """Recovers one of `segments`; returns what was cut off its `.log`."""
-    producers = place.producer_state()
-    rebuild_producer_state(
-        producers, segments, log_start_offset, segment.base_offset, place.now_ms, clean_shutdown=False
-    )
-
-    def note(header: BatchHeader, position: int) -> None:
-        if header.partition_leader_epoch > epochs.latest_epoch:
-            epochs.assign(header.partition_leader_epoch, header.base_offset)
-        if header.producer_id != NO_PRODUCER_ID:
-            data = segment.log.read(position, header.size) if header.is_control else b""
-            update_producers(producers, header, data)
-        producers.map_end_offset = header.next_offset
-
-    cuts = segment.recover(note)
-    producers.take_snapshot()
-    return cuts

@@ -7,38 +7,39 @@ followers read right behind the end.
 
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from struct import Struct
 from typing import NamedTuple
 
 import msgspec
 
 from broker_core.log.config import INT_MAX, LogConfig
+from broker_core.log.deleted_files import DeletedFile, mark_deleted
 from broker_core.log.offset_index import OffsetIndex
 from broker_core.log.time_index import TimeIndex
+from broker_core.log.transaction_index import TransactionIndex
 from broker_core.records.record_batch import (
     HEADER,
     HEADER_BYTES,
     LENGTH_OVERHEAD,
     NO_TIMESTAMP,
     BatchHeader,
-    CorruptRecord,
     crc32c,
-    ensure_valid,
     iterate_records,
 )
-from broker_core.sim.disk import CutFact, Disk
+from broker_core.sim.disk import CutFact, Disk, File
 
 # base offset, length, (leader epoch, magic, crc, attributes), last offset delta
 _SCAN = Struct(">qi11xi")
 _SCAN_CHUNK_BYTES = 8192
-_RECOVERY_CHUNK_BYTES = 1024 * 1024
-_SMALLEST_LENGTH = HEADER_BYTES - LENGTH_OVERHEAD
+SMALLEST_LENGTH = HEADER_BYTES - LENGTH_OVERHEAD
 _REMEMBERED_BATCHES = 1024
 
 LOG_SUFFIX = ".log"
 INDEX_SUFFIX = ".index"
 TIME_INDEX_SUFFIX = ".timeindex"
+TRANSACTION_INDEX_SUFFIX = ".txnindex"
+SEGMENT_SUFFIXES = (LOG_SUFFIX, INDEX_SUFFIX, TIME_INDEX_SUFFIX, TRANSACTION_INDEX_SUFFIX)
 
 
 class BatchFact(msgspec.Struct, frozen=True, gc=False):
@@ -80,17 +81,24 @@ def segment_path(directory: str, base_offset: int, suffix: str) -> str:
 class LogSegment:
     """One segment. `size` is the number of bytes of batches, also where the file was allocated in advance."""
 
-    def __init__(self, disk: Disk, directory: str, base_offset: int, config: LogConfig, now_ms: int) -> None:
-        """Opens the files, or creates them. Entries of existing indexes are not read: see `load` and `recover`."""
+    def __init__(
+        self, disk: Disk, directory: str, base_offset: int, config: LogConfig, now_ms: int, suffix: str = ""
+    ) -> None:
+        """Opens the files, or creates them. Entries of existing indexes are not read: see `load` and `recover`.
+
+        `suffix` follows the usual names while the segment is not a part of the log yet: ".cleaned", ".swap".
+        """
         self.base_offset = base_offset
         self.config = config
         self.created_ms = now_ms
         self.roll_jitter_ms = _roll_jitter_ms(directory, base_offset, config)
-        self.log = disk.open(segment_path(directory, base_offset, LOG_SUFFIX))
-        index_file = disk.open(segment_path(directory, base_offset, INDEX_SUFFIX))
-        time_index_file = disk.open(segment_path(directory, base_offset, TIME_INDEX_SUFFIX))
+        self.log = disk.open(segment_path(directory, base_offset, LOG_SUFFIX + suffix))
+        index_file = disk.open(segment_path(directory, base_offset, INDEX_SUFFIX + suffix))
+        time_index_file = disk.open(segment_path(directory, base_offset, TIME_INDEX_SUFFIX + suffix))
         self.offset_index = OffsetIndex(index_file, base_offset, config.segment_index_bytes)
         self.time_index = TimeIndex(time_index_file, base_offset, config.segment_index_bytes)
+        transaction_index_path = segment_path(directory, base_offset, TRANSACTION_INDEX_SUFFIX + suffix)
+        self.transaction_index = TransactionIndex(disk, transaction_index_path, base_offset)
         self.size = self.log.size
         self.max_timestamp = NO_TIMESTAMP
         self.offset_of_max_timestamp = base_offset
@@ -104,17 +112,24 @@ class LogSegment:
         # Where the last read ended, (offset, position): a reader that follows the log goes on there.
         self._read_end = (-1, 0)
 
+    @property
+    def files(self) -> tuple[File, ...]:
+        """The segment's files; the transaction index is among them once there is one."""
+        files = (self.log, self.offset_index.file, self.time_index.file)
+        transactions = self.transaction_index.file
+        return files if transactions is None else (*files, transactions)
+
     def load(self) -> None:
         """Reads the entries of the indexes, which are trusted."""
         self.offset_index.load()
         self.time_index.load()
         self.max_timestamp, self.offset_of_max_timestamp = self.time_index.last_entry
 
-    def activate(self) -> None:
-        """Makes room for appends: the indexes get their full length, and the `.log` if the topic preallocates."""
+    def activate(self, is_new: bool = False) -> None:
+        """Makes room for appends: the indexes get their full length, and a new `.log` if the topic preallocates."""
         self.offset_index.allocate()
         self.time_index.allocate()
-        if self.config.preallocate:
+        if is_new and self.config.preallocate:
             self.log.allocate(self.config.segment_bytes)
 
     def should_roll(self, config: LogConfig, size: int, max_timestamp: int, last_offset: int, now_ms: int) -> bool:
@@ -242,10 +257,11 @@ class LogSegment:
         """Removes the batches that hold offsets at or above `offset`, and their index entries (`truncateTo`)."""
         position = self.find(offset)
         cuts = self.offset_index.truncate_to(offset) + self.time_index.truncate_to(offset)
+        cuts += self.transaction_index.truncate_to(offset)
         self.offset_index.allocate()
         self.time_index.allocate()
         if position is not None:
-            cuts = (*self._cut_log(position), *cuts)
+            cuts = (*self.cut_log(position), *cuts)
         if self.size == 0:
             self.created_ms = now_ms
             self.rolling_based_timestamp = None
@@ -258,31 +274,13 @@ class LogSegment:
             self._read_largest_timestamp()
         return cuts
 
-    def recover(self, on_batch: Callable[[BatchHeader, int], None]) -> tuple[CutFact, ...]:
-        """Checks every batch, cuts the file at the first that is not valid, and builds both indexes anew.
-
-        Each valid batch is handed to `on_batch` with its position. Recovery indexes a batch that begins more than
-        index.interval.bytes behind the last indexed one, so that a rebuilt index may differ from the one that was lost
-        (`LogSegment.recover`).
-        """
-        self.offset_index.clear()
-        self.time_index.clear()
-        self.max_timestamp, self.offset_of_max_timestamp = NO_TIMESTAMP, self.base_offset
-        valid_bytes = last_index_entry = 0
-        for position, header in self._valid_batches():
-            if header.max_timestamp > self.max_timestamp:
-                self.max_timestamp, self.offset_of_max_timestamp = header.max_timestamp, header.last_offset
-            if position - last_index_entry > self.config.index_interval_bytes:
-                self.offset_index.append(header.last_offset, position)
-                self.time_index.maybe_append(self.max_timestamp, self.offset_of_max_timestamp)
-                last_index_entry = position
-            valid_bytes = position + header.size
-            on_batch(header, position)
-        cuts = self._cut_log(valid_bytes) if valid_bytes < self.size else ()
-        self.offset_index.trim()
-        self.time_index.maybe_append(self.max_timestamp, self.offset_of_max_timestamp, is_final=True)
-        self.time_index.trim()
-        return cuts
+    def cut_log(self, position: int) -> tuple[CutFact, ...]:
+        """Cuts the `.log` at `position`; the indexes are the caller's to put right."""
+        length = self.size - position
+        self.log.release(self.size)
+        digest = self.log.truncate(position)
+        self.size = position
+        return (CutFact(self.log.path, position, length, digest),) if length else ()
 
     def become_inactive(self) -> tuple[tuple[int, int], ...]:
         """Closes the segment for appends: a last time index entry, files cut to size. Returns that entry if written."""
@@ -304,20 +302,45 @@ class LogSegment:
         self.time_index.maybe_append(self.max_timestamp, self.offset_of_max_timestamp, is_final=True)
         self.trim()
         self.flush()
-        for file in (self.log, self.offset_index.file, self.time_index.file):
+        for file in self.files:
             file.close()
 
     def flush(self) -> None:
         """Makes the segment's files survive a power loss."""
         self.log.fsync()
-        self.offset_index.file.fsync()
-        self.time_index.file.fsync()
+        self.offset_index.flush()
+        self.time_index.flush()
+        self.transaction_index.flush()
+
+    @property
+    def flushed(self) -> tuple[int, int, int]:
+        """What a power loss would leave: bytes of the `.log`, entries of the `.index` and of the `.timeindex`."""
+        return (
+            min(self.size, self.log.synced_size),
+            self.offset_index.flushed_entries,
+            self.time_index.flushed_entries,
+        )
+
+    @property
+    def largest_timestamp(self) -> int:
+        """The newest of its records' timestamps (ms); without any, when the file was last written."""
+        return self.max_timestamp if self.max_timestamp >= 0 else self.log.modified_ms
+
+    def mark_deleted(self) -> tuple[DeletedFile, ...]:
+        """Renames the segment's files to `.deleted`; they leave the disk later."""
+        self.trim()
+        return tuple(mark_deleted(self._disk, file.path) for file in self.files)
+
+    def change_suffix(self, old: str, new: str) -> None:
+        """Gives the segment's files another suffix, the `.log` first (`changeFileSuffixes`)."""
+        for file in self.files:
+            self._disk.rename(file.path, file.path.removesuffix(old) + new)
+        self.transaction_index.path = self.transaction_index.path.removesuffix(old) + new
 
     def delete(self) -> tuple[CutFact, ...]:
         """Deletes the segment's files; what is in them goes to the archive, without the room that was allocated."""
         self.trim()
-        files = (self.log, self.offset_index.file, self.time_index.file)
-        cuts = [self._disk.delete(file.path) for file in files]
+        cuts = [self._disk.delete(file.path) for file in self.files]
         return tuple(cut for cut in cuts if cut is not None)
 
     def _scan(self, position: int) -> Iterator[tuple[int, int, int, int]]:
@@ -334,7 +357,7 @@ class LogSegment:
             at = 0
             while at <= limit:
                 base_offset, length, last_offset_delta = unpack(chunk, at)
-                if length < _SMALLEST_LENGTH or position + at + length + LENGTH_OVERHEAD > end:
+                if length < SMALLEST_LENGTH or position + at + length + LENGTH_OVERHEAD > end:
                     return
                 yield position + at, base_offset, length, last_offset_delta
                 at += length + LENGTH_OVERHEAD
@@ -378,41 +401,6 @@ class LogSegment:
         for _, header in self.headers(self.offset_index.lookup(self.offset_of_max_timestamp)):
             if header.max_timestamp > self.max_timestamp:
                 self.max_timestamp, self.offset_of_max_timestamp = header.max_timestamp, header.last_offset
-
-    def _cut_log(self, position: int) -> tuple[CutFact, ...]:
-        length = self.size - position
-        self.log.release(self.size)
-        digest = self.log.truncate(position)
-        self.size = position
-        if self.config.preallocate:
-            self.log.allocate(self.config.segment_bytes)
-        return (CutFact(self.log.path, position, length, digest),) if length else ()
-
-    def _valid_batches(self) -> Iterator[tuple[int, BatchHeader]]:
-        """Batches from the start up to the first that is cut off, has a wrong CRC or an offset outside the segment."""
-        position = 0
-        buffer = b""
-        buffer_start = 0
-        while True:
-            at = position - buffer_start
-            if at + HEADER_BYTES > len(buffer):
-                buffer, buffer_start, at = self.log.read(position, _RECOVERY_CHUNK_BYTES), position, 0
-                if len(buffer) < HEADER_BYTES:
-                    return
-            header = BatchHeader(*HEADER.unpack_from(buffer, at))
-            if header.magic != 2 or header.length < _SMALLEST_LENGTH or position + header.size > self.size:
-                return
-            if at + header.size > len(buffer):
-                size = max(_RECOVERY_CHUNK_BYTES, header.size)
-                buffer, buffer_start, at = self.log.read(position, size), position, 0
-            try:
-                ensure_valid(buffer, header, at)
-            except CorruptRecord:
-                return
-            if not 0 <= header.last_offset - self.base_offset <= INT_MAX:
-                return
-            yield position, header
-            position += header.size
 
 
 def _roll_jitter_ms(directory: str, base_offset: int, config: LogConfig) -> int:

@@ -18,7 +18,7 @@ _ENTRY = struct.Struct(">qi")
 class TimeIndex:
     """The `.timeindex` file of one segment, with its entries in memory as two columns."""
 
-    __slots__ = ("base_offset", "file", "max_entries", "relative_offsets", "timestamps")
+    __slots__ = ("base_offset", "file", "flushed_entries", "max_entries", "relative_offsets", "timestamps")
 
     def __init__(self, file: File, base_offset: int, max_index_bytes: int) -> None:
         self.file = file
@@ -26,6 +26,8 @@ class TimeIndex:
         self.max_entries = max_index_bytes // ENTRY_BYTES
         self.timestamps = array("q")
         self.relative_offsets = array("i")
+        self.flushed_entries = 0
+        """How many of them a power loss would leave."""
 
     def load(self) -> None:
         """Reads the entries of a file that was trimmed; a part of an entry at its end is left out."""
@@ -35,6 +37,7 @@ class TimeIndex:
         for timestamp, relative in _ENTRY.iter_unpack(data):
             self.timestamps.append(timestamp)
             self.relative_offsets.append(relative)
+        self.flushed_entries = min(self.entries, self.file.synced_size // ENTRY_BYTES)
 
     @property
     def entries(self) -> int:
@@ -81,16 +84,23 @@ class TimeIndex:
         digest = self.file.keep(kept * ENTRY_BYTES, dropped * ENTRY_BYTES)
         del self.timestamps[kept:]
         del self.relative_offsets[kept:]
+        self.flushed_entries = min(self.flushed_entries, kept)
         return (CutFact(self.file.path, kept * ENTRY_BYTES, dropped * ENTRY_BYTES, digest),)
 
     def clear(self) -> None:
         """Drops all entries, also where they make no sense."""
         del self.timestamps[:]
         del self.relative_offsets[:]
+        self.flushed_entries = 0
 
     def allocate(self) -> None:
         """Gives the file of an active segment its full length."""
         self.file.allocate(self.max_entries * ENTRY_BYTES)
+
+    def flush(self) -> None:
+        """Makes all entries survive a power loss."""
+        self.file.fsync()
+        self.flushed_entries = len(self.timestamps)
 
     def trim(self) -> None:
         """Cuts the file to its entries."""

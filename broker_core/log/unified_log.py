@@ -5,18 +5,24 @@ as arguments.
 """
 
 import struct
+from collections.abc import Sequence
 
 from broker_core.errors import KafkaError, KafkaException, UnexpectedAppendOffsetException
 from broker_core.log import validator
 from broker_core.log.append_info import AppendInfo, ReadInfo
 from broker_core.log.checkpoints import LeaderEpochCheckpoint
 from broker_core.log.config import LogConfig
+from broker_core.log.deleted_files import DeletedFile
 from broker_core.log.leader_epoch_cache import LeaderEpochCache
 from broker_core.log.local_log import LocalLog, RollFact
 from broker_core.log.partition_metadata import ensure_topic_id
+from broker_core.log.producer_recovery import complete, rebuild_producer_state, update_producers
 from broker_core.log.producer_state import ProducerStateManager
-from broker_core.log.recovery import LoadedLog, LogPlace, load_log, rebuild_producer_state, update_producers
-from broker_core.log.segment import BatchFact, LogSegment, TimestampAndOffset
+from broker_core.log.recovery import LoadedLog, LogPlace, load_log
+from broker_core.log.repairs import RepairFact
+from broker_core.log.segment import SEGMENT_SUFFIXES, BatchFact, LogSegment, TimestampAndOffset, segment_path
+from broker_core.log.transaction_index import AbortedTransaction
+from broker_core.log.swap_files import CLEANED_SUFFIX
 from broker_core.records.control_record import read_end_transaction_marker
 from broker_core.records.record_batch import (
     LENGTH_OVERHEAD,
@@ -51,11 +57,15 @@ class UnifiedLog:
         self.log_start_offset = loaded.log_start_offset
         """The first offset that may be read."""
         self.producer_state: ProducerStateManager = loaded.producer_state
-        self.recovered: tuple[CutFact, ...] = loaded.cuts
-        """What was cut off when the log was opened."""
+        self.repairs: tuple[RepairFact, ...] = loaded.repairs
+        """What was found wrong when the log was opened, and what became of it."""
+        self.checked_segments: tuple[int, ...] = loaded.checked
+        """The base offsets of the segments that were checked batch by batch, because the last stop was not clean."""
         self._local: LocalLog = loaded.local_log
         self._config = place.config
         self._now_ms = place.now_ms
+        self.last_flushed_ms = place.now_ms
+        """When the recovery point last moved, or the log was opened."""
 
     @staticmethod
     def load(
@@ -148,15 +158,18 @@ class UnifiedLog:
             epoch_entries = ((leader_epoch, base_offset),)
         rolled = self._maybe_roll(len(data), header.max_timestamp, base_offset, last_offset, now_ms)
         if header.producer_id != NO_PRODUCER_ID:
-            duplicate = self._validate_producer(header, data)
+            duplicate = self._validate_producer(header, data, is_client)
             if duplicate is not None:
                 return duplicate
         segment = self._local.segments[-1]
         position = segment.size
         batches = (BatchFact(base_offset, last_offset, leader_epoch, position, len(data), header.max_timestamp),)
         entries = self._local.append(data, batches)
+        if segment.max_timestamp < 0:
+            segment.log.modified_ms = now_ms
+        aborted: tuple[AbortedTransaction, ...] = ()
         if header.producer_id != NO_PRODUCER_ID:
-            update_producers(self.producer_state, next(iterate_batches(data))[1], data)
+            aborted = self._note_producers(data, list(iterate_batches(data)))
         self.producer_state.map_end_offset = last_offset + 1
         return AppendInfo(
             base_offset,
@@ -171,6 +184,7 @@ class UnifiedLog:
             entries.offsets,
             entries.timestamps,
             epoch_entries,
+            aborted,
         )
 
     def append_as_follower(self, data: bytes, now_ms: int) -> AppendInfo:
@@ -219,9 +233,9 @@ class UnifiedLog:
             ]
         )
         entries = self._local.append(data, batches)
-        for position, header in found:
-            if header.producer_id != NO_PRODUCER_ID:
-                update_producers(self.producer_state, header, data, position)
+        if segment.max_timestamp < 0:
+            segment.log.modified_ms = now_ms
+        aborted = self._note_producers(data, found)
         self.producer_state.map_end_offset = last_offset + 1
         return AppendInfo(
             first_offset,
@@ -236,6 +250,7 @@ class UnifiedLog:
             entries.offsets,
             entries.timestamps,
             epoch_entries,
+            aborted,
         )
 
     def read(
@@ -306,6 +321,39 @@ class UnifiedLog:
         newest = max(segments, key=lambda segment: segment.max_timestamp)
         return newest.find_by_timestamp(newest.max_timestamp, self.log_start_offset) if newest.size else None
 
+    @property
+    def first_unstable_offset(self) -> int | None:
+        """The first offset whose transaction is not decided, or decided by a marker that is not replicated yet."""
+        first = self.producer_state.transactions.first_unstable_offset
+        return None if first is None else max(first, self.log_start_offset)
+
+    def high_watermark_moved(self, high_watermark: int) -> None:
+        """Markers below the high watermark are replicated: their transactions are stable (`onHighWatermarkUpdated`)."""
+        self.producer_state.transactions.replicated_up_to(high_watermark)
+
+    def last_stable_offset(self, high_watermark: int) -> int:
+        """Where a reader with isolation.level=read_committed stops (`fetchLastStableOffsetMetadata`)."""
+        first = self.first_unstable_offset
+        return high_watermark if first is None else min(first, high_watermark)
+
+    def aborted_transactions(self, offset: int, read: ReadInfo) -> tuple[AbortedTransaction, ...]:
+        """The aborted transactions that a reader of `read`, which it got for `offset`, has to know of.
+
+        As in Kafka the end of what was read is looked up in the index, which is sparse: transactions behind it may be
+        among them (`UnifiedLog.addAbortedTransactions`).
+        """
+        segments = self._local.segments_from(read.segment_base)
+        upper_bound = segments[0].offset_index.offset_from(read.position + len(read.data))
+        if upper_bound is None:
+            upper_bound = segments[1].base_offset if len(segments) > 1 else self._local.log_end_offset
+        found: list[AbortedTransaction] = []
+        for segment in segments:
+            overlapping, is_complete = segment.transaction_index.collect(offset, upper_bound)
+            found += overlapping
+            if is_complete:
+                break
+        return tuple(found)
+
     def truncate_to(self, offset: int) -> tuple[CutFact, ...]:
         """Removes the batches at or above `offset`; returns what was cut from which file.
 
@@ -317,17 +365,16 @@ class UnifiedLog:
         if offset < self._local.segments[0].base_offset:
             return self.truncate_fully_and_start_at(offset)
         cuts, deleted = self._local.truncate_to(offset, self._now_ms)
-        for base_offset in deleted:
-            cuts += self.producer_state.delete_snapshot(base_offset)
+        self._mark_snapshots_deleted(deleted)
         self.leader_epoch_cache.truncate_from_end(offset)
         self.log_start_offset = min(self.log_start_offset, offset)
         return cuts + self._rebuild_producers(offset)
 
     def truncate_fully_and_start_at(self, offset: int) -> tuple[CutFact, ...]:
         """Removes everything; the log is empty and starts at `offset`."""
-        cuts = self._local.truncate_fully_and_start_at(offset, self._now_ms)
+        self._local.truncate_fully_and_start_at(offset, self._now_ms)
         self.leader_epoch_cache.clear()
-        cuts += self.producer_state.truncate_fully_and_start_at(offset)
+        cuts = self.producer_state.truncate_fully_and_start_at(offset)
         self.log_start_offset = offset
         return cuts + self._rebuild_producers(offset)
 
@@ -341,8 +388,40 @@ class UnifiedLog:
         if offset <= self.log_start_offset:
             return False
         self.log_start_offset = offset
+        # What may no longer be read needs no recovery.
+        self._local.recovery_point = max(self._local.recovery_point, offset)
         self.leader_epoch_cache.truncate_from_start(offset)
+        self.producer_state.log_start_moved(offset)
         return True
+
+    def delete_segments(self, segments: Sequence[LogSegment], now_ms: int) -> RollFact | None:
+        """Takes the oldest segments out of the log, which then starts at the next one (`UnifiedLog.deleteSegments`).
+
+        A log has at least one segment: when it shall lose them all it rolls first, which is returned.
+        """
+        rolled = self.roll(now_ms) if len(segments) == len(self._local.segments) else None
+        self.increment_log_start_offset(self._local.segments[len(segments)].base_offset)
+        self._local.remove_segments(segments)
+        self._mark_snapshots_deleted([segment.base_offset for segment in segments])
+        return rolled
+
+    def new_cleaned_segment(self, base_offset: int, now_ms: int) -> LogSegment:
+        """An empty segment with names ending in `.cleaned`; what an earlier attempt left is deleted first."""
+        disk, directory = self._local.disk, self._local.directory
+        for suffix in SEGMENT_SUFFIXES:
+            disk.delete(segment_path(directory, base_offset, suffix + CLEANED_SUFFIX))
+        return LogSegment(disk, directory, base_offset, self._config, now_ms, CLEANED_SUFFIX)
+
+    def replace_segments(self, cleaned: LogSegment, replaced: Sequence[LogSegment]) -> None:
+        """Puts a cleaned segment in the place of neighbours, of which it has the base offset of the first."""
+        self._local.replace_segments(cleaned, replaced)
+        self._mark_snapshots_deleted([segment.base_offset for segment in replaced[1:]])
+
+    def take_deleted_files(self) -> tuple[DeletedFile, ...]:
+        """The files that were renamed to `.deleted` since this was last asked; whoever asks has to unlink them."""
+        files = tuple(self._local.deleted_files)
+        self._local.deleted_files.clear()
+        return files
 
     def roll(self, now_ms: int, new_base_offset: int | None = None) -> RollFact:
         """Begins a new segment at the log's end, or above it where the next batch begins there."""
@@ -353,10 +432,34 @@ class UnifiedLog:
         self.producer_state.take_snapshot()
         return fact
 
+    @property
+    def is_flush_due(self) -> bool:
+        """Whether as much was appended since the last flush as flush.messages allows."""
+        return self._local.log_end_offset - self._local.recovery_point >= self._config.flush_messages
+
     def flush(self, up_to: int | None = None) -> int:
         """Makes everything below `up_to` (default: the log's end) survive a power loss; returns the recovery point."""
+        before = self._local.recovery_point
         self._local.flush(self._local.log_end_offset if up_to is None else up_to)
+        if self._local.recovery_point > before:
+            self.last_flushed_ms = self._now_ms
         return self._local.recovery_point
+
+    def segments_flushed_since(self, recovery_point: int) -> list[LogSegment]:
+        """The segments that a flush fsynced which began at this recovery point."""
+        return [
+            segment
+            for segment in self._local.segments_from(max(recovery_point - 1, 0))
+            if segment.base_offset < self._local.recovery_point
+        ]
+
+    def flush_if_old(self, now_ms: int) -> bool:
+        """Flushes when the last flush is flush.ms or longer ago; says whether there was something to flush."""
+        if now_ms - self.last_flushed_ms < self._config.flush_ms:
+            return False
+        self._now_ms = now_ms
+        before = self._local.recovery_point
+        return self.flush() > before
 
     def close(self, clean: bool = True) -> None:
         """Ends the use of the log. A clean close flushes, trims the indexes and snapshots the producers' state.
@@ -394,11 +497,17 @@ class UnifiedLog:
                 break
         return tuple(found)
 
-    def delete(self) -> tuple[CutFact, ...]:
-        """Removes the log's directory with everything in it; returns what was deleted."""
+    def move_to(self, folder: str) -> tuple[tuple[str, int], ...]:
+        """Renames the directory of a log that is used no longer; returns (name, size) of the files in it."""
         for segment in self._local.segments:
-            segment.close()
-        return self._local.disk.delete_tree(self._local.directory)
+            segment.trim()
+        self._local.disk.rename(self._local.directory, folder)
+        self._local.directory = folder
+        return tuple(self.describe_files())
+
+    def _mark_snapshots_deleted(self, base_offsets: Sequence[int]) -> None:
+        for base_offset in base_offsets:
+            self._local.deleted_files += self.producer_state.mark_snapshot_deleted(base_offset)
 
     def _check_range(self, offset: int) -> None:
         if not self.log_start_offset <= offset <= self._local.log_end_offset:
@@ -447,14 +556,34 @@ class UnifiedLog:
             validator.check_crc(data, header, position)
             expected = header.base_offset + header.last_offset_delta + 1
 
-    def _validate_producer(self, header: BatchHeader, data: bytes) -> AppendInfo | None:
+    def _note_producers(
+        self, data: bytes, batches: Sequence[tuple[int, BatchHeader]]
+    ) -> tuple[AbortedTransaction, ...]:
+        """Takes what was appended into the producers' state; returns the new entries of the transaction index.
+
+        Transactions end only when all batches of the append are noted (`UnifiedLog.append`).
+        """
+        producers = self.producer_state
+        ended = []
+        for position, header in batches:
+            if header.producer_id != NO_PRODUCER_ID:
+                completed = update_producers(producers, header, data, position)
+                if completed is not None:
+                    ended.append(completed)
+        if not ended:
+            return ()
+        index = self._local.segments[-1].transaction_index
+        entries = [complete(producers, completed, index) for completed in ended]
+        return tuple(entry for entry in entries if entry is not None)
+
+    def _validate_producer(self, header: BatchHeader, data: bytes, is_client: bool) -> AppendInfo | None:
         """Checks the sequence of a batch; answers a repeated one with the offsets of the first time."""
         if header.is_control:
             marker = read_end_transaction_marker(next(iterate_records(data, header)))
             if marker is not None:
                 self.producer_state.validate_marker(header, marker[1])
             return None
-        duplicate = self.producer_state.validate(header)
+        duplicate = self.producer_state.validate(header, is_client)
         if duplicate is None:
             return None
         return AppendInfo(

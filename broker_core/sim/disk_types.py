@@ -37,6 +37,8 @@ class File(Protocol):
     """The logical size: all that was written or allocated."""
     synced_size: int
     """How many written bytes, from the start, survive a power loss."""
+    modified_ms: int
+    """When it was last written, as far as somebody has said so: the disk has no clock."""
 
     def append(self, data: bytes) -> int:
         """Writes `data` at the end; returns the position where it begins. Raises KAFKA_STORAGE_ERROR."""
@@ -103,8 +105,8 @@ class Disk(Protocol):
     def replace_file(self, path: str, data: bytes) -> None:
         """Writes a whole small file so that a crash leaves the old content or the new one, nothing between."""
 
-    def power_loss(self) -> tuple[CutFact, ...]:
-        """Cuts every file back to what was fsynced, as a power loss would; returns what was lost, by path."""
+    def power_loss(self, directory: str = "") -> tuple[CutFact, ...]:
+        """Cuts every file, or those below `directory`, back to what was fsynced; returns what was lost, by path."""
 
 
 def validate_path(path: str) -> str:
@@ -112,6 +114,11 @@ def validate_path(path: str) -> str:
     if not path or "\0" in path or "\\" in path or any(part in ("", ".", "..") for part in path.split("/")):
         raise ValueError(f"{path!r} is no path of this disk: expected names joined by '/', without '.' and '..'")
     return path
+
+
+def is_below(path: str, directory: str) -> bool:
+    """Whether a path is a directory's own or below it; everything is below ""."""
+    return not directory or path == directory or path.startswith(directory + "/")
 
 
 class ArchivingDisk:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from broker_core.errors import KafkaError, KafkaException
-from broker_core.sim.disk_types import Archive, ArchivingDisk, CutFact, validate_path
+from broker_core.sim.disk_types import Archive, ArchivingDisk, CutFact, is_below, validate_path
 
 MAX_OPEN_FILES = 256
 
@@ -18,13 +18,23 @@ MAX_OPEN_FILES = 256
 class RealFile:
     """A file of the operating system, reached through its disk's pool of descriptors."""
 
-    __slots__ = ("_allocated_size", "_disk", "_overwritten", "path", "size", "synced_size", "written_size")
+    __slots__ = (
+        "_allocated_size",
+        "_disk",
+        "_overwritten",
+        "modified_ms",
+        "path",
+        "size",
+        "synced_size",
+        "written_size",
+    )
 
-    def __init__(self, disk: "RealDisk", path: str, size: int) -> None:
+    def __init__(self, disk: "RealDisk", path: str, size: int, modified_ms: int = 0) -> None:
         self._disk = disk
         self.path = path
         # What an earlier process wrote lies with the operating system and counts as safe.
         self.size = self.written_size = self.synced_size = size
+        self.modified_ms = modified_ms
         self._allocated_size = 0
         self._overwritten: list[tuple[int, bytes]] = []
 
@@ -141,15 +151,16 @@ class RealDisk(ArchivingDisk):
             return file
         real = self._real(path)
         if real.exists():
-            size = real.stat().st_size
+            stat = real.stat()
+            file = RealFile(self, path, stat.st_size, stat.st_mtime_ns // 1_000_000)
         elif create:
             with storage_errors(path):
                 real.parent.mkdir(parents=True, exist_ok=True)
                 real.touch()
-            size = 0
+            file = RealFile(self, path, 0)
         else:
             raise FileNotFoundError(path)
-        file = self._files[path] = RealFile(self, path, size)
+        self._files[path] = file
         return file
 
     def exists(self, path: str) -> bool:
@@ -172,7 +183,7 @@ class RealDisk(ArchivingDisk):
             target.parent.mkdir(parents=True, exist_ok=True)
             self._real(old).rename(target)
         self._forget(new)
-        for path in [p for p in self._files if p == old or p.startswith(old + "/")]:
+        for path in [old] if old in self._files else [p for p in self._files if p.startswith(old + "/")]:
             file = self._files.pop(path)
             self.close_descriptor(file)
             file.path = new + path[len(old) :]
@@ -214,8 +225,9 @@ class RealDisk(ArchivingDisk):
             if self.physical_fsync:
                 self._fsync_directory(real.parent)
 
-    def power_loss(self) -> tuple[CutFact, ...]:
-        return tuple(cut for path in sorted(self._files) for cut in self._files[path].power_loss())
+    def power_loss(self, directory: str = "") -> tuple[CutFact, ...]:
+        paths = [path for path in sorted(self._files) if is_below(path, directory)]
+        return tuple(cut for path in paths for cut in self._files[path].power_loss())
 
     def close(self) -> None:
         """Closes every descriptor. The disk stays usable: files open again when they are used."""

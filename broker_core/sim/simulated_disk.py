@@ -1,18 +1,19 @@
 """A disk in memory, which costs almost nothing and can lose its power."""
 
-from broker_core.sim.disk_types import ArchivingDisk, CutFact, validate_path
+from broker_core.sim.disk_types import ArchivingDisk, CutFact, is_below, validate_path
 
 
 class SimulatedFile:
     """A file in memory. Allocated zeros that were never written take no memory."""
 
-    __slots__ = ("_allocated_size", "_data", "_disk", "_overwritten", "path", "size", "synced_size")
+    __slots__ = ("_allocated_size", "_data", "_disk", "_overwritten", "modified_ms", "path", "size", "synced_size")
 
     def __init__(self, disk: "SimulatedDisk", path: str, data: bytes = b"") -> None:
         self._disk = disk
         self.path = path
         self._data = bytearray(data)
         self.size = self.synced_size = len(data)
+        self.modified_ms = 0
         self._allocated_size = 0
         # (position, bytes) below synced_size as the last fsync left them, oldest first.
         self._overwritten: list[tuple[int, bytes]] = []
@@ -167,8 +168,13 @@ class SimulatedDisk(ArchivingDisk):
         self._ensure(directory)
         self._directories[directory][name] = SimulatedFile(self, path, data)
 
-    def power_loss(self) -> tuple[CutFact, ...]:
-        files = [files[name] for _, files in sorted(self._directories.items()) for name in sorted(files)]
+    def power_loss(self, directory: str = "") -> tuple[CutFact, ...]:
+        files = [
+            files[name]
+            for path, files in sorted(self._directories.items())
+            if is_below(path, directory)
+            for name in sorted(files)
+        ]
         return tuple(cut for file in files for cut in file.power_loss())
 
     def _ensure(self, directory: str) -> None:

@@ -15,7 +15,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from lab.oracle.golden_broker import GoldenBroker, Mismatch, Step
+from lab.oracle.golden_broker import GoldenBroker, Mismatch, Step, TopicPartition
+from lab.oracle.golden_cluster import GoldenCluster
 from lab.oracle.golden_compare import compare_root
 
 
@@ -33,10 +34,7 @@ class Result(NamedTuple):
 _UNBUILT_STEPS = {
     "delete_records": "DeleteRecords",
     "retention_ran": "the retention job",
-    "cleaned": "log compaction",
     "produce_version": "message formats v0 and v1",
-    "leader": "clusters of several brokers",
-    "broker": "clusters of several brokers",
 }
 _DAMAGE = ("mutate", "delete")
 _BUILT_STEPS = (
@@ -49,6 +47,7 @@ _BUILT_STEPS = (
     "start",
     "copy",
     "init_producer_id",
+    "cleaned",
     *_DAMAGE,
 )
 
@@ -61,7 +60,7 @@ def run_case(folder: Path) -> Result:
     try:
         case = json.loads((folder / "case.json").read_text())
         steps = _in_order(case["steps"])
-        missing = _unbuilt(folder, steps)
+        missing = _unbuilt(steps)
         if missing:
             return Result(name, "todo", missing)
         _replay(folder, case, steps)
@@ -83,33 +82,45 @@ def _in_order(steps: Sequence[Step]) -> list[Step]:
     return ordered
 
 
-def _unbuilt(folder: Path, steps: Sequence[Step]) -> str:
+def _unbuilt(steps: Sequence[Step]) -> str:
     found = {reason: None for step in steps for key, reason in _UNBUILT_STEPS.items() if key in step}
     for step in steps:
         if not any(key in step for key in (*_BUILT_STEPS, *_UNBUILT_STEPS)):
             found[f"steps of the kind {', '.join(sorted(step))}"] = None
-    if any(folder.rglob("*.txnindex")):
-        found["the index of aborted transactions (.txnindex)"] = None
     return ", ".join(found)
 
 
 def _replay(folder: Path, case: dict[str, Any], steps: Sequence[Step]) -> None:
     now_ms = next((step["at_ms"] for step in steps if "at_ms" in step), 0)
-    broker = GoldenBroker(case, now_ms)
+    cluster = GoldenCluster(case, now_ms)
     for number, step in enumerate(steps, 1):
         now_ms = step.get("at_ms", now_ms)
-        if broker.is_running:
-            broker.pass_time(now_ms)
+        topic_partition = (step.get("topic", case["topic"]), step.get("partition", 0))
+        cluster.pass_time(step, now_ms)
         try:
-            _take(broker, folder, case, step, now_ms)
+            if "cleaned" in step:
+                following = (later["copy"] for later in steps[number:] if "copy" in later)
+                broker = cluster.broker_of(topic_partition, step)
+                broker.clean(step["cleaned"], folder / next(following, ""), now_ms)
+            elif "copy" in step:
+                _compare(cluster, folder / step["copy"], case)
+            elif "leader" in step and "epoch" in step:
+                cluster.elect(topic_partition, step, now_ms)
+            else:
+                _take(cluster.broker_of(topic_partition, step), topic_partition, step, now_ms)
+                cluster.follow_up(topic_partition, step, now_ms)
         except Mismatch as difference:
             where = f"at {step['copy']}" if "copy" in step else f"step {number}"
             raise Mismatch(f"{where}: {difference}") from None
-    compare_root(broker.disk, folder, case)
+    _compare(cluster, folder, case)
 
 
-def _take(broker: GoldenBroker, folder: Path, case: dict[str, Any], step: Step, now_ms: int) -> None:
-    topic_partition = (step.get("topic", case["topic"]), step.get("partition", 0))
+def _compare(cluster: GoldenCluster, folder: Path, case: dict[str, Any]) -> None:
+    for broker, root in cluster.roots(folder):
+        compare_root(broker.disk, root, case)
+
+
+def _take(broker: GoldenBroker, topic_partition: TopicPartition, step: Step, now_ms: int) -> None:
     if "epoch" in step:
         broker.elect(topic_partition, step["epoch"], now_ms)
     elif "append" in step:
@@ -125,8 +136,6 @@ def _take(broker: GoldenBroker, folder: Path, case: dict[str, Any], step: Step, 
         broker.stop(step["stop"] == "clean", now_ms)
     elif "start" in step:
         broker.start(step.get("broker_configs", {}), now_ms)
-    elif "copy" in step:
-        compare_root(broker.disk, folder / step["copy"], case)
     elif any(key in step for key in _DAMAGE):
         broker.damage(topic_partition, step)
 

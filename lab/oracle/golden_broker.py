@@ -35,7 +35,7 @@ class Mismatch(Exception):
 
 
 class GoldenBroker:
-    """One broker with factor-1 partitions, whose high watermark is the log end."""
+    """One broker. Unless somebody says otherwise it is the only replica, and its high watermark is the log end."""
 
     def __init__(self, case: Mapping[str, Any], start_ms: int) -> None:
         self.disk = SimulatedDisk()
@@ -43,6 +43,7 @@ class GoldenBroker:
         self._broker_configs: dict[str, str] = {}
         self._logs: dict[TopicPartition, UnifiedLog] = {}
         self._leader_epochs: dict[TopicPartition, int] = {}
+        self._committed: dict[TopicPartition, int] = {}
         self._recovery_points = OffsetCheckpoint(self.disk, f"{DIRECTORY}/{RECOVERY_POINT_CHECKPOINT}")
         self._log_starts = OffsetCheckpoint(self.disk, f"{DIRECTORY}/{LOG_START_OFFSET_CHECKPOINT}")
         self._high_watermarks = OffsetCheckpoint(self.disk, f"{DIRECTORY}/{REPLICATION_OFFSET_CHECKPOINT}")
@@ -76,7 +77,7 @@ class GoldenBroker:
                 recovery_points.get(topic_partition, 0),
                 log_starts.get(topic_partition, 0),
             )
-        for topic_partition, epoch in self._leader_epochs.items():
+        for topic_partition, epoch in list(self._leader_epochs.items()):
             self.elect(topic_partition, epoch, now_ms)
 
     def stop(self, is_clean: bool, now_ms: int) -> None:
@@ -106,13 +107,33 @@ class GoldenBroker:
 
     def elect(self, topic_partition: TopicPartition, epoch: int, now_ms: int) -> None:
         """Makes the broker leader in this epoch; its log is created if need be."""
-        if topic_partition not in self._logs:
-            self._logs[topic_partition] = self._load(topic_partition, now_ms, clean=True)
+        self.follow(topic_partition, now_ms)
         log = self._logs[topic_partition]
         log.leader_epoch_cache.assign(epoch, log.log_end_offset)
         self._leader_epochs[topic_partition] = epoch
+
+    def follow(self, topic_partition: TopicPartition, now_ms: int) -> None:
+        """Makes the broker a follower; its log is created if need be. A broker that is down hears nothing of it."""
+        self._leader_epochs.pop(topic_partition, None)
+        if not self.is_running:
+            return
+        if topic_partition not in self._logs:
+            self._logs[topic_partition] = self._load(topic_partition, now_ms, clean=True)
         if self._next_high_watermark_ms is None:
             self._next_high_watermark_ms = now_ms + _HIGH_WATERMARK_CHECKPOINT_MS
+
+    def log(self, topic_partition: TopicPartition) -> UnifiedLog:
+        """The log of a partition that the broker leads or follows."""
+        return self._logs[topic_partition]
+
+    def commit(self, topic_partition: TopicPartition, offset: int) -> None:
+        """The high watermark of a partition of several replicas; of others it is the log end."""
+        self._committed[topic_partition] = offset
+
+    def committed(self, topic_partition: TopicPartition) -> int:
+        """The high watermark."""
+        end_offset = self._logs[topic_partition].log_end_offset
+        return min(self._committed.get(topic_partition, end_offset), end_offset)
 
     def append(self, topic_partition: TopicPartition, step: Step, now_ms: int) -> None:
         """Produces a batch; the core must give it the offset that the real broker gave."""
@@ -257,4 +278,4 @@ class GoldenBroker:
         self._log_starts.write(moved)
 
     def _write_high_watermarks(self) -> None:
-        self._high_watermarks.write({key: log.log_end_offset for key, log in self._logs.items()})
+        self._high_watermarks.write({key: self.committed(key) for key in self._logs})

@@ -1,0 +1,102 @@
+"""How the state of a log's producers follows from its batches: one by one, or anew from the newest snapshot."""
+
+from collections.abc import Sequence
+
+from broker_core.log.producer_state import ProducerStateManager
+from broker_core.log.segment import LogSegment
+from broker_core.log.transaction_index import AbortedTransaction, TransactionIndex
+from broker_core.log.transactions import CompletedTransaction
+from broker_core.records.control_record import read_end_transaction_marker
+from broker_core.records.record_batch import NO_PRODUCER_ID, BatchHeader, iterate_records
+from broker_core.sim.disk import CutFact
+
+
+def update_producers(
+    producers: ProducerStateManager, header: BatchHeader, data: bytes, position: int = 0
+) -> CompletedTransaction | None:
+    """Notes a batch of the log, which lies in `data` at `position`, in the state of its producer if it has one.
+
+    Returns the transaction that the batch ends; `complete` has to be called with it.
+    """
+    if header.producer_id == NO_PRODUCER_ID:
+        return None
+    if not header.is_control:
+        producers.append_data(header)
+        return None
+    for record in iterate_records(data, header, position):
+        marker = read_end_transaction_marker(record)
+        if marker is not None:
+            return producers.append_marker(header, *marker)
+    return None
+
+
+def complete(
+    producers: ProducerStateManager, completed: CompletedTransaction, index: TransactionIndex
+) -> AbortedTransaction | None:
+    """Ends a transaction; an aborted one enters the index of the segment that holds its marker, and is returned."""
+    aborted = None
+    if completed.is_aborted:
+        last_stable_offset = producers.transactions.last_stable_offset_after(completed)
+        aborted = AbortedTransaction(
+            completed.producer_id, completed.first_offset, completed.last_offset, last_stable_offset
+        )
+        index.append(aborted)
+    producers.transactions.complete(completed)
+    return aborted
+
+
+def rebuild_producer_state(
+    producers: ProducerStateManager,
+    segments: Sequence[LogSegment],
+    log_start_offset: int,
+    end_offset: int,
+    now_ms: int,
+    *,
+    clean_shutdown: bool,
+) -> tuple[CutFact, ...]:
+    """Makes `producers` what the log says up to `end_offset`; returns the snapshots that went (`rebuildProducerState`).
+
+    Snapshots are taken at the last two segments and at the end, so that the next truncation need not read all again.
+    """
+    last_bases = [segment.base_offset for segment in segments[-2:]]
+    if clean_shutdown and producers.latest_snapshot_offset is None:
+        # A clean stop without any snapshot: there were no producers.
+        for offset in (*last_bases, end_offset):
+            producers.map_end_offset = offset
+            producers.take_snapshot()
+        return ()
+    was_complete_and_empty = producers.is_empty and producers.map_end_offset >= end_offset
+    cuts = producers.truncate_and_reload(log_start_offset, end_offset, now_ms)
+    if end_offset > producers.map_end_offset and not was_complete_and_empty:
+        from_offset = producers.map_end_offset
+        for segment, following in zip(segments, [*segments[1:], None], strict=True):
+            if segment.base_offset >= end_offset or (following and following.base_offset <= from_offset):
+                continue
+            producers.map_end_offset = max(segment.base_offset, producers.map_end_offset, log_start_offset)
+            if segment.base_offset in last_bases:
+                producers.take_snapshot()
+            holds_end = following is None or end_offset < following.base_offset
+            end_position = segment.find(end_offset) if holds_end else None
+            _replay(producers, segment, producers.map_end_offset, end_position)
+    producers.map_end_offset = end_offset
+    producers.take_snapshot()
+    return cuts
+
+
+def _replay(producers: ProducerStateManager, segment: LogSegment, from_offset: int, end_position: int | None) -> None:
+    """Notes the batches of a segment, all without an `end_position`; transactions end when all of them are noted
+    (`loadProducersFromRecords`).
+    """
+    position = segment.find(from_offset)
+    if position is None:
+        return
+    ended = []
+    for start, header in segment.headers(position):
+        if end_position is not None and start >= end_position:
+            break
+        if header.producer_id != NO_PRODUCER_ID:
+            data = segment.log.read(start, header.size) if header.is_control else b""
+            ended.append(update_producers(producers, header, data))
+    for completed in ended:
+        if completed is not None:
+            producers.transactions.complete(completed)

@@ -1,0 +1,116 @@
+"""Recovering a segment: its batches are checked one by one, it is cut where one is damaged, and its indexes are built
+anew (`LogSegment.recover`).
+"""
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from broker_core.log.config import INT_MAX
+from broker_core.log.segment import SMALLEST_LENGTH, LogSegment
+from broker_core.log.storage_fault import StorageFault
+from broker_core.records.record_batch import (
+    HEADER,
+    HEADER_BYTES,
+    MAGIC_V2,
+    NO_TIMESTAMP,
+    BatchHeader,
+    CorruptRecord,
+    ensure_valid,
+)
+from broker_core.sim.disk import CutFact
+
+_CHUNK_BYTES = 1024 * 1024
+
+
+class RecoveredSegment(NamedTuple):
+    """What was cut off the `.log`, and which rule the first batch broke that had to go ("" if none had to)."""
+
+    cuts: tuple[CutFact, ...]
+    rule: str
+
+
+class InvalidOffset(Exception):
+    """The batches of a segment are whole, but their offsets do not rise, so that they cannot be indexed
+    (`InvalidOffsetException`).
+    """
+
+    def __init__(self, position: int, offset: int, last_offset: int) -> None:
+        super().__init__(f"offset {offset} follows {last_offset} in the index, offsets must rise")
+        self.position = position
+
+
+def recover(segment: LogSegment, on_batch: Callable[[BatchHeader, int], None]) -> RecoveredSegment:
+    """Hands each valid batch to `on_batch` with its position, and cuts the `.log` at the first that is not valid.
+
+    A batch is indexed when it begins more than index.interval.bytes behind the last indexed one, so that an index may
+    differ from the one that was lost. Raises InvalidOffset where the offsets of indexed batches do not rise, and
+    StorageFault for a batch whose offset is out of the segment's range, which keeps Kafka from starting.
+    """
+    segment.offset_index.clear()
+    segment.time_index.clear()
+    segment.transaction_index.clear()
+    segment.max_timestamp, segment.offset_of_max_timestamp = NO_TIMESTAMP, segment.base_offset
+    valid_bytes = last_index_entry = 0
+    rule = ""
+    try:
+        for position, header in _valid_batches(segment):
+            if header.max_timestamp > segment.max_timestamp:
+                segment.max_timestamp, segment.offset_of_max_timestamp = header.max_timestamp, header.last_offset
+            if position - last_index_entry > segment.config.index_interval_bytes:
+                index = segment.offset_index
+                if index.entries and header.last_offset <= index.last_offset:
+                    raise InvalidOffset(position, header.last_offset, index.last_offset)
+                index.append(header.last_offset, position)
+                _index_largest_timestamp(segment, position, is_final=False)
+                last_index_entry = position
+            valid_bytes = position + header.size
+            on_batch(header, position)
+    except CorruptRecord as fault:
+        rule = str(fault)
+    cuts = segment.cut_log(valid_bytes) if valid_bytes < segment.size else ()
+    segment.offset_index.trim()
+    _index_largest_timestamp(segment, valid_bytes, is_final=True)
+    segment.time_index.trim()
+    return RecoveredSegment(cuts, rule)
+
+
+def _index_largest_timestamp(segment: LogSegment, position: int, is_final: bool) -> None:
+    index = segment.time_index
+    _, last_offset = index.last_entry
+    if index.entries and segment.offset_of_max_timestamp < last_offset:
+        raise InvalidOffset(position, segment.offset_of_max_timestamp, last_offset)
+    index.maybe_append(segment.max_timestamp, segment.offset_of_max_timestamp, is_final)
+
+
+def _valid_batches(segment: LogSegment) -> Iterator[tuple[int, BatchHeader]]:
+    """All batches from the start. Raises CorruptRecord at the first that is cut off or has a wrong CRC, StorageFault at
+    one whose offset no index of this segment can hold.
+    """
+    position = 0
+    buffer = b""
+    buffer_start = 0
+    while position < segment.size:
+        left = segment.size - position
+        at = position - buffer_start
+        if at + HEADER_BYTES > len(buffer):
+            buffer, buffer_start, at = segment.log.read(position, min(left, _CHUNK_BYTES)), position, 0
+            if len(buffer) < HEADER_BYTES:
+                raise CorruptRecord(f"{len(buffer)} bytes are left, the header of a batch has {HEADER_BYTES}")
+        header = BatchHeader(*HEADER.unpack_from(buffer, at))
+        if header.length < SMALLEST_LENGTH:
+            raise CorruptRecord(
+                f"the length field of the batch is {header.length}, at least {SMALLEST_LENGTH} expected"
+            )
+        if header.size > left:
+            raise CorruptRecord(f"the batch claims {header.size} bytes, {left} are left")
+        if header.magic < MAGIC_V2:
+            raise CorruptRecord(f"the batch has magic {header.magic}, expected {MAGIC_V2}")
+        if at + header.size > len(buffer):
+            size = min(left, max(_CHUNK_BYTES, header.size))
+            buffer, buffer_start, at = segment.log.read(position, size), position, 0
+        ensure_valid(buffer, header, at)
+        if not 0 <= header.last_offset - segment.base_offset <= INT_MAX:
+            rule = f"offset {header.last_offset} is out of the range of the segment"
+            raise StorageFault(segment.log.path, rule, position, is_io_error=False)
+        yield position, header
+        position += header.size

@@ -1,0 +1,19 @@
+"""What is said of a file that cannot be used."""
+
+from broker_core.errors import KafkaError, KafkaException
+
+
+class StorageFault(KafkaException):
+    """A file of a log directory breaks a rule, so that the directory cannot be used as it is: KAFKA_STORAGE_ERROR.
+
+    `is_io_error` tells how Kafka takes it: as an IOException, after which the directory is offline, or as an exception
+    that nothing expects, which ends the start of the broker.
+    """
+
+    def __init__(self, path: str, rule: str, position: int = 0, *, is_io_error: bool = True) -> None:
+        message = f"Malformed file {path}: {rule}; restore it or delete it"
+        super().__init__(KafkaError.KAFKA_STORAGE_ERROR, message)
+        self.path = path
+        self.rule = rule
+        self.position = position
+        self.is_io_error = is_io_error
