@@ -15,6 +15,7 @@ _BRANCH = "<slug:run>/<slug:branch>"
 urlpatterns = [
     path("", views.front, name="front"),
     path("sign-in/", views.sign_in_page, name="sign-in"),
+    path("inspect/", views.own_files, name="own-files"),
     path("runs/", views.runs, name="runs"),
     path("runs/new", views.new_run, name="new-run"),
     path("runs/<slug:run>/rename", views.rename, name="rename-run"),

@@ -54,6 +54,13 @@ async def runs(request: HttpRequest) -> HttpResponse:
 
 
 @login_required
+@require_GET
+async def own_files(request: HttpRequest) -> HttpResponse:
+    """The inspector for files of one's own. They are read in the browser; the server sees none of them."""
+    return await _render(request, "inspect/own_files.html", {})
+
+
+@login_required
 @require_POST
 async def new_run(request: HttpRequest) -> HttpResponse:
     try:

@@ -218,10 +218,21 @@ export class OwnFiles {
   async rows({ id, first, count }) {
     const { file, scan } = this.#log(id);
     const headers = await scan.rows.read(file.source, first, count);
+    const marks = this.#marks(file, first, count);
     return headers.map((header) => ({
-      ...header, codec: CODECS[header.codec] ?? String(header.codec),
+      ...header, marks: marks[header.row - first], codec: CODECS[header.codec] ?? String(header.codec),
       rules: file.findings.list.filter(({ position }) => position === header.position).map(({ rule }) => rule),
     }));
+  }
+
+  /** Kinds of the indexes that have an entry for a batch, by row. @returns {string[][]} */
+  #marks(log, first, count) {
+    const marks = Array.from({ length: count }, () => /** @type {string[]} */ ([]));
+    for (const { kind, rows, ...file } of this.files) {
+      if (!rows || this.#segment(file) !== this.#segment(log)) continue;
+      for (const row of rows) if (row >= first && row < first + count && !marks[row - first].includes(kind)) marks[row - first].push(kind);
+    }
+    return marks;
   }
 
   /** Entries of an index or lines of a table, each with the row of its batch if that is known. */
