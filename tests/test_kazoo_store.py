@@ -60,7 +60,7 @@ def poll_until(store: KazooStore, count: int) -> list[ForeignChange]:
 def assert_agrees(store: KazooStore, client: KazooClient) -> None:
     for path, data, stat in store.tree():
         server_data, server = client.get(path)
-        assert (server_data, server.version, server.cversion) == (data, stat.version, stat.cversion), path
+        assert (server_data or b"", server.version, server.cversion) == (data, stat.version, stat.cversion), path
         assert sorted(client.get_children(path)) == store.model.children_of(path)
 
 
@@ -74,6 +74,15 @@ def test_the_server_holds_what_was_written(kazoo_store, somebody, session):
     assert_agrees(kazoo_store, somebody)
     kazoo_store.close_session(session)
     assert somebody.exists("/brokers/ids/1") is None
+
+
+def test_a_znode_created_without_data_has_none_as_kafka_creates_it(kazoo_store, somebody, session):
+    # An empty array is something else: Kafka's ZkProducerIdManager takes one for broken JSON.
+    kazoo_store.create(session, "/latest_producer_id_block")
+    kazoo_store.multi(session, [Create("/admin", b"")])
+    assert somebody.get("/latest_producer_id_block")[0] is None
+    assert somebody.get("/admin")[0] is None
+    assert kazoo_store.get(session, "/admin")[0] == b""
 
 
 def test_own_writes_are_not_foreign(kazoo_store, somebody, session):

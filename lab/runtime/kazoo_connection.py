@@ -113,7 +113,9 @@ class KazooConnection:
         try:
             match op:
                 case Create():
-                    request = self._client.create_async(op.path, op.data, ephemeral=op.ephemeral, include_data=True)
+                    request = self._client.create_async(
+                        op.path, _stored(op.data), ephemeral=op.ephemeral, include_data=True
+                    )
                     path, stat = self._answer(request, "create a znode")
                     return {path: stat.czxid}
                 case SetData():
@@ -133,6 +135,7 @@ class KazooConnection:
             match op:
                 case Create():
                     transaction.create(op.path, op.data, ephemeral=op.ephemeral)
+                    transaction.operations[-1] = transaction.operations[-1]._replace(data=_stored(op.data))
                 case SetData():
                     transaction.set_data(op.path, op.data, op.version)
                 case Delete():
@@ -156,7 +159,8 @@ class KazooConnection:
                 self._armed.add(key)
         request = getattr(self._client, f"{kind}_async")(path, watch=self._on_watch if watch else None)
         try:
-            return self._answer(request, "read a znode")
+            answer = self._answer(request, "read a znode")
+            return (answer[0] or b"", answer[1]) if kind == "get" else answer
         except NoNodeError:
             # The server takes no watch for what is not there, but from `exists`.
             with self._arrived:
@@ -188,7 +192,7 @@ class KazooConnection:
             except NoNodeError:
                 readings[path] = None
             else:
-                readings[path] = Reading(data, stat.version, stat.czxid, stat.cversion, tuple(sorted(names)))
+                readings[path] = Reading(data or b"", stat.version, stat.czxid, stat.cversion, tuple(sorted(names)))
         return readings
 
     def _answer(self, request: Any, doing: str) -> Any:
@@ -219,3 +223,9 @@ class KazooConnection:
             with self._arrived:
                 self._armed.clear()
                 self._arrived.notify_all()
+
+
+def _stored(data: bytes) -> bytes | None:
+    """A new znode without data has none at all, as Kafka creates it: Kafka takes an empty array for broken JSON
+    (ZkProducerIdManager does, of /latest_producer_id_block)."""
+    return data or None
