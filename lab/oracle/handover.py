@@ -41,7 +41,7 @@ TOPICS = (
 #: What a broker says of a folder in which something is not as it should be. ("rebuilding producer state from offset
 #: N" is no such thing: with a snapshot at N there is nothing to read, and each start says it.)
 RECOVERY_WORK = re.compile(
-    r"Recovering unflushed segment|Found (invalid|index|log|deletable)|orrupt|Rebuilding (index|log)|Truncating|truncate"
+    r"Recovering unflushed segment|Found (invalid|index|log|deletable)|orrupt|Rebuilding (index|log)|[Tt]runcat"
     r"|^(ERROR|FATAL|WARN).*\((kafka\.log|org\.apache\.kafka\.storage)"
 )
 CONSUMER = "org.apache.kafka.tools.consumer.ConsoleConsumer"
