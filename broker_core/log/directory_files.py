@@ -3,15 +3,24 @@
 Source: `MetaPropertiesEnsemble`, `CleanShutdownFileHandler`.
 """
 
-from collections.abc import Mapping
-
-from broker_core.errors import KafkaError, KafkaException
+from broker_core.log.storage_fault import StorageFault
 from broker_core.sim.disk import Disk
 
 META_PROPERTIES = "meta.properties"
 META_PROPERTIES_VERSION = "0"
 CLEAN_SHUTDOWN_FILE = ".kafka_cleanshutdown"
 _CLEAN_SHUTDOWN = b'{"version":0,"brokerEpoch":-1}'
+
+
+DELETED_FOLDER_SUFFIX = "-delete"
+_LONGEST_NAME = 255
+
+
+def deleted_folder_name(partition: str, unique: str) -> str:
+    """What the folder of `topic-partition` is called while it waits to leave the disk; long topics are cut short."""
+    topic, _, index = partition.rpartition("-")
+    suffix = f"-{index}.{unique}{DELETED_FOLDER_SUFFIX}"
+    return topic[: _LONGEST_NAME - len(suffix)] + suffix
 
 
 def write_meta_properties(disk: Disk, directory: str, broker_id: int, cluster_id: str) -> None:
@@ -21,18 +30,24 @@ def write_meta_properties(disk: Disk, directory: str, broker_id: int, cluster_id
     disk.replace_file(f"{directory}/{META_PROPERTIES}", ("\n".join(lines) + "\n").encode())
 
 
-def read_meta_properties(disk: Disk, directory: str) -> Mapping[str, str] | None:
-    """The properties by key; None when the directory is new. Raises KAFKA_STORAGE_ERROR without version 0."""
+def ensure_meta_properties(disk: Disk, directory: str, broker_id: int, cluster_id: str) -> None:
+    """Makes sure that the directory belongs to this broker of this cluster; one that says nothing does from now on.
+
+    Raises StorageFault when it belongs to another, or its form is of another version.
+    """
     path = f"{directory}/{META_PROPERTIES}"
-    if not disk.exists(path):
-        return None
-    properties = parse_properties(disk.read_file(path))
-    if properties.get("version") != META_PROPERTIES_VERSION:
-        raise KafkaException(
-            KafkaError.KAFKA_STORAGE_ERROR,
-            f"{path} has version {properties.get('version')}, expected {META_PROPERTIES_VERSION}",
-        )
-    return properties
+    properties = parse_properties(disk.read_file(path)) if disk.exists(path) else {}
+    version = properties.get("version", META_PROPERTIES_VERSION)
+    if version != META_PROPERTIES_VERSION:
+        raise StorageFault(path, f"its version is {version}, expected {META_PROPERTIES_VERSION}", is_io_error=False)
+    owner, cluster = properties.get("broker.id"), properties.get("cluster.id")
+    if cluster not in (None, cluster_id):
+        rule = f"it belongs to cluster {cluster}, this one is {cluster_id}"
+        raise StorageFault(path, rule, is_io_error=False)
+    if owner not in (None, str(broker_id)):
+        raise StorageFault(path, f"it belongs to broker {owner}, this one is {broker_id}", is_io_error=False)
+    if owner is None or cluster is None:
+        write_meta_properties(disk, directory, broker_id, cluster_id)
 
 
 def parse_properties(content: bytes) -> dict[str, str]:

@@ -24,12 +24,12 @@ from broker_core.log.segment import (
     LogSegment,
     segment_path,
 )
-from broker_core.log.segment_recovery import InvalidOffset, recover
+from broker_core.log.segment_recovery import InvalidOffset, OffsetOverflow, facts_of, recover, split_ranges
+from broker_core.log.swap_files import finish_swaps
 from broker_core.log.transaction_index import CorruptTransactionIndex
 from broker_core.records.record_batch import NO_PRODUCER_ID, BatchHeader
 from broker_core.sim.disk import CutFact, Disk
 
-_LEFTOVER_SUFFIXES = (DELETED_SUFFIX, ".cleaned")
 _INDEX_SUFFIXES = (INDEX_SUFFIX, TIME_INDEX_SUFFIX, TRANSACTION_INDEX_SUFFIX)
 
 
@@ -73,15 +73,13 @@ def load_log(
 ) -> LoadedLog:
     """Opens the log; creates an empty segment at `log_start_offset` when there is none."""
     loader = _Loader(place, epochs, log_start_offset)
-    loader.load_segments(clean_shutdown, recovery_point)
-    if not clean_shutdown:
-        loader.recover_unflushed(recovery_point)
+    loader.load(clean_shutdown, recovery_point)
     loader.drop_all_below_log_start()
     segments = loader.segments or [place.segment(log_start_offset)]
     segments[-1].activate(is_new=not loader.segments)
     log_end_offset = segments[-1].next_offset()
     log_start_offset = max(log_start_offset, segments[0].base_offset)
-    loader.fit_epochs(log_start_offset, log_end_offset)
+    loader.fit_epochs(log_end_offset)
     recovery_point = log_end_offset if clean_shutdown else min(recovery_point, log_end_offset)
     local_log = LocalLog(place.disk, place.directory, place.config, segments, recovery_point, log_end_offset)
     local_log.deleted_files += loader.deleted_files
@@ -108,10 +106,23 @@ class _Loader:
         self.repairs: list[RepairFact] = []
         self.checked: list[int] = []
 
+    def load(self, clean_shutdown: bool, recovery_point: int) -> None:
+        """Loads and, if need be, recovers all segments; begins anew when one had to be split."""
+        self._delete_leftovers()
+        while True:
+            try:
+                self.segments.clear()
+                self.checked.clear()
+                self.load_segments(clean_shutdown, recovery_point)
+                if not clean_shutdown:
+                    self.recover_unflushed(recovery_point)
+                return
+            except OffsetOverflow as overflow:
+                self._split(overflow)
+
     def load_segments(self, clean_shutdown: bool, recovery_point: int) -> None:
         """Opens the segments in rising order, because a transaction may have begun in an earlier one."""
         place = self.place
-        self._delete_leftovers()
         base_offsets = self._base_offsets()
         # What is checked anyway makes its indexes anew; those of a killed broker's active segment are 10 MiB of zeros.
         trusted = len(base_offsets) if clean_shutdown else _first_unflushed(base_offsets, recovery_point)
@@ -164,13 +175,13 @@ class _Loader:
         cuts = self.place.producer_state().truncate_fully_and_start_at(self.log_start_offset)
         self.repairs += deletions(cuts, "nothing is left of the log")
 
-    def fit_epochs(self, log_start_offset: int, log_end_offset: int) -> None:
+    def fit_epochs(self, log_end_offset: int) -> None:
         """Drops the leader epochs of what is not in the log."""
         before = self.epochs.entries
         is_cut = self.epochs.truncate_from_end(log_end_offset)
-        is_cut = self.epochs.truncate_from_start(log_start_offset) or is_cut
+        is_cut = self.epochs.truncate_from_start(self.log_start_offset) or is_cut
         if is_cut:
-            rule = f"{before} does not fit a log from {log_start_offset} to {log_end_offset}"
+            rule = f"{before} does not fit a log from {self.log_start_offset} to {log_end_offset}"
             self.repairs.append(RepairFact(self.epochs.path, Repair.REBUILT, 0, 0, rule))
 
     def note_snapshots(self, producers: ProducerStateManager, cuts: Sequence[CutFact]) -> None:
@@ -202,6 +213,22 @@ class _Loader:
         self._note_cuts(cuts, rule)
         return bool(cuts)
 
+    def _split(self, overflow: OffsetOverflow) -> None:
+        """Several segments take the place of one that holds offsets out of its range."""
+        segment, place = overflow.segment, self.place
+        parts = [
+            (base_offset, segment.log.read(start, end - start)) for base_offset, start, end in split_ranges(overflow)
+        ]
+        names = ", ".join(str(base_offset) for base_offset, _ in parts)
+        rule = f"{overflow}: it becomes the segments {names}"
+        self.repairs.append(RepairFact(segment.log.path, Repair.REBUILT, overflow.position, 0, rule))
+        self.deleted_files += [mark_deleted(place.disk, file.path) for file in segment.files]
+        for base_offset, data in parts:
+            part = place.segment(base_offset)
+            part.append(data, facts_of(data))
+            part.become_inactive()
+            part.flush()
+
     def _note_cuts(self, cuts: Sequence[CutFact], rule: str) -> None:
         for cut in cuts:
             self.repairs.append(RepairFact(cut.file, Repair.CUT, cut.position, cut.length, rule, cut.digest))
@@ -227,11 +254,14 @@ class _Loader:
         return sorted(logs)
 
     def _delete_leftovers(self) -> None:
-        """What was about to be unlinked, and what the cleaner had not finished."""
-        disk, directory = self.place.disk, self.place.directory
-        for name in disk.list(directory):
-            if name.endswith(_LEFTOVER_SUFFIXES):
-                self.repairs += deletions([disk.delete(f"{directory}/{name}")], "work that was not finished")
+        """What was about to be unlinked goes, and what the cleaner was about to replace is replaced, or stays."""
+        place = self.place
+        for name in place.disk.list(place.directory):
+            if name.endswith(DELETED_SUFFIX):
+                cut = place.disk.delete(f"{place.directory}/{name}")
+                self.repairs += deletions([cut], "it was waiting to be unlinked")
+        cuts = finish_swaps(place.disk, place.directory, place.config, place.now_ms)
+        self.repairs += deletions(cuts, "a replacement of segments was interrupted")
 
 
 def _first_unflushed(base_offsets: Sequence[int], recovery_point: int) -> int:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from broker_core.log.config import INT_MAX
-from broker_core.log.segment import SMALLEST_LENGTH, LogSegment
+from broker_core.log.segment import SMALLEST_LENGTH, BatchFact, LogSegment
 from broker_core.log.storage_fault import StorageFault
 from broker_core.records.record_batch import (
     HEADER,
@@ -16,6 +16,7 @@ from broker_core.records.record_batch import (
     BatchHeader,
     CorruptRecord,
     ensure_valid,
+    iterate_batches,
 )
 from broker_core.sim.disk import CutFact
 
@@ -39,16 +40,61 @@ class InvalidOffset(Exception):
         self.position = position
 
 
+class OffsetOverflow(Exception):
+    """A batch's offset is too far from the segment's base for its indexes (`LogSegmentOffsetOverflowException`)."""
+
+    def __init__(self, segment: LogSegment, position: int, offset: int) -> None:
+        super().__init__(f"offset {offset} is out of the range of segment {segment.base_offset}")
+        self.segment = segment
+        self.position = position
+
+
+def split_ranges(overflow: OffsetOverflow) -> list[tuple[int, int, int]]:
+    """(base offset, first position, position after) of each segment into which one is split so that all offsets are in
+    range (`LocalLog.splitOverflowedSegment`).
+
+    Raises StorageFault where that is of no use, because the last batch is in range: Kafka does not start then.
+    """
+    segment = overflow.segment
+    headers = list(segment.headers())
+    last_offset = headers[-1][1].last_offset
+    if last_offset < segment.base_offset or last_offset - segment.base_offset <= INT_MAX:
+        raise StorageFault(segment.log.path, str(overflow), overflow.position, is_io_error=False)
+    starts = [headers[0]]
+    for position, header in headers:
+        if not 0 <= header.last_offset - starts[-1][1].base_offset <= INT_MAX:
+            starts.append((position, header))
+    ends = [position for position, _ in starts[1:]] + [segment.size]
+    return [(header.base_offset, position, end) for (position, header), end in zip(starts, ends, strict=True)]
+
+
+def facts_of(data: bytes) -> list[BatchFact]:
+    """The batches of a new segment as its `append` wants them."""
+    return [
+        BatchFact(
+            header.base_offset,
+            header.last_offset,
+            header.partition_leader_epoch,
+            position,
+            header.size,
+            header.max_timestamp,
+        )
+        for position, header in iterate_batches(data)
+    ]
+
+
 def recover(segment: LogSegment, on_batch: Callable[[BatchHeader, int], None]) -> RecoveredSegment:
     """Hands each valid batch to `on_batch` with its position, and cuts the `.log` at the first that is not valid.
 
     A batch is indexed when it begins more than index.interval.bytes behind the last indexed one, so that an index may
     differ from the one that was lost. Raises InvalidOffset where the offsets of indexed batches do not rise, and
-    StorageFault for a batch whose offset is out of the segment's range, which keeps Kafka from starting.
+    OffsetOverflow for a batch whose offset is out of the segment's range.
     """
     segment.offset_index.clear()
     segment.time_index.clear()
     segment.transaction_index.clear()
+    segment.offset_index.allocate()
+    segment.time_index.allocate()
     segment.max_timestamp, segment.offset_of_max_timestamp = NO_TIMESTAMP, segment.base_offset
     valid_bytes = last_index_entry = 0
     rule = ""
@@ -83,8 +129,8 @@ def _index_largest_timestamp(segment: LogSegment, position: int, is_final: bool)
 
 
 def _valid_batches(segment: LogSegment) -> Iterator[tuple[int, BatchHeader]]:
-    """All batches from the start. Raises CorruptRecord at the first that is cut off or has a wrong CRC, StorageFault at
-    one whose offset no index of this segment can hold.
+    """All batches from the start. Raises CorruptRecord at the first that is cut off or has a wrong CRC, OffsetOverflow
+    at one whose offset no index of this segment can hold.
     """
     position = 0
     buffer = b""
@@ -110,7 +156,6 @@ def _valid_batches(segment: LogSegment) -> Iterator[tuple[int, BatchHeader]]:
             buffer, buffer_start, at = segment.log.read(position, size), position, 0
         ensure_valid(buffer, header, at)
         if not 0 <= header.last_offset - segment.base_offset <= INT_MAX:
-            rule = f"offset {header.last_offset} is out of the range of the segment"
-            raise StorageFault(segment.log.path, rule, position, is_io_error=False)
+            raise OffsetOverflow(segment, position, header.last_offset)
         yield position, header
         position += header.size

@@ -21,8 +21,8 @@ from broker_core.log.producer_state import ProducerStateManager
 from broker_core.log.recovery import LoadedLog, LogPlace, load_log
 from broker_core.log.repairs import RepairFact
 from broker_core.log.segment import SEGMENT_SUFFIXES, BatchFact, LogSegment, TimestampAndOffset, segment_path
-from broker_core.log.transaction_index import AbortedTransaction
 from broker_core.log.swap_files import CLEANED_SUFFIX
+from broker_core.log.transaction_index import AbortedTransaction
 from broker_core.records.control_record import read_end_transaction_marker
 from broker_core.records.record_batch import (
     LENGTH_OVERHEAD,
