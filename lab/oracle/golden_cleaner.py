@@ -23,9 +23,7 @@ def pass_times_ms(log: UnifiedLog, expected: Path, otherwise_ms: int) -> list[in
 def run_cleaner(log: UnifiedLog, checkpoint: int | None, times_ms: Sequence[int]) -> int | None:
     """Cleans the log at each of these times if it is due then; returns the new checkpoint."""
     for now_ms in times_ms:
-        undecided = log.producer_state.transactions.first_undecided_offset
-        stable = log.log_end_offset if undecided is None else undecided
-        offsets = cleanable_offsets(log, checkpoint, stable, now_ms)
+        offsets = cleanable_offsets(log, checkpoint, log.last_stable_offset(log.log_end_offset), now_ms)
         if offsets.is_reset:
             checkpoint = offsets.first_dirty_offset
         cleanable = log_to_clean(log, offsets, now_ms)

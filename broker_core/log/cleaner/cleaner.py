@@ -53,9 +53,10 @@ def fill_offset_map(log: UnifiedLog, start: int, end: int, offset_map: OffsetMap
     """Reads the keys of the segments from the one that holds `start` up to `end`, as far as the map has room."""
     transactions = CleanedTransactions()
     transactions.add_aborted(aborted_transactions(log, start, end))
+    offset_map.advance(start - 1)
     dirty = segments_between(log, start, end)
     ends = [*(segment.base_offset for segment in dirty[1:]), end]
-    for segment, segment_end in zip(dirty, ends, strict=True):
+    for segment, segment_end in zip(dirty, ends, strict=False):
         for data, position, header in batches_of(segment, segment.offset_index.lookup(start)):
             if header.is_control:
                 transactions.is_empty_marker(header, data, position)
@@ -89,7 +90,7 @@ def group_segments(
     """
     groups: list[list[LogSegment]] = []
     ends = [*(segment.base_offset for segment in segments[1:]), first_uncleanable_offset]
-    for segment, end in zip(segments, ends, strict=True):
+    for segment, end in zip(segments, ends, strict=False):
         group = groups[-1] if groups else []
         if (
             group

@@ -1,0 +1,129 @@
+"""The log cleaner as a task of its broker (`LogCleaner`, `LogCleanerManager`; KIP-58, KIP-354).
+
+One thread, as by default in Kafka: it cleans the dirtiest log, then the next, until none is dirty enough, and sleeps for
+`log.cleaner.backoff.ms`. Where each log's next pass begins stands in `cleaner-offset-checkpoint`. What retention takes
+from a compacted log is the cleaner's business, too.
+"""
+
+from typing import TYPE_CHECKING
+
+from broker_core.broker.config import BrokerConfig
+from broker_core.errors import KafkaError, KafkaException
+from broker_core.events.log import LogUncleanable
+from broker_core.log.checkpoints import CLEANER_OFFSET_CHECKPOINT
+from broker_core.log.cleaner import CleaningFacts, LogToClean, OffsetMap, Uncleanable
+from broker_core.replication.compaction import clean_replica, measure
+from broker_core.replication.partition import Partition
+
+if TYPE_CHECKING:
+    from broker_core.broker.log_manager import LogHost
+
+
+class LogCleaning:
+    """The cleaner of one broker. It pickles with it; logs that it gave up are forgotten with the process."""
+
+    name = "cleaner"
+
+    def __init__(self, host: "LogHost") -> None:
+        self._host = host
+        self._uncleanable: set[str] = set()
+
+    def first_delay_us(self) -> int:
+        return 0
+
+    def run(self) -> int | None:
+        """Cleans what is due; returns after how long it looks again, None where the broker has no cleaner."""
+        config = self._host.config
+        if not config.log_cleaner_enable:
+            return None
+        while self._clean_filthiest():
+            pass
+        now_ms = self._host.wall_ms
+        for partition in self._compacted():
+            partition.delete_old_segments(now_ms)
+        return config.log_cleaner_backoff_ms * 1_000
+
+    def clean_now(self, name: str) -> CleaningFacts | None:
+        """Cleans what there is to clean in one log, however little; None when that is nothing.
+
+        Raises KafkaException: POLICY_VIOLATION for a log that is not compacted, UNKNOWN_SERVER_ERROR for one that
+        cannot be cleaned.
+        """
+        partition = self._host.partitions[name]
+        if not partition.log.config.is_compacted:
+            raise KafkaException(
+                KafkaError.POLICY_VIOLATION,
+                f"{name} is not compacted: its cleanup.policy is {partition.log.config.cleanup_policy}",
+            )
+        cleanable = self._measure(partition)
+        if not cleanable.cleanable_bytes:
+            return None
+        try:
+            return self._clean(partition, cleanable)
+        except Uncleanable as error:
+            raise KafkaException(KafkaError.UNKNOWN_SERVER_ERROR, f"{name} cannot be cleaned: {error}") from error
+
+    def log_truncated(self, partition: Partition) -> None:
+        """What comes behind the truncation is dirty again (`maybeTruncateCheckpoint`)."""
+        offset = partition.log.active_segment.base_offset
+        if partition.log.config.is_compacted and self._offsets().get(partition.name, 0) > offset:
+            self._write({**self._offsets(), partition.name: offset})
+
+    def log_deleted(self, name: str) -> None:
+        """A replica is gone (`updateCheckpoints` without it)."""
+        self._uncleanable.discard(name)
+        if name in self._offsets():
+            self._write({other: offset for other, offset in self._offsets().items() if other != name})
+
+    def _clean_filthiest(self) -> bool:
+        """Cleans the log with the greatest dirty ratio among those that are due; says whether that led anywhere."""
+        due = [cleanable for cleanable in map(self._measured, self._compacted()) if cleanable[1].is_due]
+        if not due:
+            return False
+        partition, cleanable = max(due, key=_ratio)
+        try:
+            facts = self._clean(partition, cleanable)
+        except Uncleanable as error:
+            self._uncleanable.add(partition.name)
+            self._host.kernel.emit(LogUncleanable(replica=partition.key, why=str(error)), self._host.name)
+            return True
+        return facts.to_offset > facts.from_offset
+
+    def _clean(self, partition: Partition, cleanable: LogToClean) -> CleaningFacts:
+        facts = clean_replica(partition, cleanable, self._host.wall_ms, _offset_map(self._host.config))
+        self._write({**self._offsets(), partition.name: facts.to_offset})
+        return facts
+
+    def _measured(self, partition: Partition) -> tuple[Partition, LogToClean]:
+        return partition, self._measure(partition)
+
+    def _measure(self, partition: Partition) -> LogToClean:
+        cleanable, is_reset = measure(partition, self._offsets().get(partition.name), self._host.wall_ms)
+        if is_reset:
+            self._write({**self._offsets(), partition.name: cleanable.first_dirty_offset})
+        return cleanable
+
+    def _compacted(self) -> list[Partition]:
+        return [
+            partition
+            for partition in self._host.partitions.values()
+            if partition.log.config.is_compacted and partition.name not in self._uncleanable
+        ]
+
+    def _offsets(self) -> dict[str, int]:
+        return self._host.directory.cleaner_offsets
+
+    def _write(self, offsets: dict[str, int]) -> None:
+        """Replaces the checkpoint; logs that the broker no longer has are left out."""
+        known = {name: offset for name, offset in offsets.items() if name in self._host.partitions}
+        self._host.directory.cleaner_offsets = known
+        self._host.directory.write(CLEANER_OFFSET_CHECKPOINT, known)
+
+
+def _ratio(due: tuple[Partition, LogToClean]) -> float:
+    return due[1].dirty_ratio
+
+
+def _offset_map(config: BrokerConfig) -> OffsetMap:
+    threads = max(config.log_cleaner_threads, 1)
+    return OffsetMap(config.log_cleaner_dedupe_buffer_size // threads, config.log_cleaner_io_buffer_load_factor)

@@ -1,0 +1,42 @@
+"""Cleaning the log of a replica, and telling of it (`LogCleaner.CleanerThread.cleanLog`)."""
+
+from broker_core.events.log import LogCleaned
+from broker_core.log.cleaner import CleaningFacts, Fate, LogToClean, OffsetMap, clean, cleanable_offsets, log_to_clean
+from broker_core.replication.partition import Partition, cut_rows
+
+
+def measure(partition: Partition, checkpoint: int | None, now_ms: int) -> tuple[LogToClean, bool]:
+    """What there is to clean in a replica's log, and whether its checkpoint points outside of it."""
+    log = partition.log
+    offsets = cleanable_offsets(log, checkpoint, log.last_stable_offset(partition.high_watermark), now_ms)
+    return log_to_clean(log, offsets, now_ms), offsets.is_reset
+
+
+def clean_replica(partition: Partition, cleanable: LogToClean, now_ms: int, offset_map: OffsetMap) -> CleaningFacts:
+    """One pass. Raises Uncleanable."""
+    facts = clean(cleanable, now_ms, offset_map)
+    segments, tail = partition.facts()
+    partition.kernel.emit(
+        LogCleaned(
+            replica=partition.key,
+            from_offset=facts.from_offset,
+            to_offset=facts.to_offset,
+            groups=tuple((group.base_offset, group.sources) for group in facts.groups),
+            bytes_before=facts.bytes_before,
+            bytes_after=facts.bytes_after,
+            records_before=sum(count for _, count in facts.counts),
+            records_after=dict(facts.counts).get(Fate.KEPT, 0),
+            counts=tuple((fate.value, count) for fate, count in facts.counts),
+            keys=facts.keys,
+            empty_batches=facts.empty_batches,
+            delete_horizon_ms=facts.delete_horizon_ms,
+            fates=tuple((fate.offset, fate.fate.value, fate.superseded_by) for fate in facts.fates),
+            cuts=cut_rows(facts.cuts),
+            segments=segments,
+            tail=tail,
+            synced=partition.synced(),
+        ),
+        partition.node,
+    )
+    partition.state_deleted_files()
+    return facts
