@@ -77,7 +77,6 @@ def test_offset_checkpoints_are_kafkas_text() -> None:
     "content",
     [
         b"1\n0\n",
-        b"0\n",
         b"0\nx\n",
         b"0\n2\ndemo 0 1\n",
         b"0\n1\ndemo 0 1\ndemo 1 1\n",
