@@ -7,6 +7,7 @@ uncompressed records, unused attribute bits, the delete horizon bit. A wrong max
 from broker_core.errors import KafkaError, KafkaException
 from broker_core.log.config import LogConfig
 from broker_core.records.compression import CompressionType, UnreadableRecords, compress
+from broker_core.records.record import outline
 from broker_core.records.record_batch import (
     HEADER,
     HEADER_BYTES,
@@ -23,7 +24,6 @@ from broker_core.records.record_batch import (
     encode_record,
     ensure_valid,
     iterate_records,
-    outline,
     records_bytes,
     with_max_timestamp,
 )

@@ -1,7 +1,8 @@
 """The four codecs of Kafka's batches (`org.apache.kafka.common.compress`).
 
 gzip and zstd are plain streams, lz4 is the LZ4 frame format, snappy is either xerial's block framing, which the Java
-client writes, or one raw block, which librdkafka sends.
+client writes, or one raw block, which librdkafka sends. What follows the end of a stream is taken, left out or refused
+as the libraries of the Java broker do.
 """
 
 import struct
@@ -9,6 +10,8 @@ import zlib
 from enum import IntEnum
 
 import cramjam
+
+from broker_core.records.lz4_frame import FrameError, compress_frame, decompress_frame
 
 
 class UnreadableRecords(ValueError):
@@ -43,57 +46,52 @@ _BY_NAME = {
 }
 
 _GZIP_FORMAT = 31
+# What may follow a gzip stream without being looked at: less than another one has.
+_GZIP_LEFT_OUT_BYTES = 18
 # Magic, deflate, no flags, no time, no hint; the operating system is unknown to Java.
 _GZIP_HEADER = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff"
 # Magic "\x82SNAPPY\0", then version and lowest compatible version.
 _XERIAL_HEADER = b"\x82SNAPPY\x00" + struct.pack(">ii", 1, 1)
 _XERIAL_BLOCK_BYTES = 32 * 1024
-# A bit of the byte after the LZ4 frame's magic number.
-_LZ4_INDEPENDENT_BLOCKS = 0x20
-# Version 1, independent blocks of at most 64 KiB, no checksums but the header's own.
-_LZ4_HEADER = b"\x04\x22\x4d\x18\x60\x40\x82"
-_LZ4_BLOCK_BYTES = 64 * 1024
-_LZ4_PLAIN_BLOCK = 0x80000000
-_LZ4_LENGTH = struct.Struct("<I")
+# Snappy's densest element is a copy of 64 bytes in 3.
+_SNAPPY_LARGEST_RATIO = 22
+_LENGTH = struct.Struct("<I")
 _LENGTH = struct.Struct(">i")
 
 
-def compress(codec: CompressionType, data: bytes) -> bytes:
-    """Compresses the records of one batch, to the same bytes as the Java client and broker at their default levels."""
+def compress(codec: CompressionType, data: bytes, magic: int = 2) -> bytes:
+    """Compresses the records of one batch, to the same bytes as the Java client and broker at their default levels.
+
+    `magic` is that of the batch or message which the result goes into.
+    """
     if codec is CompressionType.GZIP:
         return _compress_gzip(data)
     if codec is CompressionType.SNAPPY:
         return _compress_xerial(data)
     if codec is CompressionType.LZ4:
-        return _compress_lz4(data)
+        return compress_frame(data, magic)
     if codec is CompressionType.ZSTD:
         return _compress_zstd(data)
     return data
 
 
-def decompress(codec: int, data: bytes) -> bytes:
-    """The records of a batch. Raises UnreadableRecords."""
+def decompress(codec: int, data: bytes, magic: int = 2) -> bytes:
+    """The records of a batch or message of this magic. Raises UnreadableRecords."""
     if codec == CompressionType.NONE:
         return data
     try:
         if codec == CompressionType.GZIP:
-            return bytes(cramjam.gzip.decompress(data))
+            return _decompress_gzip(data)
         if codec == CompressionType.SNAPPY:
             return _decompress_snappy(data)
         if codec == CompressionType.LZ4:
-            return _decompress_lz4(data)
+            return decompress_frame(data, magic)
         if codec == CompressionType.ZSTD:
-            return bytes(cramjam.zstd.decompress(data))
-    except cramjam.DecompressionError as error:
+            return bytes(cramjam.zstd.decompress(data)) if data else b""
+    except (cramjam.DecompressionError, zlib.error, FrameError) as error:
         name = CompressionType(codec).name.lower()
-        raise UnreadableRecords(f"the {name} data of the batch cannot be read") from error
+        raise UnreadableRecords(f"the {name} data of the batch cannot be read: {error}") from error
     raise UnreadableRecords(f"unknown compression codec {codec}: expected 0 to 4")
-
-
-def _decompress_lz4(data: bytes) -> bytes:
-    if len(data) > 4 and not data[4] & _LZ4_INDEPENDENT_BLOCKS:
-        raise UnreadableRecords("the lz4 data of the batch has linked blocks, which Kafka does not read")
-    return bytes(cramjam.lz4.decompress(data))
 
 
 def _compress_gzip(data: bytes) -> bytes:
@@ -101,17 +99,17 @@ def _compress_gzip(data: bytes) -> bytes:
     return b"".join((_GZIP_HEADER, (stream.compress(data) + stream.flush())[len(_GZIP_HEADER) :]))
 
 
-def _compress_lz4(data: bytes) -> bytes:
-    parts = [_LZ4_HEADER]
-    for start in range(0, len(data), _LZ4_BLOCK_BYTES):
-        plain = data[start : start + _LZ4_BLOCK_BYTES]
-        block = bytes(cramjam.lz4.compress_block(plain, store_size=False))
-        if len(block) < len(plain):
-            parts += (_LZ4_LENGTH.pack(len(block)), block)
-        else:
-            parts += (_LZ4_LENGTH.pack(len(plain) | _LZ4_PLAIN_BLOCK), plain)
-    parts.append(_LZ4_LENGTH.pack(0))
-    return b"".join(parts)
+def _decompress_gzip(data: bytes) -> bytes:
+    """One stream or several; after the first, what does not begin as a stream is left out (`GZIPInputStream`)."""
+    parts = []
+    while True:
+        stream = zlib.decompressobj(_GZIP_FORMAT)
+        parts.append(stream.decompress(data))
+        if not stream.eof:
+            raise UnreadableRecords("the gzip data of the batch ends too early")
+        data = stream.unused_data
+        if len(data) <= _GZIP_LEFT_OUT_BYTES or data[:3] != _GZIP_HEADER[:3]:
+            return b"".join(parts)
 
 
 def _compress_zstd(data: bytes) -> bytes:
@@ -131,17 +129,29 @@ def _compress_xerial(data: bytes) -> bytes:
 
 
 def _decompress_snappy(data: bytes) -> bytes:
-    if not data.startswith(_XERIAL_HEADER[:8]):
-        return bytes(cramjam.snappy.decompress_raw(data))
-    plain = bytearray()
-    position = len(_XERIAL_HEADER)
-    while position < len(data):
-        if position + 4 > len(data):
-            raise UnreadableRecords("the snappy data of the batch ends within a block's length")
-        (length,) = _LENGTH.unpack_from(data, position)
-        position += 4
-        if length < 0 or position + length > len(data):
+    magic, header_bytes = _XERIAL_HEADER[:8], len(_XERIAL_HEADER)
+    if len(data) < header_bytes or not data.startswith(magic):
+        return _decompress_block(data)
+    parts = []
+    at = header_bytes
+    # Fewer bytes than a length has are left out (`SnappyInputStream`).
+    while at + _LENGTH.size <= len(data):
+        if data.startswith(magic, at):
+            # Streams may follow one another.
+            at += header_bytes
+            continue
+        (length,) = _LENGTH.unpack_from(data, at)
+        at += _LENGTH.size
+        if length < 0 or at + length > len(data):
             raise UnreadableRecords("the snappy data of the batch ends within a block")
-        plain += bytes(cramjam.snappy.decompress_raw(data[position : position + length]))
-        position += length
-    return bytes(plain)
+        parts.append(_decompress_block(data[at : at + length]))
+        at += length
+    return b"".join(parts)
+
+
+def _decompress_block(block: bytes) -> bytes:
+    # The block says how long its content is: a damaged one must not take gigabytes.
+    length = cramjam.snappy.decompress_raw_len(block)
+    if length > _SNAPPY_LARGEST_RATIO * len(block):
+        raise UnreadableRecords(f"a snappy block of {len(block)} bytes claims to hold {length}")
+    return bytes(cramjam.snappy.decompress_raw(block))

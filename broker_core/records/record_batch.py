@@ -1,7 +1,10 @@
-"""Record batches of magic 2: the bytes that producers send, brokers store and fetches return.
+"""Record batches: the bytes that producers send, brokers store and fetches return.
 
-A batch is a header of 61 bytes and the records, which alone may be compressed. Offset, length, leader epoch and magic
-lie before the CRC, so a leader stamps the first and the third without touching the rest.
+A batch of magic 2 is a header of 61 bytes and the records, which alone may be compressed. Offset, length, leader epoch
+and magic lie before the CRC, so a leader stamps the first and the third without touching the rest.
+
+Logs may hold messages of magic 0 and 1 as well. Length and magic lie at the same places there; a message, compressed or
+not, counts as a batch whose header tells no more than its last offset and timestamp (`legacy` has the rest).
 
 Source: `DefaultRecordBatch`, `DefaultRecord`, `MemoryRecordsBuilder`; KIP-82 (headers), KIP-98 (producer ids),
 KIP-101 (leader epoch in the batch), KIP-534 (delete horizon).
@@ -10,15 +13,38 @@ KIP-101 (leader epoch in the batch), KIP-534 (delete horizon).
 import struct
 from collections.abc import Iterable, Iterator, Sequence
 from enum import IntEnum
-from typing import NamedTuple
 
 import google_crc32c
 import msgspec
 
 from broker_core.records.compression import CompressionType, compress, decompress
-from broker_core.records.varint import VarintError, decode_varint, decode_varlong, encode_varlong
+from broker_core.records.legacy import SMALLEST_SIZE, read_message
+from broker_core.records.record import (
+    NO_TIMESTAMP,
+    CorruptRecord,
+    Header,
+    InvalidRecord,
+    Record,
+    SimpleRecord,
+    encode_record,
+    read_records,
+)
+
+__all__ = [
+    "HEADER",
+    "NO_TIMESTAMP",
+    "BatchHeader",
+    "CorruptRecord",
+    "Header",
+    "InvalidRecord",
+    "Record",
+    "SimpleRecord",
+    "TimestampType",
+    "encode_record",
+]
 
 MAGIC_V2 = 2
+MAGIC_POSITION = 16
 HEADER_BYTES = 61
 LENGTH_OVERHEAD = 12
 """Bytes before those that the length field counts."""
@@ -26,7 +52,6 @@ CRC_POSITION = 17
 ATTRIBUTES_POSITION = 21
 """The CRC covers the batch from here to its end."""
 MAX_TIMESTAMP_POSITION = 35
-NO_TIMESTAMP = -1
 NO_PRODUCER_ID = -1
 NO_PRODUCER_EPOCH = -1
 NO_SEQUENCE = -1
@@ -37,6 +62,7 @@ LOG_APPEND_TIME_FLAG = 0x08
 TRANSACTIONAL_FLAG = 0x10
 CONTROL_FLAG = 0x20
 DELETE_HORIZON_FLAG = 0x40
+_KNOWN_ATTRIBUTES = 0x7F
 
 HEADER = struct.Struct(">qiiBIhiqqqhii")
 OFFSET_AND_LENGTH = struct.Struct(">qi")
@@ -45,9 +71,12 @@ LAST_OFFSET_DELTA_POSITION = 23
 _STAMP = struct.Struct(">qii")
 _AFTER_CRC = struct.Struct(">hiqqqhii")
 
-crc32c = google_crc32c.value
+# offset, size, CRC, magic, attributes; what follows with magic 1
+_MESSAGE = struct.Struct(">qiIBB")
+_MESSAGE_TIMESTAMP = struct.Struct(">q")
+_SMALLEST_MESSAGE_SIZES = (SMALLEST_SIZE, SMALLEST_SIZE + _MESSAGE_TIMESTAMP.size)
 
-Header = tuple[str, bytes | None]
+crc32c = google_crc32c.value
 
 
 class TimestampType(IntEnum):
@@ -57,35 +86,12 @@ class TimestampType(IntEnum):
     LOG_APPEND_TIME = 1
 
 
-class CorruptRecord(ValueError):
-    """The bytes are not a valid batch or record; the message says what was found. CORRUPT_MESSAGE for a client."""
-
-
-class InvalidRecord(ValueError):
-    """The batch is whole, but a record in it cannot be parsed. INVALID_RECORD for a client."""
-
-
-class SimpleRecord(NamedTuple):
-    """A record to be written: `timestamp` in ms since the epoch, -1 for none; a null value is a tombstone."""
-
-    timestamp: int
-    key: bytes | None
-    value: bytes | None
-    headers: Sequence[Header] = ()
-
-
-class Record(msgspec.Struct, frozen=True, gc=False):
-    """A record that was read, with its absolute offset and timestamp (ms)."""
-
-    offset: int
-    timestamp: int
-    key: bytes | None
-    value: bytes | None
-    headers: tuple[Header, ...] = ()
-
-
 class BatchHeader(msgspec.Struct, frozen=True, gc=False):
-    """The 61 bytes before the records, field by field as they lie there."""
+    """The 61 bytes before the records, field by field as they lie there.
+
+    Of a message of magic 0 or 1: `base_offset` is its own, which is the last one of a compressed message, and
+    `record_count` is -1 where it is compressed. What such a message does not have is -1.
+    """
 
     base_offset: int
     length: int
@@ -127,6 +133,11 @@ class BatchHeader(msgspec.Struct, frozen=True, gc=False):
         return TimestampType.LOG_APPEND_TIME if self.attributes & LOG_APPEND_TIME_FLAG else TimestampType.CREATE_TIME
 
     @property
+    def has_producer_id(self) -> bool:
+        """Whether the producer is idempotent; Kafka takes any negative id for none."""
+        return self.producer_id > NO_PRODUCER_ID
+
+    @property
     def is_transactional(self) -> bool:
         """Whether the batch belongs to a transaction."""
         return bool(self.attributes & TRANSACTIONAL_FLAG)
@@ -155,20 +166,34 @@ def increment_sequence(sequence: int, increment: int) -> int:
 
 
 def parse_header(data: bytes, position: int = 0) -> BatchHeader:
-    """The header of the batch at `position`. Raises CorruptRecord when fewer than 61 bytes are left."""
-    if len(data) - position < HEADER_BYTES:
-        raise CorruptRecord(f"{len(data) - position} bytes are left, a batch header has {HEADER_BYTES}")
+    """The header of the batch at `position`. Raises CorruptRecord when fewer bytes are left than a header has."""
+    left = len(data) - position
+    if left > MAGIC_POSITION and data[position + MAGIC_POSITION] < MAGIC_V2:
+        header = _message_header(data, position)
+        if header is not None:
+            return header
+    if left < HEADER_BYTES:
+        raise CorruptRecord(f"{left} bytes are left, a batch header has {HEADER_BYTES}")
     return BatchHeader(*HEADER.unpack_from(data, position))
+
+
+def smallest_length(magic: int) -> int:
+    """What the length field of a batch of this magic must be at least."""
+    return HEADER_BYTES - LENGTH_OVERHEAD if magic >= MAGIC_V2 else _SMALLEST_MESSAGE_SIZES[magic]
 
 
 def ensure_valid(data: bytes, header: BatchHeader, position: int = 0) -> None:
     """Checks size and CRC of the batch at `position`. Raises CorruptRecord (`DefaultRecordBatch.ensureValid`)."""
     size = header.length + LENGTH_OVERHEAD
-    if size < HEADER_BYTES:
-        raise CorruptRecord(f"the batch claims {size} bytes, its header alone has {HEADER_BYTES}")
+    smallest = smallest_length(header.magic) + LENGTH_OVERHEAD
+    if size < smallest:
+        raise CorruptRecord(f"the batch claims {size} bytes, its header alone has {smallest}")
     end = position + size
     if end > len(data):
         raise CorruptRecord(f"the batch claims {size} bytes, only {len(data) - position} are there")
+    if header.magic < MAGIC_V2:
+        read_message(data, position).ensure_valid()
+        return
     found = crc32c(data[position + ATTRIBUTES_POSITION : end])
     if found != header.crc:
         raise CorruptRecord(f"the batch at offset {header.base_offset} has CRC {found}, its header says {header.crc}")
@@ -177,12 +202,55 @@ def ensure_valid(data: bytes, header: BatchHeader, position: int = 0) -> None:
 def iterate_batches(data: bytes, position: int = 0) -> Iterator[tuple[int, BatchHeader]]:
     """The position and header of each whole batch; a part of a batch at the end is left out. CRCs are not checked."""
     end = len(data)
-    while position + HEADER_BYTES <= end:
-        header = BatchHeader(*HEADER.unpack_from(data, position))
-        if header.length < HEADER_BYTES - LENGTH_OVERHEAD or position + header.length + LENGTH_OVERHEAD > end:
+    while position + MAGIC_POSITION < end:
+        if data[position + MAGIC_POSITION] >= MAGIC_V2:
+            if position + HEADER_BYTES > end:
+                return
+            header = BatchHeader(*HEADER.unpack_from(data, position))
+            if header.length < HEADER_BYTES - LENGTH_OVERHEAD:
+                return
+        else:
+            message = _message_header(data, position)
+            if message is None:
+                return
+            header = message
+        if position + header.length + LENGTH_OVERHEAD > end:
             return
         yield position, header
         position += header.length + LENGTH_OVERHEAD
+
+
+def _message_header(data: bytes, position: int) -> BatchHeader | None:
+    """The header of the message of magic 0 or 1 at `position`; None where its size cannot be."""
+    if len(data) - position < _MESSAGE.size:
+        return None
+    offset, size, crc, magic, attributes = _MESSAGE.unpack_from(data, position)
+    if size < _SMALLEST_MESSAGE_SIZES[magic]:
+        return None
+    timestamp = NO_TIMESTAMP
+    if magic:
+        at = position + _MESSAGE.size
+        if at + _MESSAGE_TIMESTAMP.size > len(data):
+            return None
+        (timestamp,) = _MESSAGE_TIMESTAMP.unpack_from(data, at)
+    else:
+        # Only from magic 1 on there is a timestamp type.
+        attributes &= COMPRESSION_MASK
+    return BatchHeader(
+        offset,
+        size,
+        NO_LEADER_EPOCH,
+        magic,
+        crc,
+        attributes & (COMPRESSION_MASK | LOG_APPEND_TIME_FLAG),
+        0,
+        timestamp,
+        timestamp,
+        NO_PRODUCER_ID,
+        NO_PRODUCER_EPOCH,
+        NO_SEQUENCE,
+        -1 if attributes & COMPRESSION_MASK else 1,
+    )
 
 
 def iterate(data: bytes) -> Iterator[Record]:
@@ -198,103 +266,12 @@ def records_bytes(data: bytes, header: BatchHeader, position: int = 0) -> bytes:
 
 def iterate_records(data: bytes, header: BatchHeader, position: int = 0) -> Iterator[Record]:
     """The records of the batch at `position`. Raises InvalidRecord where one breaks the format, UnreadableRecords."""
+    if header.magic < MAGIC_V2:
+        messages = read_message(data, position).records()
+        return (Record(message.offset, message.timestamp, message.key, message.value) for message in messages)
     body = records_bytes(data, header, position)
-    base_offset, base_timestamp = header.base_offset, header.base_timestamp
     append_time = header.max_timestamp if header.attributes & LOG_APPEND_TIME_FLAG else None
-    for timestamp_delta, offset_delta, key_at, key_end, value_at, value_end, headers in outline(
-        body, header.record_count
-    ):
-        yield Record(
-            base_offset + offset_delta,
-            base_timestamp + timestamp_delta if append_time is None else append_time,
-            None if key_end < key_at else body[key_at:key_end],
-            None if value_end < value_at else body[value_at:value_end],
-            headers,
-        )
-
-
-Outline = tuple[int, int, int, int, int, int, tuple[Header, ...]]
-
-
-def outline(body: bytes, record_count: int) -> Iterator[Outline]:
-    """Where the parts of each record lie in the decompressed records `body`; raises InvalidRecord.
-
-    Each is (timestamp delta, offset delta, start and end of the key, start and end of the value, headers). A key or
-    value that is null ends before it starts. Nothing is copied, so that a batch can be checked at little cost; the
-    integers of one byte, which most are, are decoded right here.
-    """
-    at = 0
-    size = len(body)
-    try:
-        for _ in range(record_count):
-            length = body[at]
-            if length < 0x80:
-                length = (length >> 1) ^ -(length & 1)
-                at += 1
-            else:
-                length, at = decode_varint(body, at)
-            end = at + length
-            if length < 0 or end > size:
-                raise InvalidRecord(f"a record claims {length} bytes, {size - at} are left")
-            # One byte of attributes, of which Kafka uses none.
-            timestamp_delta, at = decode_varlong(body, at + 1)
-            offset_delta, at = decode_varint(body, at)
-            length = body[at]
-            if length < 0x80:
-                length = (length >> 1) ^ -(length & 1)
-                key_at = at + 1
-            else:
-                length, key_at = decode_varint(body, at)
-            key_end = key_at + length
-            at = key_end if length > 0 else key_at
-            length = body[at]
-            if length < 0x80:
-                length = (length >> 1) ^ -(length & 1)
-                value_at = at + 1
-            else:
-                length, value_at = decode_varint(body, at)
-            value_end = value_at + length
-            at = value_end if length > 0 else value_at
-            headers: tuple[Header, ...] = ()
-            if body[at]:
-                headers, at = _read_headers(body, at, end)
-            else:
-                at += 1
-            if at != end:
-                raise InvalidRecord(f"the fields of a record end {abs(end - at)} bytes {_side(at - end)} its end")
-            yield timestamp_delta, offset_delta, key_at, key_end, value_at, value_end, headers
-    except (VarintError, IndexError) as error:
-        raise InvalidRecord(f"a record ends too early: {error}") from error
-    if at != size:
-        raise InvalidRecord(f"{size - at} bytes follow the last of {record_count} records")
-
-
-def _side(distance: int) -> str:
-    return "behind" if distance > 0 else "before"
-
-
-def _read_headers(body: bytes, at: int, end: int) -> tuple[tuple[Header, ...], int]:
-    count, at = decode_varint(body, at)
-    if not 0 <= count <= end - at:
-        raise InvalidRecord(f"a record claims {count} headers, {end - at} bytes are left in it")
-    headers = []
-    for _ in range(count):
-        name, at = _read_bytes(body, at)
-        if name is None:
-            raise InvalidRecord("a record header has no key")
-        content, at = _read_bytes(body, at)
-        headers.append((name.decode("utf-8", "replace"), content))
-    return tuple(headers), at
-
-
-def _read_bytes(body: bytes, at: int) -> tuple[bytes | None, int]:
-    length, at = decode_varint(body, at)
-    if length < 0:
-        return None, at
-    end = at + length
-    if end > len(body):
-        raise InvalidRecord(f"a field claims {length} bytes, {len(body) - at} are left")
-    return body[at:end], end
+    return read_records(body, header.record_count, header.base_offset, header.base_timestamp, append_time)
 
 
 def build_batch(
@@ -381,32 +358,6 @@ def assemble(
     )
 
 
-def encode_record(
-    timestamp_delta: int, offset_delta: int, key: bytes | None, value: bytes | None, headers: Sequence[Header] = ()
-) -> bytes:
-    """One record with its length in front."""
-    parts = [
-        b"\x00",
-        encode_varlong(timestamp_delta),
-        encode_varlong(offset_delta),
-        b"\x01" if key is None else encode_varlong(len(key)),
-        key or b"",
-        b"\x01" if value is None else encode_varlong(len(value)),
-        value or b"",
-        encode_varlong(len(headers)),
-    ]
-    for name, content in headers:
-        encoded_name = name.encode()
-        parts += (
-            encode_varlong(len(encoded_name)),
-            encoded_name,
-            b"\x01" if content is None else encode_varlong(len(content)),
-            content or b"",
-        )
-    encoded = b"".join(parts)
-    return encode_varlong(len(encoded)) + encoded
-
-
 def stamp(data: bytes, base_offset: int, leader_epoch: int) -> bytes:
     """The batch with another base offset and leader epoch; both lie outside the CRC."""
     return _STAMP.pack(base_offset, len(data) - LENGTH_OVERHEAD, leader_epoch) + data[16:]
@@ -419,9 +370,13 @@ def set_base_offset_and_epoch(data: bytearray, base_offset: int, leader_epoch: i
 
 
 def with_max_timestamp(data: bytes, timestamp_type: TimestampType, max_timestamp: int) -> bytes:
-    """The batch with another timestamp type and max timestamp, CRC included (`setMaxTimestamp`)."""
+    """The batch with another timestamp type and max timestamp, CRC included (`setMaxTimestamp`).
+
+    Attributes that Kafka does not know are lost.
+    """
     changed = bytearray(data)
-    changed[22] = changed[22] & ~LOG_APPEND_TIME_FLAG | timestamp_type << 3
+    changed[21] = 0
+    changed[22] = changed[22] & _KNOWN_ATTRIBUTES & ~LOG_APPEND_TIME_FLAG | timestamp_type << 3
     changed[MAX_TIMESTAMP_POSITION : MAX_TIMESTAMP_POSITION + 8] = max_timestamp.to_bytes(8, "big", signed=True)
     changed[CRC_POSITION : CRC_POSITION + 4] = crc32c(bytes(changed[ATTRIBUTES_POSITION:])).to_bytes(4, "big")
     return bytes(changed)

@@ -36,7 +36,7 @@ def decode_varint(data: bytes, position: int) -> tuple[int, int]:
             return (rest >> 1) ^ -(rest & 1), position + 2
     except IndexError:
         raise _cut_off(position) from None
-    return _decode(data, position, VARINT_MAX_BYTES)
+    return _decode(data, position, VARINT_MAX_BYTES, 0xFFFFFFFF)
 
 
 def decode_varlong(data: bytes, position: int) -> tuple[int, int]:
@@ -51,7 +51,7 @@ def decode_varlong(data: bytes, position: int) -> tuple[int, int]:
             return (rest >> 1) ^ -(rest & 1), position + 2
     except IndexError:
         raise _cut_off(position) from None
-    return _decode(data, position, VARLONG_MAX_BYTES)
+    return _decode(data, position, VARLONG_MAX_BYTES, 0xFFFFFFFFFFFFFFFF)
 
 
 def _encode(value: int) -> bytes:
@@ -64,13 +64,15 @@ def _encode(value: int) -> bytes:
     return bytes(encoded)
 
 
-def _decode(data: bytes, position: int, max_bytes: int) -> tuple[int, int]:
+def _decode(data: bytes, position: int, max_bytes: int, mask: int) -> tuple[int, int]:
     end = min(len(data), position + max_bytes)
     shift = rest = 0
     for at in range(position, end):
         byte = data[at]
         rest |= (byte & 0x7F) << shift
         if byte < 0x80:
+            # The last byte has room for more bits than the number; Java drops those.
+            rest &= mask
             return (rest >> 1) ^ -(rest & 1), at + 1
         shift += 7
     if end < position + max_bytes:

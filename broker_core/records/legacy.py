@@ -1,0 +1,232 @@
+"""Messages of magic 0 and 1, which Kafka wrote before there were batches (`LegacyRecord`, `AbstractLegacyRecordBatch`).
+
+A message set is messages one behind the other: offset (8 bytes), size (4), then the message: CRC-32 of what follows it
+(4), magic (1), attributes (1), with magic 1 a timestamp (8), key and value, each with its length (4, -1 for null) in
+front. A compressed set is the value of one message, the wrapper, whose offset is that of the last message in it. The
+offsets inside are absolute with magic 0; with magic 1 they count from 0, so that a broker need not compress anew.
+
+Like Kafka, nothing is read before it is asked for: a leader may store a message whose key's length is wrong.
+"""
+
+import struct
+import zlib
+from collections.abc import Sequence
+
+from broker_core.records.compression import CompressionType, UnreadableRecords, compress, decompress
+from broker_core.records.record import NO_TIMESTAMP, CorruptRecord, InvalidRecord
+
+SMALLEST_SIZE = 14
+"""The size field of a message of magic 0 with neither key nor value; every batch of any magic has at least that."""
+LOG_OVERHEAD = 12
+"""The bytes of offset and size, which the size does not count."""
+
+_OFFSET_AND_SIZE = struct.Struct(">qi")
+_CRC = struct.Struct(">I")
+_LENGTH = struct.Struct(">i")
+_TIMESTAMP = struct.Struct(">q")
+_CODEC_MASK = 0x07
+_LOG_APPEND_TIME = 0x08
+
+KeyedRecord = tuple[int, int, bytes | None, bytes | None]
+"""(offset, timestamp in ms, key, value)"""
+
+
+class Message:
+    """One message: its offset, and its bytes from the CRC on.
+
+    `append_time` is that of the wrapper around it, where a broker has set one. What asks for bytes that the message
+    does not have raises UnreadableRecords.
+    """
+
+    __slots__ = ("append_time", "content", "offset")
+
+    def __init__(self, offset: int, content: bytes, append_time: int | None = None) -> None:
+        self.offset = offset
+        self.content = content
+        self.append_time = append_time
+
+    @property
+    def magic(self) -> int:
+        """0 or 1; inside of a wrapper it may be anything."""
+        return self.content[4]
+
+    @property
+    def codec(self) -> int:
+        """The codec's number, 0 where the message is no wrapper."""
+        return self.content[5] & _CODEC_MASK
+
+    @property
+    def has_append_time(self) -> bool:
+        """Whether the timestamp is the broker's."""
+        return self.append_time is not None or (self.magic > 0 and bool(self.content[5] & _LOG_APPEND_TIME))
+
+    @property
+    def timestamp(self) -> int:
+        """In ms; -1 with magic 0."""
+        if self.magic == 0:
+            return NO_TIMESTAMP
+        return self._unpack(_TIMESTAMP, 6) if self.append_time is None else self.append_time
+
+    @property
+    def has_key(self) -> bool:
+        """Whether there is a key, if only an empty one."""
+        return self._unpack(_LENGTH, self._key_at) >= 0
+
+    @property
+    def key(self) -> bytes | None:
+        """The key."""
+        return self._read(self._key_at)
+
+    @property
+    def value(self) -> bytes | None:
+        """The value; of a wrapper, the messages in it."""
+        return self._read(self._key_at + _LENGTH.size + max(self._unpack(_LENGTH, self._key_at), 0))
+
+    def ensure_valid(self) -> None:
+        """Raises CorruptRecord where the CRC does not match."""
+        if len(self.content) < SMALLEST_SIZE:
+            raise CorruptRecord(f"a message has at least {SMALLEST_SIZE} bytes, this one {len(self.content)}")
+        stored, found = _CRC.unpack_from(self.content)[0], zlib.crc32(self.content[4:])
+        if stored != found:
+            raise CorruptRecord(f"the message at offset {self.offset} has CRC {found}, its header says {stored}")
+
+    def records(self) -> list["Message"]:
+        """The messages in this wrapper with absolute offsets; the message itself when it is none.
+
+        Raises InvalidRecord where they contradict each other or the wrapper, CorruptRecord for a size that cannot be,
+        UnreadableRecords.
+        """
+        if not self.codec:
+            return [self]
+        inner = self._decompress()
+        if self.magic == 0:
+            return inner
+        last_offset = inner[-1].offset
+        if self.offset and self.offset < last_offset:
+            raise InvalidRecord(
+                f"the wrapper's offset is {self.offset}, that of the last message in it {last_offset}: it must not be "
+                "less unless it is 0"
+            )
+        # Some old clients leave 0 there.
+        first_offset = self.offset - last_offset if self.offset else 0
+        for message in inner:
+            message.offset += first_offset
+        return inner
+
+    def _decompress(self) -> list["Message"]:
+        if self.codec == CompressionType.ZSTD:
+            raise InvalidRecord("messages of magic 0 and 1 cannot be compressed with zstd")
+        data = self.value
+        if data is None:
+            raise InvalidRecord(f"the wrapper at offset {self.offset} has no value")
+        data = decompress(self.codec, data, self.magic)
+        append_time = self.timestamp if self.has_append_time else None
+        inner = []
+        for offset, at, size in _split(data):
+            message = Message(offset, data[at : at + size])
+            if message.magic != self.magic:
+                raise InvalidRecord(f"a message of magic {message.magic} lies in a wrapper of magic {self.magic}")
+            if message.codec:
+                raise InvalidRecord("a compressed message lies in a wrapper")
+            message.append_time = append_time
+            inner.append(message)
+        if not inner:
+            raise InvalidRecord(f"there are no messages in the wrapper at offset {self.offset}")
+        return inner
+
+    @property
+    def _key_at(self) -> int:
+        return 6 if self.magic == 0 else 14
+
+    def _read(self, at: int) -> bytes | None:
+        length = self._unpack(_LENGTH, at)
+        if length < 0:
+            return None
+        end = at + _LENGTH.size + length
+        if end > len(self.content):
+            left = len(self.content) - at - _LENGTH.size
+            raise UnreadableRecords(f"a field of a message claims {length} bytes, {left} are left")
+        return self.content[at + _LENGTH.size : end]
+
+    def _unpack(self, field: struct.Struct, at: int) -> int:
+        try:
+            number: int = field.unpack_from(self.content, at)[0]
+        except struct.error:
+            raise UnreadableRecords(f"a message of magic {self.magic} has only {len(self.content)} bytes") from None
+        return number
+
+
+def read_message(data: bytes, position: int = 0) -> Message:
+    """The message at `position`, of which all bytes must be there."""
+    offset, size = _OFFSET_AND_SIZE.unpack_from(data, position)
+    return Message(offset, data[position + LOG_OVERHEAD : position + LOG_OVERHEAD + size])
+
+
+def build_message_set(
+    records: Sequence[KeyedRecord],
+    magic: int,
+    codec: CompressionType = CompressionType.NONE,
+    append_time: int | None = None,
+) -> bytes:
+    """The messages of `records`, in one wrapper when there is a codec (`MemoryRecordsBuilder`).
+
+    `append_time` (ms) replaces the timestamps, as LogAppendTime does. With magic 0 there are none. Raises
+    UnreadableRecords for what magic 0 and 1 cannot hold: zstd.
+    """
+    if codec is CompressionType.ZSTD:
+        raise UnreadableRecords(f"messages of magic {magic} cannot be compressed with zstd")
+    if append_time is not None:
+        records = [(offset, append_time, key, value) for offset, _, key, value in records]
+    attributes = 0 if append_time is None or not magic else _LOG_APPEND_TIME
+    if codec is CompressionType.NONE:
+        return b"".join(encode_message(magic, attributes, *record) for record in records)
+    last_offset = records[-1][0]
+    first_offset = records[0][0] if magic else 0
+    inner = b"".join(
+        encode_message(magic, attributes, offset - first_offset, timestamp, key, value)
+        for offset, timestamp, key, value in records
+    )
+    highest = max(timestamp for _, timestamp, _, _ in records)
+    return encode_message(magic, attributes | codec, last_offset, highest, None, compress(codec, inner, magic))
+
+
+def encode_message(
+    magic: int, attributes: int, offset: int, timestamp: int, key: bytes | None, value: bytes | None
+) -> bytes:
+    """One message with offset and size in front."""
+    parts = [bytes((magic, attributes)), _TIMESTAMP.pack(timestamp) if magic else b""]
+    for field in (key, value):
+        parts += (_LENGTH.pack(-1),) if field is None else (_LENGTH.pack(len(field)), field)
+    checked = b"".join(parts)
+    return _OFFSET_AND_SIZE.pack(offset, 4 + len(checked)) + _CRC.pack(zlib.crc32(checked)) + checked
+
+
+def with_offset(message: bytes, offset: int) -> bytes:
+    """The message with another offset, which lies outside of the CRC."""
+    return offset.to_bytes(8, "big", signed=True) + message[8:]
+
+
+def with_timestamp(message: bytes, timestamp: int, is_append_time: bool) -> bytes:
+    """The message of magic 1 with another timestamp and timestamp type (`setTimestampAndUpdateCrc`)."""
+    changed = bytearray(message)
+    flag = _LOG_APPEND_TIME if is_append_time else 0
+    changed[17] = changed[17] & _CODEC_MASK | flag
+    changed[18:26] = _TIMESTAMP.pack(timestamp)
+    changed[12:16] = _CRC.pack(zlib.crc32(changed[16:]))
+    return bytes(changed)
+
+
+def _split(data: bytes) -> list[tuple[int, int, int]]:
+    """(offset, position, size) of each message in a wrapper; a part of one at the end is left out."""
+    found = []
+    at = 0
+    while at + LOG_OVERHEAD <= len(data):
+        offset, size = _OFFSET_AND_SIZE.unpack_from(data, at)
+        if size < SMALLEST_SIZE:
+            raise CorruptRecord(f"a message claims {size} bytes, it must have at least {SMALLEST_SIZE}")
+        at += LOG_OVERHEAD
+        if at + size > len(data):
+            break
+        found.append((offset, at, size))
+        at += size
+    return found

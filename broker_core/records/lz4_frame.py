@@ -1,0 +1,119 @@
+"""The LZ4 frame format as Kafka writes and reads it (`Lz4BlockOutputStream`, `Lz4BlockInputStream`).
+
+A frame is a header, blocks with their lengths in front, and a length of 0. Kafka writes independent blocks of at most
+64 KiB without checksums. It reads any frame whose blocks are independent, up to its end mark: what follows that is left
+out, and a checksum of the content is not looked at. For messages of magic 0 it takes the checksum of the header over
+the magic number, too, as its first clients did, and does not check it.
+"""
+
+import struct
+
+import cramjam
+
+MAGIC_NUMBER = b"\x04\x22\x4d\x18"
+_VERSION_MASK, _VERSION = 0xC0, 0x40
+_INDEPENDENT_BLOCKS = 0x20
+_BLOCK_CHECKSUMS = 0x10
+_CONTENT_SIZE = 0x08
+_CONTENT_CHECKSUM = 0x04
+_RESERVED_FLAGS = 0x03
+# What the header says of the blocks is 4 to 7 in the bits 4 to 6: 64 KiB, 256 KiB, 1 MiB, 4 MiB.
+_BLOCK_SIZES = {number << 4: 1 << (8 + 2 * number) for number in range(4, 8)}
+_PLAIN_BLOCK = 0x80000000
+_LENGTH = struct.Struct("<I")
+
+_DESCRIPTOR = bytes((_VERSION | _INDEPENDENT_BLOCKS, 4 << 4))
+_BLOCK_BYTES = _BLOCK_SIZES[_DESCRIPTOR[1]]
+
+_WORD = 0xFFFFFFFF
+_PRIMES = (2654435761, 2246822519, 3266489917, 668265263, 374761393)
+
+
+class FrameError(ValueError):
+    """The bytes are no frame that Kafka reads; the message says what is wrong."""
+
+
+def compress_frame(data: bytes, magic: int) -> bytes:
+    """One frame of `data`, to the same bytes as Kafka's, for a batch or message of this magic."""
+    checked = MAGIC_NUMBER + _DESCRIPTOR if magic == 0 else _DESCRIPTOR
+    parts = [MAGIC_NUMBER, _DESCRIPTOR, _header_checksum(checked)]
+    for start in range(0, len(data), _BLOCK_BYTES):
+        plain = data[start : start + _BLOCK_BYTES]
+        block = bytes(cramjam.lz4.compress_block(plain, store_size=False))
+        if len(block) < len(plain):
+            parts += (_LENGTH.pack(len(block)), block)
+        else:
+            parts += (_LENGTH.pack(len(plain) | _PLAIN_BLOCK), plain)
+    parts.append(_LENGTH.pack(0))
+    return b"".join(parts)
+
+
+def decompress_frame(data: bytes, magic: int) -> bytes:
+    """The content of the frame that `data` begins with. Raises FrameError, cramjam.DecompressionError for a block."""
+    if len(data) < len(MAGIC_NUMBER) + len(_DESCRIPTOR) + 1 or not data.startswith(MAGIC_NUMBER):
+        raise FrameError("no LZ4 frame begins here")
+    flags, block_size = data[4], data[5]
+    if flags & (_VERSION_MASK | _INDEPENDENT_BLOCKS | _RESERVED_FLAGS) != _VERSION | _INDEPENDENT_BLOCKS:
+        raise FrameError(f"the frame's flags are {flags:#04x}; Kafka reads version 1 with independent blocks only")
+    if block_size not in _BLOCK_SIZES:
+        raise FrameError(f"the frame's block size is {block_size:#04x}, expected 0x40, 0x50, 0x60 or 0x70")
+    at = 14 if flags & _CONTENT_SIZE else 6
+    if magic and data[at : at + 1] != _header_checksum(data[4:at]):
+        raise FrameError("the checksum of the frame's header does not match")
+    at += 1
+    largest = _BLOCK_SIZES[block_size]
+    descriptor = bytes((_VERSION | _INDEPENDENT_BLOCKS, block_size))
+    # The same blocks without what is not looked at.
+    parts = [MAGIC_NUMBER, descriptor, _header_checksum(descriptor)]
+    while length := _read_length(data, at) & ~_PLAIN_BLOCK:
+        if length > largest:
+            raise FrameError(f"a block claims {length} bytes, at most {largest} are allowed")
+        end = at + 4 + length
+        if end > len(data):
+            raise FrameError("the frame ends within a block")
+        parts.append(data[at:end])
+        if flags & _BLOCK_CHECKSUMS:
+            if _read_length(data, end) != xxh32(data[at + 4 : end]):
+                raise FrameError("the checksum of a block does not match")
+            end += 4
+        at = end
+    if flags & _CONTENT_CHECKSUM:
+        _read_length(data, at + 4)
+    parts.append(_LENGTH.pack(0))
+    return bytes(cramjam.lz4.decompress(b"".join(parts)))
+
+
+def xxh32(data: bytes) -> int:
+    """The 32-bit xxHash with seed 0, which the frame format uses for all its checksums."""
+    size = len(data)
+    if size < 16:
+        digest = _PRIMES[4]
+    else:
+        lanes = [_PRIMES[0] + _PRIMES[1] & _WORD, _PRIMES[1], 0, -_PRIMES[0] & _WORD]
+        for at in range(0, size - 15, 16):
+            for lane, word in enumerate(struct.unpack_from("<4I", data, at)):
+                lanes[lane] = _rotate(lanes[lane] + word * _PRIMES[1] & _WORD, 13) * _PRIMES[0] & _WORD
+        digest = sum(_rotate(value, by) for value, by in zip(lanes, (1, 7, 12, 18), strict=True))
+    digest = digest + size & _WORD
+    for at in range(size - size % 16, size - 3, 4):
+        digest = _rotate(digest + _LENGTH.unpack_from(data, at)[0] * _PRIMES[2] & _WORD, 17) * _PRIMES[3] & _WORD
+    for byte in data[size - size % 4 :]:
+        digest = _rotate(digest + byte * _PRIMES[4] & _WORD, 11) * _PRIMES[0] & _WORD
+    digest = (digest ^ digest >> 15) * _PRIMES[1] & _WORD
+    digest = (digest ^ digest >> 13) * _PRIMES[2] & _WORD
+    return digest ^ digest >> 16
+
+
+def _header_checksum(checked: bytes) -> bytes:
+    return bytes((xxh32(checked) >> 8 & 0xFF,))
+
+
+def _read_length(data: bytes, at: int) -> int:
+    if at + 4 > len(data):
+        raise FrameError("the frame ends too early")
+    length: int = _LENGTH.unpack_from(data, at)[0]
+    return length
+
+
+def _rotate(word: int, by: int) -> int:
+    return (word << by | word >> 32 - by) & _WORD

@@ -1,0 +1,417 @@
+"""The records of a batch of magic 2: their bytes, one by one or many at once (`DefaultRecord`; KIP-82 for headers).
+
+A record is its length, a byte of attributes that Kafka does not use, what is added to the batch's base timestamp and
+base offset, key, value and headers. All numbers are varints, so where a record's parts lie follows only from reading it
+from its start. But the records of a batch mostly resemble each other: keys of one length, values of one length. A run
+of such records is a table with columns, which is checked and cut column by column; `stretches` finds the runs.
+"""
+
+import struct
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import repeat
+from typing import NamedTuple
+
+import msgspec
+
+from broker_core.records.varint import VarintError, decode_varint, decode_varlong, encode_varlong
+
+NO_TIMESTAMP = -1
+
+Header = tuple[str, bytes | None]
+
+
+class CorruptRecord(ValueError):
+    """The bytes are not a valid batch or record; the message says what was found. CORRUPT_MESSAGE for a client."""
+
+
+class InvalidRecord(ValueError):
+    """The batch is whole, but a record in it cannot be parsed. INVALID_RECORD for a client."""
+
+
+class SimpleRecord(NamedTuple):
+    """A record to be written: `timestamp` in ms since the epoch, -1 for none; a null value is a tombstone."""
+
+    timestamp: int
+    key: bytes | None
+    value: bytes | None
+    headers: Sequence[Header] = ()
+
+
+class Record(msgspec.Struct, frozen=True, gc=False):
+    """A record that was read, with its absolute offset and timestamp (ms)."""
+
+    offset: int
+    timestamp: int
+    key: bytes | None
+    value: bytes | None
+    headers: tuple[Header, ...] = ()
+
+
+Outline = tuple[int, int, int, int, int, int, tuple[Header, ...]]
+"""Where the parts of one record lie: (timestamp delta, offset delta, start and end of the key, start and end of the
+value, headers). A key or value that is null ends before it starts.
+"""
+
+
+class Summary(NamedTuple):
+    """What a leader asks of all records of a batch together."""
+
+    lowest_timestamp_delta: int
+    highest_timestamp_delta: int
+    is_dense: bool
+    """Whether the offset deltas are 0, 1, 2 and so on."""
+    has_null_key: bool
+    """Whether any record has no key."""
+
+
+# A run needs that many records; where none is found, that many are read one by one before the next look.
+_SHORTEST_RUN = 8
+_RECORDS_BETWEEN_LOOKS = 16
+# Attributes, two numbers, two lengths, the number of headers.
+_SMALLEST_BODY = 6
+# Bytes of numbers that fit into 64 and 32 bits in any case.
+_LONGEST_TIMESTAMP = 9
+_LONGEST_OFFSET = 4
+_LOW, _HIGH = bytes(range(0x80)), bytes(range(0x80, 0x100))
+# What a varint of one byte says.
+_ZIGZAG = [(byte >> 1) ^ -(byte & 1) for byte in range(0x80)]
+# The varints of 0, 1, 2 and so on, as far as they have one byte.
+_DENSE = bytes(range(0, 0x80, 2))
+
+
+def encode_record(
+    timestamp_delta: int, offset_delta: int, key: bytes | None, value: bytes | None, headers: Sequence[Header] = ()
+) -> bytes:
+    """One record with its length in front."""
+    parts = [
+        b"\x00",
+        encode_varlong(timestamp_delta),
+        encode_varlong(offset_delta),
+        b"\x01" if key is None else encode_varlong(len(key)),
+        key or b"",
+        b"\x01" if value is None else encode_varlong(len(value)),
+        value or b"",
+        encode_varlong(len(headers)),
+    ]
+    for name, content in headers:
+        encoded_name = name.encode()
+        parts += (
+            encode_varlong(len(encoded_name)),
+            encoded_name,
+            b"\x01" if content is None else encode_varlong(len(content)),
+            content or b"",
+        )
+    encoded = b"".join(parts)
+    return encode_varlong(len(encoded)) + encoded
+
+
+def outline(body: bytes, record_count: int) -> list[Outline]:
+    """Where the parts of each record lie in the decompressed records `body`; raises InvalidRecord.
+
+    Nothing but headers is copied. This reads one record after the other and is what `stretches` is held against.
+    """
+    outlines, at = _outline(body, 0, record_count)
+    _check_end(body, at, record_count)
+    return outlines
+
+
+def skim(body: bytes, record_count: int) -> list[Outline]:
+    """As `outline`, but the length of a record need not be that of its parts (`PartialDefaultRecord`).
+
+    A leader that stores compressed records as they came reads them so. Raises InvalidRecord.
+    """
+    outlines, at = _outline(body, 0, record_count, has_lengths=False)
+    _check_end(body, at, record_count)
+    return outlines
+
+
+def summarize(body: bytes, record_count: int) -> Summary:
+    """Reads all records of a batch, at least one; raises InvalidRecord where one breaks the format."""
+    lowest, highest = [], []
+    is_dense, has_null_key = True, False
+    index = 0
+    for stretch in stretches(body, record_count):
+        if isinstance(stretch, Run):
+            low, high = stretch.timestamp_delta_range()
+            lowest.append(low)
+            highest.append(high)
+            is_dense = is_dense and stretch.is_dense(index)
+            has_null_key = has_null_key or stretch.key_length < 0
+            index += stretch.record_count
+            continue
+        for timestamp_delta, offset_delta, key_at, key_end, _, _, _ in stretch:
+            lowest.append(timestamp_delta)
+            highest.append(timestamp_delta)
+            if offset_delta != index:
+                is_dense = False
+            if key_end < key_at:
+                has_null_key = True
+            index += 1
+    return Summary(min(lowest), max(highest), is_dense, has_null_key)
+
+
+def read_records(
+    body: bytes, record_count: int, base_offset: int, base_timestamp: int, append_time: int | None
+) -> Iterator[Record]:
+    """The records with absolute offsets and times; `append_time` (ms) stands for all times where it is given.
+
+    Raises InvalidRecord.
+    """
+    for stretch in stretches(body, record_count):
+        if isinstance(stretch, Run):
+            offsets = [base_offset + delta for delta in stretch.offset_deltas()]
+            timestamps: Iterable[int] = (
+                repeat(append_time)
+                if append_time is not None
+                else [base_timestamp + delta for delta in stretch.timestamp_deltas()]
+            )
+            yield from map(Record, offsets, timestamps, *stretch.keys_and_values())
+            continue
+        for timestamp_delta, offset_delta, key_at, key_end, value_at, value_end, headers in stretch:
+            yield Record(
+                base_offset + offset_delta,
+                base_timestamp + timestamp_delta if append_time is None else append_time,
+                None if key_end < key_at else body[key_at:key_end],
+                None if value_end < value_at else body[value_at:value_end],
+                headers,
+            )
+
+
+class Run(NamedTuple):
+    """Records of `body` that lie one behind the other from `start` on, each of `size` bytes and without headers.
+
+    Positions count from the start of a record and hold for all of them; lengths of -1 stand for null.
+    """
+
+    body: bytes
+    start: int
+    size: int
+    record_count: int
+    timestamp_at: int
+    offset_at: int
+    key_length_at: int
+    key_at: int
+    key_length: int
+    value_at: int
+    value_length: int
+
+    def timestamp_deltas(self) -> Sequence[int]:
+        """What is added to the batch's base timestamp, for each record."""
+        return self._numbers(self.timestamp_at, self.offset_at)
+
+    def offset_deltas(self) -> Sequence[int]:
+        """What is added to the batch's base offset, for each record."""
+        return self._numbers(self.offset_at, self.key_length_at)
+
+    def timestamp_delta_range(self) -> tuple[int, int]:
+        """The lowest and the highest of the timestamp deltas."""
+        column = self._column(self.timestamp_at)
+        if self.offset_at - self.timestamp_at == 1 and column.count(column[0]) == self.record_count:
+            return _ZIGZAG[column[0]], _ZIGZAG[column[0]]
+        deltas = self.timestamp_deltas()
+        return min(deltas), max(deltas)
+
+    def is_dense(self, index: int) -> bool:
+        """Whether the offset deltas are `index` and what follows it."""
+        if self.key_length_at - self.offset_at == 1:
+            return self._column(self.offset_at) == _DENSE[index : index + self.record_count]
+        return self.offset_deltas() == list(range(index, index + self.record_count))
+
+    def keys_and_values(self) -> tuple[Iterable[bytes | None], Iterable[bytes | None]]:
+        """The keys and the values, each as many as there are records."""
+        key_bytes, value_bytes = max(self.key_length, 0), max(self.value_length, 0)
+        between = self.value_at - self.key_at - key_bytes
+        row = struct.Struct(f"{self.key_at}x{key_bytes}s{between}x{value_bytes}sx")
+        table = memoryview(self.body)[self.start : self.start + self.record_count * self.size]
+        keys, values = zip(*row.iter_unpack(table), strict=True)
+        return (
+            repeat(None, self.record_count) if self.key_length < 0 else keys,
+            repeat(None, self.record_count) if self.value_length < 0 else values,
+        )
+
+    def _column(self, at: int) -> bytes:
+        """The byte at `at` of each record."""
+        return self.body[self.start + at : self.start + self.record_count * self.size : self.size]
+
+    def _numbers(self, at: int, end: int) -> Sequence[int]:
+        """The varints between `at` and `end`."""
+        if end - at == 1:
+            return [_ZIGZAG[byte] for byte in self._column(at)]
+        if end - at == 2:
+            # That the high bit is set in the low byte only, is known of a run.
+            columns = zip(self._column(at), self._column(at + 1), strict=True)
+            return [_ZIGZAG[low & 0x7F] + (-high << 6 if low & 1 else high << 6) for low, high in columns]
+        positions = range(self.start + at, self.start + self.record_count * self.size, self.size)
+        return [decode_varlong(self.body, position)[0] for position in positions]
+
+
+def stretches(body: bytes, record_count: int) -> Iterator[Run | list[Outline]]:
+    """All records of the decompressed `body` in order, as runs where they resemble each other, else one by one.
+
+    Raises InvalidRecord where one breaks the format or the batch does not end with the last.
+    """
+    at = index = 0
+    while index < record_count:
+        left = record_count - index
+        run = _find_run(body, at, left) if left >= _SHORTEST_RUN else None
+        if run is not None:
+            yield run
+            at += run.record_count * run.size
+            index += run.record_count
+        else:
+            outlines, at = _outline(body, at, min(left, _RECORDS_BETWEEN_LOOKS))
+            yield outlines
+            index += len(outlines)
+    _check_end(body, at, record_count)
+
+
+def _find_run(body: bytes, start: int, limit: int) -> Run | None:
+    """The run that begins at `start`, of `limit` records at most; None when it is not worth it or cannot be told."""
+    try:
+        body_length, attributes_at = decode_varint(body, start)
+        size = attributes_at - start + body_length
+        if body_length < _SMALLEST_BODY or body[start + size : attributes_at + size] != body[start:attributes_at]:
+            return None
+        timestamp_at = attributes_at + 1
+        offset_at = _behind_varint(body, timestamp_at)
+        key_length_at = _behind_varint(body, offset_at)
+        key_length, key_at = decode_varint(body, key_length_at)
+        value_length_at = key_at + max(key_length, 0)
+        value_length, value_at = decode_varint(body, value_length_at)
+    except (VarintError, IndexError):
+        return None
+    end = start + size
+    has_usual_numbers = offset_at - timestamp_at <= _LONGEST_TIMESTAMP and key_length_at - offset_at <= _LONGEST_OFFSET
+    if not has_usual_numbers or value_at + max(value_length, 0) + 1 != end or body[end - 1]:
+        return None
+    count = min(limit, (len(body) - start) // size)
+    # Lengths and the number of headers are the same in all records of the run.
+    for at in (*range(start, attributes_at), *range(key_length_at, key_at), *range(value_length_at, value_at), end - 1):
+        column = body[at : start + count * size : size]
+        if column.count(column[0]) != count:
+            count -= len(column.lstrip(column[:1]))
+    # The numbers have as many bytes: all but the last have the high bit set.
+    for first, behind in ((timestamp_at, offset_at), (offset_at, key_length_at)):
+        for at in range(first, behind - 1):
+            column = body[at : start + count * size : size]
+            if column.translate(None, _HIGH):
+                count -= len(column.lstrip(_HIGH))
+        column = body[behind - 1 : start + count * size : size]
+        if not column.isascii():
+            count -= len(column.lstrip(_LOW))
+    if count < _SHORTEST_RUN:
+        return None
+    return Run(
+        body,
+        start,
+        size,
+        count,
+        timestamp_at - start,
+        offset_at - start,
+        key_length_at - start,
+        key_at - start,
+        key_length,
+        value_at - start,
+        value_length,
+    )
+
+
+def _outline(body: bytes, at: int, record_count: int, has_lengths: bool = True) -> tuple[list[Outline], int]:
+    """The outlines of `record_count` records from `at` on, and the position behind them.
+
+    The integers of one byte, which most are, are decoded right here.
+    """
+    outlines: list[Outline] = []
+    add = outlines.append
+    size = len(body)
+    zigzag = _ZIGZAG
+    try:
+        for _ in range(record_count):
+            number = body[at]
+            if number < 0x80:
+                at += 1
+                end = at + zigzag[number]
+            else:
+                length, at = decode_varint(body, at)
+                end = at + length
+            if has_lengths and not at <= end <= size:
+                raise InvalidRecord(f"a record claims {end - at} bytes, {size - at} are left")
+            # One byte of attributes, of which Kafka uses none.
+            number = body[at + 1]
+            if number < 0x80:
+                timestamp_delta = zigzag[number]
+                at += 2
+            else:
+                timestamp_delta, at = decode_varlong(body, at + 1)
+            number = body[at]
+            if number < 0x80:
+                offset_delta = zigzag[number]
+                at += 1
+            else:
+                offset_delta, at = decode_varint(body, at)
+            number = body[at]
+            if number < 0x80:
+                key_at = at + 1
+                key_end = key_at + zigzag[number]
+            else:
+                length, key_at = decode_varint(body, at)
+                key_end = key_at + length
+            at = key_end if key_end > key_at else key_at
+            number = body[at]
+            if number < 0x80:
+                value_at = at + 1
+                value_end = value_at + zigzag[number]
+            else:
+                length, value_at = decode_varint(body, at)
+                value_end = value_at + length
+            at = value_end if value_end > value_at else value_at
+            if body[at]:
+                headers, at = _read_headers(body, at, end if has_lengths else size)
+            else:
+                headers = ()
+                at += 1
+            if at != end and has_lengths:
+                raise InvalidRecord(f"the fields of a record end {abs(end - at)} bytes {_side(at - end)} its end")
+            add((timestamp_delta, offset_delta, key_at, key_end, value_at, value_end, headers))
+    except (VarintError, IndexError) as error:
+        raise InvalidRecord(f"a record ends too early: {error}") from error
+    return outlines, at
+
+
+def _check_end(body: bytes, at: int, record_count: int) -> None:
+    if at != len(body):
+        raise InvalidRecord(f"{len(body) - at} bytes follow the last of {record_count} records")
+
+
+def _side(distance: int) -> str:
+    return "behind" if distance > 0 else "before"
+
+
+def _read_headers(body: bytes, at: int, end: int) -> tuple[tuple[Header, ...], int]:
+    count, at = decode_varint(body, at)
+    if not 0 <= count <= end - at:
+        raise InvalidRecord(f"a record claims {count} headers, {end - at} bytes are left in it")
+    headers = []
+    for _ in range(count):
+        name, at = _read_bytes(body, at)
+        if name is None:
+            raise InvalidRecord("a record header has no key")
+        content, at = _read_bytes(body, at)
+        headers.append((name.decode("utf-8", "replace"), content))
+    return tuple(headers), at
+
+
+def _read_bytes(body: bytes, at: int) -> tuple[bytes | None, int]:
+    length, at = decode_varint(body, at)
+    if length < 0:
+        return None, at
+    end = at + length
+    if end > len(body):
+        raise InvalidRecord(f"a field claims {length} bytes, {len(body) - at} are left")
+    return body[at:end], end
+
+
+def _behind_varint(body: bytes, at: int) -> int:
+    while body[at] >= 0x80:
+        at += 1
+    return at + 1
