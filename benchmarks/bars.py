@@ -62,6 +62,15 @@ BARS = (
     ),
     Bar("log", "append as leader", ("calls", "append_as_leader_us"), "us"),
     Bar("log", "append as follower", ("calls", "append_as_follower_us"), "us"),
+    Bar("log", "compaction", ("compaction", "records_per_s"), "records/s", "at least", 200_000),
+    Bar(
+        "log",
+        "compaction, all stay",
+        ("compaction", "records_per_s_when_all_stay"),
+        "records/s",
+        "at least",
+        200_000,
+    ),
     Bar("log", "read the last batch", ("calls", "read_last_batch_us"), "us"),
     Bar("log", "seek by timestamp, p99, 20,000 records", ("seeks", "0", "seek_by_timestamp_p99_us"), "us"),
     Bar(

@@ -1,8 +1,8 @@
 """The log cleaner as a task of its broker (`LogCleaner`, `LogCleanerManager`; KIP-58, KIP-354).
 
-One thread, as by default in Kafka: it cleans the dirtiest log, then the next, until none is dirty enough, and sleeps for
-`log.cleaner.backoff.ms`. Where each log's next pass begins stands in `cleaner-offset-checkpoint`. What retention takes
-from a compacted log is the cleaner's business, too.
+One thread, as by default in Kafka: it cleans the dirtiest log, then the next, until none is dirty enough, and sleeps
+for `log.cleaner.backoff.ms`. Where each log's next pass begins stands in `cleaner-offset-checkpoint`. What retention
+takes from a compacted log is the cleaner's business, too.
 """
 
 from typing import TYPE_CHECKING

@@ -31,42 +31,51 @@ def read_columns(body: bytes, record_count: int) -> RecordColumns:
     at = 0
     try:
         for index in range(record_count):
+            # Integers of one or two bytes, which nearly all are, are decoded right here.
             length = body[at]
             if length < 0x80:
-                length = (length >> 1) ^ -(length & 1)
-                at += 1
+                end = at + 1 + ((length >> 1) ^ -(length & 1))
+                at += 2
+            elif (high := body[at + 1]) < 0x80:
+                length += (high << 7) - 0x80
+                end = at + 2 + ((length >> 1) ^ -(length & 1))
+                at += 3
             else:
                 length, at = decode_varint(body, at)
-            end = at + length
-            # One byte of attributes, then the timestamp delta, which nobody asks for.
-            at += 1
+                end = at + length
+                at += 1
+            # Behind the byte of attributes stands the timestamp delta, which nobody asks for.
             while body[at] >= 0x80:
                 at += 1
-            at += 1
-            delta = body[at]
+            delta = body[at + 1]
             if delta < 0x80:
-                delta = (delta >> 1) ^ -(delta & 1)
-                at += 1
+                add_delta((delta >> 1) ^ -(delta & 1))
+                at += 2
+            elif (high := body[at + 2]) < 0x80:
+                delta += (high << 7) - 0x80
+                add_delta((delta >> 1) ^ -(delta & 1))
+                at += 3
             else:
-                delta, at = decode_varint(body, at)
+                delta, at = decode_varint(body, at + 1)
+                add_delta(delta)
             length = body[at]
-            if length < 0x80:
-                length = (length >> 1) ^ -(length & 1)
-                at += 1
+            if length < 0x80 and not length & 1:
+                key_at = at + 1
+                at = key_at + (length >> 1)
+                add_key(body[key_at:at])
             else:
                 length, at = decode_varint(body, at)
-            if length < 0:
-                add_key(None)
-            else:
-                key_at = at
-                at += length
-                add_key(body[key_at:at])
+                if length < 0:
+                    add_key(None)
+                else:
+                    key_at = at
+                    at += length
+                    add_key(body[key_at:at])
             length = body[at]
             if length == 1 or (length & 0x81 == 0x81 and decode_varint(body, at)[0] < 0):
                 tombstones.append(index)
             if at >= end:
                 raise InvalidRecord(f"record {index} claims to end at byte {end}, its key ends at {at}")
-            add_delta(delta)
             add_end(end)
             at = end
     except (VarintError, IndexError) as error:

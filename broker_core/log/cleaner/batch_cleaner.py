@@ -49,7 +49,11 @@ class BatchCleaner:
 
     def fates(self) -> tuple[RecordFate, ...]:
         """The last records that were looked at, at most 256, oldest first."""
-        told = [fate for judged in self._judged for fate in _told(judged)]
+        told: list[RecordFate] = []
+        for judged in reversed(self._judged):
+            told[:0] = _told(judged)
+            if len(told) >= TOLD_RECORDS:
+                break
         return tuple(told[-TOLD_RECORDS:])
 
     def clean(self, data: bytes, position: int, header: BatchHeader) -> bytes | None:

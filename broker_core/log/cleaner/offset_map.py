@@ -51,12 +51,8 @@ class OffsetMap:
 
 def stand_ins(keys: list[bytes | None]) -> Iterable[bytes | None]:
     """What the map knows each key by."""
-    if max(map(_length, keys), default=0) < _DIGEST_BYTES:
+    if None not in keys and max(map(len, keys), default=0) < _DIGEST_BYTES:  # type: ignore[arg-type]
         return keys
     return [
         key if key is None or len(key) < _DIGEST_BYTES else md5(key, usedforsecurity=False).digest() for key in keys
     ]
-
-
-def _length(key: bytes | None) -> int:
-    return 0 if key is None else len(key)
