@@ -5,6 +5,7 @@ above this one (ms). Both columns rise. One slot stays free for the entry that i
 """
 
 import struct
+import sys
 from array import array
 from bisect import bisect_left, bisect_right
 
@@ -31,12 +32,15 @@ class TimeIndex:
 
     def load(self) -> None:
         """Reads the entries of a file that was trimmed; a part of an entry at its end is left out."""
-        data = self.file.read(0, self.file.size // ENTRY_BYTES * ENTRY_BYTES)
-        self.timestamps = array("q")
-        self.relative_offsets = array("i")
-        for timestamp, relative in _ENTRY.iter_unpack(data):
-            self.timestamps.append(timestamp)
-            self.relative_offsets.append(relative)
+        words = array("i", self.file.read(0, self.file.size // ENTRY_BYTES * ENTRY_BYTES))
+        # An entry is three words, two of them a timestamp: columns are cut out whole, as this is what opening a log costs.
+        halves = array("i", bytes(len(words) // 3 * 8))
+        halves[0::2], halves[1::2] = words[0::3], words[1::3]
+        self.timestamps = array("q", halves.tobytes())
+        self.relative_offsets = words[2::3]
+        if sys.byteorder == "little":
+            self.timestamps.byteswap()
+            self.relative_offsets.byteswap()
         self.flushed_entries = min(self.entries, self.file.synced_size // ENTRY_BYTES)
 
     @property

@@ -49,8 +49,10 @@ class RealFile:
         if position < self.synced_size:
             self._overwritten.append((position, self.read(position, min(end, self.synced_size) - position)))
         self._write(position, data)
-        self.size = max(self.size, end)
-        self.written_size = max(self.written_size, end)
+        if end > self.size:
+            self.size = end
+        if end > self.written_size:
+            self.written_size = end
 
     def read(self, position: int, length: int) -> bytes:
         return os.pread(self._disk.descriptor(self), length, position)
@@ -116,15 +118,14 @@ class RealFile:
 
     def _write(self, position: int, data: bytes) -> None:
         descriptor = self._disk.descriptor(self)
-        with storage_errors(self.path):
-            try:
-                written = os.pwrite(descriptor, data, position)
-                while written < len(data):
-                    written += os.pwrite(descriptor, data[written:], position + written)
-            except OSError:
-                # Half a batch at the end would be taken for a torn write later on; the file goes back to its size.
-                os.ftruncate(descriptor, self.size)
-                raise
+        try:
+            written = os.pwrite(descriptor, data, position)
+            while written < len(data):
+                written += os.pwrite(descriptor, data[written:], position + written)
+        except OSError as error:
+            # Half a batch at the end would be taken for a torn write later on; the file goes back to its size.
+            os.ftruncate(descriptor, self.size)
+            raise _storage_error(self.path, error) from error
 
 
 class RealDisk(ArchivingDisk):
@@ -274,6 +275,9 @@ def storage_errors(path: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        advice = "free some space and try again" if error.errno == errno.ENOSPC else "check the data folder"
-        message = f"writing {path} failed: {error.strerror}; {advice}"
-        raise KafkaException(KafkaError.KAFKA_STORAGE_ERROR, message) from error
+        raise _storage_error(path, error) from error
+
+
+def _storage_error(path: str, error: OSError) -> KafkaException:
+    advice = "free some space and try again" if error.errno == errno.ENOSPC else "check the data folder"
+    return KafkaException(KafkaError.KAFKA_STORAGE_ERROR, f"writing {path} failed: {error.strerror}; {advice}")
