@@ -11,6 +11,7 @@ import struct
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -92,7 +93,7 @@ def lookups(size: int, count: int) -> dict[str, float]:
 
         for offset in wanted:
             find(offset)
-        found = sorted(_us(lambda offset=offset: find(offset)) for offset in wanted)
+        found = sorted(_us(partial(find, offset)) for offset in wanted)
         entries = sum(segment.offset_index.entries for segment in log.segments)
     return {
         "log_mb": round(size / 1e6),

@@ -33,7 +33,7 @@ class TimeIndex:
     def load(self) -> None:
         """Reads the entries of a file that was trimmed; a part of an entry at its end is left out."""
         words = array("i", self.file.read(0, self.file.size // ENTRY_BYTES * ENTRY_BYTES))
-        # An entry is three words, two of them a timestamp: columns are cut out whole, as this is what opening a log costs.
+        # An entry is three words, two of them a timestamp. Columns are cut out whole: this is what opening a log costs.
         halves = array("i", bytes(len(words) // 3 * 8))
         halves[0::2], halves[1::2] = words[0::3], words[1::3]
         self.timestamps = array("q", halves.tobytes())
