@@ -161,9 +161,8 @@ def curve(counts: tuple[int, ...], appends: int) -> list[dict[str, float]]:
             append_us, read_us = [], []
             for _ in range(appends):
                 data = stamp(batch, log.log_end_offset, 0)
-                append_us.append(_us(lambda data=data: log.append_as_follower(data, NOW_MS)))
-                last = log.log_end_offset - count
-                read_us.append(_us(lambda last=last: log.read(last, 1 << 20)))
+                append_us.append(_us(partial(log.append_as_follower, data, NOW_MS)))
+                read_us.append(_us(partial(log.read, log.log_end_offset - count, 1 << 20)))
             points.append(
                 {
                     "segments": len(log.segments),
