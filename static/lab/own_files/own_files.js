@@ -58,7 +58,7 @@ export class OwnFiles {
       this.files.splice(old < 0 ? this.files.length : old, old < 0 ? 0 : 1, file);
       touched.add(this.#segment(file));
     }
-    this.files.sort((a, b) => compare(a.folder, b.folder) || compare(orderOf(a), orderOf(b)) || compare(a.name, b.name));
+    this.files.sort((a, b) => compare(a.folder, b.folder) || compare(orderOf(a), orderOf(b)) || compare(SEGMENT_KINDS.indexOf(a.kind), SEGMENT_KINDS.indexOf(b.kind)) || compare(a.name, b.name));
     const segments = new Map();
     for (const file of this.files) {
       const key = this.#segment(file);
@@ -120,7 +120,7 @@ export class OwnFiles {
         file.kind = "offsets";
       } else file.findings.add("foreign", 0, {});
     }
-    if (SEGMENT_KINDS.includes(file.kind) && file.base === null) file.findings.add("name", 0, { stem: file.stem });
+    if (SEGMENT_KINDS.includes(nameOf(file.name).kind) && file.base === null) file.findings.add("name", 0, { stem: file.stem });
   }
 
   /** @param {OwnFile} file */

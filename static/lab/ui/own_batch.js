@@ -2,7 +2,7 @@
 import { HwElement, html, icon } from "./element.js";
 import { bytes, spaced } from "./format.js";
 import { t } from "./i18n.js";
-import { ask, batch, choose, chosen, column, marked, meaning, showInLog, signal, state } from "./own_client.js";
+import { ask, batch, choose, chosen, marked, meaning, showInLog, signal, state } from "./own_client.js";
 import "./own_hex.js";
 import { hex8, ruleName, sentence, shortName, span, stamp } from "./own_texts.js";
 
@@ -74,15 +74,16 @@ class HwOwnBatch extends HwElement {
       ["crc", html`${hex8(found.crc)} ${found.computed === null ? "" : found.computed === found.crc ? html`<b class="fine">✓</b>` : html`<b class="broken">✕ ${hex8(found.computed)}</b>`}`],
       ["magic", `${found.magic} · ${isV2 ? "CRC-32C" : "CRC-32"}`],
       ["compression", found.codec],
-      ...(found.magic ? [[time, stamp(found.maxTimestamp)]] : []),
+
       ...(isV2 ? [
         ["baseOffset", found.base], ["lastOffsetDelta", found.last - found.base], ["records", found.count], ["leaderEpoch", found.epoch],
         ["producerId", found.producerId], ["producerEpoch", found.producerEpoch], ["baseSequence", found.baseSequence],
-        [found.hasHorizon ? "deleteHorizon" : "baseTimestamp", stamp(found.baseTimestamp)],
       ] : []),
       ["attributes", `0x${(found.attributes & 0xffff).toString(16).padStart(2, "0")}`],
+      ...(found.magic ? [[time, stamp(found.maxTimestamp), "wide"]] : []),
+      ...(isV2 ? [[found.hasHorizon ? "deleteHorizon" : "baseTimestamp", stamp(found.baseTimestamp), "wide"]] : []),
     ];
-    return html`<dl class="facts">${pairs.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`;
+    return html`<dl class="facts">${pairs.map(([name, value, width = ""]) => html`<div class=${width}><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`;
   }
 
   records(found) {
@@ -112,8 +113,7 @@ class HwOwnBatch extends HwElement {
     const go = (row) => () => showInLog(open.id, row);
     const rows = state.value.files.find(({ id }) => id === open.id)?.count ?? 0;
     return html`<section class="part head">
-        <div class="row"><button class="btn small narrow-only" @click=${() => (column.value = "content")}>‹ ${t("own.column.content")}</button>
-          <h2>${t("file.batch")} <span class="mono">${span(found.base, found.last)}</span></h2>
+        <div class="row"><h2>${t("file.batch")} <span class="mono">${span(found.base, found.last)}</span></h2>
           <span class="spacer"></span>
           <button class="btn small" ?disabled=${!found.row} aria-label=${t("own.previous_batch")} title=${t("own.previous_batch")} @click=${go(found.row - 1)}>‹</button>
           <button class="btn small" ?disabled=${found.row + 1 >= rows} aria-label=${t("own.next_batch")} title=${t("own.next_batch")} @click=${go(found.row + 1)}>›</button></div>

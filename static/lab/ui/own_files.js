@@ -19,7 +19,7 @@ const chosenFiles = (list) => [...list].slice(0, MOST_FILES).map((source) => {
 });
 
 /** Files of what was dropped, folders and their folders too. */
-async function droppedFiles(items) {
+async function droppedFiles({ items, files }) {
   const entries = [...items].map((item) => item.webkitGetAsEntry?.()).filter(Boolean);
   const found = [];
   const walk = async (entry, folder) => {
@@ -37,8 +37,9 @@ async function droppedFiles(items) {
       for (const one of some) await walk(one, inside);
     }
   };
+  const plain = entries.length ? [] : chosenFiles(files);
   for (const entry of entries) await walk(entry, "");
-  return found;
+  return [...found, ...plain];
 }
 
 /** The files that come with the page: a partition as a crash left it. */
@@ -60,7 +61,7 @@ class HwOwnFiles extends HwElement {
     addEventListener("drop", async (event) => {
       event.preventDefault();
       this.#isOver.value = false;
-      await add(await droppedFiles(event.dataTransfer.items));
+      await add(await droppedFiles(event.dataTransfer));
     });
   }
 
@@ -70,9 +71,9 @@ class HwOwnFiles extends HwElement {
     await add(given);
   };
 
-  buttons(className = "") {
-    return html`<label class="btn ${className}" >${icon("plus")}${t("own.choose_files")}<input class="sr" type="file" multiple @change=${this.#pick}></label>
-      <label class="btn">${icon("disk")}${t("own.choose_folder")}<input class="sr" type="file" webkitdirectory multiple @change=${this.#pick}></label>`;
+  buttons(files, folder, className = "") {
+    return html`<label class="btn ${className}">${icon("plus")}${files}<input class="sr" type="file" multiple @change=${this.#pick}></label>
+      <label class="btn">${icon("plus")}${folder}<input class="sr" type="file" webkitdirectory multiple @change=${this.#pick}></label>`;
   }
 
   invitation() {
@@ -81,17 +82,17 @@ class HwOwnFiles extends HwElement {
         <div class="strip" aria-hidden="true">${cells.map((n) => html`<i class=${n > 31 ? "open" : ""}>${n}</i>`)}<b></b></div>
         <h1>${t("own.title")}</h1>
         <p class="lead">${t("own.lead")}</p>
-        <div class="row">${this.buttons("pri")}<button class="btn" @click=${() => add(sampleFiles())}>${icon("bulb")}${t("own.sample")}</button></div>
+        <div class="row">${this.buttons(t("own.choose_files"), t("own.choose_folder"), "pri")}<button class="btn" @click=${() => add(sampleFiles())}>${icon("bulb")}${t("own.sample")}</button></div>
         <p class="names">${NAMES.map((name) => html`<span class="mono">${name}</span>`)}</p>
         <p class="private">${icon("lock")}<span><b>${t("own.private")}</b> ${t("own.private_more")}</span></p>
       </div></div>`;
   }
 
-  file(one) {
+  file(one, before) {
     const { id, name, kind, size: length, status, faults, notes } = one;
     const sign = faults ? html`<span class="tag bad" title=${t("own.faults_n", { n: faults })}>✕ ${faults}</span>`
       : status === "done" ? html`<span class=${notes ? "note" : "fine"}>${notes ? "!" : "✓"}</span>` : html`<span class="dim">…</span>`;
-    return html`<li><button aria-current=${id === chosen.value ? "true" : "false"} title=${name} @click=${() => choose(id)}>
+    return html`<li class=${before && before.stem !== one.stem ? "next" : ""}><button aria-current=${id === chosen.value ? "true" : "false"} title=${name} @click=${() => choose(id)}>
       <i class="kind ${kind}" aria-hidden="true">${SIGNS[kind]}</i><span class="mono name">${shortName(name)}</span>
       <span class="num dim">${size(length)}</span>${sign}</button></li>`;
   }
@@ -99,8 +100,11 @@ class HwOwnFiles extends HwElement {
   files() {
     const { files } = state.value;
     const folders = [...new Set(files.map(({ folder }) => folder))];
-    return folders.map((folder) => html`${folder ? html`<h3 class="folder mono">${icon("disk")}${folder}</h3>` : ""}
-      <ul class="own-list">${repeat(files.filter((one) => one.folder === folder), ({ id }) => id, (one) => this.file(one))}</ul>`);
+    return folders.map((folder) => {
+      const inside = files.filter((one) => one.folder === folder);
+      return html`${folder ? html`<h3 class="folder mono">${icon("disk")}${folder}</h3>` : ""}
+        <ul class="own-list">${repeat(inside, ({ id }) => id, (one, place) => this.file(one, inside[place - 1]))}</ul>`;
+    });
   }
 
   progress() {
@@ -133,7 +137,7 @@ class HwOwnFiles extends HwElement {
     return html`<nav class="columns seg" aria-label=${t("own.columns")}>${COLUMN_NAMES.map((name) => html`<button aria-pressed=${column.value === name}
         @click=${() => (column.value = name)}>${t(`own.column.${name}`)}</button>`)}</nav>
       <aside class="own-files ${this.#isOver.value ? "over" : ""}" aria-label=${t("own.column.files")}>
-        <div class="part adds">${this.buttons()}<button class="btn" @click=${clear}>${t("own.clear")}</button></div>
+        <div class="part adds">${this.buttons(t("own.more_files"), t("own.more_folder"))}<button class="btn" @click=${clear}>${t("own.clear")}</button></div>
         ${this.progress()}
         <div class="own-tree">${this.files()}</div>
         ${this.faults()}

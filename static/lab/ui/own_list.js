@@ -211,7 +211,7 @@ class HwOwnContent extends HwElement {
       <span>${t("own.column_of.offsets")} <b class="num">${own.count ? span(own.first, own.last) : "—"}</b></span>
       <span class="num">${size(own.size)}</span>
       ${own.youngest >= 0 ? html`<span class="num">${stamp(own.oldest)} – ${stamp(own.youngest)}</span>` : ""}
-      <span class="mono">${codecs}</span>
+      ${codecs.startsWith("none") && !codecs.includes("·") ? "" : html`<span class="mono">${codecs}</span>`}
       ${own.controls ? html`<span>${t("own.controls", { n: spaced(own.controls) })}</span>` : ""}
       ${epochs.length ? html`<span>${t("own.column_of.epoch")} <b class="num">${span(epochs[0].epoch, epochs[epochs.length - 1].epoch)}</b></span>` : ""}
       ${Object.keys(own.magics).some((magic) => magic !== "2") ? html`<span class="mono">magic ${Object.keys(own.magics).join(", ")}</span>` : ""}`;
@@ -250,8 +250,7 @@ class HwOwnContent extends HwElement {
     queueMicrotask(() => this.#load(shown));
     const summary = this.#summary.value?.id === shown.id ? this.#summary.value : null;
     return html`<header class="part head">
-        <div class="row"><button class="btn small narrow-only" @click=${() => (column.value = "files")}>‹ ${t("own.column.files")}</button>
-          <h2 class="mono">${shown.folder ? html`<span class="dim">${shown.folder}/</span>` : ""}${shown.name}</h2>
+        <div class="row"><h2 class="mono">${shown.folder ? html`<span class="dim">${shown.folder}/</span>` : ""}${shown.name}</h2>
           ${shown.state ? html`<span class="tag warn">.${shown.state}</span>` : ""}
           <span class="spacer"></span>
           ${summary?.log ? html`<form class="find" role="search" @submit=${this.#find}>${icon("find")}<input name="offset" inputmode="numeric" autocomplete="off" aria-label=${t("own.find")} placeholder=${t("own.find")}></form>` : ""}</div>

@@ -9,6 +9,8 @@ const BASE = 30;
 const TALLEST = 22;
 const LEAST = 3;
 const HEIGHT = 44;
+/** So few batches are drawn as cells, each as long as it is. */
+const MOST_CELLS = 120;
 
 class HwOwnMap extends HwElement {
   /** `summary`: the log's; `log`: its id. */
@@ -24,7 +26,12 @@ class HwOwnMap extends HwElement {
     batch.value = { id: this.log, row };
   }
 
-  bars({ batches, controls }) {
+  /** Bars as high as there are batches; or cells from the beginning of one batch to that of the next. */
+  bars({ batches, controls }, read) {
+    const begins = [...batches.keys()].filter((at) => batches[at]);
+    if (this.summary.count <= MOST_CELLS)
+      return begins.map((at, n) => svg`<rect class="cell ${controls[at] === batches[at] ? "control" : "batch"}" x=${at + 0.15} y=${BASE - TALLEST}
+        width=${Math.max(0.7, (begins[n + 1] ?? read) - at - 0.3)} height=${TALLEST}></rect>`);
     const most = Math.max(1, ...batches);
     return [...batches].map((count, at) => {
       if (!count) return "";
@@ -45,12 +52,12 @@ class HwOwnMap extends HwElement {
         aria-label=${t("own.map", { n: spaced(count), size: size(whole) })}>
         <rect class="ground" x="0" y="4" width=${wide} height=${BASE - 4}></rect>
         <rect class="unread" x=${place(position)} y="4" width=${Math.max(0, wide - place(position))} height=${BASE - 4}></rect>
-        ${this.bars(bins)}${this.marks("entry", entries, BASE + 2, 5)}${this.marks("fault", bins.faults, 0, BASE)}
+        ${this.bars(bins, place(position))}${this.marks("entry", entries, BASE + 2, 5)}${this.marks("fault", bins.faults, 0, BASE)}
         ${pointed.value < 0 ? "" : svg`<rect class="pointer" x=${Math.min(wide - 0.6, place(pointed.value))} y="0" width="0.6" height=${HEIGHT}></rect>`}
       </svg>
       <div class="map-legend"><span class="num">0</span><span><i class="batch"></i>${t("own.legend.batches")}</span>
         ${this.summary.controls ? html`<span><i class="control"></i>${t("own.legend.controls")}</span>` : ""}
-        ${entries ? html`<span><i class="entry"></i>${t("own.legend.entries")}</span>` : ""}
+        ${entries?.some(Boolean) ? html`<span><i class="entry"></i>${t("own.legend.entries")}</span>` : ""}
         ${bins.faults.some(Boolean) ? html`<span><i class="fault"></i>${t("own.legend.faults")}</span>` : ""}
         <span class="spacer"></span><span class="num">${size(whole)}</span></div>`;
   }
