@@ -1,0 +1,98 @@
+"""What `kafka-dump-log.sh` prints of the files of a log (`kafka.tools.DumpLogSegments` of Kafka 3.9.1).
+
+Files are read in pieces: a dump takes the same memory whatever the size of a file, and ends whatever is in it.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Literal, NamedTuple
+
+from broker_core.log.dump import index_files, log_file, state_files
+from broker_core.log.dump.decoders import Parser, class_parser, parse_group_record, parse_transaction_record
+from broker_core.log.dump.files import DiskFiles, Files, LocalFiles
+from broker_core.log.dump.findings import Findings
+from broker_core.log.dump.index_files import IndexChecks
+from broker_core.log.dump.java import INT_MAX, Thrown, normal_path, split
+from broker_core.log.dump.log_file import LogDump
+
+__all__ = ["DiskFiles", "DumpOptions", "Files", "LocalFiles", "Thrown", "dump", "split"]
+
+DEFAULT_MAX_MESSAGE_SIZE = 5 * 1024 * 1024
+DEFAULT_DECODER = "org.apache.kafka.tools.api.StringDecoder"
+
+
+class DumpOptions(NamedTuple):
+    """The options of the tool. The sizes are asked for when they are needed, so that a bad one is noticed then."""
+
+    print_data_log: bool = False
+    deep_iteration: bool = False
+    index_sanity_check: bool = False
+    verify_index_only: bool = False
+    skip_record_metadata: bool = False
+    decoder: Literal["", "offsets", "transaction-log"] = ""
+    key_decoder_class: str = DEFAULT_DECODER
+    value_decoder_class: str = DEFAULT_DECODER
+    max_message_size: Callable[[], int] = lambda: DEFAULT_MAX_MESSAGE_SIZE
+    max_bytes: Callable[[], int] = lambda: INT_MAX
+
+
+def dump(paths: Sequence[str], options: DumpOptions, files: Files, complain: Callable[[str], None]) -> Iterator[str]:
+    """Standard output in pieces of any length; lines of standard error go to `complain`.
+
+    Raises Thrown where the tool dies of an exception; what it has printed by then has come before.
+    """
+    findings = Findings()
+    for path in map(normal_path, paths):
+        yield f"Dumping {path}\n"
+        try:
+            yield from _dump_file(path, options, files, complain, findings)
+        except Thrown as thrown:
+            raise thrown.at(path) from None
+    for line in findings.lines():
+        complain(line)
+
+
+def _dump_file(
+    path: str, options: DumpOptions, files: Files, complain: Callable[[str], None], findings: Findings
+) -> Iterator[str]:
+    name = path.rpartition("/")[2]
+    _, dot, suffix = name.rpartition(".")
+    suffix = dot + suffix
+    if not dot:
+        rule = "the name must have a suffix, such as .log, .index, .timeindex, .txnindex or .snapshot"
+        message = f"begin -1, end {len(name)}, length {len(name)}"
+        raise Thrown("java.lang.StringIndexOutOfBoundsException", message, rule)
+    if suffix in (log_file.SUFFIX, log_file.SNAPSHOT_SUFFIX):
+        parser, printed = _parser(options)
+        yield from (f"{line}\n" for line in printed)
+        log_dump = LogDump(
+            parser if options.print_data_log else None,
+            deep=options.deep_iteration or options.print_data_log,
+            skip_record_metadata=options.skip_record_metadata,
+            max_bytes=options.max_bytes(),
+            gaps=findings.gaps,
+        )
+        yield from log_dump.lines(files, path)
+    elif suffix in (index_files.OFFSET_INDEX_SUFFIX, index_files.TIME_INDEX_SUFFIX):
+        is_time_index = suffix == index_files.TIME_INDEX_SUFFIX
+        checks = IndexChecks(
+            options.index_sanity_check,
+            options.verify_index_only,
+            DEFAULT_MAX_MESSAGE_SIZE if is_time_index else options.max_message_size(),
+            findings,
+        )
+        dump_index = index_files.dump_time_index if is_time_index else index_files.dump_offset_index
+        yield from dump_index(files, path, checks)
+    elif suffix == state_files.SNAPSHOT_SUFFIX:
+        yield from state_files.dump_producer_snapshot(files, path, complain)
+    elif suffix == state_files.TRANSACTION_INDEX_SUFFIX:
+        yield from state_files.dump_transaction_index(files, path)
+    else:
+        complain(f"Ignoring unknown file {path}")
+
+
+def _parser(options: DumpOptions) -> tuple[Parser, list[str]]:
+    if options.decoder == "offsets":
+        return parse_group_record, []
+    if options.decoder == "transaction-log":
+        return parse_transaction_record, []
+    return class_parser(options.key_decoder_class, options.value_decoder_class)

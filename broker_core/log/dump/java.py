@@ -1,0 +1,150 @@
+"""Java where its habits reach the output of Kafka's dump tool: exceptions, integers that wrap, text, file names.
+
+Source: the Java 17 class library as `kafka.tools.DumpLogSegments` uses it.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+
+INT_MAX = (1 << 31) - 1
+LONG_MAX = (1 << 63) - 1
+TEXT_PIECE_BYTES = 1024 * 1024
+
+_SURROGATE = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]?")
+_NUMBER = re.compile(r"[+-]?[0-9]+")
+
+
+class Thrown(Exception):
+    """What Kafka's tool dies of: an exception of Java, and a sentence that says what is wrong with the input.
+
+    `rule` is the rule that was broken. `file` and `position` (bytes from its start) say where; the reader of a file
+    fills them in, since what lies further inside knows only bytes.
+    """
+
+    def __init__(self, java_class: str, message: str | None, rule: str, causes: Sequence[str] = ()) -> None:
+        super().__init__(java_class, message, rule)
+        self.java_class = java_class
+        self.message = message
+        self.rule = rule
+        self.causes = tuple(causes)
+        self.file: str | None = None
+        self.position: int | None = None
+
+    def __str__(self) -> str:
+        """As `Throwable.toString` puts it."""
+        return self.java_class if self.message is None else f"{self.java_class}: {self.message}"
+
+    def at(self, file: str, position: int | None = None) -> "Thrown":
+        """Notes where it happened, unless that is known already."""
+        if self.file is None:
+            self.file, self.position = file, position
+        return self
+
+    @property
+    def sentence(self) -> str:
+        """File, position and rule."""
+        where = "" if self.file is None else self.file
+        if self.position is not None:
+            where += f", byte {self.position}"
+        return f"{where}: {self.rule}." if where else f"{self.rule}."
+
+    @property
+    def stack_trace(self) -> tuple[str, ...]:
+        """The exception and its causes, without frames."""
+        return (str(self), *(f"Caused by: {cause}" for cause in self.causes))
+
+
+def kafka(name: str) -> str:
+    """The full name of an exception class of Kafka's clients."""
+    package = "org.apache.kafka.common" if name in ("KafkaException", "InvalidRecordException") else _ERRORS
+    return f"{package}.{name}"
+
+
+_ERRORS = "org.apache.kafka.common.errors"
+
+
+def out_of_memory(rule: str) -> Thrown:
+    """What is too large to be held is refused; Kafka's tool, which gets 256 MB by default, dies of it as well."""
+    return Thrown("java.lang.OutOfMemoryError", "Java heap space", rule)
+
+
+def int32(number: int) -> int:
+    """The number as Java's int holds it."""
+    return (number + 0x80000000 & 0xFFFFFFFF) - 0x80000000
+
+
+def int64(number: int) -> int:
+    """The number as Java's long holds it."""
+    return (number + (1 << 63) & 0xFFFFFFFFFFFFFFFF) - (1 << 63)
+
+
+def parse_long(text: str) -> int:
+    """`Long.parseLong`. Raises Thrown."""
+    if _NUMBER.fullmatch(text) is not None:
+        number = int(text) if len(text) < 64 else LONG_MAX + 1
+        if -LONG_MAX - 1 <= number <= LONG_MAX:
+            return number
+    rule = f"the name must begin with an offset and a dot, such as 00000000000000000000.log; it begins with {text!r}"
+    raise Thrown("java.lang.NumberFormatException", f'For input string: "{text}"', rule)
+
+
+def decode(data: bytes) -> str:
+    """Bytes as `new String(bytes, UTF_8)` reads them: each malformed part becomes one U+FFFD."""
+    return _without_surrogates(data).decode("utf-8", "replace")
+
+
+def decode_in_pieces(data: bytes) -> Iterator[str]:
+    """The same, in pieces, so that a large text is never there at once."""
+    if len(data) <= TEXT_PIECE_BYTES:
+        yield decode(data)
+        return
+    data = _without_surrogates(data)
+    at = 0
+    while at < len(data):
+        end = min(at + TEXT_PIECE_BYTES, len(data))
+        # A character is cut at its first byte, never within.
+        while end < len(data) and end > at + TEXT_PIECE_BYTES - 4 and data[end] & 0xC0 == 0x80:
+            end -= 1
+        yield data[at:end].decode("utf-8", "replace")
+        at = end
+
+
+def _without_surrogates(data: bytes) -> bytes:
+    # Java takes an encoded surrogate as one malformed part, Python as two or three.
+    return _SURROGATE.sub(b"\xef\xbf\xbd", data) if b"\xed" in data else data
+
+
+def normal_path(path: str) -> str:
+    """A path as `java.io.File` keeps it: no doubled slashes, none at the end."""
+    path = re.sub("/+", "/", path)
+    return path.rstrip("/") or path[:1]
+
+
+def split(text: str, separator: str) -> list[str]:
+    """`String.split`: without the empty parts at the end, one part if nothing separates."""
+    parts = text.split(separator)
+    if len(parts) > 1:
+        while parts and not parts[-1]:
+            parts.pop()
+    return parts
+
+
+def string_hash(text: str) -> int:
+    """`String.hashCode`."""
+    code = 0
+    encoded = text.encode("utf-16-be", "surrogatepass")
+    for at in range(0, len(encoded), 2):
+        code = 31 * code + (encoded[at] << 8 | encoded[at + 1]) & 0xFFFFFFFF
+    return int32(code)
+
+
+def scala_hash_order(hashes: Sequence[int]) -> list[int]:
+    """In which order a `scala.collection.mutable.HashMap` or `HashSet` gives back what was put into it.
+
+    Takes the hash codes in order of insertion, returns their places in that list. A bucket is kept sorted by hash.
+    """
+    spread = [int32(code ^ (code & 0xFFFFFFFF) >> 16) for code in hashes]
+    size = 16
+    while len(hashes) + 1 > size * 3 // 4:
+        size *= 2
+    return sorted(range(len(hashes)), key=lambda place: (spread[place] & size - 1, spread[place]))

@@ -1,0 +1,154 @@
+"""Dumps a segment's index of aborted transactions, and snapshots of producers' state.
+
+Source: `TransactionIndex`, `AbortedTxn`, `ProducerStateManager.readSnapshot`.
+"""
+
+import struct
+from collections.abc import Callable, Iterator
+
+import google_crc32c
+
+from broker_core.log.dump.files import CHUNK_BYTES, Files, ReadableFile, Window
+from broker_core.log.dump.java import INT_MAX, Thrown, int32, kafka, out_of_memory, parse_long
+
+TRANSACTION_INDEX_SUFFIX = ".txnindex"
+SNAPSHOT_SUFFIX = ".snapshot"
+_ABORTED = struct.Struct(">bxqqqq")
+_VERSION_AND_CRC = struct.Struct(">hI")
+_COUNT = struct.Struct(">i")
+_PRODUCER = struct.Struct(">qhiqiqiq")
+_PRODUCER_FIELDS = (
+    ("producer_id", 8),
+    ("epoch", 2),
+    ("last_sequence", 4),
+    ("last_offset", 8),
+    ("offset_delta", 4),
+    ("timestamp", 8),
+    ("coordinator_epoch", 4),
+    ("current_txn_first_offset", 8),
+)
+
+
+def dump_transaction_index(files: Files, path: str) -> Iterator[str]:
+    """The text of a `.txnindex`; one that is absent has no entries. Raises Thrown where the tool dies."""
+    parse_long(path.rpartition("/")[2].partition(".")[0])
+    try:
+        file = files.open(path)
+    except Thrown as thrown:
+        if thrown.java_class == "java.nio.file.NoSuchFileException":
+            return
+        raise
+    try:
+        entries = file.size // _ABORTED.size
+        window = Window(file)
+        # All entries are checked before the first is shown.
+        for number in range(entries):
+            version = _ABORTED.unpack(window.get(number * _ABORTED.size, _ABORTED.size))[0]
+            if version > 0:
+                raise Thrown(
+                    kafka("KafkaException"),
+                    f"Unexpected aborted transaction version {version} in transaction index {files.absolute(path)}, "
+                    "current version is 0",
+                    f"the version of an entry is 0, this one has {version}",
+                ).at(path, number * _ABORTED.size)
+        for number in range(entries):
+            version, producer_id, first, last, stable = _ABORTED.unpack(
+                window.get(number * _ABORTED.size, _ABORTED.size)
+            )
+            yield (
+                f"version: {version} producerId: {producer_id} firstOffset: {first} lastOffset: {last} "
+                f"lastStableOffset: {stable}\n"
+            )
+    finally:
+        file.close()
+
+
+class _CorruptSnapshot(Exception):
+    """What the tool says of a snapshot that it cannot read, and goes on."""
+
+
+def dump_producer_snapshot(files: Files, path: str, complain: Callable[[str], None]) -> Iterator[str]:
+    """The text of a `.snapshot`. What is wrong with it goes to `complain`. Raises Thrown when it cannot be opened."""
+    file = files.open(path)
+    try:
+        if file.size > INT_MAX:
+            raise out_of_memory(f"a snapshot has at most {INT_MAX} bytes, this file has {file.size}")
+        try:
+            count = _check_snapshot(file)
+        except _CorruptSnapshot as problem:
+            complain(str(problem))
+            return
+        window = Window(file)
+        start = _VERSION_AND_CRC.size + _COUNT.size
+        for number in range(count):
+            yield _producer(window.get(start + number * _PRODUCER.size, _PRODUCER.size))
+    except Thrown as thrown:
+        raise thrown.at(path) from None
+    finally:
+        file.close()
+
+
+def _producer(data: bytes) -> str:
+    producer_id, epoch, last_sequence, last_offset, delta, timestamp, coordinator_epoch, first_offset = (
+        _PRODUCER.unpack(data)
+    )
+    transaction = f"OptionalLong[{first_offset}]" if first_offset >= 0 else "OptionalLong.empty"
+    text = (
+        f"producerId: {producer_id} producerEpoch: {epoch} coordinatorEpoch: {coordinator_epoch} "
+        f"currentTxnFirstOffset: {transaction} lastTimestamp: {timestamp} "
+    )
+    if last_offset >= 0:
+        text += (
+            f"firstSequence: {_first_sequence(last_sequence, delta)} lastSequence: {last_sequence} "
+            f"lastOffset: {last_offset} offsetDelta: {delta} timestamp: {timestamp}"
+        )
+    return text + "\n"
+
+
+def _first_sequence(last: int, delta: int) -> int:
+    """`DefaultRecordBatch.decrementSequence`."""
+    return int32(INT_MAX - (delta - last) + 1 if last < delta else last - delta)
+
+
+def _check_snapshot(file: ReadableFile) -> int:
+    """How many producers the snapshot has. Raises _CorruptSnapshot."""
+    head = file.read(0, _VERSION_AND_CRC.size + _COUNT.size)
+    at = 0
+    for field, size in (("version", 2), ("crc", 4), ("producer_entries", 4)):
+        at += size
+        if len(head) < at:
+            raise _schema_fault(field)
+    version, crc = _VERSION_AND_CRC.unpack_from(head)
+    (count,) = _COUNT.unpack_from(head, _VERSION_AND_CRC.size)
+    left = file.size - len(head)
+    if count < 0:
+        raise _schema_fault("producer_entries", f"Array size {count} cannot be negative")
+    if count > left:
+        message = f"Error reading array of size {count}, only {left} bytes available"
+        raise _schema_fault("producer_entries", message)
+    if count * _PRODUCER.size > left:
+        raise _schema_fault("producer_entries", _entry_fault(left % _PRODUCER.size))
+    if version != 1:
+        raise _CorruptSnapshot(f"Snapshot contained an unknown file version {version}")
+    computed = 0
+    for position in range(_VERSION_AND_CRC.size, file.size, CHUNK_BYTES):
+        computed = google_crc32c.extend(computed, file.read(position, min(CHUNK_BYTES, file.size - position)))
+    if computed != crc:
+        raise _CorruptSnapshot(
+            f"Snapshot is corrupt (CRC is no longer valid). Stored crc: {crc}. Computed crc: {computed}"
+        )
+    return int(count)
+
+
+def _entry_fault(left: int) -> str:
+    """The complaint about an entry of which only `left` bytes are there."""
+    end = 0
+    for field, size in _PRODUCER_FIELDS:
+        end += size
+        if left < end:
+            return f"Error reading field '{field}': java.nio.BufferUnderflowException"
+    raise ValueError(f"an entry of {left} bytes is whole")
+
+
+def _schema_fault(field: str, reason: str = "java.nio.BufferUnderflowException") -> _CorruptSnapshot:
+    return _CorruptSnapshot(f"Snapshot failed schema validation: Error reading field '{field}': {reason}")
