@@ -7,7 +7,10 @@ from typing import Any
 
 from broker_core.broker.apis import HANDLERS
 from broker_core.broker.config import BrokerConfig
-from broker_core.broker.delayed import DelayedTopics
+from broker_core.broker.config_admin import ConfigAdmin
+from broker_core.broker.config_changes import ConfigChanges
+from broker_core.broker.delayed import DelayedElections, DelayedTopics
+from broker_core.broker.dynamic_config import DynamicBrokerConfig
 from broker_core.broker.log_directory import LogDirectory
 from broker_core.broker.log_manager import TIMER_PREFIX, LogManager, write_log_starts, write_recovery_points
 from broker_core.broker.metadata_cache import MetadataCache
@@ -23,6 +26,7 @@ from broker_core.events.world import BrokerStarted, BrokerStarting, BrokerStoppe
 from broker_core.log import LogConfig
 from broker_core.log.checkpoints import REPLICATION_OFFSET_CHECKPOINT
 from broker_core.replication.partition import Partition, Role
+from broker_core.replication.quota import ReplicationQuotas
 from broker_core.sim.disk import Disk
 from broker_core.sim.kernel import Kernel, Message
 from broker_core.sim.rng import Stream
@@ -35,12 +39,23 @@ from broker_core.wire.messages import (
     LeaderAndIsrResponse,
 )
 from broker_core.zk.store import BadVersion, NoNode
-from broker_core.zk.znodes import IsrChangeNotificationZnode, PartitionStateZnode, TopicPartition
+from broker_core.zk.znodes import ConfigChangeZnode, IsrChangeNotificationZnode, PartitionStateZnode, TopicPartition
 
 START_RETRY_US = 100_000
 BASE_PORT = 9090
 _CONTROLLER_APIS = frozenset(
-    {"AlterPartition", "CreateTopics", "DeleteTopics", "ControlledShutdown", "CreatePartitions"}
+    {
+        "AlterConfigs",
+        "AlterPartition",
+        "AlterPartitionReassignments",
+        "ControlledShutdown",
+        "CreatePartitions",
+        "CreateTopics",
+        "DeleteTopics",
+        "DescribeConfigs",
+        "ElectLeaders",
+        "IncrementalAlterConfigs",
+    }
 )
 
 
@@ -73,7 +88,9 @@ class Broker:
         self.logs = LogManager(self)
         self.controller = Controller(self)
         self.zk: ZkClient
-        self.waiting_admin: dict[str, DelayedTopics] = {}
+        self.config_changes = ConfigChanges(self)
+        self.configs = ConfigAdmin(self)
+        self.waiting_admin: dict[str, DelayedElections | DelayedTopics] = {}
         self._controller_id = -1
         self._blocked: list[tuple[str, tuple[Any, ...]]] = []
         self._checkpointing = False
@@ -95,6 +112,25 @@ class Broker:
     def partitions(self) -> dict[str, Partition]:
         """The replicas that are open, by name."""
         return self.replicas.partitions
+
+    @property
+    def quotas(self) -> ReplicationQuotas:
+        """What holds throttled replicas back."""
+        return self.replicas.quotas
+
+    @property
+    def dynamic(self) -> DynamicBrokerConfig:
+        """The configuration that this broker was started with, and what has been changed since."""
+        return self.config_changes.dynamic
+
+    @property
+    def place(self) -> dict[str, str]:
+        """What this broker was started with and no other."""
+        return {
+            "broker.id": str(self.broker_id),
+            "listeners": f"PLAINTEXT://127.0.0.1:{self.port}",
+            "log.dirs": self.directory.path,
+        }
 
     @property
     def stream(self) -> Stream:
@@ -148,10 +184,12 @@ class Broker:
             return
         self._connect()
         bootstrap_paths(self.zk)
+        self.config_changes.load()
         self.directory.load(self.broker_id, cluster_id(self.zk, self.stream))
         for name in self.directory.partition_names():
             self.replicas.partitions[name] = self._open(name, None)
         self._register()
+        self.config_changes.listen()
         self.state = "up"
         self.timer(self.config.replica_lag_time_max_ms * 500, "isr_expiration")
         self.logs.start()
@@ -176,6 +214,7 @@ class Broker:
             if method != "on_watch":
                 getattr(self, method)(*arguments)
         self._register()
+        self.config_changes.on_change()
 
     def contact_restored(self) -> None:
         """ZooKeeper can be reached again."""
@@ -254,7 +293,9 @@ class Broker:
         return self._open(state.partition, state.topic_id)
 
     def _open(self, name: str, topic_id: str | None) -> Partition:
-        configs = self._log_configs(name.rpartition("-")[0])
+        topic = name.rpartition("-")[0]
+        configs = self.topic_values(topic)
+        self.config_changes.throttle(topic)
         min_insync_replicas = configs["min.insync.replicas"]
         assert isinstance(min_insync_replicas, int)
         log = self.directory.open(name, LogConfig.of(configs), topic_id, self.wall_ms)
@@ -273,7 +314,8 @@ class Broker:
         partition.state_opened()
         return partition
 
-    def _log_configs(self, topic: str) -> dict[str, Value]:
+    def topic_values(self, topic: str) -> dict[str, Value]:
+        """All configurations of a topic as they count at this broker."""
         settings = self.config.settings
         try:
             return topic_values(settings, self.controller.zk.topic_configs(topic))
@@ -361,7 +403,11 @@ class Broker:
 
     def on_watch(self, kind: str, path: str) -> None:
         """A watch of this broker's session fired."""
-        if not self._blocks("on_watch", kind, path):
+        if self._blocks("on_watch", kind, path):
+            return
+        if path == ConfigChangeZnode.PARENT:
+            self.config_changes.on_change()
+        else:
             self.controller.on_watch(kind, path)
 
     def _blocks(self, method: str, *arguments: Any) -> bool:
@@ -425,7 +471,7 @@ class Broker:
             fetcher.send()
         return LeaderAndIsrResponse(partitions=results)
 
-    def park_admin(self, delayed: DelayedTopics, timeout_ms: int) -> None:
+    def park_admin(self, delayed: DelayedElections | DelayedTopics, timeout_ms: int) -> None:
         """Answers an administrative request only once the metadata shows its effect, or its timeout has passed."""
         if timeout_ms <= 0 or delayed.is_done(self.metadata):
             delayed.answer(self.kernel, self.metadata)

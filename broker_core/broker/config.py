@@ -36,6 +36,7 @@ class BrokerConfig(msgspec.Struct, frozen=True, kw_only=True):
     leader_imbalance_check_interval_seconds: int = 300
     leader_imbalance_per_broker_percentage: int = 10
     delete_topic_enable: bool = True
+    unclean_leader_election_enable: bool = False
     auto_create_topics_enable: bool = True
     settings: dict[str, str] = {}
 

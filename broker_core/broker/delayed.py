@@ -5,7 +5,13 @@ import msgspec
 from broker_core.broker.metadata_cache import MetadataCache
 from broker_core.errors import KafkaError
 from broker_core.sim.kernel import Kernel, Message
-from broker_core.wire.messages import FetchRequest, ProducePartitionResponse, TopicResult
+from broker_core.wire.messages import (
+    ElectLeadersResponse,
+    FetchRequest,
+    PartitionResult,
+    ProducePartitionResponse,
+    TopicResult,
+)
 
 
 class DelayedFetch(msgspec.Struct, gc=False):
@@ -35,6 +41,35 @@ class DelayedProduce(msgspec.Struct, gc=False):
         del self.required[partition]
         if error is not KafkaError.NONE:
             self.answers[partition] = ProducePartitionResponse(partition, error)
+
+
+class DelayedElections(msgspec.Struct):
+    """An ElectLeaders whose elections are decided, and which is answered when this broker's metadata shows them
+    (`DelayedElectLeader`). `expected`: partition -> its new leader.
+    """
+
+    message: Message
+    expected: dict[str, int]
+    response: ElectLeadersResponse
+
+    def _shows(self, metadata: MetadataCache, partition: str) -> bool:
+        state = metadata.partitions.get(partition)
+        return state is not None and state.leader == self.expected[partition]
+
+    def is_done(self, metadata: MetadataCache) -> bool:
+        """Whether the metadata shows every leader."""
+        return all(self._shows(metadata, partition) for partition in self.expected)
+
+    def answer(self, kernel: Kernel, metadata: MetadataCache) -> None:
+        """Answers; elections that do not show yet have timed out."""
+        results = tuple(
+            PartitionResult(result.partition, KafkaError.REQUEST_TIMED_OUT)
+            if result.partition in self.expected and not self._shows(metadata, result.partition)
+            else result
+            for result in self.response.partitions
+        )
+        label = ", ".join(f"{result.partition} {result.error.name}" for result in results) or "no elections"
+        kernel.respond(self.message, ElectLeadersResponse(self.response.error, results), label=label[:60])
 
 
 class DelayedTopics(msgspec.Struct):

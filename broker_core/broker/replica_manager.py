@@ -13,6 +13,7 @@ from broker_core.events.waiting import RequestCompleted, RequestParked
 from broker_core.replication.isr import CommittedIsr, PendingExpand, PendingShrink
 from broker_core.replication.partition import Partition
 from broker_core.replication.purgatory import Purgatory
+from broker_core.replication.quota import ReplicationQuotas
 from broker_core.replication.replica_fetcher import FetcherSettings, ReplicaFetcher
 from broker_core.replication.truncation import diverging_epoch, may_diverge
 from broker_core.sim.kernel import Kernel, Message
@@ -75,6 +76,7 @@ class ReplicaManager:
         self.fetchers: dict[int, ReplicaFetcher] = {}
         self.delayed_fetches: Purgatory[DelayedFetch] = Purgatory()
         self.delayed_produces: Purgatory[DelayedProduce] = Purgatory()
+        self.quotas = ReplicationQuotas()
         self.alter_partition = AlterPartitionManager(self)
         self.controller_epoch = 0
         self._told: dict[tuple[int, str], tuple[int, int, int, int, int]] = {}
@@ -360,7 +362,7 @@ class ReplicaManager:
                     )
         else:
             upper_bound = partition.high_watermark
-        if fetch_offset == end_offset:
+        if fetch_offset == end_offset or (replica_id >= 0 and self._holds_back(partition, replica_id)):
             records = b""
         else:
             try:
@@ -372,6 +374,15 @@ class ReplicaManager:
                     name, refused.error, high_watermark=partition.high_watermark, log_start_offset=log.log_start_offset
                 )
         return FetchPartitionResponse(name, _NONE, partition.high_watermark, log.log_start_offset, records)
+
+    def _holds_back(self, partition: Partition, replica_id: int) -> bool:
+        """Whether a follower that is not in sync gets no records because its leader's quota is used up."""
+        quota = self.quotas.leader
+        return (
+            bool(quota.throttled)
+            and replica_id not in partition.isr
+            and quota.holds_back(partition.name, self.kernel.now_us)
+        )
 
     def _epoch_error(self, partition: Partition, current_leader_epoch: int) -> KafkaError | None:
         if current_leader_epoch >= 0:
@@ -416,6 +427,8 @@ class ReplicaManager:
                     return True
                 continue
             if body.replica_id >= 0:
+                if end_offset > asked.fetch_offset and self._holds_back(partition, body.replica_id):
+                    continue
                 if end_offset > asked.fetch_offset and body.min_bytes <= 1:
                     return True
                 history, last_epoch = log.leader_epoch_cache, asked.last_fetched_epoch
@@ -445,6 +458,8 @@ class ReplicaManager:
 
     def _respond_fetch(self, message: Message, body: FetchRequest, answers: list[FetchPartitionResponse]) -> None:
         if body.replica_id >= 0:
+            if self.quotas.leader.throttled:
+                self._count_throttled(answers)
             answers = [
                 answer
                 for asked, answer in zip(body.partitions, answers, strict=True)
@@ -452,6 +467,12 @@ class ReplicaManager:
             ]
         label, fields = describe_fetched(answers)
         self.kernel.respond(message, FetchResponse(tuple(answers)), label=label, fields=fields)
+
+    def _count_throttled(self, answers: list[FetchPartitionResponse]) -> None:
+        quota = self.quotas.leader
+        byte_count = sum(len(answer.records) for answer in answers if quota.is_throttled(answer.partition))
+        if byte_count:
+            quota.record(byte_count, self.kernel.now_us)
 
     def _has_news(self, body: FetchRequest, asked: FetchPartition, answer: FetchPartitionResponse) -> bool:
         """Whether an incremental fetch session (KIP-227) lists this partition: records, an error, or watermarks not

@@ -12,6 +12,8 @@ from broker_core.controller.host import ControllerHost
 from broker_core.controller.kafka_uuid import random_uuid
 from broker_core.controller.kafka_zk_client import KafkaZkClient
 from broker_core.controller.partition_state_machine import PartitionState, PartitionStateMachine
+from broker_core.controller.reassignment import PartitionReassignments
+from broker_core.controller.replica_assignment import ReplicaAssignment
 from broker_core.controller.replica_state_machine import ReplicaState, ReplicaStateMachine
 from broker_core.controller.request_batch import ControllerBrokerRequestBatch
 from broker_core.controller.topic_deletion import TopicDeletionManager
@@ -32,6 +34,7 @@ class ClusterChanges:
         partition_states: PartitionStateMachine,
         replica_states: ReplicaStateMachine,
         deletions: TopicDeletionManager,
+        reassignments: PartitionReassignments,
     ) -> None:
         self.host = host
         self.context = context
@@ -40,6 +43,7 @@ class ClusterChanges:
         self.partition_states = partition_states
         self.replica_states = replica_states
         self.deletions = deletions
+        self.reassignments = reassignments
 
     # Brokers
 
@@ -78,6 +82,7 @@ class ClusterChanges:
         replicas = [replica for broker_id in brokers for replica in context.replicas_on(broker_id)]
         self.replica_states.handle_state_changes(replicas, ReplicaState.ONLINE)
         self.partition_states.trigger_online()
+        self.reassignments.brokers_started(brokers)
         self.deletions.broker_started(replicas)
         for broker_id in brokers:
             self.zk.watch_broker(broker_id)
@@ -164,6 +169,10 @@ class ClusterChanges:
                     ),
                 )
             self.context.add_topic(topic, topic_id, znode.partitions)
+            for number, replicas in znode.partitions.items():
+                adding, removing = znode.adding_replicas.get(number, ()), znode.removing_replicas.get(number, ())
+                if adding or removing:
+                    self.context.set_assignment(f"{topic}-{number}", ReplicaAssignment(replicas, adding, removing))
 
     def partitions_modified(self, topic: str) -> None:
         """A topic's znode has changed: partitions may have been added."""
@@ -173,8 +182,7 @@ class ClusterChanges:
             return
         added = {number: replicas for number, replicas in znode.partitions.items() if number not in known}
         if added and self.context.is_queued_for_deletion(topic):
-            topic_id = self.context.topic_ids[topic]
-            self.zk.set_topic(topic, TopicZnode(partitions=known, topic_id=topic_id))
+            self.zk.set_topic(topic, self.context.topic_znode(topic))
         elif added:
             self.context.add_topic(topic, self.context.topic_ids[topic], known | added)
             self._create_partitions([f"{topic}-{number}" for number in sorted(added)])
@@ -219,7 +227,8 @@ class ClusterChanges:
                 candidates = [
                     partition
                     for partition in led_by_others
-                    if context.is_replica_online(partition, broker_id)
+                    if not context.reassignments
+                    and context.is_replica_online(partition, broker_id)
                     and broker_id in context.leadership[partition].isr
                 ]
                 self.partition_states.handle_state_changes(

@@ -4,12 +4,13 @@ All of it stands in ZooKeeper; this is the copy that the controller decides on (
 Partitions are named as everywhere in the lab: "orders-0".
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 import msgspec
 
-from broker_core.zk.znodes import PartitionStateZnode
+from broker_core.controller.replica_assignment import ReplicaAssignment
+from broker_core.zk.znodes import PartitionStateZnode, TopicZnode
 
 NO_EPOCH = -1
 LEADER_DURING_DELETE = -2
@@ -116,6 +117,8 @@ class ControllerContext:
         self.shutting_down: set[int] = set()
         self.topic_ids: dict[str, str] = {}
         self.assignments: dict[str, dict[int, tuple[int, ...]]] = {}
+        # partition -> its assignment, for those that move
+        self.reassignments: dict[str, ReplicaAssignment] = {}
         self.leadership: dict[str, LeaderAndIsr] = {}
         self.replicas_on_offline_dirs: dict[int, set[str]] = {}
         self.topics_to_delete: dict[str, None] = {}
@@ -157,6 +160,7 @@ class ControllerContext:
         """The topic is gone."""
         for partition in self.partitions_of(topic):
             self.leadership.pop(partition, None)
+            self.reassignments.pop(partition, None)
         self.assignments.pop(topic, None)
         self.topic_ids.pop(topic, None)
         self.topics_to_delete.pop(topic, None)
@@ -175,6 +179,30 @@ class ControllerContext:
         """The assignment of a partition; () if it is not known."""
         topic, number = split(partition)
         return self.assignments.get(topic, {}).get(number, ())
+
+    def assignment(self, partition: str) -> ReplicaAssignment:
+        """The replicas of a partition with those that come and go."""
+        return self.reassignments.get(partition) or ReplicaAssignment(self.replicas(partition))
+
+    def set_assignment(self, partition: str, assignment: ReplicaAssignment) -> None:
+        """A known partition has other replicas now. It counts as moving until `reassignment_done`."""
+        topic, number = split(partition)
+        self.assignments[topic][number] = assignment.replicas
+        if partition in self.reassignments or assignment.is_being_reassigned:
+            self.reassignments[partition] = assignment
+
+    def topic_znode(self, topic: str, changed: Mapping[str, ReplicaAssignment] | None = None) -> TopicZnode:
+        """A topic's znode as it should be, with other assignments for the partitions in `changed`."""
+        every = {
+            number: (changed or {}).get(partition) or self.assignment(partition)
+            for number, partition in zip(self.assignments[topic], self.partitions_of(topic), strict=True)
+        }
+        return TopicZnode(
+            partitions={number: each.replicas for number, each in every.items()},
+            topic_id=self.topic_ids[topic],
+            adding_replicas={number: each.adding for number, each in every.items() if each.adding},
+            removing_replicas={number: each.removing for number, each in every.items() if each.removing},
+        )
 
     def online_replicas(self, partition: str, *, or_shutting_down: bool = False) -> list[int]:
         """The replicas of a partition that can serve, in the order of the assignment."""

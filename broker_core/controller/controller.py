@@ -6,6 +6,8 @@ change.
 """
 
 from collections.abc import Callable
+from functools import partial
+from typing import TypeVar
 
 from broker_core.controller import alter_partition
 from broker_core.controller.admin import CLUSTER_METADATA_TOPIC, ZkAdminManager
@@ -14,14 +16,18 @@ from broker_core.controller.cluster_changes import ClusterChanges
 from broker_core.controller.context import ControllerContext
 from broker_core.controller.host import ControllerHost
 from broker_core.controller.kafka_zk_client import NO_CONTROLLER, ControllerMoved, KafkaZkClient
+from broker_core.controller.leader_elections import LeaderElections
 from broker_core.controller.partition_state_machine import PartitionStateMachine
+from broker_core.controller.reassignment import PartitionReassignments
 from broker_core.controller.registration import enable_feature_versioning
 from broker_core.controller.replica_state_machine import ReplicaStateMachine
 from broker_core.controller.topic_deletion import TopicDeletionManager
-from broker_core.errors import Errors
+from broker_core.errors import Errors, KafkaError
 from broker_core.events.control import ControllerElected, ControllerResigned
 from broker_core.sim.kernel import Subjects, applies
 from broker_core.wire.messages import (
+    AlterPartitionReassignmentsRequest,
+    AlterPartitionReassignmentsResponse,
     AlterPartitionRequest,
     AlterPartitionResponse,
     ControlledShutdownRequest,
@@ -32,7 +38,12 @@ from broker_core.wire.messages import (
     CreateTopicsResponse,
     DeleteTopicsRequest,
     DeleteTopicsResponse,
+    ElectLeadersRequest,
+    ElectLeadersResponse,
     LeaderAndIsrResponse,
+    ListPartitionReassignmentsRequest,
+    ListPartitionReassignmentsResponse,
+    OngoingReassignment,
     StopReplicaRequest,
     StopReplicaResponse,
     TopicResult,
@@ -44,12 +55,16 @@ from broker_core.zk.znodes import (
     DeleteTopicZnode,
     IsrChangeNotificationZnode,
     LogDirEventNotificationZnode,
+    PreferredReplicaElectionZnode,
+    ReassignPartitionsZnode,
     TopicZnode,
     ZnodeDataError,
 )
 
 REBALANCE_TIMER = "controller.auto-leader-rebalance"
 FIRST_REBALANCE_US = 5_000_000
+
+Response = TypeVar("Response")
 
 
 class Controller:
@@ -64,7 +79,7 @@ class Controller:
         self.partition_states = PartitionStateMachine(host, self.context, self.zk, self.channels)
         self.replica_states = ReplicaStateMachine(host, self.context, self.zk, self.channels)
         self.deletions = TopicDeletionManager(host, self.context, self.zk, self.partition_states, self.replica_states)
-        self.changes = ClusterChanges(
+        self.reassignments = PartitionReassignments(
             host,
             self.context,
             self.zk,
@@ -73,6 +88,17 @@ class Controller:
             self.replica_states,
             self.deletions,
         )
+        self.changes = ClusterChanges(
+            host,
+            self.context,
+            self.zk,
+            self.channels,
+            self.partition_states,
+            self.replica_states,
+            self.deletions,
+            self.reassignments,
+        )
+        self.elections = LeaderElections(self.context, self.zk, self.partition_states)
         self.admin = ZkAdminManager(host, self.context, self.zk)
 
     @property
@@ -157,11 +183,13 @@ class Controller:
         self.changes.send_update_metadata(context.live_brokers, ())
         self.replica_states.start_up()
         self.partition_states.start_up()
+        self.reassignments.take_over()
         self.deletions.resume()
+        self.elections.process_znode()
         if self.host.config.auto_leader_rebalance_enable:
             self.host.timer(FIRST_REBALANCE_US, REBALANCE_TIMER, context.epoch)
 
-    def _process(self, action: Callable[[], None]) -> None:
+    def _process(self, action: Callable[[], object]) -> None:
         """Handles one thing. In the course of it this controller may find out that it is none any more."""
         try:
             try:
@@ -188,6 +216,9 @@ class Controller:
             self._process(lambda: self.changes.broker_modified(int(path.rpartition("/")[2])))
         elif path == TopicZnode.PARENT:
             self._process(self.changes.topics_changed)
+        elif path.startswith(TopicZnode.PARENT + "/") and path.endswith("/state"):
+            _, topic, _, number, _ = path.removeprefix(TopicZnode.PARENT).split("/")
+            self._process(lambda: self.reassignments.isr_changed(f"{topic}-{number}"))
         elif path.startswith(TopicZnode.PARENT + "/"):
             self._process(lambda: self.changes.partitions_modified(path.rpartition("/")[2]))
         elif path == DeleteTopicZnode.PARENT:
@@ -196,6 +227,10 @@ class Controller:
             self._process(self.changes.isr_changed)
         elif path == LogDirEventNotificationZnode.PARENT:
             self._process(self.changes.log_dir_failed)
+        elif path == ReassignPartitionsZnode.PATH and kind == "created":
+            self._process(self.reassignments.process_znode)
+        elif path == PreferredReplicaElectionZnode.PATH and kind == "created":
+            self._process(self.elections.process_znode)
 
     def on_timer(self, name: str, data: object) -> None:
         """A timer that this controller set is due."""
@@ -241,6 +276,64 @@ class Controller:
         if self.is_active:
             self._process(process)
         return response
+
+    def partitions_altered(self, response: AlterPartitionResponse) -> None:
+        """A leader has its answer; moves that waited for the change of the ISR go on."""
+        for result in response.partitions:
+            if self.is_active and result.error is Errors.NONE:
+                self._process(partial(self.reassignments.isr_changed, result.partition))
+
+    def elect_leaders(self, request: ElectLeadersRequest) -> ElectLeadersResponse:
+        """Elects leaders as an administrator wants; that brokers know of them shows later, in the metadata."""
+        partitions = self.context.all_partitions() if request.partitions is None else request.partitions
+
+        def process() -> ElectLeadersResponse:
+            results = self.elections.elect(partitions, request.election_type)
+            if request.partitions is None:
+                results = tuple(each for each in results if each.error is not Errors.ELECTION_NOT_NEEDED)
+            return ElectLeadersResponse(Errors.NONE, results)
+
+        return self._answer(process, ElectLeadersResponse)
+
+    def alter_partition_reassignments(
+        self, request: AlterPartitionReassignmentsRequest
+    ) -> AlterPartitionReassignmentsResponse:
+        """Begins to move partitions, or takes moves back."""
+        return self._answer(
+            lambda: AlterPartitionReassignmentsResponse(
+                Errors.NONE, self.reassignments.reassign(dict(request.partitions))
+            ),
+            AlterPartitionReassignmentsResponse,
+        )
+
+    def list_partition_reassignments(
+        self, request: ListPartitionReassignmentsRequest
+    ) -> ListPartitionReassignmentsResponse:
+        """The moves that are under way."""
+        return self._answer(
+            lambda: ListPartitionReassignmentsResponse(
+                Errors.NONE,
+                tuple(
+                    OngoingReassignment(partition, *assignment)
+                    for partition, assignment in self.reassignments.under_way(request.partitions).items()
+                ),
+            ),
+            ListPartitionReassignmentsResponse,
+        )
+
+    def unclean_election_enabled(self, topic: str | None = None) -> None:
+        """Losing records is allowed now, for a topic or for all (`TopicUncleanLeaderElectionEnable`)."""
+        if self.is_active:
+            self._process(lambda: self.partition_states.trigger_online(topic))
+
+    def _answer(self, action: Callable[[], Response], refuse: Callable[[KafkaError], Response]) -> Response:
+        """What an action answers; NOT_CONTROLLER from a broker that is none, or finds out that it is none."""
+        answers: list[Response] = []
+        if self.is_active:
+            self._process(lambda: answers.append(action()))
+        if answers:
+            return answers[0]
+        return refuse(Errors.UNKNOWN_SERVER_ERROR if self.is_active else Errors.NOT_CONTROLLER)
 
     def controlled_shutdown(self, request: ControlledShutdownRequest) -> ControlledShutdownResponse:
         """A broker wants to stop: others take over what it leads, and it leaves the ISRs of what it follows."""

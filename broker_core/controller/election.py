@@ -9,11 +9,14 @@ from typing import NamedTuple
 
 
 class ElectionStrategy(StrEnum):
-    """Why a leader is chosen. `NEW` is none of Kafka's strategies: a new partition's first live replica leads it."""
+    """Why a leader is chosen. `NEW` is none of Kafka's strategies: a new partition's first live replica leads it.
+    `UNCLEAN` is `OFFLINE` by an administrator's wish, who accepts that records may be lost.
+    """
 
     NEW = "NewPartition"
     OFFLINE = "OfflinePartition"
     PREFERRED = "PreferredReplicaPartition"
+    UNCLEAN = "UncleanPartition"
     CONTROLLED_SHUTDOWN = "ControlledShutdownPartition"
     REASSIGN = "ReassignPartition"
 

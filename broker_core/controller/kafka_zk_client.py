@@ -33,7 +33,10 @@ from broker_core.zk.znodes import (
     DeleteTopicZnode,
     IsrChangeNotificationZnode,
     LogDirEventNotificationZnode,
+    PartitionReassignment,
     PartitionStateZnode,
+    PreferredReplicaElectionZnode,
+    ReassignPartitionsZnode,
     TopicZnode,
     ZnodeDataError,
 )
@@ -157,7 +160,51 @@ class KafkaZkClient:
         except (NoNode, ZnodeDataError):
             return {}
 
+    def partition_reassignments(self) -> dict[str, tuple[int, ...]] | None:
+        """What somebody has asked for by /admin/reassign_partitions. None if there is no such znode: then its creation
+        is reported. What cannot be read is nothing asked for.
+        """
+        try:
+            data, _ = self.host.zk.get(ReassignPartitionsZnode.PATH)
+        except NoNode:
+            self.host.zk.exists(ReassignPartitionsZnode.PATH, watch=True)
+            return None
+        try:
+            wanted = ReassignPartitionsZnode.decode(data).partitions
+        except ZnodeDataError:
+            return {}
+        return {f"{each.topic}-{each.partition}": each.replicas for each in wanted}
+
+    def set_partition_reassignments(self, wanted: dict[str, tuple[int, ...]]) -> None:
+        """Leaves these wishes in /admin/reassign_partitions; without any the znode goes."""
+        if not wanted:
+            self._delete(ReassignPartitionsZnode.PATH)
+            return
+        znode = ReassignPartitionsZnode(
+            partitions=tuple(PartitionReassignment(*split(name), replicas) for name, replicas in wanted.items())
+        )
+        self.fenced(SetData(ReassignPartitionsZnode.PATH, znode.encode()))
+
+    def preferred_replica_elections(self) -> list[str] | None:
+        """The partitions in /admin/preferred_replica_election. None if there is no such znode: then its creation is
+        reported. What cannot be read is nothing asked for.
+        """
+        try:
+            data, _ = self.host.zk.get(PreferredReplicaElectionZnode.PATH)
+        except NoNode:
+            self.host.zk.exists(PreferredReplicaElectionZnode.PATH, watch=True)
+            return None
+        try:
+            wanted = PreferredReplicaElectionZnode.decode(data).partitions
+        except ZnodeDataError:
+            return []
+        return [f"{each.topic}-{each.partition}" for each in wanted]
+
     # Partition states
+
+    def watch_partition_state(self, partition: str) -> None:
+        """Has the next change of a partition's state reported."""
+        self.host.zk.exists(PartitionStateZnode.path(*split(partition)), watch=True)
 
     def partition_states(self, partitions: list[str]) -> dict[str, LeaderAndIsr]:
         """The states in ZooKeeper, for those partitions that have a readable one."""

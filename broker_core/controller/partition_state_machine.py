@@ -76,13 +76,16 @@ class PartitionStateMachine:
                 self._enter(partition, PartitionState.OFFLINE)
         self.trigger_online()
 
-    def trigger_online(self) -> list[str]:
-        """Tries to bring partitions without a leader online, except those of topics to delete. Returns the elected."""
+    def trigger_online(self, topic: str | None = None) -> list[str]:
+        """Tries to bring partitions without a leader online, of one topic or all, except those of topics to delete.
+        Returns the elected.
+        """
         waiting = [
             partition
             for partition, state in self.states.items()
             if state in (PartitionState.NEW, PartitionState.OFFLINE)
             and not self.context.is_queued_for_deletion(topic_of(partition))
+            and topic in (None, topic_of(partition))
         ]
         return self.handle_state_changes(waiting, PartitionState.ONLINE)
 
@@ -144,7 +147,8 @@ class PartitionStateMachine:
             for partition, state in updates.done.items():
                 self.context.leadership[partition] = state
                 recipients = self.context.online_replicas(
-                    partition, or_shutting_down=strategy is not ElectionStrategy.OFFLINE
+                    partition,
+                    or_shutting_down=strategy not in (ElectionStrategy.OFFLINE, ElectionStrategy.UNCLEAN),
                 )
                 batch.add_leader_and_isr(recipients, partition, state, is_new=False)
                 self._elected(partition, state, strategy, unclean=partition in unclean)
@@ -160,7 +164,9 @@ class PartitionStateMachine:
             case ElectionStrategy.PREFERRED:
                 return election.preferred(assignment, isr, live)
             case ElectionStrategy.REASSIGN:
-                return election.reassign(assignment, isr, live)
+                return election.reassign(context.assignment(partition).target, isr, live)
+            case ElectionStrategy.UNCLEAN:
+                return election.offline(assignment, isr, live, unclean_allowed=True)
             case ElectionStrategy.CONTROLLED_SHUTDOWN:
                 live_or_shutting_down = context.online_replicas(partition, or_shutting_down=True)
                 return election.controlled_shutdown(assignment, isr, live_or_shutting_down, context.shutting_down)

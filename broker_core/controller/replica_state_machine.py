@@ -115,6 +115,9 @@ class ReplicaStateMachine:
                         self._enter(replica, target)
                         if target is ReplicaState.DELETION_STARTED:
                             batch.add_stop_replica(broker_id, replica.partition, delete=True)
+                        elif target is ReplicaState.NON_EXISTENT:
+                            without = self.context.assignment(replica.partition).without(broker_id)
+                            self.context.set_assignment(replica.partition, without)
         batch.send()
 
     def _to_new(self, replicas: list[PartitionAndReplica], batch: ControllerBrokerRequestBatch) -> None:

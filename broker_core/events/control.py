@@ -105,6 +105,17 @@ class LeaderElected(Event):
     unclean: bool
 
 
+@kind("control", en="{broker} applies the configuration of {entity}", zh="{broker} 应用 {entity} 的配置")
+class ConfigurationApplied(Event):
+    """A broker has read the dynamic configuration of a topic (topics/orders), of itself (brokers/1) or of all brokers
+    (brokers/<default>). `configs`: the whole of it, (name, value) sorted; () = all is as without it.
+    """
+
+    broker: str
+    entity: str
+    configs: tuple[tuple[str, str], ...]
+
+
 @kind(
     "control",
     en="{broker} knows brokers {live_brokers}, controller {controller}",

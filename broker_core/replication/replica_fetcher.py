@@ -11,6 +11,7 @@ import msgspec
 from broker_core.errors import KafkaError, KafkaException
 from broker_core.events.replica import FetcherFailed
 from broker_core.replication.partition import Partition
+from broker_core.replication.quota import ReplicationQuotas
 from broker_core.replication.truncation import decide
 from broker_core.sim.kernel import Kernel
 from broker_core.wire.messages import (
@@ -49,6 +50,7 @@ class FetcherHost(Protocol):
     def wall_ms(self) -> int: ...
 
     settings: "FetcherSettings"
+    quotas: ReplicationQuotas
 
     def log_appended_by_follower(self, partition: Partition) -> None:
         """The replica grew or its high watermark moved: whoever reads from this follower may go on."""
@@ -67,12 +69,14 @@ class FetcherSettings(msgspec.Struct, frozen=True):
 
 class FetchState(msgspec.Struct):
     """Where a partition's fetching stands. `leader_epoch` is that of the LeaderAndIsr that started it;
-    `delayed_until_us` 0 = at once; `asking_offsets` while the leader is asked where its log begins and ends.
+    `delayed_until_us` 0 = at once; `asking_offsets` while the leader is asked where its log begins and ends;
+    `in_sync` when the last answer left nothing to fetch.
     """
 
     leader_epoch: int
     delayed_until_us: int = 0
     asking_offsets: bool = False
+    in_sync: bool = False
 
 
 class ReplicaFetcher:
@@ -109,12 +113,17 @@ class ReplicaFetcher:
         asked: dict[str, tuple[int, int]] = {}
         next_wake_us = 0
         max_bytes = host.settings.max_bytes
+        quota = host.quotas.follower
+        throttled = bool(quota.throttled)
         for name, state in self.states.items():
             if state.asking_offsets:
                 continue
             if state.delayed_until_us > now_us:
                 if not next_wake_us or state.delayed_until_us < next_wake_us:
                     next_wake_us = state.delayed_until_us
+                continue
+            if throttled and not state.in_sync and quota.holds_back(name, now_us):
+                next_wake_us = next_wake_us or now_us + host.settings.backoff_us
                 continue
             log = host.partitions[name].log
             fetch_offset = log.log_end_offset
@@ -206,6 +215,10 @@ class ReplicaFetcher:
             except KafkaException as refused:
                 self._fail(partition, f"{refused.error.name}: {refused.message}")
                 return
+            quota = self.host.quotas.follower
+            if quota.throttled and quota.is_throttled(partition.name):
+                quota.record(len(answer.records), self.host.kernel.now_us)
+        state.in_sync = answer.high_watermark <= log.log_end_offset
         partition.update_follower_high_watermark(answer.high_watermark)
         if answer.log_start_offset > log.log_start_offset and answer.log_start_offset <= partition.high_watermark:
             log.increment_log_start_offset(answer.log_start_offset)

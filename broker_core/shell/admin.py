@@ -1,6 +1,6 @@
 """Requests of the tools, as Kafka's admin client sends them: metadata from any broker, changes to the controller."""
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from typing import Any, TypeVar
 
 from broker_core.errors import Errors, KafkaError
@@ -58,9 +58,44 @@ def ask_controller(process: Process, api: str, body: Any, call: str) -> Asking[A
 
 
 def _error_of(response: Any) -> KafkaError:
-    """The first error that a response to the controller's APIs carries."""
-    results: tuple[TopicResult, ...] = response.topics
-    return next((result.error for result in results if result.error is not Errors.NONE), Errors.NONE)
+    """The error of a whole response of the controller, or the first of a topic."""
+    results: tuple[TopicResult, ...] = getattr(response, "topics", ())
+    whole: KafkaError = getattr(response, "error", Errors.NONE)
+    return next((result.error for result in results if result.error is not Errors.NONE), whole)
+
+
+def ask_any(process: Process, api: str, body: Any, call: str) -> Asking[Any]:
+    """Sends a request to the first broker that answers. Raises JavaException after a minute without one."""
+    deadline_us = process.now_us + DEFAULT_API_TIMEOUT_US
+    while process.now_us < deadline_us:
+        for broker_id in up_brokers(process.cluster):
+            left_us = min(REQUEST_TIMEOUT_US, deadline_us - process.now_us)
+            response = yield Call(broker_id, api, body, api, left_us)
+            if not isinstance(response, Disconnected):
+                return response
+        yield Sleep(RETRY_BACKOFF_US)
+    raise _timed_out(call)
+
+
+def ask_broker(process: Process, broker_id: int, api: str, body: Any, timeout_us: int) -> Asking[Any]:
+    """Sends a request to one broker, which may have to start first; None when it has not answered in time."""
+    deadline_us = process.now_us + timeout_us
+    while process.now_us < deadline_us:
+        if broker_id in up_brokers(process.cluster):
+            response = yield Call(broker_id, api, body, api, deadline_us - process.now_us)
+            if not isinstance(response, Disconnected):
+                return response
+        yield Sleep(min(RETRY_BACKOFF_US, max(deadline_us - process.now_us, 1)))
+    return None
+
+
+def bootstrap(process: Process, arguments: Sequence[str]) -> str:
+    """The command line as the tool sees it, which names the brokers that are up."""
+    if any(word.partition("=")[0] == "--bootstrap-server" for word in arguments):
+        return " ".join(arguments)
+    cluster = process.cluster
+    servers = ",".join(f"127.0.0.1:{cluster.broker_port(broker_id)}" for broker_id in up_brokers(cluster))
+    return " ".join(["--bootstrap-server", servers, *arguments])
 
 
 def raise_first_error(results: tuple[TopicResult, ...]) -> None:

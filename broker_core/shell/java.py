@@ -25,13 +25,21 @@ class JavaException(Exception):
         return JavaException(ERRORS_PACKAGE + exception_class(error), exception_message(error, message))
 
     @staticmethod
+    def in_future(error: KafkaError, message: str | None = None) -> "JavaException":
+        """The same as it comes out of a future, whose text repeats it."""
+        name = ERRORS_PACKAGE + exception_class(error)
+        cause = f"{name}: {exception_message(error) if message is None else message}"
+        return JavaException("java.util.concurrent.ExecutionException", cause, (cause,))
+
+    @staticmethod
     def option(error: OptionError) -> "JavaException":
         """What the option parser throws."""
         return JavaException(error.java_class, error.message, error.causes)
 
     def stack_trace(self) -> list[str]:
         """The exception and its causes, without the frames."""
-        return [f"{self.java_class}: {self.message}", *(f"Caused by: {cause}" for cause in self.causes)]
+        first = f"{self.java_class}: {self.message}" if self.message else self.java_class
+        return [first, *(f"Caused by: {cause}" for cause in self.causes)]
 
 
 def split(text: str, separator: str) -> list[str]:
@@ -40,22 +48,6 @@ def split(text: str, separator: str) -> list[str]:
     while len(parts) > 1 and not parts[-1]:
         parts.pop()
     return parts
-
-
-def hash_map_order(keys: Sequence[str], initial_capacity: int) -> list[str]:
-    """The order in which a `java.util.HashMap` gives back keys that were put in this order."""
-    capacity = 1
-    while capacity < initial_capacity or len(keys) > capacity * 3 // 4:
-        capacity *= 2
-
-    def bucket(key: str) -> int:
-        code = 0
-        encoded = key.encode("utf-16-be")
-        for at in range(0, len(encoded), 2):
-            code = (31 * code + int.from_bytes(encoded[at : at + 2], "big")) & 0xFFFFFFFF
-        return (code ^ code >> 16) & (capacity - 1)
-
-    return sorted(keys, key=bucket)
 
 
 class UsageError(Exception):

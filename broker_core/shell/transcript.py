@@ -5,6 +5,7 @@ command a line, and `< input`. What cannot be the same twice (ids, times, ports)
 before two outputs are compared.
 """
 
+import json
 import re
 from collections.abc import Iterator
 from difflib import unified_diff
@@ -110,6 +111,8 @@ def _trimmed(lines: list[str]) -> list[str]:
 
 _NAMES: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"127\.0\.0\.1:\d+"), "127.0.0.1:<port>"),
+    (re.compile(r"--bootstrap-server 127\.0\.0\.1:<port>(,127\.0\.0\.1:<port>)*"), "--bootstrap-server <bootstrap>"),
+    (re.compile(r'\bbroker-(\d+)(?=[/"])'), r"<dir-\1>"),
     (re.compile(r'("port":)\d+'), r"\1<port>"),
     (re.compile(r'(TopicId: |"topic_id":"|topicId=|topic_id: )[A-Za-z0-9_-]{22}'), r"\1<uuid>"),
     (re.compile(r'("id":"|Cluster ID: )[A-Za-z0-9_-]{22}'), r"\1<cluster>"),
@@ -142,9 +145,25 @@ def normalise(line: str, printed: list[str], exit_code: int) -> list[str]:
     stderr = [_named(text, tool).rstrip() for text in stderr]
     if (tool == "kafka-topics.sh" and "--list" in words) or tool == "kafka-get-offsets.sh":
         stdout.sort()
+    if tool == "kafka-log-dirs.sh":
+        stdout = [_sorted_json(text) if text.startswith("{") else text for text in stdout]
     if tool == "kafka-console-consumer.sh":
         stdout.sort(key=lambda text: int(match[1]) if (match := _PARTITION.search(text)) else 0)
     return [*stdout, *stderr, *([f"[exit {exit_code}]"] if exit_code else [])]
+
+
+def _sorted_json(text: str) -> str:
+    """A JSON text whose keys, and lists of objects, are sorted."""
+    return json.dumps(_sorted_value(json.loads(text)), separators=(",", ":"))
+
+
+def _sorted_value(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _sorted_value(value[key]) for key in sorted(value)}
+    if isinstance(value, list):
+        values = [_sorted_value(each) for each in value]
+        return sorted(values, key=json.dumps) if values and isinstance(values[0], dict) else values
+    return value
 
 
 def _named(text: str, tool: str) -> str:

@@ -6,6 +6,7 @@ from broker_core.view.rules import folds, rule
 from broker_core.zk.znodes import PartitionStateZnode, TopicZnode, ZnodeDataError
 
 rule(control.LeaderElected)
+rule(control.ConfigurationApplied)
 
 
 def _is_controller(view: View, node: str) -> bool:

@@ -18,3 +18,4 @@ def handle(broker: "Broker", message: Message) -> None:
     )
     label = response.error.name if response.error is not KafkaError.NONE else (str(fields[0][1]) if fields else "ok")
     broker.kernel.respond(message, response, label=label, fields=fields)
+    broker.controller.partitions_altered(response)

@@ -3,17 +3,10 @@
 import re
 from collections.abc import Sequence
 
-from broker_core.config_defs import (
-    TOPIC_CONFIGS,
-    ConfigException,
-    is_set_for,
-    text_of,
-    topic_value,
-    validate_topic_configs,
-)
+from broker_core.config_defs import ConfigException, InvalidConfigurationException, validate_topic_configs
+from broker_core.config_defs.java_text import hash_map_order
 from broker_core.errors import Errors
-from broker_core.shell import znodes
-from broker_core.shell.admin import Asking, ask_controller, metadata, raise_first_error
+from broker_core.shell.admin import Asking, ask_any, ask_controller, metadata, raise_first_error
 from broker_core.shell.commands import Command, register
 from broker_core.shell.java import (
     ERRORS_PACKAGE,
@@ -23,7 +16,6 @@ from broker_core.shell.java import (
     check_help,
     check_invalid,
     check_required,
-    hash_map_order,
     log_error,
     print_usage,
     split,
@@ -31,6 +23,8 @@ from broker_core.shell.java import (
 from broker_core.shell.parser import Option, OptionError, ParsedOptions
 from broker_core.shell.process import Process, Running, settled
 from broker_core.wire.messages import (
+    ConfigEntry,
+    ConfigResource,
     CreatePartitionsRequest,
     CreatePartitionsResponse,
     CreatePartitionsSpec,
@@ -39,6 +33,11 @@ from broker_core.wire.messages import (
     CreateTopicsResponse,
     DeleteTopicsRequest,
     DeleteTopicsResponse,
+    DescribeConfigsRequest,
+    DescribeConfigsResponse,
+    ListPartitionReassignmentsRequest,
+    ListPartitionReassignmentsResponse,
+    OngoingReassignment,
 )
 
 LOGGER = "org.apache.kafka.tools.TopicCommand"
@@ -206,11 +205,10 @@ def _configs(process: Process, options: ParsedOptions) -> dict[str, str]:
         configs[parts[0].strip()] = parts[1].strip()
     try:
         validate_topic_configs(configs)
+    except InvalidConfigurationException as error:
+        raise JavaException(ERRORS_PACKAGE + "InvalidConfigurationException", str(error)) from None
     except ConfigException as error:
-        message = str(error)
-        if message.startswith("Invalid value"):
-            raise JavaException("org.apache.kafka.common.config.ConfigException", message) from None
-        raise JavaException(ERRORS_PACKAGE + "InvalidConfigurationException", message) from None
+        raise JavaException("org.apache.kafka.common.config.ConfigException", str(error)) from None
     if "message.format.version" in configs:
         process.out(FORMAT_WARNING.format(configs["message.format.version"]))
     return configs
@@ -324,25 +322,30 @@ def _describe(process: Process, options: ParsedOptions) -> Asking[None]:
     names = yield from _found(process, options, "listTopics")
     _ensure_found(options, names)
     known = yield from metadata(process, tuple(_described_order(names)), "describeTopics")
+    configs = yield from _configs_of(process, [name for name, _, error in known.topics if error is Errors.NONE])
+    moving = yield from _moving(process, [row[0] for row in known.partitions])
     live = set(known.brokers)
     whole_topics = not any(report in options for report in REPORTS)
     for name, topic_id, error in known.topics:
         if error is not Errors.NONE:
             raise JavaException.of(error)
         rows = [row for row in known.partitions if row[0].rpartition("-")[0] == name]
-        overrides = _overrides(process, name)
-        shown = _own_configs(process, overrides)
+        first = moving.get(rows[0][0])
+        shown = [f"{each.name}={each.value}" for each in configs[name] if each.source != "DEFAULT_CONFIG"]
         if whole_topics and ("topics-with-overrides" not in options or shown):
             process.out(
                 f"Topic: {name}\tTopicId: {topic_id}\tPartitionCount: {len(rows)}"
-                f"\tReplicationFactor: {len(rows[0][3])}\tConfigs: {','.join(shown)}".rstrip()
+                f"\tReplicationFactor: {_replication_factor(rows[0][3], first)}\tConfigs: {','.join(shown)}".rstrip()
             )
         if "topics-with-overrides" in options:
             continue
-        min_isr = int(str(topic_value("min.insync.replicas", process.cluster.broker_config, overrides)))
+        min_isr = next(int(each.value or 0) for each in configs[name] if each.name == "min.insync.replicas")
         for partition, leader, _, replicas, isr, _ in rows:
             reported = (
-                ("under-replicated-partitions" in options and len(isr) < len(replicas))
+                (
+                    "under-replicated-partitions" in options
+                    and len(isr) < _replication_factor(replicas, moving.get(partition))
+                )
                 or ("unavailable-partitions" in options and leader not in live)
                 or ("under-min-isr-partitions" in options and (leader < 0 or len(isr) < min_isr))
                 or ("at-min-isr-partitions" in options and len(isr) == min_isr)
@@ -352,7 +355,7 @@ def _describe(process: Process, options: ParsedOptions) -> Asking[None]:
                     f"\tTopic: {name}\tPartition: {partition.rpartition('-')[2]}"
                     f"\tLeader: {leader if leader >= 0 else 'none'}"
                     f"\tReplicas: {','.join(map(str, replicas))}\tIsr: {','.join(map(str, isr))}"
-                    "\tElr: N/A\tLastKnownElr: N/A"
+                    f"{_coming_and_going(moving.get(partition))}\tElr: N/A\tLastKnownElr: N/A"
                 )
 
 
@@ -364,16 +367,44 @@ def _described_order(names: list[str]) -> list[str]:
     return hash_map_order(copied, count)
 
 
-def _overrides(process: Process, topic: str) -> dict[str, str]:
-    node = znodes.json_of(process.cluster, f"/config/topics/{topic}") or {}
-    return dict(node.get("config", {}))
+def _configs_of(process: Process, names: list[str]) -> Asking[dict[str, list[ConfigEntry]]]:
+    """What each topic is configured with, in the order of the admin client's map."""
+    if not names:
+        return {}
+    body = DescribeConfigsRequest(tuple(ConfigResource("TOPIC", name) for name in names))
+    response: DescribeConfigsResponse = yield from ask_any(process, "DescribeConfigs", body, "describeConfigs")
+    found = {}
+    for result in response.results:
+        if result.error is not Errors.NONE:
+            raise JavaException.of(result.error, result.message)
+        entries = {entry.name: entry for entry in result.configs}
+        found[result.resource.name] = [entries[name] for name in hash_map_order(list(entries))]
+    return found
 
 
-def _own_configs(process: Process, overrides: dict[str, str]) -> list[str]:
-    """What differs from Kafka's defaults: the topic's own configurations, and those the brokers were started with."""
-    configs = process.cluster.broker_config
-    own = {name: text_of(topic_value(name, configs, overrides)) for name in TOPIC_CONFIGS if is_set_for(name, configs)}
-    return [f"{name}={value}" for name, value in sorted({**own, **overrides}.items())]
+def _moving(process: Process, partitions: list[str]) -> Asking[dict[str, OngoingReassignment]]:
+    """Those of the partitions that move to other brokers."""
+    if not partitions:
+        return {}
+    response: ListPartitionReassignmentsResponse = yield from ask_controller(
+        process,
+        "ListPartitionReassignments",
+        ListPartitionReassignmentsRequest(tuple(partitions)),
+        "listPartitionReassignments",
+    )
+    return {each.partition: each for each in response.partitions}
+
+
+def _replication_factor(replicas: tuple[int, ...], moving: OngoingReassignment | None) -> int:
+    """Without the replicas that are still to come."""
+    return len(replicas) - (0 if moving is None else len(moving.adding_replicas))
+
+
+def _coming_and_going(moving: OngoingReassignment | None) -> str:
+    if moving is None:
+        return ""
+    adding, removing = (",".join(map(str, each)) for each in (moving.adding_replicas, moving.removing_replicas))
+    return f"\tAdding Replicas: {adding}\tRemoving Replicas: {removing}"
 
 
 register(

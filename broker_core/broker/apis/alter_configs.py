@@ -1,0 +1,41 @@
+"""AlterConfigs (API key 33) and IncrementalAlterConfigs (API key 44, KIP-339)."""
+
+from typing import TYPE_CHECKING
+
+from broker_core.errors import KafkaError
+from broker_core.sim.kernel import Message
+from broker_core.wire.messages import (
+    AlterConfigsRequest,
+    AlterConfigsResponse,
+    AlterConfigsResult,
+    IncrementalAlterConfigsRequest,
+)
+
+if TYPE_CHECKING:
+    from broker_core.broker.broker import Broker
+
+
+def handle(broker: "Broker", message: Message) -> None:
+    """Replaces all dynamic configurations of the resources."""
+    body: AlterConfigsRequest = message.body
+    _answer(
+        broker,
+        message,
+        [broker.configs.alter(resource, configs, body.validate_only) for resource, configs in body.resources],
+    )
+
+
+def handle_incremental(broker: "Broker", message: Message) -> None:
+    """Changes single configurations of the resources."""
+    body: IncrementalAlterConfigsRequest = message.body
+    _answer(
+        broker,
+        message,
+        [broker.configs.alter_incrementally(resource, ops, body.validate_only) for resource, ops in body.resources],
+    )
+
+
+def _answer(broker: "Broker", message: Message, results: list[AlterConfigsResult]) -> None:
+    fields = tuple((f"{each.resource.type} {each.resource.name}", each.error.name) for each in results)
+    label = next((each.error.name for each in results if each.error is not KafkaError.NONE), "ok")
+    broker.kernel.respond(message, AlterConfigsResponse(tuple(results)), label=label, fields=fields)

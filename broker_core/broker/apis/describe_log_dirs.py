@@ -1,0 +1,31 @@
+"""DescribeLogDirs (API key 35)."""
+
+from typing import TYPE_CHECKING
+
+from broker_core.sim.kernel import Message
+from broker_core.wire.messages import (
+    DescribeLogDirsRequest,
+    DescribeLogDirsResponse,
+    LogDirDescription,
+    LogDirReplica,
+)
+
+if TYPE_CHECKING:
+    from broker_core.broker.broker import Broker
+
+
+def handle(broker: "Broker", message: Message) -> None:
+    """Says which replicas lie in this broker's log directory, and how large they are."""
+    body: DescribeLogDirsRequest = message.body
+    replicas = tuple(
+        LogDirReplica(
+            name,
+            sum(segment.size for segment in partition.log.segments),
+            max(partition.high_watermark - partition.log.log_end_offset, 0),
+        )
+        for name, partition in broker.replicas.partitions.items()
+        if body.topics is None or name.rpartition("-")[0] in body.topics
+    )
+    fields = tuple((replica.partition, f"{replica.size} bytes") for replica in replicas)
+    response = DescribeLogDirsResponse((LogDirDescription(broker.directory.path, replicas),))
+    broker.kernel.respond(message, response, label=f"{len(replicas)} replicas", fields=fields)

@@ -1,0 +1,24 @@
+"""ElectLeaders (API key 43)."""
+
+from typing import TYPE_CHECKING
+
+from broker_core.broker.delayed import DelayedElections
+from broker_core.errors import KafkaError
+from broker_core.sim.kernel import Message
+from broker_core.wire.messages import ElectLeadersRequest
+
+if TYPE_CHECKING:
+    from broker_core.broker.broker import Broker
+
+
+def handle(broker: "Broker", message: Message) -> None:
+    """The controller elects; answers when this broker's metadata has the new leaders, or the timeout has passed."""
+    body: ElectLeadersRequest = message.body
+    response = broker.controller.elect_leaders(body)
+    leadership = broker.controller.context.leadership
+    expected = {
+        result.partition: leadership[result.partition].leader
+        for result in response.partitions
+        if result.error is KafkaError.NONE
+    }
+    broker.park_admin(DelayedElections(message, expected, response), body.timeout_ms)

@@ -1,0 +1,277 @@
+"""Configurations described and altered for administrators (`ConfigHelper`, `ConfigAdminManager`, `ZkAdminManager`).
+
+Altering is writing: the new configuration goes to /config/topics/T, /config/brokers/N or /config/brokers/<default>,
+and a notification follows. That anything changes, here too, is the affair of `ConfigChanges`.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Protocol
+
+from broker_core.broker.dynamic_config import DynamicBrokerConfig, acceptable
+from broker_core.broker.metadata_cache import MetadataCache
+from broker_core.config_defs import (
+    BROKER_CONFIGS,
+    TOPIC_CONFIGS,
+    ConfigException,
+    ConfigType,
+    InvalidConfigurationException,
+    Value,
+    broker_key,
+    broker_name,
+    broker_synonyms,
+    text_of,
+    validate_topic_configs,
+)
+from broker_core.controller.admin import validate_topic_name
+from broker_core.controller.controller import Controller
+from broker_core.errors import Errors, KafkaException
+from broker_core.sim.zookeeper import ZkClient
+from broker_core.wire.messages import (
+    AlterConfigOp,
+    AlterConfigsResult,
+    ConfigEntry,
+    ConfigResource,
+    ConfigSource,
+    ConfigSynonym,
+    DescribeConfigsResult,
+)
+from broker_core.zk.store import NodeExists, NoNode
+from broker_core.zk.znodes import ConfigChangeZnode, ConfigZnode, ControllerZnode, EntityType, ZnodeDataError
+
+
+class ConfigAdminHost(Protocol):
+    """The broker that is asked."""
+
+    broker_id: int
+    controller: Controller
+    metadata: MetadataCache
+
+    @property
+    def zk(self) -> ZkClient: ...
+
+    @property
+    def dynamic(self) -> DynamicBrokerConfig: ...
+
+    @property
+    def place(self) -> Mapping[str, str]:
+        """What distinguishes this broker from the others: its id, its listener, its directory."""
+        ...
+
+    def topic_values(self, topic: str) -> dict[str, Value]: ...
+
+
+class ConfigAdmin:
+    """See the module."""
+
+    def __init__(self, host: ConfigAdminHost) -> None:
+        self.host = host
+
+    # describing
+
+    def describe(self, resource: ConfigResource) -> DescribeConfigsResult:
+        """What counts for a topic or a broker; for the default of all brokers what was set for it."""
+        try:
+            if resource.type == "TOPIC":
+                configs = self._topic_entries(resource.name)
+            elif not resource.name:
+                configs = [self._broker_entry(name, per_broker=False) for name in self.host.dynamic.defaults]
+            else:
+                self._check_broker(resource.name)
+                configs = self._broker_entries()
+        except KafkaException as refused:
+            return DescribeConfigsResult(resource, refused.error, refused.args[1])
+        return DescribeConfigsResult(resource, configs=tuple(configs))
+
+    def _topic_entries(self, topic: str) -> list[ConfigEntry]:
+        validate_topic_name(topic)
+        if topic not in self.host.metadata.topic_ids:
+            raise KafkaException(Errors.UNKNOWN_TOPIC_OR_PARTITION)
+        overrides = self.host.controller.zk.topic_configs(topic)
+        values = self.host.topic_values(topic)
+        return [self._topic_entry(name, values[name], overrides) for name in TOPIC_CONFIGS]
+
+    def _topic_entry(self, name: str, value: Value, overrides: Mapping[str, str]) -> ConfigEntry:
+        first = broker_name(name)
+        synonyms = self._synonyms(first) if first is not None else []
+        if name in overrides:
+            synonyms.insert(0, ConfigSynonym(name, text_of(value), "DYNAMIC_TOPIC_CONFIG"))
+        return ConfigEntry(name, text_of(value), _source(synonyms), synonyms=tuple(synonyms))
+
+    def _broker_entries(self) -> list[ConfigEntry]:
+        dynamic = self.host.dynamic
+        shown = [name for name, key in BROKER_CONFIGS.items() if not key.internal]
+        set_by_somebody = [*self._static(), *dynamic.defaults, *dynamic.own]
+        return [self._broker_entry(name, per_broker=True) for name in dict.fromkeys([*shown, *set_by_somebody])]
+
+    def _broker_entry(self, name: str, *, per_broker: bool) -> ConfigEntry:
+        synonyms = self._synonyms(name)
+        if not per_broker:
+            synonyms = [each for each in synonyms if each.source == "DYNAMIC_DEFAULT_BROKER_CONFIG"]
+        sensitive = _is_sensitive(name)
+        value = None if sensitive else self._broker_value(name, per_broker=per_broker)
+        return ConfigEntry(name, value, _source(synonyms), sensitive, tuple(synonyms))
+
+    def _broker_value(self, name: str, *, per_broker: bool) -> str | None:
+        dynamic = self.host.dynamic
+        if not per_broker:
+            return dynamic.defaults[name]
+        settings = {**self._static(), **dynamic.current.settings}
+        key = BROKER_CONFIGS.get(name)
+        if key is None:
+            return settings.get(name)
+        value = key.parse(settings[name]) if name in settings else key.default
+        return None if value is None and key.type is not ConfigType.LIST else text_of(value)
+
+    def _static(self) -> dict[str, str]:
+        return {**self.host.place, **self.host.dynamic.static.settings}
+
+    def _synonyms(self, name: str) -> list[ConfigSynonym]:
+        """Where a broker's value may come from, the strongest first; what is stronger than `name` itself but has
+        another name is left out, as Kafka does.
+        """
+        dynamic = self.host.dynamic
+        names = broker_synonyms(name)
+        defaults = {each: text_of(BROKER_CONFIGS[each].default) for each in names if _has_default(each)}
+        sources: tuple[tuple[Mapping[str, str], ConfigSource], ...] = (
+            (dynamic.own, "DYNAMIC_BROKER_CONFIG"),
+            (dynamic.defaults, "DYNAMIC_DEFAULT_BROKER_CONFIG"),
+            (self._static(), "STATIC_BROKER_CONFIG"),
+            (defaults, "DEFAULT_CONFIG"),
+        )
+        found = [
+            ConfigSynonym(each, None if _is_sensitive(each) else values[each], source)
+            for values, source in sources
+            for each in names
+            if each in values
+        ]
+        first = next((at for at, synonym in enumerate(found) if synonym.name == name), len(found))
+        return found[first:]
+
+    # altering
+
+    def alter(
+        self, resource: ConfigResource, configs: tuple[tuple[str, str], ...], validate_only: bool
+    ) -> AlterConfigsResult:
+        """A resource shall have these configurations and no others."""
+        return self._alter(resource, validate_only, lambda _: dict(configs), [name for name, _ in configs])
+
+    def alter_incrementally(
+        self, resource: ConfigResource, ops: tuple[AlterConfigOp, ...], validate_only: bool
+    ) -> AlterConfigsResult:
+        """A resource shall have some configurations more, less, or other ones."""
+        return self._alter(resource, validate_only, lambda now: _changed(now, ops), [op.name for op in ops])
+
+    def _alter(
+        self,
+        resource: ConfigResource,
+        validate_only: bool,
+        change: Callable[[dict[str, str]], dict[str, str]],
+        names: list[str],
+    ) -> AlterConfigsResult:
+        try:
+            if len(set(names)) < len(names):
+                raise KafkaException(Errors.INVALID_REQUEST, "Error due to duplicate config keys")
+            if resource.type == "TOPIC":
+                self._alter_topic(resource.name, change, validate_only)
+            else:
+                self._alter_broker(resource.name, change, validate_only)
+        except InvalidConfigurationException as error:
+            return AlterConfigsResult(resource, Errors.INVALID_CONFIG, str(error))
+        except ConfigException as error:
+            if resource.type == "BROKER":
+                return AlterConfigsResult(resource, Errors.INVALID_REQUEST, str(error))
+            why = f"Invalid config value for resource {resource}: {error}"
+            return AlterConfigsResult(resource, Errors.INVALID_CONFIG, why)
+        except KafkaException as refused:
+            return AlterConfigsResult(resource, refused.error, refused.message)
+        return AlterConfigsResult(resource)
+
+    def _alter_topic(self, topic: str, change: Callable[[dict[str, str]], dict[str, str]], validate_only: bool) -> None:
+        if not topic:
+            raise KafkaException(Errors.INVALID_REQUEST, "Default topic resources are not allowed.")
+        configs = change(self._written("topics", topic))
+        if topic not in self.host.metadata.topic_ids:
+            raise KafkaException(Errors.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{topic}' does not exist.")
+        validate_topic_configs(configs, self.host.dynamic.current.settings)
+        if not validate_only:
+            self._write("topics", topic, configs)
+
+    def _alter_broker(self, name: str, change: Callable[[dict[str, str]], dict[str, str]], validate_only: bool) -> None:
+        if name:
+            self._check_broker(name)
+        entity = name or ConfigZnode.DEFAULT_ENTITY
+        configs = change(acceptable(self._written("brokers", entity), per_broker=bool(name)))
+        self.host.dynamic.validate(configs, per_broker=bool(name))
+        if not validate_only:
+            self._write("brokers", entity, configs)
+
+    def _check_broker(self, name: str) -> None:
+        if not name.lstrip("-").isdigit():
+            raise KafkaException(Errors.INVALID_REQUEST, f"Broker id must be an integer, but it is: {name}")
+        if int(name) != self.host.broker_id:
+            raise KafkaException(
+                Errors.INVALID_REQUEST,
+                f"Unexpected broker id, expected {self.host.broker_id} or empty string, but received {name}",
+            )
+
+    def _written(self, kind: EntityType, name: str) -> dict[str, str]:
+        try:
+            data, _ = self.host.zk.get(ConfigZnode.path(kind, name))
+            return ConfigZnode.decode(kind, name, data).config
+        except (NoNode, ZnodeDataError):
+            return {}
+
+    def _write(self, kind: EntityType, name: str, configs: dict[str, str]) -> None:
+        """The configuration, then the notification that names it (`AdminZkClient.changeEntityConfig`)."""
+        zk = self.host.zk
+        if zk.exists(ControllerZnode.PATH) is None:
+            raise KafkaException(
+                Errors.STALE_CONTROLLER_EPOCH,
+                f"Cannot set entity configs for {kind} {name} when there is no controller.",
+            )
+        path, data = ConfigZnode.path(kind, name), ConfigZnode(config=configs).encode()
+        try:
+            zk.set(path, data)
+        except NoNode:
+            try:
+                zk.create(path, data, makepath=True)
+            except NodeExists:
+                zk.set(path, data)
+        change = ConfigChangeZnode(entity_path=f"{kind}/{name}")
+        zk.create(ConfigChangeZnode.SEQUENCE_PATH, change.encode(), sequential=True, makepath=True)
+
+
+def _changed(now: dict[str, str], ops: tuple[AlterConfigOp, ...]) -> dict[str, str]:
+    """`prepareIncrementalConfigs`."""
+    configs = dict(now)
+    for op in ops:
+        if op.operation == "DELETE":
+            configs.pop(op.name, None)
+        elif op.operation == "SET":
+            configs[op.name] = op.value or ""
+        else:
+            key = TOPIC_CONFIGS.get(op.name) or BROKER_CONFIGS.get(op.name)
+            if key is None or key.type is not ConfigType.LIST:
+                raise InvalidConfigurationException(
+                    f"Config value {op.operation.lower()} is not allowed for config key: {op.name}"
+                )
+            listed = [each for each in configs.get(op.name, text_of(key.default)).split(",") if each]
+            given = [each for each in (op.value or "").split(",") if each]
+            kept = [each for each in listed if each not in given]
+            configs[op.name] = ",".join([*listed, *given] if op.operation == "APPEND" else kept)
+    return configs
+
+
+def _source(synonyms: list[ConfigSynonym]) -> ConfigSource:
+    return synonyms[0].source if synonyms else "DEFAULT_CONFIG"
+
+
+def _is_sensitive(name: str) -> bool:
+    """What Kafka does not know might be a secret, too."""
+    key = broker_key(name)
+    return key is None or key.type is ConfigType.PASSWORD
+
+
+def _has_default(name: str) -> bool:
+    key = BROKER_CONFIGS.get(name)
+    return key is not None and key.default is not None

@@ -1,0 +1,187 @@
+"""How a broker hears of new configurations, and what it does with them (`ZkConfigManager`, `ConfigHandler`).
+
+Whoever writes a configuration below /config creates a child of /config/changes that names it. Every broker watches
+for these, reads the configuration anew and applies it.
+"""
+
+from contextlib import suppress
+from typing import Protocol
+
+from broker_core.broker.config import BrokerConfig
+from broker_core.broker.dynamic_config import DynamicBrokerConfig
+from broker_core.config_defs import LONG_MAX, Value
+from broker_core.controller.controller import Controller
+from broker_core.events.control import ConfigurationApplied
+from broker_core.events.envelope import Event
+from broker_core.log import LogConfig
+from broker_core.replication.partition import Partition
+from broker_core.replication.quota import ReplicationQuotas
+from broker_core.sim.zookeeper import ZkClient
+from broker_core.zk.store import NoNode
+from broker_core.zk.znodes import ConfigChangeZnode, ConfigZnode, EntityType, ZnodeDataError
+
+EXPIRATION_MS = 15 * 60 * 1000
+UNCLEAN = "unclean.leader.election.enable"
+
+
+class ConfigHost(Protocol):
+    """What is configured: the broker."""
+
+    broker_id: int
+    name: str
+    config: BrokerConfig
+    controller: Controller
+
+    @property
+    def zk(self) -> ZkClient: ...
+
+    @property
+    def wall_ms(self) -> int: ...
+
+    @property
+    def partitions(self) -> dict[str, Partition]: ...
+
+    @property
+    def quotas(self) -> ReplicationQuotas: ...
+
+    def topic_values(self, topic: str) -> dict[str, Value]:
+        """All configurations of a topic as they count at this broker."""
+        ...
+
+    def emit(self, event: Event) -> int: ...
+
+
+class ConfigChanges:
+    """See the module. `dynamic` is the broker's own configuration with what has been changed since its start."""
+
+    def __init__(self, host: ConfigHost) -> None:
+        self.host = host
+        self.dynamic = DynamicBrokerConfig(host.config)
+        self._last_executed = -1
+        # path of a notification -> when this broker first saw it (ms): by its own clock, since the znode's creation
+        # time differs between two runs of the same history
+        self._seen_ms: dict[str, int] = {}
+
+    def load(self) -> None:
+        """At the start: the broker's configuration as ZooKeeper has it."""
+        self.dynamic.update(defaults=self._read("brokers", ConfigZnode.DEFAULT_ENTITY))
+        self.dynamic.update(own=self._read("brokers", str(self.host.broker_id)))
+        self._use()
+
+    def listen(self) -> None:
+        """Watches for changes from now on. What was announced before is known: everything is read at the start."""
+        self._last_executed = max([self._last_executed, *(number for number, _ in self._notifications())])
+
+    def on_change(self) -> None:
+        """The children of /config/changes have changed."""
+        now_ms = self.host.wall_ms
+        notifications = self._notifications()
+        for number, path in notifications:
+            if number > self._last_executed:
+                self._execute(path)
+                self._last_executed = number
+        self._purge([path for _, path in notifications], now_ms)
+
+    def _notifications(self) -> list[tuple[int, str]]:
+        """(number, path) in order; has the next one reported."""
+        parent, prefix = ConfigChangeZnode.PARENT, ConfigChangeZnode.SEQUENCE_PATH
+        try:
+            paths = [f"{parent}/{name}" for name in self.host.zk.children(parent, watch=True)]
+        except NoNode:
+            return []
+        found = [(int(path.removeprefix(prefix)), path) for path in paths if path.removeprefix(prefix).isdigit()]
+        now_ms = self.host.wall_ms
+        for path in paths:
+            self._seen_ms.setdefault(path, now_ms)
+        return sorted(found)
+
+    def _purge(self, paths: list[str], now_ms: int) -> None:
+        for path in paths:
+            if now_ms - self._seen_ms[path] > EXPIRATION_MS:
+                # another broker may be faster
+                with suppress(NoNode):
+                    self.host.zk.delete(path)
+                del self._seen_ms[path]
+
+    def _execute(self, path: str) -> None:
+        try:
+            data, _ = self.host.zk.get(path)
+            kind, _, name = ConfigChangeZnode.decode(path, data).entity_path.partition("/")
+        except (NoNode, ZnodeDataError):
+            return
+        if kind == "topics":
+            self._topic_changed(name)
+        elif kind == "brokers":
+            self._brokers_changed(name)
+
+    def _read(self, kind: EntityType, name: str) -> dict[str, str]:
+        try:
+            data, _ = self.host.zk.get(ConfigZnode.path(kind, name))
+            return ConfigZnode.decode(kind, name, data).config
+        except (NoNode, ZnodeDataError):
+            return {}
+
+    # what changes
+
+    def _topic_changed(self, topic: str) -> None:
+        """`TopicConfigHandler.processConfigChanges`."""
+        overrides = self._read("topics", topic)
+        self._applied(f"topics/{topic}", overrides)
+        self._configure_logs([topic])
+        self.throttle(topic)
+        if overrides.get(UNCLEAN, "").strip().lower() == "true":
+            self.host.controller.unclean_election_enabled(topic)
+
+    def _brokers_changed(self, name: str) -> None:
+        """`BrokerConfigHandler.processConfigChanges`, and what hangs on a broker's configuration."""
+        host = self.host
+        overrides = self._read("brokers", name)
+        allowed_before = host.config.unclean_leader_election_enable
+        if name == ConfigZnode.DEFAULT_ENTITY:
+            self.dynamic.update(defaults=overrides)
+        elif name == str(host.broker_id):
+            self.dynamic.update(own=overrides)
+        else:
+            return
+        self._applied(f"brokers/{name}", overrides)
+        self._use()
+        self._configure_logs(sorted({partition.rpartition("-")[0] for partition in host.partitions}))
+        if host.config.unclean_leader_election_enable and not allowed_before:
+            host.controller.unclean_election_enabled()
+
+    def _use(self) -> None:
+        host = self.host
+        host.config = self.dynamic.current
+        host.quotas.leader.bytes_per_second = self._rate("leader.replication.throttled.rate")
+        host.quotas.follower.bytes_per_second = self._rate("follower.replication.throttled.rate")
+
+    def _rate(self, name: str) -> int:
+        return int(self.dynamic.own.get(name) or self.dynamic.defaults.get(name) or LONG_MAX)
+
+    def _configure_logs(self, topics: list[str]) -> None:
+        """Running logs go on with the new configuration: a segment that is too large by it rolls at the next append."""
+        for topic in topics:
+            configs = self.host.topic_values(topic)
+            config = LogConfig.of(configs)
+            min_insync_replicas = configs["min.insync.replicas"]
+            assert isinstance(min_insync_replicas, int)
+            for name, partition in self.host.partitions.items():
+                if name.rpartition("-")[0] == topic:
+                    partition.log.config = config
+                    partition.min_insync_replicas = min_insync_replicas
+
+    def throttle(self, topic: str) -> None:
+        """Which replicas of a topic are throttled at this broker."""
+        configs = self.host.topic_values(topic)
+        for quota, name in (
+            (self.host.quotas.leader, "leader.replication.throttled.replicas"),
+            (self.host.quotas.follower, "follower.replication.throttled.replicas"),
+        ):
+            listed = configs[name]
+            assert isinstance(listed, tuple)
+            quota.throttle(topic, listed, self.host.broker_id)
+
+    def _applied(self, entity: str, overrides: dict[str, str]) -> None:
+        self.host.emit(
+            ConfigurationApplied(broker=self.host.name, entity=entity, configs=tuple(sorted(overrides.items())))
+        )

@@ -1,0 +1,49 @@
+"""Which configurations there are, of which type, with which defaults and limits, and what Kafka says of a bad value."""
+
+from broker_core.config_defs.broker import BROKER_CONFIGS
+from broker_core.config_defs.dynamic import (
+    DYNAMIC_CONFIGS,
+    PER_BROKER_CONFIGS,
+    QUOTA_CONFIGS,
+    broker_key,
+    broker_synonyms,
+)
+from broker_core.config_defs.keys import (
+    INT_MAX,
+    LONG_MAX,
+    ConfigException,
+    ConfigKey,
+    ConfigType,
+    InvalidConfigurationException,
+    Value,
+    text_of,
+)
+from broker_core.config_defs.topics import (
+    TOPIC_CONFIGS,
+    broker_name,
+    topic_value,
+    topic_values,
+    validate_topic_configs,
+)
+
+__all__ = [
+    "BROKER_CONFIGS",
+    "DYNAMIC_CONFIGS",
+    "INT_MAX",
+    "LONG_MAX",
+    "PER_BROKER_CONFIGS",
+    "QUOTA_CONFIGS",
+    "TOPIC_CONFIGS",
+    "ConfigException",
+    "ConfigKey",
+    "ConfigType",
+    "InvalidConfigurationException",
+    "Value",
+    "broker_key",
+    "broker_name",
+    "broker_synonyms",
+    "text_of",
+    "topic_value",
+    "topic_values",
+    "validate_topic_configs",
+]

@@ -1,0 +1,38 @@
+"""How Java's and Scala's collections order and show what is in them: Kafka's messages and tools list things so."""
+
+from collections.abc import Callable, Iterable, Sequence
+
+
+def string_code(text: str) -> int:
+    """`String.hashCode`, as an unsigned number."""
+    code = 0
+    encoded = text.encode("utf-16-be")
+    for at in range(0, len(encoded), 2):
+        code = (31 * code + int.from_bytes(encoded[at : at + 2], "big")) & 0xFFFFFFFF
+    return code
+
+
+def partition_code(partition: str) -> int:
+    """`TopicPartition.hashCode` of "orders-0"."""
+    topic, _, number = partition.rpartition("-")
+    return ((31 + int(number)) * 31 + string_code(topic)) & 0xFFFFFFFF
+
+
+def hash_map_order(
+    keys: Sequence[str], initial_capacity: int = 16, code: Callable[[str], int] = string_code
+) -> list[str]:
+    """The order in which a `java.util.HashMap` gives back keys that were put in this order."""
+    capacity = 1
+    while capacity < initial_capacity or len(keys) > capacity * 3 // 4:
+        capacity *= 2
+
+    def bucket(key: str) -> int:
+        hashed = code(key)
+        return (hashed ^ hashed >> 16) & (capacity - 1)
+
+    return sorted(keys, key=bucket)
+
+
+def scala_set(names: Iterable[str]) -> str:
+    """`Set(a, b)` of what a `java.util.Properties` holds."""
+    return f"Set({', '.join(hash_map_order(list(names)))})"

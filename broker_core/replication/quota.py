@@ -1,0 +1,67 @@
+"""How fast replicas that are throttled may be copied (KIP-73; `ReplicationQuotaManager`).
+
+Only replicas that a topic's configuration lists are throttled, and only while they are not in sync. Leader and
+follower each keep count of the bytes and stop when the rate of the last seconds is above the bound.
+"""
+
+WINDOW_US = 1_000_000
+WINDOWS = 11
+LONG_MAX = 2**63 - 1
+ALL_PARTITIONS = -1
+
+
+class ReplicationQuota:
+    """One side of it. `bytes_per_second` is the bound; `throttled`: topic -> its throttled partitions here."""
+
+    def __init__(self) -> None:
+        self.bytes_per_second = LONG_MAX
+        self.throttled: dict[str, frozenset[int]] = {}
+        self._windows: list[list[int]] = []
+
+    def throttle(self, topic: str, replicas: tuple[str, ...], broker_id: int) -> None:
+        """Sets a topic's throttled replicas: `*`, or `partition:broker` each."""
+        if "*" in replicas:
+            partitions = frozenset((ALL_PARTITIONS,))
+        else:
+            pairs = [replica.split(":") for replica in replicas if replica]
+            partitions = frozenset(int(partition) for partition, broker in pairs if int(broker) == broker_id)
+        self.throttled.pop(topic, None)
+        if partitions:
+            self.throttled[topic] = partitions
+
+    def is_throttled(self, partition: str) -> bool:
+        """Whether a partition's replica is listed."""
+        topic, _, number = partition.rpartition("-")
+        partitions = self.throttled.get(topic)
+        return partitions is not None and (ALL_PARTITIONS in partitions or int(number) in partitions)
+
+    def holds_back(self, partition: str, now_us: int) -> bool:
+        """Whether nothing more of a partition may be copied now, unless the replica is in sync."""
+        return bool(self.throttled) and self.is_throttled(partition) and self.rate(now_us) > self.bytes_per_second
+
+    def record(self, byte_count: int, now_us: int) -> None:
+        """Bytes of throttled replicas were copied."""
+        self._expire(now_us)
+        if not self._windows or now_us - self._windows[-1][0] >= WINDOW_US:
+            self._windows.append([now_us, 0])
+        self._windows[-1][1] += byte_count
+
+    def rate(self, now_us: int) -> float:
+        """Bytes a second since the oldest window that counts, at least over one window (`SimpleRate`)."""
+        self._expire(now_us)
+        if not self._windows:
+            return 0.0
+        elapsed_us = max(now_us - self._windows[0][0], WINDOW_US)
+        return sum(count for _, count in self._windows) * 1_000_000 / elapsed_us
+
+    def _expire(self, now_us: int) -> None:
+        while self._windows and now_us - self._windows[0][0] >= WINDOWS * WINDOW_US:
+            del self._windows[0]
+
+
+class ReplicationQuotas:
+    """Both sides of a broker: what it sends as a leader, and what it fetches as a follower."""
+
+    def __init__(self) -> None:
+        self.leader = ReplicationQuota()
+        self.follower = ReplicationQuota()

@@ -1,0 +1,102 @@
+"""The throttles that kafka-reassign-partitions.sh sets and takes away (`ReassignPartitionsCommand`, KIP-73)."""
+
+from collections.abc import Collection, Mapping
+from typing import NamedTuple
+
+from broker_core.errors import Errors
+from broker_core.shell.admin import DEFAULT_API_TIMEOUT_US, Asking, ask_any, ask_broker
+from broker_core.shell.java import ERRORS_PACKAGE, JavaException
+from broker_core.shell.process import Process
+from broker_core.shell.reassignment_json import Plan
+from broker_core.wire.messages import (
+    AlterConfigOp,
+    AlterConfigsResponse,
+    ConfigResource,
+    IncrementalAlterConfigsRequest,
+    OngoingReassignment,
+)
+
+LEADER_RATE = "leader.replication.throttled.rate"
+FOLLOWER_RATE = "follower.replication.throttled.rate"
+LOG_DIR_RATE = "replica.alter.log.dirs.io.max.bytes.per.second"
+LEADER_REPLICAS = "leader.replication.throttled.replicas"
+FOLLOWER_REPLICAS = "follower.replication.throttled.replicas"
+
+
+class Move(NamedTuple):
+    """From which brokers to which a partition is copied."""
+
+    sources: tuple[int, ...]
+    destinations: tuple[int, ...]
+
+
+def moves(ongoing: Collection[OngoingReassignment], proposed: Plan, current: Plan) -> dict[str, Move]:
+    """What is copied already, and what will be (`calculateProposedMoveMap`)."""
+    found = {
+        each.partition: Move(
+            tuple(broker for broker in each.replicas if broker not in each.adding_replicas), each.adding_replicas
+        )
+        for each in ongoing
+    }
+    for partition, replicas in proposed.items():
+        known = found.get(partition)
+        sources = current[partition] if known is None else known.sources
+        found[partition] = Move(sources, tuple(broker for broker in replicas if broker not in sources))
+    return found
+
+
+def set_throttles(process: Process, moving: Mapping[str, Move], bytes_per_second: int) -> Asking[None]:
+    """Limits the copying: the topics name the replicas, the brokers the rate."""
+    leaders: dict[str, set[str]] = {}
+    followers: dict[str, set[str]] = {}
+    for partition, move in moving.items():
+        topic, _, number = partition.rpartition("-")
+        leaders.setdefault(topic, set()).update(f"{number}:{broker}" for broker in move.sources)
+        followers.setdefault(topic, set()).update(f"{number}:{broker}" for broker in move.destinations)
+    for topic in leaders:
+        yield from alter_topic(
+            process,
+            topic,
+            AlterConfigOp(LEADER_REPLICAS, ",".join(sorted(leaders[topic]))),
+            AlterConfigOp(FOLLOWER_REPLICAS, ",".join(sorted(followers[topic]))),
+        )
+    rate = str(bytes_per_second)
+    for broker in sorted({broker for move in moving.values() for broker in (*move.sources, *move.destinations)}):
+        yield from alter_broker(process, broker, AlterConfigOp(LEADER_RATE, rate), AlterConfigOp(FOLLOWER_RATE, rate))
+    process.out(f"The inter-broker throttle limit was set to {rate} B/s")
+
+
+def clear_broker(process: Process, broker_id: int) -> Asking[None]:
+    """No rate any more."""
+    ops = [AlterConfigOp(name, "", "DELETE") for name in (LEADER_RATE, FOLLOWER_RATE, LOG_DIR_RATE)]
+    yield from alter_broker(process, broker_id, *ops)
+
+
+def clear_topic(process: Process, topic: str) -> Asking[None]:
+    """No throttled replicas any more."""
+    ops = [AlterConfigOp(name, "", "DELETE") for name in (LEADER_REPLICAS, FOLLOWER_REPLICAS)]
+    yield from alter_topic(process, topic, *ops)
+
+
+def alter_topic(process: Process, topic: str, *ops: AlterConfigOp) -> Asking[None]:
+    """Changes a topic's configuration. Raises JavaException."""
+    body = IncrementalAlterConfigsRequest(((ConfigResource("TOPIC", topic), ops),))
+    response = yield from ask_any(process, "IncrementalAlterConfigs", body, "incrementalAlterConfigs")
+    _raise_refusal(response)
+
+
+def alter_broker(process: Process, broker_id: int, *ops: AlterConfigOp) -> Asking[None]:
+    """Changes a broker's configuration, which only that broker does. Raises JavaException."""
+    body = IncrementalAlterConfigsRequest(((ConfigResource("BROKER", str(broker_id)), ops),))
+    response = yield from ask_broker(process, broker_id, "IncrementalAlterConfigs", body, DEFAULT_API_TIMEOUT_US)
+    if response is None:
+        why = "Timed out waiting for a node assignment. Call: incrementalAlterConfigs"
+        cause = f"{ERRORS_PACKAGE}TimeoutException: {why}"
+        raise JavaException("java.util.concurrent.ExecutionException", cause, (cause,))
+    _raise_refusal(response)
+
+
+def _raise_refusal(response: AlterConfigsResponse) -> None:
+    for result in response.results:
+        if result.error is not Errors.NONE:
+            raise JavaException.in_future(result.error, result.message)

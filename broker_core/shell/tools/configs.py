@@ -1,0 +1,366 @@
+"""kafka-configs.sh (`kafka.admin.ConfigCommand`)."""
+
+import re
+from typing import NamedTuple
+
+from broker_core.config_defs.java_text import hash_map_order, scala_set
+from broker_core.controller.admin import validate_topic_name
+from broker_core.errors import Errors, KafkaException
+from broker_core.shell.admin import Asking, ask_any, ask_broker, bootstrap, metadata
+from broker_core.shell.commands import Command, register
+from broker_core.shell.java import HELP, JavaException, UsageError, check_help, check_invalid, print_usage
+from broker_core.shell.parser import Option, OptionError, ParsedOptions, ShellError
+from broker_core.shell.process import Process, Running, settled
+from broker_core.shell.tools.topics import FORMAT_WARNING
+from broker_core.wire.messages import (
+    AlterConfigOp,
+    AlterConfigsRequest,
+    ConfigEntry,
+    ConfigResource,
+    DescribeConfigsRequest,
+    DescribeConfigsResponse,
+    IncrementalAlterConfigsRequest,
+)
+
+TYPES = ("topics", "clients", "users", "brokers", "ips", "broker-loggers", "client-metrics")
+LAB_TYPES = ("topics", "brokers")
+DESCRIBE_TIMEOUT_US = 30_000_000
+ALTER_TIMEOUT_US = 60_000_000
+_BRACKETED = r"(?=[^\]]*(?:\[|$))"
+_KEY = re.compile(r"[a-zA-Z0-9._-]*")
+
+OPTIONS = (
+    Option("add-config", "Configurations to add, such as k1=v1,k2=[v1,v2,v2],k3=v3.", "String"),
+    Option("add-config-file", "A properties file with configurations to add.", "String", values="file"),
+    Option("all", "With describe: all configurations, not only those set while the cluster runs."),
+    Option("alter", "Alter the configuration for the entity."),
+    Option("bootstrap-server", "The brokers to connect to; the lab adds those that are up.", "server to connect to"),
+    Option("broker", "The broker's id.", "String", values="broker"),
+    Option("broker-defaults", "The default configuration of all brokers."),
+    Option("delete-config", "Names of configurations to remove, with commas.", "String", repeats=True),
+    Option("describe", "List configurations for the given entity."),
+    Option("entity-default", "The default of all entities of the type (brokers)."),
+    Option("entity-name", "The name of the entity: a topic, a broker's id.", "String", repeats=True, values="topic"),
+    Option("entity-type", "The type of the entity.", "String", repeats=True, values="|".join(LAB_TYPES)),
+    HELP,
+    Option("topic", "The topic's name.", "String", values="topic"),
+    Option("version", "Display Kafka version."),
+)
+
+
+class Complaint(Exception):
+    """A message that ends the tool, without more ado."""
+
+
+class Entity(NamedTuple):
+    """What is described or altered. `name` None = all of the type, "" = the default."""
+
+    type: str
+    name: str | None
+
+    @property
+    def resource(self) -> ConfigResource:
+        """As requests name it. Raises Complaint, JavaException."""
+        name = self.name or ""
+        if self.type == "topics":
+            try:
+                if name:
+                    validate_topic_name(name)
+            except KafkaException as refused:
+                raise JavaException.of(refused.error, refused.message) from None
+            return ConfigResource("TOPIC", name)
+        if name and re.fullmatch(r"[+-]?\d+", name) is None:
+            raise Complaint(f"The entity name for brokers must be a valid integer broker id, but it is: {name}")
+        return ConfigResource("BROKER", name)
+
+
+def _run(process: Process, arguments: list[str]) -> Running:
+    options = ParsedOptions(OPTIONS)
+    try:
+        options.parse(arguments)
+        check_help(
+            options,
+            "This tool helps to manipulate and describe entity config for a topic, client, user, broker, ip or "
+            "client-metrics",
+        )
+        if "version" in options:
+            process.out("3.9.1")
+            return 0
+        entity = _entity(options, arguments)
+        if "alter" in options:
+            yield from _alter(process, options, entity)
+            yield from settled(process)
+        else:
+            yield from _describe(process, entity, describe_all="all" in options)
+    except UsageError as error:
+        return print_usage(process, error, OPTIONS)
+    except OptionError as error:
+        process.err(error.message)
+        return 1
+    except Complaint as error:
+        process.err(str(error))
+        return 1
+    except JavaException as error:
+        process.err(f"Error while executing config command with args '{bootstrap(process, arguments)}'")
+        for line in error.stack_trace():
+            process.err(line)
+        return 1
+    return 0
+
+
+# options
+
+
+def _entity(options: ParsedOptions, arguments: list[str]) -> Entity:
+    """Checks the options in the tool's order (`ConfigCommandOptions.checkArgs`)."""
+    if ("alter" in options) + ("describe" in options) != 1:
+        raise UsageError("Command must include exactly one action: --describe, --alter")
+    check_invalid(options, "alter", ["describe"])
+    check_invalid(options, "describe", ["alter", "add-config", "delete-config"])
+    types = options.values("entity-type") + ["topics"] * ("topic" in options)
+    types += ["brokers"] * (("broker" in options) + ("broker-defaults" in options))
+    twice = [each for at, each in enumerate(types) if each in types[:at]]
+    if twice:
+        raise Complaint(f"Duplicate entity type(s) specified: {','.join(twice)}")
+    for each in types:
+        if each not in TYPES:
+            raise Complaint(
+                f"Invalid entity type {each}, the entity type must be one of {', '.join(TYPES)} with a "
+                "--bootstrap-server or --bootstrap-controller argument"
+            )
+    if not types:
+        raise Complaint("At least one entity type must be specified")
+    if len(types) > 1 and set(types) != {"users", "clients"}:
+        raise Complaint("Only 'users' and 'clients' entity types may be specified together")
+    if ("entity-name" in options or "entity-type" in options) and any(
+        each in options for each in ("topic", "broker", "broker-defaults")
+    ):
+        raise Complaint("--entity-{type,name} should not be used in conjunction with specific entity flags")
+    names = _names(options, arguments)
+    if "alter" in options:
+        _check_alter(options, types, names)
+    if types[0] not in LAB_TYPES:
+        raise ShellError(
+            f"kafka-configs.sh has no {types[0]} here: the lab has no such entities.",
+            "topics or brokers.",
+            "Choose one of these.",
+        )
+    return Entity(types[0], names[0] if names else None)
+
+
+def _names(options: ParsedOptions, arguments: list[str]) -> list[str]:
+    """The names in the order of the command line, "" for a default."""
+    given = iter(options.values("entity-name"))
+    names = []
+    for word in arguments:
+        if word.partition("=")[0] == "--entity-name":
+            names.append(next(given, ""))
+        elif word == "--entity-default":
+            names.append("")
+    for flag in ("topic", "broker"):
+        if flag in options:
+            names.append(options.value(flag) or "")
+    return names + [""] * ("broker-defaults" in options)
+
+
+def _check_alter(options: ParsedOptions, types: list[str], names: list[str]) -> None:
+    if {"users", "clients", "brokers", "ips"} & set(types):
+        if not names:
+            raise Complaint(
+                "an entity-name or default entity must be specified with --alter of users, clients, brokers or ips"
+            )
+    elif not any(names):
+        raise Complaint(f"an entity name must be specified with --alter of {','.join(types)}")
+    if "add-config" in options and "add-config-file" in options:
+        raise Complaint("Only one of --add-config or --add-config-file must be specified")
+    if not any(each in options for each in ("add-config", "add-config-file", "delete-config")):
+        raise Complaint(
+            "At least one of --add-config, --add-config-file, or --delete-config must be specified with --alter"
+        )
+
+
+def _to_add(process: Process, options: ParsedOptions) -> dict[str, str]:
+    """The configurations to add, in the order of a `java.util.Properties`."""
+    added: dict[str, str] = {}
+    if "add-config-file" in options:
+        added |= _properties(process, options.value("add-config-file") or "")
+    text = options.value("add-config")
+    if text is not None:
+        pairs = [re.split(r"\s*=\s*" + _BRACKETED, pair) for pair in _split(text)]
+        if any(len(pair) != 2 for pair in pairs):
+            raise Complaint(
+                'requirement failed: Invalid entity config: all configs to be added must be in the format "key=val".'
+            )
+        added |= {key.strip(): re.sub(r"[\[\]]", "", value).strip() for key, value in pairs}
+    for key in added:
+        if _KEY.fullmatch(key) is None:
+            raise Complaint(f"Invalid character found for config key: {key}")
+    if "message.format.version" in added:
+        process.out(FORMAT_WARNING.format(added["message.format.version"]))
+    return {key: added[key] for key in hash_map_order(list(added))}
+
+
+def _split(text: str) -> list[str]:
+    """At commas that do not stand in brackets; without the empty parts at the end."""
+    parts = re.split("," + _BRACKETED, text)
+    while len(parts) > 1 and not parts[-1]:
+        parts.pop()
+    return parts
+
+
+def _properties(process: Process, name: str) -> dict[str, str]:
+    if name not in process.files:
+        raise JavaException("java.nio.file.NoSuchFileException", name)
+    properties = {}
+    for line in process.files[name].splitlines():
+        text = line.strip()
+        if text and text[0] not in "#!":
+            key, _, value = re.sub(r"\s*[=:]\s*|\s+", "=", text, count=1).partition("=")
+            properties[key] = value
+    return properties
+
+
+def _to_delete(options: ParsedOptions) -> list[str]:
+    return [name.strip() for given in options.values("delete-config") for name in given.split(",")]
+
+
+# describing
+
+
+def _describe(process: Process, entity: Entity, *, describe_all: bool) -> Asking[None]:
+    names = [entity.name] if entity.name is not None else (yield from _all_names(process, entity.type))
+    for name in names:
+        kind = entity.type
+        head = f"Default configs for {kind} in the cluster are:"
+        process.out(f"{'All' if describe_all else 'Dynamic'} configs for {kind[:-1]} {name} are:" if name else head)
+        for entry in (yield from _entries(process, Entity(kind, name), describe_all=describe_all)):
+            synonyms = ", ".join(f"{each.source}:{each.name}={_shown(each.value)}" for each in entry.synonyms)
+            process.out(
+                f"  {entry.name}={_shown(entry.value)} sensitive={str(entry.is_sensitive).lower()} "
+                f"synonyms={{{synonyms}}}"
+            )
+
+
+def _shown(value: str | None) -> str:
+    return "null" if value is None else value
+
+
+def _all_names(process: Process, kind: str) -> Asking[list[str]]:
+    known = yield from metadata(process, None, "listTopics" if kind == "topics" else "describeCluster")
+    if kind == "brokers":
+        return [*(str(broker_id) for broker_id in sorted(known.brokers)), ""]
+    return hash_map_order([name for name, _, error in known.topics if error is Errors.NONE])
+
+
+def _entries(process: Process, entity: Entity, *, describe_all: bool) -> Asking[list[ConfigEntry]]:
+    """What an entity has, sorted by name: what was set for it while the cluster runs, or all."""
+    resource = entity.resource
+    body = DescribeConfigsRequest((resource,))
+    if resource.type == "BROKER" and resource.name:
+        answer = yield from ask_broker(process, int(resource.name), "DescribeConfigs", body, DESCRIBE_TIMEOUT_US)
+        if answer is None:
+            raise JavaException("java.util.concurrent.TimeoutException", "")
+    else:
+        answer = yield from ask_any(process, "DescribeConfigs", body, "describeConfigs")
+    response: DescribeConfigsResponse = answer
+    (result,) = response.results
+    if result.error is not Errors.NONE:
+        raise JavaException.in_future(result.error, result.message)
+    wanted = "DYNAMIC_TOPIC_CONFIG" if entity.type == "topics" else "DYNAMIC_BROKER_CONFIG"
+    if entity.type == "brokers" and not entity.name:
+        wanted = "DYNAMIC_DEFAULT_BROKER_CONFIG"
+    return sorted(
+        (entry for entry in result.configs if describe_all or entry.source == wanted), key=lambda entry: entry.name
+    )
+
+
+# altering
+
+
+def _alter(process: Process, options: ParsedOptions, entity: Entity) -> Asking[None]:
+    added = _to_add(process, options)
+    deleted = _to_delete(options)
+    now = {entry.name: entry for entry in (yield from _entries(process, entity, describe_all=False))}
+    unknown = [name for name in deleted if name not in now]
+    if unknown:
+        raise Complaint(f"Invalid config(s): {','.join(unknown)}")
+    if entity.type == "topics":
+        yield from _alter_topic(process, entity.resource, added, deleted)
+    else:
+        yield from _alter_broker(process, entity.resource, now, added, deleted)
+    if entity.name:
+        process.out(f"Completed updating config for {entity.type[:-1]} {entity.name}.")
+    else:
+        process.out(f"Completed updating default config for {entity.type} in the cluster.")
+
+
+def _alter_topic(process: Process, resource: ConfigResource, added: dict[str, str], deleted: list[str]) -> Asking[None]:
+    ops = [AlterConfigOp(name, "", "DELETE") for name in deleted]
+    ops += [AlterConfigOp(name, value) for name, value in added.items()]
+    body = IncrementalAlterConfigsRequest(((resource, tuple(ops)),))
+    response = yield from ask_any(process, "IncrementalAlterConfigs", body, "incrementalAlterConfigs")
+    _raise_refusal(response)
+
+
+def _alter_broker(
+    process: Process,
+    resource: ConfigResource,
+    now: dict[str, ConfigEntry],
+    added: dict[str, str],
+    deleted: list[str],
+) -> Asking[None]:
+    """Brokers get their whole dynamic configuration anew."""
+    wanted = {**{name: entry.value for name, entry in now.items()}, **added}
+    wanted = {name: value for name, value in wanted.items() if name not in deleted}
+    secret = [name for name, value in wanted.items() if value is None]
+    if secret:
+        raise Complaint(
+            f"All sensitive broker config entries must be specified for --alter, missing entries: {scala_set(secret)}"
+        )
+    body = AlterConfigsRequest(((resource, tuple((name, value or "") for name, value in wanted.items())),))
+    if resource.name:
+        response = yield from ask_broker(process, int(resource.name), "AlterConfigs", body, ALTER_TIMEOUT_US)
+        if response is None:
+            raise JavaException("java.util.concurrent.TimeoutException", "")
+    else:
+        response = yield from ask_any(process, "AlterConfigs", body, "alterConfigs")
+    _raise_refusal(response)
+
+
+def _raise_refusal(response: object) -> None:
+    for result in response.results:  # type: ignore[attr-defined]
+        if result.error is not Errors.NONE:
+            raise JavaException.in_future(result.error, result.message)
+
+
+register(
+    Command(
+        "kafka-configs.sh",
+        "Configurations of topics and brokers while the cluster runs.",
+        (
+            ("kafka-configs.sh --describe --entity-type topics --entity-name T", "shows a topic's own configurations"),
+            ("kafka-configs.sh --alter --entity-type topics --entity-name T --add-config K=V,K=[V,V]", "sets some"),
+            ("kafka-configs.sh --alter --entity-type topics --entity-name T --delete-config K,K", "takes some away"),
+            ("kafka-configs.sh --alter --entity-type brokers --entity-name N --add-config K=V", "configures a broker"),
+            ("kafka-configs.sh --alter --entity-type brokers --entity-default --add-config K=V", "configures them all"),
+        ),
+        _run,
+        OPTIONS,
+        missing=(
+            "bootstrap-controller",
+            "client",
+            "client-defaults",
+            "client-metrics",
+            "command-config",
+            "force",
+            "group",
+            "ip",
+            "ip-defaults",
+            "user",
+            "user-defaults",
+            "zk-tls-config-file",
+            "zookeeper",
+            "broker-logger",
+        ),
+    )
+)

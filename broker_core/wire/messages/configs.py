@@ -1,0 +1,117 @@
+"""Configurations and log directories."""
+
+from typing import Literal
+
+import msgspec
+
+from broker_core.errors import Errors, KafkaError
+
+ResourceType = Literal["TOPIC", "BROKER"]
+ConfigSource = Literal[
+    "DYNAMIC_TOPIC_CONFIG",
+    "DYNAMIC_BROKER_CONFIG",
+    "DYNAMIC_DEFAULT_BROKER_CONFIG",
+    "STATIC_BROKER_CONFIG",
+    "DEFAULT_CONFIG",
+]
+"""Where a value comes from, the strongest first (`ConfigEntry.ConfigSource`)."""
+
+
+class ConfigResource(msgspec.Struct, frozen=True, gc=False):
+    """What is configured. An empty name of a BROKER means all brokers of the cluster."""
+
+    type: ResourceType
+    name: str
+
+    def __str__(self) -> str:
+        return f"ConfigResource(type={self.type}, name='{self.name}')"
+
+
+class DescribeConfigsRequest(msgspec.Struct, frozen=True, gc=False):
+    resources: tuple[ConfigResource, ...]
+
+
+class ConfigSynonym(msgspec.Struct, frozen=True, gc=False):
+    """One of the places that a value may come from. `value` None = it is not told."""
+
+    name: str
+    value: str | None
+    source: ConfigSource
+
+
+class ConfigEntry(msgspec.Struct, frozen=True, gc=False):
+    """A configuration as it counts. `value` None = there is none, or it is sensitive."""
+
+    name: str
+    value: str | None
+    source: ConfigSource
+    is_sensitive: bool = False
+    synonyms: tuple[ConfigSynonym, ...] = ()
+
+
+class DescribeConfigsResult(msgspec.Struct, frozen=True, gc=False):
+    resource: ConfigResource
+    error: KafkaError = Errors.NONE
+    message: str = ""
+    configs: tuple[ConfigEntry, ...] = ()
+
+
+class DescribeConfigsResponse(msgspec.Struct, frozen=True, gc=False):
+    results: tuple[DescribeConfigsResult, ...]
+
+
+class AlterConfigOp(msgspec.Struct, frozen=True, gc=False):
+    """One change of an incremental alteration (KIP-339). APPEND and SUBTRACT are for lists."""
+
+    name: str
+    value: str | None
+    operation: Literal["SET", "DELETE", "APPEND", "SUBTRACT"] = "SET"
+
+
+class IncrementalAlterConfigsRequest(msgspec.Struct, frozen=True, gc=False):
+    resources: tuple[tuple[ConfigResource, tuple[AlterConfigOp, ...]], ...]
+    validate_only: bool = False
+
+
+class AlterConfigsRequest(msgspec.Struct, frozen=True, gc=False):
+    """What a resource shall have, all of it: what is not listed goes back to its default."""
+
+    resources: tuple[tuple[ConfigResource, tuple[tuple[str, str], ...]], ...]
+    validate_only: bool = False
+
+
+class AlterConfigsResult(msgspec.Struct, frozen=True, gc=False):
+    resource: ConfigResource
+    error: KafkaError = Errors.NONE
+    message: str | None = None
+
+
+class AlterConfigsResponse(msgspec.Struct, frozen=True, gc=False):
+    """Answers both ways of altering."""
+
+    results: tuple[AlterConfigsResult, ...]
+
+
+class DescribeLogDirsRequest(msgspec.Struct, frozen=True, gc=False):
+    """`topics` None = all."""
+
+    topics: tuple[str, ...] | None = None
+
+
+class LogDirReplica(msgspec.Struct, frozen=True, gc=False):
+    """A replica in a log directory. `offset_lag`: how far the log ends below the high watermark."""
+
+    partition: str
+    size: int
+    offset_lag: int
+    is_future: bool = False
+
+
+class LogDirDescription(msgspec.Struct, frozen=True, gc=False):
+    log_dir: str
+    replicas: tuple[LogDirReplica, ...]
+    error: KafkaError = Errors.NONE
+
+
+class DescribeLogDirsResponse(msgspec.Struct, frozen=True, gc=False):
+    log_dirs: tuple[LogDirDescription, ...]

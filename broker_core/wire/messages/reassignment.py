@@ -1,0 +1,63 @@
+"""Elections and moves of partitions that an administrator asks for."""
+
+from typing import Literal
+
+import msgspec
+
+from broker_core.errors import Errors, KafkaError
+
+ElectionType = Literal["PREFERRED", "UNCLEAN"]
+
+
+class PartitionResult(msgspec.Struct, frozen=True, gc=False):
+    """What became of a request for one partition. `message` None = the client's standing text for the error."""
+
+    partition: str
+    error: KafkaError = Errors.NONE
+    message: str | None = None
+
+
+class ElectLeadersRequest(msgspec.Struct, frozen=True, gc=False):
+    """`partitions` None = all; the answer then leaves out those that had the right leader."""
+
+    election_type: ElectionType
+    partitions: tuple[str, ...] | None
+    timeout_ms: int = 30_000
+
+
+class ElectLeadersResponse(msgspec.Struct, frozen=True, gc=False):
+    error: KafkaError = Errors.NONE
+    partitions: tuple[PartitionResult, ...] = ()
+
+
+class AlterPartitionReassignmentsRequest(msgspec.Struct, frozen=True, gc=False):
+    """`partitions`: (topic-partition, replicas; None = cancel the move)."""
+
+    partitions: tuple[tuple[str, tuple[int, ...] | None], ...]
+    timeout_ms: int = 30_000
+
+
+class AlterPartitionReassignmentsResponse(msgspec.Struct, frozen=True, gc=False):
+    error: KafkaError = Errors.NONE
+    partitions: tuple[PartitionResult, ...] = ()
+
+
+class ListPartitionReassignmentsRequest(msgspec.Struct, frozen=True, gc=False):
+    """`partitions` None = all that move."""
+
+    partitions: tuple[str, ...] | None = None
+    timeout_ms: int = 30_000
+
+
+class OngoingReassignment(msgspec.Struct, frozen=True, gc=False):
+    """A partition that moves: all its replicas, those that come and those that go."""
+
+    partition: str
+    replicas: tuple[int, ...]
+    adding_replicas: tuple[int, ...]
+    removing_replicas: tuple[int, ...]
+
+
+class ListPartitionReassignmentsResponse(msgspec.Struct, frozen=True, gc=False):
+    error: KafkaError = Errors.NONE
+    partitions: tuple[OngoingReassignment, ...] = ()
