@@ -174,6 +174,17 @@ class KafkaException(Exception):
         return f"{self.error.name}: {self.message}"
 
 
+class RecordValidationException(KafkaException):
+    """A batch was refused because of single records (KIP-467): (index of the record, why), rising."""
+
+    def __init__(self, error: KafkaError, message: str, record_errors: tuple[tuple[int, str], ...]) -> None:
+        super().__init__(error, message)
+        self.record_errors = record_errors
+
+    def __reduce__(self) -> tuple[type, tuple[KafkaError, str, tuple[tuple[int, str], ...]]]:
+        return type(self), (self.error, self.message, self.record_errors)
+
+
 class UnexpectedAppendOffsetException(KafkaException):
     """A follower was given a batch that starts below its log end offset (Kafka's class of the same name).
 

@@ -53,6 +53,10 @@ class LeaderEpochCheckpoint:
         """Replaces the file."""
         _write_lines(self._disk, self.path, entries)
 
+    def delete(self) -> None:
+        """Removes the file."""
+        self._disk.delete(self.path)
+
 
 def _write_lines(disk: Disk, path: str, entries: Sequence[Iterable[str | int]]) -> None:
     lines = [str(VERSION), str(len(entries))]

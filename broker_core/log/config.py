@@ -39,6 +39,7 @@ class LogConfig(msgspec.Struct, frozen=True, kw_only=True):
     min_cleanable_dirty_ratio: float = 0.5
     min_compaction_lag_ms: int = 0
     max_compaction_lag_ms: int = LONG_MAX
+    message_format_version: str = "3.0-IV1"
     producer_id_expiration_ms: int = 86400000
     """A broker's configuration in Kafka (producer.id.expiration.ms); the log is where it acts."""
 
@@ -46,6 +47,14 @@ class LogConfig(msgspec.Struct, frozen=True, kw_only=True):
     def is_compacted(self) -> bool:
         """Whether every record needs a key."""
         return "compact" in self.cleanup_policy
+
+    @property
+    def magic(self) -> int:
+        """The magic of what a leader writes: 0 up to message.format.version 0.9, 1 with 0.10, 2 from 0.11 on."""
+        if not self.message_format_version.startswith("0."):
+            return 2
+        minor = int(self.message_format_version.split(".")[1].partition("-")[0])
+        return 0 if minor < 10 else 1 if minor == 10 else 2
 
     @property
     def max_segment_ms(self) -> int:

@@ -10,13 +10,20 @@ UNDEFINED_EPOCH_OFFSET = -1
 
 
 class LeaderEpochCache:
-    """The epochs of a log, rising in epoch and start offset, and their file, written with every change."""
+    """The epochs of a log, rising in epoch and start offset, and their file, written with every change.
 
-    def __init__(self, checkpoint: LeaderEpochCheckpoint) -> None:
+    With `is_kept` false there are neither: messages of magic 0 and 1 do not say their epoch.
+    """
+
+    def __init__(self, checkpoint: LeaderEpochCheckpoint, is_kept: bool = True) -> None:
         self._checkpoint = checkpoint
+        self._is_kept = is_kept
         self._entries: list[tuple[int, int]] = []
         self.latest_epoch = NO_LEADER_EPOCH
         """The newest epoch, -1 without entries."""
+        if not is_kept:
+            checkpoint.delete()
+            return
         # Lines that contradict later ones do not count, but stay in the file until it is written.
         for epoch, start_offset in checkpoint.read():
             if epoch < 0 or start_offset < 0:
@@ -46,11 +53,18 @@ class LeaderEpochCache:
         if epoch < 0 or start_offset < 0:
             raise ValueError(f"leader epoch {epoch} at offset {start_offset}: neither may be negative")
         entries = self._entries
-        if entries and entries[-1][0] == epoch and start_offset >= entries[-1][1]:
+        if not self._is_kept or (entries and entries[-1][0] == epoch and start_offset >= entries[-1][1]):
             return False
         self._add(epoch, start_offset)
         self._checkpoint.write(entries)
         return True
+
+    def keep(self, is_kept: bool) -> None:
+        """What the log's message format asks for after a change; dropping the epochs drops the file."""
+        if self._is_kept and not is_kept:
+            self._set([])
+            self._checkpoint.delete()
+        self._is_kept = is_kept
 
     def epoch_for(self, offset: int) -> int:
         """The epoch in which the record at `offset` was written; -1 when the cache does not reach back to it."""

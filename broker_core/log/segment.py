@@ -19,18 +19,23 @@ from broker_core.log.offset_index import OffsetIndex
 from broker_core.log.time_index import TimeIndex
 from broker_core.log.transaction_index import TransactionIndex
 from broker_core.records.record_batch import (
-    HEADER,
     HEADER_BYTES,
     LENGTH_OVERHEAD,
+    MAGIC_V2,
     NO_TIMESTAMP,
+    OFFSET_AND_LENGTH,
     BatchHeader,
     crc32c,
     iterate_records,
+    parse_header,
+    smallest_length,
 )
 from broker_core.sim.disk import CutFact, Disk, File
 
-# base offset, length, (leader epoch, magic, crc, attributes), last offset delta
-_SCAN = Struct(">qi11xi")
+# base offset, length, (leader epoch), magic, (crc, attributes), last offset delta, which messages do not have
+_SCAN = Struct(">qi4xB6xi")
+# The smallest message of magic 0 is a byte shorter.
+_SCAN_PADDING = b"\x00"
 _SCAN_CHUNK_BYTES = 8192
 SMALLEST_LENGTH = HEADER_BYTES - LENGTH_OVERHEAD
 _REMEMBERED_BATCHES = 1024
@@ -194,7 +199,7 @@ class LogSegment:
     def headers(self, position: int = 0) -> Iterator[tuple[int, BatchHeader]]:
         """(position, header) of each whole batch from `position` on."""
         for start, _, _, _ in self._scan(position):
-            yield start, BatchHeader(*HEADER.unpack(self.log.read(start, HEADER_BYTES)))
+            yield start, parse_header(self.log.read(start, HEADER_BYTES))
 
     def last_headers(self, count: int) -> list[tuple[int, BatchHeader]]:
         """(position, header) of the last `count` batches, in order; fewer where the segment has no more."""
@@ -226,9 +231,8 @@ class LogSegment:
         at = next_at = 0
         while next_at < len(data):
             at = next_at
-            next_at += _SCAN.unpack_from(data, at)[1] + LENGTH_OVERHEAD
-        base_offset, _, last_offset_delta = _SCAN.unpack_from(data, at)
-        next_offset = base_offset + last_offset_delta + 1
+            next_at += OFFSET_AND_LENGTH.unpack_from(data, at)[1] + LENGTH_OVERHEAD
+        next_offset = parse_header(data, at).next_offset
         self._read_end = (next_offset, end)
         return data, next_offset
 
@@ -349,15 +353,21 @@ class LogSegment:
         # A damaged index may point before the file.
         position = max(position, 0)
         unpack = _SCAN.unpack_from
-        while position + HEADER_BYTES <= end:
+        while position < end:
             chunk = self.log.read(position, min(_SCAN_CHUNK_BYTES, end - position))
-            limit = len(chunk) - HEADER_BYTES
+            if position + len(chunk) == end:
+                chunk += _SCAN_PADDING
+            limit = len(chunk) - _SCAN.size
             if limit < 0:
                 return
             at = 0
             while at <= limit:
-                base_offset, length, last_offset_delta = unpack(chunk, at)
-                if length < SMALLEST_LENGTH or position + at + length + LENGTH_OVERHEAD > end:
+                base_offset, length, magic, last_offset_delta = unpack(chunk, at)
+                if length < SMALLEST_LENGTH or magic < MAGIC_V2:
+                    if length < smallest_length(magic):
+                        return
+                    last_offset_delta = 0
+                if position + at + length + LENGTH_OVERHEAD > end:
                     return
                 yield position + at, base_offset, length, last_offset_delta
                 at += length + LENGTH_OVERHEAD

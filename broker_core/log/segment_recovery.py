@@ -6,17 +6,17 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from broker_core.log.config import INT_MAX
-from broker_core.log.segment import SMALLEST_LENGTH, BatchFact, LogSegment
+from broker_core.log.segment import BatchFact, LogSegment
 from broker_core.log.storage_fault import StorageFault
 from broker_core.records.record_batch import (
-    HEADER,
     HEADER_BYTES,
-    MAGIC_V2,
     NO_TIMESTAMP,
     BatchHeader,
     CorruptRecord,
     ensure_valid,
     iterate_batches,
+    parse_header,
+    smallest_length,
 )
 from broker_core.sim.disk import CutFact
 
@@ -140,17 +140,12 @@ def _valid_batches(segment: LogSegment) -> Iterator[tuple[int, BatchHeader]]:
         at = position - buffer_start
         if at + HEADER_BYTES > len(buffer):
             buffer, buffer_start, at = segment.log.read(position, min(left, _CHUNK_BYTES)), position, 0
-            if len(buffer) < HEADER_BYTES:
-                raise CorruptRecord(f"{len(buffer)} bytes are left, the header of a batch has {HEADER_BYTES}")
-        header = BatchHeader(*HEADER.unpack_from(buffer, at))
-        if header.length < SMALLEST_LENGTH:
-            raise CorruptRecord(
-                f"the length field of the batch is {header.length}, at least {SMALLEST_LENGTH} expected"
-            )
+        header = parse_header(buffer, at)
+        smallest = smallest_length(header.magic)
+        if header.length < smallest:
+            raise CorruptRecord(f"the length field of the batch is {header.length}, at least {smallest} expected")
         if header.size > left:
             raise CorruptRecord(f"the batch claims {header.size} bytes, {left} are left")
-        if header.magic < MAGIC_V2:
-            raise CorruptRecord(f"the batch has magic {header.magic}, expected {MAGIC_V2}")
         if at + header.size > len(buffer):
             size = min(left, max(_CHUNK_BYTES, header.size))
             buffer, buffer_start, at = segment.log.read(position, size), position, 0

@@ -8,7 +8,7 @@ import struct
 from collections.abc import Sequence
 
 from broker_core.errors import KafkaError, KafkaException, UnexpectedAppendOffsetException
-from broker_core.log import validator
+from broker_core.log.append_check import analyze
 from broker_core.log.append_info import AppendInfo, ReadInfo
 from broker_core.log.checkpoints import LeaderEpochCheckpoint
 from broker_core.log.config import LogConfig
@@ -23,15 +23,18 @@ from broker_core.log.repairs import RepairFact
 from broker_core.log.segment import SEGMENT_SUFFIXES, BatchFact, LogSegment, TimestampAndOffset, segment_path
 from broker_core.log.swap_files import CLEANED_SUFFIX
 from broker_core.log.transaction_index import AbortedTransaction
+from broker_core.log.validator import Append, validate
 from broker_core.records.control_record import read_end_transaction_marker
 from broker_core.records.record_batch import (
     LENGTH_OVERHEAD,
+    MAGIC_V2,
     NO_PRODUCER_ID,
     NO_TIMESTAMP,
     BatchHeader,
+    CorruptRecord,
+    ensure_valid,
     iterate_batches,
     iterate_records,
-    stamp,
 )
 from broker_core.sim.disk import CutFact, Disk
 
@@ -52,6 +55,7 @@ class UnifiedLog:
     ) -> None:
         self.topic = topic
         self.partition = partition
+        self._name = f"{topic}-{partition}"
         self.topic_id = topic_id
         self.leader_epoch_cache = epochs
         self.log_start_offset = loaded.log_start_offset
@@ -90,7 +94,7 @@ class UnifiedLog:
         disk.makedirs(directory)
         place = LogPlace(disk, directory, config, now_ms)
         topic_id = ensure_topic_id(disk, directory, topic_id)
-        epochs = LeaderEpochCache(LeaderEpochCheckpoint(disk, directory))
+        epochs = LeaderEpochCache(LeaderEpochCheckpoint(disk, directory), is_kept=config.magic >= MAGIC_V2)
         loaded = load_log(
             place,
             epochs,
@@ -113,6 +117,7 @@ class UnifiedLog:
     @config.setter
     def config(self, config: LogConfig) -> None:
         self._config = self._local.config = config
+        self.leader_epoch_cache.keep(config.magic >= MAGIC_V2)
 
     @property
     def log_end_offset(self) -> int:
@@ -140,52 +145,29 @@ class UnifiedLog:
         return sum(segment.size for segment in self._local.segments)
 
     def append_as_leader(self, data: bytes, leader_epoch: int, now_ms: int, is_client: bool = True) -> AppendInfo:
-        """Validates one batch, gives it the next offsets and this leader epoch, and writes it.
+        """Validates what a producer sent, gives it the next offsets and this leader epoch, and writes it.
 
-        `is_client` is false for batches of the broker's own coordinators. Raises KafkaException; then nothing was
-        written.
+        That is one batch; of messages of magic 0 and 1, or nothing, it may be several. `is_client` is false for batches
+        of the broker's own coordinators. Raises KafkaException; then nothing was written.
         """
         self._now_ms = now_ms
         config = self._config
-        header, data = validator.read_single_batch(data, config)
-        header, data = validator.validate(data, header, config, now_ms, is_client)
-        base_offset = self._local.log_end_offset
-        data = stamp(data, base_offset, leader_epoch)
-        last_offset = base_offset + header.last_offset_delta
-        epoch_entries: tuple[tuple[int, int], ...] = ()
-        if leader_epoch != self.leader_epoch_cache.latest_epoch and leader_epoch >= 0:
-            self.leader_epoch_cache.assign(leader_epoch, base_offset)
-            epoch_entries = ((leader_epoch, base_offset),)
-        rolled = self._maybe_roll(len(data), header.max_timestamp, base_offset, last_offset, now_ms)
-        if header.producer_id != NO_PRODUCER_ID:
-            duplicate = self._validate_producer(header, data, is_client)
+        analyzed = analyze(data, config.max_message_bytes, is_client)
+        if not analyzed.batches:
+            active = self._local.segments[-1]
+            return AppendInfo(-1, -1, NO_TIMESTAMP, 0, 0, active.base_offset, active.size, ())
+        next_offset = self._local.log_end_offset
+        append = Append(config, self._name, next_offset, leader_epoch, now_ms, is_client)
+        data, batches, record_count = validate(data, analyzed, append)
+        epoch_entries = self._note_epochs(batches)
+        last = batches[-1][1]
+        max_timestamp = max([header.max_timestamp for _, header in batches])
+        rolled = self._maybe_roll(len(data), max_timestamp, next_offset, last.last_offset, now_ms)
+        if last.has_producer_id:
+            duplicate = self._validate_producer(last, data, is_client)
             if duplicate is not None:
                 return duplicate
-        segment = self._local.segments[-1]
-        position = segment.size
-        batches = (BatchFact(base_offset, last_offset, leader_epoch, position, len(data), header.max_timestamp),)
-        entries = self._local.append(data, batches)
-        if segment.max_timestamp < 0:
-            segment.log.modified_ms = now_ms
-        aborted: tuple[AbortedTransaction, ...] = ()
-        if header.producer_id != NO_PRODUCER_ID:
-            aborted = self._note_producers(data, list(iterate_batches(data)))
-        self.producer_state.map_end_offset = last_offset + 1
-        return AppendInfo(
-            base_offset,
-            last_offset,
-            header.max_timestamp,
-            header.record_count,
-            len(data),
-            segment.base_offset,
-            position,
-            batches,
-            rolled,
-            entries.offsets,
-            entries.timestamps,
-            epoch_entries,
-            aborted,
-        )
+        return self._write(data, batches, next_offset, max_timestamp, record_count, rolled, epoch_entries)
 
     def append_as_follower(self, data: bytes, now_ms: int) -> AppendInfo:
         """Writes batches as another log has them; offsets, epochs and CRCs stay, new leader epochs enter the cache.
@@ -205,53 +187,16 @@ class UnifiedLog:
             data = data[:size]
         max_timestamp = NO_TIMESTAMP
         record_count = 0
-        epoch_entries: tuple[tuple[int, int], ...] = ()
-        epochs = self.leader_epoch_cache
         for _, header in found:
             if header.max_timestamp > max_timestamp:
                 max_timestamp = header.max_timestamp
             record_count += header.record_count
-            epoch = header.partition_leader_epoch
-            if epoch != epochs.latest_epoch and epoch >= 0 and epochs.assign(epoch, header.base_offset):
-                epoch_entries += ((epoch, header.base_offset),)
-        first_offset = found[0][1].base_offset
-        last_offset = last.last_offset
-        rolled = self._maybe_roll(size, max_timestamp, first_offset, last_offset, now_ms)
-        segment = self._local.segments[-1]
-        start = segment.size
-        batches = tuple(
-            [
-                BatchFact(
-                    header.base_offset,
-                    header.base_offset + header.last_offset_delta,
-                    header.partition_leader_epoch,
-                    start + position,
-                    header.length + LENGTH_OVERHEAD,
-                    header.max_timestamp,
-                )
-                for position, header in found
-            ]
-        )
-        entries = self._local.append(data, batches)
-        if segment.max_timestamp < 0:
-            segment.log.modified_ms = now_ms
-        aborted = self._note_producers(data, found)
-        self.producer_state.map_end_offset = last_offset + 1
-        return AppendInfo(
-            first_offset,
-            last_offset,
-            max_timestamp,
-            record_count,
-            size,
-            segment.base_offset,
-            start,
-            batches,
-            rolled,
-            entries.offsets,
-            entries.timestamps,
-            epoch_entries,
-            aborted,
-        )
+        epoch_entries = self._note_epochs(found)
+        first = found[0][1]
+        # How many messages a compressed one holds is not known, so its first offset is neither.
+        first_offset = first.base_offset if first.magic >= MAGIC_V2 else self._local.log_end_offset
+        rolled = self._maybe_roll(size, max_timestamp, first_offset, last.last_offset, now_ms)
+        return self._write(data, found, first_offset, max_timestamp, record_count, rolled, epoch_entries)
 
     def read(
         self, offset: int, max_bytes: int, upper_bound: int | None = None, min_one_message: bool = True
@@ -533,6 +478,69 @@ class UnifiedLog:
             return (self.roll(now_ms, first_offset),)
         return ()
 
+    def _note_epochs(self, batches: Sequence[tuple[int, BatchHeader]]) -> tuple[tuple[int, int], ...]:
+        """Takes the leader epochs of batches into the cache; returns those that were news."""
+        epochs = self.leader_epoch_cache
+        entries: tuple[tuple[int, int], ...] = ()
+        for _, header in batches:
+            epoch = header.partition_leader_epoch
+            if epoch != epochs.latest_epoch:
+                if header.magic < MAGIC_V2:
+                    # What lies before and behind a message without an epoch can no longer be told apart by epochs.
+                    epochs.clear()
+                elif epoch >= 0 and epochs.assign(epoch, header.base_offset):
+                    entries += ((epoch, header.base_offset),)
+        return entries
+
+    def _write(
+        self,
+        data: bytes,
+        batches: Sequence[tuple[int, BatchHeader]],
+        first_offset: int,
+        max_timestamp: int,
+        record_count: int,
+        rolled: tuple[RollFact, ...],
+        epoch_entries: tuple[tuple[int, int], ...],
+    ) -> AppendInfo:
+        """Writes batches that were found right to the end of the active segment."""
+        segment = self._local.segments[-1]
+        start = segment.size
+        facts = []
+        next_offset = first_offset
+        for position, header in batches:
+            last_offset = header.base_offset + header.last_offset_delta
+            facts.append(
+                BatchFact(
+                    header.base_offset if header.magic >= MAGIC_V2 else next_offset,
+                    last_offset,
+                    header.partition_leader_epoch,
+                    start + position,
+                    header.length + LENGTH_OVERHEAD,
+                    header.max_timestamp,
+                )
+            )
+            next_offset = last_offset + 1
+        entries = self._local.append(data, facts)
+        if segment.max_timestamp < 0:
+            segment.log.modified_ms = self._now_ms
+        aborted = self._note_producers(data, batches)
+        self.producer_state.map_end_offset = next_offset
+        return AppendInfo(
+            first_offset,
+            next_offset - 1,
+            max_timestamp,
+            record_count,
+            len(data),
+            segment.base_offset,
+            start,
+            tuple(facts),
+            rolled,
+            entries.offsets,
+            entries.timestamps,
+            epoch_entries,
+            aborted,
+        )
+
     def _check_batches(self, data: bytes, found: list[tuple[int, BatchHeader]]) -> None:
         expected = self._local.log_end_offset
         first_offset = found[0][1].base_offset
@@ -553,7 +561,10 @@ class UnifiedLog:
                 raise KafkaException(
                     KafkaError.MESSAGE_TOO_LARGE, f"a batch has {header.size} bytes, max.message.bytes is {limit}"
                 )
-            validator.check_crc(data, header, position)
+            try:
+                ensure_valid(data, header, position)
+            except CorruptRecord as error:
+                raise KafkaException(KafkaError.CORRUPT_MESSAGE, str(error)) from error
             expected = header.base_offset + header.last_offset_delta + 1
 
     def _note_producers(

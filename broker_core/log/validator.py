@@ -1,203 +1,398 @@
-"""What a leader demands of a batch before it is written (`LogValidator`, `UnifiedLog.analyzeAndValidateRecords`).
+"""What a leader demands of the batches that it is to append, and what it makes of them (`LogValidator`).
+
+Three outcomes. Batches in the log's own format and codec are stamped with offset, leader epoch and, with LogAppendTime,
+the time: their records stay as they are. Others are written anew, in the format of the log, which turns messages of
+magic 0 and 1 into batches or the other way round, and with the codec of compression.type. The rest is refused; where
+single records are at fault, with a text for each.
 
 Some things that one would expect are not checked, because Kafka 3.9 does not check them either: the offset deltas of
-uncompressed records, unused attribute bits, the delete horizon bit. A wrong max timestamp is corrected silently.
+records that are not compressed, the lengths of records that are, unused attribute bits. A wrong max timestamp is
+corrected silently.
 """
 
-from broker_core.errors import KafkaError, KafkaException
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from broker_core.errors import KafkaError, KafkaException, RecordValidationException
+from broker_core.log.append_check import AnalyzedBatches
 from broker_core.log.config import LogConfig
-from broker_core.records.compression import CompressionType, UnreadableRecords, compress
-from broker_core.records.record import outline
-from broker_core.records.record_batch import (
-    HEADER,
-    HEADER_BYTES,
-    LENGTH_OVERHEAD,
-    LOG_APPEND_TIME_FLAG,
-    MAGIC_V2,
-    NO_PRODUCER_ID,
+from broker_core.records.compression import CompressionType, UnreadableRecords
+from broker_core.records.legacy import Message, build_message_set, read_message, with_offset, with_timestamp
+from broker_core.records.record import (
     NO_TIMESTAMP,
-    BatchHeader,
     CorruptRecord,
     InvalidRecord,
+    Outline,
+    OverlongLength,
+    SimpleRecord,
+    Summary,
+    outline,
+    skim,
+    summarize,
+)
+from broker_core.records.record_batch import (
+    MAGIC_V2,
+    NO_PRODUCER_EPOCH,
+    NO_PRODUCER_ID,
+    BatchHeader,
     TimestampType,
-    assemble,
-    encode_record,
-    ensure_valid,
-    iterate_records,
+    build_batch,
+    iterate_batches,
+    parse_header,
     records_bytes,
+    stamp,
     with_max_timestamp,
 )
-from broker_core.records.varint import VarintTooLong
 
-_SMALLEST_LENGTH_FIELD = 14
+_LONG_MIN, _LONG_MAX = -(2**63), 2**63 - 1
+_ERRORS_SHOWN = 3
 
 
-def read_single_batch(data: bytes, config: LogConfig) -> tuple[BatchHeader, bytes]:
-    """The header of the one batch that a produce request brings, and its bytes without what follows them.
+class Append(NamedTuple):
+    """The circumstances of an append.
 
-    Raises INVALID_RECORD, CORRUPT_MESSAGE or MESSAGE_TOO_LARGE.
+    `is_client` is false for batches that the broker's own coordinators write, such as markers.
     """
-    length = int.from_bytes(data[8:12], "big", signed=True) if len(data) >= LENGTH_OVERHEAD else None
-    if length is not None and length < _SMALLEST_LENGTH_FIELD:
-        raise KafkaException(
-            KafkaError.CORRUPT_MESSAGE,
-            f"the batch's length field is {length}, at least {_SMALLEST_LENGTH_FIELD} expected",
-        )
-    if length is None or len(data) < length + LENGTH_OVERHEAD:
-        raise KafkaException(KafkaError.INVALID_RECORD, "the request holds no complete batch")
-    if data[16] != MAGIC_V2:
-        kind = KafkaError.INVALID_RECORD if data[16] < MAGIC_V2 else KafkaError.CORRUPT_MESSAGE
-        raise KafkaException(kind, f"the batch has magic {data[16]}, expected {MAGIC_V2}")
-    size = length + LENGTH_OVERHEAD
-    if len(data) > size:
-        _refuse_second_batch(data, size)
-        data = data[:size]
-    if size < HEADER_BYTES:
-        raise KafkaException(
-            KafkaError.CORRUPT_MESSAGE, f"the batch claims {size} bytes, its header alone has {HEADER_BYTES}"
-        )
-    header = BatchHeader(*HEADER.unpack_from(data))
-    if header.base_offset != 0:
-        raise KafkaException(
-            KafkaError.INVALID_RECORD, f"the batch's base offset is {header.base_offset}, a producer must send 0"
-        )
-    if size > config.max_message_bytes:
-        raise KafkaException(
-            KafkaError.MESSAGE_TOO_LARGE, f"the batch has {size} bytes, max.message.bytes is {config.max_message_bytes}"
-        )
-    check_crc(data, header)
-    return header, data
+
+    config: LogConfig
+    topic_partition: str
+    next_offset: int
+    leader_epoch: int
+    now_ms: int
+    is_client: bool
 
 
-def check_crc(data: bytes, header: BatchHeader, position: int = 0) -> None:
-    """Raises CORRUPT_MESSAGE when the batch at `position` is damaged."""
+class ValidBatches(NamedTuple):
+    """What is to be written, offsets and epochs in place: the bytes, and (position, header) of each batch in them."""
+
+    data: bytes
+    batches: Sequence[tuple[int, BatchHeader]]
+    record_count: int
+
+
+class _Examined(NamedTuple):
+    """What is asked of one record; `text` is how Kafka's messages name it."""
+
+    offset: int
+    timestamp: int
+    has_key: bool
+    text: str
+
+
+def validate(data: bytes, analyzed: AnalyzedBatches, append: Append) -> ValidBatches:
+    """Checks batches, at least one, whose framing and CRC are right, and returns them as the leader will write them.
+
+    Raises KafkaException: INVALID_RECORD, INVALID_TIMESTAMP, CORRUPT_MESSAGE (a CRC within a wrapper),
+    MESSAGE_TOO_LARGE (what was written anew), UNSUPPORTED_FOR_MESSAGE_FORMAT (producer ids in an old format), and
+    UNKNOWN_SERVER_ERROR for what Kafka's code does not expect: bytes that the codec cannot read, headers that an old
+    format does not have, negative timestamps.
+    """
     try:
-        ensure_valid(data, header, position)
+        return _Validator(data, analyzed, append).validate()
     except CorruptRecord as error:
         raise KafkaException(KafkaError.CORRUPT_MESSAGE, str(error)) from error
-
-
-def validate(
-    data: bytes, header: BatchHeader, config: LogConfig, now_ms: int, is_client: bool
-) -> tuple[BatchHeader, bytes]:
-    """Checks a batch's header and records; returns both as the leader will write them, offset and epoch not yet set.
-
-    LogAppendTime puts `now_ms` into the batch; compression.type may change its codec. `is_client` is false for batches
-    that the broker's own coordinators write, such as markers. Raises INVALID_RECORD, INVALID_TIMESTAMP,
-    UNKNOWN_SERVER_ERROR (bytes that the codec cannot read) or MESSAGE_TOO_LARGE.
-    """
-    _check_header(header, config, is_client)
-    target = config.target_compression
-    if header.is_control or target is None or target == header.compression:
-        max_timestamp = _check_records(data, header, config, now_ms)
-        if config.timestamp_type is TimestampType.LOG_APPEND_TIME:
-            max_timestamp = now_ms
-        elif max_timestamp == header.max_timestamp and header.timestamp_type is TimestampType.CREATE_TIME:
-            return header, data
-        data = with_max_timestamp(data, config.timestamp_type, max_timestamp)
-    else:
-        data = _recompress(data, header, config, target, now_ms)
-        if len(data) > config.max_message_bytes:
-            raise KafkaException(
-                KafkaError.MESSAGE_TOO_LARGE,
-                f"the batch has {len(data)} bytes as {target.name.lower()}, "
-                f"max.message.bytes is {config.max_message_bytes}",
-            )
-    return BatchHeader(*HEADER.unpack_from(data)), data
-
-
-def _refuse_second_batch(data: bytes, position: int) -> None:
-    """Bytes behind the first batch are dropped, unless they are a batch: a produce request may bring only one."""
-    if len(data) < position + LENGTH_OVERHEAD + _SMALLEST_LENGTH_FIELD:
-        return
-    length = int.from_bytes(data[position + 8 : position + 12], "big", signed=True)
-    if length < _SMALLEST_LENGTH_FIELD:
-        raise KafkaException(
-            KafkaError.CORRUPT_MESSAGE, f"the second batch's length field is {length}, which cannot be"
-        )
-    if position + length + LENGTH_OVERHEAD <= len(data):
-        raise KafkaException(KafkaError.INVALID_RECORD, "the request holds more than one batch for the partition")
-
-
-def _check_header(header: BatchHeader, config: LogConfig, is_client: bool) -> None:
-    problem = ""
-    if header.record_count <= 0:
-        problem = f"the batch claims {header.record_count} records"
-    elif header.record_count != header.last_offset_delta + 1:
-        problem = (
-            f"the batch claims {header.record_count} records and a last offset delta of {header.last_offset_delta}"
-        )
-    elif is_client and header.is_control:
-        problem = "a client may not write control batches"
-    elif is_client and header.producer_id != NO_PRODUCER_ID and header.base_sequence < 0:
-        problem = f"producer {header.producer_id} sent the sequence number {header.base_sequence}"
-    if problem:
-        raise KafkaException(KafkaError.INVALID_RECORD, problem)
-    if (
-        config.timestamp_type is TimestampType.LOG_APPEND_TIME
-        and header.timestamp_type is TimestampType.LOG_APPEND_TIME
-        and is_client
-    ):
-        raise KafkaException(KafkaError.INVALID_TIMESTAMP, "a client may not claim LogAppendTime")
-
-
-def _check_records(data: bytes, header: BatchHeader, config: LogConfig, now_ms: int) -> int:
-    """Checks each record; returns the greatest of their timestamps."""
-    try:
-        outlines = list(outline(records_bytes(data, header), header.record_count))
     except UnreadableRecords as error:
         raise KafkaException(KafkaError.UNKNOWN_SERVER_ERROR, str(error)) from error
     except InvalidRecord as error:
-        is_too_long = isinstance(error.__cause__, VarintTooLong)
-        kind = KafkaError.UNKNOWN_SERVER_ERROR if is_too_long else KafkaError.INVALID_RECORD
+        is_unexpected = isinstance(error, OverlongLength) and not analyzed.codec
+        kind = KafkaError.UNKNOWN_SERVER_ERROR if is_unexpected else KafkaError.INVALID_RECORD
         raise KafkaException(kind, str(error)) from error
-    if header.compression and any(record[1] != delta for delta, record in enumerate(outlines)):
-        raise KafkaException(KafkaError.UNKNOWN_SERVER_ERROR, "the offset deltas of compressed records must be dense")
-    if config.is_compacted and not header.is_control:
-        without_key = [index for index, record in enumerate(outlines) if record[3] < record[2]]
-        if without_key:
-            raise KafkaException(
-                KafkaError.INVALID_RECORD, f"records {without_key} have no key, which a compacted topic needs"
+
+
+class _Validator:
+    """One append on its way through the checks."""
+
+    def __init__(self, data: bytes, analyzed: AnalyzedBatches, append: Append) -> None:
+        self.data = data
+        self.batches = analyzed.batches
+        self.source = analyzed.codec
+        self.append = append
+        config = append.config
+        self.config = config
+        self.magic = config.magic
+        self.target = config.target_compression
+        if self.target is None:
+            self.target = analyzed.codec
+        self.append_time = append.now_ms if config.timestamp_type is TimestampType.LOG_APPEND_TIME else None
+
+    def validate(self) -> ValidBatches:
+        first = self.batches[0][1]
+        if len(self.batches) > 1 and (first.magic >= MAGIC_V2 or self.source):
+            raise InvalidRecord("the append holds more than one batch, or more than one compressed message")
+        if self.source or self.target:
+            # Control records are compressed only where they came so.
+            keeps_codec = self.source == self.target or (first.is_control and not self.source)
+            if not keeps_codec or first.magic != self.magic or self.magic == 0:
+                return self._write_anew()
+            return self._keep_batch(first) if first.magic == MAGIC_V2 else self._keep_wrapper(first)
+        if any(header.magic != self.magic for _, header in self.batches):
+            return self._write_anew()
+        return self._keep_batch(first) if self.magic == MAGIC_V2 else self._keep_messages()
+
+    # as they are
+
+    def _keep_batch(self, header: BatchHeader) -> ValidBatches:
+        self._check_header(header)
+        max_timestamp, is_dense = self._check_records(header, records_bytes(self.data, header))
+        if self.source and not is_dense:
+            raise UnreadableRecords("the offset deltas of compressed records must be dense")
+        data = self.data[: header.size]
+        if self.append_time is not None:
+            max_timestamp = self.append_time
+        timestamp_type = self.config.timestamp_type
+        if max_timestamp != header.max_timestamp or timestamp_type is not header.timestamp_type:
+            data = with_max_timestamp(data, timestamp_type, max_timestamp)
+        data = stamp(data, self.append.next_offset, self.append.leader_epoch)
+        return ValidBatches(data, ((0, parse_header(data)),), header.record_count)
+
+    def _keep_messages(self) -> ValidBatches:
+        kept: list[bytes] = []
+        for position, header in self.batches:
+            self._check_header(header)
+            message = read_message(self.data, position)
+            self._refuse(header, self._examine_messages([message]))
+            stored = self.data[position : position + header.size]
+            kept.append(self._stamp_message(stored, header, message.timestamp, self.append.next_offset + len(kept)))
+        return self._valid(b"".join(kept), len(kept))
+
+    def _keep_wrapper(self, header: BatchHeader) -> ValidBatches:
+        self._check_header(header)
+        messages = self._read_wrapper(header)
+        if any(message.offset != index for index, message in enumerate(messages)):
+            # Some old clients do not count from 0 inside: their sets are put right instead of refused.
+            return self._write_anew()
+        max_timestamp = max(message.timestamp for message in messages)
+        last_offset = self.append.next_offset + len(messages) - 1
+        stored = self._stamp_message(self.data[: header.size], header, max_timestamp, last_offset)
+        return self._valid(stored, len(messages))
+
+    def _stamp_message(self, message: bytes, header: BatchHeader, max_timestamp: int, offset: int) -> bytes:
+        if header.magic:
+            timestamp = max(max_timestamp, NO_TIMESTAMP) if self.append_time is None else self.append_time
+            if timestamp != header.max_timestamp or header.timestamp_type is not self.config.timestamp_type:
+                message = with_timestamp(message, timestamp, self.append_time is not None)
+        return with_offset(message, offset)
+
+    # written anew
+
+    def _write_anew(self) -> ValidBatches:
+        records = [record for position, header in self.batches for record in self._read_batch(position, header)]
+        if any(record.timestamp < NO_TIMESTAMP for record in records):
+            raise UnreadableRecords("a record that has to be written anew has a negative timestamp")
+        data = self._build_batch(records) if self.magic == MAGIC_V2 else self._build_messages(records)
+        valid = self._valid(data, len(records))
+        limit = self.config.max_message_bytes
+        for _, header in valid.batches:
+            if header.size > limit:
+                raise KafkaException(
+                    KafkaError.MESSAGE_TOO_LARGE,
+                    f"written anew, a batch has {header.size} bytes, max.message.bytes is {limit}",
+                )
+        return valid
+
+    def _read_batch(self, position: int, header: BatchHeader) -> list[SimpleRecord]:
+        self._check_header(header)
+        if header.magic < MAGIC_V2:
+            if header.compression:
+                messages = self._read_wrapper(header)
+            else:
+                messages = [read_message(self.data, position)]
+                self._refuse(header, self._examine_messages(messages))
+            return [SimpleRecord(message.timestamp, message.key, message.value) for message in messages]
+        body = records_bytes(self.data, header)
+        outlines = outline(body, header.record_count)
+        examined = list(_examine(header, outlines))
+        self._refuse(header, examined)
+        return [
+            SimpleRecord(
+                record.timestamp,
+                None if key_end < key_at else body[key_at:key_end],
+                None if value_end < value_at else body[value_at:value_end],
+                headers,
             )
-    if header.attributes & LOG_APPEND_TIME_FLAG:
-        timestamps = [header.max_timestamp]
-    else:
-        timestamps = [header.base_timestamp + record[0] for record in outlines]
-    if config.has_timestamp_window:
-        _check_window(timestamps, config, now_ms)
-    return max(NO_TIMESTAMP, *timestamps)
+            for record, (_, _, key_at, key_end, value_at, value_end, headers) in zip(examined, outlines, strict=True)
+        ]
 
+    def _build_batch(self, records: list[SimpleRecord]) -> bytes:
+        first = self.batches[0][1]
+        has_producer = first.producer_id != NO_PRODUCER_ID
+        if has_producer and (first.producer_epoch == NO_PRODUCER_EPOCH or first.base_sequence < 0):
+            raise UnreadableRecords(
+                f"producer {first.producer_id} sent epoch {first.producer_epoch} and sequence number "
+                f"{first.base_sequence}: a batch that has to be written anew needs both"
+            )
+        return build_batch(
+            records,
+            base_offset=self.append.next_offset,
+            leader_epoch=self.append.leader_epoch,
+            append_time=self.append_time,
+            compression=CompressionType(self.target or 0),
+            producer_id=first.producer_id,
+            producer_epoch=first.producer_epoch,
+            base_sequence=first.base_sequence,
+            is_transactional=first.is_transactional,
+        )
 
-def _check_window(timestamps: list[int], config: LogConfig, now_ms: int) -> None:
-    earliest = now_ms - config.message_timestamp_before_max_ms
-    latest = now_ms + config.message_timestamp_after_max_ms
-    for index, timestamp in enumerate(timestamps):
-        if timestamp != NO_TIMESTAMP and not earliest <= timestamp <= latest:
+    def _build_messages(self, records: list[SimpleRecord]) -> bytes:
+        if any(record.headers for record in records):
+            raise UnreadableRecords(f"messages of magic {self.magic} cannot hold record headers")
+        next_offset = self.append.next_offset
+        return build_message_set(
+            [
+                (offset, record.timestamp, record.key, record.value)
+                for offset, record in enumerate(records, next_offset)
+            ],
+            self.magic,
+            CompressionType(self.target or 0),
+            self.append_time,
+        )
+
+    # the checks
+
+    def _check_header(self, header: BatchHeader) -> None:
+        first = self.batches[0][1]
+        if header.magic != first.magic:
+            raise InvalidRecord(f"a batch has magic {header.magic}, the first of the append {first.magic}")
+        if header.magic >= MAGIC_V2:
+            count = header.record_count
+            if count <= 0:
+                raise InvalidRecord(f"the batch claims {count} records")
+            if count != header.last_offset_delta + 1:
+                raise InvalidRecord(
+                    f"the batch claims {count} records and a last offset delta of {header.last_offset_delta}"
+                )
+        if self.append.is_client:
+            if header.is_control:
+                raise InvalidRecord("a client may not write control batches")
+            if header.has_producer_id and header.base_sequence < 0:
+                raise InvalidRecord(f"producer {header.producer_id} sent the sequence number {header.base_sequence}")
+        if self.magic < MAGIC_V2 and (header.is_transactional or header.has_producer_id):
             raise KafkaException(
-                KafkaError.INVALID_TIMESTAMP,
-                f"record {index} has timestamp {timestamp}, the topic allows {earliest} to {latest}",
+                KafkaError.UNSUPPORTED_FOR_MESSAGE_FORMAT,
+                f"messages of magic {self.magic} have no place for producer ids and transactions",
             )
 
+    def _check_records(self, header: BatchHeader, body: bytes) -> tuple[int, bool]:
+        """The highest timestamp of records that stay as they are, and whether their offset deltas are dense."""
+        count = header.record_count
+        try:
+            summary = summarize(body, count)
+        except InvalidRecord:
+            if not self.source:
+                raise
+            outlines = skim(body, count)
+        else:
+            lowest, highest = _timestamp_range(header, summary)
+            if self._is_beyond_doubt(header, summary, lowest, highest):
+                return max(highest, NO_TIMESTAMP), summary.is_dense
+            outlines = outline(body, count)
+        examined = list(_examine(header, outlines, is_partial=bool(self.source)))
+        self._refuse(header, examined)
+        is_dense = all(record[1] == index for index, record in enumerate(outlines))
+        return max(NO_TIMESTAMP, *(record.timestamp for record in examined)), is_dense
 
-def _recompress(data: bytes, header: BatchHeader, config: LogConfig, target: CompressionType, now_ms: int) -> bytes:
-    max_timestamp = _check_records(data, header, config, now_ms)
-    records = list(iterate_records(data, header))
-    base_timestamp = records[0].timestamp
-    body = b"".join(
-        encode_record(record.timestamp - base_timestamp, delta, record.key, record.value, record.headers)
-        for delta, record in enumerate(records)
-    )
-    is_append_time = config.timestamp_type is TimestampType.LOG_APPEND_TIME
-    return assemble(
-        compress(target, body),
-        base_offset=0,
-        leader_epoch=header.partition_leader_epoch,
-        attributes=header.attributes & 0x70 | config.timestamp_type << 3 | target,
-        last_offset_delta=len(records) - 1,
-        base_timestamp=base_timestamp,
-        max_timestamp=now_ms if is_append_time else max_timestamp,
-        producer_id=header.producer_id,
-        producer_epoch=header.producer_epoch,
-        base_sequence=header.base_sequence,
-        record_count=len(records),
-    )
+    def _is_beyond_doubt(self, header: BatchHeader, summary: Summary, lowest: int, highest: int) -> bool:
+        """Whether no record has to be looked at by itself."""
+        config = self.config
+        if config.is_compacted and summary.has_null_key:
+            return False
+        if header.timestamp_type is TimestampType.LOG_APPEND_TIME and (
+            self.append_time is not None or highest == NO_TIMESTAMP
+        ):
+            return False
+        if lowest < _LONG_MIN or highest > _LONG_MAX:
+            return False
+        now_ms = self.append.now_ms
+        return not config.has_timestamp_window or (
+            lowest >= now_ms - config.message_timestamp_before_max_ms
+            and highest <= now_ms + config.message_timestamp_after_max_ms
+        )
+
+    def _read_wrapper(self, header: BatchHeader) -> list[Message]:
+        """The messages in the one compressed message of the append, checked."""
+        messages = read_message(self.data).records()
+        for message in messages:
+            message.ensure_valid()
+        self._refuse(header, self._examine_messages(messages))
+        return messages
+
+    def _examine_messages(self, messages: Iterable[Message]) -> list[_Examined]:
+        needs_key = self.config.is_compacted
+        return [
+            _Examined(
+                message.offset,
+                message.timestamp,
+                not needs_key or message.has_key,
+                f"LegacyRecordBatch(offset={message.offset})",
+            )
+            for message in messages
+        ]
+
+    def _refuse(self, header: BatchHeader, examined: Iterable[_Examined]) -> None:
+        """Raises RecordValidationException when any record breaks a rule of the topic."""
+        errors = []
+        kinds = set()
+        for index, record in enumerate(examined):
+            found = self._error_of(header, record)
+            if found is not None:
+                kinds.add(found[0])
+                errors.append((index, found[1]))
+        if not errors:
+            return
+        if KafkaError.INVALID_TIMESTAMP in kinds:
+            message = "One or more records have been rejected due to invalid timestamp"
+            raise RecordValidationException(KafkaError.INVALID_TIMESTAMP, message, tuple(errors))
+        shown = ", ".join(f"RecordError(batchIndex={index}, message='{why}')" for index, why in errors[:_ERRORS_SHOWN])
+        message = (
+            f"One or more records have been rejected due to {len(errors)} record errors in total, "
+            f"and only showing the first three errors at most: [{shown}]"
+        )
+        raise RecordValidationException(KafkaError.INVALID_RECORD, message, tuple(errors))
+
+    def _error_of(self, header: BatchHeader, record: _Examined) -> tuple[KafkaError, str] | None:
+        config, now_ms = self.config, self.append.now_ms
+        if config.is_compacted and not record.has_key:
+            text = f"Compacted topic cannot accept message without key in topic partition {self.append.topic_partition}"
+            return KafkaError.INVALID_RECORD, text
+        if self.append_time is None and record.timestamp != NO_TIMESTAMP:
+            before, after = config.message_timestamp_before_max_ms, config.message_timestamp_after_max_ms
+            age = _as_long(now_ms - record.timestamp)
+            if age <= before and _as_long(-age) <= after:
+                return None
+            return KafkaError.INVALID_TIMESTAMP, (
+                f"Timestamp {record.timestamp} of message with offset {record.offset} is out of range. "
+                f"The timestamp should be within [{_as_long(now_ms - before)}, {_as_long(now_ms + after)}]"
+            )
+        if header.timestamp_type is TimestampType.LOG_APPEND_TIME:
+            return KafkaError.INVALID_TIMESTAMP, (
+                f"Invalid timestamp type in message {record.text}. "
+                "Producer should not set timestamp type to LogAppendTime."
+            )
+        return None
+
+    def _valid(self, data: bytes, record_count: int) -> ValidBatches:
+        return ValidBatches(data, tuple(iterate_batches(data)), record_count)
+
+
+def _timestamp_range(header: BatchHeader, summary: Summary) -> tuple[int, int]:
+    if header.timestamp_type is TimestampType.LOG_APPEND_TIME:
+        return header.max_timestamp, header.max_timestamp
+    base = header.base_timestamp
+    return base + summary.lowest_timestamp_delta, base + summary.highest_timestamp_delta
+
+
+def _examine(header: BatchHeader, outlines: Iterable[Outline], is_partial: bool = False) -> Iterable[_Examined]:
+    """The records of a batch of magic 2; `is_partial` where Kafka does not read their keys and values."""
+    append_time = header.max_timestamp if header.timestamp_type is TimestampType.LOG_APPEND_TIME else None
+    name, smallest = ("PartialDefaultRecord", _LONG_MIN) if is_partial else ("DefaultRecord", 0)
+    for timestamp_delta, offset_delta, key_at, key_end, value_at, value_end, _ in outlines:
+        offset = header.base_offset + offset_delta
+        timestamp = _as_long(header.base_timestamp + timestamp_delta) if append_time is None else append_time
+        key_bytes, value_bytes = max(key_end - key_at, smallest), max(value_end - value_at, smallest)
+        text = f"{name}(offset={offset}, timestamp={timestamp}, key={key_bytes} bytes, value={value_bytes} bytes)"
+        yield _Examined(offset, timestamp, key_end >= key_at, text)
+
+
+def _as_long(number: int) -> int:
+    """What Java makes of a sum or difference that leaves 64 bits."""
+    return (number - _LONG_MIN) % 2**64 + _LONG_MIN

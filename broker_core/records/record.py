@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from broker_core.records.varint import VarintError, decode_varint, decode_varlong, encode_varlong
+from broker_core.records.varint import VarintError, VarintTooLong, decode_varint, decode_varlong, encode_varlong
 
 NO_TIMESTAMP = -1
 
@@ -26,6 +26,10 @@ class CorruptRecord(ValueError):
 
 class InvalidRecord(ValueError):
     """The batch is whole, but a record in it cannot be parsed. INVALID_RECORD for a client."""
+
+
+class OverlongLength(InvalidRecord):
+    """The length of a record does not end within the bytes of a varint."""
 
 
 class SimpleRecord(NamedTuple):
@@ -332,7 +336,7 @@ def _outline(body: bytes, at: int, record_count: int, has_lengths: bool = True) 
                 at += 1
                 end = at + zigzag[number]
             else:
-                length, at = decode_varint(body, at)
+                length, at = _decode_length(body, at)
                 end = at + length
             if has_lengths and not at <= end <= size:
                 raise InvalidRecord(f"a record claims {end - at} bytes, {size - at} are left")
@@ -376,6 +380,13 @@ def _outline(body: bytes, at: int, record_count: int, has_lengths: bool = True) 
     except (VarintError, IndexError) as error:
         raise InvalidRecord(f"a record ends too early: {error}") from error
     return outlines, at
+
+
+def _decode_length(body: bytes, at: int) -> tuple[int, int]:
+    try:
+        return decode_varint(body, at)
+    except VarintTooLong as error:
+        raise OverlongLength(f"the length of a record cannot be read: {error}") from error
 
 
 def _check_end(body: bytes, at: int, record_count: int) -> None:

@@ -280,6 +280,7 @@ def build_batch(
     base_offset: int = 0,
     leader_epoch: int = NO_LEADER_EPOCH,
     timestamp_type: TimestampType = TimestampType.CREATE_TIME,
+    append_time: int | None = None,
     compression: CompressionType = CompressionType.NONE,
     producer_id: int = NO_PRODUCER_ID,
     producer_epoch: int = NO_PRODUCER_EPOCH,
@@ -289,7 +290,8 @@ def build_batch(
 ) -> bytes:
     """One batch of `records`, each (timestamp, key, value, headers), with consecutive offsets from `base_offset`.
 
-    The batch's base timestamp is that of its first record, as in the Java client. Raises ValueError without records.
+    The batch's base timestamp is that of its first record, as in the Java client. `append_time` (ms) is what a broker
+    with LogAppendTime sets. Raises ValueError without records.
     """
     body = bytearray()
     base_timestamp = max_timestamp = NO_TIMESTAMP
@@ -303,6 +305,8 @@ def build_batch(
         count += 1
     if not count:
         raise ValueError("a batch needs at least one record")
+    if append_time is not None:
+        timestamp_type, max_timestamp = TimestampType.LOG_APPEND_TIME, append_time
     attributes = compression | timestamp_type << 3 | is_transactional << 4 | is_control << 5
     return assemble(
         compress(compression, bytes(body)),

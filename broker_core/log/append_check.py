@@ -1,0 +1,117 @@
+"""Whether bytes that shall be appended are batches at all (`ByteBufferLogInputStream`, `analyzeAndValidateRecords`).
+
+Framing, size and CRC. What is in the batches is the validator's business.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from broker_core.errors import KafkaError, KafkaException
+from broker_core.log.config import INT_MAX
+from broker_core.records.compression import CompressionType, UnreadableRecords
+from broker_core.records.legacy import SMALLEST_SIZE, read_message
+from broker_core.records.record_batch import (
+    HEADER,
+    HEADER_BYTES,
+    LENGTH_OVERHEAD,
+    MAGIC_POSITION,
+    MAGIC_V2,
+    BatchHeader,
+    CorruptRecord,
+    ensure_valid,
+    parse_header,
+)
+
+# The last offset delta is the first thing of a short batch that Kafka does not find.
+_LAST_OFFSET_DELTA_END = 27
+
+
+class AnalyzedBatches(NamedTuple):
+    """(position, header) of each whole batch, and the codec of those that are compressed."""
+
+    batches: Sequence[tuple[int, BatchHeader]]
+    codec: CompressionType
+
+
+def batch_size_at(data: bytes, position: int) -> int | None:
+    """The bytes of the batch of any magic that begins at `position`; None when it is cut off, or nothing is there.
+
+    Raises CORRUPT_MESSAGE for a length or a magic that cannot be.
+    """
+    left = len(data) - position
+    if left < LENGTH_OVERHEAD:
+        return None
+    length = int.from_bytes(data[position + 8 : position + LENGTH_OVERHEAD], "big", signed=True)
+    if length < SMALLEST_SIZE:
+        raise KafkaException(
+            KafkaError.CORRUPT_MESSAGE,
+            f"Record size {length} is less than the minimum record overhead ({SMALLEST_SIZE})",
+        )
+    if left <= MAGIC_POSITION:
+        return None
+    magic = data[position + MAGIC_POSITION]
+    if magic > MAGIC_V2:
+        signed = magic - 0x100 if magic >= 0x80 else magic
+        raise KafkaException(KafkaError.CORRUPT_MESSAGE, f"Invalid magic found in record: {signed}")
+    if length > INT_MAX - LENGTH_OVERHEAD:
+        raise KafkaException(KafkaError.UNKNOWN_SERVER_ERROR, f"a batch claims {length} bytes, which is too much")
+    size = length + LENGTH_OVERHEAD
+    return size if size <= left else None
+
+
+def analyze(data: bytes, max_message_bytes: int, is_client: bool) -> AnalyzedBatches:
+    """The batches in `data`; bytes behind the last whole one do not count.
+
+    `is_client` is false for batches of the broker's own coordinators. Raises INVALID_RECORD (a base offset that is not
+    0), MESSAGE_TOO_LARGE, CORRUPT_MESSAGE, UNKNOWN_SERVER_ERROR (no such codec, a header that is cut off).
+    """
+    batches = []
+    codec = CompressionType.NONE
+    position = 0
+    while (size := batch_size_at(data, position)) is not None:
+        is_message = data[position + MAGIC_POSITION] < MAGIC_V2
+        header = None if is_message else _check_start(data, position, size, is_client)
+        if size > max_message_bytes:
+            raise KafkaException(
+                KafkaError.MESSAGE_TOO_LARGE, f"a batch has {size} bytes, max.message.bytes is {max_message_bytes}"
+            )
+        try:
+            if header is not None:
+                ensure_valid(data, header, position)
+            else:
+                header = _message_header(data, position)
+            batch_codec = header.compression
+            if batch_codec:
+                codec = CompressionType(batch_codec)
+        except CorruptRecord as error:
+            raise KafkaException(KafkaError.CORRUPT_MESSAGE, str(error)) from error
+        except UnreadableRecords as error:
+            raise KafkaException(KafkaError.UNKNOWN_SERVER_ERROR, str(error)) from error
+        except ValueError:
+            raise KafkaException(KafkaError.UNKNOWN_SERVER_ERROR, f"unknown compression codec {batch_codec}") from None
+        batches.append((position, header))
+        position += size
+    return AnalyzedBatches(batches, codec)
+
+
+def _check_start(data: bytes, position: int, size: int, is_client: bool) -> BatchHeader:
+    """What is asked of a batch of magic 2 before its CRC is looked at; returns its header."""
+    if size < HEADER_BYTES:
+        header = BatchHeader(*HEADER.unpack(data[position : position + size].ljust(HEADER_BYTES, b"\x00")))
+    else:
+        header = BatchHeader(*HEADER.unpack_from(data, position))
+    if is_client and header.base_offset != 0:
+        raise KafkaException(
+            KafkaError.INVALID_RECORD, f"the batch's base offset is {header.base_offset}, a producer must send 0"
+        )
+    if size < _LAST_OFFSET_DELTA_END:
+        raise KafkaException(KafkaError.UNKNOWN_SERVER_ERROR, f"the header of a batch ends after {size} bytes")
+    return header
+
+
+def _message_header(data: bytes, position: int) -> BatchHeader:
+    message = read_message(data, position)
+    message.ensure_valid()
+    # A message of magic 1 may be too short for its timestamp: this says so.
+    _ = message.timestamp
+    return parse_header(data, position)
