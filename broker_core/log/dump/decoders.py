@@ -9,7 +9,15 @@ from base64 import b64decode
 from collections.abc import Callable, Iterable
 from typing import TypeAlias
 
-from broker_core.log.dump.java import Thrown, decode_in_pieces, int32, scala_hash_order, string_hash
+from broker_core.log.dump.java import (
+    SMALLEST_HASH_TABLE,
+    Thrown,
+    decode_in_pieces,
+    grown_hash_table,
+    int32,
+    scala_hash_order,
+    string_hash,
+)
 from broker_core.log.dump.message_types import (
     ASSIGNMENT,
     GROUP_METADATA_VALUE,
@@ -228,16 +236,26 @@ def _transaction(value: dict[str, Json]) -> str:
     )
 
 
+_LARGEST_SMALL_SET = 4
+
+
 def _in_set_order(topics: Json) -> list[str]:
     """The partitions of a transaction in the order of the hash set that holds them."""
     assert isinstance(topics, list)
     hashes: dict[str, int] = {}
+    size = SMALLEST_HASH_TABLE
     for each in topics:
         assert isinstance(each, dict)
-        topic, partitions = each["topic"], each["partitionIds"]
-        assert isinstance(topic, str) and isinstance(partitions, list)
+        topic, numbers = each["topic"], each["partitionIds"]
+        assert isinstance(topic, str) and isinstance(numbers, list)
+        partitions = {number: None for number in numbers if isinstance(number, int)}
+        # Room is made for a whole set at once; a set of up to four is none of hashes, and is added one by one.
+        needed = int((len(partitions) + 1) / 0.75)
+        while size < needed:
+            size *= 2
         for partition in partitions:
-            assert isinstance(partition, int)
-            hashes.setdefault(f"{topic}-{partition}", int32(31 * (31 + partition) + string_hash(topic)))
+            if len(partitions) <= _LARGEST_SMALL_SET:
+                size = grown_hash_table(size, len(hashes))
+            hashes[f"{topic}-{partition}"] = int32(31 * (31 + partition) + string_hash(topic))
     names = list(hashes)
-    return [names[place] for place in scala_hash_order(list(hashes.values()))]
+    return [names[place] for place in scala_hash_order(list(hashes.values()), size)]

@@ -7,7 +7,7 @@ import struct
 from collections.abc import Iterator
 from tempfile import SpooledTemporaryFile
 
-from broker_core.log.dump.java import scala_hash_order, string_hash
+from broker_core.log.dump.java import SMALLEST_HASH_TABLE, grown_hash_table, scala_hash_order, string_hash
 
 _PAIR = struct.Struct(">qq")
 _HELD_BYTES = 1024 * 1024
@@ -53,7 +53,10 @@ class FindingsByFile:
 
     def __iter__(self) -> Iterator[tuple[str, Pairs]]:
         paths = list(self._pairs)
-        for place in scala_hash_order([string_hash(path) for path in paths]):
+        size = SMALLEST_HASH_TABLE
+        for count in range(len(paths)):
+            size = grown_hash_table(size, count)
+        for place in scala_hash_order([string_hash(path) for path in paths], size):
             yield paths[place], self._pairs[paths[place]]
 
 

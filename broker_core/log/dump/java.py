@@ -138,13 +138,18 @@ def string_hash(text: str) -> int:
     return int32(code)
 
 
-def scala_hash_order(hashes: Sequence[int]) -> list[int]:
+SMALLEST_HASH_TABLE = 16
+
+
+def grown_hash_table(size: int, count: int) -> int:
+    """The slots of a Scala hash table of `size` slots when it gets its next element behind `count` others."""
+    return size * 2 if count + 1 >= size * 3 // 4 else size
+
+
+def scala_hash_order(hashes: Sequence[int], table_size: int) -> list[int]:
     """In which order a `scala.collection.mutable.HashMap` or `HashSet` gives back what was put into it.
 
     Takes the hash codes in order of insertion, returns their places in that list. A bucket is kept sorted by hash.
     """
     spread = [int32(code ^ (code & 0xFFFFFFFF) >> 16) for code in hashes]
-    size = 16
-    while len(hashes) + 1 > size * 3 // 4:
-        size *= 2
-    return sorted(range(len(hashes)), key=lambda place: (spread[place] & size - 1, spread[place]))
+    return sorted(range(len(hashes)), key=lambda place: (spread[place] & table_size - 1, spread[place]))

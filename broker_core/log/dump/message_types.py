@@ -19,12 +19,11 @@ _GROUP_MEMBER = Struct(
         Field("assignment", "bytes"),
     ),
     flexible_since=4,
-    latest=4,
 )
 _TOPIC_PARTITIONS = Struct(
-    "TopicPartitions", (Field("topicId", "uuid"), Field("partitions", ["int32"])), flexible_since=0, latest=0
+    "TopicPartitions", (Field("topicId", "uuid"), Field("partitions", ["int32"])), flexible_since=0
 )
-_TARGET_PARTITIONS = _TOPIC_PARTITIONS._replace(name="TopicPartition")
+_TARGET_PARTITIONS = _TOPIC_PARTITIONS._replace(name="TopicPartition", latest=0)
 _CLASSIC_MEMBER = Struct(
     "ClassicMemberMetadata",
     (

@@ -87,8 +87,8 @@ class _Reader:
             if not field.is_in(self._version):
                 continue
             if field.tag is not None:
+                # A tagged field that is not there has its default, which JSON leaves out.
                 tagged[field.tag] = field
-                found[field.name] = None
             else:
                 found[field.name] = self._value(field.name, field.kind, field.nullable, is_flexible)
         if is_flexible:
