@@ -39,8 +39,8 @@ class Field(NamedTuple):
     tag: int | None = None
 
     def is_in(self, version: int) -> bool:
-        """Whether messages of this version have it."""
-        return self.since <= version <= self.until
+        """Whether messages of this version have it; the generated code asks only where versions differ."""
+        return (not self.since or self.since <= version) and version <= self.until
 
 
 class Struct(NamedTuple):
@@ -80,7 +80,7 @@ class _Reader:
         return len(self._data) - self.at
 
     def struct(self, definition: Struct) -> dict[str, Json]:
-        is_flexible = self._version >= definition.flexible_since
+        is_flexible = not definition.flexible_since or self._version >= definition.flexible_since
         found: dict[str, Json] = {}
         tagged: dict[int, Field] = {}
         for field in definition.fields:
