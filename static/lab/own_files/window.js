@@ -1,6 +1,6 @@
 // A part of a file in memory: the file itself may be far larger.
 
-const CHUNK_BYTES = 4 * 1024 * 1024;
+const CHUNK_BYTES = 1024 * 1024;
 
 /** What is needed of a File or Blob. @typedef {{size: number, slice: (from: number, to: number) => {arrayBuffer: () => Promise<ArrayBuffer>}}} Source */
 

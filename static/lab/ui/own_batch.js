@@ -70,7 +70,7 @@ class HwOwnBatch extends HwElement {
     const isV2 = found.magic > 1;
     const time = found.isLogAppendTime ? "LogAppendTime" : "CreateTime";
     const pairs = [
-      ["position", `${spaced(found.position)} · ${bytes(found.size)}`],
+      ["position", spaced(found.position)], ["size", bytes(found.size)],
       ["crc", html`${hex8(found.crc)} ${found.computed === null ? "" : found.computed === found.crc ? html`<b class="fine">✓</b>` : html`<b class="broken">✕ ${hex8(found.computed)}</b>`}`],
       ["magic", `${found.magic} · ${isV2 ? "CRC-32C" : "CRC-32"}`],
       ["compression", found.codec],

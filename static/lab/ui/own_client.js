@@ -25,7 +25,10 @@ export const meaning = signal("auto");
 export const file = computed(() => state.value.files.find(({ id }) => id === chosen.value) ?? null);
 
 worker.onmessage = ({ data }) => {
-  if (data.state) state.value = data.state;
+  if (data.state) {
+    state.value = data.state;
+    showFirst();
+  }
   const { resolve, reject } = asked.get(data.ask) ?? {};
   asked.delete(data.ask);
   if (data.error) reject?.(data.error);
@@ -77,17 +80,18 @@ export async function showFault({ file: id, position, rule }) {
   else showInLog(id, row);
 }
 
-/** Gives files to the worker; those of the first segment with a log are shown when they are read. */
-export async function add(given) {
-  if (!given.length) return;
-  await ask("add", { given });
-  const { files } = state.value;
+/** Shows a log as soon as one has a batch; if none has, the first file when all are read. */
+function showFirst() {
+  const { files, busy } = state.value;
   if (file.value) return;
-  const first = files.find(({ kind, count }) => kind === "log" && count) ?? files[0];
-  if (!first) return;
-  chosen.value = first.id;
-  if (first.kind === "log" && first.count) batch.value = { id: first.id, row: 0 };
-  column.value = "files";
+  const log = files.find(({ kind, count }) => kind === "log" && count);
+  if (log) batch.value = { id: log.id, row: 0 };
+  if (log || !busy) chosen.value = (log ?? files[0])?.id ?? 0;
+}
+
+/** Gives files to the worker. */
+export async function add(given) {
+  if (given.length) await ask("add", { given });
 }
 
 export async function clear() {

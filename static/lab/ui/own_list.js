@@ -7,7 +7,7 @@ import { tags } from "./own_batch.js";
 import { ask, batch, choose, chosen, column, file, marked, openBatch, pointed, signal, state } from "./own_client.js";
 import "./own_hex.js";
 import "./own_map.js";
-import { ruleName, size, span, stamp } from "./own_texts.js";
+import { ruleName, shortSpan, size, span, stamp } from "./own_texts.js";
 
 const ROW_PX = 28;
 /** Browsers end an element's height at some millions of pixels; beyond it the scroll bar stands for more than itself. */
@@ -21,7 +21,7 @@ const offset = (value) => html`<span class="num">${value}</span>`;
 /** Columns of each kind of list: name in the catalogue, cell, class of the column. */
 const COLUMNS = {
   log: [
-    ["offsets", (row) => html`<b class="num">${row.magic < 2 && row.codec !== "none" ? `…${row.last}` : span(row.base, row.last)}</b>`, "wide"],
+    ["offsets", (row) => html`<b class="num">${row.magic < 2 && row.codec !== "none" ? `…${row.last}` : shortSpan(row.base, row.last)}</b>`, "wide"],
     ["position", (row) => number(row.position)],
     ["size", (row) => number(row.size), "less"],
     ["records", (row) => offset(row.count < 0 ? "?" : row.count), "slim"],

@@ -27,6 +27,10 @@ export function stamp(ms) {
 
 export const hex8 = (number) => number.toString(16).padStart(8, "0");
 export const span = (first, last) => (first === last ? String(first) : `${first}–${last}`);
+
+const LONG_SPAN = 14;
+/** "54423124–54423130" -> "54423124–…130", where there is little room. */
+export const shortSpan = (first, last) => (span(first, last).length > LONG_SPAN && first !== last ? `${first}–…${String(last).slice(-3)}` : span(first, last));
 /** "00000000000000005377.log" -> "…5377.log": what differs. */
 export const shortName = (name) => name.replace(/^0{12,19}(?=\d)/, "…");
 
