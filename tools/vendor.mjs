@@ -24,8 +24,6 @@ const WANTED = [
     copy: { LICENSE: "LICENSE" },
   },
   { package: "@preact/signals-core", name: "signals-core", module: "signals-core.js", bundle: 'export * from "@preact/signals-core";', copy: { LICENSE: "LICENSE" } },
-  // No bundle: a worker imports it by its address, because import maps do not apply there.
-  { package: "fzstd", copy: { "fzstd.js": "esm/index.mjs", LICENSE: "LICENSE" } },
   { package: "plotly.js-cartesian-dist-min", name: "plotly", copy: { "plotly.js": "plotly-cartesian.min.js", LICENSE: "LICENSE" } },
   { package: "@fontsource-variable/inter", name: "inter", copy: { "inter.woff2": "files/inter-latin-wght-normal.woff2", LICENSE: "LICENSE" } },
   {
