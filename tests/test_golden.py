@@ -15,7 +15,9 @@ def copy(case: str, to: Path) -> Path:
     return Path(shutil.copytree(GOLDEN / case, to / case))
 
 
-@pytest.mark.parametrize("case", ["01-plain", "02-sparse-index", "03-roll-size"])
+@pytest.mark.parametrize(
+    "case", ["01-plain", "02-sparse-index", "03-roll-size", "10-compaction", "11-delete-records", "11b-retention"]
+)
 def test_the_files_are_those_of_a_real_broker(case: str) -> None:
     assert str(run_case(GOLDEN / case)) == f"ok {case}"
 
@@ -82,12 +84,11 @@ def test_a_missing_step_fails_a_case(tmp_path: Path) -> None:
 def test_what_is_not_built_is_not_called_passed(tmp_path: Path) -> None:
     folder = copy("01-plain", tmp_path)
     case = json.loads((folder / "case.json").read_text())
-    case["steps"].append({"cleaned": ["plain 0 12"]})
     case["steps"].append({"moved_to_the_moon": True})
     (folder / "case.json").write_text(json.dumps(case))
     result = run_case(folder)
     assert result.status == "todo"
-    assert "log compaction" in result.reason and "moved_to_the_moon" in result.reason
+    assert "moved_to_the_moon" in result.reason
 
 
 def test_the_command_prints_a_line_a_case(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -15,6 +15,8 @@ def measure(partition: Partition, checkpoint: int | None, now_ms: int) -> tuple[
 def clean_replica(partition: Partition, cleanable: LogToClean, now_ms: int, offset_map: OffsetMap) -> CleaningFacts:
     """One pass. Raises Uncleanable."""
     facts = clean(cleanable, now_ms, offset_map)
+    # First the old files' new names: who looks at an instant finds each name with what it held then.
+    partition.state_deleted_files()
     segments, tail = partition.facts()
     partition.kernel.emit(
         LogCleaned(
@@ -38,5 +40,4 @@ def clean_replica(partition: Partition, cleanable: LogToClean, now_ms: int, offs
         ),
         partition.node,
     )
-    partition.state_deleted_files()
     return facts

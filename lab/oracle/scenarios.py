@@ -21,8 +21,6 @@ from lab.runtime.rehearsal import pageless_run, stores
 from lab.runtime.zookeeper import ZookeeperError
 
 NOT_THERE_YET = (
-    (re.compile(r"cleanup\.policy=\S*compact"), "the log cleaner is not there yet"),
-    (re.compile(r"retention\.(ms|bytes)="), "retention is not there yet"),
     (
         re.compile(r"zk create /admin/(reassign_partitions|preferred_replica_election)"),
         "reassignment by znode is not there yet",

@@ -22,7 +22,7 @@ from broker_core.records.record_batch import (
     assemble,
 )
 from broker_core.records.record_columns import RecordColumns
-from broker_core.records.varint import decode_varint, decode_varlong, encode_varlong
+from broker_core.records.varint import decode_varlong, encode_varlong
 
 _REBUILT_ATTRIBUTES = COMPRESSION_MASK | LOG_APPEND_TIME_FLAG | TRANSACTIONAL_FLAG | CONTROL_FLAG
 
@@ -91,8 +91,11 @@ def rebuild(
 
 def _timestamp_delta(body: bytes, start: int) -> tuple[int, int]:
     """(timestamp delta of the record that begins at `start`, position after it)."""
-    _, at = decode_varint(body, start)
-    return decode_varlong(body, at + 1)
+    at = start
+    while body[at] >= 0x80:
+        at += 1
+    # Behind the length stands the byte of attributes.
+    return decode_varlong(body, at + 2)
 
 
 def _with_timestamp_delta(rest: bytes, timestamp_delta: int) -> bytes:

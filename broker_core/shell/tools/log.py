@@ -2,17 +2,46 @@
 
 from collections.abc import Callable, Sequence
 
+from broker_core.errors import KafkaException
 from broker_core.shell.cluster_api import ClusterApi
-from broker_core.shell.commands import Command, partition_of, register, usage_error
+from broker_core.shell.commands import Command, broker_of, partition_of, register, usage_error
 from broker_core.shell.completion_sources import partitions
 from broker_core.shell.process import Process, Running
-from broker_core.shell.replicas import description, high_watermarks, segments, steady
+from broker_core.shell.replicas import cleaning, description, high_watermarks, segments, steady
 
 
 def _log(process: Process, arguments: list[str]) -> Running:
-    if len(arguments) != 2 or arguments[0] != "describe":
-        raise usage_error("log", f"log {' '.join(arguments)} is not understood.")
-    return _read(process, description, partition_of("log", arguments[1]))
+    if len(arguments) == 2 and arguments[0] == "describe":
+        return _read(process, description, partition_of("log", arguments[1]))
+    if len(arguments) in (2, 3) and arguments[0] == "clean":
+        partition = partition_of("log", arguments[1])
+        return _clean(process, partition, broker_of("log", process, arguments[2]) if len(arguments) == 3 else None)
+    raise usage_error("log", f"log {' '.join(arguments)} is not understood.")
+
+
+def _clean(process: Process, partition: str, only: int | None) -> Running:
+    """Cleans the log on each broker that is up and has it; says what became of its closed segments."""
+    yield from ()
+    found = [
+        broker_id
+        for broker_id in ([only] if only is not None else process.cluster.broker_ids)
+        if process.cluster.live_replica(partition, broker_id) is not None
+    ]
+    if not found:
+        where = "No broker that is up has a" if only is None else f"Broker {only} is not up, or has no"
+        process.err(f"{where} replica of {partition}. Name another partition.")
+        return 1
+    for broker_id in found:
+        try:
+            facts = process.cluster.clean_log(broker_id, partition)
+        except KafkaException as refused:
+            process.err(f"broker {broker_id}: {refused.message}")
+            return 1
+        if facts is None:
+            process.out(f"broker {broker_id}: nothing to clean")
+        else:
+            process.out(f"broker {broker_id}: {cleaning(facts)}")
+    return 0
 
 
 def _hw(process: Process, arguments: list[str]) -> Running:
@@ -46,7 +75,7 @@ def _write(process: Process, name: str) -> Running:
 
 
 def _complete_log(cluster: ClusterApi, words: Sequence[str]) -> list[str]:
-    return ["describe"] if len(words) == 1 else partitions(cluster) if len(words) == 2 else []
+    return ["describe", "clean"] if len(words) == 1 else partitions(cluster) if len(words) == 2 else []
 
 
 def _complete_partition(cluster: ClusterApi, words: Sequence[str]) -> list[str]:
@@ -56,11 +85,15 @@ def _complete_partition(cluster: ClusterApi, words: Sequence[str]) -> list[str]:
 register(
     Command(
         "log",
-        "The logs of a partition's replicas, from their files.",
+        "The logs of a partition's replicas.",
         (
             (
                 "log describe T-P",
                 "start, end, leader epochs and records of each replica, down and frozen brokers included",
+            ),
+            (
+                "log clean T-P [N]",
+                "compacts its closed segments now, on broker N or on all that are up, however little is dirty",
             ),
         ),
         _log,
