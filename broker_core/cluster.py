@@ -10,6 +10,7 @@ from broker_core.broker.broker import BASE_PORT, Broker
 from broker_core.broker.config import BrokerConfig
 from broker_core.clients.fleet import Clients
 from broker_core.eras import ERAS, Era
+from broker_core.events.log import PowerLost
 from broker_core.events.world import (
     BrokerFrozen,
     BrokerThawed,
@@ -18,6 +19,8 @@ from broker_core.events.world import (
     NodeAdded,
     RunStarted,
 )
+from broker_core.log.cleaner import CleaningFacts
+from broker_core.replication.partition import cut_rows
 from broker_core.sim.disk import Disk
 from broker_core.sim.kernel import Kernel, Latency
 from broker_core.sim.zookeeper import ZK_NODE, ZooKeeper
@@ -187,8 +190,21 @@ class Cluster:
 
     def kill_broker(self, broker_id: int) -> None:
         """SIGKILL: the process is gone, ZooKeeper notices when the session times out."""
-        broker = self._broker(broker_id, "up", "starting", "frozen")
-        broker.killed()
+        self._end_process(self._broker(broker_id, "up", "starting", "frozen"), "kill")
+
+    def power_loss(self, broker_id: int) -> None:
+        """The machine loses its power: the process is gone, and with it all that was not fsynced. What a kill before
+        has left in the page cache goes, too.
+        """
+        broker = self._broker(broker_id, "up", "starting", "frozen", "down")
+        if self.broker_state(broker_id) != "down":
+            self._end_process(broker, "power loss")
+        cuts = cut_rows(self.disk.power_loss(broker.directory.path))
+        byte_count = sum(length for _, _, length, _ in cuts)
+        self.kernel.emit(PowerLost(broker=broker.name, byte_count=byte_count, cuts=cuts), broker.name)
+
+    def _end_process(self, broker: Broker, how: str) -> None:
+        broker.killed(how)
         self.zookeeper.lost_contact(broker.name)
         self._forget_replicas(broker)
 
@@ -218,6 +234,17 @@ class Cluster:
         if self.kernel.connected(broker.name, ZK_NODE) and broker.name not in self.kernel.frozen:
             self.zookeeper.found_contact(broker.name)
             broker.contact_restored()
+
+    def clean_log(self, broker_id: int, partition: str) -> CleaningFacts | None:
+        """Compacts one log now, however little of it is dirty; None when there was nothing to clean.
+
+        Raises KafkaException for a log that is not compacted or cannot be cleaned.
+        """
+        return self._broker(broker_id, "up").logs.cleaner.clean_now(partition)
+
+    def run_task(self, broker_id: int, name: str) -> None:
+        """Runs a background task of the log manager now, beside its timer."""
+        self._broker(broker_id, "up").logs.run(name)
 
     # links
 

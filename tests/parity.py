@@ -26,7 +26,7 @@ def differences(run: Run) -> list[str]:
     for key, replica in described.items():
         for field, value in replica.items():
             ours = view["replicas"][key][field]
-            if field == "tail" or field == "segments":
+            if field in ("tail", "segments", "synced"):
                 value = {str(row[0]): row[1:] for row in value}
             compare(f"/replicas/{key}/{field}", ours, value)
     for name, client in live["clients"].items():

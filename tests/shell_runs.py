@@ -1,5 +1,9 @@
 """A cluster at a shell, for tests: commands in, lines out."""
 
+from typing import Any
+
+from broker_core.events import Event
+from broker_core.events.codec import decode
 from broker_core.run import Run, RunConfig
 from broker_core.shell.transcript import CLUSTER_DEFAULTS, ready_line, run_command
 from broker_core.sim.disk import SimulatedDisk
@@ -11,16 +15,29 @@ class ShellRun:
 
     def __init__(self, seed: int = 5, **config: str) -> None:
         broker_config = {**CLUSTER_DEFAULTS, **{name.replace("_", "."): value for name, value in config.items()}}
-        self.run = Run(RunConfig(seed=seed, broker_config=broker_config), disk=SimulatedDisk(), zk=MemoryStore())
+        self.disk = SimulatedDisk()
+        self.run = Run(RunConfig(seed=seed, broker_config=broker_config), disk=self.disk, zk=MemoryStore())
         self.exit_code = 0
+        self._kept: list[bytes] = []
         self.at(ready_line(3))
 
     def at(self, line: str, *stdin: str) -> list[str]:
-        printed, self.exit_code = run_command(self.run, line, stdin, "test")
+        printed, self.exit_code = run_command(self.run, line, stdin, "test", self._kept)
         return printed
 
     def after(self, seconds: float) -> None:
         self.run.advance(self.run.now_us + int(seconds * 1_000_000))
+
+    def journal(self) -> list[bytes]:
+        """The bytes of the events since the last call of this or of `events`."""
+        kept = [*self._kept, *(data for _, _, data in self.run.take())]
+        self._kept.clear()
+        return kept
+
+    def events(self, *kinds: type[Event]) -> list[Any]:
+        """The events of these kinds since the last call of this or of `journal`."""
+        decoded = (decode(0, data)[4] for data in self.journal())
+        return [event for event in decoded if isinstance(event, kinds)]
 
     def node(self, name: str) -> dict[str, object]:
         """What the page shows of a node."""

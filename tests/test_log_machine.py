@@ -88,9 +88,11 @@ class LogMachine(RuleBasedStateMachine):
         offset = (
             next(iterate_batches(self.batches[kept]))[1].base_offset if kept < len(self.batches) else self.end_offset
         )
+        self.log.take_deleted_files()
         cuts = self.log.truncate_to(offset)
+        deleted = [file.size for file in self.log.take_deleted_files() if file.path.endswith(".log")]
         removed = sum(map(len, self.batches[kept:]))
-        assert sum(cut.length for cut in cuts if cut.file.endswith(".log")) == removed
+        assert sum(cut.length for cut in cuts if cut.file.endswith(".log")) + sum(deleted) == removed
         del self.batches[kept:]
         self.end_without_gap()
 

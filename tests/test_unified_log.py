@@ -240,6 +240,9 @@ def test_truncating_cuts_batches_and_says_what_went(disk: Disk, is_archived: boo
     cuts = log.truncate_to(6)
     assert log.log_end_offset == 6
     assert log.leader_epoch_cache.entries == ((0, 0), (1, 2), (2, 4))
+    waiting = {file.path.rpartition("/")[2] for file in log.take_deleted_files()}
+    assert waiting and all(disk.exists(f"{DIRECTORY}/{name}.deleted") for name in waiting)
+    before = {name: data for name, data in before.items() if name not in waiting}
     gone = {cut.file.rpartition("/")[2]: cut for cut in cuts if cut.file.endswith(".log")}
     for name, cut in gone.items():
         removed = before[name][cut.position : cut.position + cut.length]

@@ -14,6 +14,7 @@ from broker_core.broker.dynamic_config import DynamicBrokerConfig
 from broker_core.broker.log_directory import LogDirectory
 from broker_core.broker.log_manager import TIMER_PREFIX, LogManager, write_log_starts, write_recovery_points
 from broker_core.broker.metadata_cache import MetadataCache
+from broker_core.broker.record_deletion import EXPIRED_TIMER
 from broker_core.broker.replica_manager import ReplicaManager
 from broker_core.broker.rpc_text import describe_request
 from broker_core.config_defs import ConfigException, Value, topic_values
@@ -22,10 +23,12 @@ from broker_core.controller.registration import bootstrap_paths, cluster_id, reg
 from broker_core.eras import Era
 from broker_core.errors import KafkaError
 from broker_core.events.envelope import Event
+from broker_core.events.log import LogDirectoryFailed
 from broker_core.events.world import BrokerStarted, BrokerStarting, BrokerStopped
 from broker_core.log import LogConfig
 from broker_core.log.checkpoints import REPLICATION_OFFSET_CHECKPOINT
-from broker_core.replication.partition import Partition, Role
+from broker_core.log.storage_fault import StorageFault
+from broker_core.replication.partition import UNLINK_TIMER, Partition, Role
 from broker_core.replication.quota import ReplicationQuotas
 from broker_core.sim.disk import Disk
 from broker_core.sim.kernel import Kernel, Message
@@ -185,9 +188,19 @@ class Broker:
         self._connect()
         bootstrap_paths(self.zk)
         self.config_changes.load()
-        self.directory.load(self.broker_id, cluster_id(self.zk, self.stream))
-        for name in self.directory.partition_names():
-            self.replicas.partitions[name] = self._open(name, None)
+        try:
+            self.directory.ensure_owner(self.broker_id, cluster_id(self.zk, self.stream))
+        except StorageFault as fault:
+            self._fail(fault)
+            return
+        try:
+            self.directory.load()
+            for name in self.directory.partition_names():
+                self.replicas.partitions[name] = self._open(name, None)
+        except StorageFault as fault:
+            self._close_what_was_opened(is_orderly=not fault.is_io_error)
+            self._fail(fault)
+            return
         self._register()
         self.config_changes.listen()
         self.state = "up"
@@ -227,12 +240,42 @@ class Broker:
         for method, arguments in blocked:
             getattr(self, method)(*arguments)
 
-    def killed(self) -> None:
-        """SIGKILL: nothing more is written. States what ended with the process."""
+    def _close_what_was_opened(self, is_orderly: bool) -> None:
+        """The start goes no further. Kafka shuts down in order unless a file of a log could not be read at all
+        (`LogManager.shutdown`): logs that had no chance are missing in the checkpoints then, and start from scratch.
+        """
+        for partition in self.replicas.partitions.values():
+            partition.close(clean=is_orderly)
+            self.kernel.subjects.pop(partition.key, None)
+        if is_orderly:
+            write_recovery_points(self)
+            write_log_starts(self)
+            if self.directory.clean:
+                self.directory.mark_clean()
+
+    def _fail(self, fault: StorageFault) -> None:
+        """A broker that cannot use its log directory does not start."""
+        self.emit(
+            LogDirectoryFailed(
+                broker=self.name,
+                file=fault.path,
+                position=fault.position,
+                rule=fault.rule,
+                what=f"Shutdown broker because all log dirs in {self.directory.path} have failed"
+                if fault.is_io_error
+                else "Exiting Kafka due to fatal exception during startup.",
+            )
+        )
+        self.zookeeper.close(self.name)
+        self.kernel.remove(self.name)
+        self.emit(BrokerStopped(broker=self.name, how="failure"))
+
+    def killed(self, how: str = "kill") -> None:
+        """SIGKILL, or the machine's end (`how`): nothing more is written. States what ended with the process."""
         for partition in self.replicas.partitions.values():
             partition.close(clean=False)
         self.kernel.remove(self.name)
-        self.emit(BrokerStopped(broker=self.name, how="kill"))
+        self.emit(BrokerStopped(broker=self.name, how=how))
 
     def stop(self) -> None:
         """A clean stop: leaderships are handed over first (controlled shutdown), then everything is flushed and
@@ -309,6 +352,7 @@ class Broker:
             min_insync_replicas=min_insync_replicas,
             replica_lag_time_max_us=self.config.replica_lag_time_max_ms * 1_000,
             is_alive=self.metadata.is_alive,
+            on_truncated=self.logs.log_truncated,
         )
         self.kernel.subjects[partition.key] = partition
         partition.state_opened()
@@ -434,6 +478,10 @@ class Broker:
             self._checkpoint_high_watermarks()
         elif name.startswith(TIMER_PREFIX):
             self.logs.on_timer(name)
+        elif name == EXPIRED_TIMER:
+            self.replicas.record_deletion.expired(data)
+        elif name == UNLINK_TIMER:
+            self.logs.unlink(*data)
         elif name == "start_retry":
             self._try_to_start()
         elif name == "controlled_shutdown_retry":

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from broker_core.config_defs import BROKER_CONFIGS
+from broker_core.config_defs import BROKER_CONFIGS, LONG_MAX
 
 
 class BrokerConfig(msgspec.Struct, frozen=True, kw_only=True):
@@ -26,7 +26,15 @@ class BrokerConfig(msgspec.Struct, frozen=True, kw_only=True):
     replica_high_watermark_checkpoint_interval_ms: int = 5_000
     log_flush_offset_checkpoint_interval_ms: int = 60_000
     log_flush_start_offset_checkpoint_interval_ms: int = 60_000
+    log_flush_scheduler_interval_ms: int = LONG_MAX
     log_initial_task_delay_ms: int = 30_000
+    log_retention_check_interval_ms: int = 300_000
+    log_segment_delete_delay_ms: int = 60_000
+    log_cleaner_enable: bool = True
+    log_cleaner_threads: int = 1
+    log_cleaner_backoff_ms: int = 15_000
+    log_cleaner_dedupe_buffer_size: int = 134_217_728
+    log_cleaner_io_buffer_load_factor: float = 0.9
     controlled_shutdown_enable: bool = True
     controlled_shutdown_max_retries: int = 3
     controlled_shutdown_retry_backoff_ms: int = 5_000

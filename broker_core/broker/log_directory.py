@@ -1,6 +1,6 @@
 """The log directory of a broker: its partition folders and its own files (`kafka.log.LogManager`)."""
 
-from broker_core.events.log import CheckpointWritten
+from broker_core.events.log import CheckpointReset, CheckpointWritten
 from broker_core.log import LogConfig, UnifiedLog
 from broker_core.log.checkpoints import (
     CLEANER_OFFSET_CHECKPOINT,
@@ -11,11 +11,12 @@ from broker_core.log.checkpoints import (
 )
 from broker_core.log.directory_files import (
     CLEAN_SHUTDOWN_FILE,
-    META_PROPERTIES,
+    DELETED_FOLDER_SUFFIX,
+    ensure_meta_properties,
     mark_clean_shutdown,
     take_clean_shutdown,
-    write_meta_properties,
 )
+from broker_core.log.storage_fault import StorageFault
 from broker_core.sim.disk import Disk
 from broker_core.sim.kernel import Kernel
 
@@ -32,29 +33,40 @@ class LogDirectory:
         self.high_watermarks: dict[str, int] = {}
         self.recovery_points: dict[str, int] = {}
         self.log_start_offsets: dict[str, int] = {}
+        self.cleaner_offsets: dict[str, int] = {}
         self._written: dict[str, dict[str, int]] = {}
 
     def was_stopped_cleanly(self) -> bool:
         """Whether the marker of a clean stop is there."""
         return self.disk.exists(f"{self.path}/{CLEAN_SHUTDOWN_FILE}")
 
-    def load(self, broker_id: int, cluster_id: str) -> None:
-        """Reads the checkpoints and the marker of a clean stop, which does not outlive the start; writes
-        meta.properties once.
+    def ensure_owner(self, broker_id: int, cluster_id: str) -> None:
+        """Makes sure that the directory is this broker's. Raises StorageFault."""
+        self.disk.makedirs(self.path)
+        ensure_meta_properties(self.disk, self.path, broker_id, cluster_id)
+
+    def load(self) -> None:
+        """Reads the checkpoints and the marker of a clean stop, which does not outlive the start. Raises StorageFault:
+        Kafka goes on for a while with a malformed checkpoint, but not to the end of its start.
         """
         disk, path = self.disk, self.path
-        disk.makedirs(path)
         self.clean = take_clean_shutdown(disk, path)
-        if not disk.exists(f"{path}/{META_PROPERTIES}"):
-            write_meta_properties(disk, path, broker_id, cluster_id)
         if not disk.exists(f"{path}/{CLEANER_OFFSET_CHECKPOINT}"):
             disk.replace_file(f"{path}/{CLEANER_OFFSET_CHECKPOINT}", b"")
-        self.high_watermarks = self._read(REPLICATION_OFFSET_CHECKPOINT)
         self.recovery_points = self._read(RECOVERY_POINT_CHECKPOINT)
         self.log_start_offsets = self._read(LOG_START_OFFSET_CHECKPOINT)
+        self.high_watermarks = self._read(REPLICATION_OFFSET_CHECKPOINT)
+        self.cleaner_offsets = self._read(CLEANER_OFFSET_CHECKPOINT)
 
     def _read(self, file: str) -> dict[str, int]:
-        offsets = OffsetCheckpoint(self.disk, f"{self.path}/{file}").read()
+        try:
+            offsets = OffsetCheckpoint(self.disk, f"{self.path}/{file}").read()
+        except StorageFault as fault:
+            if fault.is_io_error:
+                raise StorageFault(fault.path, fault.rule, fault.position, is_io_error=False) from fault
+            # Kafka takes a number that is none for less of a fault than a line too many.
+            self.kernel.emit(CheckpointReset(broker=self.node, file=file, rule=fault.rule), self.node)
+            return {}
         return {f"{topic}-{partition}": offset for (topic, partition), offset in offsets.items()}
 
     def write(self, file: str, entries: dict[str, int]) -> None:
@@ -74,8 +86,12 @@ class LogDirectory:
         return [
             name
             for name in self.disk.list(self.path)
-            if self.disk.exists(f"{self.path}/{name}/partition.metadata") and not name.endswith("-delete")
+            if self.disk.exists(f"{self.path}/{name}/partition.metadata") and not name.endswith(DELETED_FOLDER_SUFFIX)
         ]
+
+    def deleted_folders(self) -> list[str]:
+        """The folders of deleted replicas, sorted."""
+        return [name for name in self.disk.list(self.path) if name.endswith(DELETED_FOLDER_SUFFIX)]
 
     def open(self, name: str, config: LogConfig, topic_id: str | None, now_ms: int) -> UnifiedLog:
         """Opens or creates the log of a partition, with what the checkpoints say of it."""

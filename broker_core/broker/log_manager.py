@@ -7,9 +7,14 @@ something. A task dies with its process. All of them can also be run on demand.
 from typing import Protocol
 
 from broker_core.broker.config import BrokerConfig
+from broker_core.broker.log_cleaning import LogCleaning
 from broker_core.broker.log_directory import LogDirectory
+from broker_core.events.log import FilesUnlinked, LogDeleted
 from broker_core.log.checkpoints import LOG_START_OFFSET_CHECKPOINT, RECOVERY_POINT_CHECKPOINT
-from broker_core.replication.partition import Partition
+from broker_core.log.config import LONG_MAX
+from broker_core.log.directory_files import deleted_folder_name
+from broker_core.replication.partition import Partition, cut_rows
+from broker_core.sim.disk import CutFact
 from broker_core.sim.kernel import Kernel
 
 TIMER_PREFIX = "log_manager."
@@ -53,11 +58,21 @@ class LogManager:
 
     def __init__(self, host: LogHost) -> None:
         self.host = host
-        tasks: tuple[BackgroundTask, ...] = (RecoveryPointCheckpoints(host), LogStartCheckpoints(host))
+        self._deleted_logs = DeletedLogs(host)
+        self.cleaner = LogCleaning(host)
+        tasks: tuple[BackgroundTask, ...] = (
+            Retention(host),
+            Flusher(host),
+            RecoveryPointCheckpoints(host),
+            LogStartCheckpoints(host),
+            self._deleted_logs,
+            self.cleaner,
+        )
         self.tasks: dict[str, BackgroundTask] = {task.name: task for task in tasks}
 
     def start(self) -> None:
-        """Sets the timers (`startBackgroundThreads`)."""
+        """Sets the timers (`startupWithConfigOverrides`)."""
+        self._deleted_logs.find()
         for task in self.tasks.values():
             self.host.timer(task.first_delay_us(), TIMER_PREFIX + task.name)
 
@@ -72,10 +87,74 @@ class LogManager:
         """Runs a task now, beside its timer."""
         self.tasks[name].run()
 
+    def unlink(self, folder: str, paths: tuple[str, ...]) -> None:
+        """Removes files that were renamed to `.deleted` and have waited long enough, as far as they are still there."""
+        disk = self.host.directory.disk
+        cuts = [disk.delete(path) for path in paths]
+        state_unlinked(self.host, folder, tuple(cut for cut in cuts if cut is not None))
+
+    def delete(self, partition: Partition) -> None:
+        """Renames the folder of a replica that shall go; it leaves the disk later (`asyncDelete`)."""
+        host = self.host
+        name = deleted_folder_name(partition.name, host.kernel.streams["log manager"].bytes(16).hex())
+        folder = f"{host.directory.path}/{name}"
+        files = partition.log.move_to(folder)
+        due_us = self._deleted_logs.add(folder)
+        host.kernel.emit(LogDeleted(replica=partition.key, folder=folder, files=files, due_us=due_us), host.name)
+        self.cleaner.log_deleted(partition.name)
+
+    def log_truncated(self, partition: Partition) -> None:
+        """A replica's log lost its end, and its recovery point went down with it (`LogManager.truncateTo`)."""
+        write_recovery_points(self.host)
+        self.cleaner.log_truncated(partition)
+
+    def checkpoint(self) -> None:
+        """Writes the checkpoints that tell of all logs: one of them has gone."""
+        write_recovery_points(self.host)
+        write_log_starts(self.host)
+
 
 def initial_delay_us(host: LogHost) -> int:
     """When the periodic tasks begin (`log.initial.task.delay.ms`)."""
     return host.config.log_initial_task_delay_ms * 1_000
+
+
+class Retention:
+    """Deletes old segments (`cleanupLogs`). Compacted logs are the cleaner's, their old segments too."""
+
+    name = "retention"
+
+    def __init__(self, host: LogHost) -> None:
+        self._host = host
+
+    def first_delay_us(self) -> int:
+        return initial_delay_us(self._host)
+
+    def run(self) -> int:
+        now_ms = self._host.wall_ms
+        for partition in self._host.partitions.values():
+            if not partition.log.config.is_compacted:
+                partition.delete_old_segments(now_ms)
+        return self._host.config.log_retention_check_interval_ms * 1_000
+
+
+class Flusher:
+    """Flushes the logs whose flush.ms is over (`flushDirtyLogs`). Without a schedule it runs once, as in Kafka."""
+
+    name = "flush"
+
+    def __init__(self, host: LogHost) -> None:
+        self._host = host
+
+    def first_delay_us(self) -> int:
+        return initial_delay_us(self._host)
+
+    def run(self) -> int | None:
+        now_ms = self._host.wall_ms
+        for partition in self._host.partitions.values():
+            partition.flush_if_old(now_ms)
+        interval_ms = self._host.config.log_flush_scheduler_interval_ms
+        return interval_ms * 1_000 if interval_ms < LONG_MAX else None
 
 
 class RecoveryPointCheckpoints:
@@ -108,6 +187,49 @@ class LogStartCheckpoints:
     def run(self) -> int:
         write_log_starts(self._host)
         return self._host.config.log_flush_start_offset_checkpoint_interval_ms * 1_000
+
+
+class DeletedLogs:
+    """Removes the folders of deleted replicas once they have waited `log.segment.delete.delay.ms` (`deleteLogs`)."""
+
+    name = "deleted-logs"
+
+    def __init__(self, host: LogHost) -> None:
+        self._host = host
+        self._due_us: dict[str, int] = {}
+        """Folder -> when it may go, in the order in which they were marked."""
+
+    def find(self) -> None:
+        """Takes over what an earlier life of the broker has left."""
+        for name in self._host.directory.deleted_folders():
+            self.add(f"{self._host.directory.path}/{name}")
+
+    def add(self, folder: str) -> int:
+        """A folder waits from now on; returns until when."""
+        due_us = self._due_us[folder] = self._host.kernel.now_us + self._delay_us()
+        return due_us
+
+    def first_delay_us(self) -> int:
+        return initial_delay_us(self._host)
+
+    def run(self) -> int:
+        now_us = self._host.kernel.now_us
+        for folder, due_us in list(self._due_us.items()):
+            if due_us > now_us:
+                return due_us - now_us
+            del self._due_us[folder]
+            state_unlinked(self._host, folder, self._host.directory.disk.delete_tree(folder))
+        return self._delay_us()
+
+    def _delay_us(self) -> int:
+        return self._host.config.log_segment_delete_delay_ms * 1_000
+
+
+def state_unlinked(host: LogHost, folder: str, cuts: tuple[CutFact, ...]) -> None:
+    """States which files have left the disk, if there are any."""
+    if cuts:
+        event = FilesUnlinked(broker=host.name, folder=folder, count=len(cuts), cuts=cut_rows(cuts))
+        host.kernel.emit(event, host.name)
 
 
 def write_recovery_points(host: LogHost) -> None:

@@ -1,14 +1,17 @@
 """All replicas of a broker, and the requests that read and write them (`kafka.server.ReplicaManager`)."""
 
+from collections.abc import Mapping
 from typing import Protocol
 
 from broker_core.broker.alter_partition_manager import AlterPartitionManager
 from broker_core.broker.config import BrokerConfig
 from broker_core.broker.delayed import DelayedFetch, DelayedProduce
+from broker_core.broker.log_manager import LogManager
 from broker_core.broker.metadata_cache import MetadataCache
+from broker_core.broker.record_deletion import RecordDeletion
 from broker_core.broker.rpc_text import describe_fetched
 from broker_core.eras import Era
-from broker_core.errors import KafkaError, KafkaException
+from broker_core.errors import KafkaError, KafkaException, RecordValidationException
 from broker_core.events.waiting import RequestCompleted, RequestParked
 from broker_core.replication.isr import CommittedIsr, PendingExpand, PendingShrink
 from broker_core.replication.partition import Partition
@@ -52,6 +55,7 @@ class ReplicaHost(Protocol):
     config: BrokerConfig
     era: Era
     metadata: MetadataCache
+    logs: LogManager
 
     @property
     def wall_ms(self) -> int: ...
@@ -76,6 +80,7 @@ class ReplicaManager:
         self.fetchers: dict[int, ReplicaFetcher] = {}
         self.delayed_fetches: Purgatory[DelayedFetch] = Purgatory()
         self.delayed_produces: Purgatory[DelayedProduce] = Purgatory()
+        self.record_deletion = RecordDeletion(self)
         self.quotas = ReplicationQuotas()
         self.alter_partition = AlterPartitionManager(self)
         self.controller_epoch = 0
@@ -92,7 +97,7 @@ class ReplicaManager:
 
     def parked(self) -> list[str]:
         """The rpc ids of the requests in the purgatories."""
-        return self.delayed_fetches.requests() + self.delayed_produces.requests()
+        return self.delayed_fetches.requests() + self.delayed_produces.requests() + self.record_deletion.parked()
 
     # for the fetchers and the AlterPartition manager
 
@@ -105,6 +110,11 @@ class ReplicaManager:
     def wall_ms(self) -> int:
         """Calendar time in ms."""
         return self.host.wall_ms
+
+    @property
+    def metadata(self) -> MetadataCache:
+        """What this broker knows of the cluster."""
+        return self.host.metadata
 
     def known_controller(self) -> int:
         """The controller's broker id, -1 = unknown."""
@@ -160,28 +170,28 @@ class ReplicaManager:
         partition.go_offline()
         if delete:
             del self.partitions[name]
-            partition.delete()
+            self.host.logs.delete(partition)
         self._leadership_changed(name)
 
     def _leadership_changed(self, name: str) -> None:
         self._check_produces(name)
         self._check_fetches(name)
+        self.record_deletion.check(name)
 
     # produce
 
-    def produce(self, message: Message, body: ProduceRequest) -> None:
-        """Appends, then answers: at once with acks=1 (acks=0: not at all), when committed with acks=all."""
-        if body.acks not in (-1, 0, 1):
-            answers = {
-                name: ProducePartitionResponse(name, KafkaError.INVALID_REQUIRED_ACKS) for name, _ in body.partitions
-            }
-            self._respond_produce(message, answers)
-            return
+    def produce(self, message: Message, body: ProduceRequest, refused: Mapping[str, ProducePartitionResponse]) -> None:
+        """Appends, then answers: at once with acks=1 (acks=0: not at all), when committed with acks=all.
+
+        `refused` are the answers for partitions whose records are not to be appended.
+        """
         now_ms = self.host.wall_ms
-        answers = {}
+        answers = dict(refused)
         required: dict[str, int] = {}
         advanced: list[tuple[str, bool]] = []
         for name, data in body.partitions:
+            if name in refused or data is None:
+                continue
             answers[name], last_offset = self._append(name, data, body.acks, now_ms)
             if last_offset >= 0:
                 required[name] = last_offset + 1
@@ -210,10 +220,13 @@ class ReplicaManager:
             info = partition.append_as_leader(data, acks, now_ms)
         except KafkaException as refused:
             # what exactly was wrong is told of single records only; for the rest clients have their own texts
-            record_errors = tuple(getattr(refused, "record_errors", ()))
-            message = refused.message if record_errors else None
-            return ProducePartitionResponse(name, refused.error, message=message, record_errors=record_errors), -1
-        append_time = partition.log.config.message_timestamp_type == "LogAppendTime"
+            if isinstance(refused, RecordValidationException):
+                record_errors = refused.record_errors
+                return ProducePartitionResponse(
+                    name, refused.error, message=refused.message, record_errors=record_errors
+                ), -1
+            return ProducePartitionResponse(name, refused.error), -1
+        append_time = partition.log.config.message_timestamp_type == "LogAppendTime" and info.record_count
         return (
             ProducePartitionResponse(
                 name, base_offset=info.first_offset, log_append_time_ms=info.max_timestamp if append_time else -1
@@ -402,6 +415,7 @@ class ReplicaManager:
             self._ask_for_isr(partition, PendingExpand(partition.isr, replica_id))
         if news and partition.maybe_increment_high_watermark():
             self._high_watermark_moved(partition)
+        self.record_deletion.check(asked.partition)
 
     def _high_watermark_moved(self, partition: Partition) -> None:
         self._check_produces(partition.name)
@@ -458,21 +472,14 @@ class ReplicaManager:
 
     def _respond_fetch(self, message: Message, body: FetchRequest, answers: list[FetchPartitionResponse]) -> None:
         if body.replica_id >= 0:
-            if self.quotas.leader.throttled:
-                self._count_throttled(answers)
             answers = [
                 answer
                 for asked, answer in zip(body.partitions, answers, strict=True)
                 if self._has_news(body, asked, answer)
             ]
+            self.quotas.leader.record_response(answers, self.kernel.scheduler.now_us)
         label, fields = describe_fetched(answers)
         self.kernel.respond(message, FetchResponse(tuple(answers)), label=label, fields=fields)
-
-    def _count_throttled(self, answers: list[FetchPartitionResponse]) -> None:
-        quota = self.quotas.leader
-        byte_count = sum(len(answer.records) for answer in answers if quota.is_throttled(answer.partition))
-        if byte_count:
-            quota.record(byte_count, self.kernel.now_us)
 
     def _has_news(self, body: FetchRequest, asked: FetchPartition, answer: FetchPartitionResponse) -> bool:
         """Whether an incremental fetch session (KIP-227) lists this partition: records, an error, or watermarks not

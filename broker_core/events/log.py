@@ -5,6 +5,9 @@ from broker_core.events.envelope import Event, kind
 #: (file name, position, length, digest of the removed bytes in the branch's archive)
 Cut = tuple[str, int, int, str]
 
+#: (base offset, bytes of the .log, entries of the .index, entries of the .timeindex)
+SegmentRow = tuple[int, int, int, int]
+
 
 @kind(
     "log",
@@ -15,8 +18,8 @@ class LogOpened(Event):
     """A log folder was created or loaded.
 
     `recovery_point`: what lies below it is known to be on disk. `epochs`: (leader epoch, start offset). `segments`:
-    (base offset, bytes of the .log, entries of the .index, entries of the .timeindex). `tail`: the last batches:
-    (base offset, last offset, leader epoch, segment, position, size).
+    what each holds; `synced`: how much of that a power loss would leave. `tail`: the last batches: (base offset, last
+    offset, leader epoch, segment, position, size).
     """
 
     replica: str
@@ -26,8 +29,9 @@ class LogOpened(Event):
     high_watermark: int
     recovery_point: int
     epochs: tuple[tuple[int, int], ...]
-    segments: tuple[tuple[int, int, int, int], ...]
+    segments: tuple[SegmentRow, ...]
     tail: tuple[tuple[int, int, int, int, int, int], ...]
+    synced: tuple[SegmentRow, ...] = ()
 
 
 @kind(
@@ -84,15 +88,167 @@ class TimeIndexEntryAdded(Event):
     zh="{replica}：从 {from_offset} 截断到 {to_offset}，{why}",
 )
 class LogTruncated(Event):
-    """Everything at and above `to_offset` is gone. `segments` and `tail` are what is left, as in LogOpened."""
+    """Everything at and above `to_offset` is gone. `segments`, `tail` and `synced` are what is left, as in LogOpened.
+    `cuts`: the bytes that went from files which are still there.
+    """
 
     replica: str
     from_offset: int
     to_offset: int
     why: str
     cuts: tuple[Cut, ...]
-    segments: tuple[tuple[int, int, int, int], ...]
+    segments: tuple[SegmentRow, ...]
     tail: tuple[tuple[int, int, int, int, int, int], ...]
+    synced: tuple[SegmentRow, ...] = ()
+
+
+@kind(
+    "log",
+    en="{replica}: log start offset {from_offset} to {to_offset}, {why}",
+    zh="{replica}：日志起始偏移量由 {from_offset} 升至 {to_offset}，{why}",
+)
+class LogStartOffsetIncremented(Event):
+    """What lies below `to_offset` may no longer be read. Segments wholly below it go with the next retention check."""
+
+    replica: str
+    from_offset: int
+    to_offset: int
+    why: str
+
+
+@kind("log", en="{replica}: segments {segments} deleted: {why}", zh="{replica}：删除日志段 {segments}：{why}")
+class SegmentsDeleted(Event):
+    """Old segments (base offsets) left the log. `why`: the rule that let them go."""
+
+    replica: str
+    segments: tuple[int, ...]
+    why: str
+
+
+@kind("log", en="{replica}: {count} files renamed to .deleted", zh="{replica}：{count} 个文件改名为 .deleted")
+class FilesMarkedDeleted(Event):
+    """Files got the suffix `.deleted`; they leave the disk at `due_us`.
+
+    `files`: (path before, bytes). `cuts`: earlier files that bore the new names, and were replaced.
+    """
+
+    replica: str
+    count: int
+    files: tuple[tuple[str, int], ...]
+    due_us: int
+    cuts: tuple[Cut, ...] = ()
+
+
+@kind("log", en="{broker}: {count} deleted files left the disk", zh="{broker}：{count} 个已删除的文件离开磁盘")
+class FilesUnlinked(Event):
+    """`folder`: that of a replica, or of a deleted log, which goes with them. `cuts`: the files as they were, whole."""
+
+    broker: str
+    folder: str
+    count: int
+    cuts: tuple[Cut, ...]
+
+
+@kind(
+    "log",
+    en="{replica}: cleaned {from_offset} to {to_offset}, {records_after} of {records_before} records stay",
+    zh="{replica}：压缩 {from_offset} 至 {to_offset}，{records_before} 条记录保留 {records_after} 条",
+)
+class LogCleaned(Event):
+    """Compaction wrote the closed segments anew, without the records that nobody needs any more.
+
+    The dirty section reached from `from_offset` to `to_offset`, where the next pass begins. `groups`: what became one
+    segment: (its base offset, its sources as (base offset, bytes)). Bytes and records count these segments, before and
+    after; `counts`: (fate, records). Fates: kept, superseded, tombstone, aborted, marker, no key. `fates` tells of the
+    last 256 records: (offset, fate, offset of the later record with its key or -1). `keys`: how many the dirty section
+    has. `empty_batches`: kept for the sequence number of their producer. `delete_horizon_ms`: when the tombstones that
+    were met for the first time may go, -1 without any. `cuts`: the old files, whole. `segments`, `tail` and `synced`
+    are those of the log afterwards, as in LogOpened.
+    """
+
+    replica: str
+    from_offset: int
+    to_offset: int
+    groups: tuple[tuple[int, tuple[tuple[int, int], ...]], ...]
+    bytes_before: int
+    bytes_after: int
+    records_before: int
+    records_after: int
+    counts: tuple[tuple[str, int], ...]
+    fates: tuple[tuple[int, str, int], ...]
+    keys: int
+    empty_batches: int
+    delete_horizon_ms: int
+    cuts: tuple[Cut, ...]
+    segments: tuple[SegmentRow, ...]
+    tail: tuple[tuple[int, int, int, int, int, int], ...]
+    synced: tuple[SegmentRow, ...]
+
+
+@kind("log", en="{replica}: the cleaner gives up: {why}", zh="{replica}：清理器放弃：{why}")
+class LogUncleanable(Event):
+    """The cleaner could not read the log and leaves it alone until the broker starts anew."""
+
+    replica: str
+    why: str
+
+
+@kind(
+    "log",
+    en="{replica}: segment {segment} was checked batch by batch after an unclean stop, its indexes are new",
+    zh="{replica}：非正常停止后逐批检查日志段 {segment}，并重建其索引",
+)
+class SegmentChecked(Event):
+    """Recovery read all of a segment, `size` bytes of which are valid."""
+
+    replica: str
+    segment: int
+    size: int
+
+
+@kind(
+    "log",
+    en="{replica}: {file} was {repair}, byte {position}: {rule}",
+    zh="{replica}：{file} 在字节 {position} 处被修复（{repair}）：{rule}",
+)
+class LogRepaired(Event):
+    """What loading the log found wrong. `repair`: cut (the file ends at `position` now), deleted, or rebuilt (from the
+    .log). `length`: the bytes that went, `digest` their name in the branch's archive. `rule`: what was broken.
+    """
+
+    replica: str
+    file: str
+    repair: str
+    position: int
+    length: int
+    rule: str
+    digest: str = ""
+
+
+@kind(
+    "log",
+    en="{broker}: {file} cannot be used and counts as empty: {rule}",
+    zh="{broker}：{file} 不可用，视为空：{rule}",
+)
+class CheckpointReset(Event):
+    broker: str
+    file: str
+    rule: str
+
+
+@kind(
+    "log",
+    en="{broker} cannot use its log directory: {file}, byte {position}: {rule}",
+    zh="{broker} 无法使用其日志目录：{file}，字节 {position}：{rule}",
+)
+class LogDirectoryFailed(Event):
+    """A file keeps the broker from starting. `what` is Kafka's last word on it."""
+
+    broker: str
+    file: str
+    position: int
+    rule: str
+    what: str
 
 
 @kind("log", en="{replica}: leader epochs are now {entries}", zh="{replica}：首领纪元记录为 {entries}")
@@ -105,8 +261,20 @@ class LeaderEpochsChanged(Event):
 
 @kind("log", en="{replica}: everything below {offset} is on disk", zh="{replica}：{offset} 之前已刷盘")
 class LogFlushed(Event):
+    """`segments`: base offsets of those whose files were fsynced, as long as they are."""
+
     replica: str
     offset: int
+    segments: tuple[int, ...] = ()
+
+
+@kind("log", en="{broker} lost its power and {byte_count} bytes", zh="{broker} 断电，丢失 {byte_count} 字节")
+class PowerLost(Event):
+    """What had not been fsynced is gone. `cuts`: the ends of files, and what had been written over what was fsynced."""
+
+    broker: str
+    byte_count: int
+    cuts: tuple[Cut, ...]
 
 
 @kind("log", en="{broker} wrote {file}", zh="{broker} 写入 {file}")
@@ -126,7 +294,9 @@ class LogClosed(Event):
 
 @kind("log", en="{replica}: log deleted", zh="{replica}：日志删除")
 class LogDeleted(Event):
-    """`cuts`: the files as they were, whole."""
+    """The replica's folder was renamed to `folder`, `files` (name, bytes) with it; it leaves the disk at `due_us`."""
 
     replica: str
-    cuts: tuple[Cut, ...]
+    folder: str
+    files: tuple[tuple[str, int], ...]
+    due_us: int

@@ -44,7 +44,7 @@ class BrokerStarted(Event):
 
 @kind("world", en="Broker {broker} went down: {how}", zh="代理 {broker} 停止：{how}")
 class BrokerStopped(Event):
-    """`how`: kill (SIGKILL) or stop (clean)."""
+    """`how`: kill (SIGKILL), stop (clean), power loss, or failure (its log directory cannot be used)."""
 
     broker: str
     how: str

@@ -56,7 +56,7 @@ IsrState = CommittedIsr | PendingExpand | PendingShrink
 class RemoteReplica(msgspec.Struct):
     """What a leader knows of a follower, all of it from the follower's fetches (`kafka.cluster.Replica`).
 
-    `log_end_offset` -1 = nothing known. Times are simulated microseconds.
+    `log_end_offset` -1 = nothing known. Times are simulated microseconds, 0 = never: a run is young for a while.
     """
 
     log_end_offset: int = -1
@@ -78,8 +78,8 @@ class RemoteReplica(msgspec.Struct):
 
     def is_caught_up(self, leader_log_end_offset: int, now_us: int, replica_lag_time_max_us: int) -> bool:
         """Equal to the leader's end, or seen at it within `replica.lag.time.max.ms`."""
-        return (
-            self.log_end_offset == leader_log_end_offset or now_us - self.last_caught_up_us <= replica_lag_time_max_us
+        return self.log_end_offset == leader_log_end_offset or (
+            self.last_caught_up_us > 0 and now_us - self.last_caught_up_us <= replica_lag_time_max_us
         )
 
 

@@ -11,14 +11,19 @@ from broker_core.errors import KafkaError, KafkaException
 from broker_core.events.log import (
     BatchAppended,
     Cut,
+    FilesMarkedDeleted,
     LeaderEpochsChanged,
     LogClosed,
-    LogDeleted,
     LogFlushed,
     LogOpened,
+    LogRepaired,
+    LogStartOffsetIncremented,
     LogTruncated,
     OffsetIndexEntryAdded,
+    SegmentChecked,
     SegmentRolled,
+    SegmentRow,
+    SegmentsDeleted,
     TimeIndexEntryAdded,
 )
 from broker_core.events.replica import (
@@ -33,7 +38,9 @@ from broker_core.events.replica import (
     ReplicaBecameLeader,
     ReplicaWentOffline,
 )
-from broker_core.log import AppendInfo, UnifiedLog
+from broker_core.log import AppendInfo, RollFact, UnifiedLog
+from broker_core.log.deleted_files import DELETED_SUFFIX
+from broker_core.log.retention import delete_old_segments
 from broker_core.replication.high_watermark import candidate
 from broker_core.replication.isr import CommittedIsr, IsrState, PendingExpand, PendingShrink, RemoteReplica, out_of_sync
 from broker_core.sim.disk import CutFact
@@ -41,6 +48,9 @@ from broker_core.sim.kernel import Kernel, Subjects, applies
 from broker_core.wire.messages import LeaderAndIsrPartition
 
 TAIL_BATCHES = 40
+HIGH_WATERMARK = -1
+UNLINK_TIMER = "unlink_files"
+"""A broker's timer whose data are the folder and the paths of files that are to leave the disk."""
 
 
 class Role(StrEnum):
@@ -75,6 +85,7 @@ class Partition:
         min_insync_replicas: int,
         replica_lag_time_max_us: int,
         is_alive: Callable[[int], bool],
+        on_truncated: Callable[["Partition"], None] | None = None,
     ) -> None:
         self.kernel = kernel
         self.node = node
@@ -85,6 +96,7 @@ class Partition:
         self.min_insync_replicas = min_insync_replicas
         self.replica_lag_time_max_us = replica_lag_time_max_us
         self.is_alive = is_alive
+        self.on_truncated = on_truncated
         self.role = Role.OFFLINE
         self.leader_id = -1
         self.leader_epoch = -1
@@ -95,6 +107,7 @@ class Partition:
         self.isr_state: IsrState = CommittedIsr(())
         self.remotes: dict[int, RemoteReplica] = {}
         self.high_watermark = max(log.log_start_offset, min(high_watermark, log.log_end_offset))
+        log.high_watermark_moved(self.high_watermark)
 
     # what it is
 
@@ -121,6 +134,10 @@ class Partition:
         )
         return segments, self.log.tail_batches(TAIL_BATCHES)
 
+    def synced(self) -> tuple[SegmentRow, ...]:
+        """How much of each segment's files a power loss would leave."""
+        return tuple((segment.base_offset, *segment.flushed) for segment in self.log.segments)
+
     def state_opened(self) -> None:
         """States that the log is open, with what it holds."""
         segments, tail = self.facts()
@@ -136,9 +153,33 @@ class Partition:
                 epochs=tuple(log.leader_epoch_cache.entries),
                 segments=segments,
                 tail=tail,
+                synced=self.synced(),
             ),
             self.node,
         )
+        self._state_repairs()
+        self.state_deleted_files()
+
+    def _state_repairs(self) -> None:
+        """States what loading the log checked and repaired."""
+        log, emit = self.log, self.kernel.emit
+        sizes = {segment.base_offset: segment.size for segment in log.segments}
+        for base_offset in log.checked_segments:
+            if base_offset in sizes:
+                emit(SegmentChecked(replica=self.key, segment=base_offset, size=sizes[base_offset]), self.node)
+        for fact in log.repairs:
+            emit(
+                LogRepaired(
+                    replica=self.key,
+                    file=fact.file,
+                    repair=fact.repair.value,
+                    position=fact.position,
+                    length=fact.length,
+                    rule=fact.rule,
+                    digest=fact.digest or "",
+                ),
+                self.node,
+            )
 
     # becoming something
 
@@ -219,17 +260,7 @@ class Partition:
     def _state_append(self, info: AppendInfo) -> None:
         emit, key, node = self.kernel.emit, self.key, self.node
         for roll in info.rolled:
-            emit(
-                SegmentRolled(
-                    replica=key,
-                    segment=roll.new_base_offset,
-                    previous_segment=roll.old_base_offset,
-                    previous_size=roll.old_size,
-                ),
-                node,
-            )
-            # Kafka hands this to a background thread at once (`UnifiedLog.roll`).
-            self.flush(roll.new_base_offset)
+            self._state_roll(roll)
         for batch in info.batches:
             emit(
                 BatchAppended(
@@ -250,6 +281,27 @@ class Partition:
             emit(TimeIndexEntryAdded(replica=key, segment=info.segment_base, timestamp=timestamp, offset=offset), node)
         if info.epoch_entries:
             emit(LeaderEpochsChanged(replica=key, entries=tuple(self.log.leader_epoch_cache.entries)), node)
+        if self.log.is_flush_due:
+            self.flush()
+
+    def _state_roll(self, roll: RollFact) -> None:
+        self.kernel.emit(
+            SegmentRolled(
+                replica=self.key,
+                segment=roll.new_base_offset,
+                previous_segment=roll.old_base_offset,
+                previous_size=roll.old_size,
+            ),
+            self.node,
+        )
+        for timestamp, offset in roll.time_index_entries:
+            self.kernel.emit(
+                TimeIndexEntryAdded(replica=self.key, segment=roll.old_base_offset, timestamp=timestamp, offset=offset),
+                self.node,
+            )
+        self.state_deleted_files()
+        # Kafka hands this to a background thread at once (`UnifiedLog.roll`).
+        self.flush(roll.new_base_offset, states_always=True)
 
     def _assign_epoch(self, leader_epoch: int, start_offset: int) -> None:
         cache = self.log.leader_epoch_cache
@@ -371,6 +423,7 @@ class Partition:
         cuts = log.truncate_to(offset)
         if log.log_end_offset != from_offset:
             segments, tail = self.facts()
+            log.high_watermark_moved(self.high_watermark)
             if self.high_watermark > log.log_end_offset:
                 self.kernel.emit(
                     HighWatermarkLowered(
@@ -384,12 +437,14 @@ class Partition:
                     from_offset=from_offset,
                     to_offset=log.log_end_offset,
                     why=why,
-                    cuts=_cuts(cuts),
+                    cuts=cut_rows(cuts),
                     segments=segments,
                     tail=tail,
+                    synced=self.synced(),
                 ),
                 self.node,
             )
+            self._state_truncated()
         if list(log.leader_epoch_cache.entries) != entries:
             self.kernel.emit(
                 LeaderEpochsChanged(replica=self.key, entries=tuple(log.leader_epoch_cache.entries)), self.node
@@ -407,20 +462,122 @@ class Partition:
                 from_offset=from_offset,
                 to_offset=offset,
                 why=why,
-                cuts=_cuts(cuts),
+                cuts=cut_rows(cuts),
                 segments=segments,
                 tail=tail,
+                synced=self.synced(),
             ),
             self.node,
         )
+        self._state_truncated()
         self.update_follower_high_watermark(max(offset, self.high_watermark))
 
-    def flush(self, up_to: int | None = None) -> None:
-        """Makes everything below `up_to`, or all, survive a power loss; the recovery point follows."""
+    def _state_truncated(self) -> None:
+        self.state_deleted_files()
+        if self.on_truncated is not None:
+            self.on_truncated(self)
+
+    def flush(self, up_to: int | None = None, *, states_always: bool = False) -> None:
+        """Makes everything below `up_to`, or all, survive a power loss; the recovery point follows.
+
+        `states_always`: also where no batch had to be flushed, but the end of an index.
+        """
         before = self.log.recovery_point
-        reached = self.log.flush(up_to)
-        if reached != before:
-            self.kernel.emit(LogFlushed(replica=self.key, offset=reached), self.node)
+        self.log.flush(up_to)
+        if states_always or self.log.recovery_point != before:
+            self._state_flush(before)
+
+    def flush_if_old(self, now_ms: int) -> None:
+        """Flushes what flush.ms says has waited long enough."""
+        before = self.log.recovery_point
+        if self.log.flush_if_old(now_ms):
+            self._state_flush(before)
+
+    def _state_flush(self, before: int) -> None:
+        segments = tuple(segment.base_offset for segment in self.log.segments_flushed_since(before))
+        offset = self.log.recovery_point
+        self.kernel.emit(LogFlushed(replica=self.key, offset=offset, segments=segments), self.node)
+
+    # what the log gives up
+
+    @property
+    def low_watermark(self) -> int:
+        """The leader's: the first offset that some living replica may still have (`lowWatermarkIfLeader`)."""
+        starts = [remote.log_start_offset for broker_id, remote in self.remotes.items() if self.is_alive(broker_id)]
+        return min([self.log.log_start_offset, *starts])
+
+    def delete_records(self, offset: int) -> int:
+        """Forgets the records below `offset`, or below the high watermark (-1); returns the offset that this means.
+
+        Raises KafkaException: POLICY_VIOLATION where nothing may be deleted, OFFSET_OUT_OF_RANGE beyond the high
+        watermark (`Partition.deleteRecordsOnLeader`, KIP-107).
+        """
+        if "delete" not in self.log.config.cleanup_policy:
+            raise KafkaException(
+                KafkaError.POLICY_VIOLATION,
+                f"Records of partition {self.name} can not be deleted due to the configured policy",
+            )
+        target = self.high_watermark if offset == HIGH_WATERMARK else offset
+        if target < 0:
+            raise KafkaException(
+                KafkaError.OFFSET_OUT_OF_RANGE, f"The offset {target} for partition {self.name} is not valid"
+            )
+        self.increment_log_start_offset(target, "client delete records request")
+        return target
+
+    def increment_log_start_offset(self, offset: int, why: str) -> None:
+        """Lets the log begin at `offset`, if it begins below. Raises OFFSET_OUT_OF_RANGE beyond the high watermark."""
+        if offset > self.high_watermark:
+            raise KafkaException(
+                KafkaError.OFFSET_OUT_OF_RANGE,
+                f"Cannot increment the log start offset to {offset} of partition {self.name} since it is larger than "
+                f"the high watermark {self.high_watermark}",
+            )
+        before, epochs = self._log_start()
+        self.log.increment_log_start_offset(offset)
+        self._state_log_start(before, epochs, why)
+
+    def delete_old_segments(self, now_ms: int) -> None:
+        """Deletes the segments that the topic's retention lets go, and those below the log's start."""
+        before, epochs = self._log_start()
+        for deletion in delete_old_segments(self.log, self.high_watermark, now_ms):
+            if deletion.rolled is not None:
+                self._state_roll(deletion.rolled)
+            self._state_log_start(before, epochs, "segment deletion")
+            self.kernel.emit(SegmentsDeleted(replica=self.key, segments=deletion.segments, why=deletion.why), self.node)
+            self.state_deleted_files()
+            before, epochs = self._log_start()
+
+    def _log_start(self) -> tuple[int, tuple[tuple[int, int], ...]]:
+        return self.log.log_start_offset, self.log.leader_epoch_cache.entries
+
+    def _state_log_start(self, before: int, epochs: tuple[tuple[int, int], ...], why: str) -> None:
+        start, entries = self._log_start()
+        if start != before:
+            self.kernel.emit(
+                LogStartOffsetIncremented(replica=self.key, from_offset=before, to_offset=start, why=why), self.node
+            )
+        if entries != epochs:
+            self.kernel.emit(LeaderEpochsChanged(replica=self.key, entries=entries), self.node)
+
+    def state_deleted_files(self) -> None:
+        """States which files were renamed to `.deleted`; a timer unlinks them after file.delete.delay.ms."""
+        files = self.log.take_deleted_files()
+        if not files:
+            return
+        due_us = self.kernel.now_us + self.log.config.file_delete_delay_ms * 1_000
+        self.kernel.emit(
+            FilesMarkedDeleted(
+                replica=self.key,
+                count=len(files),
+                files=tuple((file.path, file.size) for file in files),
+                due_us=due_us,
+                cuts=cut_rows(tuple(file.replaced for file in files if file.replaced is not None)),
+            ),
+            self.node,
+        )
+        paths = tuple(file.path + DELETED_SUFFIX for file in files)
+        self.kernel.timer(self.node, due_us, UNLINK_TIMER, (self.log.directory, paths))
 
     def close(self, clean: bool) -> None:
         """The process ends; `clean` trims and flushes, as an orderly shutdown does."""
@@ -428,11 +585,6 @@ class Partition:
             self.flush()
             self.log.close(clean=True)
         self.kernel.emit(LogClosed(replica=self.key, clean=clean), self.node)
-
-    def delete(self) -> None:
-        """The replica and its files go."""
-        cuts = self.log.delete()
-        self.kernel.emit(LogDeleted(replica=self.key, cuts=_cuts(cuts)), self.node)
 
     def description(self) -> dict[str, object]:
         """This replica as the view shows it; what folding its events must give."""
@@ -458,6 +610,7 @@ class Partition:
                 for broker_id, remote in self.remotes.items()
             },
             "flushed": log.recovery_point,
+            "synced": [list(row) for row in self.synced()],
             "epochs": [list(entry) for entry in log.leader_epoch_cache.entries],
             "segments": [list(segment) for segment in segments],
             "tail": [list(batch) for batch in tail],
@@ -517,7 +670,9 @@ def _went_offline(subjects: Subjects, event: ReplicaWentOffline, at_us: int) -> 
 
 @applies(HighWatermarkAdvanced, HighWatermarkLowered)
 def _high_watermark(subjects: Subjects, event: HighWatermarkAdvanced | HighWatermarkLowered, at_us: int) -> None:
-    subjects[event.replica].high_watermark = event.to_offset
+    partition: Partition = subjects[event.replica]
+    partition.high_watermark = event.to_offset
+    partition.log.high_watermark_moved(event.to_offset)
 
 
 @applies(RemoteReplicaUpdated)
@@ -553,6 +708,6 @@ def _isr_refused(subjects: Subjects, event: IsrChangeRefused, at_us: int) -> Non
     subjects[event.replica].isr_state = CommittedIsr(event.isr)
 
 
-def _cuts(cuts: tuple[CutFact, ...]) -> tuple[Cut, ...]:
+def cut_rows(cuts: tuple[CutFact, ...]) -> tuple[Cut, ...]:
     """Removed bytes as events carry them."""
     return tuple((cut.file, cut.position, cut.length, cut.digest or "") for cut in cuts)

@@ -221,7 +221,7 @@ class ReplicaFetcher:
         state.in_sync = answer.high_watermark <= log.log_end_offset
         partition.update_follower_high_watermark(answer.high_watermark)
         if answer.log_start_offset > log.log_start_offset and answer.log_start_offset <= partition.high_watermark:
-            log.increment_log_start_offset(answer.log_start_offset)
+            partition.increment_log_start_offset(answer.log_start_offset, "leader offset increment")
         self.host.log_appended_by_follower(partition)
 
     def _refused(self, partition: Partition, state: FetchState, error: KafkaError) -> None:

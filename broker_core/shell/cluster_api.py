@@ -5,6 +5,7 @@ from typing import Protocol
 
 from broker_core.clients.fleet import Clients
 from broker_core.cluster import BrokerState, LiveReplica
+from broker_core.log.cleaner import CleaningFacts
 from broker_core.sim.disk import Disk
 from broker_core.sim.kernel import Kernel
 from broker_core.sim.zookeeper import ZooKeeper
@@ -63,6 +64,18 @@ class ClusterApi(Protocol):
 
     def kill_broker(self, broker_id: int) -> None:
         """SIGKILL."""
+        ...
+
+    def power_loss(self, broker_id: int) -> None:
+        """The machine's end: what was not fsynced is gone from the disk."""
+        ...
+
+    def clean_log(self, broker_id: int, partition: str) -> CleaningFacts | None:
+        """Compacts one log of a broker that is up; None when there was nothing to clean. Raises KafkaException."""
+        ...
+
+    def run_task(self, broker_id: int, name: str) -> None:
+        """Runs one of the log manager's background tasks now."""
         ...
 
     def stop_broker(self, broker_id: int) -> None:

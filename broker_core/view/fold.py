@@ -33,6 +33,7 @@ def empty_view() -> View:
         "controller_partitions": {},
         "controller_replicas": {},
         "checkpoints": {},
+        "deleted_logs": {},
         "alarms": {},
         "console": {},
     }

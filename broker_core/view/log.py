@@ -3,8 +3,8 @@
 from typing import Any
 
 from broker_core.events import log
-from broker_core.view.patch import Patch, View
-from broker_core.view.rules import REMOVE, folds, rule
+from broker_core.view.patch import Patch, View, escape
+from broker_core.view.rules import folds, rule
 
 TAIL_BATCHES = 40
 
@@ -16,12 +16,37 @@ rule(
     log.TimeIndexEntryAdded,
     ("/replicas/{replica}/segments/{segment}", "[old[0], old[1], old[2] + 1]"),
 )
-rule(log.SegmentRolled, ("/replicas/{replica}/segments/{segment}", "[0, 0, 0]"))
+rule(
+    log.SegmentRolled,
+    ("/replicas/{replica}/segments/{segment}", "[0, 0, 0]"),
+    ("/replicas/{replica}/synced/{segment}", "[0, 0, 0]"),
+)
+rule(
+    log.LogStartOffsetIncremented,
+    ("/replicas/{replica}/log_start_offset", "event.to_offset"),
+    ("/replicas/{replica}/flushed", "max(old, event.to_offset)"),
+)
+rule(log.LogUncleanable)
 rule(log.LeaderEpochsChanged, ("/replicas/{replica}/epochs", "[list(entry) for entry in event.entries]"))
-rule(log.LogFlushed, ("/replicas/{replica}/flushed", "event.offset"))
 rule(
     log.CheckpointWritten,
     ("/checkpoints/{broker}/{file}", "{'at_us': at_us, 'entries': [list(entry) for entry in event.entries]}"),
+)
+rule(log.SegmentChecked, ("/replicas/{replica}/checked", "[*old, event.segment]"))
+rule(
+    log.LogRepaired,
+    (
+        "/replicas/{replica}/repairs",
+        "[*old, [event.file, event.repair, event.position, event.length, event.rule, event.digest]]",
+    ),
+)
+rule(log.CheckpointReset, ("/checkpoints/{broker}/{file}", "{'at_us': at_us, 'entries': [], 'rule': event.rule}"))
+rule(
+    log.LogDirectoryFailed,
+    (
+        "/nodes/{broker}/failure",
+        "{'file': event.file, 'position': event.position, 'rule': event.rule, 'what': event.what}",
+    ),
 )
 rule(
     log.LogClosed,
@@ -32,7 +57,6 @@ rule(
     ("/replicas/{replica}/pending_isr", "None"),
     ("/replicas/{replica}/remotes", "{}"),
 )
-rule(log.LogDeleted, ("/replicas/{replica}", REMOVE))
 
 
 def _segments(rows: tuple[tuple[int, int, int, int], ...]) -> dict[str, list[int]]:
@@ -65,10 +89,18 @@ def _opened(view: View, event: log.LogOpened, seq: int, at_us: int, node: str) -
         "tail": _tail(event.tail),
         "segments": _segments(event.segments),
         "cut": None,
+        "cleaned": None,
         "flushed": event.recovery_point,
+        "synced": _segments(event.synced),
+        "deleted_files": {},
+        "checked": [],
+        "repairs": [],
     }
     view["replicas"][event.replica] = replica
-    shown = {**replica, "remotes": {}, "tail": dict(replica["tail"]), "segments": dict(replica["segments"])}
+    shown = {
+        key: dict(value) if key in ("remotes", "tail", "segments", "synced", "deleted_files") else value
+        for key, value in replica.items()
+    }
     return [[f"/replicas/{event.replica}", shown]]
 
 
@@ -110,11 +142,130 @@ def _truncated(view: View, event: log.LogTruncated, seq: int, at_us: int, node: 
     )
     replica["log_start_offset"] = start
     replica["flushed"] = flushed = min(replica["flushed"], event.to_offset)
+    replica["synced"] = _segments(event.synced)
     return [
         [f"/replicas/{name}/log_end_offset", event.to_offset],
         [f"/replicas/{name}/log_start_offset", start],
         [f"/replicas/{name}/flushed", flushed],
         [f"/replicas/{name}/tail", dict(replica["tail"])],
         [f"/replicas/{name}/segments", dict(replica["segments"])],
+        [f"/replicas/{name}/synced", dict(replica["synced"])],
         [f"/replicas/{name}/cut", cut],
     ]
+
+
+@folds(log.LogCleaned)
+def _cleaned(view: View, event: log.LogCleaned, seq: int, at_us: int, node: str) -> Patch:
+    """`cleaned`: the last pass, with the segments before it (base offset -> bytes) and those that they became."""
+    name = event.replica
+    replica = view["replicas"][name]
+    replica["segments"] = _segments(event.segments)
+    replica["synced"] = _segments(event.synced)
+    replica["tail"] = _tail(event.tail)
+    sizes = {base_offset: size for base_offset, size, _, _ in event.segments}
+    replica["cleaned"] = cleaned = {
+        "at_us": at_us,
+        "from": event.from_offset,
+        "to": event.to_offset,
+        "groups": [
+            {"segment": base, "bytes": sizes[base], "sources": [list(source) for source in sources]}
+            for base, sources in event.groups
+        ],
+        "bytes": [event.bytes_before, event.bytes_after],
+        "records": [event.records_before, event.records_after],
+        "counts": dict(event.counts),
+        "fates": [list(fate) for fate in event.fates],
+        "delete_horizon_ms": event.delete_horizon_ms,
+    }
+    return [
+        [f"/replicas/{name}/segments", dict(replica["segments"])],
+        [f"/replicas/{name}/synced", dict(replica["synced"])],
+        [f"/replicas/{name}/tail", dict(replica["tail"])],
+        [f"/replicas/{name}/cleaned", cleaned],
+    ]
+
+
+@folds(log.SegmentsDeleted)
+def _segments_deleted(view: View, event: log.SegmentsDeleted, seq: int, at_us: int, node: str) -> Patch:
+    name = event.replica
+    replica = view["replicas"][name]
+    patch: Patch = []
+    for segment in map(str, event.segments):
+        for part in ("segments", "synced"):
+            del replica[part][segment]
+            patch.append([f"/replicas/{name}/{part}/{segment}"])
+    gone = [base for base, batch in replica["tail"].items() if batch[2] in event.segments]
+    for base in gone:
+        del replica["tail"][base]
+        patch.append([f"/replicas/{name}/tail/{base}"])
+    return patch
+
+
+@folds(log.FilesMarkedDeleted)
+def _files_marked_deleted(view: View, event: log.FilesMarkedDeleted, seq: int, at_us: int, node: str) -> Patch:
+    """`deleted_files`: name -> [bytes, when it leaves the disk]."""
+    waiting = view["replicas"][event.replica]["deleted_files"]
+    patch: Patch = []
+    for path, size in event.files:
+        name = path.rpartition("/")[2] + ".deleted"
+        waiting[name] = [size, event.due_us]
+        patch.append([f"/replicas/{event.replica}/deleted_files/{name}", waiting[name]])
+    return patch
+
+
+@folds(log.FilesUnlinked)
+def _files_unlinked(view: View, event: log.FilesUnlinked, seq: int, at_us: int, node: str) -> Patch:
+    folder = event.folder
+    if folder in view["deleted_logs"]:
+        del view["deleted_logs"][folder]
+        return [[f"/deleted_logs/{escape(folder)}"]]
+    replica = f"{folder.partition('/')[2]}@{event.broker}"
+    if replica not in view["replicas"]:
+        return []
+    waiting = view["replicas"][replica]["deleted_files"]
+    patch: Patch = []
+    for path, _, _, _ in event.cuts:
+        name = path.rpartition("/")[2]
+        if waiting.pop(name, None) is not None:
+            patch.append([f"/replicas/{replica}/deleted_files/{name}"])
+    return patch
+
+
+@folds(log.LogDeleted)
+def _deleted(view: View, event: log.LogDeleted, seq: int, at_us: int, node: str) -> Patch:
+    """`deleted_logs`: folder -> whose it was, its files (name -> bytes), and when it leaves the disk."""
+    partition, _, broker = event.replica.rpartition("@")
+    view["replicas"].pop(event.replica, None)
+    log_folder = {"node": broker, "partition": partition, "files": dict(event.files), "due_us": event.due_us}
+    view["deleted_logs"][event.folder] = log_folder
+    return [[f"/replicas/{event.replica}"], [f"/deleted_logs/{escape(event.folder)}", log_folder]]
+
+
+@folds(log.LogFlushed)
+def _flushed(view: View, event: log.LogFlushed, seq: int, at_us: int, node: str) -> Patch:
+    """`synced`: how much of each segment's files a power loss would leave, as `segments` says how much there is."""
+    name = event.replica
+    replica = view["replicas"][name]
+    replica["flushed"] = event.offset
+    patch: Patch = [[f"/replicas/{name}/flushed", event.offset]]
+    for segment in map(str, event.segments):
+        replica["synced"][segment] = size = list(replica["segments"][segment])
+        patch.append([f"/replicas/{name}/synced/{segment}", size])
+    return patch
+
+
+@folds(log.PowerLost)
+def _power_lost(view: View, event: log.PowerLost, seq: int, at_us: int, node: str) -> Patch:
+    """The files of the broker's replicas are as long as they were at the last fsync."""
+    patch: Patch = []
+    for name, replica in view["replicas"].items():
+        if replica["node"] == event.broker:
+            synced = replica["synced"]
+            replica["segments"] = {segment: list(size) for segment, size in synced.items()}
+            replica["tail"] = {
+                base: batch
+                for base, batch in replica["tail"].items()
+                if batch[3] + batch[4] <= synced[str(batch[2])][0]
+            }
+            patch += [[f"/replicas/{name}/{part}", dict(replica[part])] for part in ("segments", "tail")]
+    return patch

@@ -14,6 +14,7 @@ rule(
     ("/nodes/{broker}/state", "'starting'"),
     ("/nodes/{broker}/since_us", "at_us"),
     ("/nodes/{broker}/broker_epoch", "-1"),
+    ("/nodes/{broker}/failure", "None"),
 )
 rule(
     world.BrokerStarted,
@@ -43,7 +44,7 @@ rule(
 def _node_added(view: View, event: world.NodeAdded, seq: int, at_us: int, node: str) -> Patch:
     added: dict[str, object] = {"kind": event.node_kind, "broker_id": event.broker_id, "state": "up", "since_us": at_us}
     if event.node_kind == "broker":
-        added |= {"state": "down", "broker_epoch": -1, "session": None, "live_brokers": []}
+        added |= {"state": "down", "broker_epoch": -1, "session": None, "live_brokers": [], "failure": None}
         added["settings"] = dict(event.settings)
     elif event.node_kind in ("producer", "consumer"):
         added |= {"settings": dict(event.settings), "partition": ""}

@@ -32,8 +32,6 @@ class Result(NamedTuple):
 
 
 _UNBUILT_STEPS = {
-    "delete_records": "DeleteRecords",
-    "retention_ran": "the retention job",
     "produce_version": "message formats v0 and v1",
 }
 _DAMAGE = ("mutate", "delete")
@@ -48,6 +46,8 @@ _BUILT_STEPS = (
     "copy",
     "init_producer_id",
     "cleaned",
+    "delete_records",
+    "retention_ran",
     *_DAMAGE,
 )
 
@@ -136,6 +136,10 @@ def _take(broker: GoldenBroker, topic_partition: TopicPartition, step: Step, now
         broker.stop(step["stop"] == "clean", now_ms)
     elif "start" in step:
         broker.start(step.get("broker_configs", {}), now_ms)
+    elif "delete_records" in step:
+        broker.delete_records(topic_partition, step)
+    elif "retention_ran" in step:
+        broker.run_retention(now_ms)
     elif any(key in step for key in _DAMAGE):
         broker.damage(topic_partition, step)
 

@@ -5,8 +5,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from broker_core.broker.config import BrokerConfig
 from broker_core.config_defs import topic_values
-from broker_core.errors import KafkaException
+from broker_core.errors import KafkaError, KafkaException
 from broker_core.log import LogConfig, UnifiedLog
 from broker_core.log.checkpoints import (
     CLEANER_OFFSET_CHECKPOINT,
@@ -17,14 +18,14 @@ from broker_core.log.checkpoints import (
 )
 from broker_core.log.deleted_files import DELETED_SUFFIX
 from broker_core.log.directory_files import mark_clean_shutdown, take_clean_shutdown, write_meta_properties
+from broker_core.log.retention import delete_old_segments
 from broker_core.records.control_record import ControlRecordType, build_end_transaction_marker
+from broker_core.replication.partition import HIGH_WATERMARK
 from broker_core.sim.disk import SimulatedDisk
 from lab.oracle.golden_cleaner import pass_times_ms, run_cleaner
 
 DIRECTORY = "broker-0"
 _HIGH_WATERMARK_CHECKPOINT_MS = 5_000
-_INITIAL_TASK_DELAY_MS = 30_000
-_CHECKPOINT_MS = 60_000
 
 Step = Mapping[str, Any]
 TopicPartition = tuple[str, int]
@@ -50,7 +51,9 @@ class GoldenBroker:
         self._cleaner_offsets = OffsetCheckpoint(self.disk, f"{DIRECTORY}/{CLEANER_OFFSET_CHECKPOINT}")
         # (when it is due, path) of the files that wait under the name `.deleted`
         self._deleted_files: list[tuple[int, str]] = []
+        self._config = BrokerConfig()
         self._next_checkpoint_ms: int | None = None
+        self._next_retention_ms: int | None = None
         self._next_high_watermark_ms: int | None = None
         self.is_running = False
         self.disk.makedirs(DIRECTORY)
@@ -61,7 +64,8 @@ class GoldenBroker:
         """Loads every log in the directory; each is led in its last epoch again."""
         configured = {**self._case["broker_configs"], **broker_configs}
         self._broker_configs = {name: str(value) for name, value in configured.items()}
-        self._next_checkpoint_ms = now_ms + _INITIAL_TASK_DELAY_MS
+        self._config = BrokerConfig.of(self._broker_configs)
+        self._next_checkpoint_ms = self._next_retention_ms = now_ms + self._config.log_initial_task_delay_ms
         self._next_high_watermark_ms = None
         self.is_running = True
         clean = take_clean_shutdown(self.disk, DIRECTORY)
@@ -95,15 +99,18 @@ class GoldenBroker:
         mark_clean_shutdown(self.disk, DIRECTORY)
 
     def pass_time(self, now_ms: int) -> None:
-        """Writes the checkpoints that fell due since the last step."""
+        """Does what fell due since the last step: retention, and writing checkpoints."""
         self._unlink(now_ms)
+        while self._next_retention_ms is not None and self._next_retention_ms <= now_ms:
+            self.run_retention(self._next_retention_ms)
+            self._next_retention_ms += self._config.log_retention_check_interval_ms
         while self._next_high_watermark_ms is not None and self._next_high_watermark_ms <= now_ms:
             self._write_high_watermarks()
             self._next_high_watermark_ms += _HIGH_WATERMARK_CHECKPOINT_MS
         while self._next_checkpoint_ms is not None and self._next_checkpoint_ms <= now_ms:
             self._write_recovery_points()
             self._write_log_starts()
-            self._next_checkpoint_ms += _CHECKPOINT_MS
+            self._next_checkpoint_ms += self._config.log_flush_offset_checkpoint_interval_ms
 
     def elect(self, topic_partition: TopicPartition, epoch: int, now_ms: int) -> None:
         """Makes the broker leader in this epoch; its log is created if need be."""
@@ -175,11 +182,41 @@ class GoldenBroker:
             offset = run_cleaner(log, offsets.get((topic, partition)), times_ms)
             if offset is not None:
                 offsets[topic, partition] = offset
+            # What retention takes from a compacted log is the cleaner's business, too.
+            for deletion in delete_old_segments(log, self.committed((topic, partition)), at_ms):
+                if deletion.rolled is not None:
+                    log.flush(deletion.rolled.new_base_offset)
             self._unlink_later(log, at_ms)
         self._cleaner_offsets.write(offsets)
         found = {f"{topic} {partition} {offset}" for (topic, partition), offset in offsets.items()}
-        if found != set(lines):
-            raise Mismatch(f"{CLEANER_OFFSET_CHECKPOINT} says {sorted(found)}, expected {sorted(lines)}")
+        wanted = {line for line in lines if "-".join(line.split()[:2]) in self._case["topic_ids"]}
+        if found != wanted:
+            raise Mismatch(f"{CLEANER_OFFSET_CHECKPOINT} says {sorted(found)}, expected {sorted(wanted)}")
+
+    def run_retention(self, now_ms: int) -> None:
+        """The retention job, which leaves compacted logs to the cleaner."""
+        for topic_partition, log in self._logs.items():
+            if log.config.is_compacted:
+                continue
+            for deletion in delete_old_segments(log, self.committed(topic_partition), now_ms):
+                if deletion.rolled is not None:
+                    log.flush(deletion.rolled.new_base_offset)
+            self._unlink_later(log, now_ms)
+
+    def delete_records(self, topic_partition: TopicPartition, step: Step) -> None:
+        """Moves the log's start; the core must answer what the real broker answered."""
+        log = self._logs[topic_partition]
+        committed = self.committed(topic_partition)
+        offset = committed if step["delete_records"] == HIGH_WATERMARK else step["delete_records"]
+        error = KafkaError.NONE if 0 <= offset <= committed else KafkaError.OFFSET_OUT_OF_RANGE
+        if log.config.is_compacted and "delete" not in log.config.cleanup_policy:
+            error = KafkaError.POLICY_VIOLATION
+        if error is KafkaError.NONE:
+            log.increment_log_start_offset(offset)
+        low_watermark = log.log_start_offset if error is KafkaError.NONE else -1
+        if (error.code, low_watermark) != (step["error"], step["low_watermark"]):
+            expected = f"error {step['error']}, low watermark {step['low_watermark']}"
+            raise Mismatch(f"records below {offset}: error {error.code}, low watermark {low_watermark}, not {expected}")
 
     def _unlink_later(self, log: UnifiedLog, now_ms: int) -> None:
         due_ms = now_ms + log.config.file_delete_delay_ms

@@ -2,6 +2,7 @@
 
 from bisect import bisect_left
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple, Protocol
 
 import msgspec
@@ -21,7 +22,8 @@ from broker_core.log.checkpoints import LEADER_EPOCH_CHECKPOINT
 from broker_core.log.lookup import Lookup, SegmentFacts, look_up_offset, look_up_timestamp
 from broker_core.log.offset_index import ENTRY_BYTES as OFFSET_ENTRY_BYTES
 from broker_core.log.time_index import ENTRY_BYTES as TIME_ENTRY_BYTES
-from lab.recordings.files import FileKind, ReplicaFile, ReplicaFiles, broker_files
+from lab.recordings.files import FileKind, ReplicaFile, ReplicaFiles, broker_files, deleted_logs, read_file
+from lab.recordings.past_files import PastFiles
 from lab.recordings.recording import Recording
 from lab.refusal import Refusal
 
@@ -60,10 +62,13 @@ class BrokerDisk:
             raise _missing(f"There is no broker {broker!r} after event {seq}.", "Choose one of that instant.")
         own = broker_files(recording, view, broker)
         self.folders = [Folder("", own, _read_text, {})]
+        past = PastFiles(recording, seq)
         for replica in sorted(view["replicas"]):
             if view["replicas"][replica]["node"] == broker:
-                found = ReplicaFiles(recording, replica, seq, view)
+                found = ReplicaFiles(recording, replica, seq, view, past)
                 self.folders.append(Folder(found.state["partition"], found.own, found.read, found.state))
+        for name, files in deleted_logs(view, broker).items():
+            self.folders.append(Folder(name, files, partial(read_file, past), {}))
 
 
 def tree(disk: DataFolder) -> list[dict[str, Any]]:

@@ -1,18 +1,17 @@
 """The files of a replica at any instant: which there were, and what was in them.
 
-Sizes come from the view at that instant. Bytes come from the file as it is now, and, where something was cut off since,
-from the archive: the events that cut say from where, how much, and under which digest it lies there.
+Names and sizes come from the view at that instant, bytes from the disk and the archive (`past_files`).
 """
 
 from contextlib import suppress
 from typing import Any, Literal, NamedTuple
 
-from broker_core.events.log import Cut, LogDeleted, LogTruncated
 from broker_core.log.checkpoints import LEADER_EPOCH_CHECKPOINT
 from broker_core.log.directory_files import META_PROPERTIES
 from broker_core.log.offset_index import ENTRY_BYTES as OFFSET_ENTRY_BYTES
 from broker_core.log.partition_metadata import PARTITION_METADATA
 from broker_core.log.time_index import ENTRY_BYTES as TIME_ENTRY_BYTES
+from lab.recordings.past_files import PastFiles
 from lab.recordings.recording import Recording
 from lab.refusal import Refusal
 
@@ -44,17 +43,23 @@ class ReplicaFile(NamedTuple):
 class ReplicaFiles:
     """The files of one replica (`orders-0@b1`) after event `seq`. Raises Refusal (404) when there is none."""
 
-    def __init__(self, recording: Recording, replica: str, seq: int, view: dict[str, Any] | None = None) -> None:
-        """`view`: that of the instant, where it is at hand."""
-        self._recording = recording
+    def __init__(
+        self,
+        recording: Recording,
+        replica: str,
+        seq: int,
+        view: dict[str, Any] | None = None,
+        past: PastFiles | None = None,
+    ) -> None:
+        """`view` and `past`: those of the instant, where they are at hand."""
         self._replica = replica
-        self._seq = seq
+        self._past = PastFiles(recording, seq) if past is None else past
         view = recording.view_at(seq) if view is None else view
         state = view["replicas"].get(replica)
         if state is None:
             raise _missing(f"There is no replica {replica} after event {seq}.", "Choose a replica of that instant.")
         self.state: dict[str, Any] = state
-        self.own = _replica_files(recording, view, state, seq == recording.last_seq)
+        self.own = _replica_files(recording, self._past, view, state, seq == recording.last_seq)
         """The files in the replica's folder; `files` has those of the broker, too."""
         self.files = {file.name: file for file in [*self.own, *broker_files(recording, view, state["node"])]}
 
@@ -67,39 +72,19 @@ class ReplicaFiles:
 
     def read(self, file: ReplicaFile, start: int, length: int) -> bytes:
         """Up to `length` bytes from `start`."""
-        if start < 0 or length < 0:
-            raise Refusal(
-                f"{length} bytes from {start} cannot be read.", "Numbers from 0 on were expected.", "Correct them."
-            )
-        end = min(start + length, file.size)
-        if start >= end:
-            return b""
-        if file.text is not None:
-            return file.text[start:end]
-        return self._undo(file.path, start, end, self._cuts_of(file.path))
+        return read_file(self._past, file, start, length)
 
-    def _undo(self, path: str, start: int, end: int, cuts: list[Cut]) -> bytes:
-        """The bytes from `start` to `end` as they were before `cuts`, which came in this order."""
-        for index, (_, position, _, digest) in enumerate(cuts):
-            if end > position and digest:
-                cut = self._recording.folder.archive.get(digest)
-                tail = cut[max(start - position, 0) : end - position]
-                head = self._undo(path, start, position, cuts[index + 1 :]) if start < position else b""
-                return head + tail
-        with (self._recording.folder.cluster / path).open("rb") as stream:
-            stream.seek(start)
-            return stream.read(end - start)
 
-    def _cuts_of(self, path: str) -> list[Cut]:
-        """What was cut from the file after this instant, in order."""
-        cuts: list[Cut] = []
-        for segment in self._recording.segments():
-            for seq in segment.cuts:
-                if seq > self._seq:
-                    event = self._recording.events(seq, seq)[0][4]
-                    if isinstance(event, LogTruncated | LogDeleted) and event.replica == self._replica:
-                        cuts += [cut for cut in event.cuts if cut[0] == path]
-        return cuts
+def read_file(past: PastFiles, file: ReplicaFile, start: int, length: int) -> bytes:
+    """Up to `length` bytes of a file from `start`."""
+    if start < 0 or length < 0:
+        raise Refusal(
+            f"{length} bytes from {start} cannot be read.", "Numbers from 0 on were expected.", "Correct them."
+        )
+    end = min(start + length, file.size)
+    if start >= end:
+        return b""
+    return file.text[start:end] if file.text is not None else past.read(file.path, start, end)
 
 
 def broker_files(recording: Recording, view: dict[str, Any], node: str) -> list[ReplicaFile]:
@@ -113,7 +98,7 @@ def broker_files(recording: Recording, view: dict[str, Any], node: str) -> list[
 
 
 def _replica_files(
-    recording: Recording, view: dict[str, Any], state: dict[str, Any], is_now: bool
+    recording: Recording, past: PastFiles, view: dict[str, Any], state: dict[str, Any], is_now: bool
 ) -> list[ReplicaFile]:
     folder = f"broker-{state['broker_id']}/{state['partition']}"
     files: list[ReplicaFile] = []
@@ -129,7 +114,8 @@ def _replica_files(
         for kind, size in sizes:
             name = f"{stem}.{kind}"
             files.append(ReplicaFile(name, f"{folder}/{name}", size, kind, int(base_offset), None))
-    files += _snapshots(recording, folder, state, is_now)
+    files += _snapshots(recording, past, folder, state, is_now)
+    files += _deleted_files(folder, state)
     files.append(_text_file(folder, LEADER_EPOCH_CHECKPOINT, "checkpoint", _lines(state["epochs"])))
     topic = view["topics"].get(state["partition"].rpartition("-")[0])
     if topic is not None:
@@ -152,17 +138,46 @@ def _others_on_disk(recording: Recording, folder: str, known: set[str]) -> list[
     return files
 
 
-def _snapshots(recording: Recording, folder: str, state: dict[str, Any], is_now: bool) -> list[ReplicaFile]:
+def _snapshots(
+    recording: Recording, past: PastFiles, folder: str, state: dict[str, Any], is_now: bool
+) -> list[ReplicaFile]:
     """Snapshots of the producers' state. Each segment but the first begins with one; others come and go with restarts
     and truncations, which no event tells of, so they are shown only now."""
-    bases = set(state["segments"])
+    bases = {int(base_offset) for base_offset in state["segments"]}
+    shown = bases - {0}
+    if is_now:
+        shown |= {int(path.stem) for path in (recording.folder.cluster / folder).glob("*.snapshot")}
     files: list[ReplicaFile] = []
-    for path in sorted((recording.folder.cluster / folder).glob("*.snapshot")):
-        base_offset = str(int(path.stem))
-        if is_now or (base_offset in bases and base_offset != "0"):
-            segment = int(base_offset) if base_offset in bases else None
-            files += _file_on_disk(recording, folder, path.name, "snapshot", segment)
+    for offset in sorted(shown):
+        name = f"{offset:020d}.snapshot"
+        data = past.whole(f"{folder}/{name}")
+        if data is not None:
+            segment = offset if offset in bases else None
+            files.append(ReplicaFile(name, f"{folder}/{name}", len(data), "snapshot", segment, data))
     return files
+
+
+def _deleted_files(folder: str, state: dict[str, Any]) -> list[ReplicaFile]:
+    """Files that bear the name `.deleted` and wait to leave the disk."""
+    return [_named(folder, name, size) for name, (size, _) in sorted(state["deleted_files"].items())]
+
+
+def deleted_logs(view: dict[str, Any], node: str) -> dict[str, list[ReplicaFile]]:
+    """The folders of deleted replicas that have not left a broker's disk yet, by name, with their files."""
+    return {
+        folder.rpartition("/")[2]: [_named(folder, name, size) for name, size in sorted(log["files"].items())]
+        for folder, log in sorted(view["deleted_logs"].items())
+        if log["node"] == node
+    }
+
+
+def _named(folder: str, name: str, size: int) -> ReplicaFile:
+    """A file of which the view says name and size."""
+    stem, _, suffix = name.partition(".")
+    kind = _TRANSIENT.get(suffix.partition(".")[0])
+    if kind is None:
+        kind = "metadata" if name == PARTITION_METADATA else "checkpoint"
+    return ReplicaFile(name, f"{folder}/{name}", size, kind, int(stem) if stem.isdecimal() else None, None)
 
 
 def _file_on_disk(

@@ -16,8 +16,8 @@ import msgspec
 
 from broker_core.events import Envelope
 from broker_core.events.envelope import sentence
-from broker_core.events.log import LogDeleted, LogTruncated
 from broker_core.view.fold import empty_view, version
+from lab.recordings.file_changes import FILE_EVENTS
 
 SEGMENT_EVENTS = 1_000
 BUCKET_US = 250_000
@@ -59,8 +59,8 @@ class Mark(msgspec.Struct, array_like=True):
 
 
 class SegmentFacts(msgspec.Struct, array_like=True):
-    """One segment. `counts`: (quarter of a second, events) in order; `cuts`: the events that took bytes from files;
-    `digest` is that of its records; the keyframe is the view after its last event."""
+    """One segment. `counts`: (quarter of a second, events) in order; `cuts`: the events that changed what is in files,
+    or their names; `digest` is that of its records; the keyframe is the view after its last event."""
 
     first_seq: int
     last_seq: int
@@ -95,7 +95,7 @@ class Tally:
         self._records.append(record)
         bucket = at_us // BUCKET_US
         self._counts[bucket] = self._counts.get(bucket, 0) + 1
-        if isinstance(event, LogTruncated | LogDeleted):
+        if isinstance(event, FILE_EVENTS):
             self._cuts.append(seq)
         kind = type(event).__name__
         if kind in _RANKS:

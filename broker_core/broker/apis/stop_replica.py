@@ -24,6 +24,8 @@ def handle(broker: "Broker", message: Message) -> None:
         response = StopReplicaResponse(
             partitions=tuple((stop.partition, _stop(broker, stop)) for stop in body.partitions)
         )
+        if any(stop.delete_partition for stop in body.partitions):
+            broker.logs.checkpoint()
     fields = tuple((partition, result.name) for partition, result in response.partitions)
     broker.kernel.respond(message, response, label=error.name if error is not KafkaError.NONE else "ok", fields=fields)
 

@@ -15,6 +15,7 @@ VERBS: dict[str, tuple[tuple[BrokerState, ...], str]] = {
     "start": (("down",), "starts the process again"),
     "freeze": (("up", "starting"), "SIGSTOP: it answers nobody, its connections stay open"),
     "thaw": (("frozen",), "SIGCONT: it goes on"),
+    "powerloss": (("up", "starting", "frozen", "down"), "its machine loses power: what was not fsynced is gone"),
 }
 """Verb -> the states in which it is possible, and what it does."""
 
@@ -45,6 +46,7 @@ def _do(process: Process, verb: str, broker_id: int) -> Running:
         "stop": cluster.stop_broker,
         "freeze": cluster.freeze_broker,
         "thaw": cluster.thaw_broker,
+        "powerloss": cluster.power_loss,
     }
     actions[verb](broker_id)
     if verb == "stop":

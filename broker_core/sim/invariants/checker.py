@@ -9,8 +9,8 @@ from broker_core.events import Envelope, Event, control, log, replica
 from broker_core.events.world import InvariantViolated
 from broker_core.sim.invariants.shadow import ShadowLog, ShadowPartition, ShadowReplica
 
-#: an unclean election may break these (a record is lost because the operator chose availability)
-_EXCUSED_BY_UNCLEAN_ELECTION = frozenset({"I-COMMIT", "I-WEAKISR", "I-HWFOLL"})
+#: an unclean election may break these (a record is lost because the operator chose availability), and a power loss
+_EXCUSABLE = frozenset({"I-COMMIT", "I-WEAKISR", "I-HWFOLL"})
 
 
 class _PartitionState(msgspec.Struct):
@@ -51,7 +51,7 @@ class Checker:
             return
         self._raised.add((invariant, subject, detail))
         partition = self.partitions.get(subject.partition("@")[0])
-        explained_by = partition.excused if partition is not None and invariant in _EXCUSED_BY_UNCLEAN_ELECTION else ""
+        explained_by = partition.excused if partition is not None and invariant in _EXCUSABLE else ""
         self._found.append(
             InvariantViolated(invariant=invariant, subject=subject, detail=detail, explained_by=explained_by)
         )
@@ -132,6 +132,27 @@ class Checker:
                 )
         if shadow.role == "leader":
             self._commit(shadow)
+
+    def on_cleaned(self, event: log.LogCleaned) -> None:
+        """Replicas are cleaned one by one, each at its own time: what was cleaned somewhere is compared no more."""
+        partition = self._partition(self.replicas[event.replica].partition)
+        for shadow in partition.replicas.values():
+            shadow.log.forget(event.to_offset)
+        if partition.committed is not None:
+            partition.committed.forget(event.to_offset)
+
+    def on_log_start(self, event: log.LogStartOffsetIncremented) -> None:
+        """Nobody asks about what lies below it any more."""
+        shadow = self.replicas[event.replica]
+        shadow.start = event.to_offset
+        shadow.log.forget(event.to_offset)
+        self._order(shadow)
+
+    def on_power_lost(self, event: log.PowerLost) -> None:
+        """Records that were replicated but not fsynced may be lost, if all that had them lost their power."""
+        for file, _, _, _ in event.cuts:
+            if file.endswith(".log"):
+                self._partition(file.split("/")[-2]).excused = f"the power loss of {event.broker}"
 
     # watermarks
 
@@ -337,9 +358,12 @@ def _copy(source: ShadowLog, target: ShadowLog, end: int) -> None:
 _CHECKS: dict[type[Event], Callable[[Checker, Any], None]] = {
     log.LogOpened: Checker.on_opened,
     log.LogDeleted: Checker.on_deleted,
+    log.LogCleaned: Checker.on_cleaned,
     log.LogClosed: Checker.on_closed,
     log.BatchAppended: Checker.on_appended,
     log.LogTruncated: Checker.on_truncated,
+    log.LogStartOffsetIncremented: Checker.on_log_start,
+    log.PowerLost: Checker.on_power_lost,
     replica.HighWatermarkAdvanced: Checker.on_high_watermark,
     replica.HighWatermarkLowered: Checker.on_high_watermark,
     replica.RemoteReplicaUpdated: Checker.on_believed,

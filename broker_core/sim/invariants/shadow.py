@@ -41,6 +41,10 @@ class ShadowLog:
         self.end = offset
         self.known_from = min(self.known_from, offset)
 
+    def forget(self, offset: int) -> None:
+        """No longer knows what lies below `offset`."""
+        self.known_from = max(self.known_from, offset)
+
     @property
     def last_epoch(self) -> int:
         """The leader epoch of the last batch that is remembered, -1 without one."""

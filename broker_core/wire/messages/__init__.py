@@ -54,6 +54,9 @@ from broker_core.wire.messages.control import (
     UpdateMetadataResponse,
 )
 from broker_core.wire.messages.data import (
+    DeleteRecordsRequest,
+    DeleteRecordsResponse,
+    DeleteRecordsResult,
     FetchPartition,
     FetchPartitionResponse,
     FetchRequest,
@@ -100,6 +103,9 @@ __all__ = [
     "CreateTopicSpec",
     "CreateTopicsRequest",
     "CreateTopicsResponse",
+    "DeleteRecordsRequest",
+    "DeleteRecordsResponse",
+    "DeleteRecordsResult",
     "DeleteTopicsRequest",
     "DeleteTopicsResponse",
     "DescribeConfigsRequest",

@@ -1,4 +1,4 @@
-"""Produce, Fetch, ListOffsets."""
+"""Produce, Fetch, ListOffsets, DeleteRecords."""
 
 import msgspec
 
@@ -6,11 +6,16 @@ from broker_core.errors import Errors, KafkaError
 
 
 class ProduceRequest(msgspec.Struct, frozen=True, gc=False):
-    """`partitions`: (topic-partition, bytes of exactly one record batch)."""
+    """`partitions`: (topic-partition, bytes of exactly one record batch; before version 3 of any number).
+
+    None instead of bytes is what the protocol allows and no broker answers.
+    """
 
     acks: int
     timeout_ms: int
-    partitions: tuple[tuple[str, bytes], ...]
+    partitions: tuple[tuple[str, bytes | None], ...]
+    transactional_id: str | None = None
+    version: int = 11
 
 
 class ProducePartitionResponse(msgspec.Struct, frozen=True, gc=False):
@@ -84,3 +89,22 @@ class ListOffsetsResult(msgspec.Struct, frozen=True, gc=False):
 
 class ListOffsetsResponse(msgspec.Struct, frozen=True, gc=False):
     partitions: tuple[ListOffsetsResult, ...]
+
+
+class DeleteRecordsRequest(msgspec.Struct, frozen=True, gc=False):
+    """`partitions`: (topic-partition, offset below which records go; -1 = the high watermark)."""
+
+    timeout_ms: int
+    partitions: tuple[tuple[str, int], ...]
+
+
+class DeleteRecordsResult(msgspec.Struct, frozen=True, gc=False):
+    """`low_watermark`: the first offset that some living replica may still have; -1 = not known."""
+
+    partition: str
+    low_watermark: int = -1
+    error: KafkaError = Errors.NONE
+
+
+class DeleteRecordsResponse(msgspec.Struct, frozen=True, gc=False):
+    partitions: tuple[DeleteRecordsResult, ...]

@@ -121,6 +121,11 @@ export interface LeaderElected {
   strategy: string;
   unclean: boolean;
 }
+export interface ConfigurationApplied {
+  broker: string;
+  entity: string;
+  configs: [string, string][];
+}
 export interface MetadataUpdated {
   broker: string;
   controller: number;
@@ -139,6 +144,7 @@ export interface LogOpened {
   epochs: [number, number][];
   segments: [number, number, number, number][];
   tail: [number, number, number, number, number, number][];
+  synced: [number, number, number, number][];
 }
 export interface BatchAppended {
   replica: string;
@@ -176,6 +182,80 @@ export interface LogTruncated {
   cuts: [string, number, number, string][];
   segments: [number, number, number, number][];
   tail: [number, number, number, number, number, number][];
+  synced: [number, number, number, number][];
+}
+export interface LogStartOffsetIncremented {
+  replica: string;
+  from_offset: number;
+  to_offset: number;
+  why: string;
+}
+export interface SegmentsDeleted {
+  replica: string;
+  segments: number[];
+  why: string;
+}
+export interface FilesMarkedDeleted {
+  replica: string;
+  count: number;
+  files: [string, number][];
+  due_us: number;
+  cuts: [string, number, number, string][];
+}
+export interface FilesUnlinked {
+  broker: string;
+  folder: string;
+  count: number;
+  cuts: [string, number, number, string][];
+}
+export interface LogCleaned {
+  replica: string;
+  from_offset: number;
+  to_offset: number;
+  groups: [number, [number, number][]][];
+  bytes_before: number;
+  bytes_after: number;
+  records_before: number;
+  records_after: number;
+  counts: [string, number][];
+  fates: [number, string, number][];
+  keys: number;
+  empty_batches: number;
+  delete_horizon_ms: number;
+  cuts: [string, number, number, string][];
+  segments: [number, number, number, number][];
+  tail: [number, number, number, number, number, number][];
+  synced: [number, number, number, number][];
+}
+export interface LogUncleanable {
+  replica: string;
+  why: string;
+}
+export interface SegmentChecked {
+  replica: string;
+  segment: number;
+  size: number;
+}
+export interface LogRepaired {
+  replica: string;
+  file: string;
+  repair: string;
+  position: number;
+  length: number;
+  rule: string;
+  digest: string;
+}
+export interface CheckpointReset {
+  broker: string;
+  file: string;
+  rule: string;
+}
+export interface LogDirectoryFailed {
+  broker: string;
+  file: string;
+  position: number;
+  rule: string;
+  what: string;
 }
 export interface LeaderEpochsChanged {
   replica: string;
@@ -184,6 +264,12 @@ export interface LeaderEpochsChanged {
 export interface LogFlushed {
   replica: string;
   offset: number;
+  segments: number[];
+}
+export interface PowerLost {
+  broker: string;
+  byte_count: number;
+  cuts: [string, number, number, string][];
 }
 export interface CheckpointWritten {
   broker: string;
@@ -196,7 +282,9 @@ export interface LogClosed {
 }
 export interface LogDeleted {
   replica: string;
-  cuts: [string, number, number, string][];
+  folder: string;
+  files: [string, number][];
+  due_us: number;
 }
 
 // replica
@@ -383,6 +471,7 @@ export interface DataOf {
   PartitionStateChanged: PartitionStateChanged;
   ReplicaStateChanged: ReplicaStateChanged;
   LeaderElected: LeaderElected;
+  ConfigurationApplied: ConfigurationApplied;
   MetadataUpdated: MetadataUpdated;
   LogOpened: LogOpened;
   BatchAppended: BatchAppended;
@@ -390,8 +479,19 @@ export interface DataOf {
   OffsetIndexEntryAdded: OffsetIndexEntryAdded;
   TimeIndexEntryAdded: TimeIndexEntryAdded;
   LogTruncated: LogTruncated;
+  LogStartOffsetIncremented: LogStartOffsetIncremented;
+  SegmentsDeleted: SegmentsDeleted;
+  FilesMarkedDeleted: FilesMarkedDeleted;
+  FilesUnlinked: FilesUnlinked;
+  LogCleaned: LogCleaned;
+  LogUncleanable: LogUncleanable;
+  SegmentChecked: SegmentChecked;
+  LogRepaired: LogRepaired;
+  CheckpointReset: CheckpointReset;
+  LogDirectoryFailed: LogDirectoryFailed;
   LeaderEpochsChanged: LeaderEpochsChanged;
   LogFlushed: LogFlushed;
+  PowerLost: PowerLost;
   CheckpointWritten: CheckpointWritten;
   LogClosed: LogClosed;
   LogDeleted: LogDeleted;

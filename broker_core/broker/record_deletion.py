@@ -1,0 +1,148 @@
+"""DeleteRecords at the leader (`ReplicaManager.deleteRecords`, `DelayedDeleteRecords`; KIP-107).
+
+The leader moves the start of its log at once. Followers hear of it with their next fetch; the answer waits until all
+living replicas have followed.
+"""
+
+from typing import Protocol
+
+import msgspec
+
+from broker_core.broker.metadata_cache import MetadataCache
+from broker_core.errors import KafkaError, KafkaException
+from broker_core.events.waiting import RequestCompleted, RequestParked
+from broker_core.replication.partition import Partition
+from broker_core.replication.purgatory import Purgatory
+from broker_core.sim.kernel import Kernel, Message
+from broker_core.wire.messages import DeleteRecordsRequest, DeleteRecordsResponse, DeleteRecordsResult
+
+EXPIRED_TIMER = "delete_records_expired"
+INTERNAL_TOPICS = ("__consumer_offsets", "__transaction_state")
+
+
+class DelayedDeleteRecords(msgspec.Struct, gc=False):
+    """A request whose records are gone at the leader. `required`: partition -> the low watermark that it waits for;
+    `answers` holds what is known so far.
+    """
+
+    request: str
+    message: Message
+    partitions: tuple[str, ...]
+    required: dict[str, int]
+    answers: dict[str, DeleteRecordsResult]
+    timer_id: int
+
+    def answer(self, result: DeleteRecordsResult) -> None:
+        """This partition's part is decided."""
+        del self.required[result.partition]
+        self.answers[result.partition] = result
+
+
+class DeletionHost(Protocol):
+    """What it needs of the replica manager."""
+
+    kernel: Kernel
+    name: str
+    partitions: dict[str, Partition]
+
+    @property
+    def metadata(self) -> MetadataCache: ...
+
+
+class RecordDeletion:
+    """The requests of one broker, and the purgatory in which they wait."""
+
+    def __init__(self, host: DeletionHost) -> None:
+        self._host = host
+        self._purgatory: Purgatory[DelayedDeleteRecords] = Purgatory()
+
+    def parked(self) -> list[str]:
+        """The rpc ids of the requests that wait."""
+        return self._purgatory.requests()
+
+    def delete(self, message: Message, body: DeleteRecordsRequest) -> None:
+        """Moves the starts of the logs, then answers or waits."""
+        answers: dict[str, DeleteRecordsResult] = {}
+        required: dict[str, int] = {}
+        for name, offset in body.partitions:
+            try:
+                required[name] = self._leader(name).delete_records(offset)
+            except KafkaException as refused:
+                answers[name] = DeleteRecordsResult(name, error=refused.error)
+        names = tuple(name for name, _ in body.partitions)
+        delayed = DelayedDeleteRecords(message.rpc, message, names, required, answers, 0)
+        if self._try(delayed):
+            self._respond(delayed)
+            return
+        kernel = self._host.kernel
+        due_us = kernel.now_us + body.timeout_ms * 1_000
+        delayed.timer_id = kernel.timer(self._host.name, due_us, EXPIRED_TIMER, message.rpc)
+        self._purgatory.watch(delayed)
+        kernel.emit(
+            RequestParked(
+                broker=self._host.name,
+                request=message.rpc,
+                api="DeleteRecords",
+                client=message.source,
+                partitions=names,
+                needs=", ".join(f"{name} low watermark >= {offset}" for name, offset in delayed.required.items()),
+                deadline_us=due_us,
+            ),
+            self._host.name,
+        )
+
+    def check(self, name: str) -> None:
+        """A follower's log may begin later now, or somebody else leads."""
+        for delayed in self._purgatory.watching(name):
+            if self._try(delayed):
+                self._complete(delayed, "satisfied")
+
+    def expired(self, request: str) -> None:
+        """The request's timeout is over; the leader's log begins later all the same."""
+        delayed = self._purgatory.get(request)
+        if delayed is not None:
+            for name in list(delayed.required):
+                low_watermark = self._host.partitions[name].low_watermark
+                delayed.answer(DeleteRecordsResult(name, low_watermark, KafkaError.REQUEST_TIMED_OUT))
+            delayed.timer_id = 0
+            self._complete(delayed, "expired")
+
+    def _leader(self, name: str) -> Partition:
+        """The replica, which must lead. Raises KafkaException."""
+        if name not in self._host.metadata.partitions:
+            raise KafkaException(KafkaError.UNKNOWN_TOPIC_OR_PARTITION)
+        topic = name.rpartition("-")[0]
+        if topic in INTERNAL_TOPICS:
+            raise KafkaException(KafkaError.INVALID_TOPIC_EXCEPTION, f"Cannot delete records of internal topic {topic}")
+        partition = self._host.partitions.get(name)
+        if partition is None or not partition.is_leader:
+            raise KafkaException(KafkaError.NOT_LEADER_OR_FOLLOWER)
+        return partition
+
+    def _try(self, delayed: DelayedDeleteRecords) -> bool:
+        for name, offset in list(delayed.required.items()):
+            partition = self._host.partitions.get(name)
+            if partition is None:
+                delayed.answer(DeleteRecordsResult(name, error=KafkaError.UNKNOWN_TOPIC_OR_PARTITION))
+            elif not partition.is_leader:
+                delayed.answer(DeleteRecordsResult(name, error=KafkaError.NOT_LEADER_OR_FOLLOWER))
+            elif partition.low_watermark >= offset:
+                delayed.answer(DeleteRecordsResult(name, partition.low_watermark))
+        return not delayed.required
+
+    def _complete(self, delayed: DelayedDeleteRecords, why: str) -> None:
+        kernel, name = self._host.kernel, self._host.name
+        self._purgatory.remove(delayed.request)
+        if delayed.timer_id:
+            kernel.scheduler.cancel(delayed.timer_id)
+        kernel.emit(RequestCompleted(broker=name, request=delayed.request, why=why), name)
+        self._respond(delayed)
+
+    def _respond(self, delayed: DelayedDeleteRecords) -> None:
+        results = tuple(delayed.answers[name] for name in delayed.partitions)
+        fields = tuple(
+            (result.partition, result.low_watermark if result.error is KafkaError.NONE else result.error.name)
+            for result in results
+        )
+        label = f"low watermark {fields[0][1]}" if fields else "nothing"
+        self._host.kernel.respond(delayed.message, DeleteRecordsResponse(results), label=label, fields=fields)

@@ -1,0 +1,108 @@
+"""Which old segments a log gives up, and why (`UnifiedLog.deleteOldSegments`; KIP-107 for the log's start).
+
+Three rules, in Kafka's order: what lies below the log's start, what a log has beyond retention.bytes, what is older
+than retention.ms. Each takes whole segments from the oldest on and stops at the first that it does not concern. None
+takes what the high watermark has not passed.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from broker_core.log.local_log import RollFact
+from broker_core.log.segment import LogSegment
+from broker_core.log.unified_log import UnifiedLog
+
+Breaks = Callable[[LogSegment, LogSegment | None], bool]
+"""Whether a rule lets a segment go; it is given the next one, too."""
+
+
+class Deletion(NamedTuple):
+    """Segments that left the log because of one rule. `why` is what Kafka logs of it.
+
+    `rolled`: the log would have lost all its segments and began a new one first.
+    """
+
+    segments: tuple[int, ...]
+    why: str
+    rolled: RollFact | None
+
+
+def delete_old_segments(log: UnifiedLog, high_watermark: int, now_ms: int) -> Iterator[Deletion]:
+    """Deletes what the log's policy lets go; yields after each rule that took something.
+
+    A log that is only compacted keeps what is old or much, but nothing below its start.
+    """
+    rules = [_log_start_breach]
+    if "delete" in log.config.cleanup_policy:
+        rules += [_size_breach, _time_breach]
+    for rule in rules:
+        breaks, describe = rule(log, now_ms)
+        segments = deletable_segments(log, breaks, high_watermark)
+        if segments:
+            why = describe(segments)
+            yield Deletion(
+                tuple(segment.base_offset for segment in segments), why, log.delete_segments(segments, now_ms)
+            )
+
+
+def deletable_segments(log: UnifiedLog, breaks: Breaks, high_watermark: int) -> list[LogSegment]:
+    """The oldest segments for which `breaks` holds, up to the first that it does not concern, that is not replicated
+    yet, or that is the last one and empty.
+    """
+    segments = log.segments
+    found: list[LogSegment] = []
+    for position, segment in enumerate(segments):
+        following = segments[position + 1] if position + 1 < len(segments) else None
+        end_offset = log.log_end_offset if following is None else following.base_offset
+        if high_watermark < end_offset or not breaks(segment, following):
+            break
+        if following is None and segment.size == 0:
+            break
+        found.append(segment)
+    return found
+
+
+Rule = tuple[Breaks, Callable[[list[LogSegment]], str]]
+
+
+def _log_start_breach(log: UnifiedLog, now_ms: int) -> Rule:
+    start = log.log_start_offset
+
+    def breaks(segment: LogSegment, following: LogSegment | None) -> bool:
+        return following is not None and following.base_offset <= start
+
+    return breaks, lambda segments: f"log start offset {start} breach"
+
+
+def _size_breach(log: UnifiedLog, now_ms: int) -> Rule:
+    limit = log.config.retention_bytes
+    size = log.size_bytes
+    excess = size - limit if limit >= 0 else 0
+
+    def breaks(segment: LogSegment, following: LogSegment | None) -> bool:
+        # The log keeps at least retention.bytes: a segment goes only if it lies beyond them as a whole.
+        nonlocal excess
+        if limit < 0 or size < limit or excess < segment.size:
+            return False
+        excess -= segment.size
+        return True
+
+    def describe(segments: list[LogSegment]) -> str:
+        left = size - sum(segment.size for segment in segments)
+        return f"log retention size {limit} breach, log size after deletion will be {left}"
+
+    return breaks, describe
+
+
+def _time_breach(log: UnifiedLog, now_ms: int) -> Rule:
+    limit = log.config.retention_ms
+
+    def breaks(segment: LogSegment, following: LogSegment | None) -> bool:
+        return limit >= 0 and now_ms - segment.largest_timestamp > limit
+
+    def describe(segments: list[LogSegment]) -> str:
+        has_timestamps = any(segment.max_timestamp >= 0 for segment in segments)
+        what = "the largest record timestamp in" if has_timestamps else "the last modified time of"
+        return f"log retention time {limit}ms breach based on {what} the segment"
+
+    return breaks, describe
