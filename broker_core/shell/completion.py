@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import broker_core.shell.tools  # noqa: F401  fills the grammar
 from broker_core.shell.cluster_api import ClusterApi
 from broker_core.shell.commands import COMMANDS, Command
-from broker_core.shell.completion_sources import partitions, topics
+from broker_core.shell.completion_sources import log_files, partitions, topics
 from broker_core.shell.parser import Option, quoted, words_of
 
 
@@ -35,13 +35,15 @@ def _options(cluster: ClusterApi, command: Command, before: Sequence[str], last:
     by_name = {option.name: option for option in command.options}
     asked = by_name.get(before[-1].removeprefix("--")) if before and before[-1].startswith("--") else None
     if asked is not None and asked.argument:
-        return _values(cluster, asked)
+        return _values(cluster, asked, last)
     return [f"--{option.name}" for option in command.options if option.repeats or f"--{option.name}" not in before]
 
 
-def _values(cluster: ClusterApi, option: Option) -> list[str]:
+def _values(cluster: ClusterApi, option: Option, last: str) -> list[str]:
     if option.values == "topic":
         return topics(cluster)
     if option.values == "partition":
         return partitions(cluster)
+    if option.values == "log files":
+        return log_files(cluster, last)
     return option.values.split("|") if option.values else []

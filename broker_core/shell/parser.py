@@ -148,6 +148,8 @@ class Option(msgspec.Struct, frozen=True):
     argument: str = ""
     kind: Literal["String", "Integer", "Long"] = "String"
     repeats: bool = False
+    #: whether the argument may be left out
+    optional: bool = False
     #: how completion finds values: `topic`, `broker`, or words to choose from with `|` between
     values: str = ""
 
@@ -213,7 +215,7 @@ class ParsedOptions:
             if word == "--":
                 self.operands += words[at:]
                 break
-            if not word.startswith("-") or word == "-":
+            if not _is_option(word):
                 self.operands.append(word)
                 continue
             name, equals, value = word.lstrip("-").partition("=")
@@ -223,6 +225,8 @@ class ParsedOptions:
             given = self._given.setdefault(name, [])
             if option.argument:
                 if not equals:
+                    if option.optional and (at == len(words) or _is_option(words[at])):
+                        continue
                     if at == len(words):
                         raise OptionError(
                             "joptsimple.OptionMissingRequiredArgumentException", f"Option {name} requires an argument"
@@ -233,12 +237,18 @@ class ParsedOptions:
         return self
 
 
+def _is_option(word: str) -> bool:
+    return word.startswith("-") and word != "-"
+
+
 def usage_lines(options: Sequence[Option]) -> list[str]:
     """The table of options as joptsimple prints it."""
     rows = []
     for option in sorted(options, key=lambda option: option.name):
         name = f"--{option.name}"
-        if option.argument:
+        if option.optional:
+            name += f" [{option.kind}]"
+        elif option.argument:
             name += f" <{option.kind}: {option.argument}>"
         rows.append((name, option.about))
     width = min(40, max(len(name) for name, _ in rows))

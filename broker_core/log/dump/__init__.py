@@ -4,7 +4,7 @@ Files are read in pieces: a dump takes the same memory whatever the size of a fi
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from broker_core.log.dump import index_files, log_file, state_files
 from broker_core.log.dump.decoders import Parser, class_parser, parse_group_record, parse_transaction_record
@@ -14,8 +14,28 @@ from broker_core.log.dump.index_files import IndexChecks
 from broker_core.log.dump.java import INT_MAX, Thrown, normal_path, split
 from broker_core.log.dump.log_file import LogDump
 
-__all__ = ["DiskFiles", "DumpOptions", "Files", "LocalFiles", "Thrown", "dump", "split"]
+__all__ = [
+    "DEFAULT_DECODER",
+    "DEFAULT_MAX_MESSAGE_SIZE",
+    "DUMPED_SUFFIXES",
+    "DiskFiles",
+    "DumpOptions",
+    "Files",
+    "LocalFiles",
+    "Thrown",
+    "dump",
+    "split",
+]
 
+DUMPED_SUFFIXES = (
+    log_file.SUFFIX,
+    index_files.OFFSET_INDEX_SUFFIX,
+    index_files.TIME_INDEX_SUFFIX,
+    state_files.TRANSACTION_INDEX_SUFFIX,
+    state_files.SNAPSHOT_SUFFIX,
+    log_file.SNAPSHOT_SUFFIX,
+)
+"""The files that the tool reads."""
 DEFAULT_MAX_MESSAGE_SIZE = 5 * 1024 * 1024
 DEFAULT_DECODER = "org.apache.kafka.tools.api.StringDecoder"
 
@@ -28,7 +48,8 @@ class DumpOptions(NamedTuple):
     index_sanity_check: bool = False
     verify_index_only: bool = False
     skip_record_metadata: bool = False
-    decoder: Literal["", "offsets", "transaction-log"] = ""
+    decoder: str = ""
+    """Which internal topic the records are of: `offsets`, `transaction-log`, or none."""
     key_decoder_class: str = DEFAULT_DECODER
     value_decoder_class: str = DEFAULT_DECODER
     max_message_size: Callable[[], int] = lambda: DEFAULT_MAX_MESSAGE_SIZE

@@ -86,7 +86,10 @@ class LocalFile:
         self.size = found.st_size
 
     def read(self, position: int, length: int) -> bytes:
-        return os.pread(self._descriptor, length, position)
+        try:
+            return os.pread(self._descriptor, length, position)
+        except OSError as error:
+            raise Thrown("java.io.IOException", error.strerror, f"reading failed ({error.strerror})") from None
 
     def close(self) -> None:
         os.close(self._descriptor)
@@ -143,3 +146,10 @@ class Window:
                 return self._file.read(position, length)
             self._chunk, self._start, at = self._file.read(position, self._chunk_bytes), position, 0
         return self._chunk[at : at + length]
+
+    def whole(self, position: int, length: int) -> bytes:
+        """Exactly `length` bytes. Raises Thrown when they have gone since the file's size was asked for."""
+        data = self.get(position, length)
+        if len(data) < length:
+            raise Thrown("java.io.EOFException", None, "the file shrank while it was read")
+        return data

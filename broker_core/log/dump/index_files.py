@@ -40,11 +40,7 @@ class _Entries:
         self.count = file.size // entry.size
 
     def __getitem__(self, number: int) -> tuple[int, int]:
-        data = self._window.get(number * self._entry.size, self._entry.size)
-        if len(data) < self._entry.size:
-            message = "a fault occurred in an unsafe memory access operation"
-            raise Thrown("java.lang.InternalError", message, "the file shrank while it was read")
-        first, second = self._entry.unpack(data)
+        first, second = self._entry.unpack(self._window.whole(number * self._entry.size, self._entry.size))
         return first, second
 
     def floor(self, relative_offset: int) -> int | None:

@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterator
 
 import google_crc32c
 
+from broker_core.log.dump.compressed_input import held
 from broker_core.log.dump.files import CHUNK_BYTES, Files, ReadableFile, Window
-from broker_core.log.dump.java import INT_MAX, Thrown, int32, kafka, out_of_memory, parse_long
+from broker_core.log.dump.java import INT_MAX, Thrown, int32, kafka, parse_long
 
 TRANSACTION_INDEX_SUFFIX = ".txnindex"
 SNAPSHOT_SUFFIX = ".snapshot"
@@ -39,11 +40,11 @@ def dump_transaction_index(files: Files, path: str) -> Iterator[str]:
             return
         raise
     try:
-        entries = file.size // _ABORTED.size
+        entries = held(file.size, "an index of aborted transactions") // _ABORTED.size
         window = Window(file)
         # All entries are checked before the first is shown.
         for number in range(entries):
-            version = _ABORTED.unpack(window.get(number * _ABORTED.size, _ABORTED.size))[0]
+            version = _ABORTED.unpack(window.whole(number * _ABORTED.size, _ABORTED.size))[0]
             if version > 0:
                 raise Thrown(
                     kafka("KafkaException"),
@@ -53,12 +54,14 @@ def dump_transaction_index(files: Files, path: str) -> Iterator[str]:
                 ).at(path, number * _ABORTED.size)
         for number in range(entries):
             version, producer_id, first, last, stable = _ABORTED.unpack(
-                window.get(number * _ABORTED.size, _ABORTED.size)
+                window.whole(number * _ABORTED.size, _ABORTED.size)
             )
             yield (
                 f"version: {version} producerId: {producer_id} firstOffset: {first} lastOffset: {last} "
                 f"lastStableOffset: {stable}\n"
             )
+    except Thrown as thrown:
+        raise thrown.at(path) from None
     finally:
         file.close()
 
@@ -71,8 +74,7 @@ def dump_producer_snapshot(files: Files, path: str, complain: Callable[[str], No
     """The text of a `.snapshot`. What is wrong with it goes to `complain`. Raises Thrown when it cannot be opened."""
     file = files.open(path)
     try:
-        if file.size > INT_MAX:
-            raise out_of_memory(f"a snapshot has at most {INT_MAX} bytes, this file has {file.size}")
+        held(file.size, "a snapshot")
         try:
             count = _check_snapshot(file)
         except _CorruptSnapshot as problem:
@@ -81,7 +83,7 @@ def dump_producer_snapshot(files: Files, path: str, complain: Callable[[str], No
         window = Window(file)
         start = _VERSION_AND_CRC.size + _COUNT.size
         for number in range(count):
-            yield _producer(window.get(start + number * _PRODUCER.size, _PRODUCER.size))
+            yield _producer(window.whole(start + number * _PRODUCER.size, _PRODUCER.size))
     except Thrown as thrown:
         raise thrown.at(path) from None
     finally:
