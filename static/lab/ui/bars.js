@@ -124,6 +124,8 @@ class HwStageBar extends HwElement {
         ${icon("left")}<span>${side}</span></button>
       <span class="seg" role="group" aria-label=${t("stage.view")}>
         <button aria-pressed=${shown.value === "picture"} @click=${() => (shown.value = "picture")}>${t("stage.picture")}</button>
+        <button aria-pressed=${shown.value === "disk"} title="${t("stage.disk_title")} ( D )" @click=${() => (shown.value = "disk")}>
+          ${icon("disk")}${t("stage.disk")}</button>
         <button aria-pressed=${shown.value === "table"} title="${t("stage.table_title")} ( V )" @click=${() => (shown.value = "table")}>
           ${icon("table")}${t("stage.table")}</button>
       </span>
@@ -143,7 +145,7 @@ class HwEmpty extends HwElement {
   connectedCallback() {
     super.connectedCallback();
     const lab = document.getElementById("lab");
-    effect(() => document.getElementById("main").classList.toggle("table-shown", shown.value === "table"));
+    effect(() => document.getElementById("main").classList.toggle("table-shown", shown.value !== "picture"));
     effect(() => lab.classList.toggle("no-side", !panels.value.side));
     effect(() => lab.classList.toggle("no-inspector", !panels.value.inspector));
   }
@@ -151,7 +153,7 @@ class HwEmpty extends HwElement {
   render() {
     const { view, connection, seq } = moment.value;
     if (!seq && connection === "connecting") return html`<div class="nothing"><p>${t("empty.loading")}</p></div>`;
-    if (!seq || topicNames(view).length || shown.value === "table") return html``;
+    if (!seq || topicNames(view).length || shown.value !== "picture") return html``;
     const brokers = Object.values(view.nodes).filter(({ kind }) => kind === "broker");
     if (!brokers.some(({ state }) => state === "up")) return html`<div class="nothing"><p>${t("empty.brokers")}</p></div>`;
     return html`<div class="nothing">

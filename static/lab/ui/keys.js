@@ -87,6 +87,7 @@ export const KEYS = [
   { key: "Alt+1…7", name: "broker", test: "none" },
   { key: "/", name: "find", run: () => (overlay.value = { kind: "find" }) },
   { key: "Z", name: "zoom", run: () => dispatchEvent(new Event("hw-zoom")) },
+  { key: "D", name: "disk", run: () => (shown.value = shown.value === "disk" ? "picture" : "disk") },
   { key: "V", name: "table", run: () => (shown.value = shown.value === "table" ? "picture" : "table") },
   { key: "\\", name: "panels", run: collapse },
   { key: "E", name: "exercise", run: () => toggleSide("exercise") },

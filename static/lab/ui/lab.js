@@ -3,7 +3,8 @@ import { Player } from "../core/player.js";
 import { createStage } from "../draw/stage.js";
 import { t, language } from "./i18n.js";
 import { act, here, refuse } from "./actions.js";
-import { addressOf } from "./address.js";
+import { addressOf, diskPlace } from "./address.js";
+import { place } from "./disk_state.js";
 import {
   attach, consoleOpen, effect, exercise, hovered, moment, panels, partition, player, select, selection, shown, sideTab, split,
 } from "./state.js";
@@ -19,7 +20,8 @@ attach(new Player({
   at: seconds === null ? null : Math.round(seconds * 1e6), seq,
 }));
 partition.value = query.get("p") ?? "";
-shown.value = query.get("view") === "table" ? "table" : "picture";
+if (["disk", "table"].includes(query.get("view"))) shown.value = query.get("view");
+place.value = diskPlace(query);
 if (query.get("sel")) select(query.get("sel"));
 // In narrow windows the side panel would cover the picture (tablet) or push it away (phone): it opens when it is asked for.
 const covers = matchMedia("(min-width: 821px) and (max-width: 1279px)");
@@ -91,7 +93,7 @@ function writeAddress() {
 effect(() => {
   // Until the instant of the address is there, the address is what it was.
   if (!moment.value.seq) return;
-  void [moment.value.isPast, partition.value, selection.value, shown.value];
+  void [moment.value.isPast, partition.value, selection.value, shown.value, place.value];
   writing ||= setTimeout(writeAddress, 300);
 });
 

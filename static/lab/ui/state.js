@@ -25,7 +25,7 @@ export const hovered = signal("");
 export const partition = signal("");
 export const tab = signal("inspect");
 export const sideTab = signal("exercise");
-export const shown = signal("picture"); // picture | table
+export const shown = signal("picture"); // picture | disk | table
 export const consoleOpen = signal(false);
 export const panels = signal({ side: true, inspector: true });
 /** Frame `exercise` of the socket, null while none is in progress. */

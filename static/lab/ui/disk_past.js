@@ -1,0 +1,78 @@
+// What went from a folder, and why: cut off by truncation or recovery, cleaned away, waiting to be deleted.
+import { durationText } from "../core/timemap.js";
+import { fileName } from "./disk.js";
+import { folderOf, goTo, pathOf, place, tree } from "./disk_state.js";
+import { HwElement, html } from "./element.js";
+import { bytes, instant, wall } from "./format.js";
+import { has, language, t } from "./i18n.js";
+import { moment, signal } from "./state.js";
+import { seek } from "./transport.js";
+
+const STAYS = ["kept", "marker"];
+
+/** A fate or rule in the visitor's language; one that is not known stays as it is. */
+const word = (family, name) => (has(`${family}.${name.replaceAll(" ", "_")}`) ? t(`${family}.${name.replaceAll(" ", "_")}`) : name);
+
+class HwDiskPast extends HwElement {
+  /** The offset that the pointed record was superseded by. */
+  #later = signal(-1);
+
+  before(at_us) {
+    const { at_us: now } = moment.value;
+    return html`<span class="when"><button class="val mono" title=${t("disk.past.go")} @click=${() => seek(at_us)}>${instant(at_us)}</button>
+      <span class="dim">${t("disk.past.ago", { ago: durationText(Math.max(0, now - at_us)) })}</span>
+      <button class="btn small" @click=${() => seek(Math.max(0, at_us - 1))}>${t("alarm.before")}</button></span>`;
+  }
+
+  cut({ from, to, at_us, why }) {
+    const gone = Math.max(0, from - to);
+    const cells = Array.from({ length: Math.min(gone, 40) }, (_, n) => to + n);
+    return html`<section class="card past-cut"><h3>${t("disk.past.cut")} ${this.before(at_us)}</h3>
+      <p>${t("disk.past.cut_said", { from, to, n: gone })} <span class="tag bad">${word("disk.why", why)}</span></p>
+      ${cells.length ? html`<div class="cells">${cells.map((offset) => html`<span class="cell gone">${offset}</span>`)}
+        ${gone > cells.length ? html`<span class="dim">+${gone - cells.length}</span>` : ""}</div>` : ""}</section>`;
+  }
+
+  cleaned({ at_us, from, to, groups, bytes: [bytesBefore, bytesAfter], records: [before, after], counts, fates, delete_horizon_ms }) {
+    const point = (later) => () => (this.#later.value = later);
+    const cell = ([offset, fate, later]) => html`<span class="cell ${STAYS.includes(fate) ? "stays" : "gone"} ${fate.replaceAll(" ", "-")} ${offset === this.#later.value ? "later" : ""}"
+      title=${later >= 0 ? t("disk.past.superseded_by", { offset, later }) : `${offset}: ${word("disk.fate", fate)}`}
+      @mouseenter=${point(later)} @mouseleave=${point(-1)}>${offset}</span>`;
+    const share = bytesBefore ? (bytesAfter / bytesBefore) * 100 : 0;
+    const { path } = place.value;
+    const open = (base) => goTo({ mode: "bytes", path: pathOf(folderOf(path), `${String(base).padStart(20, "0")}.log`), at: 0 });
+    return html`<section class="card past-cleaned"><h3>${t("disk.past.cleaned")} ${this.before(at_us)}</h3>
+      <p>${t("disk.past.cleaned_said", { from, to, before, after, bytes_before: bytes(bytesBefore), bytes_after: bytes(bytesAfter) })}</p>
+      <svg class="safety wide" viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true"><rect class="kept" width=${share} height="4"></rect>
+        <rect class="lost" x=${share} width=${100 - share} height="4"></rect></svg>
+      <ul class="fates">${Object.entries(counts).filter(([, n]) => n).map(([fate, n]) => html`<li><i class=${STAYS.includes(fate) ? "stays" : "gone"}></i>${word("disk.fate", fate)} <b class="mono">${n}</b></li>`)}</ul>
+      <h4>${t("disk.past.before")}</h4><div class="cells">${fates.map(cell)}</div>
+      <h4>${t("disk.past.after")}</h4><div class="cells">${fates.filter(([, fate]) => STAYS.includes(fate) || fate === "no key").map(cell)}</div>
+      <h4>${t("disk.past.groups")}</h4>
+      <ul class="groups">${groups.map(({ segment, bytes: size, sources }) => html`<li>
+        ${sources.map(([base, old]) => html`<span class="segment"><b class="mono">${base}</b><span class="mono dim">${bytes(old)}</span></span>`)}
+        <span aria-hidden="true">→</span><button class="segment it" @click=${() => open(segment)}><b class="mono">${segment}</b><span class="mono dim">${bytes(size)}</span></button></li>`)}</ul>
+      ${delete_horizon_ms >= 0 ? html`<p class="dim">${t("disk.past.horizon", { time: wall(delete_horizon_ms, language) })}</p>` : ""}</section>`;
+  }
+
+  waiting(files) {
+    const { at_us } = moment.value;
+    return html`<section class="card"><h3>${t("disk.past.waiting")}</h3><p>${t("disk.past.waiting_said")}</p>
+      <ul class="waiting">${Object.entries(files).map(([name, [size, due_us]]) => html`<li>${fileName(name)}
+        <span class="mono dim">${bytes(size)}</span><span class="mono">${t("disk.past.in", { n: durationText(Math.max(0, due_us - at_us)) })}</span></li>`)}</ul></section>`;
+  }
+
+  render() {
+    const { broker, path } = place.value;
+    const { view } = moment.value;
+    const folder = folderOf(path) || tree.value.folders.find(({ name }) => name)?.name;
+    const replica = view.replicas[`${folder}@${broker}`];
+    const waiting = replica?.deleted_files ?? {};
+    if (!replica?.cut && !replica?.cleaned && !Object.keys(waiting).length) return html`<p class="empty-note">${t("disk.past.nothing", { folder: folder ?? "—" })}</p>`;
+    return html`<div class="past">
+      ${replica.cleaned ? this.cleaned(replica.cleaned) : ""}
+      ${replica.cut ? this.cut(replica.cut) : ""}
+      ${Object.keys(waiting).length ? this.waiting(waiting) : ""}</div>`;
+  }
+}
+customElements.define("hw-disk-past", HwDiskPast);
