@@ -92,7 +92,8 @@ class HwOwnFiles extends HwElement {
     const { id, name, kind, size: length, status, faults, notes } = one;
     const sign = faults ? html`<span class="tag bad" title=${t("own.faults_n", { n: faults })}>✕ ${faults}</span>`
       : status === "done" ? html`<span class=${notes ? "note" : "fine"}>${notes ? "!" : "✓"}</span>` : html`<span class="dim">…</span>`;
-    return html`<li class=${before && before.stem !== one.stem ? "next" : ""}><button aria-current=${id === chosen.value ? "true" : "false"} title=${name} @click=${() => choose(id)}>
+    const isNext = before && (kind === "log" || (one.base === null && before.base !== null));
+    return html`<li class=${isNext ? "next" : ""}><button aria-current=${id === chosen.value ? "true" : "false"} title=${name} @click=${() => choose(id)}>
       <i class="kind ${kind}" aria-hidden="true">${SIGNS[kind]}</i><span class="mono name">${shortName(name)}</span>
       <span class="num dim">${size(length)}</span>${sign}</button></li>`;
   }

@@ -74,9 +74,9 @@ class HwOwnHex extends HwElement {
     const field = this.#field.value;
     return html`<div class="bytes" tabindex="0" role="group" aria-label=${t("own.bytes")} @keydown=${this.#key} @mouseover=${this.#point}>
         ${rows.map((start) => this.row(start))}</div>
-      <p class="field-said" role="status">${field
+      ${fields.length ? html`<p class="field-said" role="status">${field
         ? html`<b>${field.name}</b><span class="mono">${t("own.field_at", { from: spaced(field.from), n: spaced(field.to - field.from) })}</span>`
-        : html`<span class="dim">${fields.length ? t("own.field_hint") : t("own.no_fields")}</span>`}</p>
+        : html`<span class="dim">${t("own.field_hint")}</span>`}</p>` : ""}
       <div class="hues">${[...legend].map(([name, hue]) => html`<span><i class=${hue}></i>${name}</span>`)}</div>
       ${end - position > PAGE ? html`<div class="row">
         <button class="btn small" ?disabled=${from <= position} aria-label=${t("file.previous")} @click=${() => this.#load(Math.max(position, from - PAGE))}>‹</button>

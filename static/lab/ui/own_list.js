@@ -1,6 +1,6 @@
 // The middle column of the page /inspect/: what a file holds as a whole, and its batches, entries or lines as a list of which
 // only the rows in sight exist.
-import { HwElement, html, icon } from "./element.js";
+import { HwElement, html, icon, nothing } from "./element.js";
 import { spaced } from "./format.js";
 import { t } from "./i18n.js";
 import { tags } from "./own_batch.js";
@@ -35,9 +35,9 @@ const COLUMNS = {
   timeindex: [["entry", (row) => offset(row.n)], ["timestamp", (row) => html`<b class="num">${stamp(row.timestamp)}</b>`, "time"], ["offset", (row) => offset(row.offset)],
     ["leads", (row) => leads(row), "end"]],
   txnindex: [["entry", (row) => offset(row.n)], ["producer", (row) => offset(row.producerId)], ["first", (row) => offset(row.firstOffset)],
-    ["marker", (row) => html`<b class="num">${row.lastOffset}</b>`], ["lso", (row) => offset(row.lastStableOffset)], ["leads", (row) => leads(row), "end"]],
+    ["marker", (row) => html`<b class="num">${row.lastOffset}</b>`], ["lso", (row) => offset(row.lastStableOffset), "less"], ["leads", (row) => leads(row), "end"]],
   snapshot: [["producer", (row) => html`<b class="num">${row.producerId}</b>`], ["producer_epoch", (row) => offset(row.producerEpoch), "less"],
-    ["last_sequence", (row) => offset(row.lastSequence)], ["last_offset", (row) => offset(row.lastOffset)], ["time", (row) => html`<span class="num">${stamp(row.timestamp)}</span>`, "time less"],
+    ["last_sequence", (row) => offset(row.lastSequence)], ["last_offset", (row) => offset(row.lastOffset)], ["timestamp", (row) => html`<span class="num">${stamp(row.timestamp)}</span>`, "time less"],
     ["open_txn", (row) => offset(row.currentTxnFirstOffset < 0n ? "—" : row.currentTxnFirstOffset), "end"]],
   epochs: [["epoch", (row) => html`<b class="num">${row.epoch}</b>`], ["start", (row) => offset(row.startOffset), "end"]],
   offsets: [["topic", (row) => html`<b class="mono">${row.topic}</b>`, "wide"], ["partition", (row) => offset(row.partition)], ["offset", (row) => offset(row.offset), "end"]],
@@ -180,7 +180,7 @@ class HwOwnRows extends HwElement {
     const from = Math.max(0, Math.floor(this.#first) - SPARE_ROWS);
     const places = Array.from({ length: Math.min(this.#inSight + SPARE_ROWS * 2 + 1, Math.max(0, count - from)) }, (_, n) => from + n);
     return html`<div class="grid ${kind}" role="grid" tabindex="0" aria-rowcount=${count + 1} aria-label=${t(`own.list.${kind}`)}
-        aria-activedescendant=${marked.value >= 0 ? `own-row-${marked.value}` : "own-rows"} id="own-rows" @keydown=${this.#key}>
+        aria-activedescendant=${marked.value >= 0 ? `own-row-${marked.value}` : nothing} @keydown=${this.#key}>
       <div class="line titles" role="row" aria-rowindex="1">${COLUMNS[kind].map(([name, , className = ""]) => html`<span class="cell ${className}" role="columnheader">${t(`own.column_of.${name}`)}</span>`)}</div>
       <div class="scroll" tabindex="-1" role="presentation" @scroll=${this.#scrolled} @wheel=${this.#wheel}>
         <div class="tall" role="presentation"><div class="layer" role="presentation">${places.map((place) => this.row(items[place - first], place))}</div></div></div></div>`;
@@ -253,7 +253,7 @@ class HwOwnContent extends HwElement {
         <div class="row"><h2 class="mono">${shown.folder ? html`<span class="dim">${shown.folder}/</span>` : ""}${shown.name}</h2>
           ${shown.state ? html`<span class="tag warn">.${shown.state}</span>` : ""}
           <span class="spacer"></span>
-          ${summary?.log ? html`<form class="find" role="search" @submit=${this.#find}>${icon("find")}<input name="offset" inputmode="numeric" autocomplete="off" aria-label=${t("own.find")} placeholder=${t("own.find")}></form>` : ""}</div>
+          ${summary?.ofLog?.count ? html`<form class="find" role="search" @submit=${this.#find}>${icon("find")}<input name="offset" inputmode="numeric" autocomplete="off" aria-label=${t("own.find")} placeholder=${t("own.find")}></form>` : ""}</div>
         <p class="sums">${summary ? this.facts(shown, summary) : ""}</p>
         ${summary?.ofLog?.bins && summary.ofLog.count ? html`<hw-own-map .summary=${summary.ofLog} .log=${summary.log}></hw-own-map>` : ""}
       </header>
