@@ -184,7 +184,7 @@ def test_a_line_that_cannot_be_run_leaves_no_trace(shell: ShellRun, line: str, w
         ("producer close ", ["p"]),
         ("zk get /brokers/i", ["/brokers/ids"]),
         ("zk get /contr", ["/controller", "/controller_epoch"]),
-        ("log ", ["describe"]),
+        ("log ", ["clean", "describe"]),
         ("hw orders-", ["orders-0", "orders-1"]),
         ("help zk", []),
         ("nosuch ", []),
