@@ -4,8 +4,9 @@
 
 A case is a folder with a `case.json`, whose `steps` say what was done to the broker, and the files that it left then.
 Files that the case calls byte exact must be the same to the byte, offset checkpoints as sets of lines, meta.properties
-by its keys and its version; of logs that are not byte exact, every record. One line a case is printed; the exit status
-is 1 if any failed, 2 if there was nothing to compare.
+by its keys and its version; of logs that are not byte exact, every record and the dump. What our dump tool prints of
+the real broker's files must be the texts beside them. One line a case is printed; the exit status is 1 if any failed,
+2 if there was nothing to compare.
 """
 
 import argparse
@@ -18,6 +19,7 @@ from typing import Any, NamedTuple
 from lab.oracle.golden_broker import GoldenBroker, Mismatch, Step, TopicPartition
 from lab.oracle.golden_cluster import GoldenCluster
 from lab.oracle.golden_compare import compare_root
+from lab.oracle.golden_dump import compare_dumps
 
 
 class Result(NamedTuple):
@@ -55,6 +57,10 @@ _BUILT_STEPS = (
 def run_case(folder: Path) -> Result:
     """Replays one case and compares."""
     name = folder.name
+    try:
+        compare_dumps(folder)
+    except (Mismatch, OSError, UnicodeDecodeError) as difference:
+        return Result(name, "FAIL", str(difference))
     if not (folder / "case.json").exists():
         return Result(name, "todo", "tables of refused produce requests (rejections.json)")
     try:
