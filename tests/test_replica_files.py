@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from broker_core.events.log import LogDeleted, LogTruncated
+from lab.recordings.broker_disk import BrokerDisk
 from lab.recordings.decoding import decoded
 from lab.recordings.files import ReplicaFiles
 from lab.recordings.fork import fork_recording
@@ -178,6 +179,59 @@ def test_after_a_restart_the_past_is_still_there(tmp_path: Path) -> None:
     shown = ReplicaFiles(again, replica, before)
     assert shown.read(shown.file("00000000000000000000.log"), 0, 10**9) == log
     live_again.abandon()
+
+
+def test_every_instant_shows_what_lay_on_the_disk_then(tmp_path: Path) -> None:
+    """Whatever happened since: segments that went, files that left the disk, a power loss, a deleted topic."""
+    recording, live = begin(tmp_path, CONFIG)
+    replica = "orders-0@b1"
+    taken: list[tuple[int, dict[str, bytes]]] = []
+
+    def take(*lines: str, seconds: int = 1) -> None:
+        run_lines(live, lines)
+        run_for(live, seconds * SECOND)
+        if replica in live.run.view["replicas"]:
+            taken.append((live.run.seq, disk_of(recording, replica)))
+
+    records = " ".join(f"{n}:{n}" for n in range(5))
+    take(
+        "kafka-topics.sh --create --topic orders --replica-assignment 1:2 --config segment.bytes=200",
+        "producer open p --acks all",
+        f"producer send p orders-0 {records}",
+    )
+    take(
+        'file del.json\n< {"partitions":[{"topic":"orders","partition":0,"offset":3}]}',
+        "kafka-delete-records.sh --offset-json-file del.json",
+        "task retention",
+    )
+    take(f"producer send p orders-0 {records}")
+    take(seconds=70)
+    take("producer send p orders-0 last:last")
+    take("broker kill 1", "broker powerloss 1", "broker start 1", seconds=10)
+    take(f"producer send p orders-0 {records}")
+    folder = "broker-1/" + "orders-0"
+    run_lines(live, ["kafka-topics.sh --delete --topic orders"])
+    run_for(live, 5 * SECOND)
+    (waiting,) = BrokerDisk(recording, "b1", recording.last_seq).folders[1:]
+    assert waiting.name.startswith("orders-0.") and waiting.name.endswith("-delete")
+    log = next(file for file in waiting.files if file.kind == "log" and file.size)
+    kept = waiting.read(log, 0, log.size)
+    assert (
+        kept == (recording.folder.cluster / log.path).read_bytes() and not (recording.folder.cluster / folder).exists()
+    )
+    seq = recording.last_seq
+    run_for(live, 100 * SECOND)
+    assert BrokerDisk(recording, "b1", recording.last_seq).folders[1:] == []
+    assert BrokerDisk(recording, "b1", seq).folders[1].read(log, 0, log.size) == kept
+    assert any(name.endswith(".log.deleted") for name in taken[1][1])
+    for seq, on_disk in taken:
+        shown = ReplicaFiles(recording, replica, seq)
+        for name, data in on_disk.items():
+            # snapshots at the end of a log are not remembered
+            if name.endswith(".snapshot") and name not in shown.files:
+                continue
+            bytes_then = shown.read(shown.file(name), 0, 10**9)
+            assert bytes_then == (data[: len(bytes_then)] if "index" in name else data), f"event {seq}: {name}"
 
 
 @pytest.mark.parametrize(

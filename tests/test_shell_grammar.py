@@ -176,7 +176,7 @@ def test_a_line_that_cannot_be_run_leaves_no_trace(shell: ShellRun, line: str, w
         ("kafka-topics.sh --describe --topic ", ["orders"]),
         ("kafka-topics.sh --describe --topic o", ["orders"]),
         ("kafka-topics.sh --list --li", []),
-        ("broker ", ["freeze", "kill", "start", "stop", "thaw"]),
+        ("broker ", ["freeze", "kill", "powerloss", "start", "stop", "thaw"]),
         ("broker kill ", ["1", "2", "3"]),
         ("broker start ", []),
         ("link cut 1 ", ["2", "3", "p", "shell", "zk"]),
