@@ -10,6 +10,7 @@ records that are not compressed, the lengths of records that are, unused attribu
 corrected silently.
 """
 
+from collections import deque
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
@@ -37,6 +38,7 @@ from broker_core.records.record_batch import (
     BatchHeader,
     TimestampType,
     build_batch,
+    iterate,
     iterate_batches,
     parse_header,
     records_bytes,
@@ -77,6 +79,8 @@ class _Examined(NamedTuple):
     timestamp: int
     has_key: bool
     text: str
+    has_magic: bool = True
+    """Whether it has the magic of what it lies in."""
 
 
 def validate(data: bytes, analyzed: AnalyzedBatches, append: Append) -> ValidBatches:
@@ -126,6 +130,8 @@ class _Validator:
                 return self._write_anew()
             return self._keep_batch(first) if first.magic == MAGIC_V2 else self._keep_wrapper(first)
         if any(header.magic != self.magic for _, header in self.batches):
+            # All is read before anything is checked: Kafka wants to know how large the result will be.
+            deque(iterate(self.data), maxlen=0)
             return self._write_anew()
         return self._keep_batch(first) if self.magic == MAGIC_V2 else self._keep_messages()
 
@@ -150,7 +156,7 @@ class _Validator:
         for position, header in self.batches:
             self._check_header(header)
             message = read_message(self.data, position)
-            self._refuse(header, self._examine_messages([message]))
+            self._refuse(header, self._examine_messages(header, [message]))
             stored = self.data[position : position + header.size]
             kept.append(self._stamp_message(stored, header, message.timestamp, self.append.next_offset + len(kept)))
         return self._valid(b"".join(kept), len(kept))
@@ -197,7 +203,7 @@ class _Validator:
                 messages = self._read_wrapper(header)
             else:
                 messages = [read_message(self.data, position)]
-                self._refuse(header, self._examine_messages(messages))
+                self._refuse(header, self._examine_messages(header, messages))
             return [SimpleRecord(message.timestamp, message.key, message.value) for message in messages]
         body = records_bytes(self.data, header)
         outlines = outline(body, header.record_count)
@@ -312,11 +318,12 @@ class _Validator:
         """The messages in the one compressed message of the append, checked."""
         messages = read_message(self.data).records()
         for message in messages:
-            message.ensure_valid()
-        self._refuse(header, self._examine_messages(messages))
+            if message.magic == header.magic:
+                message.ensure_valid()
+        self._refuse(header, self._examine_messages(header, messages))
         return messages
 
-    def _examine_messages(self, messages: Iterable[Message]) -> list[_Examined]:
+    def _examine_messages(self, header: BatchHeader, messages: Iterable[Message]) -> list[_Examined]:
         needs_key = self.config.is_compacted
         return [
             _Examined(
@@ -324,6 +331,7 @@ class _Validator:
                 message.timestamp,
                 not needs_key or message.has_key,
                 f"LegacyRecordBatch(offset={message.offset})",
+                message.magic == header.magic,
             )
             for message in messages
         ]
@@ -351,6 +359,9 @@ class _Validator:
 
     def _error_of(self, header: BatchHeader, record: _Examined) -> tuple[KafkaError, str] | None:
         config, now_ms = self.config, self.append.now_ms
+        if not record.has_magic:
+            text = f"Record {record.text}'s magic does not match outer magic {header.magic}"
+            return KafkaError.INVALID_RECORD, text
         if config.is_compacted and not record.has_key:
             text = f"Compacted topic cannot accept message without key in topic partition {self.append.topic_partition}"
             return KafkaError.INVALID_RECORD, text

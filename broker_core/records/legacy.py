@@ -124,8 +124,6 @@ class Message:
         inner = []
         for offset, at, size in _split(data):
             message = Message(offset, data[at : at + size])
-            if message.magic != self.magic:
-                raise InvalidRecord(f"a message of magic {message.magic} lies in a wrapper of magic {self.magic}")
             if message.codec:
                 raise InvalidRecord("a compressed message lies in a wrapper")
             message.append_time = append_time

@@ -71,10 +71,8 @@ LAST_OFFSET_DELTA_POSITION = 23
 _STAMP = struct.Struct(">qii")
 _AFTER_CRC = struct.Struct(">hiqqqhii")
 
-# offset, size, CRC, magic, attributes; what follows with magic 1
-_MESSAGE = struct.Struct(">qiIBB")
-_MESSAGE_TIMESTAMP = struct.Struct(">q")
-_SMALLEST_MESSAGE_SIZES = (SMALLEST_SIZE, SMALLEST_SIZE + _MESSAGE_TIMESTAMP.size)
+# offset, size, CRC, magic, attributes, and with magic 1 the timestamp, for which the smallest message has room
+_MESSAGE = struct.Struct(">qiIBBq")
 
 crc32c = google_crc32c.value
 
@@ -179,7 +177,7 @@ def parse_header(data: bytes, position: int = 0) -> BatchHeader:
 
 def smallest_length(magic: int) -> int:
     """What the length field of a batch of this magic must be at least."""
-    return HEADER_BYTES - LENGTH_OVERHEAD if magic >= MAGIC_V2 else _SMALLEST_MESSAGE_SIZES[magic]
+    return HEADER_BYTES - LENGTH_OVERHEAD if magic >= MAGIC_V2 else SMALLEST_SIZE
 
 
 def ensure_valid(data: bytes, header: BatchHeader, position: int = 0) -> None:
@@ -224,17 +222,11 @@ def _message_header(data: bytes, position: int) -> BatchHeader | None:
     """The header of the message of magic 0 or 1 at `position`; None where its size cannot be."""
     if len(data) - position < _MESSAGE.size:
         return None
-    offset, size, crc, magic, attributes = _MESSAGE.unpack_from(data, position)
-    if size < _SMALLEST_MESSAGE_SIZES[magic]:
+    offset, size, crc, magic, attributes, timestamp = _MESSAGE.unpack_from(data, position)
+    if size < SMALLEST_SIZE:
         return None
-    timestamp = NO_TIMESTAMP
-    if magic:
-        at = position + _MESSAGE.size
-        if at + _MESSAGE_TIMESTAMP.size > len(data):
-            return None
-        (timestamp,) = _MESSAGE_TIMESTAMP.unpack_from(data, at)
-    else:
-        # Only from magic 1 on there is a timestamp type.
+    if not magic:
+        timestamp = NO_TIMESTAMP
         attributes &= COMPRESSION_MASK
     return BatchHeader(
         offset,

@@ -1,0 +1,259 @@
+"""Plays a table of produce requests, good and bad, and holds the answers against those of a real broker.
+
+A table (`rejections.json`) names topics with their configurations, and rows in the order in which they were sent to one
+broker. A row is one request: `records` in base64 for partition 0 of `topic` with version 8 and acks -1 unless it says
+otherwise, after the batches of `setup`. Its answer is `error_code` (null for none: the connection was closed),
+`base_offset`, `message` and `record_errors`; `stored` is what then lay in the log.
+"""
+
+import base64
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from broker_core.broker.apis.produce import INTERNAL_TOPICS
+from broker_core.errors import KafkaError
+from broker_core.records.compression import UnreadableRecords
+from broker_core.records.record_batch import (
+    HEADER_BYTES,
+    TRANSACTIONAL_FLAG,
+    BatchHeader,
+    Record,
+    TimestampType,
+    build_batch,
+    iterate,
+    iterate_batches,
+    with_max_timestamp,
+)
+from broker_core.run import Run, RunConfig
+from broker_core.sim.disk import SimulatedDisk
+from broker_core.sim.kernel import Message
+from broker_core.wire.messages import (
+    CreateTopicSpec,
+    CreateTopicsRequest,
+    FetchPartition,
+    FetchRequest,
+    ProducePartitionResponse,
+    ProduceRequest,
+)
+from broker_core.zk.memory_store import MemoryStore
+
+_BROKER = 0
+_NODE = f"b{_BROKER}"
+_BOOT_MS = 20_000
+_STEP_US = 1_000
+_PATIENCE_US = 60_000_000
+_RECORD_ERRORS_VERSION = 8
+_NO_RECORDS_BYTES = len(build_batch([(0, None, b"", ())]))
+# The bounds of the window move with the clock; the real broker's was read after the row's own time.
+_WINDOW = re.compile(r"within \[(-?\d+), (-?\d+)\]")
+_CLOCK_MS = 2_000
+# Behind the timestamp of a message of magic 1.
+_MESSAGE_VALUE_AT = 26
+
+Row = Mapping[str, Any]
+
+
+class TableResult(NamedTuple):
+    """How a table went: what differed, row by row, and the rows that need a transaction coordinator."""
+
+    differences: Sequence[str]
+    todo: Sequence[str]
+
+
+def play_table(path: Path) -> TableResult:
+    """Sends every row to one broker. Raises KeyError and ValueError for a file that is no such table."""
+    table = json.loads(path.read_text())
+    rows: list[Row] = table["rows"]
+    player = _Player(table)
+    differences, todo = [], []
+    for number, row in enumerate(rows):
+        difference = player.play(row)
+        if difference is not None:
+            name = f"row {number} ({row['topic']}: {row['name']})"
+            if _needs_coordinator(row):
+                todo.append(name)
+            else:
+                differences.append(f"{name}: {difference}")
+    return TableResult(differences, todo)
+
+
+class _Client:
+    """A node of the simulation that sends a request at a time and keeps what came back."""
+
+    name = "oracle"
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+        self.kernel = run._kernel
+        self.answer: Any = None
+        self.is_done = True
+        self.kernel.add(self)
+
+    def ask(self, api: str, body: Any) -> Any:
+        """The answer; None when the connection was closed."""
+        self.answer, self.is_done = None, False
+        self.kernel.request(self.name, _NODE, api, body, label=api, context=0)
+        deadline_us = self.run.now_us + _PATIENCE_US
+        while not self.is_done and self.run.now_us < deadline_us:
+            self.run.advance(self.run.now_us + _STEP_US)
+        return self.answer
+
+    def on_response(self, api: str, body: Any, context: Any) -> None:
+        self.answer, self.is_done = body, True
+
+    def on_disconnect(self, api: str, context: Any, why: str) -> None:
+        self.is_done = True
+
+    def on_request(self, message: Message) -> None: ...
+
+    def on_timer(self, name: str, data: Any) -> None: ...
+
+    def on_watch(self, kind: str, path: str) -> None: ...
+
+
+class _Player:
+    """One broker with the topics of a table."""
+
+    def __init__(self, table: Mapping[str, Any]) -> None:
+        rows: Sequence[Row] = table["rows"]
+        self.start_ms = min([table["now_ms"], *(row["at_ms"] for row in rows if "at_ms" in row)]) - _BOOT_MS
+        configs = {name: str(value) for name, value in table["broker_configs"].items()}
+        config = RunConfig(
+            brokers=(_BROKER,), start_wall_ms=self.start_ms, broker_config=configs, latency_us=0, jitter_us=0
+        )
+        self.run = Run(config, disk=SimulatedDisk(), zk=MemoryStore(), invariants=False)
+        self.client = _Client(self.run)
+        self.topics: Mapping[str, Mapping[str, Any]] = table["topics"]
+        internal = [topic for topic in INTERNAL_TOPICS if any(_finds_internal(row, topic) for row in rows)]
+        self.run.advance(_BOOT_MS * 500)
+        specs = [
+            CreateTopicSpec(name, 1, 1, configs=tuple((key, str(value)) for key, value in topic_configs.items()))
+            for name, topic_configs in {**self.topics, **{name: {} for name in internal}}.items()
+        ]
+        created = self.client.ask("CreateTopics", CreateTopicsRequest(tuple(specs)))
+        for result in created.topics:
+            if result.error is not KafkaError.NONE:
+                raise ValueError(f"topic {result.name} cannot be made: {result.error.name} {result.message or ''}")
+        self.run.advance(_BOOT_MS * 1_000)
+
+    def play(self, row: Row) -> str | None:
+        """The first difference to the real broker's answer, None where there is none."""
+        due_us = (row.get("append_time", row.get("at_ms", 0)) - self.start_ms) * 1_000
+        if due_us > self.run.now_us:
+            self.run.advance(due_us)
+        name = f"{row['topic']}-{row.get('partition', 0)}"
+        for before in row.get("setup", ()):
+            self._produce(name, base64.b64decode(before["records"]), {})
+        answer = self._produce(name, _records(row), row)
+        if answer is None or row["error_code"] is None:
+            found = "no answer" if answer is None else answer.error.name
+            return None if answer is None and row["error_code"] is None else f"{found}, expected {row['error']}"
+        return self._compare(name, answer, row)
+
+    def _produce(self, name: str, data: bytes | None, row: Row) -> ProducePartitionResponse | None:
+        request = ProduceRequest(
+            row.get("acks", -1),
+            30_000,
+            ((name, data),),
+            transactional_id=row.get("txid"),
+            version=row.get("version", _RECORD_ERRORS_VERSION),
+        )
+        response = self.client.ask("Produce", request)
+        answer: ProducePartitionResponse | None = response.partitions[0] if response is not None else None
+        return answer
+
+    def _compare(self, name: str, answer: ProducePartitionResponse, row: Row) -> str | None:
+        if answer.error.code != row["error_code"]:
+            expected = KafkaError.of(row["error_code"]).name
+            return f"{answer.error.name}, expected {expected} ({answer.message})"
+        if answer.base_offset != row["base_offset"]:
+            return f"base offset {answer.base_offset}, expected {row['base_offset']}"
+        if row.get("version", _RECORD_ERRORS_VERSION) >= _RECORD_ERRORS_VERSION:
+            if answer.message != row["message"]:
+                return f"the message is {answer.message!r}, expected {row['message']!r}"
+            difference = _compare_errors(answer.record_errors, row)
+            if difference is not None:
+                return difference
+        if "stored" not in row:
+            return None
+        return self._compare_stored(name, base64.b64decode(row["stored"]), row)
+
+    def _compare_stored(self, name: str, expected: bytes, row: Row) -> str | None:
+        request = FetchRequest(
+            -1, 0, 1, 1 << 24, (FetchPartition(name, row["base_offset"], partition_max_bytes=1 << 24),)
+        )
+        found: bytes = self.client.ask("Fetch", request).partitions[0].records
+        append_time = self.topics[row["topic"]].get("message.timestamp.type") == "LogAppendTime"
+        pairs = zip(_split(found), _split(expected), strict=False)
+        for (mine, header), (theirs, their_header) in pairs:
+            if append_time and their_header.magic > 1:
+                theirs = with_max_timestamp(theirs, TimestampType.LOG_APPEND_TIME, header.max_timestamp)
+            is_copy = not header.compression and not (append_time and header.magic < 2)
+            if mine != theirs and (
+                is_copy or _gist(mine, header, append_time) != _gist(theirs, their_header, append_time)
+            ):
+                return f"{mine.hex()} is stored, expected {theirs.hex()}"
+        if len(list(_split(found))) < len(list(_split(expected))):
+            return "less is stored than expected"
+        return None
+
+
+def _records(row: Row) -> bytes | None:
+    if "records_zeros" in row:
+        # "a batch of N bytes: one record, key null, value all zero bytes"
+        size = int(re.findall(r"\d+", row["records_zeros"])[0])
+        value = bytes(size - _NO_RECORDS_BYTES)
+        while len(batch := build_batch([(0, None, value, ())])) > size:
+            value = value[: size - len(batch)]
+        return batch
+    return None if row["records"] is None else base64.b64decode(row["records"])
+
+
+def _compare_errors(found: Sequence[tuple[int, str]], row: Row) -> str | None:
+    expected = [(index, text) for index, text in row["record_errors"]]
+    for (index, text), (their_index, their_text) in zip(found, expected, strict=False):
+        if index != their_index or _WINDOW.sub("", text) != _WINDOW.sub("", their_text):
+            return f"record {index}: {text!r}, expected record {their_index}: {their_text!r}"
+        for mine, theirs in zip(_bounds(text), _bounds(their_text), strict=True):
+            if abs(theirs - mine) > _CLOCK_MS:
+                return f"record {index}: {text!r}, expected {their_text!r}"
+    if len(found) != len(expected):
+        return f"{len(found)} record errors, expected {len(expected)}"
+    return None
+
+
+def _bounds(text: str) -> list[int]:
+    return [int(bound) for found in _WINDOW.findall(text) for bound in found]
+
+
+def _split(data: bytes) -> Iterator[tuple[bytes, BatchHeader]]:
+    for position, header in iterate_batches(data):
+        yield data[position : position + header.size], header
+
+
+def _gist(data: bytes, header: BatchHeader, append_time: bool) -> tuple[Any, ...]:
+    """What two batches have in common whose compressors, or whose clocks, differ."""
+    try:
+        records: list[Any] = list(iterate(data))
+    except UnreadableRecords:
+        # A broker that does not compress anew stores what nobody can read.
+        return (data[_MESSAGE_VALUE_AT:],)
+    if append_time:
+        records = [Record(record.offset, 0, record.key, record.value, record.headers) for record in records]
+    shape = (header.base_offset, header.attributes, header.last_offset_delta, header.partition_leader_epoch)
+    producer = (header.producer_id, header.producer_epoch, header.base_sequence)
+    times = () if append_time else (header.base_timestamp, header.max_timestamp)
+    return (shape, producer, times, records)
+
+
+def _needs_coordinator(row: Row) -> bool:
+    data = _records(row) or b""
+    is_transactional = len(data) >= HEADER_BYTES and bool(data[22] & TRANSACTIONAL_FLAG)
+    return "txid" in row and is_transactional
+
+
+def _finds_internal(row: Row, topic: str) -> bool:
+    return bool(row["topic"] == topic and row["error_code"] == KafkaError.INVALID_TOPIC_EXCEPTION.code)
