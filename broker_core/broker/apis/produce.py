@@ -1,13 +1,94 @@
-"""Produce (API key 0)."""
+"""Produce (API key 0): what is refused before a replica sees it (`KafkaApis.handleProduceRequest`).
+
+Framing that cannot be read, and transactions, concern the request as a whole; the number and kind of batches that a
+version of the API allows concern each partition.
+"""
 
 from typing import TYPE_CHECKING
 
+from broker_core.broker.record_deletion import INTERNAL_TOPICS
+from broker_core.errors import KafkaError, KafkaException
+from broker_core.log.append_check import batch_size_at
+from broker_core.records.compression import CompressionType
+from broker_core.records.record_batch import COMPRESSION_MASK, MAGIC_POSITION, MAGIC_V2, TRANSACTIONAL_FLAG
 from broker_core.sim.kernel import Message
+from broker_core.wire.messages import ProducePartitionResponse, ProduceRequest
 
 if TYPE_CHECKING:
     from broker_core.broker.broker import Broker
 
+_ONE_BATCH_VERSION = 3
+"""From here on a producer sends one batch of magic 2 a partition."""
+_ZSTD_VERSION = 7
+_ATTRIBUTES_LOW_BYTE = 22
+_NOT_VERIFIED = (
+    "Unable to verify the partition has been added to the transaction. Underlying error: COORDINATOR_NOT_AVAILABLE"
+)
+
 
 def handle(broker: "Broker", message: Message) -> None:
-    """Appends what a producer sends; the answer depends on acks."""
-    broker.replicas.produce(message, message.body)
+    """Appends what a producer sends; the answer depends on acks. A request without records is not answered."""
+    body: ProduceRequest = message.body
+    if any(data is None for _, data in body.partitions):
+        broker.kernel.close_connection(message)
+        return
+    try:
+        is_transactional = any(_begins_transactional(data or b"") for _, data in body.partitions)
+    except KafkaException as unreadable:
+        _refuse_all(broker, message, unreadable)
+        return
+    if is_transactional and body.transactional_id is None:
+        _refuse_all(broker, message, KafkaException(KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED))
+        return
+    refused: dict[str, ProducePartitionResponse] = {}
+    for name, data in body.partitions:
+        answer = _check(broker, name, data or b"", body)
+        if answer is not None:
+            refused[name] = answer
+    broker.replicas.produce(message, body, refused)
+
+
+def _refuse_all(broker: "Broker", message: Message, error: KafkaException) -> None:
+    text = error.message if error.message != error.error.sentence else None
+    refused = {name: ProducePartitionResponse(name, error.error, message=text) for name, _ in message.body.partitions}
+    broker.replicas.produce(message, message.body, refused)
+
+
+def _check(broker: "Broker", name: str, data: bytes, body: ProduceRequest) -> ProducePartitionResponse | None:
+    """Why a partition's batches are refused; None where a replica is to have them."""
+    if name not in broker.metadata.partitions:
+        return ProducePartitionResponse(name, KafkaError.UNKNOWN_TOPIC_OR_PARTITION)
+    if body.version >= _ONE_BATCH_VERSION:
+        try:
+            _check_single_batch(data, body.version)
+        except KafkaException as refusal:
+            return ProducePartitionResponse(name, refusal.error)
+    if body.acks not in (-1, 0, 1):
+        return ProducePartitionResponse(name, KafkaError.INVALID_REQUIRED_ACKS)
+    if name.rpartition("-")[0] in INTERNAL_TOPICS:
+        return ProducePartitionResponse(name, KafkaError.INVALID_TOPIC_EXCEPTION)
+    if body.transactional_id is not None and _begins_transactional(data):
+        # The coordinator of transactions would have to say that the partition belongs to one: there is none.
+        return ProducePartitionResponse(name, KafkaError.NOT_ENOUGH_REPLICAS, message=_NOT_VERIFIED)
+    return None
+
+
+def _begins_transactional(data: bytes) -> bool:
+    """Whether the first batch belongs to a transaction. Raises KafkaException where no batch can be told."""
+    size = batch_size_at(data, 0)
+    return (
+        size is not None and data[MAGIC_POSITION] == MAGIC_V2 and bool(data[_ATTRIBUTES_LOW_BYTE] & TRANSACTIONAL_FLAG)
+    )
+
+
+def _check_single_batch(data: bytes, version: int) -> None:
+    """The rules of `ProduceRequest.validateRecords`."""
+    size = batch_size_at(data, 0)
+    if size is None:
+        raise KafkaException(KafkaError.INVALID_RECORD, "the request holds no whole batch for the partition")
+    if data[MAGIC_POSITION] != MAGIC_V2:
+        raise KafkaException(KafkaError.INVALID_RECORD, f"the batch has magic {data[MAGIC_POSITION]}, expected 2")
+    if version < _ZSTD_VERSION and data[_ATTRIBUTES_LOW_BYTE] & COMPRESSION_MASK == CompressionType.ZSTD:
+        raise KafkaException(KafkaError.UNSUPPORTED_COMPRESSION_TYPE)
+    if batch_size_at(data, size) is not None:
+        raise KafkaException(KafkaError.INVALID_RECORD, "the request holds more than one batch for the partition")
