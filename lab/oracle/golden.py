@@ -5,8 +5,9 @@
 A case is a folder with a `case.json`, whose `steps` say what was done to the broker, and the files that it left then.
 Files that the case calls byte exact must be the same to the byte, offset checkpoints as sets of lines, meta.properties
 by its keys and its version; of logs that are not byte exact, every record and the dump. What our dump tool prints of
-the real broker's files must be the texts beside them. One line a case is printed; the exit status is 1 if any failed,
-2 if there was nothing to compare.
+the real broker's files must be the texts beside them. A folder with a `rejections.json` is a table of produce requests,
+whose answers must be the same. One line a case is printed; the exit status is 1 if any failed, 2 if there was nothing
+to compare.
 """
 
 import argparse
@@ -20,6 +21,7 @@ from lab.oracle.golden_broker import GoldenBroker, Mismatch, Step, TopicPartitio
 from lab.oracle.golden_cluster import GoldenCluster
 from lab.oracle.golden_compare import compare_root
 from lab.oracle.golden_dump import compare_dumps
+from lab.oracle.golden_rejections import play_table
 
 
 class Result(NamedTuple):
@@ -33,9 +35,6 @@ class Result(NamedTuple):
         return f"{self.status} {self.name}" + (f": {self.reason}" if self.reason else "")
 
 
-_UNBUILT_STEPS = {
-    "produce_version": "message formats v0 and v1",
-}
 _DAMAGE = ("mutate", "delete")
 _BUILT_STEPS = (
     "epoch",
@@ -61,9 +60,9 @@ def run_case(folder: Path) -> Result:
         compare_dumps(folder)
     except (Mismatch, OSError, UnicodeDecodeError) as difference:
         return Result(name, "FAIL", str(difference))
-    if not (folder / "case.json").exists():
-        return Result(name, "todo", "tables of refused produce requests (rejections.json)")
     try:
+        if not (folder / "case.json").exists():
+            return _run_table(folder)
         case = json.loads((folder / "case.json").read_text())
         steps = _in_order(case["steps"])
         missing = _unbuilt(steps)
@@ -88,12 +87,20 @@ def _in_order(steps: Sequence[Step]) -> list[Step]:
     return ordered
 
 
+def _run_table(folder: Path) -> Result:
+    result = play_table(folder / "rejections.json")
+    if result.differences:
+        count = len(result.differences)
+        return Result(
+            folder.name, "FAIL", f"{result.differences[0]}" + (f" (and {count - 1} more)" if count > 1 else "")
+        )
+    without = f"but for {', '.join(result.todo)}: there is no transaction coordinator" if result.todo else ""
+    return Result(folder.name, "ok", without)
+
+
 def _unbuilt(steps: Sequence[Step]) -> str:
-    found = {reason: None for step in steps for key, reason in _UNBUILT_STEPS.items() if key in step}
-    for step in steps:
-        if not any(key in step for key in (*_BUILT_STEPS, *_UNBUILT_STEPS)):
-            found[f"steps of the kind {', '.join(sorted(step))}"] = None
-    return ", ".join(found)
+    unknown = [step for step in steps if not any(key in step for key in _BUILT_STEPS)]
+    return ", ".join(dict.fromkeys(f"steps of the kind {', '.join(sorted(step))}" for step in unknown))
 
 
 def _replay(folder: Path, case: dict[str, Any], steps: Sequence[Step]) -> None:
