@@ -108,7 +108,7 @@ def test_configurations_of_the_brokers_show_in_a_description() -> None:
     shell = ShellRun(log_segment_delete_delay_ms="1000", min_insync_replicas="2")
     shell.at("kafka-topics.sh --create --topic orders --replica-assignment 1:2 --config retention.ms=5000")
     (first, *_) = shell.at("kafka-topics.sh --describe --topic orders")
-    assert first.endswith("Configs: file.delete.delay.ms=1000,min.insync.replicas=2,retention.ms=5000")
+    assert first.endswith("Configs: min.insync.replicas=2,retention.ms=5000,file.delete.delay.ms=1000")
     shell.at("broker kill 2")
     shell.at('wait "isr orders-0 == [1]" 20s')
     assert len(shell.at("kafka-topics.sh --describe --under-min-isr-partitions")) == 1

@@ -46,6 +46,7 @@ from broker_core.zk.znodes import ConfigChangeZnode, IsrChangeNotificationZnode,
 
 START_RETRY_US = 100_000
 BASE_PORT = 9090
+ZOOKEEPER_PORT = 2181
 _CONTROLLER_APIS = frozenset(
     {
         "AlterConfigs",
@@ -131,8 +132,10 @@ class Broker:
         """What this broker was started with and no other."""
         return {
             "broker.id": str(self.broker_id),
+            "node.id": str(self.broker_id),
             "listeners": f"PLAINTEXT://127.0.0.1:{self.port}",
             "log.dirs": self.directory.path,
+            "zookeeper.connect": f"127.0.0.1:{ZOOKEEPER_PORT}",
         }
 
     @property

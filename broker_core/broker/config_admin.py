@@ -15,11 +15,11 @@ from broker_core.config_defs import (
     ConfigException,
     ConfigType,
     InvalidConfigurationException,
-    Value,
     broker_key,
     broker_name,
     broker_synonyms,
     text_of,
+    topic_value,
     validate_topic_configs,
 )
 from broker_core.controller.admin import validate_topic_name
@@ -57,8 +57,6 @@ class ConfigAdminHost(Protocol):
         """What distinguishes this broker from the others: its id, its listener, its directory."""
         ...
 
-    def topic_values(self, topic: str) -> dict[str, Value]: ...
-
 
 class ConfigAdmin:
     """See the module."""
@@ -80,6 +78,9 @@ class ConfigAdmin:
                 configs = self._broker_entries()
         except KafkaException as refused:
             return DescribeConfigsResult(resource, refused.error, refused.args[1])
+        except ConfigException as bad:
+            # somebody wrote into ZooKeeper what Kafka's tools refuse
+            return DescribeConfigsResult(resource, Errors.UNKNOWN_SERVER_ERROR, str(bad))
         return DescribeConfigsResult(resource, configs=tuple(configs))
 
     def _topic_entries(self, topic: str) -> list[ConfigEntry]:
@@ -87,10 +88,14 @@ class ConfigAdmin:
         if topic not in self.host.metadata.topic_ids:
             raise KafkaException(Errors.UNKNOWN_TOPIC_OR_PARTITION)
         overrides = self.host.controller.zk.topic_configs(topic)
-        values = self.host.topic_values(topic)
-        return [self._topic_entry(name, values[name], overrides) for name in TOPIC_CONFIGS]
+        unknown = [name for name in overrides if name not in TOPIC_CONFIGS]
+        return [
+            *(self._topic_entry(name, overrides) for name in TOPIC_CONFIGS),
+            *(_secret(name) for name in unknown),
+        ]
 
-    def _topic_entry(self, name: str, value: Value, overrides: Mapping[str, str]) -> ConfigEntry:
+    def _topic_entry(self, name: str, overrides: Mapping[str, str]) -> ConfigEntry:
+        value = topic_value(name, self.host.dynamic.current.settings, overrides)
         first = broker_name(name)
         synonyms = self._synonyms(first) if first is not None else []
         if name in overrides:
@@ -120,7 +125,7 @@ class ConfigAdmin:
         if key is None:
             return settings.get(name)
         value = key.parse(settings[name]) if name in settings else key.default
-        return None if value is None and key.type is not ConfigType.LIST else text_of(value)
+        return None if value is None else text_of(value)
 
     def _static(self) -> dict[str, str]:
         return {**self.host.place, **self.host.dynamic.static.settings}
@@ -260,6 +265,12 @@ def _changed(now: dict[str, str], ops: tuple[AlterConfigOp, ...]) -> dict[str, s
             kept = [each for each in listed if each not in given]
             configs[op.name] = ",".join([*listed, *given] if op.operation == "APPEND" else kept)
     return configs
+
+
+def _secret(name: str) -> ConfigEntry:
+    """Somebody wrote a name into a topic's znode that Kafka does not know: its value is not told."""
+    synonym = ConfigSynonym(name, None, "DYNAMIC_TOPIC_CONFIG")
+    return ConfigEntry(name, None, synonym.source, is_sensitive=True, synonyms=(synonym,))
 
 
 def _source(synonyms: list[ConfigSynonym]) -> ConfigSource:

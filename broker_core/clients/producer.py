@@ -424,7 +424,9 @@ class Producer:
             if answer.error is Errors.NONE:
                 self._succeed(sent.batch, answer.base_offset)
             else:
-                self._retry_or_fail(sent.batch, answer.error, answer.message)
+                # what is wrong with a record says more than what follows for the batch (`Sender.failBatch`)
+                message = answer.record_errors[0][1] if answer.record_errors else answer.message
+                self._retry_or_fail(sent.batch, answer.error, message)
         self._pump()
 
     def on_disconnect(self, api: str, context: Any, why: str) -> None:

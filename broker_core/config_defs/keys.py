@@ -227,7 +227,15 @@ def text_of(value: Value) -> str:
     """A value as Kafka's tools show it (`ConfigDef.convertToString`)."""
     if isinstance(value, bool):
         return str(value).lower()
+    if isinstance(value, float):
+        return _double(value)
     return ",".join(value) if isinstance(value, tuple) else str(value)
+
+
+def _double(value: float) -> str:
+    """`Double.toString`, for what configurations hold: 1.7976931348623157E308."""
+    mantissa, exponent, power = repr(value).partition("e")
+    return f"{mantissa if '.' in mantissa else mantissa + '.0'}E{int(power)}" if exponent else mantissa
 
 
 POLICIES = ("compact", "delete")

@@ -4,9 +4,16 @@ Only replicas that a topic's configuration lists are throttled, and only while t
 follower each keep count of the bytes and stop when the rate of the last seconds is above the bound.
 """
 
+from collections.abc import Sequence
+
+from broker_core.wire.messages import FetchPartitionResponse
+
 WINDOW_US = 1_000_000
 WINDOWS = 11
 LONG_MAX = 2**63 - 1
+RESPONSE_BYTES = 16
+PARTITION_BYTES = 55
+"""A fetch response of version 17 without partitions, and what each of them adds to its records."""
 ALL_PARTITIONS = -1
 
 
@@ -39,12 +46,25 @@ class ReplicationQuota:
         """Whether nothing more of a partition may be copied now, unless the replica is in sync."""
         return bool(self.throttled) and self.is_throttled(partition) and self.rate(now_us) > self.bytes_per_second
 
+    def record_response(self, answers: Sequence[FetchPartitionResponse], now_us: int) -> None:
+        """A leader has answered a follower's fetch. As in Kafka the response counts with its envelope, even one that
+        holds no throttled partition (`KafkaApis.sizeOfThrottledPartitions`): a bound of a few bytes a second lets
+        nothing through.
+        """
+        byte_count = RESPONSE_BYTES
+        if self.throttled:
+            for answer in answers:
+                if self.is_throttled(answer.partition):
+                    byte_count += PARTITION_BYTES + len(answer.records)
+        self.record(byte_count, now_us)
+
     def record(self, byte_count: int, now_us: int) -> None:
         """Bytes of throttled replicas were copied."""
-        self._expire(now_us)
-        if not self._windows or now_us - self._windows[-1][0] >= WINDOW_US:
-            self._windows.append([now_us, 0])
-        self._windows[-1][1] += byte_count
+        windows = self._windows
+        if not windows or now_us - windows[-1][0] >= WINDOW_US:
+            self._expire(now_us)
+            windows.append([now_us, 0])
+        windows[-1][1] += byte_count
 
     def rate(self, now_us: int) -> float:
         """Bytes a second since the oldest window that counts, at least over one window (`SimpleRate`)."""

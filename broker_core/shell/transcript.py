@@ -112,7 +112,7 @@ def _trimmed(lines: list[str]) -> list[str]:
 _NAMES: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"127\.0\.0\.1:\d+"), "127.0.0.1:<port>"),
     (re.compile(r"--bootstrap-server 127\.0\.0\.1:<port>(,127\.0\.0\.1:<port>)*"), "--bootstrap-server <bootstrap>"),
-    (re.compile(r'\bbroker-(\d+)(?=[/"])'), r"<dir-\1>"),
+    (re.compile(r'\bbroker-(\d+)(?=[/"])|(?<=log\.dirs=)broker-(\d+)'), r"<dir-\1\2>"),
     (re.compile(r'("port":)\d+'), r"\1<port>"),
     (re.compile(r'(TopicId: |"topic_id":"|topicId=|topic_id: )[A-Za-z0-9_-]{22}'), r"\1<uuid>"),
     (re.compile(r'("id":"|Cluster ID: )[A-Za-z0-9_-]{22}'), r"\1<cluster>"),

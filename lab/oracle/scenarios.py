@@ -7,7 +7,6 @@ The exit code is 1 if any failed.
 """
 
 import argparse
-import re
 import sys
 from pathlib import Path
 from traceback import format_exception
@@ -19,15 +18,6 @@ from broker_core.shell.transcript import Transcript, TranscriptError, difference
 from broker_core.zk.store import ZkStore
 from lab.runtime.rehearsal import pageless_run, stores
 from lab.runtime.zookeeper import ZookeeperError
-
-NOT_THERE_YET = (
-    (
-        re.compile(r"zk create /admin/(reassign_partitions|preferred_replica_election)"),
-        "reassignment by znode is not there yet",
-    ),
-)
-"""Commands that run, but whose effect needs a part of a broker that the core does not have. A difference after one is
-no failure."""
 
 
 class Verdict(NamedTuple):
@@ -54,15 +44,11 @@ def judge(path: Path, store: ZkStore, seed: int = 0) -> Verdict:
         transcript = parse_transcript(path.read_text(encoding="utf-8"))
     except TranscriptError as error:
         return Verdict("FAIL", str(error))
-    absent = ""
     try:
         for played in play(transcript, pageless_run(config_of(transcript, path.stem, seed), store)):
-            absent = absent or next((what for line, what in NOT_THERE_YET if line.search(played.step.line)), "")
             lines = difference(played)
             if lines:
                 changed = next(line for line in lines if not line.startswith(("@@", " ")))
-                if absent:
-                    return Verdict("todo", absent)
                 where = f"line {played.step.number}: $ {played.step.line}"
                 return Verdict("FAIL", f"{where}: {changed}", (f"  {where}", *(f"    {line}" for line in lines)))
     except ShellError as error:

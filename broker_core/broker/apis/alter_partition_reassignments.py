@@ -13,6 +13,6 @@ def handle(broker: "Broker", message: Message) -> None:
     """The controller begins or cancels moves of partitions; the answer does not wait for their end."""
     response = broker.controller.alter_partition_reassignments(message.body)
     fields = tuple((result.partition, result.error.name) for result in response.partitions)
-    errors = [error for error in (response.error, *(each.error for each in response.partitions))]
+    errors = (response.error, *(each.error for each in response.partitions))
     label = next((error.name for error in errors if error is not KafkaError.NONE), "ok")
     broker.kernel.respond(message, response, label=label, fields=fields)

@@ -69,9 +69,13 @@ class Entity(NamedTuple):
             except KafkaException as refused:
                 raise JavaException.of(refused.error, refused.message) from None
             return ConfigResource("TOPIC", name)
-        if name and re.fullmatch(r"[+-]?\d+", name) is None:
-            raise Complaint(f"The entity name for brokers must be a valid integer broker id, but it is: {name}")
+        _check_broker_id(name)
         return ConfigResource("BROKER", name)
+
+
+def _check_broker_id(name: str) -> None:
+    if name and re.fullmatch(r"[+-]?\d+", name) is None:
+        raise Complaint(f"The entity name for brokers must be a valid integer broker id, but it is: {name}")
 
 
 def _run(process: Process, arguments: list[str]) -> Running:
@@ -231,6 +235,8 @@ def _describe(process: Process, entity: Entity, *, describe_all: bool) -> Asking
     names = [entity.name] if entity.name is not None else (yield from _all_names(process, entity.type))
     for name in names:
         kind = entity.type
+        if kind == "brokers":
+            _check_broker_id(name)
         head = f"Default configs for {kind} in the cluster are:"
         process.out(f"{'All' if describe_all else 'Dynamic'} configs for {kind[:-1]} {name} are:" if name else head)
         for entry in (yield from _entries(process, Entity(kind, name), describe_all=describe_all)):

@@ -169,7 +169,7 @@ def _generate(process: Process, options: ParsedOptions) -> Asking[None]:
     known = yield from metadata(process, (), "describeCluster")
     usable: dict[int, str | None] = {broker: None for broker in sorted(brokers) if broker in known.brokers}
     proposed: Plan = {}
-    for topic in dict.fromkeys(partition.rpartition("-")[0] for partition in sorted(current, key=partition_order)):
+    for topic in hash_map_order(list(dict.fromkeys(partition.rpartition("-")[0] for partition in current))):
         numbers = [partition for partition in current if partition.rpartition("-")[0] == topic]
         try:
             assigned = assign_replicas(

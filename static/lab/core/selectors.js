@@ -173,7 +173,7 @@ export function ephemerals(view) {
 
 /** @typedef {"produce" | "fetch" | "control" | "group" | "zk"} Family */
 
-const CONTROL = new Set(["LeaderAndIsr", "UpdateMetadata", "StopReplica", "AlterPartition", "ControlledShutdown", "CreateTopics", "DeleteTopics", "ElectLeaders", "AlterPartitionReassignments"]);
+const CONTROL = new Set(["LeaderAndIsr", "UpdateMetadata", "StopReplica", "AlterPartition", "ControlledShutdown", "CreateTopics", "DeleteTopics", "CreatePartitions", "ElectLeaders", "AlterPartitionReassignments", "ListPartitionReassignments", "DescribeConfigs", "AlterConfigs", "IncrementalAlterConfigs", "DescribeLogDirs"]);
 const GROUP = new Set(["FindCoordinator", "JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup", "OffsetCommit", "OffsetFetch"]);
 
 /** Which hue an API's messages have. @param {string} api @param {string} kind @returns {Family} */
