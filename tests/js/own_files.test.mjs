@@ -252,6 +252,15 @@ test("reading can be stopped, and what is known by then stays", async () => {
   assert.equal(own.state().busy, false);
 });
 
+test("a file that is gone when it is read is said, and the others are read", async () => {
+  const own = new OwnFiles();
+  const gone = new Blob([readFileSync(join(sparse, LOG))]);
+  const lost = Object.assign(Object.create(null), { size: gone.size, slice: () => ({ arrayBuffer: () => Promise.reject(new Error("NotReadableError")), stream: () => gone.stream() }) });
+  await own.add([{ name: INDEX, folder: "a", source: lost }, ...given(sparse)]);
+  assert.deepEqual(rulesOf(own), ["unreadable"]);
+  assert.equal(own.state().busy, false);
+});
+
 test("batches are found among more than are remembered", async () => {
   const count = 300_000;
   const size = 61;

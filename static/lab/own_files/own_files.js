@@ -69,9 +69,16 @@ export class OwnFiles {
     this.done = 0;
     this.total = [...segments.values()].flat().reduce((sum, { size }) => sum + size, 0);
     this.#opened = null;
-    for (const files of segments.values()) await this.#read(files);
+    for (const files of segments.values()) await this.#read(files).catch((error) => this.#fail(files, error));
     this.busy = false;
     this.#changed();
+  }
+
+  /** A file may have been changed or removed on the disk since it was given: the browser says NotReadableError. */
+  #fail(files, error) {
+    for (const file of files) if (file.status === "reading") file.findings.add("unreadable", 0, { said: String(error) });
+    for (const file of files) file.status = "done";
+    this.#scanning = null;
   }
 
   /** Stops reading. What is known by then stays. */
@@ -95,7 +102,9 @@ export class OwnFiles {
     for (const file of files) {
       file.findings = new Findings();
       file.status = "waiting";
+      file.status = "reading";
       await this.#identify(file);
+      file.status = "waiting";
     }
     const tables = files.filter(({ kind }) => kind !== "log");
     for (const file of tables) {

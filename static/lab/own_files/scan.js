@@ -4,7 +4,7 @@ import { int64 } from "./bytes.js";
 import { crc32, crc32c } from "./checksums.js";
 import { CODECS } from "./decompress.js";
 import { Rows } from "./rows.js";
-import { Window } from "./window.js";
+import { MovingWindow } from "./window.js";
 
 /** The picture of a log has so many bars. */
 export const BINS = 240;
@@ -45,14 +45,16 @@ export class Scan {
   #file;
   #base;
   #findings;
-  #window;
+  #chunk;
+  /** @type {any} a MovingWindow while it reads */
+  #window = null;
 
   /** @param {import("./window.js").Source} file @param {number | null} base the offset in the file's name @param {import("./findings.js").Findings} findings */
   constructor(file, base, findings, chunk = undefined) {
     this.#file = file;
     this.#base = base;
     this.#findings = findings;
-    this.#window = new Window(file, chunk);
+    this.#chunk = chunk;
   }
 
   /** A broken rule at the batch that is being read. */
@@ -66,6 +68,7 @@ export class Scan {
   /** Reads all. @param {Links} links @param {() => void} progress called for each chunk */
   async run(links, progress) {
     const { size } = this.#file;
+    this.#window = new MovingWindow(this.#file, this.#chunk);
     if (size > LARGEST_LOG) this.#wrong("too_long", { n: size });
     while (this.position < size && !this.isCancelled) {
       if (!this.#window.has(this.position, Math.min(HEADER_BYTES, size - this.position))) {
@@ -88,7 +91,8 @@ export class Scan {
       links.index?.end(this.isWhole);
       links.times?.end(this.isWhole);
     }
-    this.#window = new Window(this.#file);
+    await this.#window.close();
+    this.#window = null;
   }
 
   /** The size of the batch at the position. 0 where none can be: the reading ends there, as a broker's would. */
@@ -115,25 +119,28 @@ export class Scan {
 
   /** Whether there are only zeros from the position on. */
   async #isZero() {
-    const window = new Window(this.#file);
-    for (let position = this.position; position < this.#file.size; position += window.chunk) {
+    const window = new MovingWindow(this.#file);
+    let isZero = true;
+    for (let position = this.position; isZero && position < this.#file.size; position += window.chunk) {
       await window.load(position, 1);
-      if (this.isCancelled || window.bytes.some((byte) => byte !== 0)) return false;
+      isZero = !this.isCancelled && !window.bytes.some((byte) => byte !== 0);
     }
-    return true;
+    await window.close();
+    return isZero;
   }
 
   /** The checksum of a batch that is larger than the window. */
   async #longChecksum(length, progress) {
     const isLegacy = this.#window.bytes[this.position - this.#window.from + LEGACY_CRC_FROM] < 2;
     const [update, skipped] = isLegacy ? [crc32, LEGACY_CRC_FROM] : [crc32c, CRC_FROM];
-    const window = new Window(this.#file);
+    const window = new MovingWindow(this.#file);
     let crc = 0;
     for (let at = skipped; at < length && !this.isCancelled; at += window.chunk) {
       await window.load(this.position + at, 1);
       crc = update(window.bytes, 0, Math.min(window.chunk, length - at), crc);
       progress();
     }
+    await window.close();
     return crc;
   }
 
