@@ -217,6 +217,7 @@ def test_a_truncation_takes_the_markers_and_what_they_said() -> None:
     assert [entry.last_offset for entry in all_aborted(log)] == [1, 3, 5]
     assert last_stable_offset(log) == log.first_unstable_offset == 6
     log.truncate_to(6)
+    log.high_watermark_moved(6)
     assert last_stable_offset(log) == 6 and log.first_unstable_offset is None
     producer = Producer(log, 9)
     assert producer.send() == 6

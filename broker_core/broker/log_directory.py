@@ -1,5 +1,7 @@
 """The log directory of a broker: its partition folders and its own files (`kafka.log.LogManager`)."""
 
+import re
+
 from broker_core.events.log import CheckpointReset, CheckpointWritten
 from broker_core.log import LogConfig, UnifiedLog
 from broker_core.log.checkpoints import (
@@ -19,6 +21,8 @@ from broker_core.log.directory_files import (
 from broker_core.log.storage_fault import StorageFault
 from broker_core.sim.disk import Disk
 from broker_core.sim.kernel import Kernel
+
+_PARTITION_FOLDER = re.compile(r"[A-Za-z0-9._-]+-[0-9]+")
 
 
 class LogDirectory:
@@ -46,15 +50,20 @@ class LogDirectory:
         ensure_meta_properties(self.disk, self.path, broker_id, cluster_id)
 
     def load(self) -> None:
-        """Reads the checkpoints and the marker of a clean stop, which does not outlive the start. Raises StorageFault:
-        Kafka goes on for a while with a malformed checkpoint, but not to the end of its start.
+        """Reads the checkpoints, and the marker of a clean stop, which does not outlive the start.
+
+        Raises StorageFault.
         """
         disk, path = self.disk, self.path
         self.clean = take_clean_shutdown(disk, path)
         if not disk.exists(f"{path}/{CLEANER_OFFSET_CHECKPOINT}"):
             disk.replace_file(f"{path}/{CLEANER_OFFSET_CHECKPOINT}", b"")
-        self.recovery_points = self._read(RECOVERY_POINT_CHECKPOINT)
-        self.log_start_offsets = self._read(LOG_START_OFFSET_CHECKPOINT)
+        try:
+            self.recovery_points = self._read(RECOVERY_POINT_CHECKPOINT)
+            self.log_start_offsets = self._read(LOG_START_OFFSET_CHECKPOINT)
+        except StorageFault as fault:
+            # The logs are loaded all the same, but none can be taken into the directory, which is offline by now.
+            raise StorageFault(fault.path, fault.rule, fault.position, is_io_error=False) from fault
         self.high_watermarks = self._read(REPLICATION_OFFSET_CHECKPOINT)
         self.cleaner_offsets = self._read(CLEANER_OFFSET_CHECKPOINT)
 
@@ -63,7 +72,7 @@ class LogDirectory:
             offsets = OffsetCheckpoint(self.disk, f"{self.path}/{file}").read()
         except StorageFault as fault:
             if fault.is_io_error:
-                raise StorageFault(fault.path, fault.rule, fault.position, is_io_error=False) from fault
+                raise
             # Kafka takes a number that is none for less of a fault than a line too many.
             self.kernel.emit(CheckpointReset(broker=self.node, file=file, rule=fault.rule), self.node)
             return {}
@@ -86,7 +95,7 @@ class LogDirectory:
         return [
             name
             for name in self.disk.list(self.path)
-            if self.disk.exists(f"{self.path}/{name}/partition.metadata") and not name.endswith(DELETED_FOLDER_SUFFIX)
+            if _PARTITION_FOLDER.fullmatch(name)
         ]
 
     def deleted_folders(self) -> list[str]:

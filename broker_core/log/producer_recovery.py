@@ -4,15 +4,12 @@ from collections.abc import Sequence
 
 from broker_core.log.producer_state import ProducerStateManager
 from broker_core.log.segment import LogSegment
-from broker_core.log.storage_fault import StorageFault
+from broker_core.log.segment_recovery import check_end
 from broker_core.log.transaction_index import AbortedTransaction, TransactionIndex
 from broker_core.log.transactions import CompletedTransaction
 from broker_core.records.control_record import read_end_transaction_marker
-from broker_core.records.record_batch import LENGTH_OVERHEAD, NO_PRODUCER_ID, BatchHeader, iterate_records
+from broker_core.records.record_batch import NO_PRODUCER_ID, BatchHeader, iterate_records
 from broker_core.sim.disk import CutFact
-
-SMALLEST_LENGTH_FIELD = 14
-"""Below it nothing is a batch of any version (`LegacyRecord.RECORD_OVERHEAD_V0`)."""
 
 
 def update_producers(
@@ -104,16 +101,7 @@ def _replay(producers: ProducerStateManager, segment: LogSegment, from_offset: i
             data = segment.log.read(start, header.size) if header.is_control else b""
             ended.append(update_producers(producers, header, data))
     if end_position is None:
-        _check_end(segment, after)
+        check_end(segment, after)
     for completed in ended:
         if completed is not None:
             producers.transactions.complete(completed)
-
-
-def _check_end(segment: LogSegment, position: int) -> None:
-    """A segment that is believed may end with a part of a batch, but not with what is none."""
-    if segment.size - position >= LENGTH_OVERHEAD:
-        length = int.from_bytes(segment.log.read(position + 8, 4), "big", signed=True)
-        if length < SMALLEST_LENGTH_FIELD:
-            rule = f"the length field of the batch is {length}, at least {SMALLEST_LENGTH_FIELD} expected"
-            raise StorageFault(segment.log.path, rule, position, is_io_error=False)

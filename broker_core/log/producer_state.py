@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from broker_core.errors import KafkaError, KafkaException
 from broker_core.log.deleted_files import DeletedFile, mark_deleted
+from broker_core.log.storage_fault import offset_of
 from broker_core.log.transactions import CompletedTransaction, UnstableTransactions
 from broker_core.records.control_record import ControlRecordType
 from broker_core.records.record_batch import (
@@ -266,7 +267,7 @@ class ProducerStateManager:
 
     def _list_snapshots(self) -> list[int]:
         names = [name for name in self._disk.list(self._directory) if name.endswith(SNAPSHOT_SUFFIX)]
-        return sorted(int(stem) for name in names if (stem := name.removesuffix(SNAPSHOT_SUFFIX)).isdigit())
+        return sorted(offset_of(f"{self._directory}/{name}") for name in names)
 
     def _load_from_snapshot(self, log_start_offset: int, now_ms: int) -> tuple[CutFact, ...]:
         cuts: tuple[CutFact, ...] = ()

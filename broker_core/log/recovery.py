@@ -24,7 +24,15 @@ from broker_core.log.segment import (
     LogSegment,
     segment_path,
 )
-from broker_core.log.segment_recovery import InvalidOffset, OffsetOverflow, facts_of, recover, split_ranges
+from broker_core.log.segment_recovery import (
+    InvalidOffset,
+    OffsetOverflow,
+    check_readable,
+    facts_of,
+    recover,
+    split_ranges,
+)
+from broker_core.log.storage_fault import offset_of
 from broker_core.log.swap_files import finish_swaps
 from broker_core.log.transaction_index import CorruptTransactionIndex
 from broker_core.records.record_batch import NO_PRODUCER_ID, BatchHeader
@@ -76,6 +84,7 @@ def load_log(
     loader.load(clean_shutdown, recovery_point)
     loader.drop_all_below_log_start()
     segments = loader.segments or [place.segment(log_start_offset)]
+    check_readable(segments[-1], segments[-1].offset_index.last_offset, to_end=True)
     segments[-1].activate(is_new=not loader.segments)
     log_end_offset = segments[-1].next_offset()
     log_start_offset = max(log_start_offset, segments[0].base_offset)
@@ -90,6 +99,10 @@ def load_log(
         producers, segments, log_start_offset, log_end_offset, place.now_ms, clean_shutdown=clean_shutdown
     )
     loader.note_snapshots(producers, cuts)
+    first_unstable = producers.transactions.first_unstable_offset
+    if first_unstable is not None:
+        # Kafka looks up where the oldest open transaction lies.
+        check_readable(local_log.segments_from(first_unstable)[0], first_unstable)
     return LoadedLog(local_log, producers, log_start_offset, tuple(loader.repairs), tuple(loader.checked))
 
 
@@ -245,12 +258,17 @@ class _Loader:
     def _base_offsets(self) -> list[int]:
         """The segments that have a `.log`; index files without one are deleted."""
         disk, directory = self.place.disk, self.place.directory
-        names = disk.list(directory)
-        logs = {int(name.removesuffix(LOG_SUFFIX)) for name in names if name.endswith(LOG_SUFFIX)}
-        for name in names:
-            stem, _, suffix = name.partition(".")
-            if f".{suffix}" in _INDEX_SUFFIXES and stem.isdigit() and int(stem) not in logs:
-                self.repairs += deletions([disk.delete(f"{directory}/{name}")], "there is no .log of this name")
+        logs: set[int] = set()
+        indexes: list[tuple[str, int]] = []
+        for name in disk.list(directory):
+            path = f"{directory}/{name}"
+            if name.endswith(LOG_SUFFIX):
+                logs.add(offset_of(path))
+            elif name.endswith(_INDEX_SUFFIXES):
+                indexes.append((path, offset_of(path)))
+        for path, base_offset in indexes:
+            if base_offset not in logs:
+                self.repairs += deletions([disk.delete(path)], "there is no .log of this name")
         return sorted(logs)
 
     def _delete_leftovers(self) -> None:

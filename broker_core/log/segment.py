@@ -237,13 +237,18 @@ class LogSegment:
         return data, next_offset
 
     def next_offset(self) -> int:
-        """The offset after the last whole batch; the base offset when there is none."""
+        """The offset after the last whole batch; the base offset when there is none, or none that reaches as far as the
+        index claims (`readNextOffset`).
+        """
         if self._tail_last_offsets:
             return self._tail_last_offsets[-1] + 1
-        offset = self.base_offset
-        for _, base_offset, _, last_offset_delta in self._scan(self.offset_index.lookup(self.offset_index.last_offset)):
-            offset = base_offset + last_offset_delta + 1
-        return offset
+        offset = None
+        indexed = self.offset_index.last_offset
+        for _, base_offset, _, last_offset_delta in self._scan(self.offset_index.lookup(indexed)):
+            last_offset = base_offset + last_offset_delta
+            if offset is not None or last_offset >= indexed:
+                offset = last_offset + 1
+        return self.base_offset if offset is None else offset
 
     def find_by_timestamp(self, timestamp: int, start_offset: int) -> TimestampAndOffset | None:
         """The first record at or above `start_offset` whose timestamp is at or above `timestamp`."""

@@ -10,6 +10,7 @@ from broker_core.log.segment import BatchFact, LogSegment
 from broker_core.log.storage_fault import StorageFault
 from broker_core.records.record_batch import (
     HEADER_BYTES,
+    MAGIC_POSITION,
     NO_TIMESTAMP,
     BatchHeader,
     CorruptRecord,
@@ -21,6 +22,10 @@ from broker_core.records.record_batch import (
 from broker_core.sim.disk import CutFact
 
 _CHUNK_BYTES = 1024 * 1024
+
+
+_SMALLEST_LENGTH_FIELD = 14
+"""Below it nothing is a batch of any version (`LegacyRecord.RECORD_OVERHEAD_V0`)."""
 
 
 class RecoveredSegment(NamedTuple):
@@ -154,3 +159,25 @@ def _valid_batches(segment: LogSegment) -> Iterator[tuple[int, BatchHeader]]:
             raise OffsetOverflow(segment, position, header.last_offset)
         yield position, header
         position += header.size
+
+
+def check_end(segment: LogSegment, position: int) -> None:
+    """A segment that is believed may end with a part of a batch at `position`, but not with what is none.
+
+    Raises StorageFault, as Kafka does not start then.
+    """
+    if segment.size - position > MAGIC_POSITION:
+        length = int.from_bytes(segment.log.read(position + 8, 4), "big", signed=True)
+        if length < _SMALLEST_LENGTH_FIELD:
+            rule = f"the length field of the batch is {length}, at least {_SMALLEST_LENGTH_FIELD} expected"
+            raise StorageFault(segment.log.path, rule, position, is_io_error=False)
+
+
+def check_readable(segment: LogSegment, offset: int, to_end: bool = False) -> None:
+    """Reads up to the batch that holds `offset`, or `to_end`, from where the index leads. Raises StorageFault."""
+    after = segment.offset_index.lookup(offset)
+    for position, header in segment.headers(after):
+        if header.last_offset >= offset and not to_end:
+            return
+        after = position + header.size
+    check_end(segment, after)

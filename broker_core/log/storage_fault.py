@@ -17,3 +17,11 @@ class StorageFault(KafkaException):
         self.rule = rule
         self.position = position
         self.is_io_error = is_io_error
+
+
+def offset_of(path: str) -> int:
+    """The offset that a file of a log is named after. Raises StorageFault for a name that is none."""
+    stem = path.rpartition("/")[2].partition(".")[0]
+    if not (stem.isascii() and stem.isdigit()):
+        raise StorageFault(path, f"its name must begin with an offset, not with {stem!r}", is_io_error=False)
+    return int(stem)
