@@ -149,7 +149,7 @@ class Run:
 
     def complete(self, line: str, cursor: int) -> tuple[int, list[str]]:
         """Completions of a console line: where the completed word begins, and what it may be."""
-        return complete(self._cluster, line, cursor)
+        return complete(self._cluster, line, cursor, self._shell.files)
 
     # inputs
 

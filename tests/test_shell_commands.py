@@ -135,11 +135,19 @@ def test_a_consumer_of_many_topics() -> None:
 
 def test_tools_help() -> None:
     shell = ShellRun()
-    for tool in ("kafka-topics.sh", "kafka-console-producer.sh", "kafka-console-consumer.sh", "kafka-get-offsets.sh"):
+    for tool in (
+        "kafka-topics.sh",
+        "kafka-console-producer.sh",
+        "kafka-console-consumer.sh",
+        "kafka-get-offsets.sh",
+        "kafka-configs.sh",
+        "kafka-leader-election.sh",
+        "kafka-log-dirs.sh",
+    ):
         printed = shell.at(f"{tool} --help")
         assert printed[0].startswith("! This tool ")
         assert printed[1].split()[:2] == ["!", "Option"]
-        assert any(line.startswith("! --topic ") for line in printed)
+        assert any(line.startswith("! --topic") for line in printed)
 
 
 def test_unknown_options_of_a_tool_are_its_own_affair() -> None:

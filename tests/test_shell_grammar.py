@@ -186,6 +186,9 @@ def test_a_line_that_cannot_be_run_leaves_no_trace(shell: ShellRun, line: str, w
         ("zk get /contr", ["/controller", "/controller_epoch"]),
         ("log ", ["clean", "describe"]),
         ("hw orders-", ["orders-0", "orders-1"]),
+        ("kafka-configs.sh --describe --entity-type ", ["brokers", "topics"]),
+        ("kafka-configs.sh --describe --broker ", ["1", "2", "3"]),
+        ("kafka-leader-election.sh --election-type p", ["preferred"]),
         ("help zk", []),
         ("nosuch ", []),
     ],
@@ -194,6 +197,12 @@ def test_completion(shell: ShellRun, line: str, items: list[str]) -> None:
     begin, found = shell.run.complete(line, len(line))
     assert found == items
     assert line[begin:] == line.rpartition(" ")[2]
+
+
+def test_files_that_were_written_complete(shell: ShellRun) -> None:
+    shell.at("file plan.json", "{}")
+    line = "kafka-reassign-partitions.sh --verify --reassignment-json-file p"
+    assert shell.run.complete(line, len(line))[1] == ["plan.json"]
 
 
 def test_completion_looks_at_the_cursor_only(shell: ShellRun) -> None:

@@ -1,6 +1,6 @@
 """Completion of a console line: commands, verbs, options, and the names of what there is."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import broker_core.shell.tools  # noqa: F401  fills the grammar
 from broker_core.shell.cluster_api import ClusterApi
@@ -9,39 +9,43 @@ from broker_core.shell.completion_sources import log_files, partitions, topics
 from broker_core.shell.parser import Option, quoted, words_of
 
 
-def complete(cluster: ClusterApi, line: str, cursor: int) -> tuple[int, list[str]]:
-    """Where the word at the cursor begins, and what it may become, sorted."""
+def complete(cluster: ClusterApi, line: str, cursor: int, files: Collection[str] = ()) -> tuple[int, list[str]]:
+    """Where the word at the cursor begins, and what it may become, sorted. `files`: those that `file` has written."""
     words = words_of(line[:cursor])
     if words and (words[-1].end == cursor or words[-1].open) and not line[:cursor][-1:].isspace():
         begin, last, before = words[-1].start, words[-1].text, [word.text for word in words[:-1]]
     else:
         begin, last, before = cursor, "", [word.text for word in words]
-    items = _candidates(cluster, before, last)
+    items = _candidates(cluster, before, last, files)
     return begin, sorted({quoted(item) for item in items if item.startswith(last) and item != last})
 
 
-def _candidates(cluster: ClusterApi, before: Sequence[str], last: str) -> list[str]:
+def _candidates(cluster: ClusterApi, before: Sequence[str], last: str, files: Collection[str]) -> list[str]:
     if not before:
         return list(COMMANDS)
     command = COMMANDS.get(before[0])
     if command is None:
         return []
     if command.options:
-        return _options(cluster, command, before[1:], last)
+        return _options(cluster, command, before[1:], last, files)
     return command.complete(cluster, [*before[1:], last]) if command.complete is not None else []
 
 
-def _options(cluster: ClusterApi, command: Command, before: Sequence[str], last: str) -> list[str]:
+def _options(
+    cluster: ClusterApi, command: Command, before: Sequence[str], last: str, files: Collection[str]
+) -> list[str]:
     by_name = {option.name: option for option in command.options}
     asked = by_name.get(before[-1].removeprefix("--")) if before and before[-1].startswith("--") else None
     if asked is not None and asked.argument:
-        return _values(cluster, asked, last)
+        return sorted(files) if asked.values == "file" else _values(cluster, asked, last)
     return [f"--{option.name}" for option in command.options if option.repeats or f"--{option.name}" not in before]
 
 
 def _values(cluster: ClusterApi, option: Option, last: str) -> list[str]:
     if option.values == "topic":
         return topics(cluster)
+    if option.values == "broker":
+        return [str(broker_id) for broker_id in cluster.broker_ids]
     if option.values == "partition":
         return partitions(cluster)
     if option.values == "log files":

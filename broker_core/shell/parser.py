@@ -150,7 +150,8 @@ class Option(msgspec.Struct, frozen=True):
     repeats: bool = False
     #: whether the argument may be left out
     optional: bool = False
-    #: how completion finds values: `topic`, `broker`, or words to choose from with `|` between
+    #: how completion finds values: `topic`, `partition`, `broker`, `file`, `log files`, or words to choose from with
+    #: `|` between
     values: str = ""
 
 
