@@ -11,6 +11,7 @@ from broker_core.log.config import INT_MAX
 from broker_core.records.compression import CompressionType, UnreadableRecords
 from broker_core.records.legacy import SMALLEST_SIZE, read_message
 from broker_core.records.record_batch import (
+    COMPRESSION_MASK,
     HEADER,
     HEADER_BYTES,
     LENGTH_OVERHEAD,
@@ -69,7 +70,7 @@ def analyze(data: bytes, max_message_bytes: int, is_client: bool) -> AnalyzedBat
     batches = []
     codec = CompressionType.NONE
     position = 0
-    while (size := batch_size_at(data, position)) is not None:
+    while position < len(data) and (size := batch_size_at(data, position)) is not None:
         is_message = data[position + MAGIC_POSITION] < MAGIC_V2
         header = None if is_message else _check_start(data, position, size, is_client)
         if size > max_message_bytes:
@@ -81,7 +82,7 @@ def analyze(data: bytes, max_message_bytes: int, is_client: bool) -> AnalyzedBat
                 ensure_valid(data, header, position)
             else:
                 header = _message_header(data, position)
-            batch_codec = header.compression
+            batch_codec = header.attributes & COMPRESSION_MASK
             if batch_codec:
                 codec = CompressionType(batch_codec)
         except CorruptRecord as error:

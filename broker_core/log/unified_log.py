@@ -23,7 +23,7 @@ from broker_core.log.repairs import RepairFact
 from broker_core.log.segment import SEGMENT_SUFFIXES, BatchFact, LogSegment, TimestampAndOffset, segment_path
 from broker_core.log.swap_files import CLEANED_SUFFIX
 from broker_core.log.transaction_index import AbortedTransaction
-from broker_core.log.validator import Append, validate
+from broker_core.log.validator import Append, LogValidator
 from broker_core.records.control_record import read_end_transaction_marker
 from broker_core.records.record_batch import (
     LENGTH_OVERHEAD,
@@ -55,7 +55,6 @@ class UnifiedLog:
     ) -> None:
         self.topic = topic
         self.partition = partition
-        self._name = f"{topic}-{partition}"
         self.topic_id = topic_id
         self.leader_epoch_cache = epochs
         self.log_start_offset = loaded.log_start_offset
@@ -67,6 +66,7 @@ class UnifiedLog:
         """The base offsets of the segments that were checked batch by batch, because the last stop was not clean."""
         self._local: LocalLog = loaded.local_log
         self._config = place.config
+        self._validator = LogValidator(place.config, f"{topic}-{partition}")
         self._now_ms = place.now_ms
         self.last_flushed_ms = place.now_ms
         """When the recovery point last moved, or the log was opened."""
@@ -117,6 +117,7 @@ class UnifiedLog:
     @config.setter
     def config(self, config: LogConfig) -> None:
         self._config = self._local.config = config
+        self._validator = LogValidator(config, f"{self.topic}-{self.partition}")
         self.leader_epoch_cache.keep(config.magic >= MAGIC_V2)
 
     @property
@@ -151,14 +152,13 @@ class UnifiedLog:
         of the broker's own coordinators. Raises KafkaException; then nothing was written.
         """
         self._now_ms = now_ms
-        config = self._config
-        analyzed = analyze(data, config.max_message_bytes, is_client)
-        if not analyzed.batches:
+        sent, codec = analyze(data, self._config.max_message_bytes, is_client)
+        if not sent:
             active = self._local.segments[-1]
             return AppendInfo(-1, -1, NO_TIMESTAMP, 0, 0, active.base_offset, active.size, ())
         next_offset = self._local.log_end_offset
-        append = Append(config, self._name, next_offset, leader_epoch, now_ms, is_client)
-        data, batches, record_count = validate(data, analyzed, append)
+        append = Append(data, sent, codec, next_offset, leader_epoch, now_ms, is_client)
+        data, batches, record_count = self._validator.validate(append)
         epoch_entries = self._note_epochs(batches)
         last = batches[-1][1]
         max_timestamp = max([header.max_timestamp for _, header in batches])

@@ -15,7 +15,6 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from broker_core.errors import KafkaError, KafkaException, RecordValidationException
-from broker_core.log.append_check import AnalyzedBatches
 from broker_core.log.config import LogConfig
 from broker_core.records.compression import CompressionType, UnreadableRecords
 from broker_core.records.legacy import Message, build_message_set, read_message, with_offset, with_timestamp
@@ -51,13 +50,15 @@ _ERRORS_SHOWN = 3
 
 
 class Append(NamedTuple):
-    """The circumstances of an append.
+    """What is to be appended, and the circumstances.
 
-    `is_client` is false for batches that the broker's own coordinators write, such as markers.
+    `batches` are (position, header) of the whole batches in `data`, at least one; `codec` is that of those that are
+    compressed. `is_client` is false for batches that the broker's own coordinators write, such as markers.
     """
 
-    config: LogConfig
-    topic_partition: str
+    data: bytes
+    batches: Sequence[tuple[int, BatchHeader]]
+    codec: CompressionType
     next_offset: int
     leader_epoch: int
     now_ms: int
@@ -83,110 +84,116 @@ class _Examined(NamedTuple):
     """Whether it has the magic of what it lies in."""
 
 
-def validate(data: bytes, analyzed: AnalyzedBatches, append: Append) -> ValidBatches:
-    """Checks batches, at least one, whose framing and CRC are right, and returns them as the leader will write them.
+class LogValidator:
+    """The rules of one log, which follow from its configuration."""
 
-    Raises KafkaException: INVALID_RECORD, INVALID_TIMESTAMP, CORRUPT_MESSAGE (a CRC within a wrapper),
-    MESSAGE_TOO_LARGE (what was written anew), UNSUPPORTED_FOR_MESSAGE_FORMAT (producer ids in an old format), and
-    UNKNOWN_SERVER_ERROR for what Kafka's code does not expect: bytes that the codec cannot read, headers that an old
-    format does not have, negative timestamps.
-    """
-    try:
-        return _Validator(data, analyzed, append).validate()
-    except CorruptRecord as error:
-        raise KafkaException(KafkaError.CORRUPT_MESSAGE, str(error)) from error
-    except UnreadableRecords as error:
-        raise KafkaException(KafkaError.UNKNOWN_SERVER_ERROR, str(error)) from error
-    except InvalidRecord as error:
-        is_unexpected = isinstance(error, OverlongLength) and not analyzed.codec
-        kind = KafkaError.UNKNOWN_SERVER_ERROR if is_unexpected else KafkaError.INVALID_RECORD
-        raise KafkaException(kind, str(error)) from error
-
-
-class _Validator:
-    """One append on its way through the checks."""
-
-    def __init__(self, data: bytes, analyzed: AnalyzedBatches, append: Append) -> None:
-        self.data = data
-        self.batches = analyzed.batches
-        self.source = analyzed.codec
-        self.append = append
-        config = append.config
+    def __init__(self, config: LogConfig, topic_partition: str) -> None:
         self.config = config
+        self.topic_partition = topic_partition
         self.magic = config.magic
         self.target = config.target_compression
-        if self.target is None:
-            self.target = analyzed.codec
-        self.append_time = append.now_ms if config.timestamp_type is TimestampType.LOG_APPEND_TIME else None
+        self.timestamp_type = config.timestamp_type
+        self.has_append_time = config.timestamp_type is TimestampType.LOG_APPEND_TIME
+        self.is_compacted = config.is_compacted
+        self.has_window = config.has_timestamp_window
 
-    def validate(self) -> ValidBatches:
-        first = self.batches[0][1]
-        if len(self.batches) > 1 and (first.magic >= MAGIC_V2 or self.source):
+    def validate(self, append: Append) -> ValidBatches:
+        """Checks batches whose framing and CRC are right, and returns them as the leader will write them.
+
+        Raises KafkaException: INVALID_RECORD, INVALID_TIMESTAMP, CORRUPT_MESSAGE (a CRC within a wrapper),
+        MESSAGE_TOO_LARGE (what was written anew), UNSUPPORTED_FOR_MESSAGE_FORMAT (producer ids in an old format), and
+        UNKNOWN_SERVER_ERROR for what Kafka's code does not expect: bytes that the codec cannot read, headers that an
+        old format does not have, negative timestamps.
+        """
+        try:
+            return self._validate(append)
+        except CorruptRecord as error:
+            raise KafkaException(KafkaError.CORRUPT_MESSAGE, str(error)) from error
+        except UnreadableRecords as error:
+            raise KafkaException(KafkaError.UNKNOWN_SERVER_ERROR, str(error)) from error
+        except InvalidRecord as error:
+            is_unexpected = isinstance(error, OverlongLength) and not append.codec
+            kind = KafkaError.UNKNOWN_SERVER_ERROR if is_unexpected else KafkaError.INVALID_RECORD
+            raise KafkaException(kind, str(error)) from error
+
+    def _validate(self, append: Append) -> ValidBatches:
+        first = append.batches[0][1]
+        source = append.codec
+        target = source if self.target is None else self.target
+        is_single = len(append.batches) == 1
+        if not is_single and (first.magic >= MAGIC_V2 or source):
             raise InvalidRecord("the append holds more than one batch, or more than one compressed message")
-        if self.source or self.target:
+        if source or target:
             # Control records are compressed only where they came so.
-            keeps_codec = self.source == self.target or (first.is_control and not self.source)
+            keeps_codec = source == target or (first.is_control and not source)
             if not keeps_codec or first.magic != self.magic or self.magic == 0:
-                return self._write_anew()
-            return self._keep_batch(first) if first.magic == MAGIC_V2 else self._keep_wrapper(first)
-        if any(header.magic != self.magic for _, header in self.batches):
+                return self._write_anew(append, target)
+            return self._keep_batch(append, first) if first.magic == MAGIC_V2 else self._keep_wrapper(append, first)
+        is_foreign = first.magic != self.magic
+        if is_foreign or not (is_single or all(header.magic == self.magic for _, header in append.batches)):
             # All is read before anything is checked: Kafka wants to know how large the result will be.
-            deque(iterate(self.data), maxlen=0)
-            return self._write_anew()
-        return self._keep_batch(first) if self.magic == MAGIC_V2 else self._keep_messages()
+            deque(iterate(append.data), maxlen=0)
+            return self._write_anew(append, target)
+        return self._keep_batch(append, first) if self.magic == MAGIC_V2 else self._keep_messages(append)
 
     # as they are
 
-    def _keep_batch(self, header: BatchHeader) -> ValidBatches:
-        self._check_header(header)
-        max_timestamp, is_dense = self._check_records(header, records_bytes(self.data, header))
-        if self.source and not is_dense:
+    def _keep_batch(self, append: Append, header: BatchHeader) -> ValidBatches:
+        self._check_header(append, header)
+        data = append.data
+        max_timestamp, is_dense = self._check_records(append, header, records_bytes(data, header))
+        if append.codec and not is_dense:
             raise UnreadableRecords("the offset deltas of compressed records must be dense")
-        data = self.data[: header.size]
-        if self.append_time is not None:
-            max_timestamp = self.append_time
-        timestamp_type = self.config.timestamp_type
-        if max_timestamp != header.max_timestamp or timestamp_type is not header.timestamp_type:
-            data = with_max_timestamp(data, timestamp_type, max_timestamp)
-        data = stamp(data, self.append.next_offset, self.append.leader_epoch)
+        if header.size < len(data):
+            data = data[: header.size]
+        if self.has_append_time:
+            max_timestamp = append.now_ms
+        if max_timestamp != header.max_timestamp or self.has_append_time != header.has_append_time:
+            data = with_max_timestamp(data, self.timestamp_type, max_timestamp)
+        data = stamp(data, append.next_offset, append.leader_epoch)
         return ValidBatches(data, ((0, parse_header(data)),), header.record_count)
 
-    def _keep_messages(self) -> ValidBatches:
+    def _keep_messages(self, append: Append) -> ValidBatches:
         kept: list[bytes] = []
-        for position, header in self.batches:
-            self._check_header(header)
-            message = read_message(self.data, position)
-            self._refuse(header, self._examine_messages(header, [message]))
-            stored = self.data[position : position + header.size]
-            kept.append(self._stamp_message(stored, header, message.timestamp, self.append.next_offset + len(kept)))
-        return self._valid(b"".join(kept), len(kept))
+        for position, header in append.batches:
+            self._check_header(append, header)
+            message = read_message(append.data, position)
+            self._refuse(append, header, self._examine_messages(header, [message]))
+            stored = append.data[position : position + header.size]
+            offset = append.next_offset + len(kept)
+            kept.append(self._stamp_message(append, stored, header, message.timestamp, offset))
+        return _valid(b"".join(kept), len(kept))
 
-    def _keep_wrapper(self, header: BatchHeader) -> ValidBatches:
-        self._check_header(header)
-        messages = self._read_wrapper(header)
+    def _keep_wrapper(self, append: Append, header: BatchHeader) -> ValidBatches:
+        self._check_header(append, header)
+        messages = self._read_wrapper(append, header)
         if any(message.offset != index for index, message in enumerate(messages)):
             # Some old clients do not count from 0 inside: their sets are put right instead of refused.
-            return self._write_anew()
+            return self._write_anew(append, append.codec)
         max_timestamp = max(message.timestamp for message in messages)
-        last_offset = self.append.next_offset + len(messages) - 1
-        stored = self._stamp_message(self.data[: header.size], header, max_timestamp, last_offset)
-        return self._valid(stored, len(messages))
+        last_offset = append.next_offset + len(messages) - 1
+        stored = self._stamp_message(append, append.data[: header.size], header, max_timestamp, last_offset)
+        return _valid(stored, len(messages))
 
-    def _stamp_message(self, message: bytes, header: BatchHeader, max_timestamp: int, offset: int) -> bytes:
+    def _stamp_message(
+        self, append: Append, message: bytes, header: BatchHeader, max_timestamp: int, offset: int
+    ) -> bytes:
         if header.magic:
-            timestamp = max(max_timestamp, NO_TIMESTAMP) if self.append_time is None else self.append_time
-            if timestamp != header.max_timestamp or header.timestamp_type is not self.config.timestamp_type:
-                message = with_timestamp(message, timestamp, self.append_time is not None)
+            timestamp = append.now_ms if self.has_append_time else max(max_timestamp, NO_TIMESTAMP)
+            if timestamp != header.max_timestamp or header.has_append_time != self.has_append_time:
+                message = with_timestamp(message, timestamp, self.has_append_time)
         return with_offset(message, offset)
 
     # written anew
 
-    def _write_anew(self) -> ValidBatches:
-        records = [record for position, header in self.batches for record in self._read_batch(position, header)]
+    def _write_anew(self, append: Append, target: CompressionType) -> ValidBatches:
+        records: list[SimpleRecord] = []
+        for position, header in append.batches:
+            records += self._read_batch(append, position, header)
         if any(record.timestamp < NO_TIMESTAMP for record in records):
             raise UnreadableRecords("a record that has to be written anew has a negative timestamp")
-        data = self._build_batch(records) if self.magic == MAGIC_V2 else self._build_messages(records)
-        valid = self._valid(data, len(records))
+        build = self._build_batch if self.magic == MAGIC_V2 else self._build_messages
+        valid = _valid(build(append, records, target), len(records))
         limit = self.config.max_message_bytes
         for _, header in valid.batches:
             if header.size > limit:
@@ -196,19 +203,19 @@ class _Validator:
                 )
         return valid
 
-    def _read_batch(self, position: int, header: BatchHeader) -> list[SimpleRecord]:
-        self._check_header(header)
+    def _read_batch(self, append: Append, position: int, header: BatchHeader) -> list[SimpleRecord]:
+        self._check_header(append, header)
         if header.magic < MAGIC_V2:
             if header.compression:
-                messages = self._read_wrapper(header)
+                messages = self._read_wrapper(append, header)
             else:
-                messages = [read_message(self.data, position)]
-                self._refuse(header, self._examine_messages(header, messages))
+                messages = [read_message(append.data, position)]
+                self._refuse(append, header, self._examine_messages(header, messages))
             return [SimpleRecord(message.timestamp, message.key, message.value) for message in messages]
-        body = records_bytes(self.data, header)
+        body = records_bytes(append.data, header)
         outlines = outline(body, header.record_count)
         examined = list(_examine(header, outlines))
-        self._refuse(header, examined)
+        self._refuse(append, header, examined)
         return [
             SimpleRecord(
                 record.timestamp,
@@ -219,8 +226,8 @@ class _Validator:
             for record, (_, _, key_at, key_end, value_at, value_end, headers) in zip(examined, outlines, strict=True)
         ]
 
-    def _build_batch(self, records: list[SimpleRecord]) -> bytes:
-        first = self.batches[0][1]
+    def _build_batch(self, append: Append, records: list[SimpleRecord], target: CompressionType) -> bytes:
+        first = append.batches[0][1]
         has_producer = first.producer_id != NO_PRODUCER_ID
         if has_producer and (first.producer_epoch == NO_PRODUCER_EPOCH or first.base_sequence < 0):
             raise UnreadableRecords(
@@ -229,34 +236,34 @@ class _Validator:
             )
         return build_batch(
             records,
-            base_offset=self.append.next_offset,
-            leader_epoch=self.append.leader_epoch,
-            append_time=self.append_time,
-            compression=CompressionType(self.target or 0),
+            base_offset=append.next_offset,
+            leader_epoch=append.leader_epoch,
+            append_time=append.now_ms if self.has_append_time else None,
+            compression=target,
             producer_id=first.producer_id,
             producer_epoch=first.producer_epoch,
             base_sequence=first.base_sequence,
             is_transactional=first.is_transactional,
         )
 
-    def _build_messages(self, records: list[SimpleRecord]) -> bytes:
+    def _build_messages(self, append: Append, records: list[SimpleRecord], target: CompressionType) -> bytes:
         if any(record.headers for record in records):
             raise UnreadableRecords(f"messages of magic {self.magic} cannot hold record headers")
-        next_offset = self.append.next_offset
+        next_offset = append.next_offset
         return build_message_set(
             [
                 (offset, record.timestamp, record.key, record.value)
                 for offset, record in enumerate(records, next_offset)
             ],
             self.magic,
-            CompressionType(self.target or 0),
-            self.append_time,
+            target,
+            append.now_ms if self.has_append_time else None,
         )
 
     # the checks
 
-    def _check_header(self, header: BatchHeader) -> None:
-        first = self.batches[0][1]
+    def _check_header(self, append: Append, header: BatchHeader) -> None:
+        first = append.batches[0][1]
         if header.magic != first.magic:
             raise InvalidRecord(f"a batch has magic {header.magic}, the first of the append {first.magic}")
         if header.magic >= MAGIC_V2:
@@ -267,7 +274,7 @@ class _Validator:
                 raise InvalidRecord(
                     f"the batch claims {count} records and a last offset delta of {header.last_offset_delta}"
                 )
-        if self.append.is_client:
+        if append.is_client:
             if header.is_control:
                 raise InvalidRecord("a client may not write control batches")
             if header.has_producer_id and header.base_sequence < 0:
@@ -278,53 +285,51 @@ class _Validator:
                 f"messages of magic {self.magic} have no place for producer ids and transactions",
             )
 
-    def _check_records(self, header: BatchHeader, body: bytes) -> tuple[int, bool]:
+    def _check_records(self, append: Append, header: BatchHeader, body: bytes) -> tuple[int, bool]:
         """The highest timestamp of records that stay as they are, and whether their offset deltas are dense."""
         count = header.record_count
         try:
             summary = summarize(body, count)
         except InvalidRecord:
-            if not self.source:
+            if not append.codec:
                 raise
             outlines = skim(body, count)
         else:
             lowest, highest = _timestamp_range(header, summary)
-            if self._is_beyond_doubt(header, summary, lowest, highest):
+            if self._is_beyond_doubt(append, header, summary, lowest, highest):
                 return max(highest, NO_TIMESTAMP), summary.is_dense
             outlines = outline(body, count)
-        examined = list(_examine(header, outlines, is_partial=bool(self.source)))
-        self._refuse(header, examined)
+        examined = list(_examine(header, outlines, is_partial=bool(append.codec)))
+        self._refuse(append, header, examined)
         is_dense = all(record[1] == index for index, record in enumerate(outlines))
         return max(NO_TIMESTAMP, *(record.timestamp for record in examined)), is_dense
 
-    def _is_beyond_doubt(self, header: BatchHeader, summary: Summary, lowest: int, highest: int) -> bool:
+    def _is_beyond_doubt(
+        self, append: Append, header: BatchHeader, summary: Summary, lowest: int, highest: int
+    ) -> bool:
         """Whether no record has to be looked at by itself."""
-        config = self.config
-        if config.is_compacted and summary.has_null_key:
+        if self.is_compacted and summary.has_null_key:
             return False
-        if header.timestamp_type is TimestampType.LOG_APPEND_TIME and (
-            self.append_time is not None or highest == NO_TIMESTAMP
-        ):
+        if header.has_append_time and (self.has_append_time or highest == NO_TIMESTAMP):
             return False
         if lowest < _LONG_MIN or highest > _LONG_MAX:
             return False
-        now_ms = self.append.now_ms
-        return not config.has_timestamp_window or (
-            lowest >= now_ms - config.message_timestamp_before_max_ms
-            and highest <= now_ms + config.message_timestamp_after_max_ms
+        return not self.has_window or (
+            lowest >= append.now_ms - self.config.message_timestamp_before_max_ms
+            and highest <= append.now_ms + self.config.message_timestamp_after_max_ms
         )
 
-    def _read_wrapper(self, header: BatchHeader) -> list[Message]:
+    def _read_wrapper(self, append: Append, header: BatchHeader) -> list[Message]:
         """The messages in the one compressed message of the append, checked."""
-        messages = read_message(self.data).records()
+        messages = read_message(append.data).records()
         for message in messages:
             if message.magic == header.magic:
                 message.ensure_valid()
-        self._refuse(header, self._examine_messages(header, messages))
+        self._refuse(append, header, self._examine_messages(header, messages))
         return messages
 
     def _examine_messages(self, header: BatchHeader, messages: Iterable[Message]) -> list[_Examined]:
-        needs_key = self.config.is_compacted
+        needs_key = self.is_compacted
         return [
             _Examined(
                 message.offset,
@@ -336,12 +341,12 @@ class _Validator:
             for message in messages
         ]
 
-    def _refuse(self, header: BatchHeader, examined: Iterable[_Examined]) -> None:
+    def _refuse(self, append: Append, header: BatchHeader, examined: Iterable[_Examined]) -> None:
         """Raises RecordValidationException when any record breaks a rule of the topic."""
         errors = []
         kinds = set()
         for index, record in enumerate(examined):
-            found = self._error_of(header, record)
+            found = self._error_of(append, header, record)
             if found is not None:
                 kinds.add(found[0])
                 errors.append((index, found[1]))
@@ -357,15 +362,15 @@ class _Validator:
         )
         raise RecordValidationException(KafkaError.INVALID_RECORD, message, tuple(errors))
 
-    def _error_of(self, header: BatchHeader, record: _Examined) -> tuple[KafkaError, str] | None:
-        config, now_ms = self.config, self.append.now_ms
+    def _error_of(self, append: Append, header: BatchHeader, record: _Examined) -> tuple[KafkaError, str] | None:
+        config, now_ms = self.config, append.now_ms
         if not record.has_magic:
             text = f"Record {record.text}'s magic does not match outer magic {header.magic}"
             return KafkaError.INVALID_RECORD, text
-        if config.is_compacted and not record.has_key:
-            text = f"Compacted topic cannot accept message without key in topic partition {self.append.topic_partition}"
+        if self.is_compacted and not record.has_key:
+            text = f"Compacted topic cannot accept message without key in topic partition {self.topic_partition}"
             return KafkaError.INVALID_RECORD, text
-        if self.append_time is None and record.timestamp != NO_TIMESTAMP:
+        if not self.has_append_time and record.timestamp != NO_TIMESTAMP:
             before, after = config.message_timestamp_before_max_ms, config.message_timestamp_after_max_ms
             age = _as_long(now_ms - record.timestamp)
             if age <= before and _as_long(-age) <= after:
@@ -374,19 +379,20 @@ class _Validator:
                 f"Timestamp {record.timestamp} of message with offset {record.offset} is out of range. "
                 f"The timestamp should be within [{_as_long(now_ms - before)}, {_as_long(now_ms + after)}]"
             )
-        if header.timestamp_type is TimestampType.LOG_APPEND_TIME:
+        if header.has_append_time:
             return KafkaError.INVALID_TIMESTAMP, (
                 f"Invalid timestamp type in message {record.text}. "
                 "Producer should not set timestamp type to LogAppendTime."
             )
         return None
 
-    def _valid(self, data: bytes, record_count: int) -> ValidBatches:
-        return ValidBatches(data, tuple(iterate_batches(data)), record_count)
+
+def _valid(data: bytes, record_count: int) -> ValidBatches:
+    return ValidBatches(data, tuple(iterate_batches(data)), record_count)
 
 
 def _timestamp_range(header: BatchHeader, summary: Summary) -> tuple[int, int]:
-    if header.timestamp_type is TimestampType.LOG_APPEND_TIME:
+    if header.has_append_time:
         return header.max_timestamp, header.max_timestamp
     base = header.base_timestamp
     return base + summary.lowest_timestamp_delta, base + summary.highest_timestamp_delta
@@ -394,7 +400,7 @@ def _timestamp_range(header: BatchHeader, summary: Summary) -> tuple[int, int]:
 
 def _examine(header: BatchHeader, outlines: Iterable[Outline], is_partial: bool = False) -> Iterable[_Examined]:
     """The records of a batch of magic 2; `is_partial` where Kafka does not read their keys and values."""
-    append_time = header.max_timestamp if header.timestamp_type is TimestampType.LOG_APPEND_TIME else None
+    append_time = header.max_timestamp if header.has_append_time else None
     name, smallest = ("PartialDefaultRecord", _LONG_MIN) if is_partial else ("DefaultRecord", 0)
     for timestamp_delta, offset_delta, key_at, key_end, value_at, value_end, _ in outlines:
         offset = header.base_offset + offset_delta

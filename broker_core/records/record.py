@@ -131,27 +131,36 @@ def skim(body: bytes, record_count: int) -> list[Outline]:
 
 def summarize(body: bytes, record_count: int) -> Summary:
     """Reads all records of a batch, at least one; raises InvalidRecord where one breaks the format."""
-    lowest, highest = [], []
+    if record_count < _SHORTEST_RUN:
+        outlines, at = _outline(body, 0, record_count)
+        _check_end(body, at, record_count)
+        return _summarize((outlines,))
+    return _summarize(stretches(body, record_count))
+
+
+def _summarize(stretches: "Iterable[Run | list[Outline]]") -> Summary:
+    lows: list[int] = []
+    highs: list[int] = []
     is_dense, has_null_key = True, False
     index = 0
-    for stretch in stretches(body, record_count):
+    for stretch in stretches:
         if isinstance(stretch, Run):
             low, high = stretch.timestamp_delta_range()
-            lowest.append(low)
-            highest.append(high)
+            lows.append(low)
+            highs.append(high)
             is_dense = is_dense and stretch.is_dense(index)
             has_null_key = has_null_key or stretch.key_length < 0
             index += stretch.record_count
             continue
         for timestamp_delta, offset_delta, key_at, key_end, _, _, _ in stretch:
-            lowest.append(timestamp_delta)
-            highest.append(timestamp_delta)
+            lows.append(timestamp_delta)
             if offset_delta != index:
                 is_dense = False
             if key_end < key_at:
                 has_null_key = True
             index += 1
-    return Summary(min(lowest), max(highest), is_dense, has_null_key)
+    highs += lows
+    return Summary(min(lows), max(highs), is_dense, has_null_key)
 
 
 def read_records(

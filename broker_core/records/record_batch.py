@@ -131,6 +131,11 @@ class BatchHeader(msgspec.Struct, frozen=True, gc=False):
         return TimestampType.LOG_APPEND_TIME if self.attributes & LOG_APPEND_TIME_FLAG else TimestampType.CREATE_TIME
 
     @property
+    def has_append_time(self) -> bool:
+        """Whether a broker stamped the records: `timestamp_type` as a truth value."""
+        return bool(self.attributes & LOG_APPEND_TIME_FLAG)
+
+    @property
     def has_producer_id(self) -> bool:
         """Whether the producer is idempotent; Kafka takes any negative id for none."""
         return self.producer_id > NO_PRODUCER_ID
@@ -253,7 +258,9 @@ def iterate(data: bytes) -> Iterator[Record]:
 
 def records_bytes(data: bytes, header: BatchHeader, position: int = 0) -> bytes:
     """The records of the batch at `position`, decompressed. Raises UnreadableRecords when they cannot be."""
-    return decompress(header.compression, data[position + HEADER_BYTES : position + header.size])
+    body = data[position + HEADER_BYTES : position + header.length + LENGTH_OVERHEAD]
+    codec = header.attributes & COMPRESSION_MASK
+    return decompress(codec, body) if codec else body
 
 
 def iterate_records(data: bytes, header: BatchHeader, position: int = 0) -> Iterator[Record]:
