@@ -36,11 +36,11 @@ class LogCleaning:
         config = self._host.config
         if not config.log_cleaner_enable:
             return None
-        while self._clean_filthiest():
-            pass
-        now_ms = self._host.wall_ms
-        for partition in self._compacted():
-            partition.delete_old_segments(now_ms)
+        has_cleaned = True
+        while has_cleaned:
+            has_cleaned = self._clean_filthiest()
+            for partition in self._compacted():
+                partition.delete_old_segments(self._host.wall_ms)
         return config.log_cleaner_backoff_ms * 1_000
 
     def clean_now(self, name: str) -> CleaningFacts | None:

@@ -22,7 +22,7 @@ from broker_core.log.retention import delete_old_segments
 from broker_core.records.control_record import ControlRecordType, build_end_transaction_marker
 from broker_core.replication.partition import HIGH_WATERMARK
 from broker_core.sim.disk import SimulatedDisk
-from lab.oracle.golden_cleaner import pass_times_ms, run_cleaner
+from lab.oracle.golden_cleaner import in_java_order, pass_time_ms, run_cleaner
 
 DIRECTORY = "broker-0"
 _HIGH_WATERMARK_CHECKPOINT_MS = 5_000
@@ -175,17 +175,13 @@ class GoldenBroker:
         `lines` are those of its checkpoint then; the core's must say the same.
         """
         offsets = self._cleaner_offsets.read()
-        for (topic, partition), log in self._logs.items():
-            if not log.config.is_compacted:
-                continue
-            times_ms = pass_times_ms(log, expected / "log" / f"{topic}-{partition}", at_ms)
-            offset = run_cleaner(log, offsets.get((topic, partition)), times_ms)
-            if offset is not None:
-                offsets[topic, partition] = offset
-            # What retention takes from a compacted log is the cleaner's business, too.
-            for deletion in delete_old_segments(log, self.committed((topic, partition)), at_ms):
-                if deletion.rolled is not None:
-                    log.flush(deletion.rolled.new_base_offset)
+        logs = {key: self._logs[key] for key in in_java_order(self._logs) if self._logs[key].config.is_compacted}
+        folders = {key: expected / "log" / f"{key[0]}-{key[1]}" for key in logs}
+        times_ms = {key: pass_time_ms(log, folders[key], at_ms) for key, log in logs.items()}
+        for pass_ms in run_cleaner(logs, offsets, times_ms):
+            for key, log in logs.items():
+                self._delete_old_segments(key, log, pass_ms)
+        for log in logs.values():
             self._unlink_later(log, at_ms)
         self._cleaner_offsets.write(offsets)
         found = {f"{topic} {partition} {offset}" for (topic, partition), offset in offsets.items()}
@@ -198,10 +194,13 @@ class GoldenBroker:
         for topic_partition, log in self._logs.items():
             if log.config.is_compacted:
                 continue
-            for deletion in delete_old_segments(log, self.committed(topic_partition), now_ms):
-                if deletion.rolled is not None:
-                    log.flush(deletion.rolled.new_base_offset)
+            self._delete_old_segments(topic_partition, log, now_ms)
             self._unlink_later(log, now_ms)
+
+    def _delete_old_segments(self, topic_partition: TopicPartition, log: UnifiedLog, now_ms: int) -> None:
+        for deletion in delete_old_segments(log, self.committed(topic_partition), now_ms):
+            if deletion.rolled is not None:
+                log.flush(deletion.rolled.new_base_offset)
 
     def delete_records(self, topic_partition: TopicPartition, step: Step) -> None:
         """Moves the log's start; the core must answer what the real broker answered."""

@@ -4,35 +4,62 @@ When the real one ran is not among the steps, but the batches that it wrote tell
 pass plus delete.retention.ms.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
+from broker_core.config_defs.java_text import hash_map_order, partition_code
 from broker_core.log import UnifiedLog
 from broker_core.log.cleaner import OffsetMap, Uncleanable, clean, cleanable_offsets, log_to_clean
 from broker_core.records.record_batch import iterate_batches
 
+TopicPartition = tuple[str, int]
+Offsets = dict[TopicPartition, int]
 
-def pass_times_ms(log: UnifiedLog, expected: Path, otherwise_ms: int) -> list[int]:
-    """When the passes were that led from `log` to the partition folder `expected`, as far as they left horizons."""
+
+def pass_time_ms(log: UnifiedLog, expected: Path, otherwise_ms: int) -> int:
+    """When the pass was that led from `log` to the partition folder `expected`, if it left a horizon."""
     before = _horizons(segment.log.read(0, segment.size) for segment in log.segments)
     after = _horizons(path.read_bytes() for path in sorted(expected.glob("*.log")))
-    times = sorted(horizon - log.config.delete_retention_ms for horizon in after - before)
-    return times or [otherwise_ms]
+    times = (horizon - log.config.delete_retention_ms for horizon in after - before)
+    return min(times, default=otherwise_ms)
 
 
-def run_cleaner(log: UnifiedLog, checkpoint: int | None, times_ms: Sequence[int]) -> int | None:
-    """Cleans the log at each of these times if it is due then; returns the new checkpoint."""
-    for now_ms in times_ms:
-        offsets = cleanable_offsets(log, checkpoint, log.last_stable_offset(log.log_end_offset), now_ms)
-        if offsets.is_reset:
-            checkpoint = offsets.first_dirty_offset
-        cleanable = log_to_clean(log, offsets, now_ms)
-        if cleanable.is_due:
-            try:
-                checkpoint = clean(cleanable, now_ms, OffsetMap()).to_offset
-            except Uncleanable:
-                break
-    return checkpoint
+def run_cleaner(
+    logs: Mapping[TopicPartition, UnifiedLog],
+    offsets: dict[TopicPartition, int],
+    times_ms: Mapping[TopicPartition, int],
+) -> Iterator[int]:
+    """Cleans the dirtiest log that is due, then the next, each at its time; `offsets` are the checkpoint's.
+
+    Yields the time after each log, and once more at the end: then Kafka's cleaner looks after retention.
+    """
+    at_ms = 0
+    while True:
+        due = []
+        for key, log in logs.items():
+            stable = log.last_stable_offset(log.log_end_offset)
+            found = cleanable_offsets(log, offsets.get(key), stable, times_ms[key])
+            if found.is_reset:
+                offsets[key] = found.first_dirty_offset
+            cleanable = log_to_clean(log, found, times_ms[key])
+            if cleanable.is_due:
+                due.append((cleanable.dirty_ratio, key, cleanable))
+        if not due:
+            break
+        _, key, cleanable = max(due, key=lambda row: row[0])
+        at_ms = times_ms[key]
+        try:
+            offsets[key] = clean(cleanable, at_ms, OffsetMap()).to_offset
+        except Uncleanable:
+            break
+        yield at_ms
+    yield max(times_ms.values(), default=at_ms)
+
+
+def in_java_order(keys: Iterable[TopicPartition]) -> list[TopicPartition]:
+    """As a broker's table of logs lists them: of equally dirty ones the first is cleaned first."""
+    names = {f"{topic}-{partition}": (topic, partition) for topic, partition in keys}
+    return [names[name] for name in hash_map_order(list(names), code=partition_code)]
 
 
 def _horizons(logs: Iterable[bytes]) -> set[int]:
