@@ -38,6 +38,9 @@ export class OwnFiles {
   /** @type {Scan | null} */
   #scanning = null;
   #isCancelled = false;
+  #adding = Promise.resolve();
+  /** Questions that wait for an answer: reading waits for them. */
+  questions = 0;
 
   /** @param {() => void} changed called when something is known that was not, also within a long reading */
   constructor(changed = () => {}) {
@@ -45,10 +48,16 @@ export class OwnFiles {
   }
 
   /**
-   * Takes files in and reads them; a file of the same folder and name is replaced. Ends when all are read.
+   * Takes files in and reads them, after those that were given before; a file of the same folder and name is replaced.
    * @param {{source: import("./window.js").Source, name: string, folder: string}[]} given
+   * @returns {Promise<void>} ends when all are read
    */
-  async add(given) {
+  add(given) {
+    this.#adding = this.#adding.then(() => this.#add(given));
+    return this.#adding;
+  }
+
+  async #add(given) {
     const touched = new Set();
     for (const { source, name, folder } of given) {
       const old = this.files.findIndex((file) => file.name === name && file.folder === folder);
@@ -58,7 +67,7 @@ export class OwnFiles {
       this.files.splice(old < 0 ? this.files.length : old, old < 0 ? 0 : 1, file);
       touched.add(this.#segment(file));
     }
-    this.files.sort((a, b) => compare(a.folder, b.folder) || compare(orderOf(a), orderOf(b)) || compare(SEGMENT_KINDS.indexOf(a.kind), SEGMENT_KINDS.indexOf(b.kind)) || compare(a.name, b.name));
+    this.files.sort(inListOrder);
     const segments = new Map();
     for (const file of this.files) {
       const key = this.#segment(file);
@@ -161,9 +170,11 @@ export class OwnFiles {
       if (file.kind === "timeindex") links.times = new TimeLinks(file.table.entries, file.findings, base);
       if (file.kind === "txnindex") links.transactions = new TransactionLinks(file.table.rows, file.findings);
     }
-    await scan.run(links, () => {
+    await scan.run(links, async () => {
       this.done = before + scan.position;
       this.#changed();
+      do await otherTasks();
+      while (this.questions && !scan.isCancelled);
     });
     for (const file of tables) {
       const link = { index: links.index, timeindex: links.times, txnindex: links.transactions }[file.kind];
@@ -332,9 +343,21 @@ export class OwnFiles {
   }
 }
 
+/** Lets everything run that waits for its turn. (A timer would wait for milliseconds.) */
+const otherTasks = () => new Promise((resolve) => {
+  const { port1, port2 } = new MessageChannel();
+  port2.onmessage = () => {
+    port2.close();
+    resolve(undefined);
+  };
+  port1.postMessage(0);
+});
+
 /** A file's place in its folder: segments by base, what belongs to the whole last. */
 const orderOf = ({ kind, base }) => (SEGMENT_KINDS.includes(kind) ? base ?? Number.MAX_SAFE_INTEGER : Infinity);
 const compare = (a, b) => (a < b ? -1 : a > b ? 1 : 0);
+const inListOrder = (a, b) => compare(a.folder, b.folder) || compare(orderOf(a), orderOf(b))
+  || compare(SEGMENT_KINDS.indexOf(a.kind), SEGMENT_KINDS.indexOf(b.kind)) || compare(a.name, b.name);
 
 /** Whether entries of a file lead to batches. @param {OwnFile} file */
 const isLinked = ({ kind, findings }) => ["index", "timeindex", "txnindex"].includes(kind) && !("table_nonsense" in findings.byRule);

@@ -65,7 +65,7 @@ export class Scan {
 
   #bin = () => Math.min(BINS - 1, Math.floor((this.position / this.#file.size) * BINS));
 
-  /** Reads all. @param {Links} links @param {() => void} progress called for each chunk */
+  /** Reads all. @param {Links} links @param {() => Promise<void>} progress waited for after each chunk */
   async run(links, progress) {
     const { size } = this.#file;
     this.#window = new MovingWindow(this.#file, this.#chunk);
@@ -73,13 +73,13 @@ export class Scan {
     while (this.position < size && !this.isCancelled) {
       if (!this.#window.has(this.position, Math.min(HEADER_BYTES, size - this.position))) {
         await this.#window.load(this.position, HEADER_BYTES);
-        progress();
+        await progress();
       }
       const length = await this.#length();
       if (!length) break;
       if (!this.#window.has(this.position, length) && length <= this.#window.chunk) {
         await this.#window.load(this.position, length);
-        progress();
+        await progress();
       }
       const crc = this.#window.has(this.position, length) ? null : await this.#longChecksum(length, progress);
       this.#batch(length, crc, links);
@@ -138,7 +138,7 @@ export class Scan {
     for (let at = skipped; at < length && !this.isCancelled; at += window.chunk) {
       await window.load(this.position + at, 1);
       crc = update(window.bytes, 0, Math.min(window.chunk, length - at), crc);
-      progress();
+      await progress();
     }
     await window.close();
     return crc;

@@ -22,13 +22,30 @@ function news() {
 
 const files = new OwnFiles(news);
 
+/** What is done, without an answer but that it is done. */
+const DEEDS = {
+  add: ({ given }) => files.add(given),
+  cancel: () => files.cancel(),
+  clear: () => files.clear(),
+};
+
+async function answered(what, values) {
+  if (what in DEEDS) {
+    await DEEDS[what](values);
+    tell();
+    return null;
+  }
+  files.questions += 1;
+  try {
+    return await files[what](values);
+  } finally {
+    files.questions -= 1;
+  }
+}
+
 onmessage = async ({ data: { ask, what, ...values } }) => {
   try {
-    if (what === "add") await files.add(values.given);
-    else if (what === "cancel" || what === "clear") files[what]();
-    const answer = ["add", "cancel", "clear"].includes(what) ? null : await files[what](values);
-    if (what === "add" || what === "clear") tell();
-    postMessage({ ask, answer });
+    postMessage({ ask, answer: await answered(what, values) });
   } catch (error) {
     // A file may have been changed or removed on the disk since it was given: the browser says NotReadableError.
     postMessage({ ask, error: error instanceof Unreadable ? { rule: error.rule, values: error.values } : { rule: "unreadable", values: { said: String(error) } } });

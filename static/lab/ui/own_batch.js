@@ -9,6 +9,13 @@ import { hex8, ruleName, sentence, shortName, span, stamp } from "./own_texts.js
 const PAGE = 50;
 const MEANINGS = ["auto", "plain", "offsets", "transactions"];
 
+/** A broken rule as a message. */
+const said = (fault) => html`<div class="message bad"><b>${ruleName(fault.rule)}</b><span>${sentence(fault)}</span></div>`;
+
+/** Whether a checksum is the right one, if it was computed. */
+const checked = ({ crc, computed }) =>
+  computed === null ? "" : computed === crc ? html`<b class="fine">✓</b>` : html`<b class="broken">✕ ${hex8(computed)}</b>`;
+
 class HwOwnBatch extends HwElement {
   #found = signal(null);
   #record = signal(null);
@@ -50,7 +57,8 @@ class HwOwnBatch extends HwElement {
       : [this.content(record.key), this.content(record.value)];
     const title = t("own.record_title", { key: record.key?.size ?? "null", value: record.value?.size ?? "null", at: stamp(record.timestamp) });
     return html`<li class=${this.#record.value === offset ? "on" : ""}>
-      <button class="o mono" title=${position === null ? t("own.no_bytes") : t("record.in_bytes")} ?disabled=${position === null} @click=${() => this.#show(record)}>${offset}</button>
+      <button class="o mono" title=${position === null ? t("own.no_bytes") : t("record.in_bytes")} ?disabled=${position === null}
+        @click=${() => this.#show(record)}>${offset}</button>
       <div title=${title}><span class="k mono">${meant[0]}</span><span class="v mono">${meant[1]}</span>
         ${headers.map(([name, value]) => html`<span class="h mono">${name}=${this.content(value)}</span>`)}</div></li>`;
   }
@@ -71,7 +79,7 @@ class HwOwnBatch extends HwElement {
     const time = found.isLogAppendTime ? "LogAppendTime" : "CreateTime";
     const pairs = [
       ["position", spaced(found.position)], ["size", bytes(found.size)],
-      ["crc", html`${hex8(found.crc)} ${found.computed === null ? "" : found.computed === found.crc ? html`<b class="fine">✓</b>` : html`<b class="broken">✕ ${hex8(found.computed)}</b>`}`],
+      ["crc", html`${hex8(found.crc)} ${checked(found)}`],
       ["magic", `${found.magic} · ${isV2 ? "CRC-32C" : "CRC-32"}`],
       ["compression", found.codec],
 
@@ -92,7 +100,7 @@ class HwOwnBatch extends HwElement {
       <h3>${t("hex.records")}<span>${spaced(found.known)}</span>
         <select aria-label=${t("own.meaning")} @change=${(event) => (meaning.value = event.target.value)}>
           ${MEANINGS.map((one) => html`<option value=${one} ?selected=${one === meaning.value}>${t(`own.meaning.${one}`)}</option>`)}</select></h3>
-      ${found.error ? html`<div class="message bad"><b>${ruleName(found.error.rule)}</b><span>${sentence(found.error)}</span></div>` : ""}
+      ${found.error ? said(found.error) : ""}
       <ol class="recs">${found.records.map((record) => this.record(record))}</ol>
       ${found.known > PAGE ? html`<div class="row">
         ${turn("‹", Math.max(0, found.from - PAGE), found.from === 0, t("file.previous"))}
@@ -109,20 +117,21 @@ class HwOwnBatch extends HwElement {
     queueMicrotask(() => this.#load(this.#found.peek()?.row === open.row && this.#found.peek()?.id === open.id ? this.#found.peek()?.from : 0));
     const found = this.#found.value;
     if (!found || found.id !== open.id) return html`<p class="quiet">${t("own.reading")}</p>`;
-    if (found.failed) return html`<div class="part"><div class="message bad"><b>${ruleName(found.failed.rule)}</b><span>${sentence(found.failed)}</span></div></div>`;
+    if (found.failed) return html`<div class="part">${said(found.failed)}</div>`;
     const go = (row) => () => showInLog(open.id, row);
+    const turn = (sign, label, isEnd, row) => html`<button class="btn small" ?disabled=${isEnd} aria-label=${label} title=${label} @click=${go(row)}>${sign}</button>`;
     const rows = state.value.files.find(({ id }) => id === open.id)?.count ?? 0;
     return html`<section class="part head">
         <div class="row"><h2>${t("file.batch")} <span class="mono">${span(found.base, found.last)}</span></h2>
           <span class="spacer"></span>
-          <button class="btn small" ?disabled=${!found.row} aria-label=${t("own.previous_batch")} title=${t("own.previous_batch")} @click=${go(found.row - 1)}>‹</button>
-          <button class="btn small" ?disabled=${found.row + 1 >= rows} aria-label=${t("own.next_batch")} title=${t("own.next_batch")} @click=${go(found.row + 1)}>›</button></div>
-        <div class="row tags">${tags(found)}${chosen.value === open.id ? "" : html`<button class="chip small" @click=${go(found.row)}>${icon("find")}${t("own.in_log")}</button>`}</div>
-        ${found.computed !== null && found.computed !== found.crc
-          ? html`<div class="message bad"><b>${ruleName("crc")}</b><span>${sentence({ rule: "crc", values: { stored: found.crc, computed: found.computed } })}</span></div>` : ""}
+          ${turn("‹", t("own.previous_batch"), !found.row, found.row - 1)}${turn("›", t("own.next_batch"), found.row + 1 >= rows, found.row + 1)}</div>
+        <div class="row tags">${tags(found)}
+          ${chosen.value === open.id ? "" : html`<button class="chip small" @click=${go(found.row)}>${icon("find")}${t("own.in_log")}</button>`}</div>
+        ${found.computed !== null && found.computed !== found.crc ? said({ rule: "crc", values: { stored: found.crc, computed: found.computed } }) : ""}
         ${this.facts(found)}
       </section>
-      ${found.entries.length ? html`<section class="part"><h3>${t("own.entries_here")}</h3><ul class="entry-links">${found.entries.map((entry) => this.entry(entry))}</ul></section>` : ""}
+      ${found.entries.length ? html`<section class="part"><h3>${t("own.entries_here")}</h3>
+        <ul class="entry-links">${found.entries.map((entry) => this.entry(entry))}</ul></section>` : ""}
       ${this.records(found)}
       <section class="part"><h3>${t("own.bytes")}<span class="mono">@${spaced(found.position)}</span></h3>
         <hw-own-hex .of=${this.#of(found)} .record=${this.#record.value} .jump=${this.#jump.value}></hw-own-hex></section>`;

@@ -37,7 +37,8 @@ const COLUMNS = {
   txnindex: [["entry", (row) => offset(row.n)], ["producer", (row) => offset(row.producerId)], ["first", (row) => offset(row.firstOffset)],
     ["marker", (row) => html`<b class="num">${row.lastOffset}</b>`], ["lso", (row) => offset(row.lastStableOffset), "less"], ["leads", (row) => leads(row), "end"]],
   snapshot: [["producer", (row) => html`<b class="num">${row.producerId}</b>`], ["producer_epoch", (row) => offset(row.producerEpoch), "less"],
-    ["last_sequence", (row) => offset(row.lastSequence)], ["last_offset", (row) => offset(row.lastOffset)], ["timestamp", (row) => html`<span class="num">${stamp(row.timestamp)}</span>`, "time less"],
+    ["last_sequence", (row) => offset(row.lastSequence)], ["last_offset", (row) => offset(row.lastOffset)],
+    ["timestamp", (row) => html`<span class="num">${stamp(row.timestamp)}</span>`, "time less"],
     ["open_txn", (row) => offset(row.currentTxnFirstOffset < 0n ? "—" : row.currentTxnFirstOffset), "end"]],
   epochs: [["epoch", (row) => html`<b class="num">${row.epoch}</b>`], ["start", (row) => offset(row.startOffset), "end"]],
   offsets: [["topic", (row) => html`<b class="mono">${row.topic}</b>`, "wide"], ["partition", (row) => offset(row.partition)], ["offset", (row) => offset(row.offset), "end"]],
@@ -169,8 +170,8 @@ class HwOwnRows extends HwElement {
     const isOn = kind === "log" ? batch.value?.id === this.of.id && batch.value.row === place : marked.value === place;
     if (!item) return html`<div class="line" role="row"></div>`;
     const at = kind === "log" || kind === "index" ? item.position : -1;
-    return html`<div class="line ${isOn ? "on" : ""} ${item.rules?.length ? "broken" : ""} ${item.isControl ? "control" : ""}" role="row" id="own-row-${place}" aria-rowindex=${place + 2}
-      aria-selected=${isOn} @click=${() => this.#open(item, place)} @mouseenter=${() => (pointed.value = at)} @mouseleave=${() => (pointed.value = -1)}>
+    return html`<div class="line ${isOn ? "on" : ""} ${item.rules?.length ? "broken" : ""}" role="row" id="own-row-${place}"
+      aria-rowindex=${place + 2} aria-selected=${isOn} @click=${() => this.#open(item, place)} @mouseenter=${() => (pointed.value = at)} @mouseleave=${() => (pointed.value = -1)}>
       ${COLUMNS[kind].map(([, cell, name = ""]) => html`<span class="cell ${name}" role="gridcell">${cell(item)}</span>`)}</div>`;
   }
 
@@ -181,7 +182,8 @@ class HwOwnRows extends HwElement {
     const places = Array.from({ length: Math.min(this.#inSight + SPARE_ROWS * 2 + 1, Math.max(0, count - from)) }, (_, n) => from + n);
     return html`<div class="grid ${kind}" role="grid" tabindex="0" aria-rowcount=${count + 1} aria-label=${t(`own.list.${kind}`)}
         aria-activedescendant=${marked.value >= 0 ? `own-row-${marked.value}` : nothing} @keydown=${this.#key}>
-      <div class="line titles" role="row" aria-rowindex="1">${COLUMNS[kind].map(([name, , className = ""]) => html`<span class="cell ${className}" role="columnheader">${t(`own.column_of.${name}`)}</span>`)}</div>
+      <div class="line titles" role="row" aria-rowindex="1">${COLUMNS[kind].map(([name, , className = ""]) =>
+        html`<span class="cell ${className}" role="columnheader">${t(`own.column_of.${name}`)}</span>`)}</div>
       <div class="scroll" tabindex="-1" role="presentation" @scroll=${this.#scrolled} @wheel=${this.#wheel}>
         <div class="tall" role="presentation"><div class="layer" role="presentation">${places.map((place) => this.row(items[place - first], place))}</div></div></div></div>`;
   }
@@ -253,7 +255,8 @@ class HwOwnContent extends HwElement {
         <div class="row"><h2 class="mono">${shown.folder ? html`<span class="dim">${shown.folder}/</span>` : ""}${shown.name}</h2>
           ${shown.state ? html`<span class="tag warn">.${shown.state}</span>` : ""}
           <span class="spacer"></span>
-          ${summary?.ofLog?.count ? html`<form class="find" role="search" @submit=${this.#find}>${icon("find")}<input name="offset" inputmode="numeric" autocomplete="off" aria-label=${t("own.find")} placeholder=${t("own.find")}></form>` : ""}</div>
+          ${summary?.ofLog?.count ? html`<form class="find" role="search" @submit=${this.#find}>${icon("find")}
+            <input name="offset" inputmode="numeric" autocomplete="off" aria-label=${t("own.find")} placeholder=${t("own.find")}></form>` : ""}</div>
         <p class="sums">${summary ? this.facts(shown, summary) : ""}</p>
         ${summary?.ofLog?.bins && summary.ofLog.count ? html`<hw-own-map .summary=${summary.ofLog} .log=${summary.log}></hw-own-map>` : ""}
       </header>
