@@ -341,7 +341,7 @@ class Broker:
     def _open(self, name: str, topic_id: str | None) -> Partition:
         topic = name.rpartition("-")[0]
         configs = self.topic_values(topic)
-        self.config_changes.throttle(topic)
+        self.config_changes.throttle(topic, configs)
         min_insync_replicas = configs["min.insync.replicas"]
         assert isinstance(min_insync_replicas, int)
         log = self.directory.open(name, LogConfig.of(configs), topic_id, self.wall_ms)

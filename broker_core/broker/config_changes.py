@@ -4,6 +4,7 @@ Whoever writes a configuration below /config creates a child of /config/changes 
 for these, reads the configuration anew and applies it.
 """
 
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import Protocol
 
@@ -127,8 +128,7 @@ class ConfigChanges:
         """`TopicConfigHandler.processConfigChanges`."""
         overrides = self._read("topics", topic)
         self._applied(f"topics/{topic}", overrides)
-        self._configure_logs([topic])
-        self.throttle(topic)
+        self.throttle(topic, self._configure_logs(topic))
         if overrides.get(UNCLEAN, "").strip().lower() == "true":
             self.host.controller.unclean_election_enabled(topic)
 
@@ -145,7 +145,8 @@ class ConfigChanges:
             return
         self._applied(f"brokers/{name}", overrides)
         self._use()
-        self._configure_logs(sorted({partition.rpartition("-")[0] for partition in host.partitions}))
+        for topic in sorted({partition.rpartition("-")[0] for partition in host.partitions}):
+            self._configure_logs(topic)
         if host.config.unclean_leader_election_enable and not allowed_before:
             host.controller.unclean_election_enabled()
 
@@ -158,21 +159,22 @@ class ConfigChanges:
     def _rate(self, name: str) -> int:
         return int(self.dynamic.own.get(name) or self.dynamic.defaults.get(name) or LONG_MAX)
 
-    def _configure_logs(self, topics: list[str]) -> None:
-        """Running logs go on with the new configuration: a segment that is too large by it rolls at the next append."""
-        for topic in topics:
-            configs = self.host.topic_values(topic)
-            config = LogConfig.of(configs)
-            min_insync_replicas = configs["min.insync.replicas"]
-            assert isinstance(min_insync_replicas, int)
-            for name, partition in self.host.partitions.items():
-                if name.rpartition("-")[0] == topic:
-                    partition.log.config = config
-                    partition.min_insync_replicas = min_insync_replicas
-
-    def throttle(self, topic: str) -> None:
-        """Which replicas of a topic are throttled at this broker."""
+    def _configure_logs(self, topic: str) -> dict[str, Value]:
+        """A topic's running logs go on with the new configuration: a segment that is too large by it rolls at the next
+        append. Returns the configuration.
+        """
         configs = self.host.topic_values(topic)
+        config = LogConfig.of(configs)
+        min_insync_replicas = configs["min.insync.replicas"]
+        assert isinstance(min_insync_replicas, int)
+        for name, partition in self.host.partitions.items():
+            if name.rpartition("-")[0] == topic:
+                partition.log.config = config
+                partition.min_insync_replicas = min_insync_replicas
+        return configs
+
+    def throttle(self, topic: str, configs: Mapping[str, Value]) -> None:
+        """Which replicas of a topic are throttled at this broker."""
         for quota, name in (
             (self.host.quotas.leader, "leader.replication.throttled.replicas"),
             (self.host.quotas.follower, "follower.replication.throttled.replicas"),

@@ -92,11 +92,7 @@ class LogDirectory:
 
     def partition_names(self) -> list[str]:
         """The partitions that have a folder here, sorted."""
-        return [
-            name
-            for name in self.disk.list(self.path)
-            if _PARTITION_FOLDER.fullmatch(name)
-        ]
+        return [name for name in self.disk.list(self.path) if _PARTITION_FOLDER.fullmatch(name)]
 
     def deleted_folders(self) -> list[str]:
         """The folders of deleted replicas, sorted."""
