@@ -7,6 +7,7 @@ Source: `FileRecords`, `FileLogInputStream`, `DefaultRecordBatch`, `AbstractLega
 import struct
 import zlib
 from collections.abc import Iterator
+from functools import cached_property
 
 import google_crc32c
 import msgspec
@@ -111,15 +112,12 @@ class Batch:
         self.window = window
         self.offset = offset
         self.magic = magic
+        self.is_legacy = magic < MAGIC_V2
+        """Whether it is a message set of magic 0 or 1 (or a magic below these, which nothing has)."""
         self.position = position
         self.size = size
         self._header: BatchHeader | None = None
         self._legacy: LegacyHeader | None = None
-
-    @property
-    def is_legacy(self) -> bool:
-        """Whether it is a message set of magic 0 or 1 (or a magic below these, which nothing has)."""
-        return self.magic < MAGIC_V2
 
     @property
     def header(self) -> BatchHeader:
@@ -157,7 +155,7 @@ class Batch:
             return self.offset
         return int64(self.offset + self.header.last_offset_delta)
 
-    @property
+    @cached_property
     def timestamp_type(self) -> str:
         """Whose clock stamped the records."""
         if self.is_legacy and self.legacy.magic == 0:
@@ -190,7 +188,7 @@ class Batch:
             return self._crc32(_LEGACY_CHECKED_POSITION) == self.checksum
         return self.size >= HEADER_BYTES and self._crc32c(ATTRIBUTES_POSITION) == self.checksum
 
-    @property
+    @cached_property
     def is_control(self) -> bool:
         """Whether it holds a marker of the broker."""
         return not self.is_legacy and bool(self.attributes & CONTROL_FLAG)

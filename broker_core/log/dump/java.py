@@ -4,7 +4,7 @@ Source: the Java 17 class library as `kafka.tools.DumpLogSegments` uses it.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 INT_MAX = (1 << 31) - 1
 LONG_MAX = (1 << 63) - 1
@@ -93,11 +93,12 @@ def decode(data: bytes) -> str:
     return _without_surrogates(data).decode("utf-8", "replace")
 
 
-def decode_in_pieces(data: bytes) -> Iterator[str]:
+def decode_in_pieces(data: bytes) -> Iterable[str]:
     """The same, in pieces, so that a large text is never there at once."""
-    if len(data) <= TEXT_PIECE_BYTES:
-        yield decode(data)
-        return
+    return (decode(data),) if len(data) <= TEXT_PIECE_BYTES else _pieces(data)
+
+
+def _pieces(data: bytes) -> Iterator[str]:
     data = _without_surrogates(data)
     at = 0
     while at < len(data):

@@ -14,6 +14,8 @@ from broker_core.log.dump.records import DumpedRecord, read_records
 SUFFIX = ".log"
 SNAPSHOT_SUFFIX = ".checkpoint"
 _BOOTSTRAP_SNAPSHOT = "bootstrap.checkpoint"
+_PIECES_AT_ONCE = 1000
+_LARGE_PIECE = 4096
 _OFFSET_DIGITS = 20
 _EPOCH_DIGITS = 10
 
@@ -53,15 +55,28 @@ class LogDump:
         try:
             yield from batch.summary()
             yield "\n"
-            if not self._deep:
-                return
+            if self._deep:
+                yield from self._records(batch, path)
+        except Thrown as thrown:
+            raise batch.at(thrown) from None
+
+    def _records(self, batch: Batch, path: str) -> Iterator[str]:
+        # Most records are small: their lines go together.
+        held: list[str] = []
+        try:
             for record in records_of(batch):
                 if self._last_offset != -1 and record.offset != int64(self._last_offset + 1):
                     self._gaps.add(path, self._last_offset, record.offset)
                 self._last_offset = record.offset
-                yield from self._record(batch, record)
-        except Thrown as thrown:
-            raise batch.at(thrown) from None
+                for text in self._record(batch, record):
+                    held.append(text)
+                    if len(held) >= _PIECES_AT_ONCE or len(text) >= _LARGE_PIECE:
+                        yield "".join(held)
+                        held.clear()
+        except Thrown:
+            yield "".join(held)
+            raise
+        yield "".join(held)
 
     def _record(self, batch: Batch, record: DumpedRecord) -> Iterator[str]:
         prefix = "| "
