@@ -1,12 +1,18 @@
 """Partitions that move: the arithmetic of assignments, and what the controller does and survives (KIP-455)."""
 
+import json
+from pathlib import Path
+
+import pytest
 from controller_harness import FakeBroker, FakeCluster
 from hypothesis import given
 from hypothesis import strategies as st
+from parity import differences
 
 from broker_core.controller.replica_assignment import ReplicaAssignment
 from broker_core.controller.replica_state_machine import ReplicaState
 from broker_core.errors import Errors
+from broker_core.shell.transcript import parse_transcript, ready_line, run_command
 from broker_core.wire.messages import (
     AlterPartitionItem,
     AlterPartitionReassignmentsRequest,
@@ -14,8 +20,12 @@ from broker_core.wire.messages import (
     ListPartitionReassignmentsRequest,
     StopReplicaRequest,
 )
+from broker_core.zk.memory_store import MemoryStore
 from broker_core.zk.znodes import TopicZnode
+from lab.oracle.scenarios import config_of
+from lab.runtime.rehearsal import pageless_run
 
+SCENARIOS = Path(__file__).parent / "data" / "scenarios"
 BROKERS = st.lists(st.integers(1, 7), min_size=1, max_size=4, unique=True).map(tuple)
 
 
@@ -186,3 +196,18 @@ def test_nothing_is_rebalanced_while_something_moves() -> None:
     ask(cluster, "t-1", None)
     cluster.controller.changes.rebalance_leaders()
     assert cluster.state("t-0")[0] == 2
+
+
+@pytest.mark.parametrize("number", ["21", "22", "52", "65", "69"])
+def test_nothing_breaks_that_is_not_explained_and_the_page_shows_what_is(number: str) -> None:
+    path = next(SCENARIOS.glob(f"{number}-*.scenario"))
+    transcript = parse_transcript(path.read_text())
+    run = pageless_run(config_of(transcript, path.stem, 3), MemoryStore())
+    events: list[bytes] = []
+    run_command(run, ready_line(transcript.brokers), keep=events)
+    for step in transcript.steps:
+        run_command(run, step.line, step.stdin, keep=events)
+    alarms = [json.loads(event)[3] for event in events if b'"InvariantViolated"' in event]
+    assert [alarm for alarm in alarms if not alarm[-1]] == []
+    assert bool(alarms) == (number == "52"), "an unclean election loses what was committed"
+    assert differences(run) == []
