@@ -72,7 +72,7 @@ class LabSocket(AsyncWebsocketConsumer):
         except Rubbish as rubbish:
             await self._refuse_rubbish(rubbish)
         except Refusal as refusal:
-            await self._send(No(getattr(frame, "id", None), **refusal.as_json()))
+            await self._send(No(getattr(frame, "id", None), **refusal.as_json(self._language)))
 
     async def _greet(self, frame: ClientFrame) -> None:
         if not isinstance(frame, Hello):
@@ -85,7 +85,7 @@ class LabSocket(AsyncWebsocketConsumer):
             user=user.get_username(),
             run_name=run.name,
             is_owner=run.owner_id == user.pk,
-            language=chosen_language(self.scope["cookies"], self._header(b"accept-language")),
+            language=self._language,
         )
         self._watcher = Watcher(self._lab, visitor, have=frame.have, boot=frame.boot)
         self._lab.watch(self._watcher)
@@ -107,6 +107,10 @@ class LabSocket(AsyncWebsocketConsumer):
             case Hello():
                 raise Rubbish("A second hello came.", "One hello a connection was expected.", "Reload the page.")
 
+    @property
+    def _language(self) -> str:
+        return chosen_language(self.scope["cookies"], self._header(b"accept-language"))
+
     def _header(self, name: bytes) -> str:
         return dict(self.scope["headers"]).get(name, b"").decode("latin-1")
 
@@ -122,7 +126,7 @@ class LabSocket(AsyncWebsocketConsumer):
         if self._watcher is None or self._rubbish > MAX_RUBBISH:
             await self.close(CLOSE_RUBBISH, rubbish.what[:120])
         else:
-            await self._send(No(rubbish.id, **rubbish.as_json()))
+            await self._send(No(rubbish.id, **rubbish.as_json(self._language)))
 
     async def _send(self, frame: Any) -> None:
         await self.send(text_data=encode(frame).decode())

@@ -9,6 +9,7 @@ from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.utils.decorators import sync_and_async_middleware
 
+from lab.preferences import preferences_of
 from lab.refusal import Refusal, not_found
 
 Answer = Callable[[HttpRequest], Any]
@@ -91,7 +92,8 @@ class refusals:
 
 def answer_refusal(request: HttpRequest, refusal: Refusal) -> HttpResponse:
     """The refusal in the form that the asker understands."""
+    language = preferences_of(request).language
     if request.path.startswith("/api/"):
-        return JsonResponse(refusal.as_json(), status=refusal.status)
-    context = {"status": refusal.status, **refusal.as_json()}
+        return JsonResponse(refusal.as_json(language), status=refusal.status)
+    context = {"status": refusal.status, **refusal.as_json(language)}
     return render(request, "error.html", context, status=refusal.status)

@@ -2,6 +2,8 @@
 
 from http import HTTPStatus
 
+from lab.refusal_texts import in_language
+
 
 class Refusal(Exception):
     """Bad input, or a state of the world in which it cannot be served. Shown as it is, in the page or on the terminal.
@@ -23,8 +25,10 @@ class Refusal(Exception):
     def __str__(self) -> str:
         return f"{self.what} {self.expected} {self.todo}"
 
-    def as_json(self) -> dict[str, str]:
-        return {"what": self.what, "expected": self.expected, "todo": self.todo}
+    def as_json(self, language: str = "en") -> dict[str, str]:
+        """Its three sentences in the language of who reads them."""
+        texts = {"what": self.what, "expected": self.expected, "todo": self.todo}
+        return {name: in_language(text, language) for name, text in texts.items()}
 
 
 def not_found(what: str) -> Refusal:

@@ -241,7 +241,7 @@ class Lab:
             self.pacer.set_mode("pause")
             self._time = replace(self._time, mode="pause", rate=0.0, horizon_us=self._time.at_us)
             for watcher in self.watchers:
-                watcher.say(No(None, **refusal.as_json()))
+                watcher.say(No(None, **refusal.as_json(watcher.language)))
                 watcher.time_moved()
 
     async def _fail(self, why: str) -> None:
