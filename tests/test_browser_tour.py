@@ -108,6 +108,7 @@ class Keys:
             "select a broker": self.select,
             "find": lambda: self.opens("/", find),
             "small cells, and back": self.zoom,
+            "disk screen": lambda: self.turns("d", self.page.locator("hw-disk .disk"), True),
             "table view": lambda: self.turns("v", self.page.locator("hw-table table"), True),
             "collapse side panels": lambda: self.turns("\\", self.page.locator("hw-inspector"), False),
             "panel: exercise": lambda: self.turns("e", self.page.locator("hw-exercise"), True),

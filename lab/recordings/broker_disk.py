@@ -1,6 +1,5 @@
 """A broker's data folder at an instant, for the disk screen: its tree, what each byte is, how an offset is found."""
 
-from bisect import bisect_left
 from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple, Protocol
@@ -33,6 +32,7 @@ _MOST_READ_BYTES = 4 * 1024 * 1024
 """Of one batch; a larger one is shown without its records."""
 _TRANSACTION_ENTRY_BYTES = 34
 _STATES = ("deleted", "cleaned", "swap")
+_SEGMENT_FILES: tuple[FileKind, ...] = ("log", "index", "timeindex", "txnindex", "snapshot")
 
 
 class Folder(NamedTuple):
@@ -125,23 +125,13 @@ def log_of(disk: DataFolder, path: str) -> str:
 
 
 def flushed_bytes(folder: Folder, file: ReplicaFile) -> int:
-    """How many bytes of a file survive a power loss: what lies below the replica's recovery point has been fsynced."""
-    flushed = folder.state.get("flushed")
-    if flushed is None or file.segment is None or file.kind not in ("log", "index", "timeindex"):
+    """How many bytes of a file survive a power loss: those of a segment that have been fsynced, else all."""
+    synced: list[int] | None = folder.state.get("synced", {}).get(str(file.segment))
+    if synced is None or file.name.rpartition(".")[2] != file.kind:
         return file.size
-    if flushed >= folder.state["log_end_offset"] or _state(folder, file) != "active":
-        return file.size
-    if flushed <= file.segment:
-        return 0
-    if file.kind == "log":
-        return _position_of(folder, file, flushed)
-    width, column = (OFFSET_ENTRY_BYTES, 0) if file.kind == "index" else (TIME_ENTRY_BYTES, 8)
-    data = folder.read(file, 0, file.size)
-    offsets = [
-        file.segment + int.from_bytes(data[at + column : at + column + 4], "big")
-        for at in range(0, len(data) // width * width, width)
-    ]
-    return bisect_left(offsets, flushed) * width
+    log_bytes, entries, time_entries = synced
+    safe = {"log": log_bytes, "index": entries * OFFSET_ENTRY_BYTES, "timeindex": time_entries * TIME_ENTRY_BYTES}
+    return min(safe.get(file.kind, file.size), file.size)
 
 
 def _folder_json(folder: Folder) -> dict[str, Any]:
@@ -155,7 +145,7 @@ def _folder_json(folder: Folder) -> dict[str, Any]:
             "state": _state(folder, file),
             "flushed": flushed_bytes(folder, file),
         }
-        for file in folder.files
+        for file in sorted(folder.files, key=lambda file: _order(folder, file))
     ]
     described: dict[str, Any] = {"name": folder.name, "files": files}
     if state:
@@ -164,6 +154,14 @@ def _folder_json(folder: Folder) -> dict[str, Any]:
             for key in ("log_start_offset", "log_end_offset", "high_watermark", "flushed", "role", "cut")
         }
     return described
+
+
+def _order(folder: Folder, file: ReplicaFile) -> tuple[bool, bool, int, int, str]:
+    """As people read a folder: what is in use before what is not, segment by segment, each with its `.log` first."""
+    has_no_segment = file.segment is None and file.kind not in _SEGMENT_FILES
+    offset = int(file.name.partition(".")[0]) if file.kind in _SEGMENT_FILES else 0
+    kind = _SEGMENT_FILES.index(file.kind) if file.kind in _SEGMENT_FILES else 0
+    return _state(folder, file) in _STATES, has_no_segment, offset, kind, file.name
 
 
 def _state(folder: Folder, file: ReplicaFile) -> str:
@@ -251,22 +249,6 @@ def _batch_before(folder: Folder, file: ReplicaFile, position: int) -> int:
         if last == at:
             return at
         at = last
-
-
-def _position_of(folder: Folder, file: ReplicaFile, offset: int) -> int:
-    """The position of the first batch at or above `offset`; the size of the file when there is none."""
-    at = max((place for entry, place in _entries_of(folder, file) if entry < offset), default=0)
-    while at < file.size:
-        data = folder.read(file, at, _READ_BYTES)
-        last = at
-        for begin, size in batch_starts(data):
-            if int.from_bytes(data[begin : begin + 8], "big") >= offset:
-                return at + begin
-            last = at + begin + size
-        if last == at:
-            break
-        at = last
-    return file.size
 
 
 def _entries_of(folder: Folder, log: ReplicaFile) -> list[tuple[int, int]]:

@@ -58,18 +58,24 @@ def _folder() -> Folder:
     for segment in log.segments:
         contents |= _contents(segment)
     files = [_file(name, data) for name, data in contents.items()]
+    synced = {str(one.base_offset): _entries(one) for one in log.segments[:-1]}
+    synced[str(log.active_segment.base_offset)] = [log.active_segment.find(_FLUSHED) or 0, 0, 0]
     state: dict[str, Any] = {
-        "segments": {
-            str(one.base_offset): [one.size, one.offset_index.entries, one.time_index.entries] for one in log.segments
-        },
+        "segments": {str(one.base_offset): _entries(one) for one in log.segments},
         "log_start_offset": 0,
         "log_end_offset": log.log_end_offset,
         "high_watermark": log.log_end_offset,
         "flushed": _FLUSHED,
+        "synced": synced,
         "role": "leader",
         "cut": None,
     }
     return Folder(FOLDER, files, lambda file, start, length: contents[file.name][start : start + max(length, 0)], state)
+
+
+def _entries(segment: LogSegment) -> list[int]:
+    """As in the view: bytes of the `.log`, entries of the indexes."""
+    return [segment.size, segment.offset_index.entries, segment.time_index.entries]
 
 
 def _shapes() -> Iterator[tuple[int, int]]:

@@ -42,7 +42,7 @@ function brokerMenu(view, id) {
   if (node.state === "down") items.push(item("start", `broker start ${n}`));
   if (node.state === "frozen") items.push(item("thaw", `broker thaw ${n}`));
   if (node.state === "up") items.push(item("freeze", `broker freeze ${n}`), item("stop", `broker stop ${n}`));
-  if (node.state !== "down") items.push(item("kill", `broker kill ${n}`, { harm: true }));
+  if (node.state !== "down") items.push(item("kill", `broker kill ${n}`, { harm: true }), item("powerloss", `broker powerloss ${n}`, { harm: true }));
   const { broker, zookeeper } = nodesByKind(view);
   for (const other of [...broker, ...zookeeper]) if (other !== id) items.push(...linkMenu(view, id < other ? `${id}|${other}` : `${other}|${id}`));
   return items;

@@ -217,6 +217,7 @@ class HwDiskBytes extends HwElement {
     const shown = page.value;
     const { broker, path, at } = place.value;
     if (shown.path !== path || shown.broker !== broker) return html`<p class="empty-note">${t(path ? "file.loading" : "file.choose")}</p>`;
+    if (shown.missing) return html`<p class="empty-note">${t("file.gone")}</p>`;
     if (shown.error) return html`<div class="message bad"><b>${shown.error.what ?? t("error.unexpected")}</b><span>${shown.error.todo}</span></div>`;
     if (this.#of !== shown) {
       this.#of = shown;

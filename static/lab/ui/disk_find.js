@@ -3,7 +3,7 @@ import { framesOf, rangeAt, slotsShown } from "../core/disk.js";
 import { HwElement, html } from "./element.js";
 import { bytes, spaced, wall } from "./format.js";
 import { language, t } from "./i18n.js";
-import { EXAMPLE, askDisk, folderOf, goTo, pathOf, place, tree } from "./disk_state.js";
+import { EXAMPLE, askDisk, folderOf, goTo, isThere, pathOf, place, tree } from "./disk_state.js";
 import { logName } from "./files.js";
 import { effect, moment, signal } from "./state.js";
 
@@ -37,7 +37,7 @@ class HwDiskFind extends HwElement {
   /** Looks up anew what is asked for; the walk begins when the question is another one, not when the log grows. */
   #follow({ broker, path, find }, { seq }) {
     const folder = folderOf(path);
-    if (!find || !folder) return;
+    if (!find || !folder || !isThere(folder)) return;
     const question = [broker, folder, find].join("|");
     const key = `${question}|${broker === EXAMPLE ? 0 : seq}`;
     if (this.key === key) return;

@@ -1,14 +1,16 @@
 // What went from a folder, and why: cut off by truncation or recovery, cleaned away, waiting to be deleted.
 import { durationText } from "../core/timemap.js";
 import { fileName } from "./disk.js";
-import { folderOf, goTo, pathOf, place, tree } from "./disk_state.js";
+import { folderOf, goTo, nameOf, pathOf, place, tree } from "./disk_state.js";
 import { HwElement, html } from "./element.js";
-import { bytes, instant, wall } from "./format.js";
+import { bytes, instant, spaced, wall } from "./format.js";
 import { has, language, t } from "./i18n.js";
 import { moment, signal } from "./state.js";
 import { seek } from "./transport.js";
 
 const STAYS = ["kept", "marker"];
+/** So many files are listed without being asked for. */
+const OPEN_MOST = 4;
 
 /** A fate or rule in the visitor's language; one that is not known stays as it is. */
 const word = (family, name) => (has(`${family}.${name.replaceAll(" ", "_")}`) ? t(`${family}.${name.replaceAll(" ", "_")}`) : name);
@@ -28,7 +30,7 @@ class HwDiskPast extends HwElement {
     const gone = Math.max(0, from - to);
     const cells = Array.from({ length: Math.min(gone, 40) }, (_, n) => to + n);
     return html`<section class="card past-cut"><h3>${t("disk.past.cut")} ${this.before(at_us)}</h3>
-      <p>${t("disk.past.cut_said", { from, to, n: gone })} <span class="tag bad">${word("disk.why", why)}</span></p>
+      <p>${t("disk.past.cut_said", { from, to, n: gone })} ${t("disk.past.because", { why })}</p>
       ${cells.length ? html`<div class="cells">${cells.map((offset) => html`<span class="cell gone">${offset}</span>`)}
         ${gone > cells.length ? html`<span class="dim">+${gone - cells.length}</span>` : ""}</div>` : ""}</section>`;
   }
@@ -55,11 +57,28 @@ class HwDiskPast extends HwElement {
       ${delete_horizon_ms >= 0 ? html`<p class="dim">${t("disk.past.horizon", { time: wall(delete_horizon_ms, language) })}</p>` : ""}</section>`;
   }
 
+  /** What the last start found wrong in the files, and did about it; what was done for one reason stands together. */
+  repairs(repairs) {
+    const groups = Map.groupBy(repairs, ([, repair, , , rule]) => `${repair}|${rule}`);
+    const one = ([file, , position, length]) => html`<li>${fileName(nameOf(file))}
+      <span>${length ? t("disk.past.repair_cut", { at: spaced(position), n: bytes(length) }) : ""}</span></li>`;
+    const group = (all) => {
+      const [, repair, , , rule] = all[0];
+      return html`<details ?open=${all.length <= OPEN_MOST}><summary><span class="tag ${repair === "rebuilt" ? "" : "bad"}">${word("disk.repair", repair)}</span>
+        ${t("disk.past.files", { n: all.length })} <span class="dim">${rule}</span></summary><ul class="waiting">${all.map(one)}</ul></details>`;
+    };
+    return html`<section class="card"><h3>${t("disk.past.repairs")}</h3><p>${t("disk.past.repairs_said")}</p>${[...groups.values()].map(group)}</section>`;
+  }
+
   waiting(files) {
     const { at_us } = moment.value;
-    return html`<section class="card"><h3>${t("disk.past.waiting")}</h3><p>${t("disk.past.waiting_said")}</p>
-      <ul class="waiting">${Object.entries(files).map(([name, [size, due_us]]) => html`<li>${fileName(name)}
-        <span class="mono dim">${bytes(size)}</span><span class="mono">${t("disk.past.in", { n: durationText(Math.max(0, due_us - at_us)) })}</span></li>`)}</ul></section>`;
+    const all = Object.entries(files);
+    const groups = Map.groupBy(all, ([, [, due_us]]) => due_us);
+    const group = ([due_us, some]) => html`<details ?open=${some.length <= OPEN_MOST}><summary>${t("disk.past.files", { n: some.length })}
+        <span class="mono dim">${bytes(some.reduce((sum, [, [size]]) => sum + size, 0))}</span>
+        <span class="mono">${t("disk.past.in", { n: durationText(Math.max(0, due_us - at_us)) })}</span></summary>
+      <ul class="waiting">${some.map(([name, [size]]) => html`<li>${fileName(name)}<span class="mono dim">${bytes(size)}</span></li>`)}</ul></details>`;
+    return html`<section class="card"><h3>${t("disk.past.waiting")}</h3><p>${t("disk.past.waiting_said")}</p>${[...groups].map(group)}</section>`;
   }
 
   render() {
@@ -68,10 +87,12 @@ class HwDiskPast extends HwElement {
     const folder = folderOf(path) || tree.value.folders.find(({ name }) => name)?.name;
     const replica = view.replicas[`${folder}@${broker}`];
     const waiting = replica?.deleted_files ?? {};
-    if (!replica?.cut && !replica?.cleaned && !Object.keys(waiting).length) return html`<p class="empty-note">${t("disk.past.nothing", { folder: folder ?? "—" })}</p>`;
+    const repairs = replica?.repairs ?? [];
+    if (!replica?.cut && !replica?.cleaned && !repairs.length && !Object.keys(waiting).length) return html`<p class="empty-note">${t("disk.past.nothing", { folder: folder ?? "—" })}</p>`;
     return html`<div class="past">
       ${replica.cleaned ? this.cleaned(replica.cleaned) : ""}
       ${replica.cut ? this.cut(replica.cut) : ""}
+      ${repairs.length ? this.repairs(repairs) : ""}
       ${Object.keys(waiting).length ? this.waiting(waiting) : ""}</div>`;
   }
 }

@@ -42,15 +42,19 @@ export const brokersOf = (view) => Object.entries(view.nodes)
 /** A file to begin with: the newest segment of the partition that is shown, else of any, else any file. */
 function firstPath(folders) {
   const chosen = folders.find(({ name }) => name && name === partition.peek()) ?? folders.find(({ files, name }) => name && files.length) ?? folders[0];
-  const logs = chosen?.files.filter(({ kind, bytes }) => kind === "log" && bytes) ?? [];
+  const logs = chosen?.files.filter(({ kind, bytes, state }) => kind === "log" && bytes && state !== "deleted") ?? [];
   const file = logs.at(-1) ?? chosen?.files[0];
   return file ? pathOf(chosen.name, file.name) : "";
 }
 
+/** Whether a file, or a folder, is there at the instant whose tree is known. */
+export const isThere = (path) => tree.peek().folders.some(({ name, files }) =>
+  path === name || files.some((file) => pathOf(name, file.name) === path));
+
 async function loadTree() {
   const { broker } = place.peek();
-  const { seq } = moment.peek();
-  const folders = await askDisk("tree", {});
+  const { seq, view } = moment.peek();
+  const folders = broker === EXAMPLE || broker in view.nodes ? await askDisk("tree", {}) : [];
   tree.value = { broker, seq, folders };
   if (!place.peek().path) goTo({ path: firstPath(folders), at: 0 });
 }
@@ -58,6 +62,10 @@ async function loadTree() {
 async function loadPage() {
   const { broker, path, at, from: wanted } = place.peek();
   if (!path) return;
+  if (!isThere(path)) {
+    page.value = { broker, path, missing: true };
+    return;
+  }
   const known = page.peek();
   const isSame = known.path === path && known.broker === broker;
   // The page that holds the byte already stays, so that walking through its fields does not move it.

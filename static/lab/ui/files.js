@@ -1,12 +1,13 @@
 // The files of a replica as they were at the shown instant: what is in them, and their bytes.
 import { byName } from "../core/selectors.js";
 import { ask, here } from "./actions.js";
-import { HwElement, html, repeat } from "./element.js";
+import { goTo } from "./disk_state.js";
+import { HwElement, html, icon, repeat } from "./element.js";
 import { bytes, spaced, wall } from "./format.js";
 import { logFields } from "./hex.js";
 import { language, t } from "./i18n.js";
 import { facts, nothing, table } from "./parts.js";
-import { effect, hovered, moment, partition, selection, signal, split, tab } from "./state.js";
+import { effect, hovered, moment, partition, selection, shown, signal, split, tab } from "./state.js";
 
 const PAGE_BYTES = 1024;
 const RELOAD_MS = 1000;
@@ -30,6 +31,14 @@ export const logName = (base) => `${String(base).padStart(20, "0")}.log`;
 export function openFile(replica, segment = null, position = 0) {
   show({ replica, file: segment === null ? "" : logName(segment), as: "meaning", focus: position ? [position, position + 1] : null });
   tab.value = "files";
+}
+
+/** The same file on the disk screen. */
+function showOnDisk({ replica, file, from, focus }) {
+  const [partition_, broker] = replica.split("@");
+  const isOwn = /^\d{20}\.|^leader-epoch|^partition\./.test(file);
+  goTo({ broker, path: isOwn ? `${partition_}/${file}` : file, mode: "bytes", at: focus?.[0] ?? from });
+  shown.value = "disk";
 }
 
 const get = (what, values) => ask(`${here.api}/${what}?${new URLSearchParams(values)}`);
@@ -169,6 +178,7 @@ class HwFiles extends HwElement {
     return html`<div class="row tight">
         <span class="seg" role="group" aria-label=${t("file.as_meaning")}>${["meaning", "bytes"].map((one) =>
           html`<button aria-pressed=${one === as} @click=${() => show({ as: one })}>${t(`file.as_${one}`)}</button>`)}</span>
+        <button class="btn small" title=${t("file.on_disk")} aria-label=${t("file.on_disk")} @click=${() => showOnDisk(place.value)}>${icon("disk")}</button>
         <span class="spacer"></span><span class="dim">${t("file.at", { n: spaced(seq) })}</span></div>
       ${!ready ? html`<p class="dim">${t("file.loading")}</p>` : as === "bytes" ? this.bytes(loaded.value) : this.meaning(decoded, file)}`;
   }
