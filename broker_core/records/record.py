@@ -69,8 +69,8 @@ class Summary(NamedTuple):
 
 
 # A run needs that many records; where none is found, that many are read one by one before the next look.
-_SHORTEST_RUN = 8
-_RECORDS_BETWEEN_LOOKS = 16
+SHORTEST_RUN = 8
+RECORDS_BETWEEN_LOOKS = 16
 # Attributes, two numbers, two lengths, the number of headers.
 _SMALLEST_BODY = 6
 # Bytes of numbers that fit into 64 and 32 bits in any case.
@@ -131,7 +131,7 @@ def skim(body: bytes, record_count: int) -> list[Outline]:
 
 def summarize(body: bytes, record_count: int) -> Summary:
     """Reads all records of a batch, at least one; raises InvalidRecord where one breaks the format."""
-    if record_count < _SHORTEST_RUN:
+    if record_count < SHORTEST_RUN:
         outlines, at = _outline(body, 0, record_count)
         _check_end(body, at, record_count)
         return _summarize((outlines,))
@@ -180,14 +180,16 @@ def read_records(
             )
             yield from map(Record, offsets, timestamps, *stretch.keys_and_values())
             continue
-        for timestamp_delta, offset_delta, key_at, key_end, value_at, value_end, headers in stretch:
-            yield Record(
+        yield from [
+            Record(
                 base_offset + offset_delta,
                 base_timestamp + timestamp_delta if append_time is None else append_time,
                 None if key_end < key_at else body[key_at:key_end],
                 None if value_end < value_at else body[value_at:value_end],
                 headers,
             )
+            for timestamp_delta, offset_delta, key_at, key_end, value_at, value_end, headers in stretch
+        ]
 
 
 class Run(NamedTuple):
@@ -266,24 +268,26 @@ def stretches(body: bytes, record_count: int) -> Iterator[Run | list[Outline]]:
     at = index = 0
     while index < record_count:
         left = record_count - index
-        run = _find_run(body, at, left) if left >= _SHORTEST_RUN else None
+        run = find_run(body, at, left) if left >= SHORTEST_RUN else None
         if run is not None:
             yield run
             at += run.record_count * run.size
             index += run.record_count
         else:
-            outlines, at = _outline(body, at, min(left, _RECORDS_BETWEEN_LOOKS))
+            outlines, at = _outline(body, at, min(left, RECORDS_BETWEEN_LOOKS))
             yield outlines
             index += len(outlines)
     _check_end(body, at, record_count)
 
 
-def _find_run(body: bytes, start: int, limit: int) -> Run | None:
+def find_run(body: bytes, start: int, limit: int) -> Run | None:
     """The run that begins at `start`, of `limit` records at most; None when it is not worth it or cannot be told."""
     try:
         body_length, attributes_at = decode_varint(body, start)
         size = attributes_at - start + body_length
-        if body_length < _SMALLEST_BODY or body[start + size : attributes_at + size] != body[start:attributes_at]:
+        # Where the last record of the shortest run would begin, nearly always tells whether there is one.
+        last = (SHORTEST_RUN - 1) * size
+        if body_length < _SMALLEST_BODY or body[start + last : attributes_at + last] != body[start:attributes_at]:
             return None
         timestamp_at = attributes_at + 1
         offset_at = _behind_varint(body, timestamp_at)
@@ -312,7 +316,7 @@ def _find_run(body: bytes, start: int, limit: int) -> Run | None:
         column = body[behind - 1 : start + count * size : size]
         if not column.isascii():
             count -= len(column.lstrip(_LOW))
-    if count < _SHORTEST_RUN:
+    if count < SHORTEST_RUN:
         return None
     return Run(
         body,
@@ -332,7 +336,7 @@ def _find_run(body: bytes, start: int, limit: int) -> Run | None:
 def _outline(body: bytes, at: int, record_count: int, has_lengths: bool = True) -> tuple[list[Outline], int]:
     """The outlines of `record_count` records from `at` on, and the position behind them.
 
-    The integers of one byte, which most are, are decoded right here.
+    The integers of one byte, and of two where they are common, are decoded right here: this is what reading costs.
     """
     outlines: list[Outline] = []
     add = outlines.append
@@ -340,40 +344,49 @@ def _outline(body: bytes, at: int, record_count: int, has_lengths: bool = True) 
     zigzag = _ZIGZAG
     try:
         for _ in range(record_count):
-            number = body[at]
-            if number < 0x80:
+            low = body[at]
+            if low < 0x80:
                 at += 1
-                end = at + zigzag[number]
+                end = at + zigzag[low]
+            elif (high := body[at + 1]) < 0x80:
+                at += 2
+                end = at + zigzag[low & 0x7F] + (-high << 6 if low & 1 else high << 6)
             else:
                 length, at = _decode_length(body, at)
                 end = at + length
             if has_lengths and not at <= end <= size:
                 raise InvalidRecord(f"a record claims {end - at} bytes, {size - at} are left")
             # One byte of attributes, of which Kafka uses none.
-            number = body[at + 1]
-            if number < 0x80:
-                timestamp_delta = zigzag[number]
+            low = body[at + 1]
+            if low < 0x80:
+                timestamp_delta = zigzag[low]
                 at += 2
             else:
                 timestamp_delta, at = decode_varlong(body, at + 1)
-            number = body[at]
-            if number < 0x80:
-                offset_delta = zigzag[number]
+            low = body[at]
+            if low < 0x80:
+                offset_delta = zigzag[low]
                 at += 1
+            elif (high := body[at + 1]) < 0x80:
+                offset_delta = zigzag[low & 0x7F] + (-high << 6 if low & 1 else high << 6)
+                at += 2
             else:
                 offset_delta, at = decode_varint(body, at)
-            number = body[at]
-            if number < 0x80:
+            low = body[at]
+            if low < 0x80:
                 key_at = at + 1
-                key_end = key_at + zigzag[number]
+                key_end = key_at + zigzag[low]
             else:
                 length, key_at = decode_varint(body, at)
                 key_end = key_at + length
             at = key_end if key_end > key_at else key_at
-            number = body[at]
-            if number < 0x80:
+            low = body[at]
+            if low < 0x80:
                 value_at = at + 1
-                value_end = value_at + zigzag[number]
+                value_end = value_at + zigzag[low]
+            elif (high := body[at + 1]) < 0x80:
+                value_at = at + 2
+                value_end = value_at + zigzag[low & 0x7F] + (-high << 6 if low & 1 else high << 6)
             else:
                 length, value_at = decode_varint(body, at)
                 value_end = value_at + length
