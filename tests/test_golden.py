@@ -16,7 +16,17 @@ def copy(case: str, to: Path) -> Path:
 
 
 @pytest.mark.parametrize(
-    "case", ["01-plain", "02-sparse-index", "03-roll-size", "10-compaction", "11-delete-records", "11b-retention"]
+    "case",
+    [
+        "01-plain",
+        "02-sparse-index",
+        "03-roll-size",
+        "09-transactions",
+        "10-compaction",
+        "11-delete-records",
+        "11b-retention",
+        "12-leader-epochs",
+    ],
 )
 def test_the_files_are_those_of_a_real_broker(case: str) -> None:
     assert str(run_case(GOLDEN / case)) == f"ok {case}"
@@ -71,6 +81,15 @@ def test_a_file_too_many_or_too_few_fails_a_case(tmp_path: Path) -> None:
     snapshot.write_bytes(content)
     snapshot.with_name("00000000000000000999.log").write_bytes(b"")
     assert run_case(folder).reason == "plain-0/00000000000000000999.log is missing"
+
+
+def test_a_follower_that_keeps_what_its_leader_never_had_fails_a_case(tmp_path: Path) -> None:
+    folder = copy("12-leader-epochs", tmp_path)
+    diverged = folder / "at" / "1-diverged" / "broker-1" / "log" / "epochs-0" / "00000000000000000000.log"
+    (folder / "broker-1" / "log" / "epochs-0" / diverged.name).write_bytes(diverged.read_bytes())
+    result = run_case(folder)
+    assert result.status == "FAIL"
+    assert "epochs-0/00000000000000000000.log differs" in result.reason
 
 
 def test_a_missing_step_fails_a_case(tmp_path: Path) -> None:
