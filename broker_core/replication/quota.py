@@ -23,7 +23,10 @@ class ReplicationQuota:
     def __init__(self) -> None:
         self.bytes_per_second = LONG_MAX
         self.throttled: dict[str, frozenset[int]] = {}
-        self._windows: list[list[int]] = []
+        # (start, bytes) of the windows that are over; of the one that counts now, its end and bytes
+        self._closed: list[tuple[int, int]] = []
+        self._window_end_us = -WINDOWS * WINDOW_US
+        self._window_bytes = 0
 
     def throttle(self, topic: str, replicas: tuple[str, ...], broker_id: int) -> None:
         """Sets a topic's throttled replicas: `*`, or `partition:broker` each."""
@@ -56,27 +59,35 @@ class ReplicationQuota:
             for answer in answers:
                 if self.is_throttled(answer.partition):
                     byte_count += PARTITION_BYTES + len(answer.records)
-        self.record(byte_count, now_us)
+        if now_us < self._window_end_us:
+            self._window_bytes += byte_count
+        else:
+            self._open_window(byte_count, now_us)
 
     def record(self, byte_count: int, now_us: int) -> None:
         """Bytes of throttled replicas were copied."""
-        windows = self._windows
-        if not windows or now_us - windows[-1][0] >= WINDOW_US:
-            self._expire(now_us)
-            windows.append([now_us, 0])
-        windows[-1][1] += byte_count
+        if now_us < self._window_end_us:
+            self._window_bytes += byte_count
+        else:
+            self._open_window(byte_count, now_us)
 
     def rate(self, now_us: int) -> float:
         """Bytes a second since the oldest window that counts, at least over one window (`SimpleRate`)."""
-        self._expire(now_us)
-        if not self._windows:
+        counting = [window for window in (*self._closed, self._window) if now_us - window[0] < WINDOWS * WINDOW_US]
+        if not counting:
             return 0.0
-        elapsed_us = max(now_us - self._windows[0][0], WINDOW_US)
-        return sum(count for _, count in self._windows) * 1_000_000 / elapsed_us
+        elapsed_us = max(now_us - counting[0][0], WINDOW_US)
+        return sum(byte_count for _, byte_count in counting) * 1_000_000 / elapsed_us
 
-    def _expire(self, now_us: int) -> None:
-        while self._windows and now_us - self._windows[0][0] >= WINDOWS * WINDOW_US:
-            del self._windows[0]
+    @property
+    def _window(self) -> tuple[int, int]:
+        return self._window_end_us - WINDOW_US, self._window_bytes
+
+    def _open_window(self, byte_count: int, now_us: int) -> None:
+        self._closed.append(self._window)
+        del self._closed[:-WINDOWS]
+        self._window_end_us = now_us + WINDOW_US
+        self._window_bytes = byte_count
 
 
 class ReplicationQuotas:
