@@ -1,9 +1,6 @@
 """The log of a replica: appending, rolling, reading, truncating, on both disks."""
 
-import json
 import pickle
-from base64 import b64decode
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -23,7 +20,6 @@ from broker_core.sim.disk import Disk, MemoryArchive, RealDisk, SimulatedDisk
 
 DIRECTORY = "broker-1/orders-0"
 NOW_MS = 1_760_000_000_000
-REJECTIONS = json.loads((Path(__file__).parent / "data" / "rejections" / "rejections.json").read_text())
 
 
 def open_log(disk: Disk, directory: str = DIRECTORY, **settings_: object) -> UnifiedLog:
@@ -401,53 +397,6 @@ def test_the_broker_recompresses_when_the_topic_says_so(codec: CompressionType) 
     stored = log.read(0, 1 << 20).data
     assert parse_header(stored).compression == codec
     assert [(r.timestamp, r.key, r.value, r.headers) for r in iterate(stored)] == records
-
-
-# Rows whose answer a broker gives before, or beside, its log: acks, API version, transactional id, names of topics.
-_BESIDE_THE_LOG = (
-    "records field null",
-    "default limit 1048588 exceeded",
-    "real magic-1 set, produce version 2",
-    "zstd, produce version 6",
-    "control and transactional bits",
-    "transactional bit without transactional id in the request",
-    "transactional bit without producer id",
-    "transactional, partition never added",
-)
-
-
-def test_bad_batches_get_the_answers_of_a_real_broker() -> None:
-    """A table of produce requests, good and bad, and what Kafka 3.9.1 answered and stored."""
-    disk = SimulatedDisk()
-    logs = {
-        topic: UnifiedLog.load(
-            disk, f"broker-1/{topic}-0", topic, 0, LogConfig.of(configs), now_ms=0, clean_shutdown=True
-        )
-        for topic, configs in REJECTIONS["topics"].items()
-    }
-    checked = 0
-    for row in REJECTIONS["rows"]:
-        log = logs.get(row["topic"])
-        is_beside = row["name"] in _BESIDE_THE_LOG or row.get("acks", -1) not in (-1, 0, 1) or "partition" in row
-        if log is None or is_beside:
-            continue
-        now_ms = row.get("at_ms", REJECTIONS["now_ms"])
-        for before in row.get("setup", []):
-            log.append_as_leader(b64decode(before["records"]), 0, now_ms)
-        end_offset = log.log_end_offset
-        try:
-            info = log.append_as_leader(b64decode(row["records"]), 0, now_ms)
-            found = 0
-        except KafkaException as refusal:
-            found = refusal.error.code
-        assert found == row["error_code"], row["name"]
-        if found:
-            assert log.log_end_offset == end_offset, row["name"]
-        elif "stored" in row:
-            # Offsets count over the whole table, of which the log sees a part.
-            assert log.read(info.first_offset, 0).data[8:] == b64decode(row["stored"])[8:], row["name"]
-        checked += 1
-    assert checked == 128
 
 
 def test_configurations_are_read_as_kafka_writes_them() -> None:
