@@ -71,7 +71,7 @@ def _read_lines(disk: Disk, path: str, field_count: int) -> list[list[str]]:
     try:
         text = disk.read_file(path).decode()
     except UnicodeDecodeError as error:
-        raise StorageFault(path, f"byte {error.start} is no UTF-8 text", error.start) from None
+        raise StorageFault(path, "this is no UTF-8 text", error.start) from None
     # A reader of lines in Java knows no other line ends.
     lines = text.replace("\r\n", "\n").replace("\r", "\n").removesuffix("\n").split("\n") if text else []
     if lines and lines[0] != str(VERSION):

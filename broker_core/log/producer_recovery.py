@@ -1,10 +1,12 @@
 """How the state of a log's producers follows from its batches: one by one, or anew from the newest snapshot."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 from broker_core.log.producer_state import ProducerStateManager
 from broker_core.log.segment import LogSegment
 from broker_core.log.segment_recovery import check_end
+from broker_core.log.storage_fault import StorageFault
 from broker_core.log.transaction_index import AbortedTransaction, TransactionIndex
 from broker_core.log.transactions import CompletedTransaction
 from broker_core.records.control_record import read_end_transaction_marker
@@ -29,6 +31,29 @@ def update_producers(
         if marker is not None:
             return producers.append_marker(header, *marker)
     return None
+
+
+@contextmanager
+def marker_faults(segment: LogSegment, offset: int) -> Iterator[None]:
+    """Turns what is wrong with the marker at `offset` into a StorageFault."""
+    try:
+        yield
+    except ValueError as error:
+        position = segment.find(offset) or 0
+        rule = f"the marker at offset {offset} makes no sense: {error}"
+        raise StorageFault(segment.log.path, rule, position, is_io_error=False) from error
+
+
+def note_stored_batch(
+    producers: ProducerStateManager, segment: LogSegment, header: BatchHeader, position: int
+) -> CompletedTransaction | None:
+    """As `update_producers`, for the batch at `position` of a segment. Raises StorageFault for a bad marker."""
+    if header.producer_id == NO_PRODUCER_ID:
+        return None
+    if not header.is_control:
+        return update_producers(producers, header, b"")
+    with marker_faults(segment, header.base_offset):
+        return update_producers(producers, header, segment.log.read(position, header.size))
 
 
 def complete(
@@ -97,11 +122,10 @@ def _replay(producers: ProducerStateManager, segment: LogSegment, from_offset: i
         if end_position is not None and start >= end_position:
             break
         after = start + header.size
-        if header.producer_id != NO_PRODUCER_ID:
-            data = segment.log.read(start, header.size) if header.is_control else b""
-            ended.append(update_producers(producers, header, data))
+        ended.append(note_stored_batch(producers, segment, header, start))
     if end_position is None:
         check_end(segment, after)
     for completed in ended:
         if completed is not None:
-            producers.transactions.complete(completed)
+            with marker_faults(segment, completed.last_offset):
+                producers.transactions.complete(completed)

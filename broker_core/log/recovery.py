@@ -13,7 +13,7 @@ from broker_core.log.config import LogConfig
 from broker_core.log.deleted_files import DELETED_SUFFIX, DeletedFile, mark_deleted
 from broker_core.log.leader_epoch_cache import LeaderEpochCache
 from broker_core.log.local_log import LocalLog
-from broker_core.log.producer_recovery import complete, rebuild_producer_state, update_producers
+from broker_core.log.producer_recovery import complete, marker_faults, note_stored_batch, rebuild_producer_state
 from broker_core.log.producer_state import ProducerStateManager
 from broker_core.log.repairs import Repair, RepairFact, deletions
 from broker_core.log.segment import (
@@ -35,7 +35,7 @@ from broker_core.log.segment_recovery import (
 from broker_core.log.storage_fault import offset_of
 from broker_core.log.swap_files import finish_swaps
 from broker_core.log.transaction_index import CorruptTransactionIndex
-from broker_core.records.record_batch import NO_PRODUCER_ID, BatchHeader
+from broker_core.records.record_batch import BatchHeader
 from broker_core.sim.disk import CutFact, Disk
 
 _INDEX_SUFFIXES = (INDEX_SUFFIX, TIME_INDEX_SUFFIX, TRANSACTION_INDEX_SUFFIX)
@@ -214,10 +214,9 @@ class _Loader:
         def note(header: BatchHeader, position: int) -> None:
             if header.partition_leader_epoch > epochs.latest_epoch:
                 epochs.assign(header.partition_leader_epoch, header.base_offset)
-            if header.producer_id != NO_PRODUCER_ID:
-                data = segment.log.read(position, header.size) if header.is_control else b""
-                completed = update_producers(producers, header, data)
-                if completed is not None:
+            completed = note_stored_batch(producers, segment, header, position)
+            if completed is not None:
+                with marker_faults(segment, completed.last_offset):
                     complete(producers, completed, segment.transaction_index)
             producers.map_end_offset = header.next_offset
 

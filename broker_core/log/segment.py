@@ -18,6 +18,8 @@ from broker_core.log.deleted_files import DeletedFile, mark_deleted
 from broker_core.log.offset_index import OffsetIndex
 from broker_core.log.time_index import TimeIndex
 from broker_core.log.transaction_index import TransactionIndex
+from broker_core.records.legacy import SMALLEST_SIZE
+from broker_core.records.record import CorruptRecord
 from broker_core.records.record_batch import (
     HEADER_BYTES,
     LENGTH_OVERHEAD,
@@ -228,11 +230,21 @@ class LogSegment:
         tail = self._tail_positions
         if tail and position >= tail[0]:
             return data, self._tail_last_offsets[bisect_left(tail, end) - 1] + 1
-        at = next_at = 0
-        while next_at < len(data):
-            at = next_at
-            next_at += OFFSET_AND_LENGTH.unpack_from(data, at)[1] + LENGTH_OVERHEAD
-        next_offset = parse_header(data, at).next_offset
+        before = at = next_at = 0
+        last_start = len(data) - LENGTH_OVERHEAD
+        while next_at <= last_start:
+            length = OFFSET_AND_LENGTH.unpack_from(data, next_at)[1]
+            if length < SMALLEST_SIZE:
+                break
+            before, at = at, next_at
+            next_at += length + LENGTH_OVERHEAD
+        if next_at > len(data):
+            # What is torn at the end of a file that was believed is handed out as it is, and has no offset.
+            at = before
+        try:
+            next_offset = parse_header(data, at).next_offset
+        except CorruptRecord:
+            return data, None
         self._read_end = (next_offset, end)
         return data, next_offset
 

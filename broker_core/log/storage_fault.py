@@ -11,7 +11,8 @@ class StorageFault(KafkaException):
     """
 
     def __init__(self, path: str, rule: str, position: int = 0, *, is_io_error: bool = True) -> None:
-        message = f"Malformed file {path}: {rule}; restore it or delete it"
+        where = f", byte {position}" if position else ""
+        message = f"Malformed file {path}{where}: {rule}; restore it or delete it"
         super().__init__(KafkaError.KAFKA_STORAGE_ERROR, message)
         self.path = path
         self.rule = rule

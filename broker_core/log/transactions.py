@@ -63,7 +63,12 @@ class UnstableTransactions:
         return next(others, completed.last_offset + 1)
 
     def complete(self, completed: CompletedTransaction) -> None:
-        """The transaction waits only for the high watermark to pass its marker."""
+        """The transaction waits only for the high watermark to pass its marker.
+
+        Raises ValueError for one that was not begun, which a sound log does not hold (`completeTxn`).
+        """
+        if completed.first_offset not in self._open:
+            raise ValueError(f"it ends a transaction from offset {completed.first_offset} that was not begun")
         del self._open[completed.first_offset]
         self._unreplicated[completed.first_offset] = completed.last_offset
 
