@@ -25,6 +25,7 @@ from broker_core.events.log import (
 TOPIC = "kafka-topics.sh --create --topic orders --replica-assignment 1:2 --config segment.bytes=200"
 SENT = " ".join(f"{key}:{key}" for key in "abcdefg")
 FOLDER = "broker-1/orders-0"
+HANDLER_LOGGER = "(org.apache.kafka.clients.admin.internals.DeleteRecordsHandler)"
 
 
 def bases(shell: ShellRun, replica: str = "orders-0@b1") -> list[int]:
@@ -288,3 +289,15 @@ def test_the_journal_does_not_depend_on_hashes() -> None:
         for seed in ("0", "1")
     }
     assert len(digests) == 1
+
+
+def test_records_of_internal_topics_are_not_deleted() -> None:
+    shell = ShellRun()
+    shell.at("kafka-topics.sh --create --topic __consumer_offsets --partitions 1 --replication-factor 1")
+    shell.at("file del.json", '{"partitions":[{"topic":"__consumer_offsets","partition":0,"offset":-1}]}')
+    printed = shell.at("kafka-delete-records.sh --offset-json-file del.json")
+    assert printed[2] == (
+        "partition: __consumer_offsets-0\terror: org.apache.kafka.common.errors.InvalidTopicException: "
+        "The request attempted to perform an operation on an invalid topic."
+    )
+    assert printed[3].endswith("unexpected error INVALID_TOPIC_EXCEPTION " + HANDLER_LOGGER)

@@ -130,29 +130,33 @@ def _delete(process: Process, offsets: dict[str, int], logged: list[str]) -> Ask
     outcomes: dict[str, Outcome] = {}
     waiting = dict(offsets)
     backoff_us = RETRY_BACKOFF_US
-    late = Outcome(-1, _timed_out("Timed out waiting for a node assignment. Call: deleteRecords(api=METADATA)"))
+    unassigned = _timed_out("Timed out waiting for a node assignment. Call: deleteRecords(api=METADATA)")
+    late = dict.fromkeys(offsets, unassigned)
     while waiting and process.now_us < deadline_us:
         topics = tuple(dict.fromkeys(partition.rpartition("-")[0] for partition in waiting))
         try:
             known = yield from metadata(process, topics, "deleteRecords(api=METADATA)")
         except JavaException:
             break
-        late = Outcome(-1, _timed_out(_late_call(process, deadline_us, backoff_us)))
+        late |= dict.fromkeys(waiting, _late_call(process, "METADATA", deadline_us, backoff_us))
         outcomes |= _invalid(waiting, known, logged)
         waiting = {partition: offset for partition, offset in waiting.items() if partition not in outcomes}
         for leader, partitions in _by_leader(waiting, known).items():
+            names = [name for name, _ in partitions]
             body = DeleteRecordsRequest(DEFAULT_API_TIMEOUT_US // 1_000, partitions)
             timeout_us = min(REQUEST_TIMEOUT_US, deadline_us - process.now_us)
             response: DeleteRecordsResponse | Disconnected = yield Call(
-                leader, "DeleteRecords", body, f"DeleteRecords {', '.join(name for name, _ in partitions)}", timeout_us
+                leader, "DeleteRecords", body, f"DeleteRecords {', '.join(names)}", timeout_us
             )
-            if not isinstance(response, Disconnected):
+            if isinstance(response, Disconnected):
+                late |= dict.fromkeys(names, _late_call(process, "DELETE_RECORDS", deadline_us, backoff_us))
+            else:
                 outcomes |= _answered(response, logged)
         waiting = {partition: offset for partition, offset in waiting.items() if partition not in outcomes}
         if waiting:
             yield Sleep(min(backoff_us, max(deadline_us - process.now_us, 0)))
             backoff_us = min(2 * backoff_us, RETRY_BACKOFF_MAX_US)
-    return {partition: outcomes.get(partition, late) for partition in offsets}
+    return {partition: outcomes.get(partition) or late[partition] for partition in offsets}
 
 
 def _invalid(waiting: dict[str, int], known: MetadataResponse, logged: list[str]) -> dict[str, Outcome]:
@@ -201,17 +205,17 @@ def log(logged: list[str], said: str) -> None:
     logged.append(f"ERROR [AdminClient clientId=adminclient-1] {said}")
 
 
-def _late_call(process: Process, deadline_us: int, backoff_us: int) -> str:
-    """What the admin client says of a call whose last attempt was not its first: times in ms of the calendar."""
+def _late_call(process: Process, api: str, deadline_us: int, backoff_us: int) -> Outcome:
+    """What the admin client says of a call that was tried again until the deadline; times in ms of the calendar."""
     deadline_ms = process.wall_ms + (deadline_us - process.now_us) // 1_000
-    return (
-        f"Call(callName=deleteRecords(api=METADATA), deadlineMs={deadline_ms}, tries=1, "
+    return _timed_out(
+        f"Call(callName=deleteRecords(api={api}), deadlineMs={deadline_ms}, tries=1, "
         f"nextAllowedTryMs={deadline_ms + backoff_us // 1_000}) timed out at {deadline_ms} after 1 attempt(s)"
     )
 
 
-def _timed_out(message: str) -> str:
-    return f"{ERRORS_PACKAGE}TimeoutException: {message}"
+def _timed_out(message: str) -> Outcome:
+    return Outcome(-1, f"{ERRORS_PACKAGE}TimeoutException: {message}")
 
 
 register(
