@@ -133,6 +133,8 @@ class ReplicaManager:
             partition = self.partitions[state.partition] = self.host.open_log(state)
         elif partition.log.topic_id and state.topic_id and partition.log.topic_id != state.topic_id:
             return KafkaError.INCONSISTENT_TOPIC_ID
+        elif state.topic_id and not partition.log.topic_id:
+            partition.log.assign_topic_id(state.topic_id)
         if state.leader_epoch <= partition.leader_epoch:
             return KafkaError.STALE_CONTROLLER_EPOCH
         self.alter_partition.forget(state.partition)

@@ -104,6 +104,10 @@ class UnifiedLog:
         )
         return UnifiedLog(topic, partition, place, topic_id, epochs, loaded)
 
+    def assign_topic_id(self, topic_id: str) -> None:
+        """Ties the log to a topic, when it is of before topic ids or its partition.metadata is lost."""
+        self.topic_id = ensure_topic_id(self._local.disk, self._local.directory, topic_id)
+
     @property
     def directory(self) -> str:
         """The log's directory, a path of its disk."""
