@@ -1,12 +1,14 @@
 """What the disk screen asks over HTTP: a broker's data folder as it was, what its bytes are, how an offset is found."""
 
 import asyncio
+import struct
 from typing import Any
 
 import msgspec
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_GET, require_POST
 
+from broker_core.log.lookup import Lookup
 from lab.api import body_of, for_branch, json_answer, number_of
 from lab.models import Branch
 from lab.recordings import broker_disk, example_disk, history
@@ -54,11 +56,14 @@ async def lookup(request: HttpRequest, branch: Branch, lab: Lab) -> HttpResponse
     if offset is None and timestamp is None:
         raise Refusal("Nothing to look up was named.", "offset or timestamp was expected.", "Give one of them.")
     folder = request.GET.get("folder", "")
-    return json_answer(
-        await asyncio.to_thread(
-            lambda: broker_disk.look_up(_disk(request, lab.recording), folder, offset, timestamp),
-        )
-    )
+
+    def read() -> Lookup:
+        try:
+            return broker_disk.look_up(_disk(request, lab.recording), folder, offset, timestamp)
+        except (FileNotFoundError, struct.error):
+            raise _gone(folder) from None
+
+    return json_answer(await asyncio.to_thread(read))
 
 
 @require_POST
@@ -87,8 +92,8 @@ def _disk(request: HttpRequest, recording: Recording) -> broker_disk.DataFolder:
 
 def _gone(path: str) -> Refusal:
     return Refusal(
-        f"The file {path[:80]!r} went while it was read.",
+        f"{path[:80]!r} changed while it was read.",
         "A file of the instant that is shown was expected.",
-        "Choose one of the tree.",
+        "Ask again, or choose another one.",
         404,
     )

@@ -104,7 +104,7 @@ class HwDiskFind extends HwElement {
       ${button(t("transport.back"), "◀", () => this.#go(frame - 1, false), frame === 0)}
       ${button(t(playing ? "transport.pause" : "transport.play"), playing ? "❚❚" : "▶", toggle)}
       ${button(t("disk.find.next"), "▶|", () => this.#go(frame + 1, false), frame === last)}
-      <span class="mono dim">${t("disk.find.step", { at: frame + 1, n: last + 1 })}</span></div>`;
+      <span class="dim">${t("disk.find.step", { at: frame + 1, n: last + 1 })}</span></div>`;
   }
 
   step(title, number, state, said, body) {
