@@ -62,6 +62,17 @@ BARS = (
     ),
     Bar("log", "append as leader", ("calls", "append_as_leader_us"), "us"),
     Bar("log", "append as follower", ("calls", "append_as_follower_us"), "us"),
+    Bar("log", "records parsed one by one", ("records", "parsed_per_s"), "records/s", "at least", 1_000_000),
+    Bar("log", "of uneven sizes and times", ("records", "parsed_uneven_per_s"), "records/s"),
+    Bar(
+        "log",
+        "records validated, 150 of 100 B a batch",
+        ("records", "validated_per_s"),
+        "records/s",
+        "at least",
+        2_000_000,
+    ),
+    Bar("log", "of uneven sizes and times, validated", ("records", "validated_uneven_per_s"), "records/s"),
     Bar("log", "compaction", ("compaction", "records_per_s"), "records/s", "at least", 200_000),
     Bar(
         "log",

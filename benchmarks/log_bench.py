@@ -18,11 +18,14 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from broker_core.log import LogConfig, UnifiedLog
+from broker_core.log.append_check import analyze
 from broker_core.log.cleaner import Fate, OffsetMap, clean, cleanable_offsets, log_to_clean
+from broker_core.log.validator import Append, LogValidator
 from broker_core.records.record_batch import build_batch, crc32c, iterate
 from broker_core.sim.disk import Disk, RealDisk, SimulatedDisk
 
 _BATCH_RECORDS = 512
+_PRODUCED_RECORDS = 150
 _NOW_MS = 1_700_000_000_000
 
 
@@ -82,6 +85,41 @@ def measure_calls(count: int, rounds: int) -> dict[str, float]:
         "bytes_available_us": median_us(lambda: per_call_us(lambda i: source.bytes_available(end - 1), count), rounds),
         "crc_of_the_batch_us": median_us(lambda: per_call_us(lambda i: crc32c(batch), count), rounds),
     }
+
+
+def produced_batch(is_even: bool) -> bytes:
+    """150 records of 100 bytes as a producer sends them; else of 60 to 140 bytes, their times in any order."""
+    sizes = [100 if is_even else 60 + number * 37 % 81 for number in range(_PRODUCED_RECORDS)]
+    times = [number // 3 if is_even else number * 53 % 97 for number in range(_PRODUCED_RECORDS)]
+    return build_batch(
+        [
+            (_NOW_MS + time_ms, b"key-%04d" % number, bytes([number % 251]) * size, ())
+            for number, (time_ms, size) in enumerate(zip(times, sizes, strict=True))
+        ]
+    )
+
+
+def measure_records(count: int, rounds: int) -> dict[str, float]:
+    """Records per second: parsed one by one into objects, and checked as a leader does before it appends them.
+
+    The check is all of it: framing, size, CRC, header, keys, timestamps, stamping the offset.
+    """
+    validator = LogValidator(LogConfig(), "bench-0")
+    found: dict[str, float] = {}
+    for name, is_even in (("", True), ("_uneven", False)):
+        batch = produced_batch(is_even)
+
+        def parse(_: int, batch: bytes = batch) -> None:
+            assert len(list(iterate(batch))) == _PRODUCED_RECORDS
+
+        def validate(next_offset: int, batch: bytes = batch) -> None:
+            batches, codec = analyze(batch, 1 << 20, is_client=True)
+            validator.validate(Append(batch, batches, codec, next_offset, 0, _NOW_MS, is_client=True))
+
+        for kind, call in (("parsed", parse), ("validated", validate)):
+            batch_us = median_us(lambda call=call: per_call_us(call, count), rounds)  # type: ignore[misc]
+            found[f"{kind}{name}_per_s"] = round(_PRODUCED_RECORDS / batch_us * 1e6)
+    return found
 
 
 def measure_seeks(records: int, seeks: int) -> dict[str, float]:
@@ -161,6 +199,7 @@ def measure(quick: bool) -> dict[str, object]:
     few, many = measure_seeks(small, 400), measure_seeks(large, 400)
     return {
         "calls": measure_calls(2_000 if quick else 20_000, 5),
+        "records": measure_records(100 if quick else 1_000, 9),
         "seeks": [few, many],
         "compaction": measure_compaction(60_000 if quick else 600_000),
         "seek_p99_ratio": round(many["seek_by_timestamp_p99_us"] / few["seek_by_timestamp_p99_us"], 2),

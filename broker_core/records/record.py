@@ -8,7 +8,7 @@ of such records is a table with columns, which is checked and cut column by colu
 
 import struct
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import repeat
+from itertools import chain, repeat
 from typing import NamedTuple
 
 import msgspec
@@ -79,8 +79,14 @@ _LONGEST_OFFSET = 4
 _LOW, _HIGH = bytes(range(0x80)), bytes(range(0x80, 0x100))
 # What a varint of one byte says.
 _ZIGZAG = [(byte >> 1) ^ -(byte & 1) for byte in range(0x80)]
-# The varints of 0, 1, 2 and so on, as far as they have one byte.
-_DENSE = bytes(range(0, 0x80, 2))
+# The varints of 0, 1, 2 and so on as columns of bytes, by how many bytes they have; zeros where they have fewer.
+_DENSE = {
+    1: (bytes(range(0, 0x80, 2)),),
+    2: (
+        bytes(0x80 | number << 1 & 0x7F if number >= 64 else 0 for number in range(8192)),
+        bytes(number >> 6 for number in range(8192)),
+    ),
+}
 
 
 def encode_record(
@@ -170,26 +176,38 @@ def read_records(
 
     Raises InvalidRecord.
     """
+    return chain.from_iterable(_read_stretches(body, record_count, base_offset, base_timestamp, append_time))
+
+
+def _read_stretches(
+    body: bytes, record_count: int, base_offset: int, base_timestamp: int, append_time: int | None
+) -> Iterator[Iterable[Record]]:
+    index = 0
     for stretch in stretches(body, record_count):
         if isinstance(stretch, Run):
-            offsets = [base_offset + delta for delta in stretch.offset_deltas()]
-            timestamps: Iterable[int] = (
-                repeat(append_time)
-                if append_time is not None
-                else [base_timestamp + delta for delta in stretch.timestamp_deltas()]
-            )
-            yield from map(Record, offsets, timestamps, *stretch.keys_and_values())
-            continue
-        yield from [
-            Record(
-                base_offset + offset_delta,
-                base_timestamp + timestamp_delta if append_time is None else append_time,
-                None if key_end < key_at else body[key_at:key_end],
-                None if value_end < value_at else body[value_at:value_end],
-                headers,
-            )
-            for timestamp_delta, offset_delta, key_at, key_end, value_at, value_end, headers in stretch
-        ]
+            following = index + stretch.record_count
+            if stretch.is_dense(index):
+                offsets: Iterable[int] = range(base_offset + index, base_offset + following)
+            else:
+                offsets = [base_offset + delta for delta in stretch.offset_deltas()]
+            if append_time is None:
+                timestamps: Iterable[int] = [base_timestamp + delta for delta in stretch.timestamp_deltas()]
+            else:
+                timestamps = repeat(append_time)
+            index = following
+            yield map(Record, offsets, timestamps, *stretch.keys_and_values())
+        else:
+            index += len(stretch)
+            yield [
+                Record(
+                    base_offset + offset_delta,
+                    base_timestamp + timestamp_delta if append_time is None else append_time,
+                    None if key_end < key_at else body[key_at:key_end],
+                    None if value_end < value_at else body[value_at:value_end],
+                    headers,
+                )
+                for timestamp_delta, offset_delta, key_at, key_end, value_at, value_end, headers in stretch
+            ]
 
 
 class Run(NamedTuple):
@@ -228,9 +246,14 @@ class Run(NamedTuple):
 
     def is_dense(self, index: int) -> bool:
         """Whether the offset deltas are `index` and what follows it."""
-        if self.key_length_at - self.offset_at == 1:
-            return self._column(self.offset_at) == _DENSE[index : index + self.record_count]
-        return self.offset_deltas() == list(range(index, index + self.record_count))
+        offset_bytes = self.key_length_at - self.offset_at
+        columns = _DENSE.get(offset_bytes)
+        if columns is None:
+            return self.offset_deltas() == list(range(index, index + self.record_count))
+        return all(
+            self._column(self.offset_at + at) == column[index : index + self.record_count]
+            for at, column in enumerate(columns)
+        )
 
     def keys_and_values(self) -> tuple[Iterable[bytes | None], Iterable[bytes | None]]:
         """The keys and the values, each as many as there are records."""

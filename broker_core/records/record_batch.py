@@ -13,35 +13,21 @@ KIP-101 (leader epoch in the batch), KIP-534 (delete horizon).
 import struct
 from collections.abc import Iterable, Iterator, Sequence
 from enum import IntEnum
+from itertools import chain
 
 import google_crc32c
 import msgspec
 
 from broker_core.records.compression import CompressionType, compress, decompress
 from broker_core.records.legacy import SMALLEST_SIZE, read_message
-from broker_core.records.record import (
-    NO_TIMESTAMP,
-    CorruptRecord,
-    Header,
-    InvalidRecord,
-    Record,
-    SimpleRecord,
-    encode_record,
-    read_records,
-)
-
-__all__ = [
-    "HEADER",
-    "NO_TIMESTAMP",
-    "BatchHeader",
-    "CorruptRecord",
-    "Header",
-    "InvalidRecord",
-    "Record",
-    "SimpleRecord",
-    "TimestampType",
-    "encode_record",
-]
+from broker_core.records.record import NO_TIMESTAMP as NO_TIMESTAMP
+from broker_core.records.record import CorruptRecord as CorruptRecord
+from broker_core.records.record import Header as Header
+from broker_core.records.record import InvalidRecord as InvalidRecord
+from broker_core.records.record import Record as Record
+from broker_core.records.record import SimpleRecord as SimpleRecord
+from broker_core.records.record import encode_record as encode_record
+from broker_core.records.record import read_records
 
 MAGIC_V2 = 2
 MAGIC_POSITION = 16
@@ -252,8 +238,7 @@ def _message_header(data: bytes, position: int) -> BatchHeader | None:
 
 def iterate(data: bytes) -> Iterator[Record]:
     """The records of all whole batches in `data`, markers included. Raises InvalidRecord, UnreadableRecords."""
-    for position, header in iterate_batches(data):
-        yield from iterate_records(data, header, position)
+    return chain.from_iterable(iterate_records(data, header, position) for position, header in iterate_batches(data))
 
 
 def records_bytes(data: bytes, header: BatchHeader, position: int = 0) -> bytes:
