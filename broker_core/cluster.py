@@ -138,6 +138,11 @@ class Cluster:
             return "frozen"
         return "starting" if broker.state == "starting" else "up"
 
+    def start_failure(self, broker_id: int) -> str:
+        """Why the broker's last start failed; "" when it did not."""
+        broker = self.brokers.get(broker_id)
+        return "" if broker is None else broker.failure
+
     def broker_port(self, broker_id: int) -> int:
         """The port of its advertised listener."""
         return BASE_PORT + broker_id

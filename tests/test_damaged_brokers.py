@@ -49,6 +49,18 @@ def test_a_torn_tail_is_cut_said_and_fetched_again(cluster: ShellRun) -> None:
     assert differences(cluster.run) == []
 
 
+def test_a_console_hears_why_a_broker_did_not_start(cluster: ShellRun) -> None:
+    cluster.at("broker kill 2")
+    path = f"{DIRECTORY}/orders-0/leader-epoch-checkpoint"
+    whole = cluster.disk.read_file(path)
+    cluster.disk.replace_file(path, b"0\n1\n0 x\n")
+    printed = cluster.at("broker start 2")
+    assert len(printed) == 1 and path in printed[0] and "'x' is no number" in printed[0]
+    assert cluster.exit_code == 1
+    cluster.disk.replace_file(path, whole)
+    assert (cluster.at("broker start 2"), cluster.exit_code) == ([], 0)
+
+
 def test_after_a_clean_stop_nothing_is_said(cluster: ShellRun) -> None:
     cluster.at("broker stop 2")
     cluster.after(5)

@@ -64,7 +64,7 @@ _CONTROLLER_APIS = frozenset(
 
 
 class Broker:
-    """See the module. `name` is the node (`b1`); `state`: starting, up, stopping."""
+    """See the module. `name` is the node (`b1`); `state`: starting, up, stopping; `failure`: why it could not start."""
 
     def __init__(
         self,
@@ -85,6 +85,7 @@ class Broker:
         self.start_wall_ms = start_wall_ms
         self.port = BASE_PORT + broker_id
         self.state = "starting"
+        self.failure = ""
         self.broker_epoch = -1
         self.metadata = MetadataCache()
         self.directory = LogDirectory(kernel, disk, self.name, f"broker-{broker_id}")
@@ -269,6 +270,7 @@ class Broker:
                 else "Exiting Kafka due to fatal exception during startup.",
             )
         )
+        self.failure = fault.message
         self.zookeeper.close(self.name)
         self.kernel.remove(self.name)
         self.emit(BrokerStopped(broker=self.name, how="failure"))

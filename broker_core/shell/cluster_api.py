@@ -46,6 +46,10 @@ class ClusterApi(Protocol):
         """`starting` until it is registered and serves requests; while it stops it is `up` until it is gone."""
         ...
 
+    def start_failure(self, broker_id: int) -> str:
+        """Why the broker's last start failed; "" when it did not."""
+        ...
+
     def broker_port(self, broker_id: int) -> int:
         """The port of its advertised listener."""
         ...

@@ -66,6 +66,9 @@ def _start(process: Process, broker_id: int) -> Running:
         return 1
     process.cluster.start_broker(broker_id)
     up = yield Until(_all_up, process.now_us + START_US)
+    if process.cluster.start_failure(broker_id):
+        process.err(f"Broker {broker_id} did not start. {process.cluster.start_failure(broker_id)}.")
+        return 1
     if not up:
         process.out("[timeout]")
     return 0

@@ -7,6 +7,7 @@ export interface Run { name: string; seed: number; era: string; start_wall_ms: n
 interface NodeBase { state: "starting" | "up" | "frozen" | "down"; since_us: number; settings?: Record<string, string> }
 export interface BrokerNode extends NodeBase {
   kind: "broker"; broker_id: number; broker_epoch: number; session: Optional<number>; live_brokers: number[];
+  failure: Optional<{ file: string; position: number; rule: string; what: string }>;
 }
 export interface ZooKeeperNode extends NodeBase { kind: "zookeeper"; broker_id: -1 }
 export interface ShellNode extends NodeBase { kind: "shell" }
@@ -43,6 +44,10 @@ export interface Replica {
   segments: [number, number, number, number][];
   cut: Optional<{ from: number; to: number; at_us: number; why: string }>;
   flushed: number;
+  /** segments that the last start checked batch by batch */
+  checked: number[];
+  /** file, what was done (cut, deleted, rebuilt), position, bytes that went, the rule that it broke, digest of the bytes */
+  repairs: [string, string, number, number, string, string][];
 }
 
 export interface Rpc {
@@ -71,7 +76,7 @@ export interface View {
   controller: { broker: number; controller_epoch: number };
   controller_partitions: Record<string, string>;
   controller_replicas: Record<string, string>;
-  checkpoints: Record<string, Record<string, { at_us: number; entries: [string, number][] }>>;
+  checkpoints: Record<string, Record<string, { at_us: number; entries: [string, number][]; rule?: string }>>;
   alarms: Record<string, Alarm>;
   console: Record<string, ConsoleEntry>;
 }

@@ -21,6 +21,7 @@ const FACTS = {
       [t("node.session"), it.session ?? "—"],
       [t("node.controller_word"), leads ? t("node.yes_epoch", { n: view.controller.controller_epoch }) : t("node.no")],
       [t("node.knows"), ask("live_brokers", set(it.live_brokers)), true],
+      it.failure && [t("node.failure"), ask("failure", `${it.failure.file}: ${it.failure.rule}`), true],
     ];
   },
   producer: (it, ask) => [

@@ -77,6 +77,10 @@ function tail(id, replica) {
   return section(t("replica.tail"), "", table([t("replica.offsets"), t("term.epoch"), t("replica.position"), t("replica.size")], rows));
 }
 
+/** Which files were not as they should be, each with the rule that it broke. */
+const repaired = (repairs) => repairs.map(([file, , , , rule]) =>
+  html`<p><span class="mono">${file.slice(file.lastIndexOf("/") + 1)}</span> <span class="dim">${rule}</span></p>`);
+
 export function replicaCard(view, id, at_us) {
   const replica = view.replicas[id];
   if (!replica) return nothing(t("inspect.gone", { what: id }));
@@ -99,6 +103,7 @@ export function replicaCard(view, id, at_us) {
     </section>
     ${replica.role === "leader" ? leaderView(view, replica.partition, at_us) : belief(view, replica, previous)}
     ${cut ? section(t("replica.truncated"), instant(cut.at_us), html`<p>${t("replica.cut", cut)} <span class="dim">${cut.why}</span></p>`) : ""}
+    ${replica.repairs.length ? section(t("replica.repaired"), "", repaired(replica.repairs)) : ""}
     ${section(t("replica.epochs"), "", html`<p class="mono chips">
       ${replica.epochs.map(([epoch, start]) => html`<span class="tag">e${epoch} @${start}</span>`)}</p>`)}
     ${segments(id, replica)}${tail(id, replica)}`;
