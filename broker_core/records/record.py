@@ -79,6 +79,9 @@ _LONGEST_OFFSET = 4
 _LOW, _HIGH = bytes(range(0x80)), bytes(range(0x80, 0x100))
 # What a varint of one byte says.
 _ZIGZAG = [(byte >> 1) ^ -(byte & 1) for byte in range(0x80)]
+# The same, counted from the lowest number, so that bytes are in the order of their numbers.
+_RANK_OF_ZERO = 64
+_RANKS = bytes(number + _RANK_OF_ZERO for number in _ZIGZAG).ljust(0x100, b"\x00")
 # The varints of 0, 1, 2 and so on as columns of bytes, by how many bytes they have; zeros where they have fewer.
 _DENSE = {
     1: (bytes(range(0, 0x80, 2)),),
@@ -238,9 +241,9 @@ class Run(NamedTuple):
 
     def timestamp_delta_range(self) -> tuple[int, int]:
         """The lowest and the highest of the timestamp deltas."""
-        column = self._column(self.timestamp_at)
-        if self.offset_at - self.timestamp_at == 1 and column.count(column[0]) == self.record_count:
-            return _ZIGZAG[column[0]], _ZIGZAG[column[0]]
+        if self.offset_at - self.timestamp_at == 1:
+            ranks = self._column(self.timestamp_at).translate(_RANKS)
+            return min(ranks) - _RANK_OF_ZERO, max(ranks) - _RANK_OF_ZERO
         deltas = self.timestamp_deltas()
         return min(deltas), max(deltas)
 
@@ -326,19 +329,21 @@ def find_run(body: bytes, start: int, limit: int) -> Run | None:
         return None
     count = min(limit, (len(body) - start) // size)
     # Lengths and the number of headers are the same in all records of the run.
+    stop = start + count * size
     for at in (*range(start, attributes_at), *range(key_length_at, key_at), *range(value_length_at, value_at), end - 1):
-        column = body[at : start + count * size : size]
+        column = body[at:stop:size]
         if column.count(column[0]) != count:
             count -= len(column.lstrip(column[:1]))
+            stop = start + count * size
     # The numbers have as many bytes: all but the last have the high bit set.
     for first, behind in ((timestamp_at, offset_at), (offset_at, key_length_at)):
-        for at in range(first, behind - 1):
-            column = body[at : start + count * size : size]
-            if column.translate(None, _HIGH):
-                count -= len(column.lstrip(_HIGH))
-        column = body[behind - 1 : start + count * size : size]
-        if not column.isascii():
-            count -= len(column.lstrip(_LOW))
+        for at in range(first, behind):
+            column = body[at:stop:size]
+            if at < behind - 1:
+                count -= len(column.lstrip(_HIGH)) if column.translate(None, _HIGH) else 0
+            elif not column.isascii():
+                count -= len(column.lstrip(_LOW))
+            stop = start + count * size
     if count < SHORTEST_RUN:
         return None
     return Run(
