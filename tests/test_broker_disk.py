@@ -54,6 +54,9 @@ def test_a_roll_fsyncs_and_the_active_segment_is_what_a_power_loss_takes(played:
             assert file["flushed"] == file["bytes"]
     (active,) = [file for name, file in files.items() if file["state"] == "active" and name.endswith(".log")]
     assert active["flushed"] == 0 < active["bytes"]
+    folders = tree(BrokerDisk(played[0], "b1", played[0].last_seq))
+    (folder,) = [folder for folder in folders if folder["name"] == "orders-0"]
+    assert folder["safe_offset"] == active["segment"] < folder["log_end_offset"]
 
 
 def test_every_byte_of_every_file_has_a_field(played: tuple[Recording, LiveRun]) -> None:

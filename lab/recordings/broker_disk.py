@@ -134,6 +134,17 @@ def flushed_bytes(folder: Folder, file: ReplicaFile) -> int:
     return min(safe.get(file.kind, file.size), file.size)
 
 
+def _safe_offset(folder: Folder) -> int:
+    """The first offset that a power loss would take; the log end offset when it would take none."""
+    logs = [file for file in folder.files if file.kind == "log" and _state(folder, file) not in _STATES]
+    for file in sorted(logs, key=lambda file: file.segment or 0):
+        flushed = flushed_bytes(folder, file)
+        if flushed < file.size:
+            # What was fsynced ends with a batch; the next one begins with its offset.
+            return int.from_bytes(folder.read(file, flushed, 8), "big")
+    return int(folder.state["log_end_offset"])
+
+
 def _folder_json(folder: Folder) -> dict[str, Any]:
     state = folder.state
     files = [
@@ -149,6 +160,7 @@ def _folder_json(folder: Folder) -> dict[str, Any]:
     ]
     described: dict[str, Any] = {"name": folder.name, "files": files}
     if state:
+        described["safe_offset"] = _safe_offset(folder)
         described |= {
             key: state[key]
             for key in ("log_start_offset", "log_end_offset", "high_watermark", "flushed", "role", "cut")

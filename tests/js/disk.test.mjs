@@ -34,8 +34,8 @@ test("a file's name comes apart into zeros, digits and the rest, and nothing is 
 test("a power loss takes what was not fsynced, of each file", () => {
   const loss = lossOf([
     { name: "", files: [{ bytes: 58, flushed: 58 }] },
-    { name: "orders-0", flushed: 36, log_end_offset: 44, files: [{ bytes: 1802, flushed: 1774 }, { bytes: 16, flushed: 8 }] },
-    { name: "orders-1", flushed: 9, log_end_offset: 9, files: [{ bytes: 500, flushed: 500 }] },
+    { name: "orders-0", safe_offset: 36, log_end_offset: 44, files: [{ bytes: 1802, flushed: 1774 }, { bytes: 16, flushed: 8 }] },
+    { name: "orders-1", safe_offset: 9, log_end_offset: 9, files: [{ bytes: 500, flushed: 500 }] },
   ]);
   assert.equal(loss.bytes, 36);
   assert.equal(loss.files.length, 2);

@@ -59,13 +59,13 @@ export function namePieces(name) {
 
 /**
  * What a power loss would take, over all folders: bytes, files, and records of each partition.
- * @param {{ name: string, log_end_offset?: number, flushed?: number, files: { bytes: number, flushed: number }[] }[]} folders
+ * @param {{ name: string, log_end_offset?: number, safe_offset?: number, files: { bytes: number, flushed: number }[] }[]} folders
  */
 export function lossOf(folders) {
   const files = folders.flatMap((folder) => folder.files.filter(({ bytes, flushed }) => flushed < bytes).map((file) => ({ folder: folder.name, ...file })));
   const records = folders
-    .filter(({ flushed = 0, log_end_offset = 0 }) => flushed < log_end_offset)
-    .map(({ name, flushed = 0, log_end_offset = 0 }) => ({ folder: name, from: flushed, to: log_end_offset }));
+    .filter(({ safe_offset = 0, log_end_offset = 0 }) => safe_offset < log_end_offset)
+    .map(({ name, safe_offset = 0, log_end_offset = 0 }) => ({ folder: name, from: safe_offset, to: log_end_offset }));
   return { bytes: files.reduce((sum, { bytes, flushed }) => sum + bytes - flushed, 0), files, records };
 }
 
