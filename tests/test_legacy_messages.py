@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from broker_core.config_defs import topic_values
 from broker_core.errors import KafkaError, KafkaException
 from broker_core.log import LogConfig, UnifiedLog
 from broker_core.records import lz4_frame
@@ -171,6 +172,36 @@ def test_a_follower_takes_messages_and_forgets_epochs() -> None:
     assert (info.first_offset, info.last_offset) == (1, 2)
     assert log.leader_epoch_cache.entries == ()
     assert [record.offset for record in iterate(log.read(0, 1 << 20).data)] == [0, 1, 2]
+
+
+def test_messages_without_timestamps_are_not_found_by_time() -> None:
+    config = LogConfig(message_format_version="0.9.0")
+    log = UnifiedLog.load(SimulatedDisk(), "b/t-0", "t", 0, config, now_ms=NOW_MS, clean_shutdown=True)
+    log.append_as_leader(build_batch([(NOW_MS, b"k", b"v", ())]), 0, NOW_MS)
+    for search in (lambda: log.offset_for_timestamp(0), log.offset_of_max_timestamp):
+        with pytest.raises(KafkaException) as refusal:
+            search()
+        assert refusal.value.error is KafkaError.UNSUPPORTED_FOR_MESSAGE_FORMAT
+
+
+@pytest.mark.parametrize(
+    ("broker", "topic", "magic"),
+    [
+        ({}, {"message.format.version": "0.9.0"}, 2),
+        ({"inter.broker.protocol.version": "3.0"}, {"message.format.version": "0.10.2"}, 2),
+        ({"inter.broker.protocol.version": "2.8"}, {"message.format.version": "0.10.2"}, 1),
+        ({"inter.broker.protocol.version": "2.8", "log.message.format.version": "0.9.0"}, {}, 0),
+        (
+            {"inter.broker.protocol.version": "2.8", "log.message.format.version": "0.9.0"},
+            {"message.format.version": "0.11.0"},
+            2,
+        ),
+        ({"inter.broker.protocol.version": "2.8"}, {}, 2),
+    ],
+)
+def test_only_old_brokers_write_old_formats(broker: dict[str, str], topic: dict[str, str], magic: int) -> None:
+    """From 3.0 on, brokers that speak the new protocol with each other know one format (KIP-724)."""
+    assert LogConfig.of(topic_values(broker, topic)).magic == magic
 
 
 def test_producer_ids_have_no_place_in_old_formats() -> None:

@@ -537,7 +537,10 @@ class ReplicaManager:
             return ListOffsetsResult(name, offset=upper_bound, leader_epoch=partition.leader_epoch)
         if timestamp == LATEST_TIERED_TIMESTAMP:
             return ListOffsetsResult(name)
-        found = log.offset_of_max_timestamp() if timestamp == MAX_TIMESTAMP else log.offset_for_timestamp(timestamp)
+        try:
+            found = log.offset_of_max_timestamp() if timestamp == MAX_TIMESTAMP else log.offset_for_timestamp(timestamp)
+        except KafkaException as refused:
+            return ListOffsetsResult(name, refused.error)
         if found is None or found[1] >= upper_bound:
             return ListOffsetsResult(name)
         return ListOffsetsResult(name, offset=found[1], timestamp=found[0], leader_epoch=partition.leader_epoch)

@@ -256,7 +256,11 @@ class UnifiedLog:
         return segment.size - position + between + bound_position
 
     def offset_for_timestamp(self, timestamp: int) -> TimestampAndOffset | None:
-        """The first record whose timestamp (ms) is at or above `timestamp`; None when there is none."""
+        """The first record whose timestamp (ms) is at or above `timestamp`; None when there is none.
+
+        Raises UNSUPPORTED_FOR_MESSAGE_FORMAT for a log of messages of magic 0, which have no timestamps.
+        """
+        self._check_timestamps()
         for segment in self._local.segments_from(self.log_start_offset):
             if segment.max_timestamp >= timestamp:
                 found = segment.find_by_timestamp(timestamp, self.log_start_offset)
@@ -265,7 +269,11 @@ class UnifiedLog:
         return None
 
     def offset_of_max_timestamp(self) -> TimestampAndOffset | None:
-        """The first record that has the largest timestamp (ms) of the log; None in an empty log (KIP-734)."""
+        """The first record that has the largest timestamp (ms) of the log; None in an empty log (KIP-734).
+
+        Raises as `offset_for_timestamp` does.
+        """
+        self._check_timestamps()
         segments = list(self._local.segments_from(self.log_start_offset))
         newest = max(segments, key=lambda segment: segment.max_timestamp)
         return newest.find_by_timestamp(newest.max_timestamp, self.log_start_offset) if newest.size else None
@@ -461,6 +469,15 @@ class UnifiedLog:
     def _check_range(self, offset: int) -> None:
         if not self.log_start_offset <= offset <= self._local.log_end_offset:
             raise self._out_of_range(offset)
+
+    def _check_timestamps(self) -> None:
+        if self._config.magic == 0:
+            raise KafkaException(
+                KafkaError.UNSUPPORTED_FOR_MESSAGE_FORMAT,
+                f"Cannot search offsets based on timestamp because message format version for partition "
+                f"{self.topic}-{self.partition} is {self._config.message_format_version} which is earlier than the "
+                "minimum required version 0.10.0",
+            )
 
     def _out_of_range(self, offset: int) -> KafkaException:
         return KafkaException(

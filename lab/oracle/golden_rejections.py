@@ -77,6 +77,7 @@ def play_table(path: Path) -> TableResult:
                 todo.append(name)
             else:
                 differences.append(f"{name}: {difference}")
+    differences += [f"an invariant broke: {alarm}" for alarm in player.run.view["alarms"]]
     return TableResult(differences, todo)
 
 
@@ -124,7 +125,7 @@ class _Player:
         config = RunConfig(
             brokers=(_BROKER,), start_wall_ms=self.start_ms, broker_config=configs, latency_us=0, jitter_us=0
         )
-        self.run = Run(config, disk=SimulatedDisk(), zk=MemoryStore(), invariants=False)
+        self.run = Run(config, disk=SimulatedDisk(), zk=MemoryStore(), invariants=True)
         self.client = _Client(self.run)
         self.topics: Mapping[str, Mapping[str, Any]] = table["topics"]
         internal = [topic for topic in INTERNAL_TOPICS if any(_finds_internal(row, topic) for row in rows)]
