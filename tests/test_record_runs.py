@@ -8,14 +8,11 @@ from broker_core.records.record import (
     InvalidRecord,
     OverlongLength,
     Record,
-    Run,
     encode_record,
     outline,
-    read_records,
     skim,
-    stretches,
-    summarize,
 )
+from broker_core.records.record_runs import Run, read_records, stretches, summarize
 
 _NUMBERS = st.sampled_from([0, 1, 63, 64, -1, -64, -65, 8191, 8192, -8192, 2**20, -(2**40), 2**62])
 

@@ -25,10 +25,8 @@ from broker_core.records.record import (
     Outline,
     OverlongLength,
     SimpleRecord,
-    Summary,
     outline,
     skim,
-    summarize,
 )
 from broker_core.records.record_batch import (
     MAGIC_V2,
@@ -44,6 +42,7 @@ from broker_core.records.record_batch import (
     stamp,
     with_max_timestamp,
 )
+from broker_core.records.record_runs import Summary, summarize
 
 _LONG_MIN, _LONG_MAX = -(2**63), 2**63 - 1
 _ERRORS_SHOWN = 3

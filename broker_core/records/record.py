@@ -1,14 +1,11 @@
-"""The records of a batch of magic 2: their bytes, one by one or many at once (`DefaultRecord`; KIP-82 for headers).
+"""The records of a batch of magic 2 and their bytes (`DefaultRecord`; KIP-82 for headers).
 
 A record is its length, a byte of attributes that Kafka does not use, what is added to the batch's base timestamp and
 base offset, key, value and headers. All numbers are varints, so where a record's parts lie follows only from reading it
-from its start. But the records of a batch mostly resemble each other: keys of one length, values of one length. A run
-of such records is a table with columns, which is checked and cut column by column; `stretches` finds the runs.
+from its start.
 """
 
-import struct
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain, repeat
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -57,39 +54,8 @@ value, headers). A key or value that is null ends before it starts.
 """
 
 
-class Summary(NamedTuple):
-    """What a leader asks of all records of a batch together."""
-
-    lowest_timestamp_delta: int
-    highest_timestamp_delta: int
-    is_dense: bool
-    """Whether the offset deltas are 0, 1, 2 and so on."""
-    has_null_key: bool
-    """Whether any record has no key."""
-
-
-# A run needs that many records; where none is found, that many are read one by one before the next look.
-SHORTEST_RUN = 8
-RECORDS_BETWEEN_LOOKS = 16
-# Attributes, two numbers, two lengths, the number of headers.
-_SMALLEST_BODY = 6
-# Bytes of numbers that fit into 64 and 32 bits in any case.
-_LONGEST_TIMESTAMP = 9
-_LONGEST_OFFSET = 4
-_LOW, _HIGH = bytes(range(0x80)), bytes(range(0x80, 0x100))
 # What a varint of one byte says.
-_ZIGZAG = [(byte >> 1) ^ -(byte & 1) for byte in range(0x80)]
-# The same, counted from the lowest number, so that bytes are in the order of their numbers.
-_RANK_OF_ZERO = 64
-_RANKS = bytes(number + _RANK_OF_ZERO for number in _ZIGZAG).ljust(0x100, b"\x00")
-# The varints of 0, 1, 2 and so on as columns of bytes, by how many bytes they have; zeros where they have fewer.
-_DENSE = {
-    1: (bytes(range(0, 0x80, 2)),),
-    2: (
-        bytes(0x80 | number << 1 & 0x7F if number >= 64 else 0 for number in range(8192)),
-        bytes(number >> 6 for number in range(8192)),
-    ),
-}
+ZIGZAG = [(byte >> 1) ^ -(byte & 1) for byte in range(0x80)]
 
 
 def encode_record(
@@ -121,10 +87,10 @@ def encode_record(
 def outline(body: bytes, record_count: int) -> list[Outline]:
     """Where the parts of each record lie in the decompressed records `body`; raises InvalidRecord.
 
-    Nothing but headers is copied. This reads one record after the other and is what `stretches` is held against.
+    Nothing but headers is copied.
     """
-    outlines, at = _outline(body, 0, record_count)
-    _check_end(body, at, record_count)
+    outlines, at = outline_from(body, 0, record_count)
+    check_end(body, at, record_count)
     return outlines
 
 
@@ -133,243 +99,20 @@ def skim(body: bytes, record_count: int) -> list[Outline]:
 
     A leader that stores compressed records as they came reads them so. Raises InvalidRecord.
     """
-    outlines, at = _outline(body, 0, record_count, has_lengths=False)
-    _check_end(body, at, record_count)
+    outlines, at = outline_from(body, 0, record_count, has_lengths=False)
+    check_end(body, at, record_count)
     return outlines
 
 
-def summarize(body: bytes, record_count: int) -> Summary:
-    """Reads all records of a batch, at least one; raises InvalidRecord where one breaks the format."""
-    if record_count < SHORTEST_RUN:
-        outlines, at = _outline(body, 0, record_count)
-        _check_end(body, at, record_count)
-        return _summarize((outlines,))
-    return _summarize(stretches(body, record_count))
-
-
-def _summarize(stretches: "Iterable[Run | list[Outline]]") -> Summary:
-    lows: list[int] = []
-    highs: list[int] = []
-    is_dense, has_null_key = True, False
-    index = 0
-    for stretch in stretches:
-        if isinstance(stretch, Run):
-            low, high = stretch.timestamp_delta_range()
-            lows.append(low)
-            highs.append(high)
-            is_dense = is_dense and stretch.is_dense(index)
-            has_null_key = has_null_key or stretch.key_length < 0
-            index += stretch.record_count
-            continue
-        for timestamp_delta, offset_delta, key_at, key_end, _, _, _ in stretch:
-            lows.append(timestamp_delta)
-            if offset_delta != index:
-                is_dense = False
-            if key_end < key_at:
-                has_null_key = True
-            index += 1
-    highs += lows
-    return Summary(min(lows), max(highs), is_dense, has_null_key)
-
-
-def read_records(
-    body: bytes, record_count: int, base_offset: int, base_timestamp: int, append_time: int | None
-) -> Iterator[Record]:
-    """The records with absolute offsets and times; `append_time` (ms) stands for all times where it is given.
-
-    Raises InvalidRecord.
-    """
-    return chain.from_iterable(_read_stretches(body, record_count, base_offset, base_timestamp, append_time))
-
-
-def _read_stretches(
-    body: bytes, record_count: int, base_offset: int, base_timestamp: int, append_time: int | None
-) -> Iterator[Iterable[Record]]:
-    index = 0
-    for stretch in stretches(body, record_count):
-        if isinstance(stretch, Run):
-            following = index + stretch.record_count
-            if stretch.is_dense(index):
-                offsets: Iterable[int] = range(base_offset + index, base_offset + following)
-            else:
-                offsets = [base_offset + delta for delta in stretch.offset_deltas()]
-            if append_time is None:
-                timestamps: Iterable[int] = [base_timestamp + delta for delta in stretch.timestamp_deltas()]
-            else:
-                timestamps = repeat(append_time)
-            index = following
-            yield map(Record, offsets, timestamps, *stretch.keys_and_values())
-        else:
-            index += len(stretch)
-            yield [
-                Record(
-                    base_offset + offset_delta,
-                    base_timestamp + timestamp_delta if append_time is None else append_time,
-                    None if key_end < key_at else body[key_at:key_end],
-                    None if value_end < value_at else body[value_at:value_end],
-                    headers,
-                )
-                for timestamp_delta, offset_delta, key_at, key_end, value_at, value_end, headers in stretch
-            ]
-
-
-class Run(NamedTuple):
-    """Records of `body` that lie one behind the other from `start` on, each of `size` bytes and without headers.
-
-    Positions count from the start of a record and hold for all of them; lengths of -1 stand for null.
-    """
-
-    body: bytes
-    start: int
-    size: int
-    record_count: int
-    timestamp_at: int
-    offset_at: int
-    key_length_at: int
-    key_at: int
-    key_length: int
-    value_at: int
-    value_length: int
-
-    def timestamp_deltas(self) -> Sequence[int]:
-        """What is added to the batch's base timestamp, for each record."""
-        return self._numbers(self.timestamp_at, self.offset_at)
-
-    def offset_deltas(self) -> Sequence[int]:
-        """What is added to the batch's base offset, for each record."""
-        return self._numbers(self.offset_at, self.key_length_at)
-
-    def timestamp_delta_range(self) -> tuple[int, int]:
-        """The lowest and the highest of the timestamp deltas."""
-        if self.offset_at - self.timestamp_at == 1:
-            ranks = self._column(self.timestamp_at).translate(_RANKS)
-            return min(ranks) - _RANK_OF_ZERO, max(ranks) - _RANK_OF_ZERO
-        deltas = self.timestamp_deltas()
-        return min(deltas), max(deltas)
-
-    def is_dense(self, index: int) -> bool:
-        """Whether the offset deltas are `index` and what follows it."""
-        offset_bytes = self.key_length_at - self.offset_at
-        columns = _DENSE.get(offset_bytes)
-        if columns is None:
-            return self.offset_deltas() == list(range(index, index + self.record_count))
-        return all(
-            self._column(self.offset_at + at) == column[index : index + self.record_count]
-            for at, column in enumerate(columns)
-        )
-
-    def keys_and_values(self) -> tuple[Iterable[bytes | None], Iterable[bytes | None]]:
-        """The keys and the values, each as many as there are records."""
-        key_bytes, value_bytes = max(self.key_length, 0), max(self.value_length, 0)
-        between = self.value_at - self.key_at - key_bytes
-        row = struct.Struct(f"{self.key_at}x{key_bytes}s{between}x{value_bytes}sx")
-        table = memoryview(self.body)[self.start : self.start + self.record_count * self.size]
-        keys, values = zip(*row.iter_unpack(table), strict=True)
-        return (
-            repeat(None, self.record_count) if self.key_length < 0 else keys,
-            repeat(None, self.record_count) if self.value_length < 0 else values,
-        )
-
-    def _column(self, at: int) -> bytes:
-        """The byte at `at` of each record."""
-        return self.body[self.start + at : self.start + self.record_count * self.size : self.size]
-
-    def _numbers(self, at: int, end: int) -> Sequence[int]:
-        """The varints between `at` and `end`."""
-        if end - at == 1:
-            return [_ZIGZAG[byte] for byte in self._column(at)]
-        if end - at == 2:
-            # That the high bit is set in the low byte only, is known of a run.
-            columns = zip(self._column(at), self._column(at + 1), strict=True)
-            return [_ZIGZAG[low & 0x7F] + (-high << 6 if low & 1 else high << 6) for low, high in columns]
-        positions = range(self.start + at, self.start + self.record_count * self.size, self.size)
-        return [decode_varlong(self.body, position)[0] for position in positions]
-
-
-def stretches(body: bytes, record_count: int) -> Iterator[Run | list[Outline]]:
-    """All records of the decompressed `body` in order, as runs where they resemble each other, else one by one.
-
-    Raises InvalidRecord where one breaks the format or the batch does not end with the last.
-    """
-    at = index = 0
-    while index < record_count:
-        left = record_count - index
-        run = find_run(body, at, left) if left >= SHORTEST_RUN else None
-        if run is not None:
-            yield run
-            at += run.record_count * run.size
-            index += run.record_count
-        else:
-            outlines, at = _outline(body, at, min(left, RECORDS_BETWEEN_LOOKS))
-            yield outlines
-            index += len(outlines)
-    _check_end(body, at, record_count)
-
-
-def find_run(body: bytes, start: int, limit: int) -> Run | None:
-    """The run that begins at `start`, of `limit` records at most; None when it is not worth it or cannot be told."""
-    try:
-        body_length, attributes_at = decode_varint(body, start)
-        size = attributes_at - start + body_length
-        # Where the last record of the shortest run would begin, nearly always tells whether there is one.
-        last = (SHORTEST_RUN - 1) * size
-        if body_length < _SMALLEST_BODY or body[start + last : attributes_at + last] != body[start:attributes_at]:
-            return None
-        timestamp_at = attributes_at + 1
-        offset_at = _behind_varint(body, timestamp_at)
-        key_length_at = _behind_varint(body, offset_at)
-        key_length, key_at = decode_varint(body, key_length_at)
-        value_length_at = key_at + max(key_length, 0)
-        value_length, value_at = decode_varint(body, value_length_at)
-    except (VarintError, IndexError):
-        return None
-    end = start + size
-    has_usual_numbers = offset_at - timestamp_at <= _LONGEST_TIMESTAMP and key_length_at - offset_at <= _LONGEST_OFFSET
-    if not has_usual_numbers or value_at + max(value_length, 0) + 1 != end or body[end - 1]:
-        return None
-    count = min(limit, (len(body) - start) // size)
-    # Lengths and the number of headers are the same in all records of the run.
-    stop = start + count * size
-    for at in (*range(start, attributes_at), *range(key_length_at, key_at), *range(value_length_at, value_at), end - 1):
-        column = body[at:stop:size]
-        if column.count(column[0]) != count:
-            count -= len(column.lstrip(column[:1]))
-            stop = start + count * size
-    # The numbers have as many bytes: all but the last have the high bit set.
-    for first, behind in ((timestamp_at, offset_at), (offset_at, key_length_at)):
-        for at in range(first, behind):
-            column = body[at:stop:size]
-            if at < behind - 1:
-                count -= len(column.lstrip(_HIGH)) if column.translate(None, _HIGH) else 0
-            elif not column.isascii():
-                count -= len(column.lstrip(_LOW))
-            stop = start + count * size
-    if count < SHORTEST_RUN:
-        return None
-    return Run(
-        body,
-        start,
-        size,
-        count,
-        timestamp_at - start,
-        offset_at - start,
-        key_length_at - start,
-        key_at - start,
-        key_length,
-        value_at - start,
-        value_length,
-    )
-
-
-def _outline(body: bytes, at: int, record_count: int, has_lengths: bool = True) -> tuple[list[Outline], int]:
-    """The outlines of `record_count` records from `at` on, and the position behind them.
+def outline_from(body: bytes, at: int, record_count: int, has_lengths: bool = True) -> tuple[list[Outline], int]:
+    """The outlines of `record_count` records from `at` on, and the position behind them. Raises InvalidRecord.
 
     The integers of one byte, and of two where they are common, are decoded right here: this is what reading costs.
     """
     outlines: list[Outline] = []
     add = outlines.append
     size = len(body)
-    zigzag = _ZIGZAG
+    zigzag = ZIGZAG
     try:
         for _ in range(record_count):
             low = body[at]
@@ -439,7 +182,8 @@ def _decode_length(body: bytes, at: int) -> tuple[int, int]:
         raise OverlongLength(f"the length of a record cannot be read: {error}") from error
 
 
-def _check_end(body: bytes, at: int, record_count: int) -> None:
+def check_end(body: bytes, at: int, record_count: int) -> None:
+    """Raises InvalidRecord where the last of a batch's records does not end with its bytes."""
     if at != len(body):
         raise InvalidRecord(f"{len(body) - at} bytes follow the last of {record_count} records")
 
@@ -470,9 +214,3 @@ def _read_bytes(body: bytes, at: int) -> tuple[bytes | None, int]:
     if end > len(body):
         raise InvalidRecord(f"a field claims {length} bytes, {len(body) - at} are left")
     return body[at:end], end
-
-
-def _behind_varint(body: bytes, at: int) -> int:
-    while body[at] >= 0x80:
-        at += 1
-    return at + 1

@@ -27,7 +27,7 @@ from broker_core.records.record import InvalidRecord as InvalidRecord
 from broker_core.records.record import Record as Record
 from broker_core.records.record import SimpleRecord as SimpleRecord
 from broker_core.records.record import encode_record as encode_record
-from broker_core.records.record import read_records
+from broker_core.records.record_runs import read_records
 
 MAGIC_V2 = 2
 MAGIC_POSITION = 16

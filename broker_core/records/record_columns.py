@@ -6,7 +6,8 @@ nothing is copied but keys.
 
 from typing import NamedTuple
 
-from broker_core.records.record import RECORDS_BETWEEN_LOOKS, SHORTEST_RUN, InvalidRecord, Run, find_run
+from broker_core.records.record import InvalidRecord
+from broker_core.records.record_runs import RECORDS_BETWEEN_LOOKS, SHORTEST_RUN, Run, find_run
 from broker_core.records.varint import VarintError, decode_varint
 
 
