@@ -472,4 +472,4 @@ class LogModel(RuleBasedStateMachine):
 
 
 LogModel.TestCase.settings = settings(max_examples=EXAMPLES, stateful_step_count=20, deadline=None)
-TestLogModel = pytest.mark.soak(LogModel.TestCase)
+TestLogModel = pytest.mark.soak(pytest.mark.timeout(3_600)(LogModel.TestCase))
