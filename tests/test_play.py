@@ -6,6 +6,7 @@ import pytest
 
 from broker_core.events.codec import decode
 from broker_core.events.console import CommandReceived
+from broker_core.events.world import RunStarted
 from lab.oracle.play import play_files
 
 SCRIPT = """#! brokers 2
@@ -72,3 +73,25 @@ def test_a_transcript_plays_the_same_on_a_real_zookeeper(tmp_path: Path) -> None
     for store in ("memory", "zookeeper"):
         assert play_files([path], store, 1, tmp_path / store) == 0
     assert (tmp_path / "memory").read_bytes() == (tmp_path / "zookeeper").read_bytes()
+
+
+def test_a_script_says_its_seed_and_does_not_wait_behind_an_ampersand(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    script, journal = tmp_path / "quick.lab", tmp_path / "journal"
+    script.write_text("#! brokers 1\n#! seed 77\n#! era 3.9\nsleep 1m &\nsleep 2s\nzk ls /brokers/ids\n")
+    assert play_files([script], "memory", 3, journal) == 0
+    assert capsys.readouterr().out.splitlines() == ["$ sleep 1m &", "$ sleep 2s", "$ zk ls /brokers/ids", "[1]"]
+    events = [
+        (decode(seq, data)[1], decode(seq, data)[4]) for seq, data in enumerate(journal.read_bytes().splitlines(), 1)
+    ]
+    started = next(event for _, event in events if isinstance(event, RunStarted))
+    assert (started.seed, started.era) == (77, "3.9")
+    assert events[-1][0] < 30_000_000
+
+
+def test_an_era_that_there_is_not_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    script = tmp_path / "old.lab"
+    script.write_text("#! era 0.1\nzk ls /\n")
+    assert play_files([script], "memory", 0, None) == 2
+    assert "There is no era '0.1'" in capsys.readouterr().err

@@ -86,6 +86,12 @@ def split(line: str) -> list[str]:
     return [word.text for word in words]
 
 
+def is_background(line: str) -> bool:
+    """Whether a line ends with an `&` of its own: a script does not wait for that command, as in a POSIX shell."""
+    words = words_of(line)
+    return bool(words) and line[words[-1].start : words[-1].end] == "&"
+
+
 def quoted(word: str) -> str:
     """The word as it must be typed."""
     if word and re.fullmatch(r"[\w@%+=:,./^<>\[\]{}*-]+", word):

@@ -10,7 +10,7 @@ from broker_core.events.console import CommandCompleted, CommandPrinted, Command
 from broker_core.events.world import NodeAdded
 from broker_core.shell.cluster_api import ClusterApi
 from broker_core.shell.commands import find_command
-from broker_core.shell.parser import command_and_input, split, take_here_strings
+from broker_core.shell.parser import command_and_input, is_background, split, take_here_strings
 from broker_core.shell.process import Call, Disconnected, Process, Running, Sleep, Until
 from broker_core.sim.kernel import Message
 
@@ -48,7 +48,8 @@ class Shell:
     # the console
 
     def submit(self, text: str, source: str, stdin: Sequence[str] = ()) -> int:
-        """Runs a command: a line, with its input behind `<<<` or below it on lines with `<`. Returns its number.
+        """Runs a command: a line, with its input behind `<<<` or below it on lines with `<`. Returns its number. An
+        `&` at its end means nothing here, where no command waits for another.
 
         A command that waits for nothing is done when this returns. Raises ShellError for a line that cannot be run;
         then nothing has happened.
@@ -56,6 +57,8 @@ class Shell:
         text = "\n".join([text, *(f"< {line}".rstrip(" ") for line in stdin)])
         line, lines = command_and_input(text)
         words, first_lines = take_here_strings(split(line))
+        if is_background(line):
+            words.pop()
         command = find_command(words)
         process = Process(self.cluster, first_lines + lines, self.files)
         running = command.start(process, words[1:])

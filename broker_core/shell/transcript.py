@@ -1,8 +1,8 @@
 """Transcripts: sessions at a shell with what they printed, and scripts, which are sessions without that.
 
 A `.scenario` file holds lines `$ command`, `< input` and output, `#! setting` and `# comment`. A `.lab` file holds a
-command a line, and `< input`. What cannot be the same twice (ids, times, ports) is replaced by names such as `<uuid>`
-before two outputs are compared.
+command a line, and `< input`; one that ends with `&` is not waited for. What cannot be the same twice (ids, times,
+ports) is replaced by names such as `<uuid>` before two outputs are compared.
 """
 
 import json
@@ -12,7 +12,7 @@ from difflib import unified_diff
 from typing import Any, NamedTuple, Protocol
 
 from broker_core.events.console import CommandCompleted, CommandPrinted
-from broker_core.shell.parser import split
+from broker_core.shell.parser import is_background, split
 
 COMMAND_LIMIT_US = 600_000_000
 
@@ -43,12 +43,16 @@ class Step(NamedTuple):
 
 
 class Transcript(NamedTuple):
-    """A file: how many brokers, their configuration on top of `CLUSTER_DEFAULTS`, and the commands."""
+    """A file: how many brokers, their configuration on top of `CLUSTER_DEFAULTS`, the commands, and what the run is
+    made from: the era and the seed, None where the file does not say.
+    """
 
     title: str
     brokers: int
     config: dict[str, str]
     steps: tuple[Step, ...]
+    era: str | None = None
+    seed: int | None = None
 
     @property
     def broker_config(self) -> dict[str, str]:
@@ -65,6 +69,8 @@ def parse_transcript(text: str, *, is_script: bool = False) -> Transcript:
     title = ""
     brokers = 3
     config: dict[str, str] = {}
+    era: str | None = None
+    seed: int | None = None
     steps: list[tuple[str, list[str], list[str], int]] = []
     for number, line in enumerate(text.split("\n"), 1):
         if line.startswith("#! "):
@@ -76,8 +82,14 @@ def parse_transcript(text: str, *, is_script: bool = False) -> Transcript:
             elif key == "config":
                 name, _, setting = value.partition("=")
                 config[name.strip()] = setting.strip()
+            elif key == "era":
+                era = value.strip()
+            elif key == "seed" and value.isdigit():
+                seed = int(value)
             elif key not in ("fresh", "dirty"):
-                raise TranscriptError(f"line {number}: {line!r}; expected #! brokers N, config K=V, fresh or dirty.")
+                raise TranscriptError(
+                    f"line {number}: {line!r}; expected #! brokers N, config K=V, era E, seed N, fresh or dirty."
+                )
         elif line.startswith("#"):
             title = title or line[1:].strip()
         elif line.startswith("$ "):
@@ -96,6 +108,8 @@ def parse_transcript(text: str, *, is_script: bool = False) -> Transcript:
         brokers,
         config,
         tuple(Step(line, tuple(stdin), tuple(_trimmed(expected)), number) for line, stdin, expected, number in steps),
+        era,
+        seed,
     )
 
 
@@ -217,6 +231,7 @@ def run_command(
     run: Playable, line: str, stdin: tuple[str, ...] = (), source: str = "play", keep: list[bytes] | None = None
 ) -> tuple[list[str], int]:
     """Runs a command to its end; what it printed, and its exit code. The bytes of all events meanwhile go to `keep`.
+    One that ends with `&` is not waited for.
 
     Raises ShellError for a line that cannot be run. A command that would never end is interrupted after ten minutes
     of simulated time.
@@ -235,7 +250,7 @@ def run_command(
                 printed += event.lines
             elif isinstance(event, CommandCompleted) and event.command == number:
                 exit_code = event.exit_code
-        if number not in run.running_commands:
+        if is_background(line) or number not in run.running_commands:
             return printed, exit_code
         if run.now_us >= deadline_us or not run.step_event():
             run.interrupt(number)

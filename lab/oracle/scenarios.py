@@ -13,6 +13,7 @@ from traceback import format_exception
 from typing import NamedTuple
 
 from broker_core.cluster import RunConfig
+from broker_core.eras import DEFAULT_ERA, ERAS
 from broker_core.shell.parser import ShellError
 from broker_core.shell.transcript import Transcript, TranscriptError, difference, parse_transcript, play
 from broker_core.zk.store import ZkStore
@@ -29,10 +30,14 @@ class Verdict(NamedTuple):
 
 
 def config_of(transcript: Transcript, name: str, seed: int) -> RunConfig:
-    """The cluster that a transcript asks for."""
+    """The cluster that a transcript asks for. Raises TranscriptError for an era that there is not."""
+    era = transcript.era or DEFAULT_ERA
+    if era not in ERAS:
+        raise TranscriptError(f"There is no era {era!r}; expected one of {', '.join(ERAS)}.")
     return RunConfig(
         name=name,
-        seed=seed,
+        seed=seed if transcript.seed is None else transcript.seed,
+        era=era,
         brokers=tuple(range(1, transcript.brokers + 1)),
         broker_config=transcript.broker_config,
     )
@@ -42,10 +47,11 @@ def judge(path: Path, store: ZkStore, seed: int = 0) -> Verdict:
     """Plays one transcript on a new cluster, up to its first difference."""
     try:
         transcript = parse_transcript(path.read_text(encoding="utf-8"))
+        config = config_of(transcript, path.stem, seed)
     except TranscriptError as error:
         return Verdict("FAIL", str(error))
     try:
-        for played in play(transcript, pageless_run(config_of(transcript, path.stem, seed), store)):
+        for played in play(transcript, pageless_run(config, store)):
             lines = difference(played)
             if lines:
                 changed = next(line for line in lines if not line.startswith(("@@", " ")))
