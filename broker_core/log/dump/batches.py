@@ -48,9 +48,10 @@ NO_TIMESTAMP_TYPE = "NoTimestampType"
 class FileRecords:
     """A part of a `.log`, or the whole of it: where batches are looked for. `path` is what messages call the file."""
 
-    def __init__(self, file: ReadableFile, path: str, start: int = 0, end: int | None = None) -> None:
+    def __init__(self, file: ReadableFile, path: str, window: Window, start: int = 0, end: int | None = None) -> None:
         self.file = file
         self.path = path
+        self.window = window
         self.start = start
         self._is_slice = end is not None
         self.end = INT_MAX if end is None else end
@@ -70,15 +71,15 @@ class FileRecords:
             rule = f"a size must not be negative, {size} is"
         if problem is not None:
             raise Thrown("java.lang.IllegalArgumentException", problem, rule)
-        return FileRecords(self.file, self.path, self.start + position, min(position + size, self.start + self.size))
+        end = min(self.start + position + size, self.start + self.size)
+        return FileRecords(self.file, self.path, self.window, self.start + position, end)
 
     def batches(self) -> Iterator["Batch"]:
         """Each batch that lies wholly inside. Raises Thrown where the chain of batches breaks."""
         end = self.end if self._is_slice else self.size
         position = self.start
-        window = Window(self.file)
         while position < end - HEADER_UP_TO_MAGIC_BYTES:
-            head = window.get(position, HEADER_UP_TO_MAGIC_BYTES)
+            head = self.window.get(position, HEADER_UP_TO_MAGIC_BYTES)
             if len(head) < HEADER_UP_TO_MAGIC_BYTES:
                 message = "Unexpected EOF while attempting to read the next batch"
                 raise Thrown(kafka("CorruptRecordException"), message, "the file shrank while it was read").at(
@@ -94,7 +95,7 @@ class FileRecords:
                 ).at(self.path, position)
             if position > end - LENGTH_OVERHEAD - size:
                 return
-            yield Batch(self, window, offset, magic, position, size + LENGTH_OVERHEAD)
+            yield Batch(self, offset, magic, position, size + LENGTH_OVERHEAD)
             position += size + LENGTH_OVERHEAD
 
     def __str__(self) -> str:
@@ -107,9 +108,9 @@ class Batch:
     Fields come from the header; they raise Thrown where it cannot be read.
     """
 
-    def __init__(self, records: FileRecords, window: Window, offset: int, magic: int, position: int, size: int) -> None:
+    def __init__(self, records: FileRecords, offset: int, magic: int, position: int, size: int) -> None:
         self.records = records
-        self.window = window
+        self.window = records.window
         self.offset = offset
         self.magic = magic
         self.is_legacy = magic < MAGIC_V2

@@ -1,6 +1,7 @@
 """Dumps the indexes of a segment, and holds each entry against the log (`dumpIndex`, `dumpTimeIndex`)."""
 
 import struct
+from array import array
 from bisect import bisect_left
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -19,7 +20,7 @@ _TIME_ENTRY = struct.Struct(">qi")
 _CORRUPT_INDEX = "org.apache.kafka.storage.internals.log.CorruptIndexException"
 _WINDOW_BYTES = 64 * 1024
 _WARM_BYTES = 8192
-_BATCHES_PER_MARK = 1000
+_BATCHES_PER_MARK = 16
 
 
 class IndexChecks(NamedTuple):
@@ -81,7 +82,7 @@ def dump_offset_index(files: Files, path: str, checks: IndexChecks) -> Iterator[
                 _check_offset_index(files.absolute(path), index.size, entries, base_offset)
                 yield f"{path} passed sanity check.\n"
             else:
-                records = FileRecords(log, log_path)
+                records = FileRecords(log, log_path, Window(log, _WINDOW_BYTES))
                 yield from _offset_entries(path, files.absolute(path), entries, base_offset, records, checks)
         except Thrown as thrown:
             raise thrown.at(path) from None
@@ -131,7 +132,9 @@ def dump_time_index(files: Files, path: str, checks: IndexChecks) -> Iterator[st
             _check_time_index(files.absolute(path), time_index.size, entries, base_offset)
             yield f"{path} passed sanity check.\n"
             return
-        finder = _BatchFinder(FileRecords(log, log_path), _Entries(index, _OFFSET_ENTRY), base_offset)
+        finder = _BatchFinder(
+            FileRecords(log, log_path, Window(log, _WINDOW_BYTES)), _Entries(index, _OFFSET_ENTRY), base_offset
+        )
         yield from _time_entries(path, files.absolute(path), entries, base_offset, finder, checks)
     except Thrown as thrown:
         raise thrown.at(path) from None
@@ -172,8 +175,8 @@ def _time_entries(
 class _BatchFinder:
     """Finds batches by offset, from where the offset index says on.
 
-    Entries of a time index rise, so that scans would meet the same batches again and again. A scan leaves marks: up to
-    which last offset there is nothing before a position.
+    Entries of a time index rise, so that scans would meet the same batches again and again. A scan leaves marks: the
+    highest last offset before a position.
     """
 
     def __init__(self, records: FileRecords, index: _Entries, base_offset: int) -> None:
@@ -181,8 +184,8 @@ class _BatchFinder:
         self._index = index
         self._base_offset = base_offset
         self._start = -1
-        self._mark_offsets: list[int] = []
-        self._mark_positions: list[int] = []
+        self._mark_offsets = array("q")
+        self._mark_positions = array("q")
         self._last: tuple[int, int] | None = None
 
     def find(self, offset: int) -> Batch | None:
@@ -192,7 +195,7 @@ class _BatchFinder:
         if start != self._start:
             # The complaint about a position is the slice's own.
             self._records.slice(start, INT_MAX)
-            self._start, self._mark_offsets, self._mark_positions = start, [], []
+            self._start, self._mark_offsets, self._mark_positions = start, array("q"), array("q")
         mark = bisect_left(self._mark_offsets, offset)
         position = self._mark_positions[mark - 1] if mark else start
         highest = self._mark_offsets[mark - 1] if mark else -(1 << 63)
@@ -202,7 +205,7 @@ class _BatchFinder:
                 return batch
             highest = max(highest, batch.last_offset)
             if not knows_more and count % _BATCHES_PER_MARK == 0:
-                self._mark_offsets.append(highest + 1)
+                self._mark_offsets.append(highest)
                 self._mark_positions.append(batch.position + batch.size)
         return None
 
