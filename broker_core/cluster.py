@@ -314,6 +314,7 @@ class Cluster:
                 path: (data.decode("utf-8", "backslashreplace"), stat.version)
                 for path, data, stat in self.zookeeper.store.tree()
             },
+            "watches": self.zookeeper.watches(),
             "clients": self.clients.description(),
             "links": sorted(f"{a}|{b}" for a, b in self.kernel.cut_links),
             "controllers": self._controller_states(),

@@ -35,6 +35,7 @@ def differences(run: Run) -> list[str]:
     compare("/rpcs", sorted(view["rpcs"]), live["rpcs"])
     compare("/parked", sorted(view["parked"]), live["parked"])
     compare("/zk", {path: [znode["data"], znode["version"]] for path, znode in view["zk"].items()}, live["zk"])
+    compare("/watches", view["watches"], live["watches"])
     compare("/links", sorted(view["links"]), live["links"])
     for state in live["controllers"].values():
         compare("/controller_partitions", view["controller_partitions"], state["partitions"])

@@ -6,7 +6,6 @@ change.
 """
 
 from collections.abc import Callable
-from functools import partial
 from typing import TypeVar
 
 from broker_core.controller import alter_partition
@@ -23,7 +22,7 @@ from broker_core.controller.registration import enable_feature_versioning
 from broker_core.controller.replica_state_machine import ReplicaStateMachine
 from broker_core.controller.topic_deletion import TopicDeletionManager
 from broker_core.errors import Errors, KafkaError
-from broker_core.events.control import ControllerElected, ControllerResigned
+from broker_core.events.control import ControllerElected, ControllerEventProcessed, ControllerResigned
 from broker_core.sim.kernel import Subjects, applies
 from broker_core.wire.messages import (
     AlterPartitionReassignmentsRequest,
@@ -122,7 +121,7 @@ class Controller:
 
     def start(self) -> None:
         """Joins the election; once the broker has registered itself, in each of its sessions."""
-        self._process(self._reelect)
+        self._process("Startup", self._reelect)
 
     def session_expired(self) -> None:
         """ZooKeeper has dropped the broker: whatever it held is gone."""
@@ -189,8 +188,12 @@ class Controller:
         if self.host.config.auto_leader_rebalance_enable:
             self.host.timer(FIRST_REBALANCE_US, REBALANCE_TIMER, context.epoch)
 
-    def _process(self, action: Callable[[], object]) -> None:
-        """Handles one thing. In the course of it this controller may find out that it is none any more."""
+    def _process(self, name: str, action: Callable[[], object], about: str = "") -> None:
+        """Handles one thing: `name` is the class of Kafka's `ControllerEvent`, `about` what it concerns.
+
+        In the course of it this controller may find out that it is none any more.
+        """
+        self.host.emit(ControllerEventProcessed(broker=self.host.broker_id, name=name, about=about))
         try:
             try:
                 action()
@@ -207,37 +210,45 @@ class Controller:
     def on_watch(self, kind: str, path: str) -> None:
         """A watch fired: `kind` is created, changed, deleted or children."""
         if path == ControllerZnode.PATH:
-            self._process(self._reelect if kind == "deleted" else self._look_who_is_controller)
+            if kind == "deleted":
+                self._process("Reelect", self._reelect)
+            else:
+                self._process("ControllerChange", self._look_who_is_controller)
         elif not self.is_active:
             return
         elif path == BrokerIdZnode.PARENT:
-            self._process(self.changes.brokers_changed)
+            self._process("BrokerChange", self.changes.brokers_changed)
         elif path.startswith(BrokerIdZnode.PARENT + "/"):
-            self._process(lambda: self.changes.broker_modified(int(path.rpartition("/")[2])))
+            number = path.rpartition("/")[2]
+            self._process("BrokerModifications", lambda: self.changes.broker_modified(int(number)), f"b{number}")
         elif path == TopicZnode.PARENT:
-            self._process(self.changes.topics_changed)
+            self._process("TopicChange", self.changes.topics_changed)
         elif path.startswith(TopicZnode.PARENT + "/") and path.endswith("/state"):
             _, topic, _, number, _ = path.removeprefix(TopicZnode.PARENT).split("/")
-            self._process(lambda: self.reassignments.isr_changed(f"{topic}-{number}"))
+            self._isr_of_reassigned_changed(f"{topic}-{number}")
         elif path.startswith(TopicZnode.PARENT + "/"):
-            self._process(lambda: self.changes.partitions_modified(path.rpartition("/")[2]))
+            topic = path.rpartition("/")[2]
+            self._process("PartitionModifications", lambda: self.changes.partitions_modified(topic), topic)
         elif path == DeleteTopicZnode.PARENT:
-            self._process(self.deletions.process_wishes)
+            self._process("TopicDeletion", self.deletions.process_wishes)
         elif path == IsrChangeNotificationZnode.PARENT:
-            self._process(self.changes.isr_changed)
+            self._process("IsrChangeNotification", self.changes.isr_changed)
         elif path == LogDirEventNotificationZnode.PARENT:
-            self._process(self.changes.log_dir_failed)
+            self._process("LogDirEventNotification", self.changes.log_dir_failed)
         elif path == ReassignPartitionsZnode.PATH and kind == "created":
-            self._process(self.reassignments.process_znode)
+            self._process("ZkPartitionReassignment", self.reassignments.process_znode)
         elif path == PreferredReplicaElectionZnode.PATH and kind == "created":
-            self._process(self.elections.process_znode)
+            self._process("ReplicaLeaderElection", self.elections.process_znode)
+
+    def _isr_of_reassigned_changed(self, partition: str) -> None:
+        self._process("PartitionReassignmentIsrChange", lambda: self.reassignments.isr_changed(partition), partition)
 
     def on_timer(self, name: str, data: object) -> None:
         """A timer that this controller set is due."""
         if name == RESEND_TIMER and isinstance(data, tuple):
             self.channels.on_resend(*data)
         elif name == REBALANCE_TIMER and self.is_active and data == self.context.epoch:
-            self._process(self.changes.rebalance_leaders)
+            self._process("AutoPreferredReplicaLeaderElection", self.changes.rebalance_leaders)
             self.host.timer(self.host.config.leader_imbalance_check_interval_seconds * 1_000_000, REBALANCE_TIMER, data)
 
     def on_response(self, broker_id: int, api: str, body: object) -> None:
@@ -246,10 +257,18 @@ class Controller:
         if request is None or not self.is_active:
             return
         if isinstance(body, LeaderAndIsrResponse):
-            self._process(lambda: self.changes.leader_and_isr_answered(broker_id, body))
+            self._process(
+                "LeaderAndIsrResponseReceived",
+                lambda: self.changes.leader_and_isr_answered(broker_id, body),
+                f"b{broker_id}",
+            )
         elif isinstance(body, StopReplicaResponse) and isinstance(request.body, StopReplicaRequest):
             sent = request.body
-            self._process(lambda: self.changes.stop_replica_answered(broker_id, sent, body))
+            self._process(
+                "TopicDeletionStopReplicaResponseReceived",
+                lambda: self.changes.stop_replica_answered(broker_id, sent, body),
+                f"b{broker_id}",
+            )
 
     def on_disconnect(self, broker_id: int, api: str) -> None:
         """The connection to a broker closed before it had answered."""
@@ -274,14 +293,14 @@ class Controller:
                 response = AlterPartitionResponse(Errors.NONE, results)
 
         if self.is_active:
-            self._process(process)
+            self._process("AlterPartitionReceived", process, ", ".join(item.partition for item in request.partitions))
         return response
 
     def partitions_altered(self, response: AlterPartitionResponse) -> None:
         """A leader has its answer; moves that waited for the change of the ISR go on."""
         for result in response.partitions:
-            if self.is_active and result.error is Errors.NONE:
-                self._process(partial(self.reassignments.isr_changed, result.partition))
+            if self.is_active and result.error is Errors.NONE and result.partition in self.context.reassignments:
+                self._isr_of_reassigned_changed(result.partition)
 
     def elect_leaders(self, request: ElectLeadersRequest) -> ElectLeadersResponse:
         """Elects leaders as an administrator wants; that brokers know of them shows later, in the metadata."""
@@ -293,13 +312,14 @@ class Controller:
                 results = tuple(each for each in results if each.error is not Errors.ELECTION_NOT_NEEDED)
             return ElectLeadersResponse(Errors.NONE, results)
 
-        return self._answer(process, ElectLeadersResponse)
+        return self._answer("ReplicaLeaderElection", process, ElectLeadersResponse)
 
     def alter_partition_reassignments(
         self, request: AlterPartitionReassignmentsRequest
     ) -> AlterPartitionReassignmentsResponse:
         """Begins to move partitions, or takes moves back."""
         return self._answer(
+            "ApiPartitionReassignment",
             lambda: AlterPartitionReassignmentsResponse(
                 Errors.NONE, self.reassignments.reassign(dict(request.partitions))
             ),
@@ -311,6 +331,7 @@ class Controller:
     ) -> ListPartitionReassignmentsResponse:
         """The moves that are under way."""
         return self._answer(
+            "ListPartitionReassignments",
             lambda: ListPartitionReassignmentsResponse(
                 Errors.NONE,
                 tuple(
@@ -324,13 +345,15 @@ class Controller:
     def unclean_election_enabled(self, topic: str | None = None) -> None:
         """Losing records is allowed now, for a topic or for all (`TopicUncleanLeaderElectionEnable`)."""
         if self.is_active:
-            self._process(lambda: self.partition_states.trigger_online(topic))
+            self._process(
+                "TopicUncleanLeaderElectionEnable", lambda: self.partition_states.trigger_online(topic), topic or ""
+            )
 
-    def _answer(self, action: Callable[[], Response], refuse: Callable[[KafkaError], Response]) -> Response:
+    def _answer(self, name: str, action: Callable[[], Response], refuse: Callable[[KafkaError], Response]) -> Response:
         """What an action answers; NOT_CONTROLLER from a broker that is none, or finds out that it is none."""
         answers: list[Response] = []
         if self.is_active:
-            self._process(lambda: answers.append(action()))
+            self._process(name, lambda: answers.append(action()))
         if answers:
             return answers[0]
         return refuse(Errors.UNKNOWN_SERVER_ERROR if self.is_active else Errors.NOT_CONTROLLER)
@@ -351,7 +374,7 @@ class Controller:
                 response = ControlledShutdownResponse(Errors.NONE, tuple(remaining))
 
         if self.is_active:
-            self._process(process)
+            self._process("ControlledShutdown", process, f"b{request.broker_id}")
         return response
 
     def create_topics(self, request: CreateTopicsRequest) -> CreateTopicsResponse:

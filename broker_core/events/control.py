@@ -46,6 +46,39 @@ class ZnodeDeleted(Event):
     zxid: int
 
 
+@kind("control", en="{owner} watches {path} ({of})", zh="{owner} 监听 {path}（{of}）")
+class WatchArmed(Event):
+    """`of`: data, or children. A watch hears of one change; who wants to hear of the next arms it again."""
+
+    owner: str
+    path: str
+    of: str
+
+
+@kind("control", en="The watch of {owner} on {path} fires: {change}", zh="{owner} 对 {path} 的监听触发：{change}")
+class WatchFired(Event):
+    """`change`: created, changed, deleted or children. The message that says so is on its way, if the owner lives."""
+
+    owner: str
+    path: str
+    change: str
+
+
+@kind(
+    "control",
+    en="The controller of broker {broker} handles {name} {about}",
+    zh="代理 {broker} 的控制器处理 {name} {about}",
+)
+class ControllerEventProcessed(Event):
+    """The thread of a controller takes the next thing. `name`: the class of Kafka's `ControllerEvent`; `about`: the
+    broker, topic or partitions that it concerns, empty for none.
+    """
+
+    broker: int
+    name: str
+    about: str
+
+
 @kind(
     "control",
     en="Broker {broker} is the controller, epoch {controller_epoch}",

@@ -10,7 +10,15 @@ from contextlib import contextmanager
 
 import msgspec
 
-from broker_core.events.control import SessionClosed, SessionOpened, ZnodeChanged, ZnodeCreated, ZnodeDeleted
+from broker_core.events.control import (
+    SessionClosed,
+    SessionOpened,
+    WatchArmed,
+    WatchFired,
+    ZnodeChanged,
+    ZnodeCreated,
+    ZnodeDeleted,
+)
 from broker_core.events.world import ForeignZnodeChanged
 from broker_core.sim.kernel import Kernel, QuietNode
 from broker_core.zk.store import OUTSIDE_SESSION, Check, Create, Delete, ForeignChange, SetData, ZkStore, ZnodeStat
@@ -22,7 +30,7 @@ class Session(msgspec.Struct):
     """A session of a node. `expiry_timer`: counts down while the node does not reach ZooKeeper, 0 otherwise.
 
     `incarnation` is that of the process that opened it: a session may outlive it, and then has nothing to do with the
-    next process of the same name.
+    next process of the same name. `watches` are those that it has set: path, and data or children.
     """
 
     number: int
@@ -30,6 +38,7 @@ class Session(msgspec.Struct):
     timeout_us: int
     incarnation: int
     expiry_timer: int = 0
+    watches: dict[tuple[str, str], None] = {}
 
 
 class ZooKeeper(QuietNode):
@@ -86,6 +95,14 @@ class ZooKeeper(QuietNode):
         """Whether a session of this node is alive in ZooKeeper, even if the node is not."""
         return owner in self.sessions
 
+    def watches(self) -> dict[str, dict[str, list[str]]]:
+        """What is watched, by whom: data, children, or both."""
+        found: dict[str, dict[str, list[str]]] = {}
+        for owner, session in self.sessions.items():
+            for path, of in sorted(session.watches):
+                found.setdefault(path, {}).setdefault(owner, []).append(of)
+        return found
+
     def on_timer(self, name: str, data: tuple[str, int]) -> None:
         owner, number = data
         session = self.sessions.get(owner)
@@ -131,8 +148,22 @@ class ZooKeeper(QuietNode):
         for fired in self.store.take_watches():
             owner = self.owners.get(fired.session, "")
             session = self.sessions.get(owner)
-            if session is not None and session.number == fired.session and self._owner_lives(session):
+            if session is None or session.number != fired.session:
+                continue
+            if fired.kind != "children":
+                session.watches.pop((fired.path, "data"), None)
+            if fired.kind in ("children", "deleted"):
+                session.watches.pop((fired.path, "children"), None)
+            kernel.emit(WatchFired(owner=owner, path=fired.path, change=fired.kind), ZK_NODE)
+            if self._owner_lives(session):
                 kernel.notify(owner, fired.kind, fired.path)
+
+    def watched(self, owner: str, number: int, path: str, of: str) -> None:
+        """A node set a watch, or set it again. `of`: data or children."""
+        session = self.sessions.get(owner)
+        if session is not None and session.number == number and (path, of) not in session.watches:
+            session.watches[path, of] = None
+            self.kernel.emit(WatchArmed(owner=owner, path=path, of=of), owner)
 
 
 def _text(data: bytes | None) -> str:
@@ -158,7 +189,10 @@ class ZkClient:
 
     def get(self, path: str, *, watch: bool = False) -> tuple[bytes, ZnodeStat]:
         with self._stating() as store:
-            return store.get(self.session, path, watch=watch)
+            found = store.get(self.session, path, watch=watch)
+        if watch:
+            self.zookeeper.watched(self.owner, self.session, path, "data")
+        return found
 
     def set(self, path: str, data: bytes, version: int = -1) -> ZnodeStat:
         with self._stating() as store:
@@ -170,11 +204,17 @@ class ZkClient:
 
     def exists(self, path: str, *, watch: bool = False) -> ZnodeStat | None:
         with self._stating() as store:
-            return store.exists(self.session, path, watch=watch)
+            found = store.exists(self.session, path, watch=watch)
+        if watch:
+            self.zookeeper.watched(self.owner, self.session, path, "data")
+        return found
 
     def children(self, path: str, *, watch: bool = False) -> list[str]:
         with self._stating() as store:
-            return store.children(self.session, path, watch=watch)
+            found = store.children(self.session, path, watch=watch)
+        if watch:
+            self.zookeeper.watched(self.owner, self.session, path, "children")
+        return found
 
     def multi(self, ops: list[Create | SetData | Delete | Check]) -> list[str | ZnodeStat | None]:
         with self._stating() as store:

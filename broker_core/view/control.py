@@ -5,6 +5,9 @@ from broker_core.view.patch import Patch, View, escape
 from broker_core.view.rules import folds, rule
 from broker_core.zk.znodes import PartitionStateZnode, TopicZnode, ZnodeDataError
 
+_EVENTS_SHOWN = 12
+"""So many of what the controllers handled last are in the view."""
+
 rule(control.LeaderElected)
 rule(control.ConfigurationApplied)
 
@@ -48,7 +51,7 @@ def _session_opened(view: View, event: control.SessionOpened, seq: int, at_us: i
     if event.owner not in view["nodes"]:
         return []
     view["nodes"][event.owner]["session"] = event.session
-    return [[f"/nodes/{event.owner}/session", event.session]]
+    return [[f"/nodes/{event.owner}/session", event.session], *_forget_watches(view, event.owner)]
 
 
 @folds(control.SessionClosed)
@@ -57,7 +60,45 @@ def _session_closed(view: View, event: control.SessionClosed, seq: int, at_us: i
     if owner is None or owner.get("session") != event.session:
         return []
     owner["session"] = None
-    return [[f"/nodes/{event.owner}/session", None]]
+    return [[f"/nodes/{event.owner}/session", None], *_forget_watches(view, event.owner)]
+
+
+@folds(control.WatchArmed)
+def _watch_armed(view: View, event: control.WatchArmed, seq: int, at_us: int, node: str) -> Patch:
+    of_path = view["watches"].get(event.path, {})
+    return _watch(view, event.path, {**of_path, event.owner: sorted({*of_path.get(event.owner, ()), event.of})})
+
+
+@folds(control.WatchFired)
+def _watch_fired(view: View, event: control.WatchFired, seq: int, at_us: int, node: str) -> Patch:
+    gone = {"changed": ("data",), "created": ("data",), "children": ("children",), "deleted": ("children", "data")}
+    of_path = dict(view["watches"].get(event.path, {}))
+    left = [of for of in of_path.pop(event.owner, ()) if of not in gone[event.change]]
+    return _watch(view, event.path, of_path | {event.owner: left} if left else of_path)
+
+
+def _forget_watches(view: View, owner: str) -> Patch:
+    """Watches go with their session."""
+    patch: Patch = []
+    for path, of_path in list(view["watches"].items()):
+        if owner in of_path:
+            patch += _watch(view, path, {other: kinds for other, kinds in of_path.items() if other != owner})
+    return patch
+
+
+def _watch(view: View, path: str, of_path: dict[str, list[str]]) -> Patch:
+    pointer = f"/watches/{escape(path)}"
+    if of_path:
+        view["watches"][path] = of_path
+        return [[pointer, of_path]]
+    return [] if view["watches"].pop(path, None) is None else [[pointer]]
+
+
+@folds(control.ControllerEventProcessed)
+def _processed(view: View, event: control.ControllerEventProcessed, seq: int, at_us: int, node: str) -> Patch:
+    shown = {"seq": seq, "at_us": at_us, "broker": event.broker, "name": event.name, "about": event.about}
+    view["controller_events"] = latest = [*view["controller_events"][1 - _EVENTS_SHOWN :], shown]
+    return [["/controller_events", latest]]
 
 
 @folds(control.ControllerElected)
@@ -81,7 +122,17 @@ def _resigned(view: View, event: control.ControllerResigned, seq: int, at_us: in
 
 @folds(control.ZnodeCreated)
 def _znode_created(view: View, event: control.ZnodeCreated, seq: int, at_us: int, node: str) -> Patch:
-    znode = {"data": event.data, "version": 0, "ephemeral": event.ephemeral_owner, "zxid": event.zxid}
+    owner = view["nodes"].get(event.ephemeral_owner, {})
+    znode = {
+        "data": event.data,
+        "previous": None,
+        "version": 0,
+        "ephemeral": event.ephemeral_owner,
+        "session": owner.get("session"),
+        "czxid": event.zxid,
+        "zxid": event.zxid,
+        "at_us": at_us,
+    }
     view["zk"][event.path] = znode
     return [[f"/zk/{escape(event.path)}", dict(znode)], *_derived(view, event.path, event.data, 0)]
 
@@ -89,7 +140,8 @@ def _znode_created(view: View, event: control.ZnodeCreated, seq: int, at_us: int
 @folds(control.ZnodeChanged)
 def _znode_changed(view: View, event: control.ZnodeChanged, seq: int, at_us: int, node: str) -> Patch:
     znode = view["zk"][event.path]
-    znode["data"], znode["version"], znode["zxid"] = event.data, event.version, event.zxid
+    znode["previous"], znode["data"] = znode["data"], event.data
+    znode["version"], znode["zxid"], znode["at_us"] = event.version, event.zxid, at_us
     return [[f"/zk/{escape(event.path)}", dict(znode)], *_derived(view, event.path, event.data, event.version)]
 
 

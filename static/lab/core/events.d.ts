@@ -93,6 +93,21 @@ export interface ZnodeDeleted {
   path: string;
   zxid: number;
 }
+export interface WatchArmed {
+  owner: string;
+  path: string;
+  of: string;
+}
+export interface WatchFired {
+  owner: string;
+  path: string;
+  change: string;
+}
+export interface ControllerEventProcessed {
+  broker: number;
+  name: string;
+  about: string;
+}
 export interface ControllerElected {
   broker: number;
   controller_epoch: number;
@@ -466,6 +481,9 @@ export interface DataOf {
   ZnodeCreated: ZnodeCreated;
   ZnodeChanged: ZnodeChanged;
   ZnodeDeleted: ZnodeDeleted;
+  WatchArmed: WatchArmed;
+  WatchFired: WatchFired;
+  ControllerEventProcessed: ControllerEventProcessed;
   ControllerElected: ControllerElected;
   ControllerResigned: ControllerResigned;
   PartitionStateChanged: PartitionStateChanged;

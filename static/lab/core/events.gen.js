@@ -1,7 +1,7 @@
 // Written by `manage.py gen_events` from broker_core/events. Do not change it by hand.
 
 /** Hash of the vocabulary; the server's `welcome` carries its own. */
-export const SCHEMA = "f740cb1fbda3";
+export const SCHEMA = "5cc33dea670d";
 
 /** @import { EventKind, KindInfo } from "./events.d.ts" */
 
@@ -38,6 +38,12 @@ export const KINDS = {
     en: "znode {path} changed, version {version}", zh: "znode {path} 变更，版本 {version}" },
   ZnodeDeleted: { family: "control", fields: [["path", "str"], ["zxid", "int"]],
     en: "znode {path} deleted", zh: "删除 znode {path}" },
+  WatchArmed: { family: "control", fields: [["owner", "str"], ["path", "str"], ["of", "str"]],
+    en: "{owner} watches {path} ({of})", zh: "{owner} 监听 {path}（{of}）" },
+  WatchFired: { family: "control", fields: [["owner", "str"], ["path", "str"], ["change", "str"]],
+    en: "The watch of {owner} on {path} fires: {change}", zh: "{owner} 对 {path} 的监听触发：{change}" },
+  ControllerEventProcessed: { family: "control", fields: [["broker", "int"], ["name", "str"], ["about", "str"]],
+    en: "The controller of broker {broker} handles {name} {about}", zh: "代理 {broker} 的控制器处理 {name} {about}" },
   ControllerElected: { family: "control", fields: [["broker", "int"], ["controller_epoch", "int"]],
     en: "Broker {broker} is the controller, epoch {controller_epoch}", zh: "代理 {broker} 成为控制器，纪元 {controller_epoch}" },
   ControllerResigned: { family: "control", fields: [["broker", "int"], ["why", "str"]],
