@@ -31,7 +31,7 @@ from broker_core.zk.znodes import ControllerEpochZnode
 LAB = "lab"
 
 
-BrokerState = Literal["up", "starting", "frozen", "down"]
+BrokerState = Literal["up", "starting", "frozen", "exiting", "down"]
 
 
 class LiveReplica(NamedTuple):
@@ -58,6 +58,7 @@ class RunConfig(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         start_wall_ms: calendar time at simulated time 0.
         broker_config: Kafka's settings for every broker, on top of its defaults.
+        config_of_broker: settings of single brokers, on top of that.
         latency_us, jitter_us: how long each message takes.
     """
 
@@ -67,6 +68,7 @@ class RunConfig(msgspec.Struct, frozen=True, kw_only=True):
     era: str = "3.9"
     start_wall_ms: int = 1_700_000_000_000
     broker_config: dict[str, str] = {}
+    config_of_broker: dict[int, dict[str, str]] = {}
     latency_us: int = 500
     jitter_us: int = 100
 
@@ -84,7 +86,12 @@ class Cluster:
         self.disk = disk
         self.zookeeper = ZooKeeper(self.kernel, store)
         self.era: Era = ERAS[config.era]
-        self._broker_config = BrokerConfig.of(config.broker_config)
+        self._broker_configs = {
+            broker_id: BrokerConfig.of(
+                {**self.era.defaults, **config.broker_config, **config.config_of_broker.get(broker_id, {})}
+            )
+            for broker_id in config.brokers
+        }
         self.brokers: dict[int, Broker] = {}
         self.kernel.add(self.zookeeper)
         self.clients = Clients(self.kernel, config.start_wall_ms)
@@ -97,16 +104,16 @@ class Cluster:
         for broker_id in config.brokers:
             emit(
                 NodeAdded(
-                    node=f"b{broker_id}", node_kind="broker", broker_id=broker_id, settings=self._shown_settings()
+                    node=f"b{broker_id}", node_kind="broker", broker_id=broker_id, settings=self._shown(broker_id)
                 ),
                 LAB,
             )
         for broker_id in config.brokers:
             self.start_broker(broker_id)
 
-    def _shown_settings(self) -> tuple[tuple[str, str], ...]:
+    def _shown(self, broker_id: int) -> tuple[tuple[str, str], ...]:
         """The settings of a broker that a page draws by."""
-        config = self._broker_config
+        config = self._broker_configs[broker_id]
         return (
             ("replica.lag.time.max.ms", str(config.replica_lag_time_max_ms)),
             ("zookeeper.session.timeout.ms", str(config.zookeeper_session_timeout_ms)),
@@ -130,12 +137,14 @@ class Cluster:
         return self.config.broker_config
 
     def broker_state(self, broker_id: int) -> BrokerState:
-        """up, starting, frozen or down."""
+        """up, starting, frozen, exiting (its end hangs) or down."""
         broker = self.brokers.get(broker_id)
         if broker is None or broker.name not in self.kernel.up:
             return "down"
         if broker.name in self.kernel.frozen:
             return "frozen"
+        if broker.state == "exiting":
+            return "exiting"
         return "starting" if broker.state == "starting" else "up"
 
     def start_failure(self, broker_id: int) -> str:
@@ -185,7 +194,13 @@ class Cluster:
         if broker_id in self.brokers:
             self._broker(broker_id, "down")
         broker = Broker(
-            self.kernel, self.zookeeper, self.disk, broker_id, self._broker_config, self.era, self.config.start_wall_ms
+            self.kernel,
+            self.zookeeper,
+            self.disk,
+            broker_id,
+            self._broker_configs[broker_id],
+            self.era,
+            self.config.start_wall_ms,
         )
         self.brokers[broker_id] = broker
         self.kernel.subjects[broker.name] = broker
@@ -195,13 +210,13 @@ class Cluster:
 
     def kill_broker(self, broker_id: int) -> None:
         """SIGKILL: the process is gone, ZooKeeper notices when the session times out."""
-        self._end_process(self._broker(broker_id, "up", "starting", "frozen"), "kill")
+        self._end_process(self._broker(broker_id, "up", "starting", "frozen", "exiting"), "kill")
 
     def power_loss(self, broker_id: int) -> None:
         """The machine loses its power: the process is gone, and with it all that was not fsynced. What a kill before
         has left in the page cache goes, too.
         """
-        broker = self._broker(broker_id, "up", "starting", "frozen", "down")
+        broker = self._broker(broker_id, "up", "starting", "frozen", "exiting", "down")
         if self.broker_state(broker_id) != "down":
             self._end_process(broker, "power loss")
         cuts = cut_rows(self.disk.power_loss(broker.directory.path))
@@ -336,5 +351,6 @@ _WHAT_TO_DO: dict[BrokerState, str] = {
     "up": "Stop or kill it first.",
     "starting": "Wait until it is up.",
     "frozen": "Thaw it first.",
+    "exiting": "Its end hangs: kill it first.",
     "down": "Start it first.",
 }

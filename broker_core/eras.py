@@ -1,48 +1,204 @@
 """Eras: named sets of documented behaviours. An era has one choice for each behaviour that Kafka has changed over time.
 
-Only what the core does is listed here. Code asks the era of its cluster for the behaviour, never for a version.
+Only what the core does is listed here. Code asks the era of its cluster for the behaviour, never for a version. What
+each release did was seen on its brokers: 0.8.2.2, 0.10.2.2, 1.1.1, 2.4.1 and 3.9.1.
 """
 
+from collections.abc import Mapping
 from typing import Literal
 
 import msgspec
 
+from broker_core.era_defaults import DEFAULTS_0_8, DEFAULTS_0_10, DEFAULTS_1_1, DEFAULTS_2_4
+
 IsrChange = Literal["alter_partition", "zookeeper"]
-Truncation = Literal["FETCH"]
-LeaderEpochAssignedAt = Literal["become_leader"]
+Truncation = Literal["HW", "KIP101", "KIP279", "FETCH"]
+LeaderEpochAssignedAt = Literal["become_leader", "first_append"]
+IsrLag = Literal["fetches_and_messages", "caught_up_time", "end_or_caught_up_time"]
+Beyond = Literal["hang", "exit", "truncate"]
 
 
 class Era(msgspec.Struct, frozen=True, kw_only=True):
-    """One choice for each behaviour.
+    """One choice for each behaviour; what is not said is as in 3.9.
 
     Attributes:
-        isr_change: how a leader records a change of its ISR. "alter_partition": it asks the controller (KIP-497,
-        since 2.7).
-            "zookeeper": it writes the state znode itself and tells the controller by /isr_change_notification.
-        truncation: where a follower cuts its log. "FETCH": where the answer to its fetch says that the logs part
-        (since 2.7).
-        high_watermark_needs_min_isr: whether the high watermark stands still while the ISR is smaller than
-            min.insync.replicas (since 3.7).
+        release: the release whose behaviour this is.
+        defaults: the settings of brokers whose defaults are not those of 3.9.
+
+        truncation: where a new follower cuts its log. "HW": at its own high watermark, at once. "KIP101": where the
+            leader says that the follower's last epoch ends (0.11). "KIP279": the same, asked again until both have
+            the same epoch (2.0). "FETCH": where the answer to its fetch says that the logs part (2.7).
+        refetches_in_each_epoch: whether a follower begins anew in each leader epoch (KIP-320, 2.1), or only when
+            another broker leads.
+        fetch_carries_epoch: whether a fetch says the leader epoch that it is meant for (KIP-320, 2.1).
+        beyond_leader_end: what a follower does whose log ends behind its leader's, where unclean elections are not
+            allowed. "hang": it ends its process, which never comes to an end; "exit": it stops; "truncate".
         leader_epoch_assigned_at: when a leader writes the start of its epoch into its epoch cache (KAFKA-7415: on
-        becoming
-            leader; before 2.0.1 with its first record).
-        leader_recovery_state: whether an unclean election leaves the partition marked as recovering (KIP-704, since
-        3.2).
+            becoming leader; before 2.0.1 with its first record).
+        caught_up_replicas_hold_high_watermark: whether a replica outside of the ISR that is caught up holds the high
+            watermark back, too (1.0).
+        high_watermark_needs_min_isr: whether the high watermark stands still while the ISR is smaller than
+            min.insync.replicas, which count as no more than there are replicas (KAFKA-15583, 3.7).
+        stale_high_watermark_is_news: whether a follower's fetch is answered at once when its leader's high watermark
+            has moved since the last answer (KIP-392; 2.4 and 2.5).
+
+        isr_lag: when a follower is out of sync. "fetches_and_messages": it has not fetched for replica.lag.time.max.ms,
+            or is more than replica.lag.max.messages behind. "caught_up_time": it has not reached the end lately
+            (KIP-16). "end_or_caught_up_time": that, and it is not at the end now.
+        isr_checks_per_lag_time: how often that is checked in each replica.lag.time.max.ms.
+        joins_isr_from_epoch_start: whether a follower must have reached the start of the leader's epoch to join the ISR
+            (2.0.1).
+        isr_change: how a leader records a change of its ISR. "alter_partition": it asks the controller (KIP-497, 2.7).
+            "zookeeper": it writes the state znode itself.
+        isr_change_notified: whether leaders that write themselves tell the controller by /isr_change_notification.
+        leader_recovery_state: whether an unclean election leaves the partition marked as recovering (KIP-704, 3.2).
+
+        takeover_shrinks_isr: whether a new controller takes replicas on dead brokers out of their ISRs.
+        broker_epochs: whether requests carry the epoch of the broker that they are meant for, and the writes of a
+            controller are refused after it was replaced (KIP-380, 2.2).
+        feature_znode: whether the controller writes /feature (KIP-584, 2.7).
+        producer_ids_at_start: whether each broker takes a block of producer ids when it starts.
+        paths: the empty znodes that a broker creates when it starts.
+        cluster_id: whether a cluster has an id (KIP-78, 0.10.1).
+        broker_znode, topic_znode, controller_znode: the version of their JSON.
+
+        time_index: whether segments have a `.timeindex` (KIP-33, 0.10.1).
+        producer_snapshots: whether logs have `.snapshot` files (KIP-98, 0.11).
+        log_start_checkpoint: whether there is a `log-start-offset-checkpoint` (KIP-107, 0.11).
+        meta_properties: the lines of `meta.properties`, none without the file.
+        clean_shutdown: the content of `.kafka_cleanshutdown`.
+        lock_outlives_stop: whether `.lock` is still there after a clean stop.
+        deletes_folders_at_once: whether the folder of a deleted replica goes without waiting as `-delete`.
     """
 
     name: str
-    isr_change: IsrChange
+    release: str
+    defaults: Mapping[str, str] = {}
+
     truncation: Truncation = "FETCH"
-    high_watermark_needs_min_isr: bool = True
+    refetches_in_each_epoch: bool = True
+    fetch_carries_epoch: bool = True
+    beyond_leader_end: Beyond = "truncate"
     leader_epoch_assigned_at: LeaderEpochAssignedAt = "become_leader"
+    caught_up_replicas_hold_high_watermark: bool = True
+    high_watermark_needs_min_isr: bool = True
+    stale_high_watermark_is_news: bool = False
+
+    isr_lag: IsrLag = "end_or_caught_up_time"
+    isr_checks_per_lag_time: int = 2
+    joins_isr_from_epoch_start: bool = True
+    isr_change: IsrChange = "alter_partition"
+    isr_change_notified: bool = False
     leader_recovery_state: bool = True
+
+    takeover_shrinks_isr: bool = True
+    broker_epochs: bool = True
+    feature_znode: bool = True
+    producer_ids_at_start: bool = False
+    paths: tuple[str, ...] = (
+        "/consumers",
+        "/brokers/ids",
+        "/brokers/topics",
+        "/config/changes",
+        "/admin/delete_topics",
+        "/brokers/seqid",
+        "/isr_change_notification",
+        "/latest_producer_id_block",
+        "/log_dir_event_notification",
+        "/config/topics",
+        "/config/clients",
+        "/config/users",
+        "/config/brokers",
+        "/config/ips",
+    )
+    cluster_id: bool = True
+    broker_znode: Literal[1, 4, 5] = 5
+    topic_znode: Literal[1, 2, 3] = 3
+    controller_znode: Literal[1, 2] = 2
+
+    time_index: bool = True
+    producer_snapshots: bool = True
+    log_start_checkpoint: bool = True
+    meta_properties: tuple[str, ...] = ("broker.id", "version", "cluster.id")
+    clean_shutdown: bytes = b'{"version":0,"brokerEpoch":-1}'
+    lock_outlives_stop: bool = False
+    deletes_folders_at_once: bool = False
+
+    @property
+    def topic_ids(self) -> bool:
+        """Whether topics have ids (KIP-516, 2.8): in their znodes, in `partition.metadata` and in requests."""
+        return self.topic_znode >= 3
 
 
 DEFAULT_ERA = "3.9"
 
-ERAS: dict[str, Era] = {
-    "3.9": Era(name="3.9", isr_change="alter_partition"),
-    # 3.9 in all but one thing: leaders write the ISR to ZooKeeper, as with an inter.broker.protocol.version up to 2.6.
-    "3.9-zk-isr": Era(name="3.9-zk-isr", isr_change="zookeeper"),
-}
-"""The eras that the core implements, by name."""
+_3_9 = Era(name="3.9", release="3.9.1")
+_2_4 = msgspec.structs.replace(
+    _3_9,
+    name="2.4",
+    release="2.4.1",
+    defaults=DEFAULTS_2_4,
+    truncation="KIP279",
+    high_watermark_needs_min_isr=False,
+    stale_high_watermark_is_news=True,
+    isr_change="zookeeper",
+    isr_change_notified=True,
+    leader_recovery_state=False,
+    feature_znode=False,
+    producer_ids_at_start=True,
+    paths=_3_9.paths[:-1],
+    broker_znode=4,
+    topic_znode=2,
+    controller_znode=1,
+    clean_shutdown=b"",
+    lock_outlives_stop=True,
+)
+_1_1 = msgspec.structs.replace(
+    _2_4,
+    name="1.1",
+    release="1.1.1",
+    defaults=DEFAULTS_1_1,
+    truncation="KIP101",
+    refetches_in_each_epoch=False,
+    fetch_carries_epoch=False,
+    beyond_leader_end="exit",
+    leader_epoch_assigned_at="first_append",
+    stale_high_watermark_is_news=False,
+    isr_lag="caught_up_time",
+    joins_isr_from_epoch_start=False,
+    takeover_shrinks_isr=False,
+    broker_epochs=False,
+    topic_znode=1,
+    meta_properties=("broker.id", "version"),
+)
+_0_10 = msgspec.structs.replace(
+    _1_1,
+    name="0.10",
+    release="0.10.2.2",
+    defaults=DEFAULTS_0_10,
+    truncation="HW",
+    beyond_leader_end="hang",
+    caught_up_replicas_hold_high_watermark=False,
+    producer_ids_at_start=False,
+    paths=(*_1_1.paths[:7], "/config/topics", "/config/clients"),
+    producer_snapshots=False,
+    log_start_checkpoint=False,
+    deletes_folders_at_once=True,
+)
+_0_8 = msgspec.structs.replace(
+    _0_10,
+    name="0.8",
+    release="0.8.2.2",
+    defaults=DEFAULTS_0_8,
+    isr_lag="fetches_and_messages",
+    isr_checks_per_lag_time=1,
+    isr_change_notified=False,
+    paths=(*_0_10.paths[:5], "/config/topics"),
+    cluster_id=False,
+    broker_znode=1,
+    time_index=False,
+    meta_properties=(),
+)
+
+ERAS: dict[str, Era] = {era.name: era for era in (_0_8, _0_10, _1_1, _2_4, _3_9)}
+"""The eras that the core implements, by name, oldest first."""

@@ -4,6 +4,7 @@ import pickle
 
 from controller_harness import Config, FakeCluster
 
+from broker_core.eras import ERAS
 from broker_core.errors import Errors
 from broker_core.events.control import ControllerElected, ControllerResigned, PartitionStateChanged, ReplicaStateChanged
 from broker_core.wire.messages import (
@@ -14,7 +15,7 @@ from broker_core.wire.messages import (
     StopReplicaRequest,
     UpdateMetadataRequest,
 )
-from broker_core.zk.znodes import PERSISTENT_PATHS, BrokerIdZnode
+from broker_core.zk.znodes import BrokerIdZnode
 
 ORDERS = ((1, 2, 3), (2, 3, 1), (3, 1, 2))
 
@@ -23,7 +24,7 @@ def test_fresh_cluster_has_kafkas_paths():
     cluster = FakeCluster()
     paths = {path for path, _, _ in cluster.store.tree()}
     assert paths == {
-        *PERSISTENT_PATHS,
+        *ERAS["3.9"].paths,
         "/admin",
         "/brokers",
         "/brokers/ids/1",
@@ -369,7 +370,7 @@ def test_partitions_that_are_added_to_the_znode_come_online():
 
 
 def test_isr_changes_that_leaders_wrote_themselves_are_taken_over_and_passed_on():
-    cluster = FakeCluster(era="3.9-zk-isr")
+    cluster = FakeCluster(era="2.4")
     cluster.create("orders", (1, 2, 3))
     leader = cluster.brokers[1]
     state = b'{"controller_epoch":1,"leader":1,"version":1,"leader_epoch":0,"isr":[1,2]}'

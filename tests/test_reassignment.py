@@ -174,7 +174,7 @@ def test_a_znode_with_a_plan_goes_when_the_plan_is_done() -> None:
 
 
 def test_leaders_that_write_the_isr_themselves_move_partitions_too() -> None:
-    cluster = FakeCluster(brokers=3, era="3.9-zk-isr")
+    cluster = FakeCluster(brokers=3, era="2.4")
     cluster.create("t", (1, 2))
     ask(cluster, "t-0", (1, 3))
     data = '{"controller_epoch":1,"leader":1,"version":1,"leader_epoch":1,"isr":[1,2,3]}'

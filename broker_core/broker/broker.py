@@ -3,7 +3,10 @@
 An object of this class is one life of a broker: what it holds in memory goes with it, the files stay.
 """
 
+from collections.abc import Mapping
 from typing import Any
+
+from msgspec import structs
 
 from broker_core.broker.apis import HANDLERS
 from broker_core.broker.config import BrokerConfig
@@ -19,12 +22,12 @@ from broker_core.broker.replica_manager import ReplicaManager
 from broker_core.broker.rpc_text import describe_request
 from broker_core.config_defs import ConfigException, Value, topic_values
 from broker_core.controller.controller import Controller
-from broker_core.controller.registration import bootstrap_paths, cluster_id, register_broker
+from broker_core.controller.registration import bootstrap_paths, cluster_id, register_broker, take_producer_ids
 from broker_core.eras import Era
 from broker_core.errors import KafkaError
 from broker_core.events.envelope import Event
 from broker_core.events.log import LogDirectoryFailed
-from broker_core.events.world import BrokerStarted, BrokerStarting, BrokerStopped
+from broker_core.events.world import BrokerExiting, BrokerStarted, BrokerStarting, BrokerStopped
 from broker_core.log import LogConfig
 from broker_core.log.checkpoints import REPLICATION_OFFSET_CHECKPOINT
 from broker_core.log.storage_fault import StorageFault
@@ -64,7 +67,9 @@ _CONTROLLER_APIS = frozenset(
 
 
 class Broker:
-    """See the module. `name` is the node (`b1`); `state`: starting, up, stopping; `failure`: why it could not start."""
+    """See the module. `name` is the node (`b1`); `state`: starting, up, stopping, exiting; `failure`: why it could
+    not start.
+    """
 
     def __init__(
         self,
@@ -88,7 +93,7 @@ class Broker:
         self.failure = ""
         self.broker_epoch = -1
         self.metadata = MetadataCache()
-        self.directory = LogDirectory(kernel, disk, self.name, f"broker-{broker_id}")
+        self.directory = LogDirectory(kernel, disk, self.name, f"broker-{broker_id}", era)
         self.replicas = ReplicaManager(self)
         self.logs = LogManager(self)
         self.controller = Controller(self)
@@ -190,15 +195,16 @@ class Broker:
             self.timer(START_RETRY_US, "start_retry")
             return
         self._connect()
-        bootstrap_paths(self.zk)
+        bootstrap_paths(self.zk, self.era)
         self.config_changes.load()
+        cluster = cluster_id(self.zk, self.stream) if self.era.cluster_id else ""
         try:
-            self.directory.ensure_owner(self.broker_id, cluster_id(self.zk, self.stream))
+            self.directory.ensure_owner(self.broker_id, cluster)
         except StorageFault as fault:
             self._fail(fault)
             return
         try:
-            self.directory.load()
+            self.directory.load(has_cleaner=self.config.log_cleaner_enable)
             for name in self.directory.partition_names():
                 self.replicas.partitions[name] = self._open(name, None)
         except StorageFault as fault:
@@ -206,17 +212,23 @@ class Broker:
             self._fail(fault)
             return
         self._register()
+        if self.era.producer_ids_at_start:
+            take_producer_ids(self.zk, self.broker_id)
         self.config_changes.listen()
         self.state = "up"
-        self.timer(self.config.replica_lag_time_max_ms * 500, "isr_expiration")
+        self._check_isrs_later()
+        self.replicas.isr_changes.start()
         self.logs.start()
+
+    def _check_isrs_later(self) -> None:
+        self.timer(self.config.replica_lag_time_max_ms * 1_000 // self.era.isr_checks_per_lag_time, "isr_expiration")
 
     def _connect(self) -> None:
         self.zk = self.zookeeper.connect(self.name, self.config.zookeeper_session_timeout_ms * 1_000)
 
     def _register(self) -> None:
         self.broker_epoch = register_broker(
-            self.zk, self.broker_id, host="127.0.0.1", port=self.port, timestamp_ms=self.wall_ms
+            self.zk, self.broker_id, host="127.0.0.1", port=self.port, timestamp_ms=self.wall_ms, era=self.era
         )
         self.emit(BrokerStarted(broker=self.name, broker_epoch=self.broker_epoch))
         self.controller.start()
@@ -346,7 +358,7 @@ class Broker:
         self.config_changes.throttle(topic, configs)
         min_insync_replicas = configs["min.insync.replicas"]
         assert isinstance(min_insync_replicas, int)
-        log = self.directory.open(name, LogConfig.of(configs), topic_id, self.wall_ms)
+        log = self.directory.open(name, self.log_config(configs), topic_id or None, self.wall_ms)
         partition = Partition(
             self.kernel,
             self.name,
@@ -356,12 +368,22 @@ class Broker:
             high_watermark=self.directory.high_watermarks.get(name, log.log_start_offset),
             min_insync_replicas=min_insync_replicas,
             replica_lag_time_max_us=self.config.replica_lag_time_max_ms * 1_000,
+            replica_lag_max_messages=self.config.replica_lag_max_messages,
+            era=self.era,
             is_alive=self.metadata.is_alive,
             on_truncated=self.logs.log_truncated,
         )
         self.kernel.subjects[partition.key] = partition
         partition.state_opened()
         return partition
+
+    def log_config(self, configs: Mapping[str, Value]) -> LogConfig:
+        """What shapes a log of a topic with these configurations at this broker."""
+        return structs.replace(
+            LogConfig.of(configs),
+            has_time_index=self.era.time_index,
+            has_producer_snapshots=self.era.producer_snapshots,
+        )
 
     def topic_values(self, topic: str) -> dict[str, Value]:
         """All configurations of a topic as they count at this broker."""
@@ -373,7 +395,7 @@ class Broker:
             return topic_values(settings, {})
 
     def write_isr_to_zookeeper(self, partition: Partition, isr: tuple[int, ...]) -> int | None:
-        """The leader writes the state znode itself and tells the controller by a notification (before KIP-497)."""
+        """The leader writes the state znode itself (before KIP-497)."""
         if not self.kernel.connected(self.name, ZK_NODE):
             return None
         topic, _, index = partition.name.rpartition("-")
@@ -387,9 +409,35 @@ class Broker:
             stat = self.zk.set(PartitionStateZnode.path(topic, int(index)), znode.encode(), partition.partition_epoch)
         except (BadVersion, NoNode):
             return None
-        notification = IsrChangeNotificationZnode(partitions=(TopicPartition(topic, int(index)),))
-        self.zk.create(IsrChangeNotificationZnode.SEQUENCE_PATH, notification.encode(), sequential=True)
         return stat.version
+
+    def notify_isr_changes(self, partitions: tuple[str, ...]) -> bool:
+        """Tells the controller in which partitions this leader has changed the ISR; says whether that was possible."""
+        if not self.reaches_zookeeper:
+            return False
+        names = [name.rpartition("-") for name in partitions]
+        znode = IsrChangeNotificationZnode(
+            partitions=tuple(TopicPartition(topic, int(index)) for topic, _, index in names)
+        )
+        self.zk.create(IsrChangeNotificationZnode.SEQUENCE_PATH, znode.encode(), sequential=True)
+        return True
+
+    def cannot_truncate(self, partition: Partition, why: str) -> bool:
+        """A follower's log reaches beyond its leader's, and unclean elections are not allowed: before 2.0 a broker
+        rather went than lost records. Says whether this one does; its end may hang.
+        """
+        beyond = self.era.beyond_leader_end
+        allowed = self.topic_values(partition.name.rpartition("-")[0])["unclean.leader.election.enable"]
+        if beyond == "truncate" or allowed:
+            return False
+        self.emit(BrokerExiting(broker=self.name, why=why))
+        if beyond == "exit":
+            self._finish_stop()
+        else:
+            # its sockets close, and its shutdown waits for the very thread that has asked for it
+            self.state = "exiting"
+            self.kernel.close_connections(self.name)
+        return True
 
     # messages
 
@@ -400,8 +448,8 @@ class Broker:
 
     def on_request(self, message: Message) -> None:
         """Hands a request to its API. What needs ZooKeeper waits while ZooKeeper cannot be reached."""
-        if self.state == "starting":
-            # the socket server takes no connections yet
+        if self.state in ("starting", "exiting"):
+            # the socket server takes no connections yet, or no longer
             self.kernel.close_connection(message)
             return
         if message.api in _CONTROLLER_APIS and not self.reaches_zookeeper:
@@ -412,8 +460,12 @@ class Broker:
     def on_response(self, api: str, body: Any, context: tuple[str, Any]) -> None:
         """Hands an answer to whoever asked."""
         asker, data = context
+        if self.state == "exiting":
+            return
         if asker == "fetcher":
             self.replicas.fetchers[data].on_response(body)
+        elif asker == "fetcher_epochs":
+            self.replicas.fetchers[data].on_epochs(body)
         elif asker == "fetcher_offsets":
             self.replicas.fetchers[data[0]].on_offsets(data, body)
         elif asker == "alter_partition":
@@ -427,7 +479,9 @@ class Broker:
     def on_disconnect(self, api: str, context: tuple[str, Any], why: str) -> None:
         """No answer will come."""
         asker, data = context
-        if asker == "fetcher":
+        if self.state == "exiting":
+            return
+        if asker in ("fetcher", "fetcher_epochs"):
             self.replicas.fetchers[data].on_disconnect()
         elif asker == "fetcher_offsets":
             self.replicas.fetchers[data[0]].on_offsets(data, None)
@@ -452,7 +506,7 @@ class Broker:
 
     def on_watch(self, kind: str, path: str) -> None:
         """A watch of this broker's session fired."""
-        if self._blocks("on_watch", kind, path):
+        if self.state == "exiting" or self._blocks("on_watch", kind, path):
             return
         if path == ConfigChangeZnode.PARENT:
             self.config_changes.on_change()
@@ -468,6 +522,8 @@ class Broker:
 
     def on_timer(self, name: str, data: Any) -> None:
         """The jobs of the broker and the deadlines of what waits."""
+        if self.state == "exiting":
+            return
         if name == "fetch_expired":
             self.replicas.fetch_expired(data)
         elif name == "produce_expired":
@@ -478,7 +534,9 @@ class Broker:
             self.replicas.alter_partition.on_retry()
         elif name == "isr_expiration":
             self.replicas.shrink_isrs()
-            self.timer(self.config.replica_lag_time_max_ms * 500, "isr_expiration")
+            self._check_isrs_later()
+        elif name == "isr_propagation":
+            self.replicas.isr_changes.on_timer()
         elif name == "high_watermark_checkpoint":
             self._checkpoint_high_watermarks()
         elif name.startswith(TIMER_PREFIX):

@@ -4,19 +4,21 @@ from collections.abc import Mapping
 
 import msgspec
 
-from broker_core.config_defs import BROKER_CONFIGS, LONG_MAX
+from broker_core.config_defs import BROKER_CONFIGS, LONG_MAX, RETIRED_CONFIGS
 
 
 class BrokerConfig(msgspec.Struct, frozen=True, kw_only=True):
     """Kafka's settings with `_` for `.`; those ending in `_ms` are milliseconds (`kafka.server.KafkaConfig`).
 
-    `settings` is what was set, by Kafka's names; the rest keeps Kafka 3.9's defaults.
+    `settings` is what was set, by Kafka's names, and what the era's brokers are set to by default; the rest keeps Kafka
+    3.9's defaults.
     """
 
     zookeeper_session_timeout_ms: int = 18_000
     num_partitions: int = 1
     default_replication_factor: int = 1
     replica_lag_time_max_ms: int = 30_000
+    replica_lag_max_messages: int = 4_000
     replica_fetch_wait_max_ms: int = 500
     replica_fetch_min_bytes: int = 1
     replica_fetch_max_bytes: int = 1_048_576
@@ -56,7 +58,8 @@ class BrokerConfig(msgspec.Struct, frozen=True, kw_only=True):
 
         Raises ConfigException for a value of the wrong type or beyond its limits.
         """
-        values = {name: BROKER_CONFIGS[name].parse(text) for name, text in settings.items() if name in BROKER_CONFIGS}
+        keys = {**BROKER_CONFIGS, **RETIRED_CONFIGS}
+        values = {name: keys[name].parse(text) for name, text in settings.items() if name in keys}
         taken = {name.replace(".", "_"): value for name, value in values.items()}
         known = {name: value for name, value in taken.items() if name in BrokerConfig.__struct_fields__}
         return BrokerConfig(**known, settings=dict(settings))  # type: ignore[arg-type]

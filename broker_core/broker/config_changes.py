@@ -49,6 +49,10 @@ class ConfigHost(Protocol):
         """All configurations of a topic as they count at this broker."""
         ...
 
+    def log_config(self, configs: Mapping[str, Value]) -> LogConfig:
+        """What shapes a log of a topic with these configurations."""
+        ...
+
     def emit(self, event: Event) -> int: ...
 
 
@@ -164,7 +168,7 @@ class ConfigChanges:
         append. Returns the configuration.
         """
         configs = self.host.topic_values(topic)
-        config = LogConfig.of(configs)
+        config = self.host.log_config(configs)
         min_insync_replicas = configs["min.insync.replicas"]
         assert isinstance(min_insync_replicas, int)
         for name, partition in self.host.partitions.items():

@@ -2,6 +2,7 @@
 
 import re
 
+from broker_core.eras import Era
 from broker_core.events.log import CheckpointReset, CheckpointWritten
 from broker_core.log import LogConfig, UnifiedLog
 from broker_core.log.checkpoints import (
@@ -14,6 +15,7 @@ from broker_core.log.checkpoints import (
 from broker_core.log.directory_files import (
     CLEAN_SHUTDOWN_FILE,
     DELETED_FOLDER_SUFFIX,
+    LOCK_FILE,
     ensure_meta_properties,
     mark_clean_shutdown,
     take_clean_shutdown,
@@ -28,8 +30,9 @@ _PARTITION_FOLDER = re.compile(r"[A-Za-z0-9._-]+-[0-9]+")
 class LogDirectory:
     """`path` lies on the run's disk: `broker-1`."""
 
-    def __init__(self, kernel: Kernel, disk: Disk, node: str, path: str) -> None:
+    def __init__(self, kernel: Kernel, disk: Disk, node: str, path: str, era: Era) -> None:
         self.kernel = kernel
+        self.era = era
         self.disk = disk
         self.node = node
         self.path = path
@@ -47,16 +50,17 @@ class LogDirectory:
     def ensure_owner(self, broker_id: int, cluster_id: str) -> None:
         """Makes sure that the directory is this broker's. Raises StorageFault."""
         self.disk.makedirs(self.path)
-        ensure_meta_properties(self.disk, self.path, broker_id, cluster_id)
+        self.disk.replace_file(f"{self.path}/{LOCK_FILE}", b"")
+        ensure_meta_properties(self.disk, self.path, broker_id, cluster_id, self.era.meta_properties)
 
-    def load(self) -> None:
+    def load(self, *, has_cleaner: bool) -> None:
         """Reads the checkpoints, and the marker of a clean stop, which does not outlive the start.
 
         Raises StorageFault.
         """
         disk, path = self.disk, self.path
         self.clean = take_clean_shutdown(disk, path)
-        if not disk.exists(f"{path}/{CLEANER_OFFSET_CHECKPOINT}"):
+        if has_cleaner and not disk.exists(f"{path}/{CLEANER_OFFSET_CHECKPOINT}"):
             disk.replace_file(f"{path}/{CLEANER_OFFSET_CHECKPOINT}", b"")
         try:
             self.recovery_points = self._read(RECOVERY_POINT_CHECKPOINT)
@@ -116,4 +120,6 @@ class LogDirectory:
 
     def mark_clean(self) -> None:
         """The last act of an orderly shutdown."""
-        mark_clean_shutdown(self.disk, self.path)
+        mark_clean_shutdown(self.disk, self.path, self.era.clean_shutdown)
+        if not self.era.lock_outlives_stop:
+            self.disk.delete(f"{self.path}/{LOCK_FILE}")

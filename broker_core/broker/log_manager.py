@@ -9,6 +9,7 @@ from typing import Protocol
 from broker_core.broker.config import BrokerConfig
 from broker_core.broker.log_cleaning import LogCleaning
 from broker_core.broker.log_directory import LogDirectory
+from broker_core.eras import Era
 from broker_core.events.log import FilesUnlinked, LogDeleted
 from broker_core.log.checkpoints import LOG_START_OFFSET_CHECKPOINT, RECOVERY_POINT_CHECKPOINT
 from broker_core.log.config import LONG_MAX
@@ -26,6 +27,7 @@ class LogHost(Protocol):
     kernel: Kernel
     name: str
     config: BrokerConfig
+    era: Era
     directory: LogDirectory
 
     @property
@@ -94,13 +96,16 @@ class LogManager:
         state_unlinked(self.host, folder, tuple(cut for cut in cuts if cut is not None))
 
     def delete(self, partition: Partition) -> None:
-        """Renames the folder of a replica that shall go; it leaves the disk later (`asyncDelete`)."""
+        """Renames the folder of a replica that shall go; it leaves the disk later (`asyncDelete`), or at once."""
         host = self.host
         name = deleted_folder_name(partition.name, host.kernel.streams["log manager"].bytes(16).hex())
         folder = f"{host.directory.path}/{name}"
         files = partition.log.move_to(folder)
-        due_us = self._deleted_logs.add(folder)
+        at_once = host.era.deletes_folders_at_once
+        due_us = host.kernel.now_us if at_once else self._deleted_logs.add(folder)
         host.kernel.emit(LogDeleted(replica=partition.key, folder=folder, files=files, due_us=due_us), host.name)
+        if at_once:
+            state_unlinked(host, folder, host.directory.disk.delete_tree(folder))
         self.cleaner.log_deleted(partition.name)
 
     def log_truncated(self, partition: Partition) -> None:
@@ -241,6 +246,8 @@ def write_recovery_points(host: LogHost) -> None:
 
 def write_log_starts(host: LogHost) -> None:
     """Writes the log start offsets that no segment's name says (`checkpointLogStartOffsets`)."""
+    if not host.era.log_start_checkpoint:
+        return
     host.directory.write(
         LOG_START_OFFSET_CHECKPOINT,
         {

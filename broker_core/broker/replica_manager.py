@@ -6,6 +6,7 @@ from typing import Protocol
 from broker_core.broker.alter_partition_manager import AlterPartitionManager
 from broker_core.broker.config import BrokerConfig
 from broker_core.broker.delayed import DelayedFetch, DelayedProduce
+from broker_core.broker.isr_changes import IsrChanges
 from broker_core.broker.log_manager import LogManager
 from broker_core.broker.metadata_cache import MetadataCache
 from broker_core.broker.record_deletion import RecordDeletion
@@ -31,6 +32,9 @@ from broker_core.wire.messages import (
     ListOffsetsRequest,
     ListOffsetsResponse,
     ListOffsetsResult,
+    OffsetForLeaderEpochRequest,
+    OffsetForLeaderEpochResponse,
+    OffsetForLeaderEpochResult,
     ProducePartitionResponse,
     ProduceRequest,
     ProduceResponse,
@@ -67,6 +71,10 @@ class ReplicaHost(Protocol):
     def write_isr_to_zookeeper(self, partition: Partition, isr: tuple[int, ...]) -> int | None:
         """Where the era has leaders write the state znode: the new version, None when somebody was faster."""
 
+    def notify_isr_changes(self, partitions: tuple[str, ...]) -> bool: ...
+
+    def cannot_truncate(self, partition: Partition, why: str) -> bool: ...
+
 
 class ReplicaManager:
     """See the module. Its parts are tables of data, so that a broker pickles."""
@@ -83,7 +91,9 @@ class ReplicaManager:
         self.record_deletion = RecordDeletion(self)
         self.quotas = ReplicationQuotas()
         self.alter_partition = AlterPartitionManager(self)
+        self.isr_changes = IsrChanges(host)
         self.controller_epoch = 0
+        self._tells_stale_followers = host.era.stale_high_watermark_is_news
         self._told: dict[tuple[int, str], tuple[int, int, int, int, int]] = {}
         config = host.config
         self.settings = FetcherSettings(
@@ -100,6 +110,11 @@ class ReplicaManager:
         return self.delayed_fetches.requests() + self.delayed_produces.requests() + self.record_deletion.parked()
 
     # for the fetchers and the AlterPartition manager
+
+    @property
+    def era(self) -> Era:
+        """How followers truncate, among other things."""
+        return self.host.era
 
     @property
     def broker_epoch(self) -> int:
@@ -138,12 +153,14 @@ class ReplicaManager:
         if state.leader_epoch <= partition.leader_epoch:
             return KafkaError.STALE_CONTROLLER_EPOCH
         self.alter_partition.forget(state.partition)
-        self._stop_fetching(state.partition)
+        goes_on = not self.host.era.refetches_in_each_epoch and partition.leader_id == state.leader
+        if not (goes_on and self._is_fetching(state.partition, state.leader)):
+            self._stop_fetching(state.partition)
         if state.leader == self.broker_id:
             partition.make_leader(state)
         else:
             partition.make_follower(state)
-            if state.leader >= 0:
+            if state.leader >= 0 and not self._is_fetching(state.partition, state.leader):
                 self._start_fetching(partition, state.leader)
         self._leadership_changed(state.partition)
         return KafkaError.NONE
@@ -157,6 +174,14 @@ class ReplicaManager:
                 partition.high_watermark, "no epochs are known, so what is not known to be committed goes"
             )
         fetcher.add(partition.name, partition.leader_epoch)
+
+    def _is_fetching(self, name: str, leader: int) -> bool:
+        fetcher = self.fetchers.get(leader)
+        return fetcher is not None and name in fetcher.states
+
+    def cannot_truncate(self, partition: Partition, why: str) -> bool:
+        """Whether this broker rather ends than truncates a log to its leader's end."""
+        return self.host.cannot_truncate(partition, why)
 
     def _stop_fetching(self, name: str) -> None:
         for fetcher in self.fetchers.values():
@@ -314,7 +339,12 @@ class ReplicaManager:
             if answer.error is not _NONE or answer.diverging_epoch is not None:
                 urgent = True
             elif is_follower:
+                if self._tells_stale_followers and self._is_stale(asked.partition, body.replica_id):
+                    urgent = True
                 self._followed(asked, body.replica_id, body.replica_epoch)
+        if is_follower and self._tells_stale_followers and not urgent:
+            urgent = any(self._is_stale(asked.partition, body.replica_id) for asked in body.partitions)
+            answers, byte_count = self._read_all(body) if urgent else (answers, byte_count)
         if body.max_wait_ms <= 0 or byte_count >= body.min_bytes or urgent or not body.partitions:
             self._respond_fetch(message, body, answers)
             return
@@ -390,6 +420,14 @@ class ReplicaManager:
                 )
         return FetchPartitionResponse(name, _NONE, partition.high_watermark, log.log_start_offset, records)
 
+    def _is_stale(self, name: str, replica_id: int) -> bool:
+        """Whether the high watermark has moved since a follower last fetched (`lastSentHighWatermark`)."""
+        partition = self.partitions.get(name)
+        remote = partition.remotes.get(replica_id) if partition is not None else None
+        return (
+            partition is not None and remote is not None and remote.last_sent_high_watermark < partition.high_watermark
+        )
+
     def _holds_back(self, partition: Partition, replica_id: int) -> bool:
         """Whether a follower that is not in sync gets no records because its leader's quota is used up."""
         quota = self.quotas.leader
@@ -412,6 +450,8 @@ class ReplicaManager:
         watermark.
         """
         partition = self.partitions[asked.partition]
+        if self._tells_stale_followers and replica_id in partition.remotes:
+            partition.remotes[replica_id].last_sent_high_watermark = partition.high_watermark
         news = partition.update_follower(replica_id, asked.fetch_offset, asked.log_start_offset, replica_epoch)
         if partition.replica_to_add(replica_id):
             self._ask_for_isr(partition, PendingExpand(partition.isr, replica_id))
@@ -443,6 +483,8 @@ class ReplicaManager:
                     return True
                 continue
             if body.replica_id >= 0:
+                if self._tells_stale_followers and self._is_stale(asked.partition, body.replica_id):
+                    return True
                 if end_offset > asked.fetch_offset and self._holds_back(partition, body.replica_id):
                     continue
                 if end_offset > asked.fetch_offset and body.min_bytes <= 1:
@@ -545,6 +587,26 @@ class ReplicaManager:
             return ListOffsetsResult(name)
         return ListOffsetsResult(name, offset=found[1], timestamp=found[0], leader_epoch=partition.leader_epoch)
 
+    def offsets_for_leader_epochs(self, body: OffsetForLeaderEpochRequest) -> OffsetForLeaderEpochResponse:
+        """Where leader epochs end in the logs that this broker leads (`Partition.lastOffsetForLeaderEpoch`)."""
+        results = []
+        for name, current_leader_epoch, epoch in body.partitions:
+            partition = self.partitions.get(name)
+            if partition is None:
+                error: KafkaError | None = (
+                    KafkaError.NOT_LEADER_OR_FOLLOWER
+                    if name in self.host.metadata.partitions
+                    else KafkaError.UNKNOWN_TOPIC_OR_PARTITION
+                )
+            else:
+                error = self._epoch_error(partition, current_leader_epoch)
+            if partition is None or error is not None:
+                results.append(OffsetForLeaderEpochResult(name, error or KafkaError.UNKNOWN_SERVER_ERROR))
+                continue
+            found = partition.log.leader_epoch_cache.end_offset_for(epoch, partition.log.log_end_offset)
+            results.append(OffsetForLeaderEpochResult(name, KafkaError.NONE, *found))
+        return OffsetForLeaderEpochResponse(tuple(results))
+
     # the ISR
 
     def shrink_isrs(self) -> None:
@@ -557,8 +619,10 @@ class ReplicaManager:
     def _ask_for_isr(self, partition: Partition, change: PendingExpand | PendingShrink) -> None:
         if self.host.era.isr_change == "zookeeper":
             version = self.host.write_isr_to_zookeeper(partition, change.proposed_isr)
-            if version is not None and partition.commit_isr(change.proposed_isr, version):
-                self._high_watermark_moved(partition)
+            if version is not None:
+                self.isr_changes.note(partition.name)
+                if partition.commit_isr(change.proposed_isr, version):
+                    self._high_watermark_moved(partition)
             return
         partition.propose_isr(change)
         self.alter_partition.submit(

@@ -1,6 +1,6 @@
 """Which configurations there are, of which type, with which defaults and limits, and what Kafka says of a bad value."""
 
-from broker_core.config_defs.broker import BROKER_CONFIGS
+from broker_core.config_defs.broker import BROKER_CONFIGS, RETIRED_CONFIGS
 from broker_core.config_defs.dynamic import (
     DYNAMIC_CONFIGS,
     PER_BROKER_CONFIGS,
@@ -33,6 +33,7 @@ __all__ = [
     "LONG_MAX",
     "PER_BROKER_CONFIGS",
     "QUOTA_CONFIGS",
+    "RETIRED_CONFIGS",
     "TOPIC_CONFIGS",
     "ConfigException",
     "ConfigKey",

@@ -384,3 +384,6 @@ BROKER_CONFIGS = table(
     ConfigKey("zookeeper.ssl.truststore.type", _S, None),
 )
 """What a broker may be started with."""
+
+RETIRED_CONFIGS = table(ConfigKey("replica.lag.max.messages", _L, 4000))
+"""What brokers of older eras can be set to, and those of 3.9 not any more."""

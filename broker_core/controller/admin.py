@@ -7,7 +7,7 @@ by its watches, as of anybody else's. The broker answers when the metadata have 
 import re
 from contextlib import suppress
 
-from msgspec import structs
+from msgspec import UNSET, structs
 
 from broker_core.config_defs import ConfigException, validate_topic_configs
 from broker_core.controller.assignment import assign_replicas
@@ -223,7 +223,8 @@ class ZkAdminManager:
                 SetData(config_path, config) if exists else Create(config_path, config),
             ]
         )
-        topic_id = random_uuid(self.host.stream)
-        znode = TopicZnode(partitions=assignment, topic_id=topic_id)
+        era = self.host.era
+        topic_id = random_uuid(self.host.stream) if era.topic_ids else ""
+        znode = TopicZnode(partitions=assignment, topic_id=topic_id or UNSET, version=era.topic_znode)
         zk.create(TopicZnode.path(spec.name), znode.encode(), makepath=True)
         return topic_id

@@ -54,7 +54,11 @@ class ClusterChanges:
         known = context.live_brokers
         new = [broker_id for broker_id in registered if broker_id not in known]
         dead = [broker_id for broker_id in known if broker_id not in registered]
-        bounced = [each for each in registered if each in known and registered[each].epoch > known[each].epoch]
+        bounced = [
+            each
+            for each in registered
+            if self.host.era.broker_epochs and each in known and registered[each].epoch > known[each].epoch
+        ]
         for broker_id in bounced + dead:
             self.channels.remove_broker(broker_id)
         for broker_id in sorted(new + bounced):
@@ -157,7 +161,7 @@ class ClusterChanges:
                 self.context.add_topic(topic, "", {})
                 continue
             topic_id = znode.topic_id if isinstance(znode.topic_id, str) else ""
-            if not topic_id:
+            if not topic_id and self.host.era.topic_ids:
                 topic_id = random_uuid(self.host.stream)
                 self.zk.set_topic(
                     topic,

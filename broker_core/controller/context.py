@@ -106,7 +106,8 @@ def topic_of(partition: str) -> str:
 class ControllerContext:
     """See the module. Everything iterates in a fixed order: topics by name, partitions by number, brokers by id."""
 
-    def __init__(self) -> None:
+    def __init__(self, topic_znode_version: int = 3) -> None:
+        self.topic_znode_version = topic_znode_version
         self.reset()
 
     def reset(self) -> None:
@@ -198,6 +199,7 @@ class ControllerContext:
             for number, partition in zip(self.assignments[topic], self.partitions_of(topic), strict=True)
         }
         return TopicZnode(
+            version=self.topic_znode_version,
             partitions={number: each.replicas for number, each in every.items()},
             topic_id=self.topic_ids[topic],
             adding_replicas={number: each.adding for number, each in every.items() if each.adding},

@@ -72,7 +72,7 @@ class Controller:
     def __init__(self, host: ControllerHost) -> None:
         self.host = host
         self.active_controller_id = NO_CONTROLLER
-        self.context = ControllerContext()
+        self.context = ControllerContext(host.era.topic_znode)
         self.zk = KafkaZkClient(host, self.context)
         self.channels = ControllerChannelManager(host)
         self.partition_states = PartitionStateMachine(host, self.context, self.zk, self.channels)
@@ -168,7 +168,8 @@ class Controller:
     def _take_over(self) -> None:
         """Loads what ZooKeeper says and puts right what is not as it should be (`onControllerFailover`)."""
         context = self.context
-        enable_feature_versioning(self.host.zk)
+        if self.host.era.feature_znode:
+            enable_feature_versioning(self.host.zk)
         self.zk.delete_all(self.zk.log_dir_events())
         self.zk.delete_all(self.zk.isr_change_notifications())
         context.add_live_brokers(self.zk.brokers())
@@ -367,7 +368,7 @@ class Controller:
             broker = self.context.live_brokers.get(request.broker_id)
             if broker is None:
                 response = ControlledShutdownResponse(Errors.BROKER_NOT_AVAILABLE)
-            elif request.broker_epoch < broker.epoch:
+            elif request.broker_epoch < broker.epoch and self.host.era.broker_epochs:
                 response = ControlledShutdownResponse(Errors.STALE_BROKER_EPOCH)
             else:
                 remaining = self.changes.shut_down_broker(request.broker_id)

@@ -65,7 +65,9 @@ class KafkaZkClient:
         self.context = context
 
     def fenced(self, op: Op) -> OpResult:
-        """Writes if no later controller has been elected."""
+        """Writes if no later controller has been elected. Before brokers had epochs nobody asked for that."""
+        if not self.host.era.broker_epochs:
+            return self.host.zk.multi([op])[0]
         check = Check(ControllerEpochZnode.PATH, self.context.epoch_zk_version)
         try:
             return self.host.zk.multi([check, op])[1]
@@ -96,15 +98,16 @@ class KafkaZkClient:
         Raises ControllerMoved if somebody else was first, ZnodeDataError for an unreadable epoch.
         """
         zk = self.host.zk
+        if not self.host.era.broker_epochs:
+            return self._register_in_steps(broker_id)
         if zk.exists(ControllerEpochZnode.PATH) is None:
             zk.create(ControllerEpochZnode.PATH, ControllerEpochZnode.encode(ControllerEpochZnode.INITIAL_EPOCH))
         data, stat = zk.get(ControllerEpochZnode.PATH)
         epoch = ControllerEpochZnode.decode(data) + 1
-        znode = ControllerZnode(broker_id=broker_id, timestamp=str(self.host.wall_ms))
         try:
             results = zk.multi(
                 [
-                    Create(ControllerZnode.PATH, znode.encode(), ephemeral=True),
+                    Create(ControllerZnode.PATH, self._controller_znode(broker_id), ephemeral=True),
                     SetData(ControllerEpochZnode.PATH, ControllerEpochZnode.encode(epoch), stat.version),
                 ]
             )
@@ -114,6 +117,30 @@ class KafkaZkClient:
             ) from error
         assert isinstance(results[1], ZnodeStat)
         return epoch, results[1].version
+
+    def _register_in_steps(self, broker_id: int) -> tuple[int, int]:
+        """Before brokers had epochs: first /controller, then /controller_epoch (`incrementControllerEpoch`)."""
+        zk = self.host.zk
+        try:
+            zk.create(ControllerZnode.PATH, self._controller_znode(broker_id), ephemeral=True)
+        except NodeExists as error:
+            raise ControllerMoved("Broker was elected as controller instead of this one") from error
+        if zk.exists(ControllerEpochZnode.PATH) is None:
+            zk.create(ControllerEpochZnode.PATH, ControllerEpochZnode.encode(1))
+            return 1, 0
+        data, stat = zk.get(ControllerEpochZnode.PATH)
+        epoch = ControllerEpochZnode.decode(data) + 1
+        try:
+            version = zk.set(ControllerEpochZnode.PATH, ControllerEpochZnode.encode(epoch), stat.version).version
+        except BadVersion as error:
+            raise ControllerMoved(
+                "Controller moved to another broker. Aborting controller startup procedure"
+            ) from error
+        return epoch, version
+
+    def _controller_znode(self, broker_id: int) -> bytes:
+        version = self.host.era.controller_znode
+        return ControllerZnode(broker_id=broker_id, timestamp=str(self.host.wall_ms), version=version).encode()
 
     # Brokers and topics
 

@@ -3,15 +3,20 @@
 from msgspec import UNSET
 
 from broker_core.controller.kafka_uuid import random_uuid
+from broker_core.eras import DEFAULT_ERA, ERAS, Era
 from broker_core.sim.rng import Stream
 from broker_core.sim.zookeeper import ZkClient
-from broker_core.zk.store import Create, SetData, ZnodeStat
-from broker_core.zk.znodes import PERSISTENT_PATHS, BrokerIdZnode, ClusterIdZnode, FeatureZnode, ZnodeDataError
+from broker_core.zk.store import BadVersion, Create, SetData, ZnodeStat
+from broker_core.zk.znodes import BrokerIdZnode, ClusterIdZnode, FeatureZnode, ProducerIdBlockZnode, ZnodeDataError
+
+PRODUCER_ID_BLOCK = 1_000
 
 
-def bootstrap_paths(zk: ZkClient) -> None:
-    """Creates the empty parents that Kafka wants to find; the first broker of a cluster finds none."""
-    for path in PERSISTENT_PATHS:
+def bootstrap_paths(zk: ZkClient, era: Era = ERAS[DEFAULT_ERA]) -> None:
+    """Creates the empty parents that Kafka wants to find (`ZkData.PersistentZkPaths`); the first broker of a cluster
+    finds none.
+    """
+    for path in era.paths:
         if zk.exists(path) is None:
             zk.create(path, b"", makepath=True)
 
@@ -24,13 +29,36 @@ def cluster_id(zk: ZkClient, stream: Stream) -> str:
     return ClusterIdZnode.decode(data).id
 
 
+def take_producer_ids(zk: ZkClient, broker_id: int) -> int:
+    """Takes the next block of producer ids for a broker and returns its first (`ProducerIdManager`)."""
+    while True:
+        data, stat = zk.get(ProducerIdBlockZnode.PATH)
+        start = int(ProducerIdBlockZnode.decode(data).block_end) + 1 if data else 0
+        block = ProducerIdBlockZnode(
+            broker=broker_id, block_start=str(start), block_end=str(start + PRODUCER_ID_BLOCK - 1)
+        )
+        try:
+            zk.set(ProducerIdBlockZnode.PATH, block.encode(), stat.version)
+        except BadVersion:
+            continue
+        return start
+
+
 def register_broker(
-    zk: ZkClient, broker_id: int, *, host: str, port: int, timestamp_ms: int, rack: str | None = None
+    zk: ZkClient,
+    broker_id: int,
+    *,
+    host: str,
+    port: int,
+    timestamp_ms: int,
+    rack: str | None = None,
+    era: Era = ERAS[DEFAULT_ERA],
 ) -> int:
     """Registers a broker for as long as its session lives, and returns its broker epoch: the czxid of the znode.
 
     Kafka creates the znode empty and sets its data in the same transaction, to learn the stat from the answer: that is
-    why the data of a fresh registration has version 1 (`KafkaZkClient.CheckedEphemeral`).
+    why the data of a fresh registration has version 1 (`KafkaZkClient.CheckedEphemeral`). Before brokers had epochs the
+    stat was of no interest.
 
     Raises NodeExists while an earlier registration of this id is alive in another session.
     """
@@ -41,7 +69,13 @@ def register_broker(
         host=host,
         timestamp=str(timestamp_ms),
         rack=UNSET if rack is None else rack,
+        version=era.broker_znode,
     )
+    if not era.broker_epochs:
+        zk.create(path, znode.encode(), ephemeral=True)
+        registered = zk.exists(path)
+        assert registered is not None
+        return registered.czxid
     stat = zk.multi([Create(path, b"", ephemeral=True), SetData(path, znode.encode(), 0)])[1]
     assert isinstance(stat, ZnodeStat)
     return stat.czxid

@@ -83,7 +83,9 @@ class ReplicaStateMachine:
         return all(self.state(r) is state for r in self.context.replicas_of(self.context.partitions_of(topic)))
 
     def start_up(self) -> None:
-        """A new controller takes stock and tells live brokers what they host; replicas on dead ones leave their ISR."""
+        """A new controller takes stock and tells live brokers what they host; replicas on dead ones leave their ISR,
+        unless the era leaves them where they are.
+        """
         replicas = list(self.context.replicas_of(self.context.all_partitions()))
         online = [r for r in replicas if self.context.is_replica_online(*r)]
         offline = [r for r in replicas if not self.context.is_replica_online(*r)]
@@ -93,7 +95,8 @@ class ReplicaStateMachine:
             # what is on a dead broker cannot be deleted; Kafka starts from there to be on the safe side
             self._enter(replica, ReplicaState.DELETION_INELIGIBLE)
         self.handle_state_changes(online, ReplicaState.ONLINE)
-        self.handle_state_changes(offline, ReplicaState.OFFLINE)
+        if self.host.era.takeover_shrinks_isr:
+            self.handle_state_changes(offline, ReplicaState.OFFLINE)
 
     def handle_state_changes(self, replicas: Iterable[PartitionAndReplica], target: ReplicaState) -> None:
         """Moves replicas to a state and tells the brokers; those that may not go there stay."""

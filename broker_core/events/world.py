@@ -50,6 +50,16 @@ class BrokerStopped(Event):
     how: str
 
 
+@kind("world", en="Broker {broker} begins to exit: {why}", zh="代理 {broker} 开始退出：{why}")
+class BrokerExiting(Event):
+    """It has met what it would rather stop than do. Its connections are closed; that its process ends is another event,
+    which may never come.
+    """
+
+    broker: str
+    why: str
+
+
 @kind("world", en="Broker {broker} is frozen: it answers nobody", zh="代理 {broker} 被冻结，不再应答")
 class BrokerFrozen(Event):
     broker: str

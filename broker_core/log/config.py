@@ -42,6 +42,10 @@ class LogConfig(msgspec.Struct, frozen=True, kw_only=True):
     message_format_version: str = "3.0-IV1"
     producer_id_expiration_ms: int = 86400000
     """A broker's configuration in Kafka (producer.id.expiration.ms); the log is where it acts."""
+    has_time_index: bool = True
+    """Whether segments have a `.timeindex`: brokers before 0.10.1 knew none."""
+    has_producer_snapshots: bool = True
+    """Whether the producers' state is kept in `.snapshot` files: there was none before 0.11."""
 
     @property
     def is_compacted(self) -> bool:

@@ -3,14 +3,15 @@
 Source: `MetaPropertiesEnsemble`, `CleanShutdownFileHandler`.
 """
 
+from collections.abc import Sequence
+
 from broker_core.log.storage_fault import StorageFault
 from broker_core.sim.disk import Disk
 
 META_PROPERTIES = "meta.properties"
 META_PROPERTIES_VERSION = "0"
 CLEAN_SHUTDOWN_FILE = ".kafka_cleanshutdown"
-_CLEAN_SHUTDOWN = b'{"version":0,"brokerEpoch":-1}'
-
+LOCK_FILE = ".lock"
 
 DELETED_FOLDER_SUFFIX = "-delete"
 _LONGEST_NAME = 255
@@ -23,14 +24,21 @@ def deleted_folder_name(partition: str, unique: str) -> str:
     return topic[: _LONGEST_NAME - len(suffix)] + suffix
 
 
-def write_meta_properties(disk: Disk, directory: str, broker_id: int, cluster_id: str) -> None:
+ALL_PROPERTIES = ("broker.id", "version", "cluster.id")
+
+
+def write_meta_properties(
+    disk: Disk, directory: str, broker_id: int, cluster_id: str, names: Sequence[str] = ALL_PROPERTIES
+) -> None:
     """Writes whose directory this is, in the form of a cluster with ZooKeeper."""
     properties = {"broker.id": str(broker_id), "version": META_PROPERTIES_VERSION, "cluster.id": cluster_id}
-    lines = ["#", *(f"{key}={value}" for key, value in properties.items())]
+    lines = ["#", *(f"{name}={properties[name]}" for name in names)]
     disk.replace_file(f"{directory}/{META_PROPERTIES}", ("\n".join(lines) + "\n").encode())
 
 
-def ensure_meta_properties(disk: Disk, directory: str, broker_id: int, cluster_id: str) -> None:
+def ensure_meta_properties(
+    disk: Disk, directory: str, broker_id: int, cluster_id: str, names: Sequence[str] = ALL_PROPERTIES
+) -> None:
     """Makes sure that the directory belongs to this broker of this cluster; one that says nothing does from now on.
 
     Raises StorageFault when it belongs to another, or its form is of another version.
@@ -46,8 +54,8 @@ def ensure_meta_properties(disk: Disk, directory: str, broker_id: int, cluster_i
         raise StorageFault(path, rule, is_io_error=False)
     if owner not in (None, str(broker_id)):
         raise StorageFault(path, f"it belongs to broker {owner}, this one is {broker_id}", is_io_error=False)
-    if owner is None or cluster is None:
-        write_meta_properties(disk, directory, broker_id, cluster_id)
+    if any(name not in properties for name in names):
+        write_meta_properties(disk, directory, broker_id, cluster_id, names)
 
 
 def parse_properties(content: bytes) -> dict[str, str]:
@@ -57,9 +65,9 @@ def parse_properties(content: bytes) -> dict[str, str]:
     return {key.strip(): value.strip() for key, _, value in pairs}
 
 
-def mark_clean_shutdown(disk: Disk, directory: str) -> None:
+def mark_clean_shutdown(disk: Disk, directory: str, content: bytes) -> None:
     """The last act of an orderly stop, after all logs are closed and all checkpoints written."""
-    disk.replace_file(f"{directory}/{CLEAN_SHUTDOWN_FILE}", _CLEAN_SHUTDOWN)
+    disk.replace_file(f"{directory}/{CLEAN_SHUTDOWN_FILE}", content)
 
 
 def take_clean_shutdown(disk: Disk, directory: str) -> bool:

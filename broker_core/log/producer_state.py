@@ -99,7 +99,7 @@ class ProducerStateEntry:
 class ProducerStateManager:
     """The producers of one log, and their snapshot files."""
 
-    def __init__(self, disk: Disk, directory: str, expiration_ms: int) -> None:
+    def __init__(self, disk: Disk, directory: str, expiration_ms: int, *, has_snapshots: bool = True) -> None:
         self.map_end_offset = 0
         """The state covers the log up to here, exclusively."""
         self.transactions = UnstableTransactions()
@@ -108,6 +108,7 @@ class ProducerStateManager:
         self._disk = disk
         self._directory = directory
         self._expiration_ms = expiration_ms
+        self._has_snapshots = has_snapshots
         self._last_snapshot_offset = 0
         self._producers: dict[int, ProducerStateEntry] = {}
         # Java's HashMap never shrinks its table, and the table's size orders a snapshot.
@@ -212,7 +213,7 @@ class ProducerStateManager:
 
     def take_snapshot(self) -> str | None:
         """Writes the state as of `map_end_offset` unless the last snapshot is as new; returns the file's path."""
-        if self.map_end_offset <= self._last_snapshot_offset:
+        if self.map_end_offset <= self._last_snapshot_offset or not self._has_snapshots:
             return None
         path = self._path(self.map_end_offset)
         self._disk.replace_file(path, encode_snapshot(self._in_hash_order()))

@@ -51,7 +51,10 @@ class LogPlace(NamedTuple):
 
     def producer_state(self) -> ProducerStateManager:
         """A view of the log's producers that knows the snapshot files, but has read none yet."""
-        return ProducerStateManager(self.disk, self.directory, self.config.producer_id_expiration_ms)
+        config = self.config
+        return ProducerStateManager(
+            self.disk, self.directory, config.producer_id_expiration_ms, has_snapshots=config.has_producer_snapshots
+        )
 
     def segment(self, base_offset: int) -> LogSegment:
         """The segment at `base_offset`, its files created if need be."""
@@ -143,7 +146,8 @@ class _Loader:
             index_path, time_index_path = (
                 segment_path(place.directory, base_offset, suffix) for suffix in (INDEX_SUFFIX, TIME_INDEX_SUFFIX)
             )
-            has_index, has_time_index = place.disk.exists(index_path), place.disk.exists(time_index_path)
+            has_index = place.disk.exists(index_path)
+            has_time_index = not place.config.has_time_index or place.disk.exists(time_index_path)
             segment = place.segment(base_offset)
             fault = None if has_index else RepairFact(index_path, Repair.REBUILT, 0, 0, "the file is missing")
             if has_index:

@@ -16,7 +16,7 @@ import msgspec
 from broker_core.log.config import INT_MAX, LogConfig
 from broker_core.log.deleted_files import DeletedFile, mark_deleted
 from broker_core.log.offset_index import OffsetIndex
-from broker_core.log.time_index import TimeIndex
+from broker_core.log.time_index import NoTimeIndex, TimeIndex
 from broker_core.log.transaction_index import TransactionIndex
 from broker_core.records.legacy import SMALLEST_SIZE
 from broker_core.records.record import CorruptRecord
@@ -101,9 +101,13 @@ class LogSegment:
         self.roll_jitter_ms = _roll_jitter_ms(directory, base_offset, config)
         self.log = disk.open(segment_path(directory, base_offset, LOG_SUFFIX + suffix))
         index_file = disk.open(segment_path(directory, base_offset, INDEX_SUFFIX + suffix))
-        time_index_file = disk.open(segment_path(directory, base_offset, TIME_INDEX_SUFFIX + suffix))
         self.offset_index = OffsetIndex(index_file, base_offset, config.segment_index_bytes)
-        self.time_index = TimeIndex(time_index_file, base_offset, config.segment_index_bytes)
+        self.time_index: TimeIndex | NoTimeIndex
+        if config.has_time_index:
+            time_index_file = disk.open(segment_path(directory, base_offset, TIME_INDEX_SUFFIX + suffix))
+            self.time_index = TimeIndex(time_index_file, base_offset, config.segment_index_bytes)
+        else:
+            self.time_index = NoTimeIndex(base_offset)
         transaction_index_path = segment_path(directory, base_offset, TRANSACTION_INDEX_SUFFIX + suffix)
         self.transaction_index = TransactionIndex(disk, transaction_index_path, base_offset)
         self.size = self.log.size
@@ -122,7 +126,9 @@ class LogSegment:
     @property
     def files(self) -> tuple[File, ...]:
         """The segment's files; the transaction index is among them once there is one."""
-        files = (self.log, self.offset_index.file, self.time_index.file)
+        files: tuple[File, ...] = (self.log, self.offset_index.file)
+        if isinstance(self.time_index, TimeIndex):
+            files += (self.time_index.file,)
         transactions = self.transaction_index.file
         return files if transactions is None else (*files, transactions)
 

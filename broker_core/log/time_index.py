@@ -109,3 +109,31 @@ class TimeIndex:
     def trim(self) -> None:
         """Cuts the file to its entries."""
         self.file.release(len(self.timestamps) * ENTRY_BYTES)
+
+
+class NoTimeIndex:
+    """What segments have in place of a time index under brokers that knew none: it never has an entry, and no file."""
+
+    entries = 0
+    flushed_entries = 0
+    is_full = False
+
+    def __init__(self, base_offset: int) -> None:
+        self.last_entry = (NO_TIMESTAMP, base_offset)
+
+    def maybe_append(self, timestamp: int, offset: int, is_final: bool = False) -> bool:
+        """Nothing is noted."""
+        return False
+
+    def lookup(self, timestamp: int) -> tuple[int, int]:
+        """The search begins at the segment's start."""
+        return self.last_entry
+
+    def truncate_to(self, offset: int) -> tuple[CutFact, ...]:
+        """Nothing goes."""
+        return ()
+
+    def load(self) -> None:
+        """There is nothing to read."""
+
+    clear = allocate = flush = trim = load

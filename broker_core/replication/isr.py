@@ -6,8 +6,11 @@ it still does.
 """
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
 import msgspec
+
+from broker_core.eras import IsrLag
 
 
 class CommittedIsr(msgspec.Struct, frozen=True, gc=False):
@@ -65,6 +68,7 @@ class RemoteReplica(msgspec.Struct):
     last_fetch_us: int = 0
     last_caught_up_us: int = 0
     broker_epoch: int = -1
+    last_sent_high_watermark: int = -1
 
     def caught_up_us_after_fetch(self, fetch_offset: int, leader_log_end_offset: int, now_us: int) -> int:
         """When this replica was last caught up, once it fetches at `fetch_offset`: now if it has everything; the time
@@ -83,18 +87,36 @@ class RemoteReplica(msgspec.Struct):
         )
 
 
+class Lag(NamedTuple):
+    """How far behind a member of the ISR may be: the era's rule, `replica.lag.time.max.ms` in microseconds, and
+    `replica.lag.max.messages`, which counts by the oldest rule only.
+    """
+
+    rule: IsrLag
+    time_max_us: int
+    max_messages: int
+
+    def is_too_long(self, remote: RemoteReplica, leader_log_end_offset: int, now_us: int) -> bool:
+        """Whether a follower is out of sync."""
+        if self.rule == "fetches_and_messages":
+            is_stuck = now_us - remote.last_fetch_us > self.time_max_us
+            return is_stuck or 0 <= remote.log_end_offset < leader_log_end_offset - self.max_messages
+        if self.rule == "caught_up_time":
+            return now_us - remote.last_caught_up_us > self.time_max_us
+        return not remote.is_caught_up(leader_log_end_offset, now_us, self.time_max_us)
+
+
 def out_of_sync(
     isr: Iterable[int],
     leader: int,
     remotes: dict[int, RemoteReplica],
     leader_log_end_offset: int,
     now_us: int,
-    replica_lag_time_max_us: int,
+    lag: Lag,
 ) -> tuple[int, ...]:
-    """The members that have to leave the ISR (`Partition.getOutOfSyncReplicas`, KIP-16)."""
+    """The members that have to leave the ISR (`Partition.getOutOfSyncReplicas`)."""
     return tuple(
         broker_id
         for broker_id in isr
-        if broker_id != leader
-        and not remotes[broker_id].is_caught_up(leader_log_end_offset, now_us, replica_lag_time_max_us)
+        if broker_id != leader and lag.is_too_long(remotes[broker_id], leader_log_end_offset, now_us)
     )

@@ -7,6 +7,7 @@ the decision; offsets, roles, the ISR and what a leader believes of others chang
 from collections.abc import Callable
 from enum import StrEnum
 
+from broker_core.eras import DEFAULT_ERA, ERAS, Era
 from broker_core.errors import KafkaError, KafkaException
 from broker_core.events.log import (
     BatchAppended,
@@ -42,7 +43,15 @@ from broker_core.log import AppendInfo, RollFact, UnifiedLog
 from broker_core.log.deleted_files import DELETED_SUFFIX
 from broker_core.log.retention import delete_old_segments
 from broker_core.replication.high_watermark import candidate
-from broker_core.replication.isr import CommittedIsr, IsrState, PendingExpand, PendingShrink, RemoteReplica, out_of_sync
+from broker_core.replication.isr import (
+    CommittedIsr,
+    IsrState,
+    Lag,
+    PendingExpand,
+    PendingShrink,
+    RemoteReplica,
+    out_of_sync,
+)
 from broker_core.sim.disk import CutFact
 from broker_core.sim.kernel import Kernel, Subjects, applies
 from broker_core.wire.messages import LeaderAndIsrPartition
@@ -85,6 +94,8 @@ class Partition:
         min_insync_replicas: int,
         replica_lag_time_max_us: int,
         is_alive: Callable[[int], bool],
+        replica_lag_max_messages: int = 4_000,
+        era: Era = ERAS[DEFAULT_ERA],
         on_truncated: Callable[["Partition"], None] | None = None,
     ) -> None:
         self.kernel = kernel
@@ -95,6 +106,8 @@ class Partition:
         self.log = log
         self.min_insync_replicas = min_insync_replicas
         self.replica_lag_time_max_us = replica_lag_time_max_us
+        self.replica_lag_max_messages = replica_lag_max_messages
+        self.era = era
         self.is_alive = is_alive
         self.on_truncated = on_truncated
         self.role = Role.OFFLINE
@@ -123,7 +136,9 @@ class Partition:
 
     @property
     def effective_min_isr(self) -> int:
-        """`min.insync.replicas`, at most the number of replicas."""
+        """`min.insync.replicas`, at most the number of replicas where the era sees to that."""
+        if not self.era.high_watermark_needs_min_isr:
+            return self.min_insync_replicas
         return min(self.min_insync_replicas, len(self.replicas)) if self.replicas else self.min_insync_replicas
 
     def facts(self) -> tuple[tuple[tuple[int, int, int, int], ...], tuple[tuple[int, int, int, int, int, int], ...]]:
@@ -185,7 +200,7 @@ class Partition:
 
     def make_leader(self, state: LeaderAndIsrPartition) -> None:
         """Leads from now on (`Partition.makeLeader`). The new epoch begins at this log's end, written down before
-        anything else.
+        anything else; or with its first record, as the era has it.
         """
         log = self.log
         was_leader = self.is_leader
@@ -213,7 +228,8 @@ class Partition:
             ),
             self.node,
         )
-        self._assign_epoch(state.leader_epoch, log.log_end_offset)
+        if self.era.leader_epoch_assigned_at == "become_leader":
+            self._assign_epoch(state.leader_epoch, log.log_end_offset)
         self.maybe_increment_high_watermark()
 
     def make_follower(self, state: LeaderAndIsrPartition) -> None:
@@ -315,7 +331,8 @@ class Partition:
     def maybe_increment_high_watermark(self) -> bool:
         """The leader's rule; True when it moved."""
         isr_state = self.isr_state
-        if len(isr_state.isr) < self.effective_min_isr:
+        era = self.era
+        if era.high_watermark_needs_min_isr and len(isr_state.isr) < self.effective_min_isr:
             return False
         reached = candidate(
             self.log.log_end_offset,
@@ -323,7 +340,7 @@ class Partition:
             isr_state.maximal_isr,
             self.kernel.now_us,
             self.replica_lag_time_max_us,
-            self.is_alive,
+            self.is_alive if era.caught_up_replicas_hold_high_watermark else _nobody,
         )
         if reached <= self.high_watermark:
             return False
@@ -378,7 +395,7 @@ class Partition:
         return (
             remote is not None
             and remote.log_end_offset >= self.high_watermark
-            and remote.log_end_offset >= self.leader_epoch_start_offset
+            and (remote.log_end_offset >= self.leader_epoch_start_offset or not self.era.joins_isr_from_epoch_start)
             and self.is_alive(broker_id)
         )
 
@@ -386,14 +403,9 @@ class Partition:
         """The members that lag too long (`Partition.needsShrinkIsr`); none while a change is under way."""
         if not self.is_leader or not isinstance(self.isr_state, CommittedIsr):
             return ()
-        return out_of_sync(
-            self.isr_state.isr,
-            self.broker_id,
-            self.remotes,
-            self.log.log_end_offset,
-            self.kernel.now_us,
-            self.replica_lag_time_max_us,
-        )
+        now_us, end_offset = self.kernel.now_us, self.log.log_end_offset
+        lag = Lag(self.era.isr_lag, self.replica_lag_time_max_us, self.replica_lag_max_messages)
+        return out_of_sync(self.isr_state.isr, self.broker_id, self.remotes, end_offset, now_us, lag)
 
     def propose_isr(self, isr_state: PendingExpand | PendingShrink) -> None:
         """The leader asks for another ISR; until the answer both count as each is safer."""
@@ -615,6 +627,10 @@ class Partition:
             "segments": [list(segment) for segment in segments],
             "tail": [list(batch) for batch in tail],
         }
+
+
+def _nobody(broker_id: int) -> bool:
+    return False
 
 
 def _braces(isr: tuple[int, ...]) -> str:

@@ -8,6 +8,7 @@ from typing import Protocol
 
 import msgspec
 
+from broker_core.eras import Era
 from broker_core.errors import KafkaError, KafkaException
 from broker_core.events.replica import FetcherFailed
 from broker_core.replication.partition import Partition
@@ -21,8 +22,11 @@ from broker_core.wire.messages import (
     FetchResponse,
     ListOffsetsRequest,
     ListOffsetsResponse,
+    OffsetForLeaderEpochRequest,
+    OffsetForLeaderEpochResponse,
 )
 
+_NOTHING_KNOWN = "the leader knows nothing of the epoch, so what is not known to be committed goes"
 _BACK_OFF = frozenset(
     {
         KafkaError.NOT_LEADER_OR_FOLLOWER,
@@ -49,11 +53,17 @@ class FetcherHost(Protocol):
     @property
     def wall_ms(self) -> int: ...
 
+    @property
+    def era(self) -> Era: ...
+
     settings: "FetcherSettings"
     quotas: ReplicationQuotas
 
     def log_appended_by_follower(self, partition: Partition) -> None:
         """The replica grew or its high watermark moved: whoever reads from this follower may go on."""
+
+    def cannot_truncate(self, partition: Partition, why: str) -> bool:
+        """A log reaches beyond its leader's: whether the broker rather ends than cuts it. Then it has ended."""
 
 
 class FetcherSettings(msgspec.Struct, frozen=True):
@@ -88,6 +98,11 @@ class ReplicaFetcher:
         self._leader = f"b{leader_id}"
         self._context = ("fetcher", leader_id)
         self.states: dict[str, FetchState] = {}
+        self.truncating: dict[str, None] = {}
+        """The partitions that must not fetch before the leader has said where their last epoch ends."""
+        self._carries_epoch = host.era.fetch_carries_epoch
+        self._says_last_epoch = host.era.truncation == "FETCH"
+        self._asks_first = host.era.truncation in ("KIP101", "KIP279")
         self.in_flight = 0
         self._session_id = 1
         self._asked: dict[str, tuple[int, int]] = {}
@@ -96,11 +111,14 @@ class ReplicaFetcher:
     def add(self, name: str, leader_epoch: int) -> None:
         """Begins to follow a partition, or begins anew in a new leader epoch."""
         self.states[name] = FetchState(leader_epoch)
+        if self._asks_first and self.host.partitions[name].log.leader_epoch_cache.entries:
+            self.truncating[name] = None
         self.send()
 
     def remove(self, name: str) -> None:
         """Stops fetching a partition."""
         self.states.pop(name, None)
+        self.truncating.pop(name, None)
 
     def send(self) -> None:
         """One round: asks for everything that is ready, unless a request is under way."""
@@ -108,6 +126,8 @@ class ReplicaFetcher:
             return
         host = self.host
         now_us = host.kernel.scheduler.now_us
+        if self.truncating and self._ask_epochs(now_us):
+            return
         partitions = []
         fields: list[tuple[str, str | int]] = []
         asked: dict[str, tuple[int, int]] = {}
@@ -116,7 +136,7 @@ class ReplicaFetcher:
         quota = host.quotas.follower
         throttled = bool(quota.throttled)
         for name, state in self.states.items():
-            if state.asking_offsets:
+            if state.asking_offsets or name in self.truncating:
                 continue
             if state.delayed_until_us > now_us:
                 if not next_wake_us or state.delayed_until_us < next_wake_us:
@@ -131,8 +151,8 @@ class ReplicaFetcher:
                 FetchPartition(
                     name,
                     fetch_offset,
-                    state.leader_epoch,
-                    log.leader_epoch_cache.latest_epoch,
+                    state.leader_epoch if self._carries_epoch else -1,
+                    log.leader_epoch_cache.latest_epoch if self._says_last_epoch else -1,
                     log.log_start_offset,
                     max_bytes,
                 )
@@ -166,9 +186,71 @@ class ReplicaFetcher:
                 context=self._context,
                 timeout_us=settings.socket_timeout_us,
             )
-        elif next_wake_us and next_wake_us != self._wake_us:
-            self._wake_us = next_wake_us
-            host.kernel.timer(host.name, next_wake_us, "fetcher_wake", self.leader_id)
+        elif next_wake_us:
+            self._wake_at(next_wake_us)
+
+    def _wake_at(self, due_us: int) -> None:
+        if due_us != self._wake_us:
+            self._wake_us = due_us
+            self.host.kernel.timer(self.host.name, due_us, "fetcher_wake", self.leader_id)
+
+    def _ask_epochs(self, now_us: int) -> bool:
+        """Asks where the last epochs of the logs end that may have to be cut; False when none is ready to ask."""
+        host = self.host
+        asked: dict[str, tuple[int, int]] = {}
+        partitions = []
+        for name in self.truncating:
+            state = self.states[name]
+            if state.delayed_until_us <= now_us:
+                epoch = host.partitions[name].log.leader_epoch_cache.latest_epoch
+                partitions.append((name, state.leader_epoch if self._carries_epoch else -1, epoch))
+                asked[name] = (epoch, state.leader_epoch)
+        if not partitions:
+            for name in self.truncating:
+                self._wake_at(self.states[name].delayed_until_us)
+            return False
+        self._asked = asked
+        self.in_flight = host.kernel.request(
+            host.name,
+            self._leader,
+            "OffsetForLeaderEpoch",
+            OffsetForLeaderEpochRequest(host.broker_id, tuple(partitions)),
+            label=f"end of epoch {partitions[0][2]}?" if len(partitions) == 1 else "ends of epochs?",
+            fields=tuple((name, epoch) for name, _, epoch in partitions),
+            context=("fetcher_epochs", self.leader_id),
+            timeout_us=host.settings.socket_timeout_us,
+        )
+        return True
+
+    def on_epochs(self, response: OffsetForLeaderEpochResponse) -> None:
+        """The leader said where epochs end: cuts, and fetches from there or asks again (`maybeTruncate`)."""
+        self.in_flight = 0
+        for result in response.partitions:
+            name = result.partition
+            state = self.states.get(name)
+            partition = self.host.partitions.get(name)
+            if state is None or partition is None or name not in self.truncating:
+                continue
+            log = partition.log
+            if self._asked[name] != (log.leader_epoch_cache.latest_epoch, state.leader_epoch):
+                continue
+            if result.error is KafkaError.FENCED_LEADER_EPOCH:
+                self._fail(partition, "FENCED_LEADER_EPOCH: the leader knows a newer epoch")
+            elif result.error is not KafkaError.NONE:
+                self._delay(name)
+            else:
+                # before KIP-279 an answer was an offset alone
+                epoch = result.leader_epoch if self.host.era.truncation == "KIP279" else -1
+                end_offset = result.end_offset
+                decision = decide(
+                    log.leader_epoch_cache, log.log_end_offset, partition.high_watermark, epoch, end_offset
+                )
+                known = end_offset != -1
+                why = f"the leader's epoch {result.leader_epoch} ends at {end_offset}" if known else _NOTHING_KNOWN
+                partition.truncate_to(decision.offset, why)
+                if decision.final:
+                    del self.truncating[name]
+        self.send()
 
     def on_wake(self) -> None:
         """A back-off ran out."""
@@ -260,6 +342,8 @@ class ReplicaFetcher:
             state.asking_offsets = False
             self._delay(name)
         elif timestamp == -1 and result.offset < partition.log.log_end_offset:
+            if self.host.cannot_truncate(partition, self._refusal(partition, result.offset)):
+                return
             partition.truncate_to(result.offset, f"the leader's log ends at {result.offset}")
             state.asking_offsets = False
         elif timestamp == -1:
@@ -271,10 +355,17 @@ class ReplicaFetcher:
             state.asking_offsets = False
         self.send()
 
+    def _refusal(self, partition: Partition, leader_end_offset: int) -> str:
+        return (
+            f"Exiting because log truncation is not allowed for partition {partition.name}, Current leader "
+            f"{self.leader_id}'s latest offset {leader_end_offset} is less than replica {self.host.broker_id}'s latest "
+            f"offset {partition.log.log_end_offset}"
+        )
+
     def _delay(self, name: str) -> None:
         self.states[name].delayed_until_us = self.host.kernel.now_us + self.host.settings.backoff_us
 
     def _fail(self, partition: Partition, why: str) -> None:
         """Fetching this partition stops until the controller speaks again."""
-        del self.states[partition.name]
+        self.remove(partition.name)
         self.host.kernel.emit(FetcherFailed(replica=partition.key, leader=self.leader_id, why=why), self.host.name)

@@ -16,6 +16,7 @@ from broker_core.shell.process import Process, Sleep, Wait
 
 STEADY_US = 700_000
 STEADY_LIMIT_US = 12_000_000
+_OUT = ("frozen", "exiting", "down")
 
 
 class ReplicaReading(NamedTuple):
@@ -100,7 +101,7 @@ def description(cluster: ClusterApi, partition: str) -> list[str]:
                 records.append(f"  {record.offset} {header.partition_leader_epoch} {shown}")
         if reading.live is not None:
             end = reading.live.log_end_offset
-        state = f" ({reading.state})" if reading.state in ("frozen", "down") else ""
+        state = f" ({reading.state})" if reading.state in _OUT else ""
         lines.append(
             f"broker {reading.broker_id}{state}: start {start} end {end} epochs [{', '.join(epochs(cluster, reading))}]"
         )
@@ -113,7 +114,7 @@ def high_watermarks(cluster: ClusterApi, partition: str) -> list[str]:
     lines = []
     for reading in readings(cluster, partition):
         held = f"hw {reading.live.high_watermark}" if reading.live is not None else "no replica"
-        lines.append(f"broker {reading.broker_id}: {reading.state if reading.state in ('frozen', 'down') else held}")
+        lines.append(f"broker {reading.broker_id}: {reading.state if reading.state in _OUT else held}")
     return lines
 
 

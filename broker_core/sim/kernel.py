@@ -16,6 +16,8 @@ from broker_core.sim.rng import Streams
 from broker_core.sim.scheduler import FOREVER_US, Scheduler
 
 Subjects = dict[str, Any]
+FOLLOWING = frozenset({"Fetch", "OffsetForLeaderEpoch"})
+"""The requests by which a broker follows another."""
 _APPLY: dict[type[Event], Callable[[Subjects, Any, int], None]] = {}
 
 F = TypeVar("F", bound=Callable[[Subjects, Any, int], None])
@@ -151,6 +153,7 @@ class Kernel:
         self.up: set[str] = set()
         self.frozen: dict[str, list[Any]] = {}
         self.cut_links: dict[tuple[str, str], list[Message]] = {}
+        self.held_fetches: dict[tuple[str, str], list[Message]] = {}
         self.pending: dict[int, Pending] = {}
         self._one_way: set[int] = set()
         self.in_flight: dict[str, Message] = {}
@@ -211,6 +214,11 @@ class Kernel:
                     if message.source == name or message.destination == name:
                         self._drop(message, "the connection is gone")
                 messages[:] = [m for m in messages if name not in (m.source, m.destination)]
+        for ends, held in self.held_fetches.items():
+            if name in ends:
+                for message in held:
+                    self._drop(message, "the connection is gone")
+                held.clear()
 
     def freeze(self, name: str) -> None:
         """SIGSTOP: nothing is processed, what arrives stays in the socket."""
@@ -251,6 +259,25 @@ class Kernel:
     def connected(self, a: str, b: str) -> bool:
         """Whether the link between two nodes works."""
         return not self.cut_links or (min(a, b), max(a, b)) not in self.cut_links
+
+    # what followers ask
+
+    def hold_fetches(self, source: str, destination: str) -> None:
+        """The requests by which one broker follows another wait on their way, those that have not arrived included."""
+        held = self.held_fetches.setdefault((source, destination), [])
+        for message in sorted(self.in_flight.values(), key=lambda m: (m.due_us, m.correlation)):
+            is_theirs = (message.source, message.destination) == (source, destination)
+            if is_theirs and message.kind == "request" and message.api in FOLLOWING and not message.held:
+                self._hold(message, "held by hand")
+                held.append(message)
+
+    def release_fetches(self, source: str, destination: str) -> None:
+        """They go on, in order."""
+        for message in self.held_fetches.pop((source, destination)):
+            message.held = False
+            message.due_us = self._due(source, destination)
+            self.emit(RpcRescheduled(rpc=message.rpc, due_us=message.due_us), source)
+            message.timer_id = self.scheduler.at(message.due_us, destination, message)
 
     # messages
 
@@ -303,6 +330,16 @@ class Kernel:
             f"{kind} {path}",
             (("kind", kind), ("path", path)),
         )
+
+    def close_connections(self, name: str) -> None:
+        """A process closes all its sockets: whoever waits for an answer of it hears that none will come."""
+        for correlation, pending in self.pending.items():
+            if pending.destination == name:
+                self.scheduler.at(
+                    self._due(name, pending.source),
+                    pending.source,
+                    Disconnect(correlation, self.incarnations[pending.source]),
+                )
 
     def close_connection(self, request: Message) -> None:
         """The broker closes the connection instead of answering (a failed Produce with acks=0)."""
@@ -368,6 +405,11 @@ class Kernel:
         if self.cut_links and not self.connected(source, destination):
             self._hold(message, "the link is cut")
             self.cut_links[(min(source, destination), max(source, destination))].append(message)
+        elif (
+            self.held_fetches and kind == "request" and api in FOLLOWING and (source, destination) in self.held_fetches
+        ):
+            self._hold(message, "held by hand")
+            self.held_fetches[source, destination].append(message)
         else:
             message.timer_id = self.scheduler.at(due_us, destination, message)
         return message
@@ -469,7 +511,7 @@ class Kernel:
         message = self.in_flight.get(pending.rpc)
         if message is not None and message not in self.frozen.get(message.destination, ()):
             # what lies in the socket of a frozen process is not taken back: it will be read, and the answer go nowhere
-            for messages in self.cut_links.values():
+            for messages in (*self.cut_links.values(), *self.held_fetches.values()):
                 if message in messages:
                     messages.remove(message)
             self._drop(message, "timed out, the sender closed the connection")

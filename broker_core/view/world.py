@@ -22,6 +22,7 @@ rule(
     ("/nodes/{broker}/since_us", "at_us"),
     ("/nodes/{broker}/broker_epoch", "event.broker_epoch"),
 )
+rule(world.BrokerExiting, ("/nodes/{broker}/state", "'exiting'"), ("/nodes/{broker}/since_us", "at_us"))
 rule(world.BrokerFrozen, ("/nodes/{broker}/state", "'frozen'"), ("/nodes/{broker}/since_us", "at_us"))
 rule(
     world.BrokerThawed,

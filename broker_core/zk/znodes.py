@@ -13,24 +13,6 @@ from msgspec import UNSET, UnsetType
 
 NO_LEADER = -1
 
-PERSISTENT_PATHS = (
-    "/consumers",
-    "/brokers/ids",
-    "/brokers/topics",
-    "/config/changes",
-    "/admin/delete_topics",
-    "/brokers/seqid",
-    "/isr_change_notification",
-    "/latest_producer_id_block",
-    "/log_dir_event_notification",
-    "/config/topics",
-    "/config/clients",
-    "/config/users",
-    "/config/brokers",
-    "/config/ips",
-)
-"""What a broker creates empty at its start, parents included, if it is not there (`ZkData.PersistentZkPaths`)."""
-
 BROKER_SEQUENCE_ID_PATH = "/brokers/seqid"
 """Empty; setting it gives a new version, from which a broker without an id gets one."""
 
@@ -58,6 +40,12 @@ class _JsonZnode(msgspec.Struct, frozen=True, kw_only=True):
     def encode(self) -> bytes:
         """Kafka's compact JSON."""
         return msgspec.json.encode(self)
+
+    def _encode(self, *fields: str) -> bytes:
+        """These fields only, in this order, as an older version of the znode has them; those unset are left out."""
+        names = dict(zip(self.__struct_fields__, self.__struct_encode_fields__, strict=True))
+        values = {names[field]: getattr(self, field) for field in fields}
+        return msgspec.json.encode({name: value for name, value in values.items() if value is not UNSET})
 
     @classmethod
     def _decode(cls, path: str, data: bytes) -> Self:
@@ -87,6 +75,10 @@ class ControllerZnode(_JsonZnode, frozen=True, kw_only=True):
     broker_id: int = msgspec.field(name="brokerid")
     timestamp: str
     kraft_controller_epoch: int = msgspec.field(default=-1, name="kraftControllerEpoch")
+
+    def encode(self) -> bytes:
+        """Version 1 had no word of KRaft."""
+        return super().encode() if self.version >= 2 else self._encode("version", "broker_id", "timestamp")
 
     @classmethod
     def decode(cls, data: bytes) -> Self:
@@ -168,12 +160,22 @@ class BrokerIdZnode(_JsonZnode, frozen=True, kw_only=True):
     features: dict[str, Any] = {}
     listener_security_protocol_map: dict[str, str] = msgspec.field(default_factory=lambda: {"PLAINTEXT": "PLAINTEXT"})
     rack: str | UnsetType = UNSET
-    endpoints: tuple[str, ...]
+    endpoints: tuple[str, ...] = ()
     jmx_port: int = -1
     port: int
     host: str
     version: int = 5
     timestamp: str
+
+    def encode(self) -> bytes:
+        """Version 1 (0.8) knows one endpoint, 4 (0.10.2 to 2.6) several and no features."""
+        if self.version >= 5:
+            return super().encode()
+        if self.version == 1:
+            return self._encode("jmx_port", "timestamp", "host", "version", "port")
+        return self._encode(
+            "listener_security_protocol_map", "rack", "endpoints", "jmx_port", "host", "timestamp", "port", "version"
+        )
 
     @classmethod
     def path(cls, broker_id: int) -> str:
@@ -204,7 +206,8 @@ class LogDirEventNotificationZnode(_JsonZnode, frozen=True, kw_only=True):
 
 
 class TopicZnode(_JsonZnode, frozen=True, kw_only=True):
-    """The assignment: partition -> replicas, the preferred one first. Version 1 knew the partitions alone."""
+    """The assignment: partition -> replicas, the preferred one first. Version 1 knew the partitions alone, 2 (2.4) also
+    those that come and go."""
 
     PARENT: ClassVar[str] = "/brokers/topics"
     EXAMPLE: ClassVar[str] = (
@@ -217,6 +220,14 @@ class TopicZnode(_JsonZnode, frozen=True, kw_only=True):
     adding_replicas: dict[int, tuple[int, ...]] = {}
     removing_replicas: dict[int, tuple[int, ...]] = {}
     version: int = 3
+
+    def encode(self) -> bytes:
+        """What this version of the znode has."""
+        if self.version >= 3:
+            return super().encode()
+        if self.version == 2:
+            return self._encode("version", "partitions", "adding_replicas", "removing_replicas")
+        return self._encode("version", "partitions")
 
     @classmethod
     def path(cls, topic: str) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 from broker_core.broker.config import BrokerConfig
 from broker_core.config_defs import topic_values
+from broker_core.eras import DEFAULT_ERA, ERAS
 from broker_core.errors import KafkaError, KafkaException
 from broker_core.log import LogConfig, UnifiedLog
 from broker_core.log.checkpoints import (
@@ -96,7 +97,7 @@ class GoldenBroker:
         self._write_recovery_points()
         self._write_log_starts()
         self._write_high_watermarks()
-        mark_clean_shutdown(self.disk, DIRECTORY)
+        mark_clean_shutdown(self.disk, DIRECTORY, ERAS[DEFAULT_ERA].clean_shutdown)
 
     def pass_time(self, now_ms: int) -> None:
         """Does what fell due since the last step: retention, and writing checkpoints."""

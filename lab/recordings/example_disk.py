@@ -10,6 +10,7 @@ from typing import Any
 
 from broker_core.log.config import LogConfig
 from broker_core.log.segment import LogSegment
+from broker_core.log.time_index import TimeIndex
 from broker_core.log.unified_log import UnifiedLog
 from broker_core.records.record_batch import build_batch
 from broker_core.sim.disk import SimulatedDisk
@@ -109,6 +110,7 @@ def _build(base_offset: int, values: list[bytes]) -> bytes:
 def _contents(segment: LogSegment) -> dict[str, bytes]:
     stem = f"{segment.base_offset:020d}"
     index, time_index = segment.offset_index, segment.time_index
+    assert isinstance(time_index, TimeIndex)
     return {
         f"{stem}.log": segment.log.read(0, segment.size),
         f"{stem}.index": index.file.read(0, index.entries * 8),

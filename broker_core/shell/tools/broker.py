@@ -10,12 +10,15 @@ from broker_core.shell.conditions import brokers_are
 from broker_core.shell.process import Process, Running, Until, up_brokers
 
 VERBS: dict[str, tuple[tuple[BrokerState, ...], str]] = {
-    "kill": (("up", "starting", "frozen"), "SIGKILL: the process is gone at once"),
+    "kill": (("up", "starting", "frozen", "exiting"), "SIGKILL: the process is gone at once"),
     "stop": (("up", "starting"), "a clean stop: it hands its partitions over first"),
     "start": (("down",), "starts the process again"),
     "freeze": (("up", "starting"), "SIGSTOP: it answers nobody, its connections stay open"),
     "thaw": (("frozen",), "SIGCONT: it goes on"),
-    "powerloss": (("up", "starting", "frozen", "down"), "its machine loses power: what was not fsynced is gone"),
+    "powerloss": (
+        ("up", "starting", "frozen", "exiting", "down"),
+        "its machine loses power: what was not fsynced is gone",
+    ),
 }
 """Verb -> the states in which it is possible, and what it does."""
 

@@ -91,6 +91,26 @@ class ListOffsetsResponse(msgspec.Struct, frozen=True, gc=False):
     partitions: tuple[ListOffsetsResult, ...]
 
 
+class OffsetForLeaderEpochRequest(msgspec.Struct, frozen=True, gc=False):
+    """`partitions`: (topic-partition, current leader epoch or -1, the epoch whose end is asked for). KIP-101."""
+
+    replica_id: int
+    partitions: tuple[tuple[str, int, int], ...]
+
+
+class OffsetForLeaderEpochResult(msgspec.Struct, frozen=True, gc=False):
+    """`leader_epoch`: the newest epoch at or below the one asked for (KIP-279), where it ends; -1 = not known."""
+
+    partition: str
+    error: KafkaError = Errors.NONE
+    leader_epoch: int = -1
+    end_offset: int = -1
+
+
+class OffsetForLeaderEpochResponse(msgspec.Struct, frozen=True, gc=False):
+    partitions: tuple[OffsetForLeaderEpochResult, ...]
+
+
 class DeleteRecordsRequest(msgspec.Struct, frozen=True, gc=False):
     """`partitions`: (topic-partition, offset below which records go; -1 = the high watermark)."""
 

@@ -439,6 +439,10 @@ export interface BrokerStopped {
   broker: string;
   how: string;
 }
+export interface BrokerExiting {
+  broker: string;
+  why: string;
+}
 export interface BrokerFrozen {
   broker: string;
 }
@@ -537,6 +541,7 @@ export interface DataOf {
   BrokerStarting: BrokerStarting;
   BrokerStarted: BrokerStarted;
   BrokerStopped: BrokerStopped;
+  BrokerExiting: BrokerExiting;
   BrokerFrozen: BrokerFrozen;
   BrokerThawed: BrokerThawed;
   LinkCut: LinkCut;

@@ -1,7 +1,7 @@
 // Written by `manage.py gen_events` from broker_core/events. Do not change it by hand.
 
 /** Hash of the vocabulary; the server's `welcome` carries its own. */
-export const SCHEMA = "5cc33dea670d";
+export const SCHEMA = "7d96af6047e3";
 
 /** @import { EventKind, KindInfo } from "./events.d.ts" */
 
@@ -150,6 +150,8 @@ export const KINDS = {
     en: "Broker {broker} is up, broker epoch {broker_epoch}", zh: "代理 {broker} 已启动，代理纪元 {broker_epoch}" },
   BrokerStopped: { family: "world", fields: [["broker", "str"], ["how", "str"]],
     en: "Broker {broker} went down: {how}", zh: "代理 {broker} 停止：{how}" },
+  BrokerExiting: { family: "world", fields: [["broker", "str"], ["why", "str"]],
+    en: "Broker {broker} begins to exit: {why}", zh: "代理 {broker} 开始退出：{why}" },
   BrokerFrozen: { family: "world", fields: [["broker", "str"]],
     en: "Broker {broker} is frozen: it answers nobody", zh: "代理 {broker} 被冻结，不再应答" },
   BrokerThawed: { family: "world", fields: [["broker", "str"]],

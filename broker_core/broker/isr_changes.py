@@ -1,0 +1,67 @@
+"""How a leader that writes the ISR itself tells the controller (`ReplicaManager.maybePropagateIsrChanges`).
+
+What it has changed is gathered and named in one child of /isr_change_notification, so that a burst of changes does not
+become a burst of requests. Before 0.9 nobody was told.
+"""
+
+from typing import Protocol
+
+from broker_core.eras import Era
+from broker_core.sim.kernel import Kernel
+
+PERIOD_US = 2_500_000
+QUIET_US = 5_000_000
+LONGEST_US = 60_000_000
+TIMER = "isr_propagation"
+
+
+class IsrChangesHost(Protocol):
+    """What the notifier needs of its broker."""
+
+    kernel: Kernel
+    name: str
+    era: Era
+
+    def notify_isr_changes(self, partitions: tuple[str, ...]) -> bool:
+        """Writes a notification; says whether that was possible."""
+
+
+class IsrChanges:
+    """The partitions of which the controller does not know yet, looked at every 2.5 s since the broker's start."""
+
+    def __init__(self, host: IsrChangesHost) -> None:
+        self.host = host
+        self.partitions: dict[str, None] = {}
+        self._started_us = 0
+        self._last_change_us = 0
+        self._last_told_us = 0
+        self._is_waiting = False
+
+    def start(self) -> None:
+        """The broker is up."""
+        self._started_us = self._last_told_us = self.host.kernel.now_us
+
+    def note(self, partition: str) -> None:
+        """The ISR of a partition was changed."""
+        if self.host.era.isr_change_notified:
+            self.partitions[partition] = None
+            self._last_change_us = self.host.kernel.now_us
+            self._wait()
+
+    def _wait(self) -> None:
+        if not self._is_waiting:
+            self._is_waiting = True
+            now_us = self.host.kernel.now_us
+            due_us = now_us + PERIOD_US - (now_us - self._started_us) % PERIOD_US
+            self.host.kernel.timer(self.host.name, due_us, TIMER)
+
+    def on_timer(self) -> None:
+        """Tells what has been quiet for 5 s, or everything when nothing was told for a minute."""
+        self._is_waiting = False
+        now_us = self.host.kernel.now_us
+        is_due = now_us - self._last_change_us > QUIET_US or now_us - self._last_told_us > LONGEST_US
+        if is_due and self.host.notify_isr_changes(tuple(self.partitions)):
+            self.partitions.clear()
+            self._last_told_us = now_us
+        if self.partitions:
+            self._wait()

@@ -1,0 +1,42 @@
+"""What brokers of older releases are set to by default, where that is not the default of 3.9.
+
+From the configuration class of each release; a setting that a release did not know keeps the value that comes nearest
+to what its brokers did.
+"""
+
+from collections.abc import Mapping
+
+_TRANSACTION_TIMEOUTS = {"transaction.abort.timed.out.transaction.cleanup.interval.ms": "60000"}
+_OLD_TLS = {"ssl.enabled.protocols": "TLSv1.2,TLSv1.1,TLSv1", "ssl.protocol": "TLS"}
+
+DEFAULTS_2_4: Mapping[str, str] = {
+    "inter.broker.protocol.version": "2.4-IV1",
+    "log.message.format.version": "2.4-IV1",
+    "message.max.bytes": "1000012",
+    "replica.lag.time.max.ms": "10000",
+    "zookeeper.session.timeout.ms": "6000",
+    **_OLD_TLS,
+    **_TRANSACTION_TIMEOUTS,
+}
+DEFAULTS_1_1: Mapping[str, str] = {
+    **DEFAULTS_2_4,
+    "inter.broker.protocol.version": "1.1-IV0",
+    "log.message.format.version": "1.1-IV0",
+    "group.max.session.timeout.ms": "300000",
+    "offsets.retention.minutes": "1440",
+}
+DEFAULTS_0_10: Mapping[str, str] = {
+    **{name: text for name, text in DEFAULTS_1_1.items() if name not in _TRANSACTION_TIMEOUTS},
+    "inter.broker.protocol.version": "0.10.2-IV0",
+    "log.message.format.version": "0.10.2-IV0",
+    "delete.topic.enable": "false",
+    "unclean.leader.election.enable": "true",
+}
+DEFAULTS_0_8: Mapping[str, str] = {
+    **{name: text for name, text in DEFAULTS_0_10.items() if name not in _OLD_TLS},
+    "inter.broker.protocol.version": "0.8.2",
+    "log.message.format.version": "0.8.2",
+    "log.cleaner.enable": "false",
+    "log.cleaner.dedupe.buffer.size": "524288000",
+    "replica.lag.max.messages": "4000",
+}
