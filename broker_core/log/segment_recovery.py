@@ -58,7 +58,8 @@ def split_ranges(overflow: OffsetOverflow) -> list[tuple[int, int, int]]:
     """(base offset, first position, position after) of each segment into which one is split so that all offsets are in
     range (`LocalLog.splitOverflowedSegment`).
 
-    Raises StorageFault where that is of no use, because the last batch is in range: Kafka does not start then.
+    Raises StorageFault where that is of no use, because the last batch is in range or a batch fits nowhere: Kafka does
+    not start then.
     """
     segment = overflow.segment
     headers = list(segment.headers())
@@ -67,6 +68,9 @@ def split_ranges(overflow: OffsetOverflow) -> list[tuple[int, int, int]]:
         raise StorageFault(segment.log.path, str(overflow), overflow.position, is_io_error=False)
     starts = [headers[0]]
     for position, header in headers:
+        if header.last_offset < header.base_offset:
+            rule = f"the last offset of a batch, {header.last_offset}, is below its first, {header.base_offset}"
+            raise StorageFault(segment.log.path, rule, position, is_io_error=False)
         if not 0 <= header.last_offset - starts[-1][1].base_offset <= INT_MAX:
             starts.append((position, header))
     ends = [position for position, _ in starts[1:]] + [segment.size]
