@@ -9,6 +9,7 @@ from broker_core.log.dump.java import INT_MAX, Thrown, kafka
 from broker_core.sim.disk import Disk
 
 CHUNK_BYTES = 1024 * 1024
+_IO_EXCEPTION = "java.io.IOException"
 _NO_SUCH_FILE = "java.nio.file.NoSuchFileException"
 
 
@@ -82,14 +83,14 @@ class LocalFile:
         if not stat.S_ISREG(found.st_mode):
             self.close()
             what = "Is a directory" if stat.S_ISDIR(found.st_mode) else "Illegal seek"
-            raise Thrown("java.io.IOException", what, "this is no regular file").at(path)
+            raise Thrown(_IO_EXCEPTION, what, "this is no regular file").at(path)
         self.size = found.st_size
 
     def read(self, position: int, length: int) -> bytes:
         try:
             return os.pread(self._descriptor, length, position)
         except OSError as error:
-            raise Thrown("java.io.IOException", error.strerror, f"reading failed ({error.strerror})") from None
+            raise Thrown(_IO_EXCEPTION, error.strerror, f"reading failed ({error.strerror})") from None
 
     def close(self) -> None:
         os.close(self._descriptor)
@@ -97,18 +98,24 @@ class LocalFile:
 
 def open_log(files: Files, path: str) -> ReadableFile:
     """Opens a `.log`. Raises Thrown for one that is larger than a position can say (`FileRecords`)."""
-    file = files.open(path)
+    try:
+        file = files.open(path)
+    except Thrown as thrown:
+        if thrown.java_class != _IO_EXCEPTION:
+            raise
+        # What is no file is noticed when batches are read from it.
+        raise Thrown(kafka("KafkaException"), str(thrown), thrown.rule, (str(thrown),)).at(path) from None
     if file.size > INT_MAX:
         file.close()
-        message = (
-            f"The size of segment {path} ({file.size}) is larger than the maximum allowed segment size of {INT_MAX}"
-        )
-        rule = f"a segment has at most {INT_MAX} bytes, this file has {file.size}"
-        raise Thrown(kafka("KafkaException"), message, rule).at(path)
+        raise Thrown(
+            kafka("KafkaException"),
+            f"The size of segment {path} ({file.size}) is larger than the maximum allowed segment size of {INT_MAX}",
+            f"a segment has at most {INT_MAX} bytes, this file has {file.size}",
+        ).at(path)
     return file
 
 
-def open_index(files: Files, path: str, size_limit: int = INT_MAX) -> ReadableFile:
+def open_index(files: Files, path: str) -> ReadableFile:
     """Opens an index. Raises Thrown when it is absent or cannot be mapped (`AbstractIndex`)."""
     try:
         file = files.open(path)
@@ -118,9 +125,9 @@ def open_index(files: Files, path: str, size_limit: int = INT_MAX) -> ReadableFi
         # Kafka's tool creates an index that is absent, and fails then.
         rule = "there is no such file, and an index cannot be checked without"
         raise Thrown("java.lang.IllegalArgumentException", "Invalid max index size: -1", rule).at(path) from None
-    if file.size > size_limit:
+    if file.size > INT_MAX:
         file.close()
-        rule = f"an index has at most {size_limit} bytes, this file has {file.size}"
+        rule = f"an index has at most {INT_MAX} bytes, this file has {file.size}"
         raise Thrown("java.lang.IllegalArgumentException", "Size exceeds Integer.MAX_VALUE", rule).at(path)
     return file
 

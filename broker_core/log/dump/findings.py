@@ -40,23 +40,28 @@ class Pairs:
 
 
 class FindingsByFile:
-    """The pairs of each file. Files come in the order of the hash map that keeps them in the original."""
+    """The pairs of each file. Files come in the order of the hash map that keeps them in the original.
 
-    def __init__(self) -> None:
+    Where the original puts a longer list in the place of a file's list each time, `puts_again`, the map may grow then.
+    """
+
+    def __init__(self, *, puts_again: bool) -> None:
         self._pairs: dict[str, Pairs] = {}
+        self._puts_again = puts_again
+        self._table_size = SMALLEST_HASH_TABLE
 
     def add(self, path: str, first: int, second: int) -> None:
         """Adds a pair to those of a file."""
-        if path not in self._pairs:
+        is_new = path not in self._pairs
+        if is_new or self._puts_again:
+            self._table_size = grown_hash_table(self._table_size, len(self._pairs))
+        if is_new:
             self._pairs[path] = Pairs()
         self._pairs[path].add(first, second)
 
     def __iter__(self) -> Iterator[tuple[str, Pairs]]:
         paths = list(self._pairs)
-        size = SMALLEST_HASH_TABLE
-        for count in range(len(paths)):
-            size = grown_hash_table(size, count)
-        for place in scala_hash_order([string_hash(path) for path in paths], size):
+        for place in scala_hash_order([string_hash(path) for path in paths], self._table_size):
             yield paths[place], self._pairs[paths[place]]
 
 
@@ -64,15 +69,15 @@ class Findings:
     """All that is printed at the end (`DumpLogSegments.main`, `TimeIndexDumpErrors`)."""
 
     def __init__(self) -> None:
-        self.index_mismatches = FindingsByFile()
+        self.index_mismatches = FindingsByFile(puts_again=True)
         """(offset in the index, offset in the log)"""
-        self.timestamp_mismatches = FindingsByFile()
+        self.timestamp_mismatches = FindingsByFile(puts_again=False)
         """(timestamp in the index, timestamp in the log)"""
-        self.timestamps_out_of_order = FindingsByFile()
+        self.timestamps_out_of_order = FindingsByFile(puts_again=False)
         """(timestamp, the one before it)"""
-        self.offsets_not_found = FindingsByFile()
+        self.offsets_not_found = FindingsByFile(puts_again=False)
         """(offset in the index, offset that was found, -1 for none)"""
-        self.gaps = FindingsByFile()
+        self.gaps = FindingsByFile(puts_again=True)
         """(offset, the one behind it)"""
 
     def lines(self) -> Iterator[str]:

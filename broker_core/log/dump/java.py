@@ -11,7 +11,7 @@ LONG_MAX = (1 << 63) - 1
 TEXT_PIECE_BYTES = 1024 * 1024
 
 _SURROGATE = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]?")
-_NUMBER = re.compile(r"[+-]?[0-9]+")
+_NUMBER = re.compile(r"[+-]?\d+")
 
 
 class Thrown(Exception):

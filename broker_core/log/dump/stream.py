@@ -132,6 +132,10 @@ def _read_gzip_header(source: CompressedInput) -> None:
             raise StreamFault(f"{_ZIP_EXCEPTION}: Corrupt GZIP header")
 
 
+# Where a stream breaks off, or rubbish follows a frame, what came before is read first.
+_AFTER_SOUND_ZSTD = ("incomplete frame", "Unknown frame descriptor")
+
+
 def _read_zstd(source: CompressedInput, magic: int) -> Iterator[bytes]:
     yield b""
     data = source.take(held(source.size, "the zstd data of a batch"))
@@ -149,7 +153,7 @@ def _read_zstd(source: CompressedInput, magic: int) -> Iterator[bytes]:
                 raise out_of_memory(f"the zstd data of a batch may have {HELD_BYTES} bytes decompressed, it has more")
             room *= 4
             continue
-        if fault is None or "incomplete frame" in fault:
+        if fault is None or any(each in fault for each in _AFTER_SOUND_ZSTD):
             length = plain.tell()
             plain.seek(0)
             yield bytes(plain.read(length))
