@@ -39,6 +39,7 @@ class LoopingProducer:
         self.partition = partition
         self.acknowledged = 0
         self.batch = build_batch([SimpleRecord(timestamp=START_MS, key=b"key", value=b"v" * 100)])
+        self.fields = (("acks", -1), ("partition", partition), ("records", 1), ("bytes", len(self.batch)))
         # as a real producer keeps its metadata
         self.leader = f"b{run.view['partitions'][partition]['leader']}"
         self.kernel = run._kernel
@@ -47,7 +48,7 @@ class LoopingProducer:
     def send(self) -> None:
         request = ProduceRequest(-1, 30_000, ((self.partition, self.batch),))
         self.kernel.request(
-            self.name, self.leader, "Produce", request, label="Produce", fields=((self.partition, 1),), context=0
+            self.name, self.leader, "Produce", request, label="Produce", fields=self.fields, context=0
         )
 
     def on_response(self, api: str, body: Any, context: Any) -> None:

@@ -115,6 +115,7 @@ class Cluster:
         """The settings of a broker that a page draws by."""
         config = self._broker_configs[broker_id]
         return (
+            ("min.insync.replicas", config.settings.get("min.insync.replicas", "1")),
             ("replica.lag.time.max.ms", str(config.replica_lag_time_max_ms)),
             ("zookeeper.session.timeout.ms", str(config.zookeeper_session_timeout_ms)),
         )

@@ -78,7 +78,7 @@ class Run:
         self._fold = Fold()
         self._cluster = Cluster(config, disk, zk)
         self._shell = Shell(self._cluster)
-        self._checker = Checker() if invariants else None
+        self._checker = Checker(self._cluster.era) if invariants else None
         self._kernel = self._cluster.kernel
         self._listen()
         self._cluster.start()
@@ -90,8 +90,8 @@ class Run:
     def _check(self, envelope: Envelope) -> None:
         self._stated.append(envelope)
         if self._checker is not None and type(envelope[4]) in CHECKED:
-            for violation in self._checker.observe(envelope):
-                self._kernel.emit(violation, "lab")
+            for found in self._checker.observe(envelope):
+                self._kernel.emit(found, "lab")
 
     def _catch_up(self) -> None:
         """Encodes, hashes and folds what was stated since the last call.

@@ -32,7 +32,7 @@ def opened(node: str) -> LogOpened:
         log_end_offset=0,
         high_watermark=0,
         recovery_point=0,
-        epochs=(),
+        epochs=((0, 0),),
         segments=((0, 0, 0, 0),),
         tail=(),
     )

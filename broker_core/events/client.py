@@ -91,3 +91,23 @@ class ConsumerPositionReset(Event):
     from_offset: int
     to_offset: int
     why: str
+
+
+@kind(
+    "client",
+    en="{partition}: {count} records from {first_offset} on, acknowledged with acks=1, are lost: nobody promised more",
+    zh="{partition}：自 {first_offset} 起有 {count} 条以 acks=1 确认的记录丢失，这并未违反承诺",
+)
+class AcknowledgedRecordsLost(Event):
+    """A new leader does not hold records that an earlier one had acknowledged by itself. No invariant is broken.
+
+    `leader` is the new one, by node; `acknowledged_by` the one that answered first, with the event `acknowledged_seq`.
+    """
+
+    partition: str
+    first_offset: int
+    count: int
+    leader: str
+    leader_epoch: int
+    acknowledged_by: str
+    acknowledged_seq: int

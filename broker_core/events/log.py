@@ -40,7 +40,7 @@ class LogOpened(Event):
     zh="{replica}：追加批次 {base_offset} 至 {last_offset}",
 )
 class BatchAppended(Event):
-    """One batch of records lies at `position` of the segment's .log, `size` bytes long."""
+    """One batch of records lies at `position` of the segment's .log, `size` bytes long. `crc` is that of its header."""
 
     replica: str
     base_offset: int
@@ -50,6 +50,7 @@ class BatchAppended(Event):
     position: int
     size: int
     max_timestamp: int
+    crc: int = 0
 
 
 @kind("log", en="{replica}: rolled a new segment at {segment}", zh="{replica}：在 {segment} 处滚动新日志段")

@@ -82,14 +82,25 @@ class LinkRestored(Event):
     b: str
 
 
-@kind("world", en="Alarm {invariant} on {subject}: {detail}", zh="告警 {invariant}（{subject}）：{detail}")
+@kind("world", en="Alarm {invariant} on {subject}: {detail}", zh="告警 {invariant}（{subject}）：{detail_zh}")
 class InvariantViolated(Event):
-    """`explained_by`: what explains it (an unclean election, a lost disk), empty when nothing does."""
+    """A guarantee does not hold any more.
+
+    `explained_by`: what explains it (an unclean election, a lost tail, how the era truncates), empty when nothing does;
+    `setting`: what gave it away, as one would write it down. `cause`: the event that probably led to it, 0 = unknown.
+    `promise`: what a producer was told that turned out wrong, if it was. Texts for people are there in both languages.
+    """
 
     invariant: str
     subject: str
     detail: str
     explained_by: str
+    detail_zh: str = ""
+    explained_by_zh: str = ""
+    cause: int = 0
+    promise: str = ""
+    promise_zh: str = ""
+    setting: str = ""
 
 
 @kind("world", en="Somebody outside {change} {path} in ZooKeeper", zh="外部对 ZooKeeper 节点 {path} 执行了 {change}")

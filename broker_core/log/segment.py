@@ -58,6 +58,7 @@ class BatchFact(msgspec.Struct, frozen=True, gc=False):
     position: int
     size: int
     max_timestamp: int
+    crc: int = 0
 
 
 class IndexEntries(NamedTuple):

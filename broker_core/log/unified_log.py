@@ -538,6 +538,7 @@ class UnifiedLog:
                     start + position,
                     header.length + LENGTH_OVERHEAD,
                     header.max_timestamp,
+                    header.crc,
                 )
             )
             next_offset = last_offset + 1

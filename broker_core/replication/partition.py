@@ -275,6 +275,9 @@ class Partition:
 
     def _state_append(self, info: AppendInfo) -> None:
         emit, key, node = self.kernel.emit, self.key, self.node
+        if info.epoch_entries:
+            # The cache is told before anything is written.
+            emit(LeaderEpochsChanged(replica=key, entries=tuple(self.log.leader_epoch_cache.entries)), node)
         for roll in info.rolled:
             self._state_roll(roll)
         for batch in info.batches:
@@ -288,6 +291,7 @@ class Partition:
                     position=batch.position,
                     size=batch.size,
                     max_timestamp=batch.max_timestamp,
+                    crc=batch.crc,
                 ),
                 node,
             )
@@ -295,8 +299,6 @@ class Partition:
             emit(OffsetIndexEntryAdded(replica=key, segment=info.segment_base, offset=offset, position=position), node)
         for timestamp, offset in info.time_index_entries:
             emit(TimeIndexEntryAdded(replica=key, segment=info.segment_base, timestamp=timestamp, offset=offset), node)
-        if info.epoch_entries:
-            emit(LeaderEpochsChanged(replica=key, entries=tuple(self.log.leader_epoch_cache.entries)), node)
         if self.log.is_flush_due:
             self.flush()
 

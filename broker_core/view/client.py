@@ -45,3 +45,12 @@ rule(
     ("/nodes/{client}/position", "event.to_offset"),
     ("/nodes/{client}/last_reset", "event.why"),
 )
+rule(
+    client.AcknowledgedRecordsLost,
+    (
+        "/losses/{seq}",
+        "{'partition': event.partition, 'first_offset': event.first_offset, 'count': event.count, "
+        "'leader': event.leader, 'leader_epoch': event.leader_epoch, 'acknowledged_by': event.acknowledged_by, "
+        "'acknowledged_seq': event.acknowledged_seq, 'at_us': at_us}",
+    ),
+)

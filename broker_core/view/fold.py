@@ -37,6 +37,7 @@ def empty_view() -> View:
         "checkpoints": {},
         "deleted_logs": {},
         "alarms": {},
+        "losses": {},
         "console": {},
     }
 

@@ -36,7 +36,9 @@ rule(
     (
         "/alarms/{seq}",
         "{'invariant': event.invariant, 'subject': event.subject, 'detail': event.detail, "
-        "'explained_by': event.explained_by, 'at_us': at_us}",
+        "'explained_by': event.explained_by, 'detail_zh': event.detail_zh, 'explained_by_zh': event.explained_by_zh, "
+        "'cause': event.cause, 'promise': event.promise, 'promise_zh': event.promise_zh, 'setting': event.setting, "
+        "'at_us': at_us}",
     ),
 )
 

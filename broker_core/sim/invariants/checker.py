@@ -1,384 +1,195 @@
-"""The invariants, each checked when an event could break it."""
+"""The checker: takes every event in order and answers with what it breaks.
+
+The rules live in modules of their own (`*_rules`), each function for the kinds of event that could break it. An event
+updates the shadows and only what it touched is checked, so that the cost does not grow with the length of a run.
+"""
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
-import msgspec
-
-from broker_core.events import Envelope, Event, control, log, replica
+from broker_core.eras import DEFAULT_ERA, ERAS, Era
+from broker_core.events import Envelope, Event
 from broker_core.events.world import InvariantViolated
-from broker_core.sim.invariants.shadow import ShadowLog, ShadowPartition, ShadowReplica
+from broker_core.sim.invariants.catalogue import MAY_BREAK, Explanation, Words, explain_by_mode
+from broker_core.sim.invariants.shadow import Answer, ShadowPartition, ShadowReplica
 
-#: an unclean election may break these (a record is lost because the operator chose availability), and a power loss
-_EXCUSABLE = frozenset({"I-COMMIT", "I-WEAKISR", "I-HWFOLL"})
-
-
-class _PartitionState(msgspec.Struct):
-    """What a state znode says of a partition, as far as an invariant speaks of it."""
-
-    leader: int
-    leader_epoch: int
-    isr: list[int]
+#: guarantees about records that are there no more: the era explains that only if it is what took them away
+_ABOUT_LOSS = frozenset({"I-COMMIT", "I-COMPLETE"})
 
 
 class Checker:
-    """Give it every event in order; it answers with what is violated. One alarm for each invariant, subject and
-    detail.
+    """Give it every event in order. One alarm for each invariant, subject and explanation: the first.
+
+    Attributes:
+        replicas, partitions: the shadows, by `orders-0@b1` and by `orders-0`.
+        topics: the configuration of each topic in ZooKeeper; `settings`: what each broker was told of it, or has by
+            itself.
+        produce_acks: acks of the Produce requests under way, by correlation.
+        positions: where each consumer reads on, by (client, partition).
+        controllers: the broker of each controller epoch.
+        excuses: explanations that concern the whole cluster, by kind.
+        envelope: of the event that is looked at.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, era: Era | None = None) -> None:
+        self.era = ERAS[DEFAULT_ERA] if era is None else era
         self.replicas: dict[str, ShadowReplica] = {}
         self.partitions: dict[str, ShadowPartition] = {}
+        self.topics: dict[str, dict[str, str]] = {}
+        self.settings: dict[str, dict[str, dict[str, str]]] = {}
+        self.produce_acks: dict[int, int] = {}
+        self.positions: dict[tuple[str, str], int] = {}
+        self.controllers: dict[int, int] = {}
+        self.controller_epoch = 0
+        self.excuses: dict[str, Explanation] = {}
+        self.envelope: Envelope = (0, 0, "", 0, Event())
+        self._by_mode = explain_by_mode(self.era.truncation, self.era.name)
+        self._diverged: set[str] = set()
         self._raised: set[tuple[str, str, str]] = set()
-        self._found: list[InvariantViolated] = []
+        self._found: list[Event] = []
 
-    def observe(self, envelope: Envelope) -> Sequence[InvariantViolated]:
-        """The violations that this event brings about, mostly none."""
-        event = envelope[4]
-        check = _CHECKS.get(type(event))
+    def observe(self, envelope: Envelope) -> Sequence[Event]:
+        """The alarms that this event sets off, mostly none; among them may be that records acknowledged with acks=1
+        are lost, which breaks no guarantee.
+        """
+        check = CHECKS.get(type(envelope[4]))
         if check is None:
             return ()
-        check(self, event)
+        self.envelope = envelope
+        check(self, envelope[4])
         if not self._found:
             return ()
         found, self._found = self._found, []
         return found
 
-    # plumbing
+    @property
+    def seq(self) -> int:
+        """The number of the event that is looked at."""
+        return self.envelope[0]
 
-    def _violated(self, invariant: str, subject: str, detail: str) -> None:
-        if (invariant, subject, detail) in self._raised:
-            return
-        self._raised.add((invariant, subject, detail))
-        partition = self.partitions.get(subject.partition("@")[0])
-        explained_by = partition.excused if partition is not None and invariant in _EXCUSABLE else ""
-        self._found.append(
-            InvariantViolated(invariant=invariant, subject=subject, detail=detail, explained_by=explained_by)
-        )
+    @property
+    def node(self) -> str:
+        """Who states it."""
+        return self.envelope[2]
 
-    def _partition(self, name: str) -> ShadowPartition:
+    def state(self, event: Event) -> None:
+        """Something that is no alarm."""
+        self._found.append(event)
+
+    def partition(self, name: str) -> ShadowPartition:
+        """The shadow of a partition, made where there is none."""
         partition = self.partitions.get(name)
         if partition is None:
             partition = self.partitions[name] = ShadowPartition()
         return partition
 
-    def _order(self, shadow: ShadowReplica) -> None:
-        if not 0 <= shadow.start <= shadow.high_watermark <= shadow.log.end:
-            self._violated(
-                "I-ORDER",
-                shadow.key,
-                f"log start {shadow.start}, high watermark {shadow.high_watermark}, log end {shadow.log.end} "
-                "must stand in this order",
+    def violated(
+        self,
+        invariant: str,
+        subject: str,
+        words: Words,
+        *,
+        cause: int = 0,
+        taken_by_cut: bool = False,
+        promise: Answer | None = None,
+        **values: object,
+    ) -> None:
+        """Raises an alarm, unless it was raised before.
+
+        Args:
+            subject: a replica, a partition, or something of the cluster as a whole.
+            words: what is wrong, with names of `values` in braces.
+            cause: the event that probably led to it, if that is not the one behind the event that is looked at.
+            taken_by_cut: the record in question was cut off by a follower in the way of the era.
+            promise: the answer to a producer that turned out wrong.
+        """
+        explanations = self._explanations(invariant, subject, taken_by_cut)
+        if not self._is_first(invariant, subject, explanations):
+            return
+        self._raised.add(_key(invariant, subject, explanations))
+        if invariant in ("I-LOGMATCH", "I-WEAKISR"):
+            self._diverged.add(subject.partition("@")[0])
+        filled = words.filled(**values)
+        promised = _promised(promise)
+        happened = [explanation.seq for explanation in explanations if explanation.seq]
+        self._found.append(
+            InvariantViolated(
+                invariant=invariant,
+                subject=subject,
+                detail=filled.en,
+                explained_by="; ".join(explanation.words.en for explanation in explanations),
+                detail_zh=filled.zh,
+                explained_by_zh="；".join(explanation.words.zh for explanation in explanations),
+                cause=happened[0] if happened else cause or self.envelope[3],
+                promise=promised.en,
+                promise_zh=promised.zh,
+                setting="; ".join(explanation.setting for explanation in explanations),
             )
-
-    # logs
-
-    def on_opened(self, event: log.LogOpened) -> None:
-        """A log that was known may have lost its end meanwhile; a new one begins with what it says of itself."""
-        name, _, node = event.replica.rpartition("@")
-        known = self.replicas.get(event.replica)
-        if known is not None and known.topic_id == event.topic_id and known.log.end >= event.log_end_offset:
-            shadow_log = known.log
-            shadow_log.truncate(event.log_end_offset)
-        else:
-            shadow_log = ShadowLog(event.log_end_offset)
-        shadow = ShadowReplica(
-            event.replica, name, node, event.topic_id, shadow_log, event.log_start_offset, event.high_watermark
         )
-        self.replicas[event.replica] = self._partition(name).replicas[node] = shadow
-        self._order(shadow)
 
-    def on_deleted(self, event: log.LogDeleted) -> None:
-        shadow = self.replicas.pop(event.replica, None)
-        if shadow is not None:
-            self._partition(shadow.partition).replicas.pop(shadow.node, None)
+    def is_news(self, invariant: str, subject: str, *, taken_by_cut: bool = False) -> bool:
+        """Whether an alarm would be the first of its kind; else looking closer is in vain."""
+        return self._is_first(invariant, subject, self._explanations(invariant, subject, taken_by_cut))
 
-    def on_closed(self, event: log.LogClosed) -> None:
-        self._goes_offline(event.replica)
+    def _is_first(self, invariant: str, subject: str, explanations: list[Explanation]) -> bool:
+        return _key(invariant, subject, explanations) not in self._raised
 
-    def on_appended(self, event: log.BatchAppended) -> None:
-        shadow_log = self.replicas[event.replica].log
-        base, last, epoch = event.base_offset, event.last_offset, event.leader_epoch
-        if base < shadow_log.end or last < base:
-            self._violated(
-                "I-LOGMONO",
-                event.replica,
-                f"a batch of offsets {base} to {last} was appended to a log that ends at {shadow_log.end}",
-            )
-        if epoch < shadow_log.last_epoch:
-            self._violated(
-                "I-LOGMONO",
-                event.replica,
-                f"the batch at {base} has leader epoch {epoch}, the one before it {shadow_log.last_epoch}",
-            )
-        shadow_log.append(base, last, (epoch, event.size, event.max_timestamp))
-
-    def on_truncated(self, event: log.LogTruncated) -> None:
-        shadow = self.replicas[event.replica]
-        if event.to_offset > event.from_offset:
-            shadow.log = ShadowLog(event.to_offset)
-            shadow.start = shadow.high_watermark = event.to_offset
-        else:
-            shadow.log.truncate(event.to_offset)
-            shadow.start = min(shadow.start, event.to_offset)
-        self._order(shadow)
-        for leader in self._partition(shadow.partition).replicas.values():
-            if leader.role == "leader" and shadow.node in leader.isr and event.to_offset < leader.high_watermark:
-                self._violated(
-                    "I-WEAKISR",
-                    leader.key,
-                    f"{event.replica} is in its ISR and was truncated to {event.to_offset}, below the high watermark "
-                    f"{leader.high_watermark}",
-                )
-        if shadow.role == "leader":
-            self._commit(shadow)
-
-    def on_cleaned(self, event: log.LogCleaned) -> None:
-        """Replicas are cleaned one by one, each at its own time: what was cleaned somewhere is compared no more."""
-        partition = self._partition(self.replicas[event.replica].partition)
-        for shadow in partition.replicas.values():
-            shadow.log.forget(event.to_offset)
-        if partition.committed is not None:
-            partition.committed.forget(event.to_offset)
-
-    def on_log_start(self, event: log.LogStartOffsetIncremented) -> None:
-        """Nobody asks about what lies below it any more."""
-        shadow = self.replicas[event.replica]
-        shadow.start = event.to_offset
-        shadow.log.forget(event.to_offset)
-        self._order(shadow)
-
-    def on_power_lost(self, event: log.PowerLost) -> None:
-        """Records that were replicated but not fsynced may be lost, if all that had them lost their power."""
-        for file, _, _, _ in event.cuts:
-            if file.endswith(".log"):
-                self._partition(file.split("/")[-2]).excused = f"the power loss of {event.broker}"
-
-    # watermarks
-
-    def on_high_watermark(self, event: replica.HighWatermarkAdvanced | replica.HighWatermarkLowered) -> None:
-        shadow = self.replicas[event.replica]
-        before = shadow.high_watermark
-        shadow.high_watermark = reached = event.to_offset
-        if not 0 <= shadow.start <= reached <= shadow.log.end:
-            self._order(shadow)
-        partition = self.partitions[shadow.partition]
-        if shadow.role == "leader":
-            self._leader_high_watermark(shadow, before, partition)
-        elif shadow.role == "follower" and reached > partition.highest:
-            self._violated(
-                "I-HWFOLL",
-                event.replica,
-                f"its high watermark is {reached}, but no leader's was ever above {partition.highest}",
-            )
-
-    def _leader_high_watermark(self, shadow: ShadowReplica, before: int, partition: ShadowPartition) -> None:
-        reached = shadow.high_watermark
-        if reached < before:
-            self._violated("I-HWLEAD", shadow.key, f"a leader's high watermark went back from {before} to {reached}")
-        believed = shadow.believed
-        for node in shadow.isr if not shadow.pending_isr else dict.fromkeys(shadow.isr + shadow.pending_isr):
-            if node == shadow.node:
-                continue
-            end = believed.get(node, -1)
-            if end < reached:
-                self._violated(
-                    "I-HWLEAD",
-                    shadow.key,
-                    f"the high watermark is {reached}, but as far as the leader knows {node} of the ISR ends at {end}",
-                )
-            if node in shadow.isr:
-                self._holds(shadow, node, before, reached)
-        if reached > partition.highest:
-            committed = partition.committed
-            if committed is None:
-                committed = partition.committed = ShadowLog(shadow.log.known_from)
-            _copy(shadow.log, committed, reached)
-            partition.highest = reached
-
-    def _holds(self, leader: ShadowReplica, node: str, start: int, end: int) -> None:
-        member = self.partitions[leader.partition].replicas.get(node)
-        if member is None:
-            return
-        differs = member.log.end if member.log.end < end else leader.log.difference(member.log, start, end)
-        if differs is not None:
-            self._violated(
-                "I-WEAKISR",
-                leader.key,
-                f"offset {differs} lies below its high watermark {end}, but {node} of its ISR does not hold the same "
-                "record",
-            )
-
-    def on_believed(self, event: replica.RemoteReplicaUpdated) -> None:
-        self.replicas[event.replica].believed[event.follower] = event.log_end_offset
-
-    # roles
-
-    def on_leader(self, event: replica.ReplicaBecameLeader) -> None:
-        shadow = self.replicas[event.replica]
-        self._replica_epoch(shadow, event.leader_epoch)
-        shadow.role = "leader"
-        shadow.isr = _nodes(event.isr)
-        shadow.pending_isr = ()
-        shadow.believed = {f"b{broker_id}": log_end_offset for broker_id, log_end_offset, _ in event.remotes}
-        partition = self._partition(shadow.partition)
-        earlier = partition.leaders.setdefault(event.leader_epoch, shadow.node)
-        if earlier != shadow.node:
-            self._violated(
-                "I-ONELEADER",
-                shadow.partition,
-                f"in leader epoch {event.leader_epoch} both {earlier} and {shadow.node} led",
-            )
-        if event.leader_epoch == max(partition.leaders):
-            self._commit(shadow)
-
-    def _commit(self, shadow: ShadowReplica) -> None:
-        """The true leader must hold everything that was ever committed."""
-        partition = self._partition(shadow.partition)
-        committed = partition.committed
-        if committed is None:
-            return
-        if shadow.log.end < partition.highest:
-            lost: int | None = shadow.log.end
-        else:
-            lost = committed.difference(shadow.log, shadow.start, partition.highest)
-        if lost is not None:
-            self._violated(
-                "I-COMMIT",
-                shadow.partition,
-                f"offset {lost} was committed (below high watermark {partition.highest}), but the leader {shadow.node} "
-                f"of epoch {shadow.leader_epoch} does not hold that record",
-            )
-            # what is lost is lost: from here on the new leader's log is what counts
-            partition.committed = None
-            partition.highest = min(partition.highest, shadow.log.end)
-
-    def on_follower(self, event: replica.ReplicaBecameFollower) -> None:
-        shadow = self.replicas[event.replica]
-        self._replica_epoch(shadow, event.leader_epoch)
-        shadow.role = "follower"
-        shadow.isr = shadow.pending_isr = ()
-
-    def on_offline(self, event: replica.ReplicaWentOffline) -> None:
-        self._goes_offline(event.replica)
-
-    def _goes_offline(self, key: str) -> None:
-        shadow = self.replicas[key]
-        shadow.role = "offline"
-        shadow.isr = shadow.pending_isr = ()
-
-    def _replica_epoch(self, shadow: ShadowReplica, leader_epoch: int) -> None:
-        partition = self._partition(shadow.partition)
-        if leader_epoch < shadow.leader_epoch:
-            self._violated(
-                "I-EPOCHMONO", shadow.key, f"its leader epoch went back from {shadow.leader_epoch} to {leader_epoch}"
-            )
-        if leader_epoch > partition.leader_epoch:
-            self._violated(
-                "I-EPOCHMONO",
-                shadow.key,
-                f"its leader epoch {leader_epoch} is ahead of ZooKeeper's {partition.leader_epoch}",
-            )
-        shadow.leader_epoch = leader_epoch
-
-    # the ISR
-
-    def on_isr_proposed(self, event: replica.IsrChangeProposed) -> None:
-        self.replicas[event.replica].pending_isr = _nodes(event.isr)
-
-    def on_isr_changed(self, event: replica.IsrShrunk | replica.IsrExpanded) -> None:
-        shadow = self.replicas[event.replica]
-        shadow.isr = _nodes(event.to_isr)
-        shadow.pending_isr = ()
-        for broker_id in event.to_isr:
-            if broker_id not in event.from_isr:
-                self._holds(shadow, f"b{broker_id}", shadow.start, shadow.high_watermark)
-
-    def on_isr_refused(self, event: replica.IsrChangeRefused) -> None:
-        self.replicas[event.replica].pending_isr = ()
-
-    # ZooKeeper
-
-    def on_elected(self, event: control.LeaderElected) -> None:
-        if event.unclean:
-            self._partition(
-                event.partition
-            ).excused = f"the unclean election of b{event.leader} in leader epoch {event.leader_epoch}"
-
-    def on_znode(self, event: control.ZnodeCreated | control.ZnodeChanged) -> None:
-        parts = event.path.split("/")
-        if len(parts) != 7 or parts[6] != "state" or parts[2] != "topics":
-            return
-        try:
-            state = msgspec.json.decode(event.data, type=_PartitionState)
-        except msgspec.DecodeError:
-            # somebody wrote there what no broker would; brokers do not follow it either
-            return
-        leader, leader_epoch, isr = state.leader, state.leader_epoch, state.isr
-        name = f"{parts[3]}-{parts[5]}"
-        partition = self._partition(name)
-        if leader_epoch < partition.leader_epoch:
-            self._violated(
-                "I-EPOCHMONO", name, f"leader_epoch went back from {partition.leader_epoch} to {leader_epoch}"
-            )
-        if leader != partition.leader and partition.leader_epoch >= 0 and leader_epoch == partition.leader_epoch:
-            self._violated(
-                "I-EPOCHMONO",
-                name,
-                f"the leader changed from {partition.leader} to {leader} without a new leader epoch ({leader_epoch})",
-            )
-        if not isr or (leader != -1 and leader not in isr):
-            self._violated("I-LEADERINISR", name, f"the leader is {leader}, the ISR {isr}")
-        partition.leader, partition.leader_epoch = leader, leader_epoch
-
-    def on_znode_deleted(self, event: control.ZnodeDeleted) -> None:
-        """A topic is gone; one of the same name begins anew. Replicas that are still there keep their shadows."""
-        parts = event.path.split("/")
-        if len(parts) == 4 and parts[2] == "topics":
-            for name in [name for name in self.partitions if name.rpartition("-")[0] == parts[3]]:
-                self.partitions[name] = ShadowPartition(replicas=self.partitions[name].replicas)
+    def _explanations(self, invariant: str, subject: str, taken_by_cut: bool) -> list[Explanation]:
+        """What explains that an invariant is broken, events before the era."""
+        kinds = MAY_BREAK[invariant]
+        name = subject.partition("@")[0]
+        partition = self.partitions.get(name)
+        excuses = {**self.excuses, **partition.excuses} if partition is not None else self.excuses
+        found = [excuse for kind, excuse in excuses.items() if kind in kinds]
+        by_mode = self._by_mode
+        if (
+            by_mode is not None
+            and by_mode.kind in kinds
+            and (invariant not in _ABOUT_LOSS or taken_by_cut or name in self._diverged)
+        ):
+            found.append(by_mode)
+        return found
 
 
-def _nodes(broker_ids: tuple[int, ...]) -> tuple[str, ...]:
-    return tuple(f"b{broker_id}" for broker_id in broker_ids)
+Rule = Callable[[Checker, Any], None]
+CHECKS: dict[type[Event], Rule] = {}
+"""What each kind of event could break; whoever has many events need not ask about others."""
+
+R = TypeVar("R", bound=Rule)
 
 
-def _copy(source: ShadowLog, target: ShadowLog, end: int) -> None:
-    """Extends `target` by the batches of `source` that begin below `end` and that it does not have yet."""
-    start = target.end
-    index = len(source.bases)
-    while index > 0 and source.bases[index - 1] >= start:
-        index -= 1
-    for at in range(index, len(source.bases)):
-        if source.bases[at] >= end:
-            break
-        target.append(source.bases[at], source.lasts[at], source.identities[at])
+def watches(*kinds: type[Event]) -> Callable[[R], R]:
+    """Registers a rule for kinds of event. A kind may have several; they run in the order of their registration."""
+
+    def register(rule: R) -> R:
+        for kind in kinds:
+            earlier = CHECKS.get(kind)
+            CHECKS[kind] = rule if earlier is None else _both(earlier, rule)
+        return rule
+
+    return register
 
 
-_CHECKS: dict[type[Event], Callable[[Checker, Any], None]] = {
-    log.LogOpened: Checker.on_opened,
-    log.LogDeleted: Checker.on_deleted,
-    log.LogCleaned: Checker.on_cleaned,
-    log.LogClosed: Checker.on_closed,
-    log.BatchAppended: Checker.on_appended,
-    log.LogTruncated: Checker.on_truncated,
-    log.LogStartOffsetIncremented: Checker.on_log_start,
-    log.PowerLost: Checker.on_power_lost,
-    replica.HighWatermarkAdvanced: Checker.on_high_watermark,
-    replica.HighWatermarkLowered: Checker.on_high_watermark,
-    replica.RemoteReplicaUpdated: Checker.on_believed,
-    replica.ReplicaBecameLeader: Checker.on_leader,
-    replica.ReplicaBecameFollower: Checker.on_follower,
-    replica.ReplicaWentOffline: Checker.on_offline,
-    replica.IsrChangeProposed: Checker.on_isr_proposed,
-    replica.IsrShrunk: Checker.on_isr_changed,
-    replica.IsrExpanded: Checker.on_isr_changed,
-    replica.IsrChangeRefused: Checker.on_isr_refused,
-    control.LeaderElected: Checker.on_elected,
-    control.ZnodeCreated: Checker.on_znode,
-    control.ZnodeChanged: Checker.on_znode,
-    control.ZnodeDeleted: Checker.on_znode_deleted,
-}
+def _both(first: Rule, second: Rule) -> Rule:
+    def both(checker: Checker, event: Any) -> None:
+        first(checker, event)
+        second(checker, event)
 
-#: the kinds of event that could break an invariant; whoever has many events need not ask about others
-CHECKED = frozenset(_CHECKS)
+    return both
+
+
+def _key(invariant: str, subject: str, explanations: list[Explanation]) -> tuple[str, str, str]:
+    return invariant, subject, ",".join([explanation.kind for explanation in explanations])
+
+
+_PROMISE = Words(
+    "{leader} acknowledged offsets {base} to {last} to {client}, acks={acks}",
+    "{leader} 向 {client} 确认了偏移量 {base} 至 {last}，acks={acks}",
+)
+
+
+def _promised(answer: Answer | None) -> Words:
+    if answer is None:
+        return Words()
+    acks = "all" if answer.acks == -1 else answer.acks
+    return _PROMISE.filled(leader=answer.leader, base=answer.base, last=answer.last, client=answer.client, acks=acks)

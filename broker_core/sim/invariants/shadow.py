@@ -1,63 +1,152 @@
 """What the checker remembers: of each replica its log and watermarks, of each partition what is committed."""
 
 from bisect import bisect_left
+from collections import deque
+from typing import NamedTuple
 
 import msgspec
 
-#: identifies the records of a batch: (leader epoch, bytes, newest timestamp)
-Identity = tuple[int, int, int]
+from broker_core.sim.invariants.catalogue import Explanation
 
 KEPT_BATCHES = 4096
+KEPT_ANSWERS = 512
+KEPT_INDEX_ENTRIES = 1024
+
+
+class Batch(NamedTuple):
+    """One batch of a log.
+
+    `chain` identifies the whole log up to here: two logs with the same chain hold the same batches. None = where the
+    log began is not known. `epoch` is the leader epoch in which it was written, known also where the message format
+    has none. `max_timestamp` is the newest of its segment up to here.
+    """
+
+    chain: int | None
+    identity: int
+    epoch: int
+    segment: int
+    position: int
+    size: int
+    max_timestamp: int
 
 
 class ShadowLog:
     """The batches of a replica by their events. Old ones are dropped: `known_from` is the first offset that is
     remembered.
+
+    `chain`, `epoch`, `segment`, `next_position` and `max_timestamp` speak of the end of the log.
     """
 
-    __slots__ = ("bases", "end", "identities", "known_from", "lasts")
+    __slots__ = (
+        "_start_chain",
+        "bases",
+        "batches",
+        "chain",
+        "end",
+        "epoch",
+        "known_from",
+        "lasts",
+        "lowest_cut",
+        "max_timestamp",
+        "next_position",
+        "segment",
+    )
 
-    def __init__(self, start: int) -> None:
+    def __init__(self, start: int, segment: int = -1, next_position: int = -1) -> None:
         self.bases: list[int] = []
         self.lasts: list[int] = []
-        self.identities: list[Identity] = []
+        self.batches: list[Batch] = []
         self.known_from = start
         self.end = start
+        #: the lowest offset that a truncation ever came down to
+        self.lowest_cut = 1 << 62
+        self._start_chain: int | None = None if start else 0
+        self.chain = self._start_chain
+        self.epoch = -1
+        self.segment = segment
+        self.next_position = next_position
+        self.max_timestamp = -1
 
-    def append(self, base: int, last: int, identity: Identity) -> None:
+    def append(self, base: int, last: int, batch: Batch) -> None:
         """One batch more."""
         self.bases.append(base)
         self.lasts.append(last)
-        self.identities.append(identity)
+        self.batches.append(batch)
         self.end = last + 1
+        self.chain, _, self.epoch, self.segment, position, size, self.max_timestamp = batch
+        self.next_position = position + size
         if len(self.bases) > 2 * KEPT_BATCHES:
-            del self.bases[:KEPT_BATCHES], self.lasts[:KEPT_BATCHES], self.identities[:KEPT_BATCHES]
-            self.known_from = self.bases[0]
+            self._start_chain = self.batches[KEPT_BATCHES - 1].chain
+            del self.bases[:KEPT_BATCHES], self.lasts[:KEPT_BATCHES], self.batches[:KEPT_BATCHES]
+            self.known_from = max(self.known_from, self.bases[0])
+
+    def rolled(self, segment: int) -> None:
+        """The next batch begins a new segment."""
+        self.segment = segment
+        self.next_position = 0
+        self.max_timestamp = -1
 
     def truncate(self, offset: int) -> None:
         """Drops everything from `offset` on."""
         keep = bisect_left(self.lasts, offset)
-        del self.bases[keep:], self.lasts[keep:], self.identities[keep:]
+        del self.bases[keep:], self.lasts[keep:], self.batches[keep:]
         self.end = offset
-        self.known_from = min(self.known_from, offset)
+        self.lowest_cut = min(self.lowest_cut, offset)
+        if offset < self.known_from:
+            self.known_from = offset
+            self._start_chain = None if offset else 0
+        if self.batches:
+            self.chain, _, self.epoch, self.segment, position, size, self.max_timestamp = self.batches[-1]
+            self.next_position = position + size
+        else:
+            self.chain, self.epoch = self._start_chain, -1
+            self.segment = self.next_position = self.max_timestamp = -1
 
     def forget(self, offset: int) -> None:
         """No longer knows what lies below `offset`."""
         self.known_from = max(self.known_from, offset)
 
-    @property
-    def last_epoch(self) -> int:
-        """The leader epoch of the last batch that is remembered, -1 without one."""
-        return self.identities[-1][0] if self.identities else -1
+    def copy(self) -> "ShadowLog":
+        """The same log, which what happens to this one does not touch."""
+        other = ShadowLog(self.end)
+        other.bases, other.lasts, other.batches = self.bases[:], self.lasts[:], self.batches[:]
+        other.known_from, other._start_chain, other.chain = self.known_from, self._start_chain, self.chain
+        return other
+
+    def chain_below(self, offset: int) -> int | None:
+        """The chain of the last batch that begins below `offset`."""
+        if offset >= self.end:
+            return self.chain
+        index = bisect_left(self.bases, offset) - 1
+        return self.batches[index].chain if index >= 0 else self._start_chain
+
+    def agrees(self, other: "ShadowLog", end: int) -> bool:
+        """Whether both surely hold the same below `end`; where it is False, `difference` knows."""
+        if self.end < end or other.end < end:
+            return False
+        chain = self.chain_below(end)
+        return chain is not None and chain == other.chain_below(end)
+
+    def batch_at(self, base: int) -> tuple[int, Batch] | None:
+        """`(last offset, batch)` of the batch that begins at `base`."""
+        bases = self.bases
+        index = bisect_left(bases, base)
+        if index < len(bases) and bases[index] == base:
+            return self.lasts[index], self.batches[index]
+        return None
+
+    def epoch_at(self, offset: int) -> int | None:
+        """The leader epoch of the record at `offset`; None where none is known there."""
+        index = bisect_left(self.lasts, offset)
+        if offset < self.known_from or index == len(self.lasts) or self.bases[index] > offset:
+            return None
+        return self.batches[index].epoch
 
     def difference(self, other: "ShadowLog", start: int, end: int) -> int | None:
         """The first offset in `[start, end)` at which the other log lacks this log's record, or has another; None
         without one. Offsets that either has forgotten are taken as equal.
         """
-        if start < self.known_from:
-            start = self.known_from
-        if start < other.known_from:
-            start = other.known_from
+        start = max(start, self.known_from, other.known_from)
         if start >= end:
             return None
         bases, other_bases = self.bases, other.bases
@@ -65,15 +154,40 @@ class ShadowLog:
         index = bisect_left(self.lasts, start)
         at = bisect_left(other_bases, bases[index]) if index < count else 0
         while index < count and bases[index] < end:
-            if at >= other_count or other_bases[at] != bases[index] or other.identities[at] != self.identities[index]:
+            if (
+                at >= other_count
+                or other_bases[at] != bases[index]
+                or other.batches[at].identity != self.batches[index].identity
+            ):
                 return max(bases[index], start)
             index += 1
             at += 1
         return None
 
 
+class SegmentIndex(msgspec.Struct):
+    """The entries of a segment's indexes. Of `.index` the latest ones, as offsets and positions; of `.timeindex` the
+    last. `is_complete`: none of the first are missing.
+    """
+
+    is_complete: bool = False
+    offsets: list[int] = []
+    positions: list[int] = []
+    last_timestamp: int = -1
+    last_timestamp_offset: int = -1
+
+
 class ShadowReplica(msgspec.Struct):
-    """A replica as its events tell it. `believed`: what a leader knows of the others' ends, by node."""
+    """A replica as its events tell it. `believed`: what a leader knows of the others' ends, by node.
+
+    Attributes:
+        lowered: (seq, high watermark before) of the last time that the high watermark went back.
+        following: the node that it follows.
+        epoch_start: the offset at which a leader's epoch began.
+        epochs: its leader-epoch cache, (epoch, start offset).
+        is_stale: its topic was deleted and it was not told.
+        cut_seq: the event that last took something from the end of its log, 0 = none did.
+    """
 
     key: str
     partition: str
@@ -84,21 +198,60 @@ class ShadowReplica(msgspec.Struct):
     high_watermark: int
     role: str = "offline"
     leader_epoch: int = -1
+    epoch_start: int = -1
+    following: str = ""
+    replica_count: int = 0
     isr: tuple[str, ...] = ()
     pending_isr: tuple[str, ...] = ()
     believed: dict[str, int] = {}
+    epochs: tuple[tuple[int, int], ...] = ()
+    indexes: dict[int, SegmentIndex] = {}
+    lowered: tuple[int, int] = (0, 0)
+    is_stale: bool = False
+    cut_seq: int = 0
+
+
+class Answer(NamedTuple):
+    """A producer was told that its records are stored."""
+
+    base: int
+    last: int
+    chain: int | None
+    acks: int
+    leader: str
+    client: str
+    seq: int
 
 
 class ShadowPartition(msgspec.Struct):
-    """What ZooKeeper says of a partition, and what was once committed. `highest` is the greatest high watermark that
-    any leader of it had; `committed` holds the records below it. `leaders`: the node that led in each leader epoch;
-    `replicas`: by node. `excused`: what explains that a guarantee was broken.
+    """What ZooKeeper says of a partition, and what was once committed.
+
+    Attributes:
+        version: of the state znode, -1 = there is none.
+        isr, assigned: the nodes in ZooKeeper's ISR, and those that the topic's znode assigns.
+        leaders: the node that led in each leader epoch; `newest_epoch` the highest of these.
+        highest: the committed records end here; `committed` is the log that holds them.
+        highest_ever: the greatest high watermark that any leader of it had.
+        history: (leader epoch, base offset) -> the first batch that was written there.
+        compared_from: below it some replica was compacted, so that batches are not compared.
+        answered: the latest answers to producers; `unsafe`: those with acks=1 whose records are not committed yet.
+        excuses: what explains that a guarantee is broken, by kind.
     """
 
     leader: int = -1
     leader_epoch: int = -1
-    highest: int = 0
-    committed: ShadowLog | None = None
+    controller_epoch: int = -1
+    version: int = -1
+    isr: tuple[str, ...] = ()
+    assigned: tuple[str, ...] = ()
     leaders: dict[int, str] = {}
+    newest_epoch: int = -1
+    highest: int = 0
+    highest_ever: int = 0
+    committed: ShadowLog | None = None
     replicas: dict[str, ShadowReplica] = {}
-    excused: str = ""
+    history: dict[tuple[int, int], Batch] = {}
+    compared_from: int = 0
+    answered: deque[Answer] = msgspec.field(default_factory=lambda: deque(maxlen=KEPT_ANSWERS))
+    unsafe: deque[Answer] = msgspec.field(default_factory=deque)
+    excuses: dict[str, Explanation] = {}

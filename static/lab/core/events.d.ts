@@ -51,6 +51,15 @@ export interface ConsumerPositionReset {
   to_offset: number;
   why: string;
 }
+export interface AcknowledgedRecordsLost {
+  partition: string;
+  first_offset: number;
+  count: number;
+  leader: string;
+  leader_epoch: number;
+  acknowledged_by: string;
+  acknowledged_seq: number;
+}
 
 // console
 export interface CommandReceived {
@@ -170,6 +179,7 @@ export interface BatchAppended {
   position: number;
   size: number;
   max_timestamp: number;
+  crc: number;
 }
 export interface SegmentRolled {
   replica: string;
@@ -462,6 +472,12 @@ export interface InvariantViolated {
   subject: string;
   detail: string;
   explained_by: string;
+  detail_zh: string;
+  explained_by_zh: string;
+  cause: number;
+  promise: string;
+  promise_zh: string;
+  setting: string;
 }
 export interface ForeignZnodeChanged {
   change: string;
@@ -477,6 +493,7 @@ export interface DataOf {
   ProducerStreamChanged: ProducerStreamChanged;
   RecordsConsumed: RecordsConsumed;
   ConsumerPositionReset: ConsumerPositionReset;
+  AcknowledgedRecordsLost: AcknowledgedRecordsLost;
   CommandReceived: CommandReceived;
   CommandPrinted: CommandPrinted;
   CommandCompleted: CommandCompleted;

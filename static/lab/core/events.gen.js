@@ -1,7 +1,7 @@
 // Written by `manage.py gen_events` from broker_core/events. Do not change it by hand.
 
 /** Hash of the vocabulary; the server's `welcome` carries its own. */
-export const SCHEMA = "7d96af6047e3";
+export const SCHEMA = "2e1a5759ea06";
 
 /** @import { EventKind, KindInfo } from "./events.d.ts" */
 
@@ -22,6 +22,8 @@ export const KINDS = {
     en: "{client} read {partition} up to {position}", zh: "{client} 读取 {partition} 至 {position}" },
   ConsumerPositionReset: { family: "client", fields: [["client", "str"], ["partition", "str"], ["from_offset", "int"], ["to_offset", "int"], ["why", "str"]],
     en: "{client}: position of {partition} reset from {from_offset} to {to_offset}, {why}", zh: "{client}：{partition} 的位置由 {from_offset} 重置为 {to_offset}，{why}" },
+  AcknowledgedRecordsLost: { family: "client", fields: [["partition", "str"], ["first_offset", "int"], ["count", "int"], ["leader", "str"], ["leader_epoch", "int"], ["acknowledged_by", "str"], ["acknowledged_seq", "int"]],
+    en: "{partition}: {count} records from {first_offset} on, acknowledged with acks=1, are lost: nobody promised more", zh: "{partition}：自 {first_offset} 起有 {count} 条以 acks=1 确认的记录丢失，这并未违反承诺" },
   CommandReceived: { family: "console", fields: [["command", "int"], ["line", "str"], ["source", "str"]],
     en: "$ {line}", zh: "$ {line}" },
   CommandPrinted: { family: "console", fields: [["command", "int"], ["lines", ["list", "str"]]],
@@ -60,7 +62,7 @@ export const KINDS = {
     en: "{broker} knows brokers {live_brokers}, controller {controller}", zh: "{broker} 已知存活代理 {live_brokers}，控制器 {controller}" },
   LogOpened: { family: "log", fields: [["replica", "str"], ["topic_id", "str"], ["log_start_offset", "int"], ["log_end_offset", "int"], ["high_watermark", "int"], ["recovery_point", "int"], ["epochs", ["list", ["tuple", "int", "int"]]], ["segments", ["list", ["tuple", "int", "int", "int", "int"]]], ["tail", ["list", ["tuple", "int", "int", "int", "int", "int", "int"]]], ["synced", ["list", ["tuple", "int", "int", "int", "int"]]]],
     en: "{replica}: log opened, {log_start_offset} to {log_end_offset}", zh: "{replica}：日志打开，{log_start_offset} 至 {log_end_offset}" },
-  BatchAppended: { family: "log", fields: [["replica", "str"], ["base_offset", "int"], ["last_offset", "int"], ["leader_epoch", "int"], ["segment", "int"], ["position", "int"], ["size", "int"], ["max_timestamp", "int"]],
+  BatchAppended: { family: "log", fields: [["replica", "str"], ["base_offset", "int"], ["last_offset", "int"], ["leader_epoch", "int"], ["segment", "int"], ["position", "int"], ["size", "int"], ["max_timestamp", "int"], ["crc", "int"]],
     en: "{replica}: batch {base_offset} to {last_offset} appended", zh: "{replica}：追加批次 {base_offset} 至 {last_offset}" },
   SegmentRolled: { family: "log", fields: [["replica", "str"], ["segment", "int"], ["previous_segment", "int"], ["previous_size", "int"]],
     en: "{replica}: rolled a new segment at {segment}", zh: "{replica}：在 {segment} 处滚动新日志段" },
@@ -160,8 +162,8 @@ export const KINDS = {
     en: "The link {a} to {b} is cut", zh: "{a} 与 {b} 之间的链路被切断" },
   LinkRestored: { family: "world", fields: [["a", "str"], ["b", "str"]],
     en: "The link {a} to {b} works again", zh: "{a} 与 {b} 之间的链路恢复" },
-  InvariantViolated: { family: "world", fields: [["invariant", "str"], ["subject", "str"], ["detail", "str"], ["explained_by", "str"]],
-    en: "Alarm {invariant} on {subject}: {detail}", zh: "告警 {invariant}（{subject}）：{detail}" },
+  InvariantViolated: { family: "world", fields: [["invariant", "str"], ["subject", "str"], ["detail", "str"], ["explained_by", "str"], ["detail_zh", "str"], ["explained_by_zh", "str"], ["cause", "int"], ["promise", "str"], ["promise_zh", "str"], ["setting", "str"]],
+    en: "Alarm {invariant} on {subject}: {detail}", zh: "告警 {invariant}（{subject}）：{detail_zh}" },
   ForeignZnodeChanged: { family: "world", fields: [["change", "str"], ["path", "str"], ["data", "str"]],
     en: "Somebody outside {change} {path} in ZooKeeper", zh: "外部对 ZooKeeper 节点 {path} 执行了 {change}" },
 };

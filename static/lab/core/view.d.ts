@@ -58,7 +58,16 @@ export interface Parked {
   broker: string; api: string; client: string; partitions: string[]; needs: string; since_us: number; deadline_us: number;
 }
 export interface Znode { data: string; version: number; ephemeral: string; zxid: number }
-export interface Alarm { invariant: string; subject: string; detail: string; explained_by: string; at_us: number }
+/** `cause` is a seq or 0; `setting` gave the guarantee away; `promise` is what a producer was told. */
+export interface Alarm {
+  invariant: string; subject: string; detail: string; detail_zh: string; explained_by: string; explained_by_zh: string;
+  cause: number; promise: string; promise_zh: string; setting: string; at_us: number;
+}
+/** Records that were acknowledged with acks=1 and are gone: no guarantee is broken. */
+export interface Loss {
+  partition: string; first_offset: number; count: number; leader: string; leader_epoch: number;
+  acknowledged_by: string; acknowledged_seq: number; at_us: number;
+}
 export interface ConsoleEntry {
   line: string; source: string; state: "running" | "done"; exit_code: number; output: string[]; at_us: number;
 }
@@ -78,5 +87,6 @@ export interface View {
   controller_replicas: Record<string, string>;
   checkpoints: Record<string, Record<string, { at_us: number; entries: [string, number][]; rule?: string }>>;
   alarms: Record<string, Alarm>;
+  losses: Record<string, Loss>;
   console: Record<string, ConsoleEntry>;
 }

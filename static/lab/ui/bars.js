@@ -11,7 +11,7 @@ import { sheetOpen } from "./inspector.js";
 import { consoleOpen, effect, exercise, index, moment, panels, partition, player, shown, sideTab, tab } from "./state.js";
 import { inline } from "./words.js";
 
-const INVARIANTS = 9;
+const INVARIANTS = 22;
 
 export const share = () => copy(location.origin + addressOf({ withInstant: true }), t("share.done", { at: instant(player.at_us) }));
 

@@ -6,7 +6,7 @@ export { computed, effect, signal };
 const EMPTY = {
   run: {}, nodes: {}, links: {}, topics: {}, partitions: {}, replicas: {}, rpcs: {}, parked: {}, zk: {},
   controller: { broker: -1, controller_epoch: 0 }, controller_partitions: {}, controller_replicas: {}, checkpoints: {},
-  alarms: {}, console: {},
+  alarms: {}, losses: {}, console: {},
 };
 
 /** The player of core/player.js; set once by lab.js. */

@@ -1,0 +1,95 @@
+"""Which guarantee may be given away by what, and how an explanation reads.
+
+A row of the table is an invariant; what is not listed for it never explains its violation. Kinds of explanation:
+
+- `unclean`: a leader was elected from outside of the ISR, because that was allowed;
+- `lost tail`: a machine lost its power, or a damaged file was cut, and with it records that were not fsynced;
+- `HW`, `KIP101`, `KIP279`: how followers of the era cut their logs;
+- `stale log`: before there were topic ids, the log of a deleted topic served the next one of its name;
+- `foreign`: somebody outside of the cluster wrote what only brokers may write.
+"""
+
+import msgspec
+
+UNCLEAN = "unclean"
+LOST_TAIL = "lost tail"
+STALE_LOG = "stale log"
+FOREIGN = "foreign"
+MODES = ("HW", "KIP101", "KIP279")
+
+_CHOSEN = (UNCLEAN, LOST_TAIL, STALE_LOG, FOREIGN)
+
+#: invariant -> what may explain that it is broken
+MAY_BREAK: dict[str, tuple[str, ...]] = {
+    "I-ORDER": (),
+    "I-LOGMONO": (),
+    "I-EPOCHCACHE": (STALE_LOG, FOREIGN),
+    "I-EPOCHMONO": (FOREIGN,),
+    "I-ONELEADER": (FOREIGN,),
+    "I-CTRL": (FOREIGN,),
+    "I-LEADERINISR": (FOREIGN,),
+    "I-ZKVER": (FOREIGN,),
+    "I-LOGMATCH": ("HW", "KIP101", STALE_LOG, FOREIGN),
+    "I-WEAKISR": (*_CHOSEN, *MODES),
+    "I-STRONGISR": (*_CHOSEN, *MODES),
+    "I-COMMIT": (*_CHOSEN, "HW", "KIP101"),
+    "I-COMPLETE": (*_CHOSEN, "HW", "KIP101"),
+    "I-HWLEAD": (FOREIGN,),
+    "I-HWFOLL": _CHOSEN,
+    "I-NOTRUNCBELOWHW": (*_CHOSEN, "HW", "KIP101"),
+    "I-EXPAND": (LOST_TAIL, STALE_LOG, FOREIGN),
+    "I-MINISR": (FOREIGN,),
+    "I-CONSUME": (),
+    "I-INDEX": (),
+    "I-SEGNAME": (),
+    "I-CKPT": (),
+}
+
+INVARIANTS = tuple(MAY_BREAK)
+
+
+class Words(msgspec.Struct, frozen=True):
+    """One statement in both languages of the page."""
+
+    en: str = ""
+    zh: str = ""
+
+    def filled(self, **values: object) -> "Words":
+        """The statement with values in the place of the names in braces."""
+        return Words(self.en.format(**values), self.zh.format(**values))
+
+
+class Explanation(msgspec.Struct, frozen=True):
+    """Why a guarantee does not hold any more. `seq`: the event to look at, 0 = the era as a whole. `setting`: what gave
+    it away, as one would write it down.
+    """
+
+    kind: str
+    words: Words
+    setting: str
+    seq: int = 0
+
+
+_MODE_WORDS = {
+    "HW": Words(
+        "in era {era} a follower cuts its log at its own high watermark, which lags behind (KIP-101 cured that)",
+        "在 {era} 时代，跟随者按自己滞后的高水位截断日志（KIP-101 修正了这一点）",
+    ),
+    "KIP101": Words(
+        "in era {era} a follower asks once where its last epoch ends, which is not enough after two quick changes of "
+        "the leader (KIP-279 cured that)",
+        "在 {era} 时代，跟随者只询问一次其最后纪元的末端，首领连续两次更替后这并不够（KIP-279 修正了这一点）",
+    ),
+    "KIP279": Words(
+        "in era {era} a follower may act on an answer of an earlier leader epoch (KIP-320 cured that)",
+        "在 {era} 时代，跟随者可能依据较早首领纪元的答复行事（KIP-320 修正了这一点）",
+    ),
+}
+
+
+def explain_by_mode(truncation: str, era: str) -> Explanation | None:
+    """What the way of truncation of an era explains; None where it keeps all guarantees."""
+    words = _MODE_WORDS.get(truncation)
+    if words is None:
+        return None
+    return Explanation(truncation, words.filled(era=era), f"era={era} (truncation {truncation})")

@@ -1,0 +1,151 @@
+"""I-MINISR and I-CONSUME: what clients are told."""
+
+from bisect import bisect_left
+from itertools import pairwise
+
+from broker_core.events import client, control, log, rpc, world
+from broker_core.sim.invariants.catalogue import Words
+from broker_core.sim.invariants.checker import Checker, watches
+from broker_core.sim.invariants.shadow import Answer, ShadowReplica
+
+_MIN_ISR = "min.insync.replicas"
+
+_TOO_FEW = Words(
+    "offsets {base} to {last} were acknowledged with acks=all by an ISR of {count}, min.insync.replicas is {least}",
+    "偏移量 {base} 至 {last} 以 acks=all 得到确认，而 ISR 只有 {count} 个成员，min.insync.replicas 为 {least}",
+)
+_NOT_COMMITTED = Words(
+    "offsets {base} to {last} were acknowledged with acks=all at high watermark {high_watermark}",
+    "偏移量 {base} 至 {last} 以 acks=all 得到确认时，高水位为 {high_watermark}",
+)
+_UNCOMMITTED_READ = Words(
+    "{client} read up to {position}, but the answer's high watermark is {answered}, no leader's was above {highest}",
+    "{client} 读到了 {position}，而答复中的高水位为 {answered}，历任首领的高水位从未超过 {highest}",
+)
+_READ_AGAIN = Words(
+    "{client} stood at offset {position} and got offsets {offsets}",
+    "{client} 的位置为 {position}，却收到偏移量 {offsets}",
+)
+
+
+@watches(rpc.RpcSent)
+def sent(checker: Checker, event: rpc.RpcSent) -> None:
+    """Produce requests and their answers; the event is the most frequent of all."""
+    if event.api != "Produce":
+        return
+    if event.kind == "request":
+        fields = event.fields
+        if fields and fields[0][0] == "acks":
+            acks = fields[0][1]
+            if acks != 0 and isinstance(acks, int):
+                checker.produce_acks[event.correlation] = acks
+        return
+    acks = checker.produce_acks.pop(event.correlation, 0)
+    if not acks:
+        return
+    for name, base in event.fields:
+        # An error instead of an offset, or a repeated batch of which no more is known than that it was written.
+        if isinstance(base, str) or base < 0:
+            continue
+        partition = checker.partitions[name]
+        shadow = partition.replicas[event.source]
+        shadow_log = shadow.log
+        index = bisect_left(shadow_log.bases, base)
+        if index == len(shadow_log.bases):
+            continue
+        last = shadow_log.lasts[index]
+        answer = Answer(base, last, shadow_log.batches[index].chain, acks, event.source, event.destination, checker.seq)
+        partition.answered.append(answer)
+        if acks == -1:
+            if shadow.high_watermark <= last or len(shadow.isr) < shadow.replica_count:
+                _check_acknowledged(checker, shadow, answer)
+        elif last >= partition.highest:
+            partition.unsafe.append(answer)
+
+
+def _check_acknowledged(checker: Checker, shadow: ShadowReplica, answer: Answer) -> None:
+    """I-MINISR where the ISR is not complete, or the high watermark too low."""
+    base, last = answer.base, answer.last
+    count = len(dict.fromkeys(shadow.isr + shadow.pending_isr))
+    least = min(_min_isr(checker, shadow), shadow.replica_count)
+    if count < least and shadow.role == "leader":
+        checker.violated(
+            "I-MINISR", shadow.key, _TOO_FEW, promise=answer, base=base, last=last, count=count, least=least
+        )
+    if shadow.high_watermark <= last:
+        checker.violated(
+            "I-MINISR",
+            shadow.key,
+            _NOT_COMMITTED,
+            promise=answer,
+            base=base,
+            last=last,
+            high_watermark=shadow.high_watermark,
+        )
+
+
+@watches(log.LogOpened)
+def opened(checker: Checker, event: log.LogOpened) -> None:
+    """A broker reads a topic's configuration when it opens the log."""
+    replica, _, node = event.replica.rpartition("@")
+    topic = replica.rpartition("-")[0]
+    checker.settings.setdefault(node, {})[f"topics/{topic}"] = checker.topics.get(topic, {})
+
+
+@watches(control.ConfigurationApplied)
+def configured(checker: Checker, event: control.ConfigurationApplied) -> None:
+    checker.settings.setdefault(event.broker, {})[event.entity] = dict(event.configs)
+
+
+@watches(world.NodeAdded)
+def node_added(checker: Checker, event: world.NodeAdded) -> None:
+    if event.node_kind == "broker":
+        checker.settings[event.node] = {"": dict(event.settings)}
+
+
+def _min_isr(checker: Checker, shadow: ShadowReplica) -> int:
+    """The setting as the broker knows it, the most special one first."""
+    settings = checker.settings.get(shadow.node, {})
+    topic = shadow.partition.rpartition("-")[0]
+    for entity in (f"topics/{topic}", f"brokers/{shadow.node[1:]}", "brokers/<default>", ""):
+        value = settings.get(entity, {}).get(_MIN_ISR, "")
+        if value.isdecimal():
+            return int(value)
+    return 1
+
+
+@watches(client.RecordsConsumed)
+def consumed(checker: Checker, event: client.RecordsConsumed) -> None:
+    """I-CONSUME. Which replica served a consumer is not told: no high watermark was ever above the highest."""
+    partition = checker.partition(event.partition)
+    if event.position > event.high_watermark or event.position > partition.highest_ever:
+        checker.violated(
+            "I-CONSUME",
+            event.partition,
+            _UNCOMMITTED_READ,
+            client=event.client,
+            position=event.position,
+            answered=event.high_watermark,
+            highest=partition.highest_ever,
+        )
+    key = (event.client, event.partition)
+    before = checker.positions.get(key, -1)
+    checker.positions[key] = event.position
+    offsets = [record[0] for record in event.records]
+    if offsets and (offsets[0] < before or any(a >= b for a, b in pairwise(offsets))):
+        checker.violated(
+            "I-CONSUME", event.partition, _READ_AGAIN, client=event.client, position=before, offsets=offsets
+        )
+
+
+@watches(client.ConsumerPositionReset)
+def position_reset(checker: Checker, event: client.ConsumerPositionReset) -> None:
+    checker.positions[event.client, event.partition] = event.to_offset
+
+
+@watches(world.NodeRemoved)
+def node_removed(checker: Checker, event: world.NodeRemoved) -> None:
+    """A consumer of the same name begins anew."""
+    name = event.node
+    for key in [key for key in checker.positions if key[0] == name]:
+        del checker.positions[key]

@@ -1,0 +1,73 @@
+"""I-EPOCHCACHE: the leader epochs of a log, as its cache has them, are those of its records."""
+
+from bisect import bisect_right
+from itertools import pairwise
+
+from broker_core.events import log
+from broker_core.sim.invariants.catalogue import Words
+from broker_core.sim.invariants.checker import Checker, watches
+from broker_core.sim.invariants.shadow import ShadowReplica
+
+Entries = tuple[tuple[int, int], ...]
+
+_NOT_RISING = Words("its leader epochs {entries} do not rise in both columns", "其首领纪元 {entries} 未在两列上都递增")
+_OTHER_EPOCH = Words(
+    "the record at {offset} is of leader epoch {epoch}, its epoch cache says {cached}",
+    "{offset} 处记录的首领纪元为 {epoch}，而其纪元缓存为 {cached}",
+)
+_AHEAD = Words(
+    "its epoch cache knows epoch {epoch}, but the controller has only told it of epoch {leader_epoch}",
+    "其纪元缓存已有纪元 {epoch}，而控制器只告知过纪元 {leader_epoch}",
+)
+
+
+def epoch_of(entries: Entries, offset: int) -> int:
+    """The epoch of the floor entry, -1 without one."""
+    slot = bisect_right(entries, offset, key=_start_offset)
+    return entries[slot - 1][0] if slot else -1
+
+
+def check_batch_epoch(checker: Checker, shadow: ShadowReplica, base: int, epoch: int) -> None:
+    """A batch that is not of the newest epoch that the cache has. The cache is told first, then the batches."""
+    cached = epoch_of(shadow.epochs, base)
+    if cached != epoch:
+        checker.violated("I-EPOCHCACHE", shadow.key, _OTHER_EPOCH, offset=base, epoch=epoch, cached=cached)
+
+
+def check_epochs(checker: Checker, shadow: ShadowReplica, entries: Entries) -> None:
+    """Takes in a cache. Where entries came or went, the record that lies there is looked at."""
+    before, shadow.epochs = shadow.epochs, entries
+    if any(one[0] >= two[0] or one[1] >= two[1] for one, two in pairwise(entries)):
+        checker.violated("I-EPOCHCACHE", shadow.key, _NOT_RISING, entries=list(entries))
+    if not entries:
+        # Formats without epochs drop the cache, whatever older records say.
+        return
+    for _, offset in sorted(set(before).symmetric_difference(entries)):
+        epoch = shadow.log.epoch_at(offset) if offset >= shadow.start else None
+        if epoch is not None and epoch != epoch_of(entries, offset):
+            checker.violated(
+                "I-EPOCHCACHE",
+                shadow.key,
+                _OTHER_EPOCH,
+                offset=offset,
+                epoch=epoch,
+                cached=epoch_of(entries, offset),
+            )
+
+
+@watches(log.LeaderEpochsChanged)
+def epochs_changed(checker: Checker, event: log.LeaderEpochsChanged) -> None:
+    shadow = checker.replicas[event.replica]
+    check_epochs(checker, shadow, event.entries)
+    if event.entries and 0 <= shadow.leader_epoch < event.entries[-1][0]:
+        checker.violated(
+            "I-EPOCHCACHE",
+            shadow.key,
+            _AHEAD,
+            epoch=event.entries[-1][0],
+            leader_epoch=shadow.leader_epoch,
+        )
+
+
+def _start_offset(entry: tuple[int, int]) -> int:
+    return entry[1]

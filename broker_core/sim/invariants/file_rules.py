@@ -1,0 +1,176 @@
+"""I-INDEX and I-CKPT: what the files beside a log say of it."""
+
+from bisect import bisect_left
+
+from broker_core.events import log
+from broker_core.sim.invariants.catalogue import Words
+from broker_core.sim.invariants.checker import Checker, watches
+from broker_core.sim.invariants.shadow import KEPT_INDEX_ENTRIES, SegmentIndex, ShadowLog, ShadowReplica
+
+_NOT_RISING = Words(
+    ".index of segment {segment}: entry ({offset}, byte {position}) follows ({before}, byte {before_position})",
+    "日志段 {segment} 的 .index：条目（{offset}，字节 {position}）跟在（{before}，字节 {before_position}）之后",
+)
+_NO_BATCH = Words(
+    ".index of segment {segment}: no batch ends with offset {offset} at or behind byte {position}, or none begins "
+    "there",
+    "日志段 {segment} 的 .index：字节 {position} 处或其后没有以偏移量 {offset} 结尾的批次，或该处并非批次起点",
+)
+_TIME_FALLS = Words(
+    ".timeindex of segment {segment}: entry ({timestamp}, {offset}) follows ({before}, {before_offset})",
+    "日志段 {segment} 的 .timeindex：条目（{timestamp}，{offset}）跟在（{before}，{before_offset}）之后",
+)
+_TOO_OLD = Words(
+    ".timeindex of segment {segment}: entry ({timestamp}, {offset}), but a record up to there has timestamp {newest}",
+    "日志段 {segment} 的 .timeindex：条目（{timestamp}，{offset}），但到此为止已有时间戳为 {newest} 的记录",
+)
+_ENTRIES_LEFT = Words(
+    "segment {segment} was cut at {to_offset}, and its .index keeps {count} entries, where {expected} lie below that",
+    "日志段 {segment} 被截断到 {to_offset}，其 .index 仍有 {count} 个条目，而低于该处的应为 {expected} 个",
+)
+_CHECKPOINT = Words("{file} says {offset}, but the {what} is {limit}", "{file} 记为 {offset}，而{what_zh}为 {limit}")
+_FLUSHED_BEYOND = Words(
+    "everything below {offset} is said to be on disk, but the log ends at {end}",
+    "声称 {offset} 之前已全部落盘，而日志末端为 {end}",
+)
+
+
+def _position_of(shadow_log: ShadowLog, segment: int, offset: int) -> int | None:
+    """The byte at which the batch begins that ends with this offset; None where there is none in the segment."""
+    index = bisect_left(shadow_log.lasts, offset)
+    if index == len(shadow_log.lasts) or shadow_log.lasts[index] != offset:
+        return None
+    batch = shadow_log.batches[index]
+    return batch.position if batch.segment == segment else None
+
+
+def _begins_at(shadow_log: ShadowLog, segment: int, position: int) -> bool:
+    """Whether a batch of the segment begins at a byte, as far as batches are remembered."""
+    batches = shadow_log.batches
+    index = bisect_left(batches, (segment, position), key=lambda batch: (batch.segment, batch.position))
+    if index == 0:
+        return True
+    return index < len(batches) and (batches[index].segment, batches[index].position) == (segment, position)
+
+
+def _entries_of(shadow: ShadowReplica, segment: int) -> SegmentIndex:
+    entries = shadow.indexes.get(segment)
+    if entries is None:
+        entries = shadow.indexes[segment] = SegmentIndex()
+    return entries
+
+
+@watches(log.OffsetIndexEntryAdded)
+def index_entry(checker: Checker, event: log.OffsetIndexEntryAdded) -> None:
+    shadow = checker.replicas[event.replica]
+    segment, offset, position = event.segment, event.offset, event.position
+    entries = _entries_of(shadow, segment)
+    if entries.offsets and not (offset > entries.offsets[-1] and position > entries.positions[-1]):
+        checker.violated(
+            "I-INDEX",
+            event.replica,
+            _NOT_RISING,
+            segment=segment,
+            offset=offset,
+            position=position,
+            before=entries.offsets[-1],
+            before_position=entries.positions[-1],
+        )
+    begins = _position_of(shadow.log, segment, offset)
+    if begins is None or begins < position or (begins != position and not _begins_at(shadow.log, segment, position)):
+        checker.violated("I-INDEX", event.replica, _NO_BATCH, segment=segment, offset=offset, position=position)
+    entries.offsets.append(offset)
+    entries.positions.append(position)
+    if len(entries.offsets) > 2 * KEPT_INDEX_ENTRIES:
+        del entries.offsets[:KEPT_INDEX_ENTRIES], entries.positions[:KEPT_INDEX_ENTRIES]
+        entries.is_complete = False
+
+
+@watches(log.TimeIndexEntryAdded)
+def time_index_entry(checker: Checker, event: log.TimeIndexEntryAdded) -> None:
+    shadow = checker.replicas[event.replica]
+    segment, timestamp, offset = event.segment, event.timestamp, event.offset
+    entries = _entries_of(shadow, segment)
+    if timestamp < entries.last_timestamp or offset < entries.last_timestamp_offset:
+        checker.violated(
+            "I-INDEX",
+            event.replica,
+            _TIME_FALLS,
+            segment=segment,
+            timestamp=timestamp,
+            offset=offset,
+            before=entries.last_timestamp,
+            before_offset=entries.last_timestamp_offset,
+        )
+    shadow_log = shadow.log
+    index = bisect_left(shadow_log.lasts, offset + 1) - 1
+    if index >= 0:
+        batch = shadow_log.batches[index]
+        if batch.segment == segment and batch.max_timestamp > timestamp:
+            checker.violated(
+                "I-INDEX",
+                event.replica,
+                _TOO_OLD,
+                segment=segment,
+                timestamp=timestamp,
+                offset=offset,
+                newest=batch.max_timestamp,
+            )
+    entries.last_timestamp, entries.last_timestamp_offset = timestamp, offset
+
+
+@watches(log.LogTruncated)
+def indexes_truncated(checker: Checker, event: log.LogTruncated) -> None:
+    """What remains of the index of the segment that was cut."""
+    shadow = checker.replicas[event.replica]
+    segment, _, count, _ = event.segments[-1]
+    entries = shadow.indexes.get(segment)
+    if entries is None or event.to_offset > event.from_offset:
+        shadow.indexes = {segment: SegmentIndex(is_complete=not count)}
+        return
+    kept = bisect_left(entries.offsets, event.to_offset)
+    if entries.is_complete and count != kept:
+        checker.violated(
+            "I-INDEX",
+            event.replica,
+            _ENTRIES_LEFT,
+            segment=segment,
+            to_offset=event.to_offset,
+            count=count,
+            expected=kept,
+        )
+    del entries.offsets[kept:], entries.positions[kept:]
+    entries.last_timestamp = entries.last_timestamp_offset = -1
+    shadow.indexes = {segment: entries}
+
+
+@watches(log.CheckpointWritten)
+def checkpoint_written(checker: Checker, event: log.CheckpointWritten) -> None:
+    """I-CKPT: a checkpoint says nothing that is not so."""
+    is_watermark = event.file == "replication-offset-checkpoint"
+    for name, offset in event.entries:
+        shadow = checker.replicas.get(f"{name}@{event.broker}")
+        if shadow is None:
+            continue
+        limit = shadow.high_watermark if is_watermark else shadow.log.end
+        if offset > limit:
+            checker.violated(
+                "I-CKPT",
+                shadow.key,
+                _CHECKPOINT,
+                file=event.file,
+                offset=offset,
+                what="high watermark" if is_watermark else "log's end",
+                what_zh="高水位" if is_watermark else "日志末端",
+                limit=limit,
+            )
+
+
+@watches(log.LogFlushed)
+def flushed(checker: Checker, event: log.LogFlushed) -> None:
+    """I-CKPT: the recovery point, which a checkpoint will say, lies in the log."""
+    shadow = checker.replicas[event.replica]
+    # A roll may leave a gap below the new segment, which holds nothing.
+    end = max(shadow.log.end, shadow.log.segment)
+    if event.offset > end:
+        checker.violated("I-CKPT", event.replica, _FLUSHED_BEYOND, offset=event.offset, end=end)

@@ -1,0 +1,328 @@
+"""I-ORDER, I-LOGMONO, I-LOGMATCH, I-NOTRUNCBELOWHW, I-SEGNAME: what lies in the logs."""
+
+from itertools import pairwise
+
+from broker_core.events import log
+from broker_core.sim.invariants.catalogue import LOST_TAIL, STALE_LOG, Explanation, Words
+from broker_core.sim.invariants.checker import Checker, watches
+from broker_core.sim.invariants.epoch_rules import check_batch_epoch, check_epochs
+from broker_core.sim.invariants.shadow import (
+    KEPT_BATCHES,
+    Batch,
+    SegmentIndex,
+    ShadowLog,
+    ShadowPartition,
+    ShadowReplica,
+)
+from broker_core.sim.invariants.watermark_rules import check_cut
+
+KEPT_HISTORY = 4 * KEPT_BATCHES
+
+_ORDER = Words(
+    "log start {start}, high watermark {high_watermark}, log end {end} must stand in this order",
+    "日志起始 {start}、高水位 {high_watermark}、日志末端 {end} 必须依次不减",
+)
+_NOT_BEHIND = Words(
+    "a batch of offsets {base} to {last} was appended to a log that ends at {end}",
+    "偏移量 {base} 至 {last} 的批次被追加到末端为 {end} 的日志",
+)
+_EPOCH_BACK = Words(
+    "the batch at {base} has leader epoch {epoch}, the one before it {before}",
+    "{base} 处批次的首领纪元为 {epoch}，而其前一批次为 {before}",
+)
+_OTHER_RECORD = Words(
+    "offset {base} of leader epoch {epoch} is another record here than on another replica",
+    "纪元 {epoch} 的偏移量 {base} 在此副本上与其他副本上的记录不同",
+)
+_OTHER_PREFIX = Words(
+    "it has the same record of leader epoch {epoch} at offset {base} as {other}, but they differ before, at {differs}",
+    "它与 {other} 在偏移量 {base}、纪元 {epoch} 处的记录相同，但之前在 {differs} 处就已不同",
+)
+_BELOW_OWN = Words(
+    "it was truncated to {to_offset}, below its own high watermark {high_watermark}",
+    "它被截断到 {to_offset}，低于自己的高水位 {high_watermark}",
+)
+_WRONG_SEGMENT = Words(
+    "the batch at {base} was written to byte {position} of segment {segment}, but segment {active} takes the next "
+    "batch, at byte {next_position}",
+    "{base} 处的批次写入了日志段 {segment} 的字节 {position}，而下一批次应写入日志段 {active} 的字节 {next_position}",
+)
+_WRONG_ROLL = Words(
+    "the new segment is named {segment}; the log ends at {end} and the segment before it is {before}",
+    "新日志段名为 {segment}；日志末端为 {end}，前一日志段为 {before}",
+)
+_WRONG_SEGMENTS = Words(
+    "the segments {segments} do not rise, or do not reach from the log's start {start} to its end {end}",
+    "日志段 {segments} 未递增，或未覆盖日志起始 {start} 至末端 {end}",
+)
+_POWER_LOST = Words("the power loss of {broker}", "{broker} 断电")
+_CUT_BY_REPAIR = Words("{file} was damaged, and cut at byte {position}", "{file} 已损坏，并在字节 {position} 处截断")
+_STALE = Words(
+    "{replica} still had the log of a deleted topic of the same name", "{replica} 仍保留着同名已删除主题的日志"
+)
+_FLUSH = "log.flush.interval.messages, log.flush.interval.ms"
+
+
+def check_order(checker: Checker, shadow: ShadowReplica) -> None:
+    """I-ORDER."""
+    if not 0 <= shadow.start <= shadow.high_watermark <= shadow.log.end:
+        checker.violated(
+            "I-ORDER",
+            shadow.key,
+            _ORDER,
+            start=shadow.start,
+            high_watermark=shadow.high_watermark,
+            end=shadow.log.end,
+        )
+
+
+@watches(log.LogOpened)
+def opened(checker: Checker, event: log.LogOpened) -> None:
+    """A log that was known may have lost its end meanwhile; a new one begins with what it says of itself."""
+    name, _, node = event.replica.rpartition("@")
+    partition = checker.partition(name)
+    known = checker.replicas.get(event.replica)
+    active, size = event.segments[-1][:2]
+    cut_seq = 0
+    if known is not None and known.topic_id == event.topic_id and known.is_stale:
+        note_stale(partition, known, checker.seq)
+        known = None
+    if known is not None and known.topic_id == event.topic_id and known.log.end >= event.log_end_offset:
+        shadow_log, cut_seq = known.log, known.cut_seq
+        if event.log_end_offset < shadow_log.end:
+            _cut(partition, shadow_log, event.log_end_offset)
+            cut_seq = checker.seq
+        if shadow_log.segment != active:
+            shadow_log.max_timestamp = -1
+        shadow_log.segment, shadow_log.next_position = active, size
+    else:
+        shadow_log = ShadowLog(event.log_end_offset, active, size)
+        partition.highest_ever = max(partition.highest_ever, event.high_watermark)
+    shadow = ShadowReplica(
+        event.replica, name, node, event.topic_id, shadow_log, event.log_start_offset, event.high_watermark
+    )
+    shadow.cut_seq = cut_seq
+    # What is in the index of a log that was loaded is not told.
+    shadow.indexes = {active: SegmentIndex(is_complete=not event.segments[-1][2])}
+    checker.replicas[event.replica] = partition.replicas[node] = shadow
+    check_order(checker, shadow)
+    _check_segments(checker, shadow, event.segments)
+    check_epochs(checker, shadow, event.epochs)
+
+
+@watches(log.LogDeleted)
+def deleted(checker: Checker, event: log.LogDeleted) -> None:
+    shadow = checker.replicas.pop(event.replica, None)
+    if shadow is not None:
+        checker.partition(shadow.partition).replicas.pop(shadow.node, None)
+
+
+@watches(log.BatchAppended)
+def appended(checker: Checker, event: log.BatchAppended) -> None:
+    """All that an append could break; nearly every batch passes with the comparisons of this function."""
+    shadow = checker.replicas[event.replica]
+    shadow_log = shadow.log
+    base, last, epoch = event.base_offset, event.last_offset, event.leader_epoch
+    segment, position = event.segment, event.position
+    if base < shadow_log.end or last < base:
+        checker.violated("I-LOGMONO", event.replica, _NOT_BEHIND, base=base, last=last, end=shadow_log.end)
+    partition = checker.partitions[shadow.partition]
+    if epoch < 0:
+        written_in = _unwritten_epoch(partition, shadow, base)
+    else:
+        written_in = epoch
+        if epoch < shadow_log.epoch:
+            checker.violated("I-LOGMONO", event.replica, _EPOCH_BACK, base=base, epoch=epoch, before=shadow_log.epoch)
+        epochs = shadow.epochs
+        if not epochs or epochs[-1][0] != epoch or epochs[-1][1] > base:
+            check_batch_epoch(checker, shadow, base, epoch)
+    if segment != shadow_log.segment or position != shadow_log.next_position or base < segment:
+        checker.violated(
+            "I-SEGNAME",
+            event.replica,
+            _WRONG_SEGMENT,
+            base=base,
+            position=position,
+            segment=segment,
+            active=shadow_log.segment,
+            next_position=shadow_log.next_position,
+        )
+    timestamp = event.max_timestamp
+    identity = hash((base, last, epoch, event.crc, event.size, timestamp))
+    before = shadow_log.chain
+    chain = None if before is None else hash((before, identity))
+    if timestamp < shadow_log.max_timestamp:
+        timestamp = shadow_log.max_timestamp
+    batch = Batch(chain, identity, written_in, segment, position, event.size, timestamp)
+    shadow_log.append(base, last, batch)
+    if written_in >= 0:
+        history = partition.history
+        first = history.setdefault((written_in, base), batch)
+        if first is batch:
+            if len(history) > KEPT_HISTORY:
+                for key in list(history)[: KEPT_HISTORY // 2]:
+                    del history[key]
+        elif first.chain != chain or chain is None:
+            _match(checker, partition, shadow, base, first)
+
+
+def _unwritten_epoch(partition: ShadowPartition, shadow: ShadowReplica, base: int) -> int:
+    """The leader epoch in which a message was written whose format has none; -1 where that is not known."""
+    if shadow.role == "leader":
+        return shadow.leader_epoch
+    leader = partition.replicas.get(shadow.following)
+    found = leader.log.batch_at(base) if leader is not None else None
+    return found[1].epoch if found is not None else -1
+
+
+def _match(checker: Checker, partition: ShadowPartition, shadow: ShadowReplica, base: int, first: Batch) -> None:
+    """I-LOGMATCH where the chains are not equal: either differ, or where a log began is not known."""
+    if base < partition.compared_from:
+        return
+    shadow_log = shadow.log
+    last, own = shadow_log.lasts[-1], shadow_log.batches[-1]
+    if first.identity != own.identity:
+        checker.violated("I-LOGMATCH", shadow.key, _OTHER_RECORD, base=base, epoch=own.epoch)
+    elif own.chain is None:
+        if first.chain is not None:
+            shadow_log.batches[-1] = own._replace(chain=first.chain)
+            shadow_log.chain = first.chain
+    elif first.chain is None:
+        partition.history[own.epoch, base] = own
+    elif checker.is_news("I-LOGMATCH", shadow.key):
+        for other in partition.replicas.values():
+            found = other.log.batch_at(base) if other is not shadow else None
+            if found is None or found[0] != last or found[1].identity != own.identity:
+                continue
+            differs = other.log.difference(shadow_log, max(other.start, shadow.start), base)
+            if differs is not None:
+                checker.violated(
+                    "I-LOGMATCH",
+                    shadow.key,
+                    _OTHER_PREFIX,
+                    base=base,
+                    epoch=own.epoch,
+                    other=other.key,
+                    differs=differs,
+                    cause=shadow.cut_seq,
+                )
+                return
+
+
+@watches(log.SegmentRolled)
+def rolled(checker: Checker, event: log.SegmentRolled) -> None:
+    """I-SEGNAME: a segment is named by the offset that its first record will have."""
+    shadow = checker.replicas[event.replica]
+    shadow_log = shadow.log
+    is_again = event.segment == event.previous_segment and event.previous_size == 0
+    if event.segment < shadow_log.end or (event.segment <= event.previous_segment and not is_again):
+        checker.violated(
+            "I-SEGNAME",
+            event.replica,
+            _WRONG_ROLL,
+            segment=event.segment,
+            end=shadow_log.end,
+            before=event.previous_segment,
+        )
+    shadow_log.rolled(event.segment)
+    previous = shadow.indexes.get(event.previous_segment)
+    shadow.indexes = {event.segment: SegmentIndex(is_complete=True)}
+    if previous is not None and not is_again:
+        # Its time index gets a last entry.
+        shadow.indexes[event.previous_segment] = previous
+
+
+@watches(log.LogTruncated)
+def truncated(checker: Checker, event: log.LogTruncated) -> None:
+    shadow = checker.replicas[event.replica]
+    partition = checker.partition(shadow.partition)
+    to_offset = event.to_offset
+    if to_offset > event.from_offset:
+        shadow.log = ShadowLog(to_offset, *event.segments[-1][:2])
+        shadow.start = shadow.high_watermark = to_offset
+    else:
+        lowered_seq, before = shadow.lowered
+        high_watermark = before if lowered_seq == checker.seq - 1 else shadow.high_watermark
+        if to_offset < high_watermark:
+            checker.violated(
+                "I-NOTRUNCBELOWHW",
+                shadow.key,
+                _BELOW_OWN,
+                to_offset=to_offset,
+                high_watermark=high_watermark,
+            )
+        _cut(partition, shadow.log, to_offset)
+        shadow.start = min(shadow.start, to_offset)
+        _check_segments(checker, shadow, event.segments)
+        active, size = event.segments[-1][:2]
+        if shadow.log.segment != active:
+            shadow.log.max_timestamp = -1
+        shadow.log.segment, shadow.log.next_position = active, size
+    shadow.cut_seq = checker.seq
+    check_order(checker, shadow)
+    check_cut(checker, partition, shadow, to_offset)
+
+
+def _cut(partition: ShadowPartition, shadow_log: ShadowLog, offset: int) -> None:
+    """Truncates, but what is committed stays known."""
+    if shadow_log is partition.committed and offset < partition.highest:
+        partition.committed = shadow_log.copy()
+    shadow_log.truncate(offset)
+
+
+def _check_segments(checker: Checker, shadow: ShadowReplica, rows: tuple[log.SegmentRow, ...]) -> None:
+    """I-SEGNAME: after a start or a truncation the segments still follow each other."""
+    names = [row[0] for row in rows]
+    if any(name >= behind for name, behind in pairwise(names)) or not (
+        names[0] <= shadow.start and names[-1] <= shadow.log.end
+    ):
+        checker.violated(
+            "I-SEGNAME", shadow.key, _WRONG_SEGMENTS, segments=names, start=shadow.start, end=shadow.log.end
+        )
+
+
+@watches(log.LogCleaned)
+def cleaned(checker: Checker, event: log.LogCleaned) -> None:
+    """Replicas are cleaned one by one, each at its own time: what was cleaned somewhere is compared no more."""
+    partition = checker.partition(checker.replicas[event.replica].partition)
+    for shadow in partition.replicas.values():
+        shadow.log.forget(event.to_offset)
+    if partition.committed is not None:
+        partition.committed.forget(event.to_offset)
+    partition.compared_from = max(partition.compared_from, event.to_offset)
+
+
+@watches(log.LogStartOffsetIncremented)
+def log_start_moved(checker: Checker, event: log.LogStartOffsetIncremented) -> None:
+    """Nobody asks about what lies below it any more."""
+    shadow = checker.replicas[event.replica]
+    shadow.start = event.to_offset
+    shadow.log.forget(event.to_offset)
+    check_order(checker, shadow)
+
+
+@watches(log.PowerLost)
+def power_lost(checker: Checker, event: log.PowerLost) -> None:
+    """Records that were replicated but not fsynced may be lost, if all that had them lost their power."""
+    for file, _, _, _ in event.cuts:
+        if file.endswith(".log"):
+            words = _POWER_LOST.filled(broker=event.broker)
+            _excuse_lost_tail(checker.partition(file.split("/")[-2]), words, checker.seq)
+
+
+@watches(log.LogRepaired)
+def repaired(checker: Checker, event: log.LogRepaired) -> None:
+    if event.file.endswith(".log") and event.repair in ("cut", "deleted"):
+        words = _CUT_BY_REPAIR.filled(file=event.file, position=event.position)
+        _excuse_lost_tail(checker.partition(event.replica.rpartition("@")[0]), words, checker.seq)
+
+
+def _excuse_lost_tail(partition: ShadowPartition, words: Words, seq: int) -> None:
+    partition.excuses[LOST_TAIL] = Explanation(LOST_TAIL, words, _FLUSH, seq)
+
+
+def note_stale(partition: ShadowPartition, shadow: ShadowReplica, seq: int) -> None:
+    """From now on a log of a deleted topic counts as one of the new topic of that name."""
+    shadow.is_stale = False
+    words = _STALE.filled(replica=shadow.key)
+    partition.excuses[STALE_LOG] = Explanation(STALE_LOG, words, "before topic ids (KIP-516)", seq)

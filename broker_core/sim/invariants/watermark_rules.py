@@ -1,0 +1,250 @@
+"""I-HWLEAD, I-HWFOLL, I-WEAKISR, I-STRONGISR, I-COMMIT, I-COMPLETE: what high watermarks promise."""
+
+from broker_core.events import control, replica
+from broker_core.events.client import AcknowledgedRecordsLost
+from broker_core.sim.invariants.catalogue import UNCLEAN, Explanation, Words
+from broker_core.sim.invariants.checker import Checker, watches
+from broker_core.sim.invariants.shadow import Answer, ShadowPartition, ShadowReplica
+
+_ORDER = Words(
+    "its high watermark {reached} lies outside of its log, {start} to {end}",
+    "其高水位 {reached} 位于日志范围 {start} 至 {end} 之外",
+)
+_BACK = Words(
+    "a leader's high watermark went back from {before} to {reached}", "首领的高水位从 {before} 退到了 {reached}"
+)
+_NOT_REACHED = Words(
+    "the high watermark is {reached}, but as far as the leader knows {node} of the ISR ends at {end}",
+    "高水位为 {reached}，但首领所知的 ISR 成员 {node} 的日志末端为 {end}",
+)
+_NEVER_A_LEADERS = Words(
+    "its high watermark is {reached}, but no leader's was ever above {highest}",
+    "其高水位为 {reached}，但历任首领的高水位从未超过 {highest}",
+)
+_OWN_MEMBER = Words(
+    "offset {differs} lies below its high watermark {end}, but {node} of its ISR does not hold the same record",
+    "偏移量 {differs} 低于其高水位 {end}，但其 ISR 成员 {node} 没有相同的记录",
+)
+_ZK_MEMBER = Words(
+    "offset {differs} lies below its high watermark {end}, but {node} of the ISR in ZooKeeper does not hold the same "
+    "record",
+    "偏移量 {differs} 低于其高水位 {end}，但 ZooKeeper 中的 ISR 成员 {node} 没有相同的记录",
+)
+_LOST = Words(
+    "offset {lost} was committed (below high watermark {highest}), but the leader {node} of epoch {epoch} does not "
+    "hold that record",
+    "偏移量 {lost} 已提交（低于高水位 {highest}），但纪元 {epoch} 的首领 {node} 没有这条记录",
+)
+_INCOMPLETE = Words(
+    "{node} was elected for epoch {epoch} by a clean election, but it lacks offset {lost}, which an earlier leader had "
+    "below its high watermark {highest}",
+    "{node} 经正常选举成为纪元 {epoch} 的首领，却缺少偏移量 {lost}，它低于先前首领的高水位 {highest}",
+)
+_UNCLEAN = Words(
+    "the unclean election of b{leader} in leader epoch {leader_epoch}",
+    "首领纪元 {leader_epoch} 中 b{leader} 的不洁选举",
+)
+
+
+@watches(replica.HighWatermarkAdvanced, replica.HighWatermarkLowered)
+def high_watermark_moved(checker: Checker, event: replica.HighWatermarkAdvanced | replica.HighWatermarkLowered) -> None:
+    shadow = checker.replicas[event.replica]
+    before = shadow.high_watermark
+    shadow.high_watermark = reached = event.to_offset
+    if not 0 <= shadow.start <= reached <= shadow.log.end:
+        checker.violated("I-ORDER", event.replica, _ORDER, reached=reached, start=shadow.start, end=shadow.log.end)
+    if reached < before:
+        shadow.lowered = (checker.seq, before)
+    role = shadow.role
+    if role == "leader":
+        _leader_high_watermark(checker, shadow, before, reached)
+    elif role == "follower":
+        highest = checker.partitions[shadow.partition].highest_ever
+        if reached > highest:
+            checker.violated("I-HWFOLL", event.replica, _NEVER_A_LEADERS, reached=reached, highest=highest)
+
+
+def _leader_high_watermark(checker: Checker, shadow: ShadowReplica, before: int, reached: int) -> None:
+    if reached < before:
+        checker.violated("I-HWLEAD", shadow.key, _BACK, before=before, reached=reached)
+    partition = checker.partitions[shadow.partition]
+    believed, own, shadow_log, isr = shadow.believed, shadow.node, shadow.log, shadow.isr
+    members = isr if not shadow.pending_isr else dict.fromkeys(isr + shadow.pending_isr)
+    for node in members:
+        if node != own:
+            end = believed.get(node, -1)
+            if end < reached:
+                checker.violated("I-HWLEAD", shadow.key, _NOT_REACHED, reached=reached, node=node, end=end)
+    replicas = partition.replicas
+    chain = shadow_log.chain_below(reached)
+    for node in isr:
+        if node != own:
+            member = replicas.get(node)
+            if member is not None:
+                log = member.log
+                if log.end < reached or chain is None or log.chain_below(reached) != chain:
+                    _look_closer(checker, "I-WEAKISR", shadow, member, before, reached)
+    if partition.isr != isr:
+        _check_strong(checker, partition, shadow, before)
+    if reached > partition.highest:
+        partition.highest = reached
+        partition.committed = shadow_log
+        if reached > partition.highest_ever:
+            partition.highest_ever = reached
+        unsafe = partition.unsafe
+        while unsafe and unsafe[0].last < reached:
+            unsafe.popleft()
+
+
+def _look_closer(
+    checker: Checker, invariant: str, leader: ShadowReplica, member: ShadowReplica, start: int, end: int
+) -> None:
+    """Two logs that are not surely the same below `end`. What is below `start` was looked at before."""
+    if not checker.is_news(invariant, leader.key):
+        return
+    differs = leader.log.difference(member.log, start, end)
+    if differs is None and member.log.end < end:
+        differs = member.log.end
+    if differs is not None and differs >= leader.start:
+        checker.violated(
+            invariant,
+            leader.key,
+            _OWN_MEMBER if invariant == "I-WEAKISR" else _ZK_MEMBER,
+            differs=differs,
+            end=end,
+            node=member.node,
+            cause=member.cut_seq,
+        )
+
+
+def check_weak(checker: Checker, leader: ShadowReplica, nodes: tuple[str, ...]) -> None:
+    """I-WEAKISR for some members of a leader's own ISR, the whole log."""
+    replicas = checker.partitions[leader.partition].replicas
+    for node in nodes:
+        member = replicas.get(node) if node != leader.node else None
+        if member is not None and not leader.log.agrees(member.log, leader.high_watermark):
+            _look_closer(checker, "I-WEAKISR", leader, member, leader.start, leader.high_watermark)
+
+
+def _check_strong(checker: Checker, partition: ShadowPartition, leader: ShadowReplica, start: int) -> None:
+    """I-STRONGISR for one who takes itself for the leader."""
+    for node in partition.isr:
+        member = partition.replicas.get(node) if node != leader.node else None
+        if member is not None and not leader.log.agrees(member.log, leader.high_watermark):
+            _look_closer(checker, "I-STRONGISR", leader, member, start, leader.high_watermark)
+
+
+def check_all_strong(checker: Checker, partition: ShadowPartition) -> None:
+    """I-STRONGISR after the ISR in ZooKeeper changed."""
+    for leader in partition.replicas.values():
+        if leader.role == "leader" and not leader.is_stale:
+            _check_strong(checker, partition, leader, leader.start)
+
+
+def check_cut(checker: Checker, partition: ShadowPartition, shadow: ShadowReplica, end: int) -> None:
+    """What a log has lost that ends at `end` now, as others count on it."""
+    for leader in partition.replicas.values():
+        if leader is shadow or leader.role != "leader" or leader.is_stale or end >= leader.high_watermark:
+            continue
+        if shadow.node in leader.isr:
+            _look_closer(checker, "I-WEAKISR", leader, shadow, end, leader.high_watermark)
+        if shadow.node in partition.isr:
+            _look_closer(checker, "I-STRONGISR", leader, shadow, end, leader.high_watermark)
+    if shadow.role == "leader":
+        check_committed(checker, partition, shadow)
+
+
+@watches(replica.RemoteReplicaUpdated)
+def believed(checker: Checker, event: replica.RemoteReplicaUpdated) -> None:
+    checker.replicas[event.replica].believed[event.follower] = event.log_end_offset
+
+
+def _lost_offset(partition: ShadowPartition, shadow: ShadowReplica) -> int | None:
+    """The first committed offset that a log does not hold; None when it has all."""
+    committed, highest = partition.committed, partition.highest
+    if committed is None or committed is shadow.log or committed.agrees(shadow.log, highest):
+        return None
+    lost = committed.difference(shadow.log, shadow.start, highest)
+    return shadow.log.end if lost is None and shadow.log.end < highest else lost
+
+
+def check_committed(checker: Checker, partition: ShadowPartition, shadow: ShadowReplica) -> None:
+    """I-COMMIT: the true leader must hold everything that was ever committed."""
+    lost = _lost_offset(partition, shadow)
+    if lost is None:
+        return
+    checker.violated(
+        "I-COMMIT",
+        shadow.partition,
+        _LOST,
+        cause=shadow.cut_seq,
+        taken_by_cut=shadow.log.lowest_cut <= lost,
+        promise=_promise(partition, lost),
+        lost=lost,
+        highest=partition.highest,
+        node=shadow.node,
+        epoch=shadow.leader_epoch,
+    )
+    # What is lost is lost: from here on the new leader's log is what counts.
+    partition.highest = min(partition.highest, shadow.log.end)
+    partition.committed = shadow.log
+
+
+def _promise(partition: ShadowPartition, offset: int) -> Answer | None:
+    """The answer that covers an offset, the strongest first."""
+    answers = [answer for answer in partition.answered if answer.base <= offset <= answer.last]
+    return min(answers, key=lambda answer: answer.acks, default=None)
+
+
+def count_lost(checker: Checker, partition: ShadowPartition, shadow: ShadowReplica) -> None:
+    """Records acknowledged with acks=1 that a new leader does not hold: nobody had promised that it would."""
+    lost = [
+        answer
+        for answer in partition.unsafe
+        if shadow.log.end <= answer.last
+        or (answer.chain is not None and shadow.log.chain_below(answer.last + 1) not in (answer.chain, None))
+    ]
+    partition.unsafe.clear()
+    if lost:
+        checker.state(
+            AcknowledgedRecordsLost(
+                partition=shadow.partition,
+                first_offset=lost[0].base,
+                count=sum(answer.last - answer.base + 1 for answer in lost),
+                leader=shadow.node,
+                leader_epoch=shadow.leader_epoch,
+                acknowledged_by=lost[0].leader,
+                acknowledged_seq=lost[0].seq,
+            )
+        )
+
+
+@watches(control.LeaderElected)
+def elected(checker: Checker, event: control.LeaderElected) -> None:
+    """I-COMPLETE, unless the leader was elected from outside of the ISR."""
+    partition = checker.partition(event.partition)
+    if event.unclean:
+        note_unclean(partition, event.leader, event.leader_epoch, checker.seq)
+    shadow = partition.replicas.get(f"b{event.leader}")
+    if event.unclean or shadow is None or event.leader < 0:
+        return
+    lost = _lost_offset(partition, shadow)
+    if lost is not None:
+        checker.violated(
+            "I-COMPLETE",
+            event.partition,
+            _INCOMPLETE,
+            cause=shadow.cut_seq,
+            taken_by_cut=shadow.log.lowest_cut <= lost,
+            promise=_promise(partition, lost),
+            node=shadow.node,
+            epoch=event.leader_epoch,
+            lost=lost,
+            highest=partition.highest,
+        )
+
+
+def note_unclean(partition: ShadowPartition, leader: int, leader_epoch: int, seq: int) -> None:
+    """A leader was elected that was not in the ISR."""
+    words = _UNCLEAN.filled(leader=leader, leader_epoch=leader_epoch)
+    partition.excuses[UNCLEAN] = Explanation(UNCLEAN, words, "unclean.leader.election.enable=true", seq)

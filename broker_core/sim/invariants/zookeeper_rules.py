@@ -1,0 +1,208 @@
+"""I-CTRL, I-LEADERINISR, I-ZKVER, I-EPOCHMONO: what ZooKeeper says of controllers and partitions."""
+
+from typing import Any
+
+import msgspec
+
+from broker_core.events import control
+from broker_core.sim.invariants.catalogue import FOREIGN, Explanation, Words
+from broker_core.sim.invariants.checker import Checker, watches
+from broker_core.sim.invariants.leader_rules import nodes
+from broker_core.sim.invariants.shadow import ShadowPartition
+from broker_core.sim.invariants.watermark_rules import check_all_strong, note_unclean
+
+CONTROLLER_EPOCH = "/controller_epoch"
+_TOPICS = "/brokers/topics/"
+_TOPIC_CONFIGS = "/config/topics/"
+
+_EPOCH_BACK = Words("leader_epoch went back from {before} to {epoch}", "leader_epoch 从 {before} 退到了 {epoch}")
+_SAME_EPOCH = Words(
+    "the leader changed from {before} to {leader} without a new leader epoch ({epoch})",
+    "首领从 {before} 变为 {leader}，首领纪元却没有更新（{epoch}）",
+)
+_NOT_IN_ISR = Words("the leader is {leader}, the ISR {isr}", "首领为 {leader}，ISR 为 {isr}")
+_NOT_ASSIGNED = Words(
+    "the ISR {isr} has members that are not among the assigned replicas {assigned}",
+    "ISR {isr} 中有不属于已分配副本 {assigned} 的成员",
+)
+_VERSION = Words(
+    "the state znode went from version {before} to {version}", "状态 znode 的版本从 {before} 变为 {version}"
+)
+_OLD_CONTROLLER = Words(
+    "the state was written in controller epoch {epoch}, after a write in epoch {before}",
+    "状态以控制器纪元 {epoch} 写入，而此前的写入纪元为 {before}",
+)
+_UNKNOWN_CONTROLLER = Words(
+    "the state was written in controller epoch {epoch}, but the newest is {newest}",
+    "状态以控制器纪元 {epoch} 写入，而最新纪元为 {newest}",
+)
+_CONTROLLER_BACK = Words("controller_epoch went from {before} to {epoch}", "controller_epoch 从 {before} 变为 {epoch}")
+_TWO_CONTROLLERS = Words(
+    "in controller epoch {epoch} both b{earlier} and b{broker} were controllers",
+    "在控制器纪元 {epoch} 中 b{earlier} 与 b{broker} 都当过控制器",
+)
+_BY_HAND = Words("somebody outside of the cluster wrote {path}", "集群之外有人写入了 {path}")
+
+
+class _PartitionState(msgspec.Struct):
+    """What a state znode says of a partition, as far as an invariant speaks of it."""
+
+    leader: int
+    leader_epoch: int
+    isr: list[int]
+    controller_epoch: int = -1
+
+
+class _Topic(msgspec.Struct):
+    partitions: dict[str, list[int]]
+
+
+class _Config(msgspec.Struct):
+    config: dict[str, str]
+
+
+@watches(control.ZnodeCreated, control.ZnodeChanged)
+def znode_written(checker: Checker, event: control.ZnodeCreated | control.ZnodeChanged) -> None:
+    path = event.path
+    if path.startswith(_TOPICS):
+        parts = path.split("/")
+        is_foreign = checker.node[:1] != "b"
+        version = event.version if isinstance(event, control.ZnodeChanged) else 0
+        if len(parts) == 7 and parts[6] == "state":
+            _state_written(checker, f"{parts[3]}-{parts[5]}", event, version, is_foreign=is_foreign)
+        elif len(parts) == 4:
+            _topic_written(checker, parts[3], event, is_foreign=is_foreign)
+    elif path == CONTROLLER_EPOCH:
+        _controller_epoch_written(checker, event, is_foreign=checker.node[:1] != "b")
+    elif path.startswith(_TOPIC_CONFIGS):
+        config = _decode(event.data, _Config)
+        checker.topics[path[len(_TOPIC_CONFIGS) :]] = config.config if config is not None else {}
+
+
+def _decode(data: str, kind: Any) -> Any:
+    """None where somebody wrote what no broker would; brokers do not follow it either."""
+    try:
+        return msgspec.json.decode(data, type=kind)
+    except msgspec.DecodeError:
+        return None
+
+
+def _by_hand(checker: Checker, partition: ShadowPartition | None, path: str) -> None:
+    excuses = checker.excuses if partition is None else partition.excuses
+    excuses[FOREIGN] = Explanation(FOREIGN, _BY_HAND.filled(path=path), path, checker.seq)
+
+
+def _state_written(
+    checker: Checker,
+    name: str,
+    event: control.ZnodeCreated | control.ZnodeChanged,
+    version: int,
+    *,
+    is_foreign: bool,
+) -> None:
+    partition = checker.partition(name)
+    if is_foreign:
+        _by_hand(checker, partition, event.path)
+    before, partition.version = partition.version, version
+    if version != before + 1:
+        checker.violated("I-ZKVER", name, _VERSION, before=before, version=version)
+    state = _decode(event.data, _PartitionState)
+    if state is None:
+        return
+    leader, epoch, isr = state.leader, state.leader_epoch, nodes(state.isr)
+    if epoch < partition.leader_epoch:
+        checker.violated("I-EPOCHMONO", name, _EPOCH_BACK, before=partition.leader_epoch, epoch=epoch)
+    if leader != partition.leader and partition.leader_epoch >= 0 and epoch == partition.leader_epoch:
+        checker.violated("I-EPOCHMONO", name, _SAME_EPOCH, before=partition.leader, leader=leader, epoch=epoch)
+    if not isr or (leader != -1 and leader not in state.isr):
+        checker.violated("I-LEADERINISR", name, _NOT_IN_ISR, leader=leader, isr=state.isr)
+    _check_assigned(checker, name, isr, partition.assigned)
+    if state.controller_epoch < partition.controller_epoch:
+        checker.violated(
+            "I-CTRL", name, _OLD_CONTROLLER, epoch=state.controller_epoch, before=partition.controller_epoch
+        )
+    if state.controller_epoch > checker.controller_epoch > 0:
+        checker.violated(
+            "I-CTRL", name, _UNKNOWN_CONTROLLER, epoch=state.controller_epoch, newest=checker.controller_epoch
+        )
+    if partition.isr and leader >= 0 and f"b{leader}" not in partition.isr:
+        note_unclean(partition, leader, epoch, checker.seq)
+    partition.leader, partition.leader_epoch, partition.controller_epoch = leader, epoch, state.controller_epoch
+    if isr != partition.isr:
+        partition.isr = isr
+        check_all_strong(checker, partition)
+
+
+def _check_assigned(checker: Checker, name: str, isr: tuple[str, ...], assigned: tuple[str, ...]) -> None:
+    if assigned and not set(isr) <= set(assigned):
+        checker.violated("I-LEADERINISR", name, _NOT_ASSIGNED, isr=list(isr), assigned=list(assigned))
+
+
+def _topic_written(
+    checker: Checker, topic: str, event: control.ZnodeCreated | control.ZnodeChanged, *, is_foreign: bool
+) -> None:
+    written = _decode(event.data, _Topic)
+    for index, broker_ids in (written.partitions if written is not None else {}).items():
+        name = f"{topic}-{index}"
+        assigned = nodes(broker_ids)
+        partition = checker.partitions.get(name)
+        if partition is not None and partition.assigned == assigned:
+            continue
+        partition = checker.partition(name)
+        if is_foreign:
+            _by_hand(checker, partition, event.path)
+        partition.assigned = assigned
+        _check_assigned(checker, name, partition.isr, assigned)
+
+
+def _controller_epoch_written(
+    checker: Checker, event: control.ZnodeCreated | control.ZnodeChanged, *, is_foreign: bool
+) -> None:
+    """I-CTRL: brokers that gave it up and those that claimed it agree on the order by this number alone."""
+    if is_foreign:
+        _by_hand(checker, None, event.path)
+    epoch = int(event.data) if event.data.isdecimal() else -1
+    before, checker.controller_epoch = checker.controller_epoch, epoch
+    # The first one creates it, as 1 or as 0 and then 1.
+    if epoch <= before and not (epoch == before == 0):
+        checker.violated("I-CTRL", event.path, _CONTROLLER_BACK, before=before, epoch=epoch)
+
+
+@watches(control.ControllerElected)
+def controller_elected(checker: Checker, event: control.ControllerElected) -> None:
+    earlier = checker.controllers.setdefault(event.controller_epoch, event.broker)
+    if earlier != event.broker:
+        checker.violated(
+            "I-CTRL",
+            "controller",
+            _TWO_CONTROLLERS,
+            epoch=event.controller_epoch,
+            earlier=earlier,
+            broker=event.broker,
+        )
+
+
+@watches(control.ZnodeDeleted)
+def znode_deleted(checker: Checker, event: control.ZnodeDeleted) -> None:
+    """A topic is gone; one of the same name begins anew. Replicas that are still there keep their shadows."""
+    path = event.path
+    is_foreign = checker.node[:1] != "b"
+    if path.startswith(_TOPIC_CONFIGS):
+        checker.topics.pop(path[len(_TOPIC_CONFIGS) :], None)
+    elif path == CONTROLLER_EPOCH:
+        _by_hand(checker, None, path)
+        checker.controller_epoch = 0
+    elif path.startswith(_TOPICS):
+        topic, *rest = path[len(_TOPICS) :].split("/")
+        for name in [name for name in checker.partitions if name.rpartition("-")[0] == topic]:
+            partition = checker.partitions[name]
+            if rest:
+                if is_foreign and path.endswith((f"/{name.rpartition('-')[2]}/state", "/partitions")):
+                    _by_hand(checker, partition, path)
+                    partition.version = -1
+                continue
+            for shadow in partition.replicas.values():
+                shadow.is_stale = True
+            new = checker.partitions[name] = ShadowPartition(replicas=partition.replicas)
+            if is_foreign:
+                _by_hand(checker, new, path)
