@@ -79,6 +79,8 @@ def _uncompressed(batch: Batch) -> Iterator[DumpedRecord]:
 def _at_once(batch: Batch, body: bytes) -> list[DumpedRecord] | None:
     """The records, None unless all of them are beyond doubt."""
     header = batch.header
+    if header.record_count < 0:
+        return None
     append_time = header.max_timestamp if batch.timestamp_type == LOG_APPEND_TIME else None
     base_timestamp, has_sequence = header.base_timestamp, header.base_sequence >= 0
     records = []

@@ -153,8 +153,8 @@ def _read_zstd(source: CompressedInput, magic: int) -> Iterator[bytes]:
                 raise out_of_memory(f"the zstd data of a batch may have {HELD_BYTES} bytes decompressed, it has more")
             room *= 4
             continue
-        if fault is None or any(each in fault for each in _AFTER_SOUND_ZSTD):
-            length = plain.tell()
+        length = plain.tell()
+        if length and (fault is None or any(each in fault for each in _AFTER_SOUND_ZSTD)):
             plain.seek(0)
             yield bytes(plain.read(length))
         if fault is not None:
