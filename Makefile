@@ -8,7 +8,7 @@ MANAGE := $(RUN) manage.py
 WITH_CHROMIUM := CHROMIUM=$$($(RUN) tools/ensure_chromium.py) && export CHROMIUM
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lab test check gen bench golden scenarios oracle tour soak relock needs-dir
+.PHONY: help setup lab test check gen bench golden scenarios eras oracle tour soak relock needs-dir
 
 help:  ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):[^#]*## */  make \1\t/' | expand -t 20
@@ -43,11 +43,14 @@ golden: setup needs-dir  ## compare with the files of a real broker   (DIR= CASE
 scenarios: setup needs-dir  ## compare with transcripts of a real cluster   (DIR= ONLY=01,03)
 	@$(RUN) -m lab.oracle.scenarios --dir "$(DIR)" --only "$(ONLY)"
 
+eras: setup needs-dir  ## compare clusters of each era with real old brokers   (DIR= ONLY=s1b)
+	@$(RUN) -m lab.oracle.eras --dir "$(DIR)" --only "$(ONLY)"
+
 oracle: setup  ## hand a cluster of ours over to a real Kafka, and take it back (needs Maven)
 	@$(RUN) -m lab.oracle.handover $(ARGS)
 
 needs-dir:
-	@test -n "$(DIR)" || { echo 'Which recordings? Expected: make golden DIR=FOLDER, or make scenarios DIR=FOLDER' >&2; exit 2; }
+	@test -n "$(DIR)" || { echo 'Which recordings? Expected: make golden DIR=FOLDER, make scenarios DIR=FOLDER or make eras DIR=FOLDER' >&2; exit 2; }
 
 tour: setup  ## walk through a running lab in a browser and leave screenshots   (DATA=data)
 	@$(WITH_CHROMIUM) && HIGHWATER_DATA="$(abspath $(DATA))" $(MANAGE) tour $(ARGS)

@@ -307,6 +307,23 @@ class Cluster:
             if broker is not None and name in self.kernel.up:
                 self._contact(broker)
 
+    def hold_fetches(self, follower: str, leader: str) -> None:
+        """What one broker asks another as its follower waits on its way, until it is released."""
+        self._node(follower)
+        self._node(leader)
+        if (follower, leader) in self.kernel.held_fetches or follower == leader:
+            why = "does not follow itself" if follower == leader else f"is held already from fetching from {leader}"
+            raise ClusterError(f"{follower} {why}.", "two brokers, not held yet.", "Name another pair.")
+        self.kernel.hold_fetches(follower, leader)
+
+    def release_fetches(self, follower: str, leader: str) -> None:
+        """It goes on."""
+        if (follower, leader) not in self.kernel.held_fetches:
+            raise ClusterError(
+                f"{follower} is not held from fetching from {leader}.", "a pair that is.", "Hold it first."
+            )
+        self.kernel.release_fetches(follower, leader)
+
     # for the view
 
     def describe(self) -> dict[str, Any]:

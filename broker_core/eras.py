@@ -33,8 +33,13 @@ class Era(msgspec.Struct, frozen=True, kw_only=True):
         fetch_carries_epoch: whether a fetch says the leader epoch that it is meant for (KIP-320, 2.1).
         beyond_leader_end: what a follower does whose log ends behind its leader's, where unclean elections are not
             allowed. "hang": it ends its process, which never comes to an end; "exit": it stops; "truncate".
+        truncation_at_end_drops_epochs: whether a truncation at the log's end, which takes no record, still takes epochs
+            that begin there (3.0).
+        truncation_lowers_high_watermark: whether the high watermark follows a log that is cut below it at once, or with
+            the next answer of the leader.
         leader_epoch_assigned_at: when a leader writes the start of its epoch into its epoch cache (KAFKA-7415: on
             becoming leader; before 2.0.1 with its first record).
+        epochs_only_rise: whether the epoch cache passes over an epoch below its newest, as it did before 2.0.
         caught_up_replicas_hold_high_watermark: whether a replica outside of the ISR that is caught up holds the high
             watermark back, too (1.0).
         high_watermark_needs_min_isr: whether the high watermark stands still while the ISR is smaller than
@@ -79,7 +84,10 @@ class Era(msgspec.Struct, frozen=True, kw_only=True):
     refetches_in_each_epoch: bool = True
     fetch_carries_epoch: bool = True
     beyond_leader_end: Beyond = "truncate"
+    truncation_at_end_drops_epochs: bool = True
+    truncation_lowers_high_watermark: bool = True
     leader_epoch_assigned_at: LeaderEpochAssignedAt = "become_leader"
+    epochs_only_rise: bool = False
     caught_up_replicas_hold_high_watermark: bool = True
     high_watermark_needs_min_isr: bool = True
     stale_high_watermark_is_news: bool = False
@@ -139,6 +147,7 @@ _2_4 = msgspec.structs.replace(
     release="2.4.1",
     defaults=DEFAULTS_2_4,
     truncation="KIP279",
+    truncation_at_end_drops_epochs=False,
     high_watermark_needs_min_isr=False,
     stale_high_watermark_is_news=True,
     isr_change="zookeeper",
@@ -162,7 +171,9 @@ _1_1 = msgspec.structs.replace(
     refetches_in_each_epoch=False,
     fetch_carries_epoch=False,
     beyond_leader_end="exit",
+    truncation_lowers_high_watermark=False,
     leader_epoch_assigned_at="first_append",
+    epochs_only_rise=True,
     stale_high_watermark_is_news=False,
     isr_lag="caught_up_time",
     joins_isr_from_epoch_start=False,

@@ -19,7 +19,7 @@ class ShellRun:
         self.run = Run(RunConfig(seed=seed, broker_config=broker_config), disk=self.disk, zk=MemoryStore())
         self.exit_code = 0
         self._kept: list[bytes] = []
-        self.at(ready_line(3))
+        self.at(ready_line((1, 2, 3)))
 
     def at(self, line: str, *stdin: str) -> list[str]:
         printed, self.exit_code = run_command(self.run, line, stdin, "test", self._kept)

@@ -43,7 +43,11 @@ def test_a_transcript_is_read_with_its_settings_inputs_and_outputs() -> None:
         "#! brokers 5\n#! config min.insync.replicas=2\n#! fresh\n# A title\n$ cat\n< one\n<\nout  \n\nend\n\n# "
         "note\n$ true\n"
     )
-    assert (transcript.title, transcript.brokers, transcript.config) == ("A title", 5, {"min.insync.replicas": "2"})
+    assert (transcript.title, transcript.brokers, transcript.config) == (
+        "A title",
+        (1, 2, 3, 4, 5),
+        {"min.insync.replicas": "2"},
+    )
     cat, true = transcript.steps
     assert cat.stdin == ("one", "")
     assert cat.expected == ("out", "", "end")

@@ -383,6 +383,7 @@ class Broker:
             LogConfig.of(configs),
             has_time_index=self.era.time_index,
             has_producer_snapshots=self.era.producer_snapshots,
+            epochs_only_rise=self.era.epochs_only_rise,
         )
 
     def topic_values(self, topic: str) -> dict[str, Value]:

@@ -44,6 +44,8 @@ class LogConfig(msgspec.Struct, frozen=True, kw_only=True):
     """A broker's configuration in Kafka (producer.id.expiration.ms); the log is where it acts."""
     has_time_index: bool = True
     """Whether segments have a `.timeindex`: brokers before 0.10.1 knew none."""
+    epochs_only_rise: bool = False
+    """Whether an epoch below the newest one is passed over: before 2.0 a log that was wrong kept its epochs."""
     has_producer_snapshots: bool = True
     """Whether the producers' state is kept in `.snapshot` files: there was none before 0.11."""
 

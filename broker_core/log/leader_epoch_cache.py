@@ -15,8 +15,9 @@ class LeaderEpochCache:
     With `is_kept` false there are neither: messages of magic 0 and 1 do not say their epoch.
     """
 
-    def __init__(self, checkpoint: LeaderEpochCheckpoint, is_kept: bool = True) -> None:
+    def __init__(self, checkpoint: LeaderEpochCheckpoint, is_kept: bool = True, only_rises: bool = False) -> None:
         self._checkpoint = checkpoint
+        self._only_rises = only_rises
         self._is_kept = is_kept
         self._entries: list[tuple[int, int]] = []
         self.latest_epoch = NO_LEADER_EPOCH
@@ -47,13 +48,15 @@ class LeaderEpochCache:
     def assign(self, epoch: int, start_offset: int) -> bool:
         """Notes that `epoch` starts at `start_offset`; says whether that was news.
 
-        Entries that contradict it, with an epoch or a start at or above the new one's, are dropped. Raises ValueError
-        for a negative epoch or offset.
+        Entries that contradict it, with an epoch or a start at or above the new one's, are dropped; where epochs
+        only rise, one that would contradict them is passed over. Raises ValueError for a negative epoch or offset.
         """
         if epoch < 0 or start_offset < 0:
             raise ValueError(f"leader epoch {epoch} at offset {start_offset}: neither may be negative")
         entries = self._entries
         if not self._is_kept or (entries and entries[-1][0] == epoch and start_offset >= entries[-1][1]):
+            return False
+        if self._only_rises and entries and (entries[-1][0] >= epoch or entries[-1][1] > start_offset):
             return False
         self._add(epoch, start_offset)
         self._checkpoint.write(entries)

@@ -94,7 +94,11 @@ class UnifiedLog:
         disk.makedirs(directory)
         place = LogPlace(disk, directory, config, now_ms)
         topic_id = ensure_topic_id(disk, directory, topic_id)
-        epochs = LeaderEpochCache(LeaderEpochCheckpoint(disk, directory), is_kept=config.magic >= MAGIC_V2)
+        epochs = LeaderEpochCache(
+            LeaderEpochCheckpoint(disk, directory),
+            is_kept=config.magic >= MAGIC_V2,
+            only_rises=config.epochs_only_rise,
+        )
         loaded = load_log(
             place,
             epochs,

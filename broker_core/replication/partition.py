@@ -434,11 +434,13 @@ class Partition:
         log = self.log
         from_offset = log.log_end_offset
         entries = list(log.leader_epoch_cache.entries)
+        if offset >= from_offset and not self.era.truncation_at_end_drops_epochs:
+            return
         cuts = log.truncate_to(offset)
         if log.log_end_offset != from_offset:
             segments, tail = self.facts()
             log.high_watermark_moved(self.high_watermark)
-            if self.high_watermark > log.log_end_offset:
+            if self.high_watermark > log.log_end_offset and self.era.truncation_lowers_high_watermark:
                 self.kernel.emit(
                     HighWatermarkLowered(
                         replica=self.key, from_offset=self.high_watermark, to_offset=log.log_end_offset

@@ -102,6 +102,14 @@ class ClusterApi(Protocol):
         """Nothing passes between two nodes (by name) any more."""
         ...
 
+    def hold_fetches(self, follower: str, leader: str) -> None:
+        """What one node asks another as its follower waits on its way."""
+        ...
+
+    def release_fetches(self, follower: str, leader: str) -> None:
+        """It goes on."""
+        ...
+
     def restore_link(self, a: str, b: str) -> None:
         """The link works again."""
         ...

@@ -7,8 +7,9 @@ ports) is replaced by names such as `<uuid>` before two outputs are compared.
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from difflib import unified_diff
+from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
 from broker_core.events.console import CommandCompleted, CommandPrinted
@@ -43,16 +44,18 @@ class Step(NamedTuple):
 
 
 class Transcript(NamedTuple):
-    """A file: how many brokers, their configuration on top of `CLUSTER_DEFAULTS`, the commands, and what the run is
-    made from: the era and the seed, None where the file does not say.
+    """A file: the brokers, of which the first one starts first and becomes the controller, their configuration on top
+    of `CLUSTER_DEFAULTS`, that of single brokers on top of that, the commands, and what the run is made from: the era
+    and the seed, None where the file does not say.
     """
 
     title: str
-    brokers: int
+    brokers: tuple[int, ...]
     config: dict[str, str]
     steps: tuple[Step, ...]
     era: str | None = None
     seed: int | None = None
+    config_of_broker: Mapping[int, Mapping[str, str]] = MappingProxyType({})
 
     @property
     def broker_config(self) -> dict[str, str]:
@@ -67,8 +70,9 @@ class TranscriptError(ValueError):
 def parse_transcript(text: str, *, is_script: bool = False) -> Transcript:
     """Reads a `.scenario` file, or a `.lab` file if `is_script`. Raises TranscriptError."""
     title = ""
-    brokers = 3
+    brokers: tuple[int, ...] = (1, 2, 3)
     config: dict[str, str] = {}
+    config_of_broker: dict[int, dict[str, str]] = {}
     era: str | None = None
     seed: int | None = None
     steps: list[tuple[str, list[str], list[str], int]] = []
@@ -76,19 +80,22 @@ def parse_transcript(text: str, *, is_script: bool = False) -> Transcript:
         if line.startswith("#! "):
             key, _, value = line[3:].strip().partition(" ")
             if key == "brokers":
-                if not value.isdigit() or not int(value):
-                    raise TranscriptError(f"line {number}: {line!r}; expected #! brokers and their number.")
-                brokers = int(value)
+                brokers = _brokers(value, f"line {number}: {line!r}")
             elif key == "config":
                 name, _, setting = value.partition("=")
-                config[name.strip()] = setting.strip()
+                broker_id, _, own_name = name.strip().partition(" ")
+                if own_name and broker_id.isdigit():
+                    config_of_broker.setdefault(int(broker_id), {})[own_name.strip()] = setting.strip()
+                else:
+                    config[name.strip()] = setting.strip()
             elif key == "era":
                 era = value.strip()
             elif key == "seed" and value.isdigit():
                 seed = int(value)
             elif key not in ("fresh", "dirty"):
                 raise TranscriptError(
-                    f"line {number}: {line!r}; expected #! brokers N, config K=V, era E, seed N, fresh or dirty."
+                    f"line {number}: {line!r}; expected #! brokers N or 1,2,9, config K=V, config 1 K=V, era E, "
+                    "seed N, fresh or dirty."
                 )
         elif line.startswith("#"):
             title = title or line[1:].strip()
@@ -110,7 +117,17 @@ def parse_transcript(text: str, *, is_script: bool = False) -> Transcript:
         tuple(Step(line, tuple(stdin), tuple(_trimmed(expected)), number) for line, stdin, expected, number in steps),
         era,
         seed,
+        config_of_broker,
     )
+
+
+def _brokers(text: str, where: str) -> tuple[int, ...]:
+    """The ids in `1,2,9`, or 1 to N for `N`."""
+    words = [word.strip() for word in text.split(",")]
+    ids = tuple(int(word) for word in words if word.isdigit())
+    if len(ids) < len(words) or len(set(ids)) < len(ids) or ids == (0,):
+        raise TranscriptError(f"{where}; expected #! brokers and their number, or their ids with commas between.")
+    return ids if len(ids) > 1 else tuple(range(1, ids[0] + 1))
 
 
 def _trimmed(lines: list[str]) -> list[str]:
@@ -222,9 +239,9 @@ class Played(NamedTuple):
         return normalise(self.step.line, self.printed, self.exit_code)
 
 
-def ready_line(brokers: int) -> str:
+def ready_line(brokers: Iterable[int]) -> str:
     """The command with which a session begins: wait until the cluster is there."""
-    return f'wait "brokers == [{",".join(str(broker_id) for broker_id in range(1, brokers + 1))}]" 60s'
+    return f'wait "brokers == [{",".join(map(str, sorted(brokers)))}]" 60s'
 
 
 def run_command(

@@ -38,8 +38,9 @@ def config_of(transcript: Transcript, name: str, seed: int) -> RunConfig:
         name=name,
         seed=seed if transcript.seed is None else transcript.seed,
         era=era,
-        brokers=tuple(range(1, transcript.brokers + 1)),
+        brokers=transcript.brokers,
         broker_config=transcript.broker_config,
+        config_of_broker={broker_id: dict(own) for broker_id, own in transcript.config_of_broker.items()},
     )
 
 
