@@ -10,7 +10,10 @@ from django.core.management import call_command
 from lab.exercises import compiler, loader
 from lab.exercises.glossary import glossary, parse
 from lab.exercises.loader import ContentError, exercises, load, page_content
-from lab.exercises.predicates import Believes, HighWatermark, Isr, Moment, Parked, Paused, RpcInFlight, ask_all
+from lab.exercises.log_predicates import Believes, Dumped, Flushed, HighWatermark, Stored
+from lab.exercises.message_predicates import Acknowledged, HasRead, Parked, RpcInFlight
+from lab.exercises.predicate import Moment
+from lab.exercises.predicates import BrokerIs, Isr, Leader, Paused, ask_all
 from lab.exercises.session import ExerciseSession
 from lab.exercises.setup import run_setup
 from lab.exercises.solution import Rehearsal

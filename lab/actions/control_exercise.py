@@ -5,7 +5,7 @@ import asyncio
 from django.contrib.auth.models import User
 
 from lab.exercises.loader import exercises
-from lab.exercises.predicates import Moment
+from lab.exercises.predicate import Moment
 from lab.exercises.seat import NOTHING, Seat, lay_table, moment_of
 from lab.exercises.session import ExerciseSession
 from lab.models import Branch, ExerciseProgress

@@ -2,7 +2,7 @@
 
 A folder holds these files and no others:
 
-    exercise.toml                    title, minutes, what it teaches, terms, what it needs, steps
+    exercise.toml                    title, minutes, speed, what it teaches, terms, what it needs, steps
     brief.en.md   brief.zh.md        what it is about, before the first step
     hints.en.md   hints.zh.md        hints with a line `---` between them, in the order in which they are given
     debrief.en.md debrief.zh.md      shown when it is finished
@@ -16,12 +16,13 @@ from collections.abc import Iterator
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
-from lab.exercises.places import Offset, check_offset, check_replica
-from lab.exercises.predicates import Goal, RpcInFlight
+from lab.exercises.message_predicates import PowerLost, RpcInFlight
+from lab.exercises.places import Offset, check_offset
+from lab.exercises.predicates import Goal
 from lab.exercises.texts import LANGUAGES, Text
 
 CONTENT = Path(__file__).parent / "content"
@@ -30,6 +31,8 @@ _FILES = frozenset(
     {"exercise.toml", "setup.lab", "solution.lab"}
     | {f"{name}.{language}.md" for name in ("brief", "hints", "debrief") for language in LANGUAGES}
 )
+MESSAGES_RATE = 0.0025
+"""The speed, simulated time over wall time, at which single messages can be followed."""
 
 
 class ContentError(Exception):
@@ -48,15 +51,15 @@ class Choice(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 class Prediction(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Asked while the goals of the step before hold: what is `field` of `replica` when one of `after` has arrived?"""
+    """Asked while the goals of the step before hold: what is `asks` when `after` has happened, a message's arrival or
+    a loss of power?"""
 
-    field: Literal["high_watermark", "log_end_offset"]
-    replica: str
-    after: RpcInFlight
+    asks: str
+    after: RpcInFlight | PowerLost
     choices: list[Choice]
 
     def __post_init__(self) -> None:
-        check_replica(self.replica)
+        check_offset(self.asks)
         if len({choice.value for choice in self.choices}) != len(self.choices) or len(self.choices) < 2:
             raise ValueError("two or more choices with different values are needed")
 
@@ -75,11 +78,12 @@ class Step(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 class Exercise(msgspec.Struct, frozen=True, kw_only=True):
-    """One exercise with all its texts. `needs` must hold once the set-up has run."""
+    """One exercise with all its texts. `needs` must hold once the set-up has run. `rate`: the speed to begin with."""
 
     slug: str
     title: Text
     minutes: int
+    rate: float
     teaches: Text
     terms: list[str]
     needs: list[Goal]
@@ -100,6 +104,7 @@ class _Definition(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
     title: Text
     minutes: int
+    rate: float = MESSAGES_RATE
     teaches: Text
     terms: list[str]
     needs: list[Goal]
@@ -149,9 +154,7 @@ def page_content(exercise: Exercise) -> dict[str, Any]:
         {
             "id": step.id,
             "text": step.text,
-            "prediction": {"choices": [{"value": one.value, "note": one.note} for one in step.prediction.choices]}
-            if step.prediction
-            else None,
+            "prediction": _prediction_content(step.prediction),
         }
         for step in exercise.steps
     ]
@@ -160,6 +163,7 @@ def page_content(exercise: Exercise) -> dict[str, Any]:
             "slug": exercise.slug,
             "number": exercise.number,
             "minutes": exercise.minutes,
+            "rate": exercise.rate,
             "title": exercise.title,
             "brief": exercise.brief,
             "concept": exercise.teaches,
@@ -169,6 +173,14 @@ def page_content(exercise: Exercise) -> dict[str, Any]:
         }
     )
     return content
+
+
+def _prediction_content(prediction: Prediction | None) -> dict[str, Any] | None:
+    """`steps`: whether stepping brings about what was predicted."""
+    if prediction is None:
+        return None
+    choices = [{"value": one.value, "note": one.note} for one in prediction.choices]
+    return {"choices": choices, "steps": isinstance(prediction.after, RpcInFlight)}
 
 
 def _check_files(folder: Path) -> None:

@@ -1,12 +1,21 @@
 """How content names replicas, nodes and offsets: by their part in the story, found in the view when it is asked.
 
 A replica is `orders-0@b2`, `orders-0@leader` or `orders-0@followers`; a node is any of these (the broker that has the
-replica) or the node's name; an offset is a number, or what a replica says: `log_end_offset(orders-0@leader) - 1`.
+replica) or the node's name; an offset is a number, or what a replica or a producer says:
+
+    log_end_offset(orders-0@leader) - 1     high_watermark(...)
+    flushed(orders-0@b1)                    below it an fsync has put everything on the disk
+    stored(orders-0@b1)                     where the batches in its files end, also while its broker is down
+    acknowledged(p1)                        the last offset that a producer was told
+    scan_start(orders-0@b1, 2490)           the byte at which the search for an offset begins to read batches,
+    next_entry(orders-0@b1, 2490)           that of the index entry above: both by the index that the learner dumped
+    batch_position(orders-0@b1, 2490)       the byte at which its batch begins, if it is one of the last
 """
 
 import re
 from typing import Any, TypeAlias
 
+from lab.exercises.dumps import NOT_DUMPED, dumps, floor_segment
 from lab.exercises.texts import Text
 
 View: TypeAlias = dict[str, Any]
@@ -14,7 +23,21 @@ Offset: TypeAlias = int | str
 
 _REPLICA = re.compile(r"([A-Za-z0-9._-]+-\d+)@(leader|followers|b\d+)")
 _NODE = re.compile(r"zk|shell|[A-Za-z0-9_-]+")
-_OFFSET = re.compile(r"(log_end_offset|high_watermark)\(([^)]+)\)(?: ([+-]) (\d+))?")
+_OFFSET = re.compile(r"([a-z_]+)\(([^(),]+)(?:, (\d+))?\)(?: ([+-]) (\d+))?")
+_CLIENT = re.compile(r"[A-Za-z0-9_-]+")
+OF_A_REPLICA = ("log_end_offset", "high_watermark", "flushed", "stored")
+OF_AN_OFFSET = ("scan_start", "next_entry", "batch_position")
+WORDS = {
+    "log_end_offset": Text("log end offset", "日志末端位移"),
+    "high_watermark": Text("high watermark", "高水位"),
+    "flushed": Text("recovery point", "恢复点"),
+    "stored": Text("end of the files", "文件末端位移"),
+    "acknowledged": Text("last acknowledged offset", "最后确认的位移"),
+    "scan_start": Text("first byte read", "开始读取的字节"),
+    "next_entry": Text("byte of the entry above", "上一索引项之后的字节"),
+    "batch_position": Text("byte of the batch", "批次所在的字节"),
+}
+"""What an offset is called in a sentence."""
 
 
 class Nowhere(Exception):
@@ -41,9 +64,12 @@ def check_offset(offset: Offset) -> None:
     """Raises ValueError for what names no offset."""
     if isinstance(offset, str):
         match = _OFFSET.fullmatch(offset)
-        if not match:
+        if not match or match[1] not in WORDS or bool(match[3]) != (match[1] in OF_AN_OFFSET):
             raise ValueError(f"{offset!r} is no offset: write a number or log_end_offset(orders-0@leader) - 1")
-        check_replica(match[2])
+        if match[1] != "acknowledged":
+            check_replica(match[2])
+        elif not _CLIENT.fullmatch(match[2]):
+            raise ValueError(f"{match[2]!r} is no producer: write p1")
 
 
 def partition_of(reference: str) -> str:
@@ -95,9 +121,59 @@ def offset_of(view: View, offset: Offset) -> int:
         return offset
     match = _OFFSET.fullmatch(offset)
     assert match is not None
-    field, reference, sign, number = match.groups()
-    value: int = view["replicas"][replicas_of(view, reference)[0]][field]
+    what, reference, wanted, sign, number = match.groups()
+    if what == "acknowledged":
+        value = acknowledged(view, reference)
+    else:
+        replica = replicas_of(view, reference)[0]
+        value = value_of(view, what, replica) if wanted is None else _position_of(view, what, replica, int(wanted))
     return value + int(f"{sign}{number}") if sign else value
+
+
+def offset_text(view: View, offset: Offset) -> Text:
+    """What an offset is, in a sentence: `high watermark of broker 1`. Raises Nowhere."""
+    match = _OFFSET.fullmatch(str(offset))
+    if match is None:
+        return Text("offset", "位移")
+    what, reference = match[1], match[2]
+    node = node_text(reference if what == "acknowledged" else nodes_of(view, reference)[0])
+    return Text(f"{WORDS[what].en} of {node.en}", f"{node.zh}的{WORDS[what].zh}")
+
+
+def value_of(view: View, what: str, replica: str) -> int:
+    """One of OF_A_REPLICA, of a replica that the view has."""
+    state = view["replicas"][replica]
+    if what == "stored":
+        # A power loss leaves of the tail what an fsync had put on the disk; without any, nothing above that is left.
+        return max((int(batch[0]) + 1 for batch in state["tail"].values()), default=int(state["flushed"]))
+    return int(state[what])
+
+
+def acknowledged(view: View, client: str) -> int:
+    """The last offset that a producer was told, -1 before the first. Raises Nowhere."""
+    node = view["nodes"].get(client)
+    if node is None or node["kind"] != "producer":
+        raise Nowhere(Text(f"There is no producer {client}.", f"没有生产者 {client}。"))
+    return int(node["last_offset"])
+
+
+def _position_of(view: View, what: str, replica: str, wanted: int) -> int:
+    state = view["replicas"][replica]
+    segment = floor_segment(state["segments"], wanted)
+    if what == "batch_position":
+        found = (batch[3] for base, batch in state["tail"].items() if int(base) <= wanted <= batch[0])
+        position = next(found, None)
+        if position is None:
+            en = f"Offset {wanted} is not in one of the last batches of {replica}."
+            raise Nowhere(Text(en, f"位移 {wanted} 不在 {replica} 的最后几个批次里。"))
+        return int(position)
+    index = next((one for one in dumps(view) if one[:3] == (replica, segment, "index")), None)
+    if index is None:
+        raise Nowhere(NOT_DUMPED)
+    if what == "scan_start":
+        return max((position for offset, position in index.entries if offset <= wanted), default=0)
+    size = int(state["segments"][str(segment)][0])
+    return min((position for offset, position in index.entries if offset > wanted), default=size)
 
 
 def node_text(node: str) -> Text:

@@ -6,7 +6,8 @@ import asyncio
 from typing import Any
 
 from lab.exercises.loader import Exercise
-from lab.exercises.predicates import Moment, ask_all
+from lab.exercises.predicate import Moment
+from lab.exercises.predicates import ask_all
 from lab.exercises.session import ExerciseSession
 from lab.exercises.setup import run_setup
 from lab.models import Branch, ExerciseProgress

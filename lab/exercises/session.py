@@ -1,7 +1,7 @@
 """Somebody works on an exercise: what is done, what is missing, what was predicted and what then happened.
 
 The newest view decides, after each batch of events and each change of time. Only a prediction is settled event by
-event: its outcome is what was there when the message in question had been handled, whatever came after.
+event: its outcome is what was there when the thing in question had happened, whatever came after.
 """
 
 from collections.abc import Sequence
@@ -13,8 +13,10 @@ from broker_core.events import Envelope
 from broker_core.events.rpc import RpcDelivered
 from broker_core.view.fold import Fold
 from lab.exercises.loader import Exercise, Prediction, Step
-from lab.exercises.places import Nowhere, View, node_text, offset_of, replicas_of
-from lab.exercises.predicates import Answer, Moment, ask_all
+from lab.exercises.message_predicates import RpcInFlight
+from lab.exercises.places import Nowhere, View, offset_of, offset_text
+from lab.exercises.predicate import Answer, Moment
+from lab.exercises.predicates import ask_all
 from lab.exercises.texts import Language, Text
 from lab.protocol import Exercise as ExerciseFrame
 from lab.refusal import Refusal
@@ -158,7 +160,7 @@ class ExerciseSession:
         if step.prediction is None:
             return ask_all(step.goals, moment)
         if self._state.steps[step.id].given is not None:
-            return Answer(False, _NOT_ARRIVED)
+            return Answer(False, _awaited(step.prediction))
         before = self.exercise.steps[self.exercise.steps.index(step) - 1]
         still = ask_all(before.goals, moment)
         if still.met:
@@ -196,7 +198,7 @@ class ExerciseSession:
         if frame.confidence is not None and not 0 <= frame.confidence <= 1:
             raise Refusal(f"{frame.confidence} is no confidence.", "0 (a guess) to 1 (sure).", "Move the slider.")
         progress.given = Given(frame.choice, frame.confidence)
-        self._why_not = _NOT_ARRIVED
+        self._why_not = _awaited(step.prediction)
         self._wait_for_outcome(moment.view)
 
     def _wait_for_outcome(self, view: View) -> None:
@@ -208,47 +210,36 @@ class ExerciseSession:
     def _settle(self, fold: Fold, moment: Moment, envelopes: Sequence[Envelope]) -> None:
         step = self._active()
         assert step is not None and step.prediction is not None
-        arrived_us = -1
+        happened_us = -1
         for envelope in envelopes:
             at_us, event = envelope[1], envelope[4]
-            delivered = event.rpc if isinstance(event, RpcDelivered) else ""
-            if arrived_us >= 0 and (delivered or at_us > arrived_us):
+            if happened_us >= 0 and (isinstance(event, RpcDelivered) or at_us > happened_us):
                 break
-            if delivered in _under_way(step.prediction, fold.view):
-                arrived_us = at_us
+            if step.prediction.after.happens(fold.view, event):
+                happened_us = at_us
             fold.fold(envelope)
-        if arrived_us >= 0:
-            self._outcome(step, step.prediction, fold.view, arrived_us, moment)
+        if happened_us >= 0:
+            self._outcome(step, step.prediction, fold.view, happened_us, moment)
 
     def _outcome(self, step: Step, prediction: Prediction, view: View, at_us: int, moment: Moment) -> None:
         self._pending = None
         progress = self._state.steps[step.id]
         assert progress.given is not None
         try:
-            replica = replicas_of(view, prediction.replica)[0]
+            offset, what = offset_of(view, prediction.asks), offset_text(view, prediction.asks)
         except Nowhere:
             # It lost its leader in that instant: the question has no answer any more.
             self._state.steps[step.id] = Progress("active")
             return
-        offset: int = view["replicas"][replica][prediction.field]
         named = (value for value, meant in progress.offsets.items() if meant == offset)
         progress.given.outcome = next(named, str(offset))
-        node = node_text(replica.rpartition("@")[2])
-        field = _WORDS[prediction.field]
-        detail = Text(f"{field.en} of {node.en}: {offset}", f"{node.zh}的{field.zh}：{offset}")
-        self._reached(step, Checked(at_us, detail), moment)
+        self._reached(step, Checked(at_us, Text(f"{what.en}: {offset}", f"{what.zh}：{offset}")), moment)
 
 
-def _under_way(prediction: Prediction, view: View) -> dict[str, str]:
-    try:
-        return prediction.after.under_way(view)
-    except Nowhere:
-        return {}
+def _awaited(prediction: Prediction) -> Text:
+    return _NOT_ARRIVED if isinstance(prediction.after, RpcInFlight) else _NOT_HAPPENED
 
 
-_WORDS = {
-    "high_watermark": Text("high watermark", "高水位"),
-    "log_end_offset": Text("log end offset", "日志末端位移"),
-}
 _PREDICT = Text("Predict first.", "请先作出预测。")
 _NOT_ARRIVED = Text("What you predicted has not happened yet: step on.", "预测的事情还没有发生：请继续单步。")
+_NOT_HAPPENED = Text("What you predicted has not happened yet: bring it about.", "预测的事情还没有发生：请让它发生。")

@@ -16,14 +16,15 @@ from broker_core.events import Envelope
 from broker_core.shell.parser import ShellError
 from lab.exercises.loader import ContentError, Exercise, lines_of
 from lab.exercises.places import View
-from lab.exercises.predicates import Moment, ask_all
+from lab.exercises.predicate import Moment
+from lab.exercises.predicates import ask_all
 from lab.exercises.session import ExerciseSession
 from lab.exercises.setup import Engine, run_setup
 from lab.protocol import Exercise as ExerciseFrame
 from lab.refusal import Refusal
 
 MOST_STEPS = 500
-PLAY_US = 20_000_000
+PLAY_US = 60_000_000
 PLAY_STEP_US = 10_000
 
 
@@ -118,7 +119,7 @@ class Rehearsal:
                 self._predict(step, " ".join(words))
             case _:
                 try:
-                    self._engine.submit(line, "exercise")
+                    self._engine.submit(line)
                 except ShellError as error:
                     raise ContentError(f"{self.exercise.slug}/solution.lab: {line!r}: {error}") from None
         self._look()

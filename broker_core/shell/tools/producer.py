@@ -11,7 +11,7 @@ from broker_core.shell.completion_sources import partitions
 from broker_core.shell.parser import ShellError
 from broker_core.shell.process import Process, Running, Sleep, Until
 
-OPEN_OPTIONS = ("--acks", "--retries", "--idempotence", "--timeout")
+OPEN_OPTIONS = ("--acks", "--retries", "--idempotence", "--timeout", "--batch-size")
 VERBS = ("open", "send", "burst", "stream", "close", "drop")
 ACKS = {"all": -1, "-1": -1, "0": 0, "1": 1}
 CLOSE_US = 120_000_000
@@ -63,7 +63,7 @@ def _settings(words: list[str]) -> dict[str, str]:
         raise usage_error("producer", f"acks is {given['--acks']!r}, expected all, -1, 0 or 1.")
     if given.get("--idempotence", "false") not in ("false",):
         raise usage_error("producer", "idempotence is not there yet: only --idempotence false.")
-    for option in ("--retries", "--timeout"):
+    for option in ("--retries", "--timeout", "--batch-size"):
         if not given.get(option, "0").isdigit():
             raise usage_error("producer", f"{option} is {given[option]!r}, expected a number.")
     return given
@@ -81,11 +81,13 @@ def _open(process: Process, name: str, given: dict[str, str]) -> Running:
         request_timeout_ms=5_000,
         delivery_timeout_ms=int(given.get("--timeout", 15_000)),
         max_block_ms=15_000,
+        batch_size=int(given.get("--batch-size", ProducerSettings().batch_size)),
     )
     shown = [("acks", str(acks)), ("linger.ms", "0"), ("request.timeout.ms", "5000")]
     shown.append(("delivery.timeout.ms", str(settings.delivery_timeout_ms)))
-    if "--retries" in given:
-        shown.append(("retries", given["--retries"]))
+    for option in ("--retries", "--batch-size"):
+        if option in given:
+            shown.append((option.removeprefix("--").replace("-", "."), given[option]))
     clients.open_producer(name, settings, tuple(shown))
     yield from ()
     return 0
@@ -196,7 +198,10 @@ register(
         "producer",
         "Producers that stay open.",
         (
-            ("producer open NAME [--acks all|0|1] [--retries N] [--timeout MS]", "linger.ms=0, delivery within 15 s"),
+            (
+                "producer open NAME [--acks all|0|1] [--retries N] [--timeout MS] [--batch-size BYTES]",
+                "linger.ms=0, delivery within 15 s",
+            ),
             ("producer send NAME T-P K:V ...", "one after the other; null stands for null, no colon for a null key"),
             ("producer burst NAME T-P COUNT", "as many made-up records at once"),
             ("producer stream NAME T-P RATE", "so many made-up records a second; 0 stops"),

@@ -1,0 +1,147 @@
+"""Goals about messages and clients, and what a prediction may wait for."""
+
+from typing import Any
+
+import msgspec
+
+from broker_core.events import log
+from broker_core.events.envelope import Event
+from broker_core.events.rpc import RpcDelivered
+from lab.exercises.places import Nowhere, View, acknowledged, check_node, check_replica, leader_of, node_text, nodes_of
+from lab.exercises.predicate import Answer, Compared, Moment, Predicate
+from lab.exercises.texts import Text
+
+
+class RpcInFlight(Predicate, frozen=True, kw_only=True, tag="rpc_in_flight"):
+    """A message is under way. With several sources, one from each. `fetch_offset`: a Fetch that asks from there."""
+
+    api: str
+    kind: str
+    source: str
+    destination: str
+    fetch_offset: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.kind not in ("request", "response"):
+            raise ValueError(f"{self.kind!r} is no kind of message: write request or response")
+        check_node(self.source)
+        check_node(self.destination)
+
+    def under_way(self, view: View) -> dict[str, str]:
+        """The messages of this kind that are under way: id and source. Raises Nowhere."""
+        sources, destinations = nodes_of(view, self.source), nodes_of(view, self.destination)
+        return {
+            name: rpc["source"]
+            for name, rpc in view["rpcs"].items()
+            if (rpc["api"], rpc["kind"]) == (self.api, self.kind)
+            and rpc["source"] in sources
+            and rpc["destination"] in destinations
+            and (self.fetch_offset is None or self.fetch_offset in _fetch_offsets(rpc))
+        }
+
+    def happens(self, view: View, event: Event) -> bool:
+        """Whether an event is the arrival of such a message; `view` is before it."""
+        if not isinstance(event, RpcDelivered):
+            return False
+        try:
+            return event.rpc in self.under_way(view)
+        except Nowhere:
+            return False
+
+    def _look(self, moment: Moment) -> Answer:
+        view = moment.view
+        under_way = self.under_way(view)
+        labels = []
+        for source in nodes_of(view, self.source):
+            name = next((name for name, sender in under_way.items() if sender == source), None)
+            if name is None:
+                one, other = node_text(source), node_text(nodes_of(view, self.destination)[0])
+                at = "" if self.fetch_offset is None else f" @{self.fetch_offset}"
+                en = f"No {self.api} {self.kind}{at} is under way from {one.en} to {other.en}."
+                kind = {"request": "请求", "response": "响应"}[self.kind]
+                return Answer(False, Text(en, f"{one.zh}到{other.zh}之间没有在途的 {self.api} {kind}{at}。"))
+            labels.append(f"{source} {view['rpcs'][name]['label']}")
+        return Answer(True, Text(f"under way: {', '.join(labels)}", f"在途：{'，'.join(labels)}"))
+
+
+def _fetch_offsets(rpc: dict[str, Any]) -> list[int]:
+    return [value for name, value in rpc["fields"] if name.endswith(" fetch_offset")]
+
+
+class Parked(Predicate, frozen=True, kw_only=True, tag="parked"):
+    """A request waits in the purgatory of a partition's leader."""
+
+    api: str
+    partition: str
+
+    def __post_init__(self) -> None:
+        if self.api not in ("Produce", "Fetch"):
+            raise ValueError(f"{self.api!r} is never parked: write Produce or Fetch")
+        check_replica(f"{self.partition}@leader")
+
+    def _look(self, moment: Moment) -> Answer:
+        view = moment.view
+        leader = leader_of(view, self.partition)
+        for request in view["parked"].values():
+            if (request["broker"], request["api"]) == (leader, self.api) and self.partition in request["partitions"]:
+                en = f"{self.api} of {request['client']} waits at {leader}: {request['needs']}"
+                return Answer(True, Text(en, f"{request['client']} 的 {self.api} 在 {leader} 等待：{request['needs']}"))
+        node = node_text(leader)
+        en = f"No {self.api} for {self.partition} waits in the purgatory of {node.en}."
+        return Answer(False, Text(en, f"{node.zh}的延迟请求区里没有 {self.partition} 的 {self.api}。"))
+
+
+class PowerLost(
+    msgspec.Struct, frozen=True, kw_only=True, tag="power_lost", tag_field="is", forbid_unknown_fields=True
+):
+    """The machine of a broker loses power: no goal, but something that a prediction may be about."""
+
+    broker: str
+
+    def __post_init__(self) -> None:
+        check_node(self.broker)
+
+    def happens(self, view: View, event: Event) -> bool:
+        """Whether an event is that; `view` is before it."""
+        return isinstance(event, log.PowerLost) and event.broker == self.broker
+
+
+class Acknowledged(Compared, frozen=True, kw_only=True, tag="acknowledged"):
+    """The last offset that a producer was told."""
+
+    client: str
+
+    def __post_init__(self) -> None:
+        check_node(self.client)
+        super().__post_init__()
+
+    def _look(self, moment: Moment) -> Answer:
+        value = acknowledged(moment.view, self.client)
+        complies, wanted = self._complies(moment.view, value)
+        if complies:
+            return Answer(True, Text(f"{self.client}: {value} acknowledged", f"{self.client}：位移 {value} 已确认"))
+        if value < 0:
+            en = f"{self.client} has had no acknowledgement yet."
+            return Answer(False, Text(en, f"{self.client} 还没有收到确认。"))
+        en = f"The last acknowledgement to {self.client} was for offset {value}; {wanted.en}."
+        return Answer(False, Text(en, f"{self.client} 最后收到确认的位移是 {value}，{wanted.zh}。"))
+
+
+class HasRead(Predicate, frozen=True, kw_only=True, tag="has_read"):
+    """A consumer has read an offset, and goes on behind it."""
+
+    client: str
+    offset: int
+
+    def __post_init__(self) -> None:
+        check_node(self.client)
+
+    def _look(self, moment: Moment) -> Answer:
+        node = moment.view["nodes"].get(self.client)
+        if node is None or node["kind"] != "consumer":
+            raise Nowhere(Text(f"There is no consumer {self.client}.", f"没有消费者 {self.client}。"))
+        position = node["position"]
+        if position > self.offset:
+            return Answer(True, Text(f"{self.client}: position {position}", f"{self.client}：消费位置 {position}"))
+        en = f"{self.client} has not read offset {self.offset} yet."
+        return Answer(False, Text(en, f"{self.client} 还没有读到位移 {self.offset}。"))
