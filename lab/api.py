@@ -88,7 +88,8 @@ async def seek(request: HttpRequest, branch: Branch, lab: Lab) -> HttpResponse:
     t_us, seq = number_of(request, "t_us"), number_of(request, "seq")
     if t_us is None and seq is None:
         raise Refusal("No instant was named.", "t_us or seq was expected.", "Add one of them to the address.")
-    return json_answer(await asyncio.to_thread(history.seek, lab.recording, t_us=t_us, seq=seq))
+    now_us = lab.clock().at_us
+    return json_answer(await asyncio.to_thread(history.seek, lab.recording, t_us=t_us, seq=seq, now_us=now_us))
 
 
 @require_GET

@@ -107,7 +107,7 @@ async def lab(request: HttpRequest, run: str, branch: str) -> HttpResponse:
     """The lab's page. Raises Refusal (404) for an instant that the branch does not have."""
     found = await sync_to_async(selectors.branch_of)(await _user(request), run, branch)
     opened = await host().lab(run, branch)
-    await asyncio.to_thread(seek, opened.recording, **parse_instant(request.GET))
+    await asyncio.to_thread(seek, opened.recording, **parse_instant(request.GET), now_us=opened.clock().at_us)
     context = {
         "run": {"id": run, "name": found.run.name},
         "branch": branch,

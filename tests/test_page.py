@@ -18,7 +18,7 @@ def complaints(page: Page) -> Iterator[list[str]]:
     """What the browser complains of: errors of scripts, refused styles and scripts, answers with an error."""
     heard: list[str] = []
     page.on("pageerror", lambda error: heard.append(f"{error.message}\n{error.stack}"))
-    page.on("console", lambda message: heard.append(message.text) if message.type == "error" else None)
+    page.on("console", lambda said: heard.append(f"{said.text} {said.location}") if said.type == "error" else None)
     yield heard
     assert heard == []
 
@@ -425,6 +425,8 @@ def test_a_lost_connection_says_so_and_comes_back(page: Page, lab_server: LabSer
 
 def test_charts_come_one_by_one_and_a_click_seeks(lab: Page) -> None:
     page = lab
+    # the charts below are of the first three seconds, in most of which nothing happens
+    expect(page.locator(".clock")).to_have_text(re.compile(r"^00:(0[3-9]|[1-5])"), timeout=30_000)
     pause(page)
     rows = {
         "isr": [["orders-0", 1, "leader", 0, 3_000_000], ["orders-0", 2, "isr", 0, 3_000_000]],
