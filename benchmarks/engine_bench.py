@@ -47,9 +47,7 @@ class LoopingProducer:
 
     def send(self) -> None:
         request = ProduceRequest(-1, 30_000, ((self.partition, self.batch),))
-        self.kernel.request(
-            self.name, self.leader, "Produce", request, label="Produce", fields=self.fields, context=0
-        )
+        self.kernel.request(self.name, self.leader, "Produce", request, label="Produce", fields=self.fields, context=0)
 
     def on_response(self, api: str, body: Any, context: Any) -> None:
         self.acknowledged += 1

@@ -63,7 +63,8 @@ def append_ratio(rounds: int, batches: int) -> dict[str, float]:
         os.close(descriptor)
         return found
 
-    ours, theirs = [], []
+    ours: list[float] = []
+    theirs: list[float] = []
     for _ in range(rounds):
         for measure, found in ((through_the_log, ours), (bare, theirs)):
             with tempfile.TemporaryDirectory() as folder:

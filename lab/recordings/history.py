@@ -88,7 +88,8 @@ def segment_json(recording: Recording, n: int) -> tuple[bytes, bool]:
 def seek(recording: Recording, *, t_us: int | None = None, seq: int | None = None, now_us: int = 0) -> dict[str, int]:
     """The event to show for an instant: the last at or before `t_us`, or `seq` itself.
 
-    `now_us` is how far the lab has come, which may be long after the last event of a cluster without work. Raises Refusal (404) for an instant that the recording does not have.
+    `now_us` is how far the lab has come, which may be long after the last event of a cluster without work.
+    Raises Refusal (404) for an instant that the recording does not have.
     """
     if seq is None:
         if t_us is None or not 0 <= t_us <= max(recording.last_at_us, now_us) + SLACK_US:
