@@ -88,7 +88,7 @@ class Cluster:
         self.era: Era = ERAS[config.era]
         self._broker_configs = {
             broker_id: BrokerConfig.of(
-                {**self.era.defaults, **config.broker_config, **config.config_of_broker.get(broker_id, {})}
+                {**config.broker_config, **config.config_of_broker.get(broker_id, {})}, self.era.defaults
             )
             for broker_id in config.brokers
         }

@@ -15,6 +15,7 @@ IsrChange = Literal["alter_partition", "zookeeper"]
 Truncation = Literal["HW", "KIP101", "KIP279", "FETCH"]
 LeaderEpochAssignedAt = Literal["become_leader", "first_append"]
 IsrLag = Literal["fetches_and_messages", "caught_up_time", "end_or_caught_up_time"]
+DeletedFolders = Literal["go", "wait for the next round", "wait"]
 Beyond = Literal["hang", "exit", "truncate"]
 
 
@@ -73,7 +74,9 @@ class Era(msgspec.Struct, frozen=True, kw_only=True):
         meta_properties: the lines of `meta.properties`, none without the file.
         clean_shutdown: the content of `.kafka_cleanshutdown`.
         lock_outlives_stop: whether `.lock` is still there after a clean stop.
-        deletes_folders_at_once: whether the folder of a deleted replica goes without waiting as `-delete`.
+        deleted_folders: what becomes of the folder of a deleted replica. "go": it goes at once. "wait for the next
+            round": it is renamed to `-delete` and goes when somebody next looks. "wait": that, and not before
+            file.delete.delay.ms.
     """
 
     name: str
@@ -130,7 +133,7 @@ class Era(msgspec.Struct, frozen=True, kw_only=True):
     meta_properties: tuple[str, ...] = ("broker.id", "version", "cluster.id")
     clean_shutdown: bytes = b'{"version":0,"brokerEpoch":-1}'
     lock_outlives_stop: bool = False
-    deletes_folders_at_once: bool = False
+    deleted_folders: DeletedFolders = "wait"
 
     @property
     def topic_ids(self) -> bool:
@@ -181,6 +184,7 @@ _1_1 = msgspec.structs.replace(
     broker_epochs=False,
     topic_znode=1,
     meta_properties=("broker.id", "version"),
+    deleted_folders="wait for the next round",
 )
 _0_10 = msgspec.structs.replace(
     _1_1,
@@ -194,7 +198,7 @@ _0_10 = msgspec.structs.replace(
     paths=(*_1_1.paths[:7], "/config/topics", "/config/clients"),
     producer_snapshots=False,
     log_start_checkpoint=False,
-    deletes_folders_at_once=True,
+    deleted_folders="go",
 )
 _0_8 = msgspec.structs.replace(
     _0_10,

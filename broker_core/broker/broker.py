@@ -124,6 +124,11 @@ class Broker:
         return self.replicas.partitions
 
     @property
+    def is_stopping(self) -> bool:
+        """Whether it has begun to stop."""
+        return self.state == "stopping"
+
+    @property
     def quotas(self) -> ReplicationQuotas:
         """What holds throttled replicas back."""
         return self.replicas.quotas

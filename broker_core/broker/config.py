@@ -6,12 +6,14 @@ import msgspec
 
 from broker_core.config_defs import BROKER_CONFIGS, LONG_MAX, RETIRED_CONFIGS
 
+NONE: Mapping[str, str] = {}
+
 
 class BrokerConfig(msgspec.Struct, frozen=True, kw_only=True):
     """Kafka's settings with `_` for `.`; those ending in `_ms` are milliseconds (`kafka.server.KafkaConfig`).
 
-    `settings` is what was set, by Kafka's names, and what the era's brokers are set to by default; the rest keeps Kafka
-    3.9's defaults.
+    `settings` is what was set, by Kafka's names, and `release_defaults`, the defaults of the era's brokers that are not
+    those of Kafka 3.9, which the rest keeps.
     """
 
     zookeeper_session_timeout_ms: int = 18_000
@@ -49,17 +51,19 @@ class BrokerConfig(msgspec.Struct, frozen=True, kw_only=True):
     unclean_leader_election_enable: bool = False
     auto_create_topics_enable: bool = True
     settings: dict[str, str] = {}
+    release_defaults: Mapping[str, str] = {}
 
     @staticmethod
-    def of(settings: Mapping[str, str]) -> "BrokerConfig":
+    def of(settings: Mapping[str, str], release_defaults: Mapping[str, str] = NONE) -> "BrokerConfig":
         """From Kafka's names (`replica.lag.time.max.ms`).
 
         Settings of parts that the core does not have are accepted, as by a real broker, and act on nothing.
 
         Raises ConfigException for a value of the wrong type or beyond its limits.
         """
+        settings = {**release_defaults, **settings}
         keys = {**BROKER_CONFIGS, **RETIRED_CONFIGS}
         values = {name: keys[name].parse(text) for name, text in settings.items() if name in keys}
         taken = {name.replace(".", "_"): value for name, value in values.items()}
         known = {name: value for name, value in taken.items() if name in BrokerConfig.__struct_fields__}
-        return BrokerConfig(**known, settings=dict(settings))  # type: ignore[arg-type]
+        return BrokerConfig(**known, settings=settings, release_defaults=release_defaults)  # type: ignore[arg-type]

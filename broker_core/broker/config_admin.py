@@ -128,7 +128,7 @@ class ConfigAdmin:
         return None if value is None else text_of(value)
 
     def _static(self) -> dict[str, str]:
-        return {**self.host.place, **self.host.dynamic.static.settings}
+        return {**self.host.place, **self.host.dynamic.started_with}
 
     def _synonyms(self, name: str) -> list[ConfigSynonym]:
         """Where a broker's value may come from, the strongest first; what is stronger than `name` itself but has
@@ -137,6 +137,7 @@ class ConfigAdmin:
         dynamic = self.host.dynamic
         names = broker_synonyms(name)
         defaults = {each: text_of(BROKER_CONFIGS[each].default) for each in names if _has_default(each)}
+        defaults |= {each: text for each, text in dynamic.static.release_defaults.items() if each in names}
         sources: tuple[tuple[Mapping[str, str], ConfigSource], ...] = (
             (dynamic.own, "DYNAMIC_BROKER_CONFIG"),
             (dynamic.defaults, "DYNAMIC_DEFAULT_BROKER_CONFIG"),

@@ -33,6 +33,10 @@ class DynamicBrokerConfig:
 
     def __init__(self, static: BrokerConfig) -> None:
         self.static = static
+        self.started_with = {
+            name: text for name, text in static.settings.items() if static.release_defaults.get(name) != text
+        }
+        """What was set when the broker was started, without the defaults of its release."""
         self.defaults: dict[str, str] = {}
         self.own: dict[str, str] = {}
         self.current = static
@@ -44,7 +48,7 @@ class DynamicBrokerConfig:
         if own is not None:
             self.own = acceptable(own, per_broker=True)
         try:
-            self.current = BrokerConfig.of(self._merged(self.defaults, self.own))
+            self.current = BrokerConfig.of(self._merged(self.defaults, self.own), self.static.release_defaults)
         except ConfigException:
             return
 

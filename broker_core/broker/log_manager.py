@@ -101,7 +101,7 @@ class LogManager:
         name = deleted_folder_name(partition.name, host.kernel.streams["log manager"].bytes(16).hex())
         folder = f"{host.directory.path}/{name}"
         files = partition.log.move_to(folder)
-        at_once = host.era.deletes_folders_at_once
+        at_once = host.era.deleted_folders == "go"
         due_us = host.kernel.now_us if at_once else self._deleted_logs.add(folder)
         host.kernel.emit(LogDeleted(replica=partition.key, folder=folder, files=files, due_us=due_us), host.name)
         if at_once:
@@ -211,7 +211,8 @@ class DeletedLogs:
 
     def add(self, folder: str) -> int:
         """A folder waits from now on; returns until when."""
-        due_us = self._due_us[folder] = self._host.kernel.now_us + self._delay_us()
+        delay_us = self._delay_us() if self._host.era.deleted_folders == "wait" else 0
+        due_us = self._due_us[folder] = self._host.kernel.now_us + delay_us
         return due_us
 
     def first_delay_us(self) -> int:

@@ -64,6 +64,10 @@ class ReplicaHost(Protocol):
     @property
     def wall_ms(self) -> int: ...
 
+    @property
+    def is_stopping(self) -> bool:
+        """Whether it shuts down: then it follows nobody anew."""
+
     def known_controller(self) -> int: ...
 
     def open_log(self, state: LeaderAndIsrPartition) -> Partition: ...
@@ -173,7 +177,8 @@ class ReplicaManager:
             partition.truncate_to(
                 partition.high_watermark, "no epochs are known, so what is not known to be committed goes"
             )
-        fetcher.add(partition.name, partition.leader_epoch)
+        if not self.host.is_stopping:
+            fetcher.add(partition.name, partition.leader_epoch)
 
     def _is_fetching(self, name: str, leader: int) -> bool:
         fetcher = self.fetchers.get(leader)

@@ -5,6 +5,7 @@ from typing import Protocol
 
 from broker_core.clients.fleet import Clients
 from broker_core.cluster import BrokerState, LiveReplica
+from broker_core.eras import Era
 from broker_core.log.cleaner import CleaningFacts
 from broker_core.sim.disk import Disk
 from broker_core.sim.kernel import Kernel
@@ -41,6 +42,9 @@ class ClusterApi(Protocol):
     def broker_config(self) -> Mapping[str, str]:
         """What was set for the brokers on top of Kafka's defaults."""
         ...
+
+    @property
+    def era(self) -> Era: ...
 
     def broker_state(self, broker_id: int) -> BrokerState:
         """`starting` until it is registered and serves requests; while it stops it is `up` until it is gone."""

@@ -48,13 +48,20 @@ class EraCluster:
         self.steps: list[dict[str, Any]] = []
         self.pace = pace
         self._last_step_us = 0
+        self._journal: list[bytes] = []
         self.sh(ready_line(brokers))
 
     # doing
 
     def sh(self, line: str, *stdin: str) -> list[str]:
         """Runs a line of the shell to its end; what it printed."""
-        return run_command(self.run, line, stdin)[0]
+        return run_command(self.run, line, stdin, keep=self._journal)[0]
+
+    @property
+    def isr_notifications(self) -> list[bytes]:
+        """The events of leaders that told the controller of ISRs which they had changed."""
+        self._journal += [data for _, _, data in self.run.take()]
+        return [data for data in self._journal if b"ZnodeCreated" in data and b"/isr_change_notification/" in data]
 
     def sleep(self, seconds: float) -> None:
         """Time passes."""

@@ -17,6 +17,7 @@ from typing import Any
 
 from broker_core.eras import ERAS
 from lab.oracle.era_anomalies import differences, replayed
+from lab.oracle.era_surveys import read_defaults, survey_cases
 
 _ERA_OF = {era.release: era.name for era in ERAS.values()}
 
@@ -30,6 +31,11 @@ def cases(directory: Path) -> Iterator[Case]:
         era = _ERA_OF.get(recording["version"])
         if era is not None:
             yield path.stem, partial(_anomaly, era, recording)
+    for each in ERAS.values():
+        if (directory / each.release / "survey.json").exists():
+            defaults = read_defaults(directory, each.release)
+            for name, find in survey_cases(each, directory / each.release, defaults):
+                yield f"{each.release} {name}", find
 
 
 def _anomaly(era: str, recording: dict[str, Any]) -> list[str]:
