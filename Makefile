@@ -8,7 +8,7 @@ MANAGE := $(RUN) manage.py
 WITH_CHROMIUM := CHROMIUM=$$($(RUN) tools/ensure_chromium.py) && export CHROMIUM
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lab test check gen bench golden scenarios eras oracle tour soak relock needs-dir
+.PHONY: help setup lab test check gen bench golden scenarios eras oracle sim tour soak relock needs-dir
 
 help:  ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):[^#]*## */  make \1\t/' | expand -t 20
@@ -51,6 +51,10 @@ oracle: setup  ## hand a cluster of ours over to a real Kafka, and take it back 
 
 needs-dir:
 	@test -n "$(DIR)" || { echo 'Which recordings? Expected: make golden DIR=FOLDER, make scenarios DIR=FOLDER or make eras DIR=FOLDER' >&2; exit 2; }
+
+sim: setup  ## random schedules with all invariants on   (SEED=7, or RUNS=2000; ERA=0.10 FIRST=1)
+	@$(RUN) -m lab.sim $(if $(SEED),--seed $(SEED)) $(if $(RUNS),--runs $(RUNS)) $(if $(FIRST),--first $(FIRST)) \
+		--era "$(ERA)" $(ARGS)
 
 tour: setup  ## walk through a running lab in a browser and leave screenshots   (DATA=data)
 	@$(WITH_CHROMIUM) && HIGHWATER_DATA="$(abspath $(DATA))" $(MANAGE) tour $(ARGS)

@@ -1,7 +1,7 @@
 """The lab's producers and consumers: partitioning, batches, retries, positions."""
 
 import pytest
-from parity import differences
+from lab.sim.parity import differences
 from shell_runs import ShellRun
 
 from broker_core.clients.accumulator import record_size_upper_bound

@@ -6,7 +6,7 @@ import pytest
 
 from broker_core.events.log import CheckpointReset, LogDirectoryFailed, LogRepaired, SegmentChecked
 from broker_core.events.world import BrokerStarted, BrokerStopped
-from tests.parity import differences
+from lab.sim.parity import differences
 from tests.shell_runs import ShellRun
 
 DIRECTORY = "broker-2"

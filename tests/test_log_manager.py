@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from parity import differences
+from lab.sim.parity import differences
 from shell_runs import ShellRun
 
 from broker_core.events import Event

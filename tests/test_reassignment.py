@@ -7,7 +7,7 @@ import pytest
 from controller_harness import FakeBroker, FakeCluster
 from hypothesis import given
 from hypothesis import strategies as st
-from parity import differences
+from lab.sim.parity import differences
 
 from broker_core.controller.replica_assignment import ReplicaAssignment
 from broker_core.controller.replica_state_machine import ReplicaState

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from parity import differences
+from lab.sim.parity import differences
 
 from broker_core.events.replica import IsrExpanded, IsrShrunk
 from broker_core.run import Input, Run, RunConfig

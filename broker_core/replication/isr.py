@@ -114,9 +114,12 @@ def out_of_sync(
     now_us: int,
     lag: Lag,
 ) -> tuple[int, ...]:
-    """The members that have to leave the ISR (`Partition.getOutOfSyncReplicas`)."""
+    """The members that have to leave the ISR (`Partition.getOutOfSyncReplicas`). One that is assigned no more, as at
+    the end of a move, is not heard of again.
+    """
     return tuple(
         broker_id
         for broker_id in isr
-        if broker_id != leader and lag.is_too_long(remotes[broker_id], leader_log_end_offset, now_us)
+        if broker_id != leader
+        and (broker_id not in remotes or lag.is_too_long(remotes[broker_id], leader_log_end_offset, now_us))
     )

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from enum import StrEnum
 
 from broker_core.eras import DEFAULT_ERA, ERAS, Era
-from broker_core.errors import KafkaError, KafkaException
+from broker_core.errors import KafkaError, KafkaException, UnexpectedAppendOffsetException
 from broker_core.events.log import (
     BatchAppended,
     Cut,
@@ -42,6 +42,7 @@ from broker_core.events.replica import (
 from broker_core.log import AppendInfo, RollFact, UnifiedLog
 from broker_core.log.deleted_files import DELETED_SUFFIX
 from broker_core.log.retention import delete_old_segments
+from broker_core.records.record_batch import parse_header
 from broker_core.replication.high_watermark import candidate
 from broker_core.replication.isr import (
     CommittedIsr,
@@ -270,8 +271,21 @@ class Partition:
         return info
 
     def append_as_follower(self, data: bytes, now_ms: int) -> None:
-        """Appends what was fetched, as it is."""
-        self._state_append(self.log.append_as_follower(data, now_ms))
+        """Appends what was fetched, as it is.
+
+        A log that is empty begins with the first batch, even if that reaches back below its start: the leader's log
+        may start within a batch since DeleteRecords (`Partition.appendRecordsToFollowerOrFutureReplica`).
+        """
+        log = self.log
+        try:
+            info = log.append_as_follower(data, now_ms)
+        except UnexpectedAppendOffsetException as refused:
+            first = parse_header(data)
+            if not first.base_offset < log.log_start_offset == log.log_end_offset < first.next_offset:
+                raise
+            self.truncate_fully_and_start_at(first.base_offset, refused.message)
+            info = log.append_as_follower(data, now_ms)
+        self._state_append(info)
 
     def _state_append(self, info: AppendInfo) -> None:
         emit, key, node = self.kernel.emit, self.key, self.node
@@ -440,13 +454,6 @@ class Partition:
         if log.log_end_offset != from_offset:
             segments, tail = self.facts()
             log.high_watermark_moved(self.high_watermark)
-            if self.high_watermark > log.log_end_offset and self.era.truncation_lowers_high_watermark:
-                self.kernel.emit(
-                    HighWatermarkLowered(
-                        replica=self.key, from_offset=self.high_watermark, to_offset=log.log_end_offset
-                    ),
-                    self.node,
-                )
             self.kernel.emit(
                 LogTruncated(
                     replica=self.key,
@@ -460,16 +467,16 @@ class Partition:
                 ),
                 self.node,
             )
+            if self.era.truncation_lowers_high_watermark:
+                self._lower_high_watermark()
             self._state_truncated()
-        if list(log.leader_epoch_cache.entries) != entries:
-            self.kernel.emit(
-                LeaderEpochsChanged(replica=self.key, entries=tuple(log.leader_epoch_cache.entries)), self.node
-            )
+        self._state_epochs(entries)
 
     def truncate_fully_and_start_at(self, offset: int, why: str) -> None:
-        """Drops everything and goes on at `offset`, which lies beyond the own log."""
+        """Drops everything and goes on at `offset`, which lies outside the own log."""
         log = self.log
         from_offset = log.log_end_offset
+        entries = list(log.leader_epoch_cache.entries)
         cuts = log.truncate_fully_and_start_at(offset)
         segments, tail = self.facts()
         self.kernel.emit(
@@ -485,8 +492,23 @@ class Partition:
             ),
             self.node,
         )
+        self._lower_high_watermark()
         self._state_truncated()
+        self._state_epochs(entries)
         self.update_follower_high_watermark(max(offset, self.high_watermark))
+
+    def _state_epochs(self, before: list[tuple[int, int]]) -> None:
+        entries = self.log.leader_epoch_cache.entries
+        if list(entries) != before:
+            self.kernel.emit(LeaderEpochsChanged(replica=self.key, entries=tuple(entries)), self.node)
+
+    def _lower_high_watermark(self) -> None:
+        """What was cut off takes the high watermark along."""
+        end = self.log.log_end_offset
+        if self.high_watermark > end:
+            self.kernel.emit(
+                HighWatermarkLowered(replica=self.key, from_offset=self.high_watermark, to_offset=end), self.node
+            )
 
     def _state_truncated(self) -> None:
         self.state_deleted_files()

@@ -196,6 +196,10 @@ def _topic(view: View, topic: str, said: TopicZnode) -> Patch:
         "replication_factor": max((len(ids) for ids in replicas.values()), default=0),
     }
     patch: Patch = [[f"/topics/{topic}", dict(shown)]]
+    for name in [name for name, each in view["partitions"].items() if each["topic"] == topic]:
+        if view["partitions"][name]["partition"] not in replicas:
+            del view["partitions"][name]
+            patch.append([f"/partitions/{name}"])
     for index in replicas:
         name = f"{topic}-{index}"
         known = view["partitions"].get(name)

@@ -29,7 +29,8 @@ MAY_BREAK: dict[str, tuple[str, ...]] = {
     "I-CTRL": (FOREIGN,),
     "I-LEADERINISR": (FOREIGN,),
     "I-ZKVER": (FOREIGN,),
-    "I-LOGMATCH": ("HW", "KIP101", STALE_LOG, FOREIGN),
+    # A leader that lost its tail together with the controller leads on in the same epoch and writes it anew.
+    "I-LOGMATCH": (LOST_TAIL, "HW", "KIP101", STALE_LOG, FOREIGN),
     "I-WEAKISR": (*_CHOSEN, *MODES),
     "I-STRONGISR": (*_CHOSEN, *MODES),
     "I-COMMIT": (*_CHOSEN, "HW", "KIP101"),

@@ -48,11 +48,12 @@ def became_leader(checker: Checker, event: replica.ReplicaBecameLeader) -> None:
     _told_epoch(checker, partition, shadow, event.leader_epoch, checker.seq)
     shadow.role = "leader"
     shadow.following = ""
-    shadow.isr = nodes(event.isr)
     shadow.pending_isr = ()
     shadow.epoch_start = event.leader_epoch_start_offset
     shadow.replica_count = len(event.remotes) + 1
-    shadow.believed = {f"b{broker_id}": log_end_offset for broker_id, log_end_offset, _ in event.remotes}
+    shadow.believed = believed = {f"b{broker_id}": log_end_offset for broker_id, log_end_offset, _ in event.remotes}
+    # At the end of a move the replicas that go are assigned no more before they leave the ISR: nobody waits for them.
+    shadow.isr = tuple([node for node in nodes(event.isr) if node == shadow.node or node in believed])
     _check_version(checker, partition, shadow, event.partition_epoch)
     earlier = partition.leaders.setdefault(event.leader_epoch, shadow.node)
     if earlier != shadow.node:

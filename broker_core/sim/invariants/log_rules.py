@@ -241,16 +241,17 @@ def truncated(checker: Checker, event: log.LogTruncated) -> None:
         shadow.log = ShadowLog(to_offset, *event.segments[-1][:2])
         shadow.start = shadow.high_watermark = to_offset
     else:
-        lowered_seq, before = shadow.lowered
-        high_watermark = before if lowered_seq == checker.seq - 1 else shadow.high_watermark
-        if to_offset < high_watermark:
+        if to_offset < shadow.high_watermark and shadow.start < event.from_offset:
             checker.violated(
                 "I-NOTRUNCBELOWHW",
                 shadow.key,
                 _BELOW_OWN,
                 to_offset=to_offset,
-                high_watermark=high_watermark,
+                high_watermark=shadow.high_watermark,
             )
+        if to_offset < shadow.high_watermark and checker.era.truncation_lowers_high_watermark:
+            # as the next event says
+            shadow.high_watermark = to_offset
         _cut(partition, shadow.log, to_offset)
         shadow.start = min(shadow.start, to_offset)
         _check_segments(checker, shadow, event.segments)

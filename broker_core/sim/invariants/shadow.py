@@ -181,7 +181,6 @@ class ShadowReplica(msgspec.Struct):
     """A replica as its events tell it. `believed`: what a leader knows of the others' ends, by node.
 
     Attributes:
-        lowered: (seq, high watermark before) of the last time that the high watermark went back.
         following: the node that it follows.
         epoch_start: the offset at which a leader's epoch began.
         epochs: its leader-epoch cache, (epoch, start offset).
@@ -206,7 +205,6 @@ class ShadowReplica(msgspec.Struct):
     believed: dict[str, int] = {}
     epochs: tuple[tuple[int, int], ...] = ()
     indexes: dict[int, SegmentIndex] = {}
-    lowered: tuple[int, int] = (0, 0)
     is_stale: bool = False
     cut_seq: int = 0
 

@@ -53,8 +53,6 @@ def high_watermark_moved(checker: Checker, event: replica.HighWatermarkAdvanced 
     shadow.high_watermark = reached = event.to_offset
     if not 0 <= shadow.start <= reached <= shadow.log.end:
         checker.violated("I-ORDER", event.replica, _ORDER, reached=reached, start=shadow.start, end=shadow.log.end)
-    if reached < before:
-        shadow.lowered = (checker.seq, before)
     role = shadow.role
     if role == "leader":
         _leader_high_watermark(checker, shadow, before, reached)

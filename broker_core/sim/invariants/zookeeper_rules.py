@@ -22,8 +22,8 @@ _SAME_EPOCH = Words(
 )
 _NOT_IN_ISR = Words("the leader is {leader}, the ISR {isr}", "首领为 {leader}，ISR 为 {isr}")
 _NOT_ASSIGNED = Words(
-    "the ISR {isr} has members that are not among the assigned replicas {assigned}",
-    "ISR {isr} 中有不属于已分配副本 {assigned} 的成员",
+    "somebody who is not among the assigned replicas {assigned} joined the ISR: {isr}",
+    "不属于已分配副本 {assigned} 的成员加入了 ISR：{isr}",
 )
 _VERSION = Words(
     "the state znode went from version {before} to {version}", "状态 znode 的版本从 {before} 变为 {version}"
@@ -116,7 +116,7 @@ def _state_written(
         checker.violated("I-EPOCHMONO", name, _SAME_EPOCH, before=partition.leader, leader=leader, epoch=epoch)
     if not isr or (leader != -1 and leader not in state.isr):
         checker.violated("I-LEADERINISR", name, _NOT_IN_ISR, leader=leader, isr=state.isr)
-    _check_assigned(checker, name, isr, partition.assigned)
+    _check_assigned(checker, name, isr, partition)
     if state.controller_epoch < partition.controller_epoch:
         checker.violated(
             "I-CTRL", name, _OLD_CONTROLLER, epoch=state.controller_epoch, before=partition.controller_epoch
@@ -133,8 +133,12 @@ def _state_written(
         check_all_strong(checker, partition)
 
 
-def _check_assigned(checker: Checker, name: str, isr: tuple[str, ...], assigned: tuple[str, ...]) -> None:
-    if assigned and not set(isr) <= set(assigned):
+def _check_assigned(checker: Checker, name: str, isr: tuple[str, ...], partition: ShadowPartition) -> None:
+    """Nobody joins the ISR who is not assigned. Replicas that a move leaves behind, or its cancelling, are taken out of
+    the assignment first.
+    """
+    assigned = partition.assigned
+    if assigned and any(node not in assigned and node not in partition.isr for node in isr):
         checker.violated("I-LEADERINISR", name, _NOT_ASSIGNED, isr=list(isr), assigned=list(assigned))
 
 
@@ -152,7 +156,6 @@ def _topic_written(
         if is_foreign:
             _by_hand(checker, partition, event.path)
         partition.assigned = assigned
-        _check_assigned(checker, name, partition.isr, assigned)
 
 
 def _controller_epoch_written(

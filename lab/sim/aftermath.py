@@ -1,0 +1,157 @@
+"""What must hold when all faults are over: everybody is in sync, replicas are equal, acknowledged records are there."""
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from broker_core.records.record_batch import iterate_batches, iterate_records
+from broker_core.sim.disk import Disk
+from broker_core.view.patch import View
+
+Records = dict[int, tuple[int, bytes | None, bytes | None]]
+"""Offset -> leader epoch, key, value."""
+
+
+class Acknowledged(NamedTuple):
+    """A batch of made-up records that a producer with acks=all was told is stored."""
+
+    client: str
+    partition: str
+    base_offset: int
+    records: int
+
+    @property
+    def topic(self) -> str:
+        return self.partition.rpartition("-")[0]
+
+
+def mending_lines(view: View) -> Iterator[str]:
+    """What an operator types to take back every fault that the view shows, and to stop the streams."""
+    for link in view["links"]:
+        yield "link restore " + " ".join(link.split("|"))
+    for name, node in view["nodes"].items():
+        if node["kind"] == "producer" and node["rate"]:
+            yield f"producer stream {name} {node['partition']} 0"
+        if node["kind"] == "broker" and node["state"] == "frozen":
+            yield f"broker thaw {node['broker_id']}"
+        if node["kind"] == "broker" and node["state"] == "down":
+            yield f"broker start {node['broker_id']}"
+
+
+def complaints(view: View) -> list[str]:
+    """What is not as it should be in a cluster without faults."""
+    wrong = [f"{a_line} is to be typed" for a_line in mending_lines(view)]
+    wrong += [
+        f"{name} is {node['state']}"
+        for name, node in view["nodes"].items()
+        if node["kind"] == "broker" and node["state"] != "up"
+    ]
+    for path, znode in view["zk"].items():
+        if path.startswith("/admin/delete_topics/") or path == "/admin/reassign_partitions":
+            wrong.append(f"{path} is still there")
+        elif path.count("/") == 3 and path.startswith("/brokers/topics/"):
+            said = json.loads(znode["data"])
+            if any(said.get("adding_replicas", {}).values()) or any(said.get("removing_replicas", {}).values()):
+                wrong.append(f"{path} is still being moved")
+    for name, partition in view["partitions"].items():
+        wrong += _complaints_of(view, name, partition)
+    return wrong
+
+
+def _complaints_of(view: View, name: str, partition: Mapping[str, Any]) -> Iterator[str]:
+    if sorted(partition["isr"]) != sorted(partition["replicas"]) or partition["leader"] not in partition["isr"]:
+        yield f"{name}: leader {partition['leader']}, ISR {partition['isr']} of replicas {partition['replicas']}"
+        return
+    leader = view["replicas"].get(f"{name}@b{partition['leader']}")
+    for broker_id in partition["replicas"]:
+        replica = view["replicas"].get(f"{name}@b{broker_id}")
+        if replica is None or leader is None:
+            yield f"{name}: broker {broker_id} has no replica"
+        elif replica["role"] != ("leader" if replica is leader else "follower"):
+            yield f"{name}: broker {broker_id} is {replica['role']}"
+        elif (replica["log_end_offset"], replica["high_watermark"]) != (leader["log_end_offset"],) * 2:
+            yield (
+                f"{name}: broker {broker_id} has log end {replica['log_end_offset']} and high watermark "
+                f"{replica['high_watermark']}, the leader's log ends at {leader['log_end_offset']}"
+            )
+
+
+# what the files hold
+
+
+def records_of(disk: Disk, broker_id: int, partition: str) -> Records:
+    """The records in the files of a replica."""
+    folder = f"broker-{broker_id}/{partition}"
+    records: Records = {}
+    for name in disk.list(folder):
+        if name.endswith(".log"):
+            file = disk.open(f"{folder}/{name}", create=False)
+            data = file.read(0, file.size)
+            for position, header in iterate_batches(data):
+                for record in iterate_records(data, header, position):
+                    records[record.offset] = (header.partition_leader_epoch, record.key, record.value)
+    return records
+
+
+def _start(view: View, partition: str, broker_ids: Iterable[int]) -> int:
+    """From where on all of these replicas have the records."""
+    return max(int(view["replicas"][f"{partition}@b{broker_id}"]["log_start_offset"]) for broker_id in broker_ids)
+
+
+def differing_logs(view: View, disk: Disk) -> Iterator[tuple[str, str]]:
+    """Partitions whose replicas hold different records at the same offset, with the first difference.
+
+    What only one of them holds still may have been compacted in the other.
+    """
+    for name, partition in view["partitions"].items():
+        first, *others = partition["replicas"]
+        start = _start(view, name, partition["replicas"])
+        ours = records_of(disk, first, name)
+        for other in others:
+            theirs = records_of(disk, other, name)
+            for offset in sorted(ours.keys() & theirs.keys()):
+                if offset >= start and ours[offset] != theirs[offset]:
+                    yield (
+                        name,
+                        f"offset {offset} is {_shown(ours[offset])} at broker {first}, {_shown(theirs[offset])} at "
+                        f"broker {other}",
+                    )
+                    break
+
+
+def lost_records(view: View, disk: Disk, acknowledged: Iterable[Acknowledged]) -> Iterator[tuple[str, str]]:
+    """Partitions whose leader lacks a record that acks=all had promised, with the first one.
+
+    That it is the same record as then is what the invariants watch; here it must be one of the same producer.
+    """
+    promised: dict[str, list[Acknowledged]] = defaultdict(list)
+    for each in acknowledged:
+        promised[each.partition].append(each)
+    for name, batches in promised.items():
+        partition = view["partitions"].get(name)
+        if partition is None:
+            continue
+        start = _start(view, name, [partition["leader"]])
+        held = records_of(disk, partition["leader"], name)
+        is_compacted = "compact" in view["zk"].get(f"/config/topics/{partition['topic']}", {"data": ""})["data"]
+        lost = next((lost for batch in batches for lost in _lost(batch, held, start, is_compacted)), None)
+        if lost is not None:
+            yield name, lost
+
+
+def _lost(batch: Acknowledged, held: Records, start: int, is_compacted: bool) -> Iterator[str]:
+    value = f"{batch.client}-".encode()
+    for offset in range(max(start, batch.base_offset), batch.base_offset + batch.records):
+        found = held.get(offset)
+        if found is None and is_compacted:
+            continue
+        if found is None or found[2] is None or not found[2].startswith(value):
+            yield f"a record of {batch.client} was acknowledged at {offset}, where there is {_shown(found)}"
+
+
+def _shown(record: tuple[int, bytes | None, bytes | None] | None) -> str:
+    if record is None:
+        return "nothing"
+    epoch, key, value = record
+    return f"{(key or b'null').decode()}:{(value or b'null').decode()} of epoch {epoch}"

@@ -1,0 +1,85 @@
+"""Random simulation: what it draws, what it finds, how it shrinks, and what it has found so far."""
+
+from pathlib import Path
+
+import pytest
+
+from broker_core.replication.partition import Partition
+from broker_core.shell.commands import COMMANDS
+from broker_core.shell.parser import split
+from lab.sim.__main__ import main
+from lab.sim.draw import draw
+from lab.sim.player import play
+from lab.sim.schedule import Schedule
+from lab.sim.shrink import shrink
+
+FOUND = sorted((Path(__file__).parent / "data" / "sim").glob("*.lab"))
+
+
+@pytest.mark.parametrize("path", FOUND, ids=lambda path: path.stem)
+def test_what_random_simulation_has_found_stays_mended(path: Path) -> None:
+    played = play(Schedule.of_script(path.read_text()))
+    assert played.failure is None
+    assert played.events > 100
+
+
+def test_a_seed_always_draws_the_same_and_another_draws_another() -> None:
+    assert draw(4, "3.9") == draw(4, "3.9")
+    assert draw(4, "3.9").lines != draw(5, "3.9").lines
+    assert draw(4, "0.10").lines == draw(4, "3.9").lines
+
+
+def test_a_schedule_plays_the_same_twice() -> None:
+    first, second = play(draw(12, "3.9")), play(draw(12, "3.9"))
+    assert first == second
+    assert first.events > 1000
+
+
+def test_a_schedule_is_a_script_of_the_shell_grammar() -> None:
+    schedule = draw(21, "2.4")
+    assert Schedule.of_script(schedule.script(schedule.lines, "as drawn")) == schedule
+    for seed in range(40):
+        for line in draw(seed, "3.9").lines:
+            assert split(line)[0] in COMMANDS
+
+
+def test_what_can_go_wrong_is_drawn() -> None:
+    words = {" ".join(split(line)[:2]) for seed in range(200) for line in draw(seed, "3.9").lines}
+    expected = {
+        *(f"broker {verb}" for verb in ("kill", "stop", "powerloss", "freeze", "thaw", "start")),
+        *("link cut", "link restore", "zk delete", "producer burst", "consumer follow"),
+        *("kafka-topics.sh --create", "kafka-topics.sh --delete", "kafka-topics.sh --alter"),
+        *("kafka-configs.sh --alter", "kafka-leader-election.sh --election-type"),
+        *("kafka-reassign-partitions.sh --reassignment-json-file", "kafka-delete-records.sh --offset-json-file"),
+    }
+    assert expected <= words
+
+
+def test_a_planted_bug_is_found_and_shrunk_to_a_few_lines(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    truly = Partition.update_follower_high_watermark
+
+    def one_too_far(self: Partition, leader_high_watermark: int) -> None:
+        truly(self, leader_high_watermark + 1)
+
+    monkeypatch.setattr(Partition, "update_follower_high_watermark", one_too_far)
+    schedule = draw(3, "3.9")
+    failure = play(schedule).failure
+    assert failure is not None
+    assert failure.kind == "I-HWFOLL"
+    short, played, again = shrink(schedule, failure.kind)
+    assert again.kind == "I-HWFOLL"
+    assert len(short.lines) <= 6 < len(schedule.lines)
+    script = short.script(played.typed)
+    assert play(Schedule.of_script(script)).failure is not None
+    monkeypatch.undo()
+    assert play(Schedule.of_script(script)).failure is None
+
+
+def test_the_command_line(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert main(["--seed", "12", "--era", "3.9", "--out", str(tmp_path)]) == 0
+    printed = capsys.readouterr().out
+    assert "#! seed 12" in printed
+    assert "none failed" in printed
+    assert main(["--era", "3.9"]) == 2
+    assert main(["--runs", "5", "--era", "1.9"]) == 2
+    assert "There is no era '1.9'" in capsys.readouterr().err
