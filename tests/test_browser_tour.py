@@ -211,7 +211,7 @@ class Keys:
 
     def hint(self) -> None:
         self.page.get_by_role("tab", name="Exercise", exact=True).click()
-        self.page.get_by_role("button", name="Start", exact=True).click()
+        self.page.get_by_role("button", name="Start: The high watermark").click()
         self.lab.sees(self.page.locator("hw-exercise .step.now"), "the first step of the exercise")
         self.lab.press("h")
         self.lab.sees(self.page.locator("hw-exercise .hint.shown"), "the first hint")

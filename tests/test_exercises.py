@@ -12,7 +12,8 @@ from lab.exercises.glossary import glossary, parse
 from lab.exercises.loader import ContentError, exercises, load, page_content
 from lab.exercises.log_predicates import Believes, Dumped, Flushed, HighWatermark, Stored
 from lab.exercises.message_predicates import Acknowledged, HasRead, Parked, RpcInFlight
-from lab.exercises.predicate import Moment
+from lab.exercises.places import Nowhere, check_offset, offset_of
+from lab.exercises.predicate import Moment, Predicate
 from lab.exercises.predicates import BrokerIs, Isr, Leader, Paused, ask_all
 from lab.exercises.session import ExerciseSession
 from lab.exercises.setup import run_setup
@@ -22,6 +23,8 @@ from lab.refusal import Refusal
 from lab.runtime.rehearsal import rehearsal_run
 
 SLUG = "001-high-watermark-two-fetches"
+OFFSET = "002-finding-an-offset"
+POWER = "003-what-a-power-loss-takes"
 
 
 class Learner:
@@ -263,6 +266,135 @@ def test_what_does_not_exist_is_a_sentence_and_no_error():
     assert ask_all([], Moment(run.view, 0, True)).met
 
 
+def test_where_a_scan_begins_is_read_from_the_index_that_was_dumped():
+    run = rehearsal_run(1)
+    run_setup(run, exercises()[OFFSET].setup)
+
+    def moment() -> Moment:
+        return Moment(run.view, run.now_us, True)
+
+    wanted = Dumped(replica="archive-0@leader", holds=2490, kind="index")
+    assert wanted.answer(moment()).says.en == "No .index of archive-0 on broker 2 was dumped yet."
+    with pytest.raises(Nowhere, match="not been dumped"):
+        offset_of(run.view, "scan_start(archive-0@b2, 2490)")
+    above = max(int(base) for base in run.view["replicas"]["archive-0@b2"]["segments"])
+    run.submit(f"kafka-dump-log.sh --files broker-2/archive-0/{above:020d}.index")
+    assert wanted.answer(moment()).says.en == f"{above:020d}.index begins above 2490: it cannot hold it."
+    below = Dumped(replica="archive-0@b2", holds=above, kind="index")
+    assert below.answer(moment()).met
+    run.submit("kafka-dump-log.sh --files=broker-2/archive-0/00000000000000000000.index")
+    assert wanted.answer(moment()).met
+    assert offset_of(run.view, "scan_start(archive-0@b2, 2490)") == 49_111
+    assert offset_of(run.view, "scan_start(archive-0@b2, 5)") == 0
+    assert offset_of(run.view, "batch_position(archive-0@b2, 2490)") == 49_676
+    assert offset_of(run.view, "next_entry(archive-0@b2, 2490)") == 53_631
+    with pytest.raises(Nowhere, match="last batches"):
+        offset_of(run.view, "batch_position(archive-0@b2, 5)")
+    run_setup(run, exercises()[OFFSET].setup)
+    assert not wanted.answer(moment()).met, "what was dumped before the table was laid anew counts no more"
+
+
+def test_the_file_of_another_broker_or_another_partition_is_not_the_one():
+    run = rehearsal_run(1)
+    run_setup(run, [*exercises()[SLUG].setup, *exercises()[OFFSET].setup])
+    run.submit("kafka-dump-log.sh --files broker-2/orders-0/00000000000000000000.index")
+    answer = Dumped(replica="archive-0@b2", holds=2490, kind="index").answer(Moment(run.view, run.now_us, True))
+    assert answer.says.zh == "还没有打印过代理 2 上 archive-0 的 .index 文件。"
+
+
+def test_a_kill_leaves_the_file_whole_and_a_power_loss_what_was_fsynced():
+    run = rehearsal_run(1)
+    run_setup(run, exercises()[POWER].setup)
+    run_setup(run, ["producer open p1 --acks all", "producer send p1 payments-0 a:1 b:2"])
+
+    def says(goal: Predicate) -> tuple[bool, str]:
+        answer = goal.answer(Moment(run.view, run.now_us, True))
+        return answer.met, answer.says.en
+
+    assert says(Acknowledged(client="p1", equals=1)) == (True, "p1: 1 acknowledged")
+    assert says(Acknowledged(client="p9", equals=1)) == (False, "There is no producer p9.")
+    assert says(Flushed(replica="payments-0@leader", at_least=2)) == (
+        False,
+        "The recovery point of broker 1 is 0; at least 2 is wanted.",
+    )
+    assert says(BrokerIs(broker="b3", state="down")) == (False, "Broker 3 is up: it should be down.")
+    run_setup(run, ["broker kill 3"])
+    assert says(BrokerIs(broker="b3", state="down"))[0]
+    assert says(Stored(replica="payments-0@b3", equals=2))[0]
+    run_setup(run, ["broker powerloss 3"])
+    assert says(Stored(replica="payments-0@b3", equals=2)) == (
+        False,
+        "The end of the files of broker 3 is 0; 2 is wanted.",
+    )
+    assert says(Leader(partition="payments-0", broker="b1"))[0]
+    assert says(Leader(partition="payments-0", other_than="b1")) == (
+        False,
+        "payments-0 is still led by broker 1; another broker should lead it.",
+    )
+    assert says(Leader(partition="payments-0", broker="b2")) == (
+        False,
+        "payments-0 is led by broker 1; broker 2 should lead it.",
+    )
+
+
+def test_a_consumer_has_read_what_lies_below_its_position():
+    run = rehearsal_run(1)
+    run_setup(run, exercises()[OFFSET].setup)
+    wanted = HasRead(client="c1", offset=2490)
+    assert wanted.answer(Moment(run.view, run.now_us, True)).says.en == "There is no consumer c1."
+    run.submit("consumer follow c1 archive-0 --from 2490")
+    fetch = RpcInFlight(api="Fetch", kind="request", source="c1", destination="archive-0@leader", fetch_offset=2491)
+    for _ in range(3):
+        run.step_rpc()
+        assert not fetch.answer(Moment(run.view, run.now_us, True)).met, "it asks from another offset"
+    assert (
+        "c1 has not read offset 9999"
+        in HasRead(client="c1", offset=9999).answer(Moment(run.view, run.now_us, True)).says.en
+    )
+    run.advance(run.now_us + 100_000)
+    assert wanted.answer(Moment(run.view, run.now_us, True)).met
+
+
+@pytest.mark.parametrize(
+    "offset",
+    ["log_end_offset(orders-0)", "age(orders-0@b1)", "scan_start(orders-0@b1)", "flushed(orders-0@b1, 5)", "HW"],
+)
+def test_what_names_no_offset_is_refused(offset):
+    with pytest.raises(ValueError, match="is no"):
+        check_offset(offset)
+
+
+def test_a_prediction_may_wait_for_a_power_loss_and_nothing_else_settles_it():
+    exercise = exercises()[POWER]
+    run = rehearsal_run(1)
+    run_setup(run, exercise.setup)
+    run.take()
+
+    def moment() -> Moment:
+        return Moment(run.view, run.now_us, False)
+
+    session = ExerciseSession(exercise, moment())
+
+    def do(*lines: str) -> None:
+        run_setup(run, lines)
+        session.on_events(moment(), [made[0] for made in run.take()])
+
+    def predicted() -> dict:
+        return next(step for step in session.frame("en")["steps"] if step["id"] == "predict")
+
+    do("producer open p1 --acks all", "producer send p1 payments-0 a:1 b:2 c:3", "sleep 2s")
+    do("broker kill 3")
+    do("broker start 3", "sleep 2s")
+    assert session.masked
+    session.handle(Frame(id="u1", op="predict", step="predict", choice="all", confidence=0.9), moment())
+    assert predicted()["why_not"] == "What you predicted has not happened yet: bring it about."
+    do("broker powerloss 3")
+    assert predicted()["prediction"]["outcome"] is None
+    do("broker powerloss 1")
+    assert predicted()["prediction"]["outcome"] == "nothing"
+    assert predicted()["checked"]["detail"] == "end of the files of broker 1: 0"
+
+
 # The compiler
 
 
@@ -276,6 +408,7 @@ def test_the_page_gets_texts_and_no_answers():
     assert {step["id"] for step in content["steps"]} == set(Learner().states)
     predictions = [step["prediction"] for step in content["steps"] if step["prediction"]]
     assert [set(choice) for choice in predictions[0]["choices"]] == [{"value", "note"}] * 3
+    assert [predictions[0]["steps"], content["partition"], content["rate"]] == [True, "orders-0", 0.0025]
     json.dumps(content)
 
 

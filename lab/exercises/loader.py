@@ -2,7 +2,7 @@
 
 A folder holds these files and no others:
 
-    exercise.toml                    title, minutes, speed, what it teaches, terms, what it needs, steps
+    exercise.toml                    title, minutes, partition, speed, what it teaches, terms, what it needs, steps
     brief.en.md   brief.zh.md        what it is about, before the first step
     hints.en.md   hints.zh.md        hints with a line `---` between them, in the order in which they are given
     debrief.en.md debrief.zh.md      shown when it is finished
@@ -78,11 +78,14 @@ class Step(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 class Exercise(msgspec.Struct, frozen=True, kw_only=True):
-    """One exercise with all its texts. `needs` must hold once the set-up has run. `rate`: the speed to begin with."""
+    """One exercise with all its texts. `needs` must hold once the set-up has run. `rate` and `partition`: the speed
+    to begin with, and what the page shows then.
+    """
 
     slug: str
     title: Text
     minutes: int
+    partition: str
     rate: float
     teaches: Text
     terms: list[str]
@@ -104,6 +107,7 @@ class _Definition(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
     title: Text
     minutes: int
+    partition: str
     rate: float = MESSAGES_RATE
     teaches: Text
     terms: list[str]
@@ -164,6 +168,7 @@ def page_content(exercise: Exercise) -> dict[str, Any]:
             "number": exercise.number,
             "minutes": exercise.minutes,
             "rate": exercise.rate,
+            "partition": exercise.partition,
             "title": exercise.title,
             "brief": exercise.brief,
             "concept": exercise.teaches,

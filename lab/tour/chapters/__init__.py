@@ -1,5 +1,18 @@
 """The chapters of the walk, in order. Each has a TITLE and `walk(tour)`, and starts a run of its own."""
 
-from lab.tour.chapters import analytics, disk, exercise, faults, own_files, records, replay, restart, runs, sight, time
+from lab.tour.chapters import (
+    analytics,
+    disk,
+    exercise,
+    faults,
+    own_files,
+    records,
+    replay,
+    restart,
+    runs,
+    sight,
+    solutions,
+    time,
+)
 
-CHAPTERS = (runs, records, sight, time, faults, replay, exercise, disk, own_files, analytics, restart)
+CHAPTERS = (runs, records, sight, time, faults, replay, exercise, disk, solutions, own_files, analytics, restart)

@@ -5,9 +5,9 @@ import { HwElement, html, icon, repeat } from "./element.js";
 import { bytes } from "./format.js";
 import { t } from "./i18n.js";
 import { walkTabs } from "./inspector.js";
-import { nothing } from "./parts.js";
+import { nothing, unlessMasked } from "./parts.js";
 import { EXAMPLE, MODES, brokersOf, folderOf, goTo, nameOf, pathOf, place, tree } from "./disk_state.js";
-import { effect, moment, shown, signal } from "./state.js";
+import { effect, masked, moment, shown, signal } from "./state.js";
 import { GLYPH, nodeName, replicaRole } from "./words.js";
 
 const PANELS = {
@@ -87,7 +87,7 @@ class HwDiskTree extends HwElement {
       ${fileName(name)}
       ${state && kind === "log" ? html`<span class="life">${t(`disk.state.${state}`)}</span>` : ""}
       <span class="mono dim size">${bytes(size)}</span>
-      ${flushed < size ? safetyBar({ bytes: size, flushed }) : ""}</div>`;
+      ${flushed < size && !masked.value ? safetyBar({ bytes: size, flushed }) : ""}</div>`;
   }
 
   render() {
@@ -102,7 +102,6 @@ class HwDisk extends HwElement {
     super.connectedCallback();
     effect(() => {
       this.toggleAttribute("hidden", shown.value !== "disk");
-      document.getElementById("lab").classList.toggle("disk-shown", shown.value === "disk");
     });
   }
 
@@ -124,7 +123,7 @@ class HwDisk extends HwElement {
     const node = view.nodes[broker];
     const { bytes: lost } = lossOf(tree.value.folders);
     const dirty = html`<button class="tag ${lost ? "warn" : "ok"}" @click=${() => goTo({ mode: "loss" })}>
-      ${lost ? t("disk.dirty", { n: bytes(lost) }) : t("disk.clean")}</button>`;
+      ${unlessMasked(lost ? t("disk.dirty", { n: bytes(lost) }) : t("disk.clean"))}</button>`;
     if (!node) return html`<span class="facts">${broker === EXAMPLE ? html`<span class="dim">${t("disk.example_note")}</span>` : ""}${dirty}</span>`;
     const isController = node.broker_id === view.controller.broker;
     return html`<span class="facts"><b>${nodeName(broker)}</b>

@@ -5,7 +5,7 @@ import { bytes, spaced, wall } from "./format.js";
 import { language, t } from "./i18n.js";
 import { EXAMPLE, askDisk, folderOf, goTo, isThere, pathOf, place, tree } from "./disk_state.js";
 import { logName } from "./files.js";
-import { effect, moment, signal } from "./state.js";
+import { effect, masked, moment, signal } from "./state.js";
 
 const FRAME_MS = 1100;
 const SLOTS_MOST = 48;
@@ -209,8 +209,9 @@ class HwDiskFind extends HwElement {
 
   render() {
     const { found, error } = this.#answer.value;
-    const { path, find } = place.value;
+    const { path, find, broker } = place.value;
     if (!folderOf(path)) return html`<p class="empty-note">${t("disk.find.choose")}</p>`;
+    if (masked.value && broker !== EXAMPLE) return html`<p class="empty-note">${t("disk.masked")}</p>`;
     return html`${this.form()}
       ${error ? html`<div class="message bad"><b>${error.what ?? t("error.unexpected")}</b><span>${error.todo}</span></div>`
         : found && find ? this.walk(found)

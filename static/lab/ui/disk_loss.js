@@ -6,7 +6,7 @@ import { HwElement, html } from "./element.js";
 import { bytes } from "./format.js";
 import { t } from "./i18n.js";
 import { lineButton } from "./parts.js";
-import { moment } from "./state.js";
+import { masked, moment } from "./state.js";
 
 class HwDiskLoss extends HwElement {
   records({ folder, from, to }) {
@@ -20,6 +20,7 @@ class HwDiskLoss extends HwElement {
 
   render() {
     const { broker } = place.value;
+    if (masked.value && broker !== EXAMPLE) return html`<p class="empty-note">${t("disk.masked")}</p>`;
     const { folders } = tree.value;
     const loss = lossOf(folders);
     const node = moment.value.view.nodes[broker];

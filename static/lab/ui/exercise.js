@@ -4,15 +4,13 @@ import { offerLine } from "./console.js";
 import { HwElement, html, icon, live } from "./element.js";
 import { instant, spaced } from "./format.js";
 import { short, t } from "./i18n.js";
-import { exercise, moment, player, signal } from "./state.js";
+import { effect, exercise, moment, partition, player, signal } from "./state.js";
 import { seek, setRate, stepRpc } from "./transport.js";
 import { markdown } from "./words.js";
 
 /** The exercises of this lab, with their texts: see templates/lab/lab.html. */
 export const exercises = JSON.parse(document.getElementById("exercises")?.textContent ?? "[]");
 
-/** The speed at which single messages can be followed. */
-const EXERCISE_RATE = 0.0025;
 const other = short === "en" ? "zh" : "en";
 const otherLang = short === "en" ? "zh-CN" : "en";
 
@@ -29,10 +27,21 @@ const askedStep = () =>
 
 const send = (op, more = {}) => player.exercise(op, { exercise: exercise.value?.slug, ...more }).catch(refuse);
 
-export async function start(slug) {
+export async function start({ slug, rate, partition: about }) {
   await send("start", { exercise: slug });
-  await setRate(EXERCISE_RATE);
+  partition.value = about;
+  await setRate(rate);
 }
+
+const FINISHED = "highwater.finished";
+/** The exercises that were finished in this browser. */
+const finished = signal(new Set(JSON.parse(localStorage.getItem(FINISHED) ?? "[]")));
+effect(() => {
+  const { slug, finished: isFinished } = exercise.value ?? {};
+  if (!isFinished || finished.peek().has(slug)) return;
+  finished.value = new Set([...finished.peek(), slug]);
+  localStorage.setItem(FINISHED, JSON.stringify([...finished.value]));
+});
 
 /** The next hint, if there is one. */
 export function nextHint() {
@@ -44,9 +53,10 @@ export const canLockIn = () => Boolean(choice.value.value) && askedStep()?.id ==
 
 export async function lockIn() {
   const { step, value, confidence } = choice.value;
+  const { steps } = contentOf({ id: step }).prediction;
   await send("predict", { step, choice: value, confidence });
   choice.value = UNDECIDED;
-  await stepRpc();
+  if (steps) await stepRpc();
 }
 
 /** A line of code that is pressed goes into the console, to be sent from there. */
@@ -83,13 +93,23 @@ class HwExercise extends HwElement {
     this.#sure.value = this.#sure.value === op ? "" : op;
   }
 
-  card({ slug, number, minutes: long, title: texts, brief }) {
-    return html`<article class="ex-card">
-      <div class="cap"><span>${t("exercise.number", { n: number })}</span><span class="right">${minutes(long)}</span></div>
+  /** An exercise of the list. `isNext`: the first that was not finished. */
+  card(one, isNext) {
+    const { number, minutes: long, title: texts, brief } = one;
+    const done = finished.value.has(one.slug);
+    const begin = t(done ? "exercise.again" : "exercise.start");
+    return html`<article class="ex-card ${isNext ? "next" : ""}">
+      <div class="cap"><span>${t("exercise.number", { n: number })}</span>
+        <span class="right">${done ? html`<span class="tag ok">✓ ${t("exercise.finished")}</span>` : minutes(long)}</span></div>
       ${title(texts)}
-      <div class="prose">${markdown(brief[short])}</div>
-      <button class="btn pri" @click=${() => start(slug)}>${t("exercise.start")}</button>
+      ${isNext ? html`<div class="prose">${markdown(brief[short])}</div>` : ""}
+      <button class="btn ${isNext ? "pri" : ""}" aria-label="${begin}: ${texts[short]}" @click=${() => start(one)}>${begin}</button>
     </article>`;
+  }
+
+  list() {
+    const next = exercises.find(({ slug }) => !finished.value.has(slug));
+    return html`<div class="ex-list"><p class="dim">${t("exercise.choose")}</p>${exercises.map((one) => this.card(one, one === next))}</div>`;
   }
 
   // --- a prediction ------------------------------------------------------------------------------------------------
@@ -103,21 +123,21 @@ class HwExercise extends HwElement {
       <em>${happened ? t("exercise.happened") : note?.[short]}</em></button>`;
   }
 
-  verdict({ prediction: { choice: chosen, outcome }, offsets }) {
-    if (!outcome) return t("exercise.locked");
+  verdict({ prediction: { choice: chosen, outcome }, offsets }, steps) {
+    if (!outcome) return t(steps ? "exercise.locked" : "exercise.locked_only");
     const number = (value) => offsets?.[value] ?? value;
     return t(outcome === chosen ? "exercise.as_predicted" : "exercise.not_predicted", { outcome: number(outcome), choice: number(chosen) });
   }
 
-  lockIn({ value, confidence }, set) {
+  lockIn({ value, confidence }, set, steps) {
     return html`<label class="conf"><span>${t("exercise.guess")}</span>
         <input type="range" min="0" max="1" step="0.05" aria-label=${t("exercise.confidence")} .value=${live(String(confidence))}
           .style=${`--part: ${confidence * 100}%`} @input=${(event) => set({ confidence: Number(event.target.value) })}>
         <span>${t("exercise.sure")}</span></label>
-      <div class="row"><button class="btn pri" ?disabled=${!value} @click=${lockIn}>${t("exercise.lock_in")}</button><kbd>⏎</kbd></div>`;
+      <div class="row"><button class="btn pri" ?disabled=${!value} @click=${lockIn}>${t(steps ? "exercise.lock_in" : "exercise.lock_in_only")}</button><kbd>⏎</kbd></div>`;
   }
 
-  prediction(step, { choices }) {
+  prediction(step, { choices, steps }) {
     const mine = choice.value.step === step.id ? choice.value : { ...UNDECIDED, step: step.id };
     const set = (more) => (choice.value = { ...mine, ...more });
     const chosen = step.prediction?.choice ?? mine.value;
@@ -132,7 +152,7 @@ class HwExercise extends HwElement {
     return html`<div class="pred" role="radiogroup" aria-label=${t("exercise.your_prediction")} @keydown=${walk}>
         ${choices.map((one, place) => this.option(step, one, place, chosen, (value) => set({ value })))}
       </div>
-      ${step.prediction ? html`<p class="verdict">${this.verdict(step)}</p>` : this.lockIn(mine, set)}`;
+      ${step.prediction ? html`<p class="verdict">${this.verdict(step, steps)}</p>` : this.lockIn(mine, set, steps)}`;
   }
 
   // --- steps -------------------------------------------------------------------------------------------------------
@@ -182,7 +202,7 @@ class HwExercise extends HwElement {
   render() {
     const frame = exercise.value;
     const texts = content();
-    if (!texts) return html`<div class="ex-list"><p class="dim">${t("exercise.choose")}</p>${exercises.map((one) => this.card(one))}</div>`;
+    if (!texts) return this.list();
     const begun = frame.steps.some(({ state }) => state === "done");
     return html`${this.head(texts, frame)}
       <div class="ex-b" tabindex="0" @click=${takeLine}>

@@ -42,12 +42,12 @@ export const tailOf = (replica) => Object.entries(replica.tail)
 
 export const GLYPH = { leader: "★", isr: "●", outisr: "◐", offline: "✕" };
 
-/** `code`, **bold** and *emphasis* of a line. */
+/** `code`, **bold** and *emphasis* of a line; code may stand inside bold. */
 export function inline(text) {
   const parts = text.split(/(`[^`]+`|\*\*[^*]+\*\*|\*[^*]+\*)/);
   return parts.map((part) => {
     if (part.startsWith("`")) return html`<code>${part.slice(1, -1)}</code>`;
-    if (part.startsWith("**")) return html`<b>${part.slice(2, -2)}</b>`;
+    if (part.startsWith("**")) return html`<b>${inline(part.slice(2, -2))}</b>`;
     if (part.startsWith("*") && part.length > 2) return html`<em>${part.slice(1, -1)}</em>`;
     return part;
   });
