@@ -7,9 +7,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from broker_core.log import LogConfig, UnifiedLog
+from broker_core.log.storage_fault import StorageFault
 from broker_core.records.record_batch import build_batch, iterate
 from broker_core.sim.disk import Disk, RealDisk, SimulatedDisk
 
@@ -144,6 +146,24 @@ def test_a_lost_epoch_file_comes_back_from_the_batches() -> None:
     files = log_files(disk)
     del files["leader-epoch-checkpoint"]
     assert open_log(copy_of(files)).leader_epoch_cache.entries == ((0, 0), (1, 8), (2, 16))
+
+
+@pytest.mark.parametrize("has_time_index", [True, False])
+def test_an_index_without_room_for_what_recovery_finds_ends_the_start(has_time_index: bool) -> None:
+    """As in Kafka, which dies of "Attempt to append to a full time index (size = 2)." then."""
+    disk = SimulatedDisk()
+    wide = LogConfig(segment_bytes=500, segment_index_bytes=240, has_time_index=has_time_index)
+    log = UnifiedLog.load(disk, DIRECTORY, "orders", 0, wide, clean_shutdown=False, now_ms=1000)
+    for i in range(5):
+        log.append_as_leader(build_batch([(1000 + i, None, b"v" * 20, ())]), 0, 1000)
+    log.close(clean=False)
+    # Room for two entries, and a slot for the time index's final one; the five batches need four.
+    suffix, index_bytes = (".timeindex", 36) if has_time_index else (".index", 16)
+    narrow = msgspec.structs.replace(wide, index_interval_bytes=1, segment_index_bytes=index_bytes)
+    with pytest.raises(StorageFault, match="the index is full with 2 entries") as refused:
+        UnifiedLog.load(disk, DIRECTORY, "orders", 0, narrow, clean_shutdown=False, now_ms=1000)
+    assert refused.value.path == f"{DIRECTORY}/00000000000000000000{suffix}"
+    assert not refused.value.is_io_error
 
 
 def test_after_a_clean_stop_the_files_are_as_they_were_but_trimmed() -> None:

@@ -6,8 +6,10 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from broker_core.log.config import INT_MAX
+from broker_core.log.offset_index import OffsetIndex
 from broker_core.log.segment import BatchFact, LogSegment
 from broker_core.log.storage_fault import StorageFault
+from broker_core.log.time_index import TimeIndex
 from broker_core.records.record_batch import (
     HEADER_BYTES,
     MAGIC_POSITION,
@@ -96,8 +98,9 @@ def recover(segment: LogSegment, on_batch: Callable[[BatchHeader, int], None]) -
     """Hands each valid batch to `on_batch` with its position, and cuts the `.log` at the first that is not valid.
 
     A batch is indexed when it begins more than index.interval.bytes behind the last indexed one, so that an index may
-    differ from the one that was lost. Raises InvalidOffset where the offsets of indexed batches do not rise, and
-    OffsetOverflow for a batch whose offset is out of the segment's range.
+    differ from the one that was lost. Raises InvalidOffset where the offsets of indexed batches do not rise,
+    OffsetOverflow for a batch whose offset is out of the segment's range, and StorageFault where more of them than
+    before have to be indexed and the index has no room for that: Kafka does not start then.
     """
     segment.offset_index.clear()
     segment.time_index.clear()
@@ -113,6 +116,7 @@ def recover(segment: LogSegment, on_batch: Callable[[BatchHeader, int], None]) -
                 segment.max_timestamp, segment.offset_of_max_timestamp = header.max_timestamp, header.last_offset
             if position - last_index_entry > segment.config.index_interval_bytes:
                 index = segment.offset_index
+                _ensure_room(index, position)
                 if index.entries and header.last_offset <= index.last_offset:
                     raise InvalidOffset(position, header.last_offset, index.last_offset)
                 index.append(header.last_offset, position)
@@ -131,10 +135,18 @@ def recover(segment: LogSegment, on_batch: Callable[[BatchHeader, int], None]) -
 
 def _index_largest_timestamp(segment: LogSegment, position: int, is_final: bool) -> None:
     index = segment.time_index
+    if not is_final and isinstance(index, TimeIndex):
+        _ensure_room(index, position)
     _, last_offset = index.last_entry
     if index.entries and segment.offset_of_max_timestamp < last_offset:
         raise InvalidOffset(position, segment.offset_of_max_timestamp, last_offset)
     index.maybe_append(segment.max_timestamp, segment.offset_of_max_timestamp, is_final)
+
+
+def _ensure_room(index: OffsetIndex | TimeIndex, position: int) -> None:
+    if index.is_full:
+        rule = f"the index is full with {index.entries} entries before the batch at byte {position} of the log has one"
+        raise StorageFault(index.file.path, rule, is_io_error=False)
 
 
 def _valid_batches(segment: LogSegment) -> Iterator[tuple[int, BatchHeader]]:
