@@ -55,13 +55,13 @@ _XERIAL_HEADER = b"\x82SNAPPY\x00" + struct.pack(">ii", 1, 1)
 _XERIAL_BLOCK_BYTES = 32 * 1024
 # Snappy's densest element is a copy of 64 bytes in 3.
 _SNAPPY_LARGEST_RATIO = 22
-_LENGTH = struct.Struct("<I")
 _LENGTH = struct.Struct(">i")
 
 
 def compress(codec: CompressionType, data: bytes, magic: int = 2) -> bytes:
     """Compresses the records of one batch, to the same bytes as the Java client and broker at their default levels.
 
+    But for snappy: its library finds other matches than Java's now and then, and the result differs by a few bytes.
     `magic` is that of the batch or message which the result goes into.
     """
     if codec is CompressionType.GZIP:
