@@ -1,14 +1,30 @@
 """The log directories of a real Kafka 3.9 broker are made again; and the runner would notice if they were not."""
 
+import base64
 import json
 import shutil
 from pathlib import Path
 
 import pytest
 
+from broker_core.records.record_batch import build_batch
 from lab.oracle.golden import main, run_case
+from lab.oracle.golden_broker import GoldenBroker
 
 GOLDEN = Path(__file__).parent / "data" / "golden"
+CASE = {"topic": "t", "broker_configs": {}, "topic_configs": {}, "topic_ids": {}}
+NOW_MS = 1795296135273
+# What a real broker wrote 2 ms later.
+MARKER = {
+    "marker": "abort",
+    "producer_id": 52,
+    "producer_epoch": 0,
+    "coordinator_epoch": 3,
+    "timestamp": 1795296135275,
+    "base_offset": 62,
+    "stored": "AAAAAAAAAD4AAABCAAAAAALfJWOUADgAAAAAAAABof/9CGsAAAGh//0I"
+    "awAAAAAAAAA0AAD/////AAAAASAAAAAIAAAAAAwAAAAAAAMA",
+}
 
 
 def copy(case: str, to: Path) -> Path:
@@ -108,6 +124,28 @@ def test_what_is_not_built_is_not_called_passed(tmp_path: Path) -> None:
     result = run_case(folder)
     assert result.status == "todo"
     assert "moved_to_the_moon" in result.reason
+
+
+def test_a_log_that_does_not_open_fails_its_case_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = copy("01-plain", tmp_path)
+    copy("02-sparse-index", tmp_path)
+    case = json.loads((folder / "case.json").read_text())
+    damage = {"mutate": "leader-epoch-checkpoint", "replace": base64.b64encode(b"rubbish\n").decode()}
+    case["steps"] += [damage, {"start": True}]
+    (folder / "case.json").write_text(json.dumps(case))
+    assert main(["--dir", str(tmp_path)]) == 1
+    first, second, _ = capsys.readouterr().out.splitlines()
+    assert first.startswith("FAIL 01-plain: StorageFault: ")
+    assert "leader-epoch-checkpoint" in first
+    assert second == "ok 02-sparse-index"
+
+
+def test_a_marker_in_a_log_with_append_time_is_written_when_the_real_one_was() -> None:
+    broker = GoldenBroker({**CASE, "topic_configs": {"message.timestamp.type": "LogAppendTime"}}, NOW_MS)
+    broker.elect(("t", 0), 0, NOW_MS)
+    records = build_batch([(NOW_MS, b"k", b"v", ())] * MARKER["base_offset"])
+    broker.append(("t", 0), {"append": base64.b64encode(records).decode(), "base_offset": 0}, NOW_MS)
+    broker.append_marker(("t", 0), MARKER, NOW_MS)
 
 
 def test_the_command_prints_a_line_a_case(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -71,6 +71,8 @@ def run_case(folder: Path) -> Result:
         return Result(name, "FAIL", str(difference))
     except (OSError, KeyError, ValueError) as error:
         return Result(name, "FAIL", f"the case cannot be read: {type(error).__name__}: {error}")
+    except Exception as error:  # a log that does not open is a difference like any other, and the other cases go on
+        return Result(name, "FAIL", f"{type(error).__name__}: {error}")
     return Result(name, "ok")
 
 

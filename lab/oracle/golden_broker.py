@@ -21,6 +21,7 @@ from broker_core.log.deleted_files import DELETED_SUFFIX
 from broker_core.log.directory_files import mark_clean_shutdown, take_clean_shutdown, write_meta_properties
 from broker_core.log.retention import delete_old_segments
 from broker_core.records.control_record import ControlRecordType, build_end_transaction_marker
+from broker_core.records.record_batch import parse_header
 from broker_core.replication.partition import HIGH_WATERMARK
 from broker_core.sim.disk import SimulatedDisk
 from lab.oracle.golden_cleaner import in_java_order, pass_time_ms, run_cleaner
@@ -164,10 +165,14 @@ class GoldenBroker:
             producer_epoch=step["producer_epoch"],
             coordinator_epoch=step["coordinator_epoch"],
         )
-        first_offset = self._append(topic_partition, marker, epoch, now_ms, is_client=False)
+        expected = base64.b64decode(step["stored"])
+        header = parse_header(expected)
+        # Of a log with LogAppendTime nothing but the stored marker says when it was written.
+        append_ms = header.max_timestamp if header.has_append_time else now_ms
+        first_offset = self._append(topic_partition, marker, epoch, append_ms, is_client=False)
         log = self._logs[topic_partition]
         stored = log.read(first_offset, 0).data
-        if stored != base64.b64decode(step["stored"]):
+        if stored != expected:
             raise Mismatch(f"the marker at offset {first_offset} is {stored.hex()}, expected {step['stored']} (base64)")
 
     def clean(self, lines: Sequence[str], expected: Path, at_ms: int) -> None:
