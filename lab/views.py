@@ -25,6 +25,7 @@ from lab.recordings.history import parse_instant, seek
 from lab.refusal import Refusal, not_found
 from lab.runtime.host import host
 from lab.sign_in import safe_next, sign_in
+from lab.state_charts import state_charts
 
 
 @require_GET
@@ -113,6 +114,7 @@ async def lab(request: HttpRequest, run: str, branch: str) -> HttpResponse:
         "branch": branch,
         "zookeeper": opened.zookeeper,
         "exercises": [page_content(exercise) for exercise in exercises().values()],
+        "state_charts": state_charts(),
     }
     return await _render(request, "lab/lab.html", context)
 

@@ -57,7 +57,12 @@ export interface Rpc {
 export interface Parked {
   broker: string; api: string; client: string; partitions: string[]; needs: string; since_us: number; deadline_us: number;
 }
-export interface Znode { data: string; version: number; ephemeral: string; zxid: number }
+/** `previous`: the data before the last change, null before the first; `session`: the one that an ephemeral znode dies with. */
+export interface Znode {
+  data: string; previous: Optional<string>; version: number; ephemeral: string; session: Optional<number>; czxid: number;
+  zxid: number; at_us: number;
+}
+export interface ControllerEvent { seq: number; at_us: number; broker: number; name: string; about: string }
 /** `cause` is a seq or 0; `setting` gave the guarantee away; `promise` is what a producer was told. */
 export interface Alarm {
   invariant: string; subject: string; detail: string; detail_zh: string; explained_by: string; explained_by_zh: string;
@@ -82,9 +87,13 @@ export interface View {
   rpcs: Record<string, Rpc>;
   parked: Record<string, Parked>;
   zk: Record<string, Znode>;
+  /** path, node that watches, what it watches */
+  watches: Record<string, Record<string, ("data" | "children")[]>>;
   controller: { broker: number; controller_epoch: number };
   controller_partitions: Record<string, string>;
   controller_replicas: Record<string, string>;
+  /** what the threads of controllers handled last, the newest last */
+  controller_events: ControllerEvent[];
   checkpoints: Record<string, Record<string, { at_us: number; entries: [string, number][]; rule?: string }>>;
   alarms: Record<string, Alarm>;
   losses: Record<string, Loss>;

@@ -1,4 +1,5 @@
 // The small parts around the picture: rail, branches, sharing, the bar above the picture, and what to say when it is empty.
+import { lostByOneAck, sortedAlarms } from "../core/alarms.js";
 import { partitionNames, topicNames } from "../core/selectors.js";
 import { durationText } from "../core/timemap.js";
 import { copy, here, overlay } from "./actions.js";
@@ -8,7 +9,7 @@ import { exercises } from "./exercise.js";
 import { instant } from "./format.js";
 import { t } from "./i18n.js";
 import { sheetOpen } from "./inspector.js";
-import { consoleOpen, effect, exercise, index, moment, panels, partition, player, shown, sideTab, tab } from "./state.js";
+import { consoleOpen, effect, exercise, index, moment, panels, partition, player, SCREENS, shown, sideTab, tab } from "./state.js";
 import { inline } from "./words.js";
 
 const INVARIANTS = 22;
@@ -29,6 +30,12 @@ export function toggleSide(name) {
   panels.value = { ...panels.value, side: !open };
 }
 
+/** Shows a screen in the place of the picture. */
+function showScreen(name) {
+  shown.value = name;
+  sheetOpen.value = false;
+}
+
 function showPicture() {
   shown.value = "picture";
   sheetOpen.value = false;
@@ -44,12 +51,13 @@ class HwRail extends HwElement {
   render() {
     const alarms = Object.keys(moment.value.view.alarms).length;
     const open = (name) => ({ press: () => openTab(name), pressed: tab.value === name });
+    const screen = (name) => ({ press: () => showScreen(name), pressed: shown.value === name });
     return html`
       ${this.item("lab", { press: showPicture, pressed: shown.value === "picture" && !sheetOpen.value })}
       ${this.item("act", { key: "A", press: () => toggleSide("act") })}
       ${this.item("files", { symbol: "disk", ...open("files") })}
-      ${this.item("znodes", { symbol: "tree", ...open("znodes") })}
-      ${this.item("alarms", { symbol: "alarm", badge: alarms, ...open("alarms") })}
+      ${this.item("znodes", { symbol: "tree", key: "N", ...screen("zookeeper") })}
+      ${this.item("alarms", { symbol: "alarm", key: "L", badge: alarms, ...screen("alarms") })}
       ${this.item("console", { key: "C", press: () => (consoleOpen.value = !consoleOpen.value), pressed: consoleOpen.value })}
       <a href=${`${this.dataset.analytics}?t=${(moment.value.at_us / 1e6).toFixed(6)}`} title=${t("analytics.title")} aria-label=${t("analytics.title")}>${icon("chart")}</a>
       <div class="spacer"></div>
@@ -93,16 +101,19 @@ const some = (names) => names.slice(0, 2).join(", ") + (names.length > 2 ? " …
 class HwStageBar extends HwElement {
   /** Tags that say at a glance how the cluster is. Healthy = one green tag. */
   health(view) {
-    const alarms = Object.keys(view.alarms).length;
+    const { unexplained, explained } = sortedAlarms(view);
+    const { records } = lostByOneAck(view);
+    const alarms = (list, tone, text) => (list.length ? html`<button class="tag ${tone}" @click=${() => showScreen("alarms")}>${text}</button>` : "");
     const names = partitionNames(view, null);
     const leaderless = names.filter((name) => view.partitions[name].leader < 0 && view.partitions[name].leader_epoch >= 0);
     const under = names.filter((name) => {
       const { leader, isr, replicas } = view.partitions[name];
       return leader >= 0 && isr.length < replicas.length;
     });
-    return html`${alarms
-        ? html`<button class="tag bad" @click=${() => openTab("alarms")}>✕ ${t("health.alarms", { n: alarms })}</button>`
-        : html`<span class="tag ok" title=${t("health.invariants_title")}>✓ ${t("health.invariants", { n: INVARIANTS })}</span>`}
+    return html`${alarms(unexplained, "bad", `✕ ${t("health.alarms", { n: unexplained.length })}`)}
+      ${alarms(explained, "warn", `▲ ${t("health.explained", { n: explained.length })}`)}
+      ${records ? html`<button class="tag" @click=${() => showScreen("alarms")}>○ ${t("health.lost", { n: records })}</button>` : ""}
+      ${unexplained.length + explained.length ? "" : html`<span class="tag ok" title=${t("health.invariants_title")}>✓ ${t("health.invariants", { n: INVARIANTS })}</span>`}
       ${leaderless.length ? html`<span class="tag bad">✕ ${t("health.leaderless", { what: some(leaderless) })}</span>` : ""}
       ${under.length ? html`<span class="tag warn">▲ ${t("health.under", { what: some(under) })}</span>` : ""}`;
   }
@@ -126,6 +137,10 @@ class HwStageBar extends HwElement {
         <button aria-pressed=${shown.value === "picture"} @click=${() => (shown.value = "picture")}>${t("stage.picture")}</button>
         <button aria-pressed=${shown.value === "disk"} title="${t("stage.disk_title")} ( D )" @click=${() => (shown.value = "disk")}>
           ${icon("disk")}${t("stage.disk")}</button>
+        <button aria-pressed=${shown.value === "zookeeper"} title="${t("stage.zookeeper_title")} ( N )" @click=${() => (shown.value = "zookeeper")}>
+          ${icon("tree")}${t("stage.zookeeper")}</button>
+        <button aria-pressed=${shown.value === "alarms"} title="${t("stage.alarms_title")} ( L )" @click=${() => (shown.value = "alarms")}>
+          ${icon("alarm")}${t("stage.alarms")}</button>
         <button aria-pressed=${shown.value === "table"} title="${t("stage.table_title")} ( V )" @click=${() => (shown.value = "table")}>
           ${icon("table")}${t("stage.table")}</button>
       </span>
@@ -146,6 +161,7 @@ class HwEmpty extends HwElement {
     super.connectedCallback();
     const lab = document.getElementById("lab");
     effect(() => document.getElementById("main").classList.toggle("table-shown", shown.value !== "picture"));
+    effect(() => lab.classList.toggle("screen-shown", SCREENS.includes(shown.value)));
     effect(() => lab.classList.toggle("no-side", !panels.value.side));
     effect(() => lab.classList.toggle("no-inspector", !panels.value.inspector));
   }

@@ -46,7 +46,7 @@ function gist(value, most, field) {
 const covers = (written, pointer) => pointer === written || pointer.startsWith(`${written}/`);
 
 /** An event by number; fetched when it is not here. */
-async function eventAt(seq) {
+export async function eventAt(seq) {
   for (let tries = 0; tries < LOAD_TRIES; tries++) {
     const event = player.event(seq);
     if (event) return event;

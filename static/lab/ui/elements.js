@@ -1,5 +1,6 @@
 // All elements of the lab page.
 import "./act.js";
+import "./alarms.js";
 import "./bars.js";
 import "./changes.js";
 import "./console.js";
@@ -24,3 +25,5 @@ import "./side.js";
 import "./table.js";
 import "./transport.js";
 import "./tree.js";
+import "./znode.js";
+import "./zookeeper.js";

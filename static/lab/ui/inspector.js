@@ -8,7 +8,7 @@ const PANELS = {
   inspect: () => html`<hw-inspect></hw-inspect>`,
   rpcs: () => html`<hw-rpcs></hw-rpcs>`,
   purgatory: () => html`<hw-purgatory></hw-purgatory>`,
-  znodes: () => html`<hw-tree></hw-tree>`,
+  znodes: () => html`<hw-tree></hw-tree><hw-znode></hw-znode>`,
   files: () => html`<hw-files></hw-files>`,
   alarms: () => html`<hw-alarms></hw-alarms>`,
 };

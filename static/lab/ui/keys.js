@@ -88,6 +88,8 @@ export const KEYS = [
   { key: "/", name: "find", run: () => (overlay.value = { kind: "find" }) },
   { key: "Z", name: "zoom", run: () => dispatchEvent(new Event("hw-zoom")) },
   { key: "D", name: "disk", run: () => (shown.value = shown.value === "disk" ? "picture" : "disk") },
+  { key: "N", name: "zookeeper", run: () => (shown.value = shown.value === "zookeeper" ? "picture" : "zookeeper") },
+  { key: "L", name: "alarms", run: () => (shown.value = shown.value === "alarms" ? "picture" : "alarms") },
   { key: "V", name: "table", run: () => (shown.value = shown.value === "table" ? "picture" : "table") },
   { key: "\\", name: "panels", run: collapse },
   { key: "E", name: "exercise", run: () => toggleSide("exercise") },

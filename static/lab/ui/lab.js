@@ -7,6 +7,7 @@ import { addressOf, diskPlace } from "./address.js";
 import { place } from "./disk_state.js";
 import {
   attach, consoleOpen, effect, exercise, hovered, moment, panels, partition, player, select, selection, shown, sideTab, split,
+  SCREENS,
 } from "./state.js";
 
 const lab = document.getElementById("lab");
@@ -20,7 +21,7 @@ attach(new Player({
   at: seconds === null ? null : Math.round(seconds * 1e6), seq,
 }));
 partition.value = query.get("p") ?? "";
-if (["disk", "table"].includes(query.get("view"))) shown.value = query.get("view");
+if ([...SCREENS, "table"].includes(query.get("view"))) shown.value = query.get("view");
 place.value = diskPlace(query);
 if (query.get("sel")) select(query.get("sel"));
 // In narrow windows the side panel would cover the picture (tablet) or push it away (phone): it opens when it is asked for.

@@ -88,19 +88,3 @@ class HwPurgatory extends HwElement {
   }
 }
 customElements.define("hw-purgatory", HwPurgatory);
-
-class HwAlarms extends HwElement {
-  render() {
-    const { view } = moment.value;
-    const alarms = Object.entries(view.alarms).sort(([a], [b]) => a - b);
-    if (!alarms.length) return html`<p class="empty-note">${t("empty.alarms")}</p>`;
-    const go = (seq, text) => html`<button class="btn small" @click=${() => player.seekSeq(seq)}>${text}</button>`;
-    const one = ([seq, { invariant, subject, detail, explained_by, at_us }]) => html`<li class="message ${explained_by ? "warn" : "bad"}">
-      <b>${invariant} · ${subject}</b><span>${detail}</span>
-      <span class="dim">${instant(at_us)} · ${explained_by ? t("alarm.explained", { by: explained_by }) : t("alarm.unexplained")}</span>
-      <span class="row">${go(Number(seq) - 1, t("alarm.before"))}${go(Number(seq), t("alarm.at"))}</span>
-    </li>`;
-    return html`<ul class="alarms">${alarms.map(one)}</ul>`;
-  }
-}
-customElements.define("hw-alarms", HwAlarms);

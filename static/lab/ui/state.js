@@ -4,8 +4,9 @@ import { computed, effect, signal } from "@preact/signals-core";
 export { computed, effect, signal };
 
 const EMPTY = {
-  run: {}, nodes: {}, links: {}, topics: {}, partitions: {}, replicas: {}, rpcs: {}, parked: {}, zk: {},
-  controller: { broker: -1, controller_epoch: 0 }, controller_partitions: {}, controller_replicas: {}, checkpoints: {},
+  run: {}, nodes: {}, links: {}, topics: {}, partitions: {}, replicas: {}, rpcs: {}, parked: {}, zk: {}, watches: {},
+  controller: { broker: -1, controller_epoch: 0 }, controller_partitions: {}, controller_replicas: {}, controller_events: [],
+  checkpoints: {},
   alarms: {}, losses: {}, console: {},
 };
 
@@ -25,7 +26,9 @@ export const hovered = signal("");
 export const partition = signal("");
 export const tab = signal("inspect");
 export const sideTab = signal("exercise");
-export const shown = signal("picture"); // picture | disk | table
+export const shown = signal("picture"); // picture, table, or one of SCREENS
+/** What takes the place of the picture, the inspector and the space-time drawing. */
+export const SCREENS = ["disk", "zookeeper", "alarms"];
 export const consoleOpen = signal(false);
 export const panels = signal({ side: true, inspector: true });
 /** Frame `exercise` of the socket, null while none is in progress. */

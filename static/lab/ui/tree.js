@@ -1,12 +1,12 @@
-// The znode tree, with the data of the node that is chosen.
+// The znode tree: who owns what is ephemeral, and who watches what.
 import { byName } from "../core/selectors.js";
 import { keysOf } from "../core/patch.js";
+import { nameParts } from "../core/znode.js";
 import { copy } from "./actions.js";
 import { previousValues } from "./changes.js";
-import { offerLine } from "./console.js";
-import { HwElement, html, icon } from "./element.js";
+import { HwElement, html } from "./element.js";
 import { t } from "./i18n.js";
-import { facts, nothing } from "./parts.js";
+import { nothing } from "./parts.js";
 import { moment, select, selection, signal, split, welcome } from "./state.js";
 
 const OPEN_AT_FIRST = ["/", "/brokers", "/brokers/ids", "/brokers/topics"];
@@ -30,15 +30,10 @@ export function childrenOf(znodes) {
   return children;
 }
 
-/** JSON of a znode over several lines; other data as it is. */
-export function pretty(data) {
-  try {
-    const parsed = JSON.parse(data);
-    return parsed !== null && typeof parsed === "object" ? JSON.stringify(parsed, null, 2) : data;
-  } catch {
-    return data;
-  }
-}
+/** Who watches a znode, a chip for each; the controller's in its hue. */
+export const watcherChips = (view, path) => Object.entries(view.watches[path] ?? {}).sort(([a], [b]) => byName(a, b)).map(([node, kinds]) => html`<i
+  class="watcher ${view.nodes[node]?.broker_id === view.controller.broker ? "control" : ""}"
+  title=${t("tree.watched_by", { who: node, what: kinds.map((kind) => t(`tree.of.${kind}`)).join(", ") })}>${node.replace(/^b/, "")}</i>`);
 
 class HwTree extends HwElement {
   #open = signal(new Set(OPEN_AT_FIRST));
@@ -78,16 +73,19 @@ class HwTree extends HwElement {
     this.#toggle(path);
   }
 
-  row(path, depth, { node, below, isOpen, chosen, touched }) {
+  row(path, depth, { view, node, below, isOpen, chosen, touched }) {
     const names = ["znode", `d${Math.min(depth, DEEPEST)}`, path === chosen ? "on" : "", touched.has(path) ? "touched" : ""];
     const owner = node?.ephemeral;
+    const [name, sequence] = nameParts(path);
     return html`<div role="treeitem" class=${names.join(" ")} data-path=${path} tabindex=${path === (chosen || "/") ? 0 : -1}
       aria-level=${depth + 1} aria-selected=${path === chosen} aria-expanded=${below.length > 0 && isOpen}
       @click=${() => select(`znode:${path}`)} @keydown=${(event) => this.#key(event, path, below.length > 0)}>
       <span class="twist" @click=${(event) => this.#twist(event, path)}>${below.length ? (isOpen ? "▾" : "▸") : ""}</span>
-      <span class="mono ${owner ? "ephemeral" : ""}">${path.slice(path.lastIndexOf("/") + 1) || "/"}</span>
-      ${owner ? html`<span class="tag" title=${t("tree.ephemeral_of", { who: owner })}>${owner}</span>` : ""}
-      ${below.length && !isOpen ? html`<span class="dim">${below.length}</span>` : ""}</div>`;
+      <i class="kind ${owner ? "ephemeral" : sequence ? "sequence" : ""}" aria-hidden="true"></i>
+      <span class="mono">${name}${sequence ? html`<b class="sequence" title=${t("tree.sequence")}>${sequence}</b>` : ""}</span>
+      ${owner ? html`<span class="tag owner" title=${t("tree.ephemeral_of", { who: owner })}>${owner}${node.session ? html`<span class="session">#${node.session}</span>` : ""}</span>` : ""}
+      ${below.length && !isOpen ? html`<span class="dim">${below.length}</span>` : ""}
+      <span class="watchers">${watcherChips(view, path)}</span></div>`;
   }
 
   rows(path, depth, context) {
@@ -98,20 +96,6 @@ class HwTree extends HwElement {
     return [row, ...(isOpen ? below.flatMap((child) => this.rows(child, depth + 1, context)) : [])];
   }
 
-  data(path, node) {
-    const offer = (verb, rest = "") => html`<button class="btn small ${verb === "delete" ? "danger" : ""}"
-      @click=${() => offerLine(`zk ${verb} ${path}${rest}`)}>zk ${verb}</button>`;
-    const copyButton = html`<button class="ghost" title=${t("tree.copy")} aria-label=${t("tree.copy")}
-      @click=${() => copy(node.data, t("tree.copied"))}>${icon("copy")}</button>`;
-    return html`<section class="sec data"><h3 class="as-is">${path}<span>${node ? copyButton : ""}</span></h3>
-      ${node
-        ? html`<pre class="mono">${pretty(node.data) || html`<i class="dim">${t("tree.no_data")}</i>`}</pre>
-          ${facts([[t("tree.version"), node.version], ["mzxid", node.zxid], node.ephemeral && [t("tree.ephemeral"), node.ephemeral]])}
-          <div class="row">${offer("stat")}${offer("set", ` '${node.data}'`)}${offer("delete")}</div>`
-        : html`<p class="dim">${t("tree.gone")}</p>`}
-    </section>`;
-  }
-
   address() {
     const address = welcome.value?.zookeeper || lab?.dataset.zookeeper;
     if (!address) return "";
@@ -120,14 +104,15 @@ class HwTree extends HwElement {
   }
 
   render() {
-    const { zk: znodes } = moment.value.view;
+    const { view } = moment.value;
+    const { zk: znodes } = view;
     if (!Object.keys(znodes).length) return nothing(t("empty.znodes"));
     const [kind, name] = split(selection.value);
     const chosen = kind === "znode" ? name : "";
     const touched = new Set([...previousValues().keys()].map(keysOf).filter(([part]) => part === "zk").map(([, path]) => path));
-    const context = { children: childrenOf(znodes), znodes, chosen, touched };
+    const context = { view, children: childrenOf(znodes), znodes, chosen, touched };
     return html`<div class="znodes" role="tree" aria-label=${t("tree.title")}>${this.rows("/", 0, context)}</div>
-      ${chosen ? this.data(chosen, znodes[chosen]) : ""}${this.address()}`;
+      ${this.address()}`;
   }
 }
 customElements.define("hw-tree", HwTree);

@@ -1,0 +1,25 @@
+"""The controller's state machines as data for the page: read from the tables that the controller itself goes by."""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Any
+
+from broker_core.controller import partition_state_machine, replica_state_machine
+
+
+def state_charts() -> dict[str, Any]:
+    """`{name: {states: [state, ...], previous: {state: [state from which it may be entered, ...]}}}`.
+
+    States stand in the order of the code; in the first one nothing exists yet.
+    """
+    return {
+        "partition": _chart(partition_state_machine.VALID_PREVIOUS_STATES),
+        "replica": _chart(replica_state_machine.VALID_PREVIOUS_STATES),
+    }
+
+
+def _chart(previous: Mapping[Any, tuple[StrEnum, ...]]) -> dict[str, Any]:
+    return {
+        "states": [state.value for state in previous],
+        "previous": {state.value: [one.value for one in before] for state, before in previous.items()},
+    }
