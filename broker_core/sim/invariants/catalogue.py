@@ -22,8 +22,9 @@ _CHOSEN = (UNCLEAN, LOST_TAIL, STALE_LOG, FOREIGN)
 #: invariant -> what may explain that it is broken
 MAY_BREAK: dict[str, tuple[str, ...]] = {
     "I-ORDER": (),
-    "I-LOGMONO": (),
-    "I-EPOCHCACHE": (STALE_LOG, FOREIGN),
+    # A follower that took too little away goes on with what its leader wrote in an earlier epoch.
+    "I-LOGMONO": ("KIP101",),
+    "I-EPOCHCACHE": ("KIP101", STALE_LOG, FOREIGN),
     "I-EPOCHMONO": (FOREIGN,),
     "I-ONELEADER": (FOREIGN,),
     "I-CTRL": (FOREIGN,),
