@@ -24,7 +24,7 @@ from broker_core.replication.partition import cut_rows
 from broker_core.sim.disk import Disk
 from broker_core.sim.kernel import Kernel, Latency
 from broker_core.sim.zookeeper import ZK_NODE, ZooKeeper
-from broker_core.wire.messages import MetadataRequest, MetadataResponse
+from broker_core.wire.messages import DescribedGroup, MetadataRequest, MetadataResponse
 from broker_core.zk.store import ZkStore
 from broker_core.zk.znodes import ControllerEpochZnode
 
@@ -174,6 +174,30 @@ class Cluster:
             return None
         return LiveReplica(replica.log.log_start_offset, replica.log.log_end_offset, replica.high_watermark)
 
+    def _coordinator_of(self, group: str) -> Broker | None:
+        """The broker that coordinates a group, as the live brokers' metadata say, if it is up and knows it."""
+        for broker_id in self.broker_ids:
+            if self.broker_state(broker_id) == "up":
+                asked = self.brokers[broker_id]
+                state = asked.metadata.partitions.get(asked.groups.partition_of(group))
+                if state is None or self.broker_state(state.leader) != "up":
+                    return None
+                broker = self.brokers[state.leader]
+                return broker if state.partition in broker.groups.owned else None
+        return None
+
+    def described_group(self, group: str) -> DescribedGroup | None:
+        """A group as its coordinator would describe it, at once and without a message; None without a coordinator."""
+        broker = self._coordinator_of(group)
+        return None if broker is None else broker.groups.describe_group(group)
+
+    def committed_offset(self, group: str, partition: str) -> int:
+        """What a group has committed; -1 for nothing, or when nobody can be asked."""
+        broker = self._coordinator_of(group)
+        known = None if broker is None else broker.groups.groups.get(group)
+        committed = None if known is None else known.offsets.get(partition)
+        return -1 if committed is None else committed.offset
+
     # brokers
 
     def _broker(self, broker_id: int, *states: BrokerState) -> Broker:
@@ -206,6 +230,7 @@ class Cluster:
         self.brokers[broker_id] = broker
         self.kernel.subjects[broker.name] = broker
         self.kernel.subjects[f"controller@{broker.name}"] = broker.controller
+        self.kernel.subjects[f"groups@{broker.name}"] = broker.groups
         self.kernel.add(broker)
         broker.start()
 
@@ -351,6 +376,12 @@ class Cluster:
             "clients": self.clients.description(),
             "links": sorted(f"{a}|{b}" for a, b in self.kernel.cut_links),
             "controllers": self._controller_states(),
+            "groups": {
+                key: group
+                for broker in self.brokers.values()
+                if broker.name in self.kernel.up
+                for key, group in broker.groups.description().items()
+            },
         }
 
     def _controller_states(self) -> dict[str, dict[str, dict[str, str]]]:

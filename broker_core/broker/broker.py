@@ -28,6 +28,9 @@ from broker_core.errors import KafkaError
 from broker_core.events.envelope import Event
 from broker_core.events.log import LogDirectoryFailed
 from broker_core.events.world import BrokerExiting, BrokerStarted, BrokerStarting, BrokerStopped
+from broker_core.groups.coordinator import TIMER_PREFIX as GROUPS_TIMER_PREFIX
+from broker_core.groups.coordinator import GroupCoordinator, GroupSettings, Store
+from broker_core.groups.offsets import OFFSETS_TOPIC
 from broker_core.log import LogConfig
 from broker_core.log.checkpoints import REPLICATION_OFFSET_CHECKPOINT
 from broker_core.log.storage_fault import StorageFault
@@ -48,6 +51,7 @@ from broker_core.zk.store import BadVersion, NoNode
 from broker_core.zk.znodes import ConfigChangeZnode, IsrChangeNotificationZnode, PartitionStateZnode, TopicPartition
 
 START_RETRY_US = 100_000
+APPEND_EXPIRED_TIMER = "coordinator_append_expired"
 BASE_PORT = 9090
 ZOOKEEPER_PORT = 2181
 _CONTROLLER_APIS = frozenset(
@@ -96,11 +100,14 @@ class Broker:
         self.directory = LogDirectory(kernel, disk, self.name, f"broker-{broker_id}", era)
         self.replicas = ReplicaManager(self)
         self.logs = LogManager(self)
+        self.groups = GroupCoordinator(self)
         self.controller = Controller(self)
         self.zk: ZkClient
         self.config_changes = ConfigChanges(self)
         self.configs = ConfigAdmin(self)
         self.waiting_admin: dict[str, DelayedElections | DelayedTopics] = {}
+        #: (partitions known, those of `__consumer_offsets` among them), counted anew when there are more or fewer
+        self._offsets_partitions = (-1, 0)
         self._controller_id = -1
         self._blocked: list[tuple[str, tuple[Any, ...]]] = []
         self._checkpointing = False
@@ -559,6 +566,12 @@ class Broker:
             self._admin_expired(data)
         elif name.startswith("controller."):
             self._controller_timer(name, data)
+        elif name == APPEND_EXPIRED_TIMER:
+            partition, waiting = data
+            if self.replicas.expire_coordinator_append(partition, waiting):
+                self.groups.stored(waiting, KafkaError.REQUEST_TIMED_OUT)
+        elif name.startswith(GROUPS_TIMER_PREFIX):
+            self.groups.on_timer(name, data)
         else:
             raise ValueError(f"broker {self.broker_id} knows no timer {name!r}")
 
@@ -584,9 +597,52 @@ class Broker:
             self._checkpointing = True
             self.timer(self.config.replica_high_watermark_checkpoint_interval_ms * 1_000, "high_watermark_checkpoint")
         results = tuple((state.partition, self.replicas.become(state)) for state in request.partitions)
+        for state, (_, error) in zip(request.partitions, results, strict=True):
+            if state.partition.startswith(OFFSETS_TOPIC) and error is KafkaError.NONE:
+                self._offsets_partition_changed(state)
         for fetcher in self.replicas.fetchers.values():
             fetcher.send()
         return LeaderAndIsrResponse(partitions=results)
+
+    def _offsets_partition_changed(self, state: LeaderAndIsrPartition) -> None:
+        partition = self.replicas.partitions[state.partition]
+        if partition.is_leader:
+            self.groups.on_election(state.partition, state.leader_epoch, partition.log)
+        else:
+            self.groups.on_resignation(state.partition)
+
+    # what the group coordinator asks
+
+    @property
+    def group_settings(self) -> GroupSettings:
+        """The settings of groups."""
+        return self.config.groups
+
+    def append_to_group_log(self, partition: str, data: bytes, store: Store | None) -> KafkaError:
+        """Appends to a partition of `__consumer_offsets`; `store` waits until that is committed, for a while."""
+        error = self.replicas.append_for_coordinator(partition, data, store)
+        if store is not None and any(row[0] is store for row in self.replicas.coordinator_appends.get(partition, ())):
+            self.timer(
+                self.config.groups.offsets_commit_timeout_ms * 1_000, APPEND_EXPIRED_TIMER, (partition, store)
+            )
+        return error
+
+    def coordinator_append_done(self, waiting: Store, error: KafkaError) -> None:
+        """What the group coordinator wrote is committed, or will not be."""
+        self.groups.stored(waiting, error)
+
+    @property
+    def offsets_partition_count(self) -> int:
+        """How many partitions `__consumer_offsets` has, or would have."""
+        known = len(self.metadata.partitions)
+        if self._offsets_partitions[0] != known:
+            count = sum(1 for name in self.metadata.partitions if name.rpartition("-")[0] == OFFSETS_TOPIC)
+            self._offsets_partitions = (known, count or self.config.offsets_topic_num_partitions)
+        return self._offsets_partitions[1]
+
+    def has_partition(self, partition: str) -> bool:
+        """Whether the metadata show it."""
+        return partition in self.metadata.partitions
 
     def park_admin(self, delayed: DelayedElections | DelayedTopics, timeout_ms: int) -> None:
         """Answers an administrative request only once the metadata shows its effect, or its timeout has passed."""

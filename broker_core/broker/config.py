@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import msgspec
 
 from broker_core.config_defs import BROKER_CONFIGS, LONG_MAX, RETIRED_CONFIGS
+from broker_core.groups.coordinator import GroupSettings
 
 NONE: Mapping[str, str] = {}
 
@@ -50,6 +51,10 @@ class BrokerConfig(msgspec.Struct, frozen=True, kw_only=True):
     delete_topic_enable: bool = True
     unclean_leader_election_enable: bool = False
     auto_create_topics_enable: bool = True
+    offsets_topic_num_partitions: int = 50
+    offsets_topic_replication_factor: int = 3
+    offsets_topic_segment_bytes: int = 104_857_600
+    groups: GroupSettings = GroupSettings()
     settings: dict[str, str] = {}
     release_defaults: Mapping[str, str] = {}
 

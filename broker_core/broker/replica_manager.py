@@ -1,7 +1,7 @@
 """All replicas of a broker, and the requests that read and write them (`kafka.server.ReplicaManager`)."""
 
 from collections.abc import Mapping
-from typing import Protocol
+from typing import Any, Protocol
 
 from broker_core.broker.alter_partition_manager import AlterPartitionManager
 from broker_core.broker.config import BrokerConfig
@@ -79,6 +79,9 @@ class ReplicaHost(Protocol):
 
     def cannot_truncate(self, partition: Partition, why: str) -> bool: ...
 
+    def coordinator_append_done(self, waiting: Any, error: KafkaError) -> None:
+        """What a coordinator wrote is committed, or this broker can no longer say."""
+
 
 class ReplicaManager:
     """See the module. Its parts are tables of data, so that a broker pickles."""
@@ -93,6 +96,8 @@ class ReplicaManager:
         self.delayed_fetches: Purgatory[DelayedFetch] = Purgatory()
         self.delayed_produces: Purgatory[DelayedProduce] = Purgatory()
         self.record_deletion = RecordDeletion(self)
+        #: partition -> (what waits, offset that the high watermark must reach), in order
+        self.coordinator_appends: dict[str, list[tuple[Any, int]]] = {}
         self.quotas = ReplicationQuotas()
         self.alter_partition = AlterPartitionManager(self)
         self.isr_changes = IsrChanges(host)
@@ -300,7 +305,56 @@ class ReplicaManager:
                 delayed.answer(name, KafkaError.NONE if enough else KafkaError.NOT_ENOUGH_REPLICAS_AFTER_APPEND)
         return not delayed.required
 
+    def append_for_coordinator(self, name: str, data: bytes, waiting: Any) -> KafkaError:
+        """Appends what a coordinator of this broker writes. Once it is committed, or can no longer be, the host hears
+        of it with `waiting`, unless that is None; an append that fails at once is told in the answer alone.
+        """
+        acks = 1 if waiting is None else -1
+        answer, last_offset = self._append(name, data, acks, self.host.wall_ms)
+        if last_offset < 0:
+            return answer.error
+        moved = self.partitions[name].maybe_increment_high_watermark()
+        if waiting is not None:
+            self.coordinator_appends.setdefault(name, []).append((waiting, last_offset + 1))
+        if moved or waiting is not None:
+            self._check_produces(name)
+        self._check_fetches(name)
+        return _NONE
+
+    def _check_coordinator_appends(self, name: str) -> None:
+        partition = self.partitions.get(name)
+        if partition is None or not partition.is_leader:
+            for waiting, _ in self.coordinator_appends.pop(name):
+                self.host.coordinator_append_done(waiting, KafkaError.NOT_LEADER_OR_FOLLOWER)
+            return
+        waits = self.coordinator_appends[name]
+        done = [waiting for waiting, required in waits if required <= partition.high_watermark]
+        left = waits[len(done) :]
+        if left:
+            self.coordinator_appends[name] = left
+        else:
+            del self.coordinator_appends[name]
+        enough = len(partition.isr_state.maximal_isr) >= partition.effective_min_isr
+        for waiting in done:
+            self.host.coordinator_append_done(
+                waiting, _NONE if enough else KafkaError.NOT_ENOUGH_REPLICAS_AFTER_APPEND
+            )
+
+    def expire_coordinator_append(self, name: str, waiting: Any) -> bool:
+        """Gives up waiting; False when it is done already."""
+        waits = self.coordinator_appends.get(name, [])
+        left = [row for row in waits if row[0] is not waiting]
+        if len(left) == len(waits):
+            return False
+        if left:
+            self.coordinator_appends[name] = left
+        else:
+            del self.coordinator_appends[name]
+        return True
+
     def _check_produces(self, name: str) -> None:
+        if name in self.coordinator_appends:
+            self._check_coordinator_appends(name)
         for delayed in self.delayed_produces.watching(name):
             if self._try_produce(delayed):
                 self._complete_produce(delayed, "satisfied")

@@ -48,7 +48,8 @@ def visible_records(data: bytes, from_offset: int) -> tuple[list[Record], int]:
     return records, position
 
 
-def _text(data: bytes | None) -> str | None:
+def shown_text(data: bytes | None) -> str | None:
+    """A key or a value as the page shows it."""
     return None if data is None else data.decode("utf-8", "backslashreplace")[:TEXT_LENGTH_SHOWN]
 
 
@@ -73,13 +74,18 @@ class Consumer:
         self.start = start
         self.settings = settings
         self.metadata = ClientMetadata(bootstrap)
-        self.position = -1
+        self.last_position = -1
         self.high_watermark = -1
         self.last_reset = ""
         self.records: list[tuple[int, int, str | None, str | None]] = []
         self._attempts = 0
         self._reset_reason = f"start at {start}"
         self._reset_to = EARLIEST_TIMESTAMP if start == "earliest" else LATEST_TIMESTAMP
+
+    @property
+    def position(self) -> int:
+        """The offset of the next record; -1 = not known yet."""
+        return self.last_position
 
     def begin(self) -> None:
         """Starts to read."""
@@ -238,7 +244,7 @@ class Consumer:
                 position=position,
                 high_watermark=answer.high_watermark,
                 records=tuple(
-                    (record.offset, record.timestamp, _text(record.key), _text(record.value))
+                    (record.offset, record.timestamp, shown_text(record.key), shown_text(record.value))
                     for record in records[-RECORDS_SHOWN:]
                 ),
             ),
@@ -260,14 +266,14 @@ class Consumer:
 
 @applies(RecordsConsumed)
 def _consumed(subjects: Subjects, event: RecordsConsumed, at_us: int) -> None:
-    consumer: Consumer = subjects[event.client]
-    consumer.position = event.position
+    consumer = subjects[event.client]
+    consumer.last_position = event.position
     consumer.high_watermark = event.high_watermark
     consumer.records = [*consumer.records, *event.records][-RECORDS_SHOWN:]
 
 
 @applies(ConsumerPositionReset)
 def _position_reset(subjects: Subjects, event: ConsumerPositionReset, at_us: int) -> None:
-    consumer: Consumer = subjects[event.client]
-    consumer.position = event.to_offset
+    consumer = subjects[event.client]
+    consumer.last_position = event.to_offset
     consumer.last_reset = event.why

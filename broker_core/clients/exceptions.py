@@ -49,6 +49,35 @@ _MESSAGES = {
     Errors.UNKNOWN_LEADER_EPOCH: "The leader epoch in the request is newer than the epoch on the broker.",
     Errors.INVALID_RECORD: "This record has failed the validation on broker and hence will be rejected.",
     Errors.TOPIC_DELETION_DISABLED: "Topic deletion is disabled.",
+    Errors.COORDINATOR_LOAD_IN_PROGRESS: "The coordinator is loading and hence can't process requests.",
+    Errors.COORDINATOR_NOT_AVAILABLE: "The coordinator is not available.",
+    Errors.NOT_COORDINATOR: "This is not the correct coordinator.",
+    Errors.ILLEGAL_GENERATION: "Specified group generation id is not valid.",
+    Errors.INCONSISTENT_GROUP_PROTOCOL: (
+        "The group member's supported protocols are incompatible with those of existing members or first group member "
+        "tried to join with empty protocol type or empty protocol list."
+    ),
+    Errors.INVALID_GROUP_ID: "The group id is invalid.",
+    Errors.UNKNOWN_MEMBER_ID: "The coordinator is not aware of this member.",
+    Errors.INVALID_SESSION_TIMEOUT: (
+        "The session timeout is not within the range allowed by the broker (as configured by "
+        "group.min.session.timeout.ms and group.max.session.timeout.ms)."
+    ),
+    Errors.REBALANCE_IN_PROGRESS: "The group is rebalancing, so a rejoin is needed.",
+    Errors.OFFSET_METADATA_TOO_LARGE: "The metadata field of the offset request was too large.",
+    Errors.INVALID_COMMIT_OFFSET_SIZE: "The committing offset data size is not valid.",
+    Errors.NON_EMPTY_GROUP: "The group is not empty.",
+    Errors.GROUP_ID_NOT_FOUND: "The group id does not exist.",
+    Errors.GROUP_MAX_SIZE_REACHED: (
+        "The consumer group has reached its max size. It already has the configured maximum number of members."
+    ),
+    Errors.FENCED_INSTANCE_ID: (
+        "The broker rejected this static consumer since another consumer with the same group.instance.id has "
+        "registered with a different member.id."
+    ),
+    Errors.GROUP_SUBSCRIBED_TO_TOPIC: (
+        "Deleting offsets of a topic is forbidden while the consumer group is actively subscribed to it."
+    ),
     Errors.REASSIGNMENT_IN_PROGRESS: "A partition reassignment is in progress.",
     Errors.OFFSET_NOT_AVAILABLE: (
         "The leader high watermark has not caught up from a recent leader election so the offsets cannot be "
@@ -58,6 +87,9 @@ _MESSAGES = {
 
 _CLASSES = {
     Errors.MESSAGE_TOO_LARGE: "RecordTooLargeException",
+    Errors.NON_EMPTY_GROUP: "GroupNotEmptyException",
+    Errors.OFFSET_METADATA_TOO_LARGE: "OffsetMetadataTooLarge",
+    Errors.COORDINATOR_LOAD_IN_PROGRESS: "CoordinatorLoadInProgressException",
     Errors.RECORD_LIST_TOO_LARGE: "RecordBatchTooLargeException",
     Errors.REQUEST_TIMED_OUT: "TimeoutException",
     Errors.TOPIC_ALREADY_EXISTS: "TopicExistsException",

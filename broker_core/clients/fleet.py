@@ -1,6 +1,7 @@
 """The clients of a run: opened and closed by name."""
 
 from broker_core.clients.consumer import Consumer, ConsumerSettings
+from broker_core.clients.group_consumer import GroupConsumer, GroupConsumerSettings
 from broker_core.clients.producer import Producer, ProducerSettings
 from broker_core.events.world import LinkRestored, NodeAdded, NodeRemoved
 from broker_core.sim.kernel import Kernel
@@ -14,6 +15,7 @@ class Clients:
         self.start_wall_ms = start_wall_ms
         self.producers: dict[str, Producer] = {}
         self.consumers: dict[str, Consumer] = {}
+        self.group_consumers: dict[str, GroupConsumer] = {}
 
     def is_free(self, name: str) -> bool:
         """Whether no node of the run has this name now."""
@@ -36,15 +38,36 @@ class Clients:
         consumer.begin()
         return consumer
 
+    def open_group_consumer(self, name: str, settings: GroupConsumerSettings) -> GroupConsumer:
+        """A new member of a group."""
+        consumer = GroupConsumer(self.kernel, name, settings, self._bootstrap())
+        self.group_consumers[name] = consumer
+        shown = (
+            ("group.id", settings.group_id),
+            ("topics", ", ".join(settings.topics)),
+            ("partition.assignment.strategy", ", ".join(settings.assignors)),
+            ("group.instance.id", settings.group_instance_id or ""),
+            ("auto.offset.reset", settings.auto_offset_reset),
+            ("session.timeout.ms", str(settings.session_timeout_ms)),
+        )
+        self._join(consumer, "consumer", shown)
+        consumer.begin()
+        return consumer
+
     def description(self) -> dict[str, dict[str, object]]:
         """All clients by name, as the view shows them."""
-        clients: dict[str, Producer | Consumer] = {**self.producers, **self.consumers}
+        clients: dict[str, Producer | Consumer | GroupConsumer] = {
+            **self.producers,
+            **self.consumers,
+            **self.group_consumers,
+        }
         return {name: client.description() for name, client in clients.items()}
 
     def close(self, name: str) -> None:
         """The client is gone; what it had under way is nobody's any more, and its cut links end with it."""
         self.producers.pop(name, None)
         self.consumers.pop(name, None)
+        self.group_consumers.pop(name, None)
         for a, b in [link for link in self.kernel.cut_links if name in link]:
             self.kernel.emit(LinkRestored(a=a, b=b), name)
             self.kernel.restore(a, b)
@@ -53,7 +76,9 @@ class Clients:
         self.kernel.emit(NodeRemoved(node=name), name)
         del self.kernel.subjects[name]
 
-    def _join(self, client: Producer | Consumer, node_kind: str, shown: tuple[tuple[str, str], ...]) -> None:
+    def _join(
+        self, client: Producer | Consumer | GroupConsumer, node_kind: str, shown: tuple[tuple[str, str], ...]
+    ) -> None:
         self.kernel.add(client)
         self.kernel.subjects[client.name] = client
         self.kernel.emit(NodeAdded(node=client.name, node_kind=node_kind, broker_id=-1, settings=shown), client.name)

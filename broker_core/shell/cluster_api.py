@@ -10,7 +10,7 @@ from broker_core.log.cleaner import CleaningFacts
 from broker_core.sim.disk import Disk
 from broker_core.sim.kernel import Kernel
 from broker_core.sim.zookeeper import ZooKeeper
-from broker_core.wire.messages import MetadataResponse
+from broker_core.wire.messages import DescribedGroup, MetadataResponse
 
 
 class ClusterApi(Protocol):
@@ -64,6 +64,14 @@ class ClusterApi(Protocol):
 
     def metadata_of(self, broker_id: int) -> MetadataResponse:
         """What a live broker would answer to a MetadataRequest for all topics, at once and without a message."""
+        ...
+
+    def described_group(self, group: str) -> DescribedGroup | None:
+        """A group as its coordinator would describe it, at once and without a message; None without a coordinator."""
+        ...
+
+    def committed_offset(self, group: str, partition: str) -> int:
+        """What a group has committed; -1 for nothing."""
         ...
 
     def live_replica(self, partition: str, broker_id: int) -> LiveReplica | None:

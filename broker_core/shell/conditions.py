@@ -25,7 +25,17 @@ FORMS = (
     "topic T exists|gone",
     "znode PATH exists|gone",
     "start|end|hw T-P broker N == X",
+    "committed G T-P == X",
+    "group G == STATE [MEMBERS]",
 )
+STABLE_HOLDS_US = 1_200_000
+_OF_GROUP = re.compile(r"(?:group|committed) (\S+) .*")
+
+
+def group_of(text: str) -> str | None:
+    """The group that a condition speaks of."""
+    match = _OF_GROUP.fullmatch(text.strip())
+    return None if match is None else match[1]
 
 
 def parse_condition(text: str) -> Condition:
@@ -153,6 +163,31 @@ def _offset(which: str, partition: str, broker: str, wanted: str) -> Condition:
     return holds
 
 
+def _committed(group: str, partition: str, wanted: str) -> Condition:
+    return lambda cluster: cluster.committed_offset(group, partition) == int(wanted)
+
+
+def _group(group: str, state: str, members: str | None) -> Condition:
+    """Stable must hold for a while without a change: a rebalance often follows another."""
+    seen: list[tuple[object, int]] = []
+
+    def holds(cluster: ClusterApi) -> bool:
+        described = cluster.described_group(group)
+        now_us = cluster.kernel.now_us
+        if (
+            described is None
+            or described.state != state
+            or (members is not None and len(described.members) != int(members))
+        ):
+            seen.clear()
+            return False
+        if not seen or seen[0][0] != described:
+            seen[:] = [(described, now_us)]
+        return now_us - seen[0][1] > (STABLE_HOLDS_US if state == "Stable" else -1)
+
+    return holds
+
+
 _LIST = r"\[([\d, ]*)\]"
 _CONDITIONS: tuple[tuple[re.Pattern[str], Callable[..., Condition]], ...] = (
     (re.compile(r"leader (\S+-\d+) == (\d+|none)"), _leader),
@@ -163,4 +198,6 @@ _CONDITIONS: tuple[tuple[re.Pattern[str], Callable[..., Condition]], ...] = (
     (re.compile(r"topic (\S+) (exists|gone)"), _topic),
     (re.compile(r"znode (/\S*) (exists|gone)"), _znode),
     (re.compile(r"(start|end|hw) (\S+-\d+) broker (\d+) == (\d+)"), _offset),
+    (re.compile(r"committed (\S+) (\S+-\d+) == (\d+)"), _committed),
+    (re.compile(r"group (\S+) == (\w+)(?: (\d+))?"), _group),
 )

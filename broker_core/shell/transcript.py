@@ -149,6 +149,7 @@ _NAMES: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r'("id":"|Cluster ID: )[A-Za-z0-9_-]{22}'), r"\1<cluster>"),
     (re.compile(r'("timestamp":")\d{13}'), r"\1<ms>"),
     (re.compile(r"((?:CreateTime|LogAppendTime|timestamp|startTimestamp): ?)\d{13}"), r"\1<ms>"),
+    (re.compile(r'("(?:commitTimestamp|expireTimestamp|currentStateTimestamp)":)1\d{12}'), r"\1<ms>"),
     (re.compile(r"(crc: )\d+"), r"\1<crc>"),
     (re.compile(r"(producerId: )\d+"), r"\1<pid>"),
     (re.compile(r"(deadlineMs=|nextAllowedTryMs=|tries=|timed out at |after )\d+"), r"\1<n>"),
@@ -156,14 +157,22 @@ _NAMES: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"correlation id \d+"), "correlation id <n>"),
     (re.compile(r"\b2\d{3}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z?\b"), "<time>"),
 )
+_UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+_COORDINATOR = re.compile(r"127\.0\.0\.1:\d+  \(\d+\) +")
+_TABLE_HEADER = re.compile(r"[A-Z][A-Za-z-]+ +[A-Z]|GROUP|TOPIC")
 _MILLISECONDS = re.compile(r"\d+ ms")
 _PARTITION = re.compile(r"Partition:(\d+)")
 _USAGE = re.compile(r"! Option +Description")
 _WARNING = re.compile(r"! WARN (?!.*Got error produce response.*NOT_ENOUGH_REPLICAS)")
 
 
-def normalise(line: str, printed: list[str], exit_code: int) -> list[str]:
-    """The output of a command as a transcript holds it: standard output, standard error, the exit code."""
+def normalise(
+    line: str, printed: list[str], exit_code: int, members: dict[str, str] | None = None
+) -> list[str]:
+    """The output of a command as a transcript holds it: standard output, standard error, the exit code.
+
+    `members` keeps the names of the random parts of member ids, for all commands of a transcript.
+    """
     words = split(line.split("\n")[0])
     tool = words[0] if words else ""
     stdout = [text for text in printed if not text.startswith("! ")]
@@ -172,6 +181,8 @@ def normalise(line: str, printed: list[str], exit_code: int) -> list[str]:
         if _USAGE.match(text):
             stderr[number:] = ["! <usage>"]
             break
+    if tool == "kafka-consumer-groups.sh":
+        stdout = _sorted_tables([_COORDINATOR.sub(r"127.0.0.1:<port>  (<broker>)      ", text) for text in stdout])
     stdout = _trimmed([_named(text, tool) for text in stdout])
     stderr = [_named(text, tool).rstrip() for text in stderr]
     if (tool == "kafka-topics.sh" and "--list" in words) or tool == "kafka-get-offsets.sh":
@@ -180,7 +191,26 @@ def normalise(line: str, printed: list[str], exit_code: int) -> list[str]:
         stdout = [_sorted_json(text) if text.startswith("{") else text for text in stdout]
     if tool == "kafka-console-consumer.sh":
         stdout.sort(key=lambda text: int(match[1]) if (match := _PARTITION.search(text)) else 0)
-    return [*stdout, *stderr, *([f"[exit {exit_code}]"] if exit_code else [])]
+    lines = [*stdout, *stderr]
+    known = {} if members is None else members
+    lines = [_UUID.sub(lambda match: known.setdefault(match[0], f"<member-{len(known) + 1}>"), text) for text in lines]
+    return [*lines, *([f"[exit {exit_code}]"] if exit_code else [])]
+
+
+def _sorted_tables(lines: list[str]) -> list[str]:
+    """Blocks of lines with a blank line between; in each, what follows the header is sorted."""
+    tables: list[list[str]] = [[]]
+    for line in lines:
+        if line.strip():
+            tables[-1].append(line.rstrip())
+        elif tables[-1]:
+            tables.append([])
+    out: list[str] = []
+    for table in tables:
+        header = 1 if table and _TABLE_HEADER.match(table[0]) else 0
+        rows = sorted(table[header:], key=lambda text: _UUID.sub("#", text))
+        out += [*([""] if out and table else []), *table[:header], *rows]
+    return out
 
 
 def _sorted_json(text: str) -> str:
@@ -232,11 +262,13 @@ class Played(NamedTuple):
     step: Step
     printed: list[str]
     exit_code: int
+    #: names of member ids that have been seen in the transcript
+    members: dict[str, str]
 
     @property
     def output(self) -> list[str]:
         """As a transcript holds it."""
-        return normalise(self.step.line, self.printed, self.exit_code)
+        return normalise(self.step.line, self.printed, self.exit_code, self.members)
 
 
 def ready_line(brokers: Iterable[int]) -> str:
@@ -276,9 +308,10 @@ def run_command(
 def play(transcript: Transcript, run: Playable, source: str = "play") -> Iterator[Played]:
     """Runs the commands one after the other, when the cluster is up. Raises ShellError at one that cannot be run."""
     run_command(run, ready_line(transcript.brokers), source=source)
+    members: dict[str, str] = {}
     for step in transcript.steps:
         printed, exit_code = run_command(run, step.line, step.stdin, source)
-        yield Played(step, printed, exit_code)
+        yield Played(step, printed, exit_code, members)
 
 
 def shown_raw(step: Step, printed: list[str], exit_code: int) -> list[str]:

@@ -1,7 +1,9 @@
 """The run, its nodes and links, the alarms."""
 
+from typing import Any
+
 from broker_core.events import world
-from broker_core.view.patch import Patch, View
+from broker_core.view.patch import Patch, View, escape
 from broker_core.view.rules import REMOVE, folds, rule
 
 rule(
@@ -45,7 +47,7 @@ rule(
 
 @folds(world.NodeAdded)
 def _node_added(view: View, event: world.NodeAdded, seq: int, at_us: int, node: str) -> Patch:
-    added: dict[str, object] = {"kind": event.node_kind, "broker_id": event.broker_id, "state": "up", "since_us": at_us}
+    added: dict[str, Any] = {"kind": event.node_kind, "broker_id": event.broker_id, "state": "up", "since_us": at_us}
     if event.node_kind == "broker":
         added |= {"state": "down", "broker_epoch": -1, "session": None, "live_brokers": [], "failure": None}
         added["settings"] = dict(event.settings)
@@ -64,6 +66,8 @@ def _node_added(view: View, event: world.NodeAdded, seq: int, at_us: int, node: 
             }
         else:
             added |= {"position": -1, "high_watermark": -1, "last_reset": "", "records": []}
+            if "group.id" in added["settings"]:
+                added |= {"member": {"state": "", "member_id": "", "generation_id": -1, "why": ""}, "assignment": []}
     view["nodes"][event.node] = added
     patch: Patch = [[f"/nodes/{event.node}", dict(added)]]
     if event.node_kind == "broker":
@@ -88,6 +92,10 @@ def _broker_stopped(view: View, event: world.BrokerStopped, seq: int, at_us: int
     for request in [request for request, waiting in parked.items() if waiting["broker"] == event.broker]:
         del parked[request]
         patch.append([f"/parked/{request}"])
+    groups = view["groups"]
+    for key in [key for key, group in groups.items() if group["coordinator"] == event.broker]:
+        del groups[key]
+        patch.append([f"/groups/{escape(key)}"])
     return patch
 
 

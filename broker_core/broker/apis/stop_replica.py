@@ -37,4 +37,5 @@ def _stop(broker: "Broker", stop: StopReplicaPartition) -> KafkaError:
         if not sentinel and stop.leader_epoch < partition.leader_epoch:
             return KafkaError.FENCED_LEADER_EPOCH
         broker.replicas.stop(stop.partition, stop.delete_partition)
+        broker.groups.on_resignation(stop.partition)
     return KafkaError.NONE

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from broker_core.broker.apis.fencing import controller_error
+from broker_core.broker.metadata_cache import DELETED_LEADER
 from broker_core.errors import KafkaError
 from broker_core.events.control import MetadataUpdated
 from broker_core.sim.kernel import Message
@@ -31,3 +32,5 @@ def handle(broker: "Broker", message: Message) -> None:
     )
     if error is KafkaError.NONE:
         broker.metadata_updated()
+        if any(state.leader == DELETED_LEADER for state in body.partitions):
+            broker.groups.topics_deleted(lambda topic: topic not in broker.metadata.topic_ids)

@@ -7,11 +7,14 @@ from broker_core.shell.cluster_api import ClusterApi
 from broker_core.shell.commands import Command, partition_of, register, usage_error
 from broker_core.shell.completion_sources import partitions
 from broker_core.shell.process import Process, Running
+from broker_core.shell.tools.group_consumer import complete_group_consumer, group_consumer
 from broker_core.shell.tools.producer import client_name
 
 
 def _consumer(process: Process, arguments: list[str]) -> Running:
     verb = arguments[0] if arguments else ""
+    if verb in ("start", "stop", "kill", "output"):
+        return group_consumer(process, verb, arguments[1:])
     if verb not in ("follow", "unfollow") or len(arguments) < 2:
         raise usage_error("consumer", f"consumer {' '.join(arguments)} is not understood.")
     name, rest = client_name("consumer", arguments[1]), arguments[2:]
@@ -51,7 +54,9 @@ def _unfollow(process: Process, name: str) -> Running:
 
 def _complete(cluster: ClusterApi, words: Sequence[str]) -> list[str]:
     if len(words) == 1:
-        return ["follow", "unfollow"]
+        return ["follow", "unfollow", "start", "stop", "kill", "output"]
+    if words[0] in ("start", "stop", "kill", "output"):
+        return complete_group_consumer(cluster, words)
     if len(words) == 2:
         return list(cluster.clients.consumers) if words[0] == "unfollow" else []
     if words[0] != "follow":
@@ -62,10 +67,17 @@ def _complete(cluster: ClusterApi, words: Sequence[str]) -> list[str]:
 register(
     Command(
         "consumer",
-        "Simple consumers, which follow one partition.",
+        "Consumers: simple ones, which follow one partition, and members of groups.",
         (
             ("consumer follow NAME T-P [--from OFFSET|earliest|latest]", "reads on and on; latest unless told"),
             ("consumer unfollow NAME", "ends it"),
+            (
+                "consumer start NAME --group G --topic T[,T2] [--assignor A[,A2]] [--instance ID] [--isolation L]",
+                "a member of a group, which reads from the beginning where nothing is committed",
+            ),
+            ("consumer stop NAME", "closes it: it leaves its group; prints what it has read"),
+            ("consumer kill NAME", "SIGKILL: the group notices when its session ends"),
+            ("consumer output NAME", "prints what it has read"),
         ),
         _consumer,
         complete=_complete,

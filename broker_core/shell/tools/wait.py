@@ -1,7 +1,8 @@
 """wait and sleep: let simulated time pass."""
 
 from broker_core.shell.commands import Command, register, usage_error
-from broker_core.shell.conditions import FORMS, Condition, parse_condition
+from broker_core.shell.conditions import FORMS, Condition, group_of, parse_condition
+from broker_core.shell.group_admin import find_coordinator
 from broker_core.shell.parser import duration_us
 from broker_core.shell.process import Process, Running, Sleep, Until
 
@@ -9,11 +10,15 @@ from broker_core.shell.process import Process, Running, Sleep, Until
 def _wait(process: Process, arguments: list[str]) -> Running:
     if len(arguments) != 2:
         raise usage_error("wait", "wait needs a condition in quotes and a time.")
-    return _until(process, parse_condition(arguments[0]), duration_us(arguments[1]))
+    condition = parse_condition(arguments[0])
+    return _until(process, condition, duration_us(arguments[1]), group_of(arguments[0]))
 
 
-def _until(process: Process, condition: Condition, limit_us: int) -> Running:
-    held = yield Until(condition, process.now_us + limit_us)
+def _until(process: Process, condition: Condition, limit_us: int, group: str | None) -> Running:
+    deadline_us = process.now_us + limit_us
+    if group is not None:
+        yield from find_coordinator(process, group, limit_us)
+    held = yield Until(condition, deadline_us)
     if not held:
         process.out("[timeout]")
     return 0

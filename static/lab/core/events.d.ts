@@ -157,6 +157,73 @@ export interface MetadataUpdated {
   partitions: number;
 }
 
+// group
+export interface GroupsLoaded {
+  broker: string;
+  partition: string;
+  group_count: number;
+  offset_count: number;
+}
+export interface GroupsUnloaded {
+  broker: string;
+  partition: string;
+  groups: string[];
+}
+export interface GroupTransitioned {
+  broker: string;
+  group: string;
+  partition: string;
+  from_state: string;
+  to_state: string;
+  generation_id: number;
+  protocol: string;
+  leader: string;
+  why: string;
+}
+export interface GroupMemberAdded {
+  broker: string;
+  group: string;
+  member: string;
+  client: string;
+  instance: string;
+}
+export interface GroupMemberRemoved {
+  broker: string;
+  group: string;
+  member: string;
+  why: string;
+}
+export interface GroupAssigned {
+  broker: string;
+  group: string;
+  generation_id: number;
+  assignments: [string, string[]][];
+}
+export interface OffsetCommitted {
+  broker: string;
+  group: string;
+  partition: string;
+  offset: number;
+}
+export interface OffsetRemoved {
+  broker: string;
+  group: string;
+  partition: string;
+  why: string;
+}
+export interface ConsumerStateChanged {
+  client: string;
+  state: string;
+  member_id: string;
+  generation_id: number;
+  why: string;
+}
+export interface ConsumerAssigned {
+  client: string;
+  partitions: string[];
+  revoked: string[];
+}
+
 // log
 export interface LogOpened {
   replica: string;
@@ -512,6 +579,16 @@ export interface DataOf {
   LeaderElected: LeaderElected;
   ConfigurationApplied: ConfigurationApplied;
   MetadataUpdated: MetadataUpdated;
+  GroupsLoaded: GroupsLoaded;
+  GroupsUnloaded: GroupsUnloaded;
+  GroupTransitioned: GroupTransitioned;
+  GroupMemberAdded: GroupMemberAdded;
+  GroupMemberRemoved: GroupMemberRemoved;
+  GroupAssigned: GroupAssigned;
+  OffsetCommitted: OffsetCommitted;
+  OffsetRemoved: OffsetRemoved;
+  ConsumerStateChanged: ConsumerStateChanged;
+  ConsumerAssigned: ConsumerAssigned;
   LogOpened: LogOpened;
   BatchAppended: BatchAppended;
   SegmentRolled: SegmentRolled;
@@ -567,7 +644,7 @@ export interface DataOf {
   ForeignZnodeChanged: ForeignZnodeChanged;
 }
 export type EventKind = keyof DataOf;
-export type Family = "client" | "console" | "control" | "log" | "replica" | "rpc" | "waiting" | "world";
+export type Family = "client" | "console" | "control" | "group" | "log" | "replica" | "rpc" | "waiting" | "world";
 /** An event as the page handles it. `seq` is dense from 1 in a branch; `cause` is a seq or 0. */
 export type EventOf<Kind extends EventKind> = {
   seq: number; at_us: number; node: string; cause: number; kind: Kind; family: Family; data: DataOf[Kind];

@@ -1,7 +1,7 @@
 // Written by `manage.py gen_events` from broker_core/events. Do not change it by hand.
 
 /** Hash of the vocabulary; the server's `welcome` carries its own. */
-export const SCHEMA = "2e1a5759ea06";
+export const SCHEMA = "a1d19623c8a2";
 
 /** @import { EventKind, KindInfo } from "./events.d.ts" */
 
@@ -60,6 +60,26 @@ export const KINDS = {
     en: "{broker} applies the configuration of {entity}", zh: "{broker} 应用 {entity} 的配置" },
   MetadataUpdated: { family: "control", fields: [["broker", "str"], ["controller", "int"], ["live_brokers", ["list", "int"]], ["partitions", "int"]],
     en: "{broker} knows brokers {live_brokers}, controller {controller}", zh: "{broker} 已知存活代理 {live_brokers}，控制器 {controller}" },
+  GroupsLoaded: { family: "group", fields: [["broker", "str"], ["partition", "str"], ["group_count", "int"], ["offset_count", "int"]],
+    en: "{broker} coordinates {partition}: {group_count} groups, {offset_count} offsets read", zh: "{broker} 成为 {partition} 的协调者：读取了 {group_count} 个组、{offset_count} 个位移" },
+  GroupsUnloaded: { family: "group", fields: [["broker", "str"], ["partition", "str"], ["groups", ["list", "str"]]],
+    en: "{broker} no longer coordinates {partition}", zh: "{broker} 不再是 {partition} 的协调者" },
+  GroupTransitioned: { family: "group", fields: [["broker", "str"], ["group", "str"], ["partition", "str"], ["from_state", "str"], ["to_state", "str"], ["generation_id", "int"], ["protocol", "str"], ["leader", "str"], ["why", "str"]],
+    en: "Group {group}: {from_state} to {to_state}, generation {generation_id}, {why}", zh: "组 {group}：{from_state} 变为 {to_state}，第 {generation_id} 代，{why}" },
+  GroupMemberAdded: { family: "group", fields: [["broker", "str"], ["group", "str"], ["member", "str"], ["client", "str"], ["instance", "str"]],
+    en: "Group {group}: {member} joined", zh: "组 {group}：{member} 加入" },
+  GroupMemberRemoved: { family: "group", fields: [["broker", "str"], ["group", "str"], ["member", "str"], ["why", "str"]],
+    en: "Group {group}: {member} is gone, {why}", zh: "组 {group}：{member} 离开，{why}" },
+  GroupAssigned: { family: "group", fields: [["broker", "str"], ["group", "str"], ["generation_id", "int"], ["assignments", ["list", ["tuple", "str", ["list", "str"]]]]],
+    en: "Group {group}: generation {generation_id} is assigned", zh: "组 {group}：第 {generation_id} 代完成分配" },
+  OffsetCommitted: { family: "group", fields: [["broker", "str"], ["group", "str"], ["partition", "str"], ["offset", "int"]],
+    en: "Group {group} committed {partition} at {offset}", zh: "组 {group} 提交 {partition} 的位移 {offset}" },
+  OffsetRemoved: { family: "group", fields: [["broker", "str"], ["group", "str"], ["partition", "str"], ["why", "str"]],
+    en: "Group {group}: the offset of {partition} is gone, {why}", zh: "组 {group}：{partition} 的位移被移除，{why}" },
+  ConsumerStateChanged: { family: "group", fields: [["client", "str"], ["state", "str"], ["member_id", "str"], ["generation_id", "int"], ["why", "str"]],
+    en: "{client}: {state}, {why}", zh: "{client}：{state}，{why}" },
+  ConsumerAssigned: { family: "group", fields: [["client", "str"], ["partitions", ["list", "str"]], ["revoked", ["list", "str"]]],
+    en: "{client} owns {partitions}", zh: "{client} 拥有 {partitions}" },
   LogOpened: { family: "log", fields: [["replica", "str"], ["topic_id", "str"], ["log_start_offset", "int"], ["log_end_offset", "int"], ["high_watermark", "int"], ["recovery_point", "int"], ["epochs", ["list", ["tuple", "int", "int"]]], ["segments", ["list", ["tuple", "int", "int", "int", "int"]]], ["tail", ["list", ["tuple", "int", "int", "int", "int", "int", "int"]]], ["synced", ["list", ["tuple", "int", "int", "int", "int"]]]],
     en: "{replica}: log opened, {log_start_offset} to {log_end_offset}", zh: "{replica}：日志打开，{log_start_offset} 至 {log_end_offset}" },
   BatchAppended: { family: "log", fields: [["replica", "str"], ["base_offset", "int"], ["last_offset", "int"], ["leader_epoch", "int"], ["segment", "int"], ["position", "int"], ["size", "int"], ["max_timestamp", "int"], ["crc", "int"]],

@@ -1,0 +1,19 @@
+"""DeleteGroups (API key 42)."""
+
+from typing import TYPE_CHECKING
+
+from broker_core.errors import KafkaError
+from broker_core.sim.kernel import Message
+from broker_core.wire.messages import DeleteGroupsRequest, DeleteGroupsResponse
+
+if TYPE_CHECKING:
+    from broker_core.broker.broker import Broker
+
+
+def handle(broker: "Broker", message: Message) -> None:
+    """Removes groups without members, with their offsets."""
+    body: DeleteGroupsRequest = message.body
+    results = tuple((group_id, broker.groups.delete_group(group_id)) for group_id in body.groups)
+    shown = next((error for _, error in results if error is not KafkaError.NONE), KafkaError.NONE)
+    label = "deleted" if shown is KafkaError.NONE else shown.name
+    broker.kernel.respond(message, DeleteGroupsResponse(results), label=label)

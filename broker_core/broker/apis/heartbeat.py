@@ -1,0 +1,17 @@
+"""Heartbeat (API key 12)."""
+
+from typing import TYPE_CHECKING
+
+from broker_core.errors import KafkaError
+from broker_core.sim.kernel import Message
+from broker_core.wire.messages import HeartbeatResponse
+
+if TYPE_CHECKING:
+    from broker_core.broker.broker import Broker
+
+
+def handle(broker: "Broker", message: Message) -> None:
+    """Keeps a member's session alive."""
+    error = broker.groups.heartbeat(message.body)
+    label = "alive" if error is KafkaError.NONE else error.name
+    broker.kernel.respond(message, HeartbeatResponse(error), label=label)

@@ -1,0 +1,13 @@
+"""OffsetCommit (API key 8)."""
+
+from typing import TYPE_CHECKING
+
+from broker_core.sim.kernel import Message
+
+if TYPE_CHECKING:
+    from broker_core.broker.broker import Broker
+
+
+def handle(broker: "Broker", message: Message) -> None:
+    """Answered when the offsets are committed in the log of `__consumer_offsets`."""
+    broker.groups.commit(message, message.body)

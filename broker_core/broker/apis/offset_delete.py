@@ -1,0 +1,21 @@
+"""OffsetDelete (API key 47)."""
+
+from typing import TYPE_CHECKING
+
+from broker_core.errors import KafkaError
+from broker_core.sim.kernel import Message
+from broker_core.wire.messages import OffsetDeleteRequest, OffsetDeleteResponse
+
+if TYPE_CHECKING:
+    from broker_core.broker.broker import Broker
+
+
+def handle(broker: "Broker", message: Message) -> None:
+    """Removes committed offsets of topics that no member is subscribed to."""
+    body: OffsetDeleteRequest = message.body
+    known = tuple(name for name in body.partitions if broker.has_partition(name))
+    error, results = broker.groups.delete_offsets(body.group_id, known)
+    decided = dict(results)
+    rows = tuple((name, decided.get(name, KafkaError.UNKNOWN_TOPIC_OR_PARTITION)) for name in body.partitions)
+    response = OffsetDeleteResponse(error, rows if error is KafkaError.NONE else ())
+    broker.kernel.respond(message, response, label="deleted" if error is KafkaError.NONE else error.name)

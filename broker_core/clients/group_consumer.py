@@ -1,0 +1,730 @@
+"""A consumer of the lab that is a member of a group (`KafkaConsumer.subscribe`, `ConsumerCoordinator`, `Fetcher`).
+
+It polls without pause. Finding the coordinator, joining, syncing and heartbeats are those of the classic protocol; with
+an assignor that is cooperative (and only those configured), it keeps what it owns while a rebalance runs.
+"""
+
+import re
+from typing import Any
+
+import msgspec
+
+from broker_core.clients.consumer import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, RECORDS_SHOWN, shown_text
+from broker_core.clients.exceptions import exception_class, exception_message
+from broker_core.clients.metadata import ClientMetadata, backoff_us
+from broker_core.clients.producer import STALE_METADATA_ERRORS
+from broker_core.errors import Errors, KafkaError
+from broker_core.events.client import ConsumerPositionReset, RecordsConsumed
+from broker_core.events.group import ConsumerAssigned, ConsumerStateChanged
+from broker_core.groups.assignors import ASSIGNORS, DEFAULT_ASSIGNORS, Assignor, GroupMemberInfo
+from broker_core.groups.consumer_protocol import (
+    PROTOCOL_TYPE,
+    Subscription,
+    decode_assignment,
+    decode_subscription,
+    encode_assignment,
+    encode_subscription,
+    sorted_partitions,
+)
+from broker_core.records.record_batch import Record, iterate_batches, iterate_records
+from broker_core.sim.kernel import Kernel, Message, Subjects, applies
+from broker_core.wire.messages import (
+    FetchPartition,
+    FetchPartitionResponse,
+    FetchRequest,
+    FetchResponse,
+    FindCoordinatorRequest,
+    FindCoordinatorResponse,
+    HeartbeatRequest,
+    HeartbeatResponse,
+    JoinGroupRequest,
+    JoinGroupResponse,
+    LeaveGroupRequest,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    MetadataRequest,
+    OffsetCommitRequest,
+    OffsetCommitResponse,
+    OffsetFetchRequest,
+    OffsetFetchResponse,
+    SyncGroupRequest,
+    SyncGroupResponse,
+)
+
+RECORDS_KEPT = 10_000
+JOIN_TIMEOUT_LAPSE_MS = 5_000
+CLOSE_TIMEOUT_US = 10_000_000
+INTERNAL_TOPICS = ("__consumer_offsets", "__transaction_state")
+UNKNOWN_POSITION = -1
+
+_COORDINATOR_MOVED = frozenset({Errors.NOT_COORDINATOR, Errors.COORDINATOR_NOT_AVAILABLE})
+_LOST_MEMBERSHIP = frozenset({Errors.UNKNOWN_MEMBER_ID, Errors.ILLEGAL_GENERATION})
+_FATAL = frozenset(
+    {
+        Errors.FENCED_INSTANCE_ID,
+        Errors.INCONSISTENT_GROUP_PROTOCOL,
+        Errors.INVALID_SESSION_TIMEOUT,
+        Errors.INVALID_GROUP_ID,
+        Errors.GROUP_MAX_SIZE_REACHED,
+    }
+)
+
+
+class GroupConsumerSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """The consumer configurations that act here: Kafka's names with `_` for `.`, Kafka's defaults; ms and bytes.
+
+    `topics` are names, or with `is_pattern` regular expressions of which one must match.
+    """
+
+    group_id: str
+    topics: tuple[str, ...]
+    is_pattern: bool = False
+    assignors: tuple[str, ...] = DEFAULT_ASSIGNORS
+    group_instance_id: str | None = None
+    auto_offset_reset: str = "latest"
+    enable_auto_commit: bool = True
+    auto_commit_interval_ms: int = 5_000
+    session_timeout_ms: int = 45_000
+    heartbeat_interval_ms: int = 3_000
+    max_poll_interval_ms: int = 300_000
+    metadata_max_age_ms: int = 300_000
+    fetch_min_bytes: int = 1
+    fetch_max_bytes: int = 52_428_800
+    fetch_max_wait_ms: int = 500
+    max_partition_fetch_bytes: int = 1_048_576
+    request_timeout_ms: int = 30_000
+
+
+class GroupConsumer:
+    """A node. `state` and what it owns and has read change by events alone.
+
+    `positions`: partition -> (offset of the next record, leader epoch of the last one or -1); an offset of
+    UNKNOWN_POSITION must be looked up first. `output`: (partition, record) of the records read last.
+    """
+
+    def __init__(
+        self, kernel: Kernel, name: str, settings: GroupConsumerSettings, bootstrap: tuple[str, ...]
+    ) -> None:
+        self.kernel = kernel
+        self.name = name
+        self.settings = settings
+        self.metadata = ClientMetadata(bootstrap)
+        self.state = ""
+        self.why = ""
+        self.member_id = ""
+        self.generation_id = -1
+        self.owned: tuple[str, ...] = ()
+        self.positions: dict[str, tuple[int, int]] = {}
+        self.output: list[tuple[str, Record]] = []
+        self.partition = ""
+        self.last_position = -1
+        self.high_watermark = -1
+        self.last_reset = ""
+        self.records: list[tuple[int, int, str | None, str | None]] = []
+        self._assignors: dict[str, Assignor] = {name: ASSIGNORS[name]() for name in settings.assignors}
+        self._coordinator: str | None = None
+        self._topics: tuple[str, ...] = ()
+        self._counts: dict[str, int] = {}
+        self._fetching: set[str] = set()
+        self._lookups: set[str] = set()
+        self._attempts = 0
+        self._epoch = 0
+        self._protocol = ""
+        self._commits_before_join = False
+        self._committing = False
+
+    @property
+    def is_cooperative(self) -> bool:
+        """Whether all its assignors are; then it keeps its partitions while it joins."""
+        return all(assignor.is_cooperative for assignor in self._assignors.values())
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it has closed, or has failed for good."""
+        return self.state in ("closed", "failed")
+
+    def description(self) -> dict[str, object]:
+        """This consumer as the view shows it; what folding its events must give."""
+        return {
+            "position": self.last_position,
+            "high_watermark": self.high_watermark,
+            "last_reset": self.last_reset,
+            "records": [list(record) for record in self.records],
+            "assignment": list(self.owned),
+        }
+
+    # its life
+
+    def begin(self) -> None:
+        """Starts: metadata first, then the group."""
+        self._change("finding the coordinator", f"subscribed to {', '.join(self.settings.topics)}")
+        self._ask_for_metadata()
+        self._timer(self.settings.metadata_max_age_ms, "metadata_age")
+        if self.settings.enable_auto_commit:
+            self._timer(self.settings.auto_commit_interval_ms, "auto_commit")
+
+    def close(self) -> None:
+        """`KafkaConsumer.close`: commits, leaves the group unless it is a static member, and is over."""
+        if self.is_over or self.state == "closing":
+            return
+        self._change("closing", "close was called")
+        self.kernel.timer(self.name, self.kernel.now_us + CLOSE_TIMEOUT_US, "close_due")
+        if not (self.settings.enable_auto_commit and self._commit("close")):
+            self._leave()
+
+    def _leave(self) -> None:
+        dynamic = self.settings.group_instance_id is None
+        if not dynamic or not self.member_id or self._coordinator is None:
+            self._change("closed", "nothing is left to do")
+            return
+        request = LeaveGroupRequest(self.settings.group_id, ((self.member_id, None),))
+        self._ask(self._coordinator, "LeaveGroup", request, "leave", f"LeaveGroup {self.settings.group_id}")
+
+    def _fail(self, error: KafkaError) -> None:
+        self._change("failed", f"{exception_class(error)}: {exception_message(error)}")
+
+    def _change(self, state: str, why: str) -> None:
+        self._epoch += 1
+        self.kernel.emit(
+            ConsumerStateChanged(
+                client=self.name, state=state, member_id=self.member_id, generation_id=self.generation_id, why=why
+            ),
+            self.name,
+        )
+
+    def _ask(
+        self, node: str, api: str, body: Any, what: str, label: str, timeout_ms: int | None = None, data: Any = None
+    ) -> None:
+        self.kernel.request(
+            self.name,
+            node,
+            api,
+            body,
+            label=label,
+            context=(what, node, data),
+            timeout_us=(self.settings.request_timeout_ms if timeout_ms is None else timeout_ms) * 1_000,
+        )
+
+    def _timer(self, delay_ms: int, name: str, data: Any = None) -> None:
+        self.kernel.timer(self.name, self.kernel.now_us + delay_ms * 1_000, name, data)
+
+    def _later(self, name: str) -> None:
+        """Tries again after a pause; what has changed meanwhile makes it void."""
+        self._attempts += 1
+        self.kernel.timer(self.name, self.kernel.now_us + backoff_us(self._attempts), name, self._epoch)
+
+    # metadata
+
+    def _ask_for_metadata(self) -> None:
+        topics = None if self.settings.is_pattern else self.settings.topics
+        node = self.metadata.node_to_ask()
+        self._ask(node, "Metadata", MetadataRequest(topics, topics is not None), "metadata", "Metadata")
+
+    def _metadata_came(self, body: Any) -> None:
+        self.metadata.update(body)
+        known = {name for name, _, error in body.topics if error is Errors.NONE}
+        if self.settings.is_pattern:
+            patterns = [re.compile(topic) for topic in self.settings.topics]
+            matching = {name for name in known if any(pattern.fullmatch(name) for pattern in patterns)}
+            topics = tuple(sorted(matching.difference(INTERNAL_TOPICS)))
+        else:
+            topics = tuple(sorted(self.settings.topics))
+        counts = {topic: self.metadata.partition_counts.get(topic, 0) for topic in topics if topic in known}
+        has_changed = topics != self._topics
+        counts_changed = counts != self._counts
+        self._topics, self._counts = topics, counts
+        if self.state == "finding the coordinator":
+            if not self.settings.is_pattern and any(topic not in known for topic in topics):
+                self._later("metadata")
+            elif self._coordinator is None:
+                self._find_coordinator()
+        elif self.state == "stable":
+            if has_changed or counts_changed:
+                self._rejoin("the topics have changed")
+            else:
+                self._fetch_all()
+        if self.state != "finding the coordinator" and any(not count for count in counts.values()):
+            self._later("metadata")
+
+    # the coordinator
+
+    def _find_coordinator(self) -> None:
+        request = FindCoordinatorRequest(self.settings.group_id)
+        label = f"FindCoordinator {self.settings.group_id}"
+        self._ask(self.metadata.node_to_ask(), "FindCoordinator", request, "find", label)
+
+    def _coordinator_found(self, response: FindCoordinatorResponse) -> None:
+        if self.is_over:
+            return
+        if response.error is not Errors.NONE:
+            if response.error in _FATAL:
+                self._fail(response.error)
+            else:
+                self._later("find")
+            return
+        self._attempts = 0
+        self._coordinator = f"b{response.node_id}"
+        if self.state == "finding the coordinator":
+            self._join("the coordinator is known")
+        elif self.state == "stable":
+            self._look_up_committed()
+
+    def _coordinator_lost(self) -> None:
+        if self._coordinator is not None:
+            self._coordinator = None
+            self._later("find")
+
+    # joining
+
+    def _rejoin(self, why: str) -> None:
+        """Before it joins, a member commits; an eager one gives up all it owns."""
+        if self.state != "stable":
+            return
+        self._change("joining", why)
+        if not (self.settings.enable_auto_commit and self._commit("before join")):
+            self._prepared()
+
+    def _prepared(self) -> None:
+        if not self.is_cooperative:
+            self._own((), self.owned)
+        self._send_join()
+
+    def _join(self, why: str) -> None:
+        self._change("joining", why)
+        self._send_join()
+
+    def _lost(self, why: str) -> None:
+        """It is no member any more: what it owned others may have by now (`onPartitionsLost`)."""
+        self.member_id = ""
+        self.generation_id = -1
+        self._own((), self.owned)
+        self._join(why)
+
+    def _send_join(self) -> None:
+        if self._coordinator is None:
+            self._later("join")
+            return
+        settings = self.settings
+        owned = self.owned if self.is_cooperative else ()
+        protocols = tuple(
+            (
+                name,
+                encode_subscription(
+                    Subscription(
+                        self._topics, assignor.user_data(self.owned), owned, self.generation_id if owned else -1
+                    )
+                ),
+            )
+            for name, assignor in self._assignors.items()
+        )
+        request = JoinGroupRequest(
+            settings.group_id,
+            settings.session_timeout_ms,
+            settings.max_poll_interval_ms,
+            self.member_id,
+            settings.group_instance_id,
+            PROTOCOL_TYPE,
+            protocols,
+        )
+        timeout_ms = max(settings.request_timeout_ms, settings.max_poll_interval_ms + JOIN_TIMEOUT_LAPSE_MS)
+        self._ask(
+            self._coordinator, "JoinGroup", request, "join", f"JoinGroup {settings.group_id}", timeout_ms, self._epoch
+        )
+
+    def _joined(self, response: JoinGroupResponse, epoch: int) -> None:
+        if self.state != "joining" or epoch != self._epoch:
+            return
+        error = response.error
+        if error is Errors.MEMBER_ID_REQUIRED:
+            self.member_id = response.member_id
+            self._send_join()
+        elif error in _FATAL:
+            self._fail(error)
+        elif error is Errors.UNKNOWN_MEMBER_ID:
+            self._lost("the coordinator does not know it")
+        elif error in _COORDINATOR_MOVED:
+            self._coordinator_lost()
+            self._later("join")
+        elif error is not Errors.NONE:
+            self._later("join")
+        else:
+            self._attempts = 0
+            self.member_id = response.member_id
+            self.generation_id = response.generation_id
+            self._protocol = response.protocol_name or ""
+            self._change("syncing", f"generation {response.generation_id}, assignor {self._protocol}")
+            self._timer(self.settings.heartbeat_interval_ms, "heartbeat", (self.member_id, self.generation_id))
+            self._send_sync(response)
+
+    def _send_sync(self, joined: JoinGroupResponse) -> None:
+        assignments: tuple[tuple[str, bytes], ...] = ()
+        if joined.leader == self.member_id and not joined.skip_assignment:
+            members = [
+                GroupMemberInfo(member_id, instance, decode_subscription(metadata))
+                for member_id, instance, metadata in joined.members
+            ]
+            plan = self._assignors[self._protocol].assign(self._all_counts(members), members)
+            assignments = tuple((member_id, encode_assignment(names)) for member_id, names in plan.items())
+        request = SyncGroupRequest(
+            self.settings.group_id,
+            self.generation_id,
+            self.member_id,
+            self.settings.group_instance_id,
+            PROTOCOL_TYPE,
+            self._protocol,
+            assignments,
+        )
+        if self._coordinator is None:
+            self._join("the coordinator is gone")
+            return
+        timeout_ms = max(self.settings.request_timeout_ms, self.settings.max_poll_interval_ms + JOIN_TIMEOUT_LAPSE_MS)
+        label = f"SyncGroup {self.settings.group_id}"
+        self._ask(self._coordinator, "SyncGroup", request, "sync", label, timeout_ms, self._epoch)
+
+    def _all_counts(self, members: list[GroupMemberInfo]) -> dict[str, int]:
+        """Partition counts as this leader knows them, of the topics of other members, too."""
+        topics = {topic for member in members for topic in member.subscription.topics}
+        return {topic: self.metadata.partition_counts.get(topic, 0) for topic in sorted(topics)}
+
+    def _synced(self, response: SyncGroupResponse, epoch: int) -> None:
+        if self.state != "syncing" or epoch != self._epoch:
+            return
+        error = response.error
+        if error in _FATAL:
+            self._fail(error)
+        elif error in _LOST_MEMBERSHIP:
+            self._lost(error.name)
+        elif error is not Errors.NONE:
+            if error in _COORDINATOR_MOVED:
+                self._coordinator_lost()
+            self._join(error.name)
+        else:
+            self._take_assignment(decode_assignment(response.assignment))
+
+    def _take_assignment(self, assigned: tuple[str, ...]) -> None:
+        revoked = tuple(name for name in self.owned if name not in assigned)
+        self._own(assigned, revoked)
+        self._assignors[self._protocol].on_assignment(assigned, self.generation_id)
+        self._change("stable", f"{len(assigned)} partitions")
+        if revoked and self.is_cooperative:
+            self._rejoin("it gave up " + ", ".join(revoked))
+            return
+        self._look_up_committed()
+        self._fetch_all()
+
+    def _own(self, partitions: tuple[str, ...], revoked: tuple[str, ...]) -> None:
+        partitions = tuple(sorted_partitions(partitions))
+        if partitions != self.owned or revoked:
+            self.kernel.emit(ConsumerAssigned(client=self.name, partitions=partitions, revoked=revoked), self.name)
+
+    # heartbeats
+
+    def _send_heartbeat(self, membership: tuple[str, int]) -> None:
+        if membership != (self.member_id, self.generation_id) or self.state not in ("joining", "syncing", "stable"):
+            return
+        self._timer(self.settings.heartbeat_interval_ms, "heartbeat", membership)
+        if self._coordinator is None or self.state == "joining":
+            return
+        request = HeartbeatRequest(
+            self.settings.group_id, self.generation_id, self.member_id, self.settings.group_instance_id
+        )
+        self._ask(self._coordinator, "Heartbeat", request, "heartbeat", "Heartbeat", data=membership)
+
+    def _heartbeat_answered(self, response: HeartbeatResponse, membership: tuple[str, int]) -> None:
+        error = response.error
+        if error is Errors.NONE or membership != (self.member_id, self.generation_id) or self.state != "stable":
+            return
+        if error is Errors.REBALANCE_IN_PROGRESS:
+            self._rejoin("the group rebalances")
+        elif error in _FATAL:
+            self._fail(error)
+        elif error in _LOST_MEMBERSHIP:
+            self._lost(error.name)
+        elif error in _COORDINATOR_MOVED:
+            self._coordinator_lost()
+
+    # offsets
+
+    def _commit(self, why: str) -> bool:
+        """Commits the positions; False when there is nothing to commit, or nobody to commit to."""
+        rows = tuple(
+            (name, offset, epoch, "")
+            for name in self.owned
+            for offset, epoch in [self.positions.get(name, (UNKNOWN_POSITION, -1))]
+            if offset >= 0
+        )
+        if not rows or self._coordinator is None:
+            return False
+        request = OffsetCommitRequest(
+            self.settings.group_id, rows, self.generation_id, self.member_id, self.settings.group_instance_id
+        )
+        label = ", ".join(f"{name}@{offset}" for name, offset, *_ in rows[:3])
+        data = (why, self._epoch)
+        self._ask(self._coordinator, "OffsetCommit", request, "commit", f"OffsetCommit {label}", data=data)
+        return True
+
+    def _commit_answered(self, response: OffsetCommitResponse | None, why: str, epoch: int) -> None:
+        if why == "close":
+            if self.state == "closing":
+                self._leave()
+            return
+        if epoch != self._epoch:
+            return
+        error = Errors.NONE
+        if response is not None:
+            error = next((each for _, each in response.partitions if each is not Errors.NONE), Errors.NONE)
+        if error in _FATAL:
+            self._fail(error)
+        elif why == "before join":
+            self._prepared()
+        elif error is Errors.REBALANCE_IN_PROGRESS:
+            self._rejoin("the group rebalances")
+        elif error in _LOST_MEMBERSHIP and self.state == "stable":
+            self._lost(error.name)
+        elif error in _COORDINATOR_MOVED:
+            self._coordinator_lost()
+
+    def _look_up_committed(self) -> None:
+        wanted = tuple(name for name in self.owned if name not in self.positions)
+        if wanted and self._coordinator is not None:
+            request = OffsetFetchRequest(self.settings.group_id, wanted)
+            label = f"OffsetFetch {self.settings.group_id}"
+            self._ask(self._coordinator, "OffsetFetch", request, "offsets", label, data=wanted)
+
+    def _committed_came(self, response: OffsetFetchResponse) -> None:
+        if response.error is not Errors.NONE:
+            if response.error in _COORDINATOR_MOVED:
+                self._coordinator_lost()
+            self._later("offsets")
+            return
+        for name, offset, leader_epoch, _ in response.partitions:
+            if name in self.owned and name not in self.positions:
+                self.positions[name] = (offset, leader_epoch)
+        self._fetch_all()
+
+    def _reset_answered(self, response: ListOffsetsResponse) -> None:
+        is_stale = False
+        for answer in response.partitions:
+            self._lookups.discard(answer.partition)
+            if answer.error is Errors.NONE:
+                known = self.positions.get(answer.partition)
+                if known is not None and known[0] == UNKNOWN_POSITION:
+                    self._reset(answer.partition, answer.offset, answer.leader_epoch)
+            else:
+                is_stale = True
+        if is_stale:
+            self._later("metadata")
+        self._fetch_all()
+
+    def _reset(self, name: str, offset: int, leader_epoch: int) -> None:
+        self.positions[name] = (offset, leader_epoch)
+        self.kernel.emit(
+            ConsumerPositionReset(
+                client=self.name,
+                partition=name,
+                from_offset=UNKNOWN_POSITION,
+                to_offset=offset,
+                why=f"no valid offset is committed, auto.offset.reset={self.settings.auto_offset_reset}",
+            ),
+            self.name,
+        )
+
+    # fetching
+
+    def _fetch_all(self) -> None:
+        """Asks each leader for the partitions of it that are owned, unless it is being asked."""
+        if self.is_over or self.state == "closing":
+            return
+        by_leader: dict[str, list[str]] = {}
+        lookups: dict[str, list[str]] = {}
+        for name in self.owned:
+            if name not in self.positions:
+                continue
+            leader = self.metadata.leader_of(name)
+            if leader is None:
+                self._later("metadata")
+                continue
+            if self.positions[name][0] == UNKNOWN_POSITION:
+                if name not in self._lookups:
+                    lookups.setdefault(leader, []).append(name)
+            elif leader not in self._fetching:
+                by_leader.setdefault(leader, []).append(name)
+        timestamp = EARLIEST_TIMESTAMP if self.settings.auto_offset_reset == "earliest" else LATEST_TIMESTAMP
+        for leader, names in lookups.items():
+            self._lookups.update(names)
+            epochs = self.metadata.partitions
+            asked = ListOffsetsRequest(-1, tuple((name, epochs[name].leader_epoch, timestamp) for name in names))
+            self._ask(leader, "ListOffsets", asked, "reset", "ListOffsets " + ", ".join(names), data=tuple(names))
+        for leader, names in by_leader.items():
+            self._fetch(leader, names)
+
+    def _fetch(self, leader: str, names: list[str]) -> None:
+        self._fetching.add(leader)
+        settings = self.settings
+        partitions = tuple(
+            FetchPartition(
+                name,
+                self.positions[name][0],
+                current_leader_epoch=self.metadata.partitions[name].leader_epoch,
+                partition_max_bytes=settings.max_partition_fetch_bytes,
+            )
+            for name in names
+        )
+        request = FetchRequest(
+            -1, settings.fetch_max_wait_ms, settings.fetch_min_bytes, settings.fetch_max_bytes, partitions
+        )
+        label = "Fetch " + ", ".join(f"{name}@{self.positions[name][0]}" for name in names[:3])
+        asked = {name: self.positions[name][0] for name in names}
+        self._ask(leader, "Fetch", request, "fetch", label, data=asked)
+
+    def _fetched(self, response: FetchResponse, asked: dict[str, int]) -> None:
+        is_stale = False
+        for answer in response.partitions:
+            name = answer.partition
+            if name not in self.owned or self.positions.get(name, (UNKNOWN_POSITION, -1))[0] != asked[name]:
+                continue
+            if answer.error is Errors.OFFSET_OUT_OF_RANGE:
+                self.positions[name] = (UNKNOWN_POSITION, -1)
+            elif answer.error is not Errors.NONE:
+                is_stale = is_stale or answer.error in STALE_METADATA_ERRORS
+            else:
+                self._take_in(answer)
+        if is_stale:
+            self._later("metadata")
+        else:
+            self._attempts = 0
+            self._fetch_all()
+
+    def _take_in(self, answer: FetchPartitionResponse) -> None:
+        name = answer.partition
+        position, leader_epoch = self.positions[name]
+        start = position
+        records: list[Record] = []
+        for at, header in iterate_batches(answer.records):
+            if not header.is_control:
+                rows = iterate_records(answer.records, header, at)
+                records += [record for record in rows if record.offset >= start]
+            position, leader_epoch = max(position, header.next_offset), header.partition_leader_epoch
+        if position == start:
+            return
+        self.positions[name] = (position, leader_epoch)
+        self.output = [*self.output, *((name, record) for record in records)][-RECORDS_KEPT:]
+        self.kernel.emit(
+            RecordsConsumed(
+                client=self.name,
+                partition=name,
+                position=position,
+                high_watermark=answer.high_watermark,
+                records=tuple(
+                    (record.offset, record.timestamp, shown_text(record.key), shown_text(record.value))
+                    for record in records[-RECORDS_SHOWN:]
+                ),
+            ),
+            self.name,
+        )
+
+    # as a node
+
+    def on_request(self, message: Message) -> None:
+        """Nobody asks a client."""
+
+    def on_response(self, api: str, body: Any, context: Any) -> None:
+        """A broker answers."""
+        what, node, data = context
+        if what == "fetch":
+            self._fetching.discard(node)
+        if self.is_over:
+            return
+        if what == "commit":
+            self._commit_answered(body, *data)
+        elif what == "leave":
+            self._change("closed", "it has left the group")
+        elif self.state == "closing":
+            return
+        elif what == "metadata":
+            self._metadata_came(body)
+        elif what == "find":
+            self._coordinator_found(body)
+        elif what == "join":
+            self._joined(body, data)
+        elif what == "sync":
+            self._synced(body, data)
+        elif what == "heartbeat":
+            self._heartbeat_answered(body, data)
+        elif what == "offsets":
+            self._committed_came(body)
+        elif what == "reset":
+            self._reset_answered(body)
+        else:
+            self._fetched(body, data)
+
+    def on_disconnect(self, api: str, context: Any, why: str) -> None:
+        """The broker is gone, or does not answer in time."""
+        what, node, data = context
+        self.metadata.unreachable(node)
+        if what == "fetch":
+            self._fetching.discard(node)
+        if what == "reset":
+            self._lookups.difference_update(data)
+        if self.is_over:
+            return
+        if what in ("fetch", "reset", "metadata"):
+            self._later("metadata")
+        elif what == "find":
+            self._later("find")
+        elif what == "leave":
+            self._change("closed", "the coordinator is gone")
+        else:
+            if node == self._coordinator:
+                self._coordinator_lost()
+            if what == "commit":
+                self._commit_answered(None, *data)
+            elif what == "join" and data == self._epoch:
+                self._later("join")
+            elif what == "sync" and data == self._epoch:
+                self._join("the coordinator is gone")
+
+    def on_timer(self, name: str, data: Any) -> None:
+        """Pauses, intervals and deadlines."""
+        if self.is_over:
+            return
+        if name == "heartbeat":
+            self._send_heartbeat(data)
+        elif name == "auto_commit":
+            self._timer(self.settings.auto_commit_interval_ms, "auto_commit")
+            if self.state == "stable":
+                self._commit("interval")
+        elif name == "metadata_age":
+            self._timer(self.settings.metadata_max_age_ms, "metadata_age")
+            self._ask_for_metadata()
+        elif name == "close_due":
+            self._change("closed", "it could not leave in time")
+        elif self.state == "closing":
+            return
+        elif name == "metadata":
+            self._ask_for_metadata()
+        elif name == "find":
+            if self._coordinator is None:
+                self._find_coordinator()
+        elif name == "offsets":
+            self._look_up_committed()
+        elif name == "join" and data == self._epoch and self.state == "joining":
+            self._send_join()
+
+    def on_watch(self, kind: str, path: str) -> None:
+        """Clients have no session at ZooKeeper."""
+
+
+@applies(ConsumerStateChanged)
+def _state_changed(subjects: Subjects, event: ConsumerStateChanged, at_us: int) -> None:
+    consumer: GroupConsumer = subjects[event.client]
+    consumer.state = event.state
+    consumer.why = event.why
+
+
+@applies(ConsumerAssigned)
+def _assigned(subjects: Subjects, event: ConsumerAssigned, at_us: int) -> None:
+    consumer: GroupConsumer = subjects[event.client]
+    consumer.owned = event.partitions
+    for name in [name for name in consumer.positions if name not in event.partitions]:
+        del consumer.positions[name]

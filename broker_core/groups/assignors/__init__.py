@@ -1,0 +1,16 @@
+"""The assignors of Kafka's consumer: plans that the leader of a group makes (`ConsumerPartitionAssignor`).
+
+None looks at racks: the lab's members have none.
+"""
+
+from broker_core.groups.assignors.assignor import Assignor, GroupMemberInfo
+from broker_core.groups.assignors.range import RangeAssignor
+from broker_core.groups.assignors.round_robin import RoundRobinAssignor
+from broker_core.groups.assignors.sticky import CooperativeStickyAssignor, StickyAssignor
+
+ASSIGNORS: dict[str, type[Assignor]] = {
+    each.name: each for each in (RangeAssignor, RoundRobinAssignor, StickyAssignor, CooperativeStickyAssignor)
+}
+DEFAULT_ASSIGNORS = ("range", "cooperative-sticky")
+
+__all__ = ["ASSIGNORS", "DEFAULT_ASSIGNORS", "Assignor", "GroupMemberInfo"]

@@ -1,0 +1,238 @@
+"""A group of the classic protocol as its coordinator keeps it (`kafka.coordinator.group.GroupMetadata`).
+
+State, generation, protocol, leader, members, assignments and offsets change by events alone; what members wait for
+does not show in events.
+"""
+
+from collections.abc import Iterable
+
+import msgspec
+
+from broker_core.groups.consumer_protocol import PROTOCOL_TYPE, ProtocolError, decode_subscription
+from broker_core.groups.offsets import CommittedOffset, StoredGroup, StoredMember
+from broker_core.groups.states import GroupState
+from broker_core.log.dump.java import string_hash
+from broker_core.sim.kernel import Message
+from broker_core.wire.messages import DescribedGroup, DescribedGroupMember, JoinGroupRequest
+
+
+def _scala_map_place(text: str) -> int:
+    """Where an immutable Scala map of a few strings has a key: by the low bits of its improved hash."""
+    mask = 0xFFFFFFFF
+    code = string_hash(text) & mask
+    code = (code + ~(code << 9)) & mask
+    code ^= code >> 14
+    code = (code + (code << 4)) & mask
+    return (code ^ code >> 10) & 31
+
+
+class GroupMember(msgspec.Struct):
+    """A member. `joining`, `syncing`: its request that waits; `deadline_us`: when its session ends;
+    `timer_due_us`: when the coordinator looks whether it has, 0 = never."""
+
+    member_id: str
+    group_instance_id: str | None
+    client_id: str
+    client_host: str
+    rebalance_timeout_ms: int
+    session_timeout_ms: int
+    protocols: tuple[tuple[str, bytes], ...]
+    assignment: bytes = b""
+    joining: Message | None = None
+    syncing: Message | None = None
+    is_new: bool = False
+    deadline_us: int = 0
+    timer_due_us: int = 0
+
+    @property
+    def is_static(self) -> bool:
+        """Whether it has a group.instance.id (KIP-345)."""
+        return self.group_instance_id is not None
+
+    def metadata(self, protocol: str | None) -> bytes:
+        """What it says for an assignor."""
+        return next((data for name, data in self.protocols if name == protocol), b"")
+
+    def update(self, request: JoinGroupRequest) -> None:
+        """Takes over what it says now."""
+        self.protocols = request.protocols
+        self.rebalance_timeout_ms = request.rebalance_timeout_ms
+        self.session_timeout_ms = request.session_timeout_ms
+
+    def vote(self, candidates: Iterable[str]) -> str:
+        """The first of its assignors that is a candidate."""
+        allowed = set(candidates)
+        return next(name for name, _ in self.protocols if name in allowed)
+
+
+class ClassicGroup:
+    """See the module. `partition` is the one of `__consumer_offsets` that keeps it; times in ms and us as named."""
+
+    def __init__(self, group_id: str, partition: str) -> None:
+        self.group_id = group_id
+        self.partition = partition
+        self.state = GroupState.EMPTY
+        self.generation_id = 0
+        self.protocol_type: str | None = None
+        self.protocol_name: str | None = None
+        self.leader: str | None = None
+        self.members: dict[str, GroupMember] = {}
+        self.static_members: dict[str, str] = {}
+        self.pending_members: dict[str, int] = {}
+        self.pending_syncs: dict[str, None] = {}
+        self.offsets: dict[str, CommittedOffset] = {}
+        self.pending_commits: dict[str, int] = {}
+        self.current_state_timestamp: int | None = None
+        self.new_member_added = False
+        #: which rebalance waits: a timer of an earlier one means nothing
+        self.rebalance = 0
+        self.is_initial_rebalance = False
+        self.initial_delay_left_ms = 0
+
+    @property
+    def rebalance_timeout_ms(self) -> int:
+        """The longest of the members'."""
+        return max((member.rebalance_timeout_ms for member in self.members.values()), default=0)
+
+    @property
+    def has_all_members_joined(self) -> bool:
+        """Whether nobody is waited for."""
+        return not self.pending_members and all(member.joining is not None for member in self.members.values())
+
+    def is_leader(self, member_id: str) -> bool:
+        """Whether this member assigns."""
+        return self.leader == member_id
+
+    def candidate_protocols(self) -> list[str]:
+        """Assignors that all members support."""
+        counts: dict[str, int] = {}
+        for member in self.members.values():
+            for name, _ in member.protocols:
+                counts[name] = counts.get(name, 0) + 1
+        return [name for name, count in counts.items() if count == len(self.members)]
+
+    def supports(self, protocol_type: str, protocols: tuple[tuple[str, bytes], ...]) -> bool:
+        """Whether somebody who offers these assignors may join."""
+        if self.state is GroupState.EMPTY:
+            return bool(protocol_type) and bool(protocols)
+        allowed = set(self.candidate_protocols())
+        return protocol_type == self.protocol_type and any(name in allowed for name, _ in protocols)
+
+    def select_protocol(self) -> str:
+        """The assignor with the most votes; with as many, the one that a Scala map gives first."""
+        candidates = self.candidate_protocols()
+        votes: dict[str, int] = {}
+        for member in self.members.values():
+            vote = member.vote(candidates)
+            votes[vote] = votes.get(vote, 0) + 1
+        most = max(votes.values())
+        return min((name for name in votes if votes[name] == most), key=_scala_map_place)
+
+    def add(self, member: GroupMember) -> None:
+        """The first one is the leader."""
+        if not self.members:
+            self.protocol_type = PROTOCOL_TYPE if self.protocol_type is None else self.protocol_type
+        if self.leader is None:
+            self.leader = member.member_id
+        self.members[member.member_id] = member
+        if member.group_instance_id is not None:
+            self.static_members[member.group_instance_id] = member.member_id
+
+    def remove(self, member_id: str) -> None:
+        """The next one becomes the leader if this one was."""
+        member = self.members.pop(member_id)
+        if member.group_instance_id is not None:
+            self.static_members.pop(member.group_instance_id, None)
+        self.pending_syncs.pop(member_id, None)
+        if self.leader == member_id:
+            self.leader = next(iter(self.members), None)
+
+    def replace_static(self, instance: str, old_id: str, new_id: str) -> GroupMember:
+        """Another process has taken a static member's place."""
+        member = self.members.pop(old_id)
+        member.member_id = new_id
+        self.members[new_id] = member
+        self.static_members[instance] = new_id
+        if self.leader == old_id:
+            self.leader = new_id
+        return member
+
+    def elect_joined_leader(self) -> bool:
+        """A leader that has not rejoined is replaced by a member that has; False when nobody has."""
+        leader = self.members.get(self.leader or "")
+        if leader is None:
+            return False
+        if leader.joining is not None:
+            return True
+        joined = next((member for member in self.members.values() if member.joining is not None), None)
+        if joined is not None:
+            self.leader = joined.member_id
+        return joined is not None
+
+    def member_metadata(self) -> tuple[tuple[str, str | None, bytes], ...]:
+        """What the leader assigns by."""
+        return tuple(
+            (member.member_id, member.group_instance_id, member.metadata(self.protocol_name))
+            for member in self.members.values()
+        )
+
+    def subscribed_topics(self) -> set[str] | None:
+        """The topics of all members; None when that is not known."""
+        if self.protocol_type != PROTOCOL_TYPE:
+            return None
+        if not self.members:
+            return set()
+        topics: set[str] = set()
+        try:
+            for member in self.members.values():
+                topics.update(decode_subscription(member.metadata(self.protocol_name)).topics)
+        except ProtocolError:
+            return None
+        return topics
+
+    def stored(self, assignments: dict[str, bytes]) -> StoredGroup:
+        """As its record keeps it."""
+        members = tuple(
+            StoredMember(
+                member.member_id,
+                member.group_instance_id,
+                member.client_id,
+                member.client_host,
+                member.rebalance_timeout_ms,
+                member.session_timeout_ms,
+                member.metadata(self.protocol_name),
+                assignments.get(member.member_id, b""),
+            )
+            for member in self.members.values()
+        )
+        return StoredGroup(
+            self.protocol_type or "",
+            self.generation_id,
+            self.protocol_name,
+            self.leader,
+            -1 if self.current_state_timestamp is None else self.current_state_timestamp,
+            members,
+        )
+
+    def describe(self) -> DescribedGroup:
+        """What DescribeGroups says; members' metadata only while the group is stable."""
+        is_stable = self.state is GroupState.STABLE
+        members = tuple(
+            DescribedGroupMember(
+                member.member_id,
+                member.group_instance_id,
+                member.client_id,
+                member.client_host,
+                member.metadata(self.protocol_name) if is_stable else b"",
+                member.assignment if is_stable else b"",
+            )
+            for member in self.members.values()
+        )
+        protocol = self.protocol_name or "" if is_stable else ""
+        return DescribedGroup(
+            self.group_id,
+            state=self.state.value,
+            protocol_type=self.protocol_type or "",
+            protocol=protocol,
+            members=members,
+        )

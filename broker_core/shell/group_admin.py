@@ -1,0 +1,109 @@
+"""What the tools ask about groups: each request goes to the group's coordinator, whoever that is by then."""
+
+from typing import Any
+
+from broker_core.errors import Errors, KafkaError
+from broker_core.shell.admin import DEFAULT_API_TIMEOUT_US, RETRY_BACKOFF_US, Asking, ask_any, metadata
+from broker_core.shell.java import ERRORS_PACKAGE, JavaException
+from broker_core.shell.process import Call, Disconnected, Process, Sleep, up_brokers
+from broker_core.wire.messages import (
+    DescribedGroup,
+    DescribeGroupsRequest,
+    FindCoordinatorRequest,
+    ListGroupsRequest,
+    ListOffsetsRequest,
+    OffsetFetchRequest,
+)
+
+_RETRIED = frozenset(
+    {Errors.NOT_COORDINATOR, Errors.COORDINATOR_NOT_AVAILABLE, Errors.COORDINATOR_LOAD_IN_PROGRESS}
+)
+
+
+def find_coordinator(process: Process, group: str, limit_us: int = DEFAULT_API_TIMEOUT_US) -> Asking[int | None]:
+    """The broker that coordinates a group; None when none was found in time. The first question of a cluster creates
+    `__consumer_offsets`.
+    """
+    deadline_us = process.now_us + limit_us
+    while process.now_us < deadline_us:
+        response = yield from ask_any(process, "FindCoordinator", FindCoordinatorRequest(group), "findCoordinator")
+        if response.error is Errors.NONE:
+            node: int = response.node_id
+            return node
+        if response.error not in _RETRIED:
+            raise JavaException.of(response.error)
+        yield Sleep(RETRY_BACKOFF_US)
+    return None
+
+
+def _error_of(response: Any) -> KafkaError:
+    """The error that says whether the coordinator was the right one."""
+    whole: KafkaError | None = getattr(response, "error", None)
+    if whole is not None:
+        return whole
+    rows: Any = getattr(response, "groups", None) or getattr(response, "results", None) or response.partitions
+    first = rows[0] if rows else (None, Errors.NONE)
+    error: KafkaError = first.error if isinstance(first, DescribedGroup) else first[1]
+    return error
+
+
+def ask_coordinator(process: Process, group: str, api: str, body: Any) -> Asking[Any]:
+    """Sends a request to the group's coordinator. Raises JavaException after a minute without an answer."""
+    deadline_us = process.now_us + DEFAULT_API_TIMEOUT_US
+    while process.now_us < deadline_us:
+        node = yield from find_coordinator(process, group, deadline_us - process.now_us)
+        if node is not None and node in up_brokers(process.cluster):
+            response = yield Call(node, api, body, f"{api} {group}")
+            if not isinstance(response, Disconnected) and _error_of(response) not in _RETRIED:
+                return response
+        yield Sleep(RETRY_BACKOFF_US)
+    name = api[0].lower() + api[1:]
+    late = f"{ERRORS_PACKAGE}TimeoutException: Timed out waiting for a node assignment. Call: {name}"
+    raise JavaException("java.util.concurrent.ExecutionException", late, (late,))
+
+
+def describe_group(process: Process, group: str) -> Asking[DescribedGroup]:
+    """A group as its coordinator describes it; an unknown one is Dead."""
+    response = yield from ask_coordinator(process, group, "DescribeGroups", DescribeGroupsRequest((group,)))
+    described: DescribedGroup = response.groups[0]
+    if described.error is not Errors.NONE:
+        raise JavaException.in_future(described.error)
+    return described
+
+
+def committed_offsets(process: Process, group: str) -> Asking[dict[str, int]]:
+    """All that a group has committed."""
+    response = yield from ask_coordinator(process, group, "OffsetFetch", OffsetFetchRequest(group))
+    return {name: offset for name, offset, *_ in response.partitions}
+
+
+def list_groups(process: Process) -> Asking[list[tuple[str, str, str]]]:
+    """All groups of all brokers: (group, protocol type, state)."""
+    known = yield from metadata(process, (), "listConsumerGroups")
+    found: dict[str, tuple[str, str, str]] = {}
+    for broker_id in known.brokers:
+        response = yield Call(broker_id, "ListGroups", ListGroupsRequest(), "ListGroups")
+        if not isinstance(response, Disconnected):
+            found |= {row[0]: row for row in response.groups}
+    return [found[name] for name in sorted(found)]
+
+
+def list_offsets(process: Process, partitions: list[str], timestamp: int) -> Asking[dict[str, int]]:
+    """Offsets of partitions by time (-1 latest, -2 earliest); -1 where no record is as late. Partitions without a
+    leader are missing.
+    """
+    found: dict[str, int] = {}
+    if not partitions:
+        return found
+    topics = tuple(dict.fromkeys(name.rpartition("-")[0] for name in partitions))
+    known = yield from metadata(process, topics, "listOffsets")
+    leaders = {row[0]: row[1] for row in known.partitions}
+    for leader in sorted({leaders.get(name, -1) for name in partitions}):
+        if leader < 0:
+            continue
+        names = [name for name in partitions if leaders.get(name) == leader]
+        body = ListOffsetsRequest(-1, tuple((name, -1, timestamp) for name in names))
+        response = yield Call(leader, "ListOffsets", body, "ListOffsets " + ", ".join(names))
+        if not isinstance(response, Disconnected):
+            found |= {row.partition: row.offset for row in response.partitions if row.error is Errors.NONE}
+    return found

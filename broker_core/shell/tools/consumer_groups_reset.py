@@ -1,0 +1,227 @@
+"""--reset-offsets of kafka-consumer-groups.sh (`ConsumerGroupCommand.resetOffsets`, KIP-122)."""
+
+import re
+from datetime import UTC, datetime, timedelta, timezone
+
+from broker_core.errors import Errors
+from broker_core.groups.consumer_protocol import sorted_partitions, split_partition
+from broker_core.shell.admin import Asking, metadata
+from broker_core.shell.group_admin import ask_coordinator, committed_offsets, describe_group, list_groups, list_offsets
+from broker_core.shell.java import JavaException, UsageError
+from broker_core.shell.parser import ParsedOptions
+from broker_core.shell.process import Process
+from broker_core.wire.messages import OffsetCommitRequest
+
+SCENARIOS = (
+    "to-offset",
+    "to-datetime",
+    "by-duration",
+    "to-earliest",
+    "to-latest",
+    "to-current",
+    "shift-by",
+    "from-file",
+)
+_LISTED = "[to-offset], [to-current], [to-datetime], [from-file], [by-duration], [to-earliest], [to-latest], [shift-by]"
+_DURATION = re.compile(
+    r"([+-])?P(?:(-?\d+)D)?(?:T(?=[-\d])(?:(-?\d+)H)?(?:(-?\d+)M)?(?:(-?\d+(?:\.\d+)?)S)?)?", re.IGNORECASE
+)
+_ISO = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:[.,](\d{3}))?(Z|[+-]\d\d:?\d\d|[+-]\d\d)?")
+EARLIEST, LATEST = -2, -1
+
+Plan = dict[str, int]
+
+
+def reset_offsets(process: Process, options: ParsedOptions) -> Asking[None]:
+    """Plans, and with --execute commits, the offsets of groups without members."""
+    if "all-groups" in options:
+        rows = yield from list_groups(process)
+        groups = [name for name, _, _ in rows]
+    else:
+        groups = options.values("group")
+    plans: dict[str, Plan] = {}
+    for group in groups:
+        described = yield from describe_group(process, group)
+        if described.state not in ("Empty", "Dead"):
+            process.out("")
+            process.out(
+                f"Error: Assignments can only be reset if the group '{group}' is inactive, but the current state is "
+                f"{described.state}."
+            )
+            plans[group] = {}
+            continue
+        partitions = yield from _partitions(process, options, group)
+        plan = yield from _plan(process, options, group, partitions)
+        plans[group] = plan
+        if "execute" in options and plan:
+            rows_to_commit = tuple((name, offset, -1, "") for name, offset in plan.items())
+            yield from _commit(process, group, rows_to_commit)
+    _print(process, options, plans)
+
+
+def _commit(process: Process, group: str, rows: tuple[tuple[str, int, int, str], ...]) -> Asking[None]:
+    response = yield from ask_coordinator(process, group, "OffsetCommit", OffsetCommitRequest(group, rows))
+    for _, error in response.partitions:
+        if error is not Errors.NONE:
+            raise JavaException.in_future(error)
+
+
+def _print(process: Process, options: ParsedOptions, plans: dict[str, Plan]) -> None:
+    if "export" in options:
+        for group, plan in plans.items():
+            prefix = f"{group}," if len(plans) > 1 else ""
+            for name in sorted_partitions(plan):
+                topic, number = split_partition(name)
+                process.out(f"{prefix}{topic},{number},{plan[name]}")
+        return
+    cells = [("GROUP", "TOPIC", "PARTITION", "NEW-OFFSET")]
+    for group in sorted(plans):
+        for name in sorted_partitions(plans[group]):
+            topic, number = split_partition(name)
+            cells.append((group, topic, str(number), str(plans[group][name])))
+    process.out("")
+    process.out("".join(f"{a:<30} {b:<30} {c:<10} {d:<15}" for a, b, c, d in cells))
+
+
+def _partitions(process: Process, options: ParsedOptions, group: str) -> Asking[list[str]]:
+    """What the scope names. Raises UsageError without one, JavaException for a topic that there is not."""
+    if "all-topics" in options:
+        committed = yield from committed_offsets(process, group)
+        return sorted_partitions(committed)
+    if "topic" in options:
+        found: list[str] = []
+        whole: list[str] = []
+        for text in options.values("topic"):
+            topic, colon, numbers = text.partition(":")
+            if not colon:
+                whole.append(topic)
+                continue
+            for number in numbers.split(","):
+                if not number.isdigit():
+                    raise JavaException(
+                        "java.lang.IllegalArgumentException",
+                        f"Invalid partition '{number}' specified in topic arg '{text}''",
+                    )
+                found.append(f"{topic}-{int(number)}")
+        if whole:
+            known = yield from metadata(process, tuple(whole), "describeTopics")
+            for _, _, error in known.topics:
+                if error is not Errors.NONE:
+                    raise _in_runtime(JavaException.in_future(error))
+            found += [row[0] for row in known.partitions]
+        return found
+    if "from-file" in options:
+        return []
+    raise UsageError("One of the reset scopes should be defined: --all-topics, --topic.")
+
+
+def _in_runtime(error: JavaException) -> JavaException:
+    """An exception that the tool wraps once more."""
+    text = f"{error.java_class}: {error.message}"
+    return JavaException("java.lang.RuntimeException", text, (text, *error.causes))
+
+
+def _plan(process: Process, options: ParsedOptions, group: str, partitions: list[str]) -> Asking[Plan]:
+    if "to-offset" in options:
+        offset = options.integer("to-offset") or 0
+        return (yield from _within(process, dict.fromkeys(partitions, offset)))
+    if "to-earliest" in options:
+        return (yield from list_offsets(process, partitions, EARLIEST))
+    if "to-latest" in options:
+        return (yield from list_offsets(process, partitions, LATEST))
+    if "shift-by" in options:
+        shift = options.integer("shift-by") or 0
+        committed = yield from committed_offsets(process, group)
+        for name in partitions:
+            if name not in committed:
+                raise JavaException(
+                    "java.lang.IllegalArgumentException",
+                    f"Cannot shift offset for partition {name} since there is no current committed offset",
+                )
+        return (yield from _within(process, {name: committed[name] + shift for name in partitions}))
+    if "to-datetime" in options:
+        timestamp = parse_datetime(options.value("to-datetime") or "")
+        return (yield from _at_time(process, partitions, timestamp))
+    if "by-duration" in options:
+        timestamp = process.wall_ms - parse_duration(options.value("by-duration") or "")
+        return (yield from _at_time(process, partitions, timestamp))
+    if "from-file" in options:
+        wanted = _from_file(process, options.value("from-file") or "", group)
+        return (yield from _within(process, wanted))
+    if "to-current" in options:
+        committed = yield from committed_offsets(process, group)
+        rest = yield from list_offsets(process, [name for name in partitions if name not in committed], LATEST)
+        return {name: committed.get(name, rest.get(name, 0)) for name in partitions}
+    raise UsageError(
+        f"Option '[reset-offsets]' requires one of the following scenarios: [{_LISTED}]"
+    )
+
+
+def _within(process: Process, wanted: Plan) -> Asking[Plan]:
+    """Offsets beyond a log's ends become the ends; the tool warns in its log."""
+    names = list(wanted)
+    first = yield from list_offsets(process, names, EARLIEST)
+    last = yield from list_offsets(process, names, LATEST)
+    return {name: max(first.get(name, 0), min(last.get(name, 0), offset)) for name, offset in wanted.items()}
+
+
+def _at_time(process: Process, partitions: list[str], timestamp: int) -> Asking[Plan]:
+    found = yield from list_offsets(process, partitions, timestamp)
+    late = [name for name in partitions if found.get(name, -1) < 0]
+    for name in sorted_partitions(late):
+        topic, number = split_partition(name)
+        process.out("")
+        process.out(f"Warn: Partition {number} from topic {topic} is empty. Falling back to latest known offset.")
+    return found | (yield from list_offsets(process, late, LATEST))
+
+
+def _from_file(process: Process, name: str, group: str) -> Plan:
+    if name not in process.files:
+        missing = f"{name} (No such file or directory)"
+        raise JavaException(
+            "java.lang.RuntimeException",
+            f"java.nio.file.NoSuchFileException: {name}",
+            (f"java.nio.file.NoSuchFileException: {missing.split(' ')[0]}",),
+        )
+    plan: Plan = {}
+    for line in process.files[name].splitlines():
+        cells = line.strip().split(",")
+        if len(cells) == 4 and cells[0] == group:
+            cells = cells[1:]
+        if len(cells) == 3 and cells[1].isdigit() and re.fullmatch(r"-?\d+", cells[2]):
+            plan[f"{cells[0]}-{int(cells[1])}"] = int(cells[2])
+    return plan
+
+
+def parse_datetime(text: str) -> int:
+    """`Utils.getDateTime`: ms since 1970; without a zone UTC. Raises JavaException."""
+
+    def wrong(why: str) -> JavaException:
+        return _in_runtime(JavaException("java.text.ParseException", why))
+
+    if "T" not in text:
+        raise wrong("Error parsing timestamp. It does not contain a 'T' according to ISO8601 format")
+    match = _ISO.fullmatch(text)
+    if match is None:
+        raise wrong(f'Unparseable date: "{text}"')
+    zone = match[3]
+    offset = UTC
+    if zone and zone != "Z":
+        hours, minutes = int(zone[1:3]), int(zone[3:].lstrip(":") or 0)
+        delta = timedelta(hours=hours, minutes=minutes)
+        offset = timezone(-delta if zone[0] == "-" else delta)
+    try:
+        moment = datetime.fromisoformat(match[1]).replace(tzinfo=offset)
+    except ValueError:
+        raise wrong(f'Unparseable date: "{text}"') from None
+    return int(moment.timestamp()) * 1_000 + int(match[2] or 0)
+
+
+def parse_duration(text: str) -> int:
+    """`Duration.parse`: ms. Raises JavaException."""
+    match = _DURATION.fullmatch(text)
+    if match is None or not any(match.groups()[1:]):
+        raise JavaException("java.time.format.DateTimeParseException", "Text cannot be parsed to a Duration")
+    sign = -1 if match[1] == "-" else 1
+    days, hours, minutes = (int(match[at] or 0) for at in (2, 3, 4))
+    return sign * (((days * 24 + hours) * 60 + minutes) * 60_000 + int(float(match[5] or 0) * 1_000))

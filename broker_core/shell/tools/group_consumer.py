@@ -1,0 +1,121 @@
+"""The verbs of `consumer` that concern members of groups."""
+
+from collections.abc import Sequence
+
+from broker_core.clients.group_consumer import GroupConsumerSettings
+from broker_core.groups.assignors import ASSIGNORS, DEFAULT_ASSIGNORS
+from broker_core.shell.cluster_api import ClusterApi
+from broker_core.shell.commands import usage_error
+from broker_core.shell.completion_sources import topics
+from broker_core.shell.process import Process, Running, Until
+from broker_core.shell.tools.console_consumer import Formatter
+from broker_core.shell.tools.producer import client_name
+
+CLOSE_US = 20_000_000
+OPTIONS = ("--group", "--topic", "--assignor", "--instance", "--isolation")
+ISOLATION_LEVELS = ("read_uncommitted", "read_committed")
+_PRINTED = {"print.partition": "true", "print.offset": "true", "print.key": "true", "key.separator": ":"}
+
+
+def group_consumer(process: Process, verb: str, arguments: list[str]) -> Running:
+    """Starts the verb. Raises ShellError."""
+    if not arguments:
+        raise usage_error("consumer", f"consumer {verb} needs a name.")
+    name, rest = client_name("consumer", arguments[0]), arguments[1:]
+    if verb == "start":
+        return _start(process, name, _settings(rest))
+    if rest:
+        raise usage_error("consumer", f"{' '.join(rest)} is too much.")
+    if name not in process.cluster.clients.group_consumers:
+        return _unknown(process, name)
+    if verb == "stop":
+        return _stop(process, name)
+    return _kill(process, name) if verb == "kill" else _output(process, name)
+
+
+def _settings(words: list[str]) -> GroupConsumerSettings:
+    given = dict(zip(words[::2], words[1::2], strict=False))
+    unknown = [word for word in words[::2] if word not in OPTIONS]
+    if len(words) % 2 or unknown:
+        raise usage_error("consumer", f"{' '.join(unknown or words[-1:])} is not understood.")
+    if "--group" not in given or "--topic" not in given:
+        raise usage_error("consumer", "consumer start needs --group and --topic.")
+    assignors = tuple(given["--assignor"].split(",")) if "--assignor" in given else DEFAULT_ASSIGNORS
+    for assignor in assignors:
+        if assignor not in ASSIGNORS:
+            raise usage_error("consumer", f"{assignor!r} is no assignor: {', '.join(ASSIGNORS)}.")
+    if given.get("--isolation", ISOLATION_LEVELS[0]) not in ISOLATION_LEVELS:
+        raise usage_error("consumer", f"{given['--isolation']!r} is no isolation level: {', '.join(ISOLATION_LEVELS)}.")
+    names = tuple(given["--topic"].split(","))
+    return GroupConsumerSettings(
+        group_id=given["--group"],
+        topics=names,
+        is_pattern=len(names) > 1,
+        assignors=assignors,
+        group_instance_id=given.get("--instance"),
+        auto_offset_reset="earliest",
+        auto_commit_interval_ms=500,
+        session_timeout_ms=6_000,
+        heartbeat_interval_ms=500,
+    )
+
+
+def _start(process: Process, name: str, settings: GroupConsumerSettings) -> Running:
+    clients = process.cluster.clients
+    if not clients.is_free(name):
+        process.err(f"There is a node named {name} already; consumer stop {name} ends it.")
+        return 1
+    clients.open_group_consumer(name, settings)
+    yield from ()
+    return 0
+
+
+def _unknown(process: Process, name: str) -> Running:
+    process.out(f"no such consumer: {name}")
+    yield from ()
+    return 1
+
+
+def _print(process: Process, name: str) -> None:
+    formatter = Formatter(_PRINTED)
+    output = process.cluster.clients.group_consumers[name].output
+    rows = [
+        ((int(partition.rpartition("-")[2]), record.offset, formatter.line(partition, record)))
+        for partition, record in output
+    ]
+    for _, _, line in sorted(rows):
+        process.out(line)
+
+
+def _stop(process: Process, name: str) -> Running:
+    consumer = process.cluster.clients.group_consumers[name]
+    consumer.close()
+    yield Until(lambda cluster: consumer.is_over, process.now_us + CLOSE_US)
+    _print(process, name)
+    process.cluster.clients.close(name)
+    return 0
+
+
+def _kill(process: Process, name: str) -> Running:
+    process.cluster.clients.close(name)
+    yield from ()
+    return 0
+
+
+def _output(process: Process, name: str) -> Running:
+    _print(process, name)
+    yield from ()
+    return 0
+
+
+def complete_group_consumer(cluster: ClusterApi, words: Sequence[str]) -> list[str]:
+    """What may stand after these words."""
+    if words[0] != "start":
+        return list(cluster.clients.group_consumers) if len(words) == 2 else []
+    if len(words) < 3:
+        return []
+    if len(words) % 2:
+        return [option for option in OPTIONS if option not in words]
+    if words[-2] == "--topic":
+        return topics(cluster)
+    return {"--assignor": list(ASSIGNORS), "--isolation": list(ISOLATION_LEVELS)}.get(words[-2], [])

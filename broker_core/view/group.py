@@ -1,0 +1,97 @@
+"""Consumer groups, each under `GROUP@BROKER`: while a replaced coordinator does not know that it is, there are two."""
+
+from typing import Any
+
+from broker_core.events import group
+from broker_core.view.patch import Patch, View, escape
+from broker_core.view.rules import folds, rule
+
+rule(group.GroupsLoaded)
+rule(
+    group.ConsumerStateChanged,
+    (
+        "/nodes/{client}/member",
+        "{'state': event.state, 'member_id': event.member_id, 'generation_id': event.generation_id, "
+        "'why': event.why}",
+    ),
+)
+rule(group.ConsumerAssigned, ("/nodes/{client}/assignment", "list(event.partitions)"))
+
+
+def _key(event: Any) -> str:
+    return f"{event.group}@{event.broker}"
+
+
+@folds(group.GroupsUnloaded)
+def _unloaded(view: View, event: group.GroupsUnloaded, seq: int, at_us: int, node: str) -> Patch:
+    patch: Patch = []
+    for name in event.groups:
+        key = f"{name}@{event.broker}"
+        if view["groups"].pop(key, None) is not None:
+            patch.append([f"/groups/{escape(key)}"])
+    return patch
+
+
+@folds(group.GroupTransitioned)
+def _transitioned(view: View, event: group.GroupTransitioned, seq: int, at_us: int, node: str) -> Patch:
+    key = _key(event)
+    if event.to_state == "Dead":
+        del view["groups"][key]
+        return [[f"/groups/{escape(key)}"]]
+    known = view["groups"].get(key)
+    shown: dict[str, Any] = {
+        "group": event.group,
+        "coordinator": event.broker,
+        "partition": event.partition,
+        "state": event.to_state,
+        "since_us": at_us,
+        "generation_id": event.generation_id,
+        "protocol": event.protocol,
+        "leader": event.leader,
+        "why": event.why,
+    }
+    if known is None:
+        view["groups"][key] = {**shown, "members": {}, "offsets": {}}
+        return [[f"/groups/{escape(key)}", {**shown, "members": {}, "offsets": {}}]]
+    known.update(shown)
+    return [[f"/groups/{escape(key)}/{name}", value] for name, value in shown.items()]
+
+
+@folds(group.GroupMemberAdded)
+def _member_added(view: View, event: group.GroupMemberAdded, seq: int, at_us: int, node: str) -> Patch:
+    key = _key(event)
+    member = {"client": event.client, "instance": event.instance, "assignment": []}
+    view["groups"][key]["members"][event.member] = member
+    return [[f"/groups/{escape(key)}/members/{escape(event.member)}", dict(member)]]
+
+
+@folds(group.GroupMemberRemoved)
+def _member_removed(view: View, event: group.GroupMemberRemoved, seq: int, at_us: int, node: str) -> Patch:
+    key = _key(event)
+    view["groups"][key]["members"].pop(event.member, None)
+    return [[f"/groups/{escape(key)}/members/{escape(event.member)}"]]
+
+
+@folds(group.GroupAssigned)
+def _assigned(view: View, event: group.GroupAssigned, seq: int, at_us: int, node: str) -> Patch:
+    key = _key(event)
+    members = view["groups"][key]["members"]
+    patch: Patch = []
+    for member, partitions in event.assignments:
+        members[member]["assignment"] = list(partitions)
+        patch.append([f"/groups/{escape(key)}/members/{escape(member)}/assignment", list(partitions)])
+    return patch
+
+
+@folds(group.OffsetCommitted)
+def _committed(view: View, event: group.OffsetCommitted, seq: int, at_us: int, node: str) -> Patch:
+    key = _key(event)
+    view["groups"][key]["offsets"][event.partition] = event.offset
+    return [[f"/groups/{escape(key)}/offsets/{event.partition}", event.offset]]
+
+
+@folds(group.OffsetRemoved)
+def _offset_removed(view: View, event: group.OffsetRemoved, seq: int, at_us: int, node: str) -> Patch:
+    key = _key(event)
+    view["groups"][key]["offsets"].pop(event.partition, None)
+    return [[f"/groups/{escape(key)}/offsets/{event.partition}"]]

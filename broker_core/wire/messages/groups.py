@@ -1,0 +1,177 @@
+"""The requests of consumer groups, with Kafka's own field names. `topic-partition` stands as one string."""
+
+import msgspec
+
+from broker_core.errors import Errors, KafkaError
+
+
+class FindCoordinatorRequest(msgspec.Struct, frozen=True, gc=False):
+    """`key_type` 0: `key` is a group."""
+
+    key: str
+    key_type: int = 0
+
+
+class FindCoordinatorResponse(msgspec.Struct, frozen=True, gc=False):
+    """`node_id` -1 unless there is one."""
+
+    error: KafkaError = Errors.NONE
+    node_id: int = -1
+
+
+class JoinGroupRequest(msgspec.Struct, frozen=True, gc=False):
+    """`protocols`: (assignor, metadata), the preferred one first. From version 4 on a dynamic member that names no id
+    is given one, with which it asks again (KIP-394).
+    """
+
+    group_id: str
+    session_timeout_ms: int
+    rebalance_timeout_ms: int
+    member_id: str
+    group_instance_id: str | None
+    protocol_type: str
+    protocols: tuple[tuple[str, bytes], ...]
+    reason: str = ""
+    version: int = 9
+
+
+class JoinGroupResponse(msgspec.Struct, frozen=True, gc=False):
+    """`members`: (member id, group.instance.id, metadata), for the leader only."""
+
+    error: KafkaError = Errors.NONE
+    generation_id: int = -1
+    protocol_type: str | None = None
+    protocol_name: str | None = None
+    leader: str = ""
+    skip_assignment: bool = False
+    member_id: str = ""
+    members: tuple[tuple[str, str | None, bytes], ...] = ()
+
+
+class SyncGroupRequest(msgspec.Struct, frozen=True, gc=False):
+    """`assignments`: (member id, assignment), from the leader only."""
+
+    group_id: str
+    generation_id: int
+    member_id: str
+    group_instance_id: str | None = None
+    protocol_type: str | None = None
+    protocol_name: str | None = None
+    assignments: tuple[tuple[str, bytes], ...] = ()
+
+
+class SyncGroupResponse(msgspec.Struct, frozen=True, gc=False):
+    error: KafkaError = Errors.NONE
+    protocol_type: str | None = None
+    protocol_name: str | None = None
+    assignment: bytes = b""
+
+
+class HeartbeatRequest(msgspec.Struct, frozen=True, gc=False):
+    group_id: str
+    generation_id: int
+    member_id: str
+    group_instance_id: str | None = None
+
+
+class HeartbeatResponse(msgspec.Struct, frozen=True, gc=False):
+    error: KafkaError = Errors.NONE
+
+
+class LeaveGroupRequest(msgspec.Struct, frozen=True, gc=False):
+    """`members`: (member id, group.instance.id), KIP-345."""
+
+    group_id: str
+    members: tuple[tuple[str, str | None], ...]
+
+
+class LeaveGroupResponse(msgspec.Struct, frozen=True, gc=False):
+    error: KafkaError = Errors.NONE
+    members: tuple[tuple[str, str | None, KafkaError], ...] = ()
+
+
+class OffsetCommitRequest(msgspec.Struct, frozen=True, gc=False):
+    """`partitions`: (topic-partition, offset of the next record, its leader epoch or -1, metadata). `generation_id` -1
+    for somebody who is no member.
+    """
+
+    group_id: str
+    partitions: tuple[tuple[str, int, int, str], ...]
+    generation_id: int = -1
+    member_id: str = ""
+    group_instance_id: str | None = None
+
+
+class OffsetCommitResponse(msgspec.Struct, frozen=True, gc=False):
+    partitions: tuple[tuple[str, KafkaError], ...]
+
+
+class OffsetFetchRequest(msgspec.Struct, frozen=True, gc=False):
+    """`partitions` None = all that the group has offsets of."""
+
+    group_id: str
+    partitions: tuple[str, ...] | None = None
+
+
+class OffsetFetchResponse(msgspec.Struct, frozen=True, gc=False):
+    """`partitions`: (topic-partition, offset or -1, leader epoch, metadata)."""
+
+    error: KafkaError = Errors.NONE
+    partitions: tuple[tuple[str, int, int, str], ...] = ()
+
+
+class OffsetDeleteRequest(msgspec.Struct, frozen=True, gc=False):
+    group_id: str
+    partitions: tuple[str, ...]
+
+
+class OffsetDeleteResponse(msgspec.Struct, frozen=True, gc=False):
+    error: KafkaError = Errors.NONE
+    partitions: tuple[tuple[str, KafkaError], ...] = ()
+
+
+class DescribeGroupsRequest(msgspec.Struct, frozen=True, gc=False):
+    groups: tuple[str, ...]
+
+
+class DescribedGroupMember(msgspec.Struct, frozen=True, gc=False):
+    member_id: str
+    group_instance_id: str | None
+    client_id: str
+    client_host: str
+    metadata: bytes = b""
+    assignment: bytes = b""
+
+
+class DescribedGroup(msgspec.Struct, frozen=True, gc=False):
+    group_id: str
+    error: KafkaError = Errors.NONE
+    state: str = ""
+    protocol_type: str = ""
+    protocol: str = ""
+    members: tuple[DescribedGroupMember, ...] = ()
+
+
+class DescribeGroupsResponse(msgspec.Struct, frozen=True, gc=False):
+    groups: tuple[DescribedGroup, ...]
+
+
+class ListGroupsRequest(msgspec.Struct, frozen=True, gc=False):
+    """`states_filter`: none = all states."""
+
+    states_filter: tuple[str, ...] = ()
+
+
+class ListGroupsResponse(msgspec.Struct, frozen=True, gc=False):
+    """`groups`: (group, protocol type, state)."""
+
+    error: KafkaError = Errors.NONE
+    groups: tuple[tuple[str, str, str], ...] = ()
+
+
+class DeleteGroupsRequest(msgspec.Struct, frozen=True, gc=False):
+    groups: tuple[str, ...]
+
+
+class DeleteGroupsResponse(msgspec.Struct, frozen=True, gc=False):
+    results: tuple[tuple[str, KafkaError], ...]
