@@ -223,6 +223,7 @@ const DEEDS = {
   LeaderElected: ([partition, leader, leader_epoch]) => ({ partition, leader, leader_epoch }),
   BrokerStopped: ([, how]) => ({ how }),
   BrokerStarted: () => ({}),
+  BrokerExiting: () => ({}),
   BrokerFrozen: () => ({}),
   BrokerThawed: () => ({}),
 };

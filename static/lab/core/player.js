@@ -46,7 +46,7 @@ const WANT_AGAIN_MS = 2000;
 const FETCHES_MAX = 4;
 /** Kinds that get a mark on the timeline of the whole run, beside those that the index already has. @type {Set<EventKind>} */
 const MARKED = new Set([
-  "BrokerStopped", "BrokerStarted", "BrokerFrozen", "BrokerThawed", "LinkCut", "LinkRestored", "ControllerElected",
+  "BrokerStopped", "BrokerStarted", "BrokerExiting", "BrokerFrozen", "BrokerThawed", "LinkCut", "LinkRestored", "ControllerElected",
   "LeaderElected", "IsrShrunk", "IsrExpanded", "LogTruncated", "InvariantViolated",
 ]);
 

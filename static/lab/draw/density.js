@@ -158,6 +158,6 @@ export class Density {
 }
 
 /** @type {Record<string, string>} */
-const HUES = { BrokerStopped: "danger-ink", BrokerFrozen: "danger-ink", LinkCut: "danger-ink", LogTruncated: "danger-ink",
+const HUES = { BrokerStopped: "danger-ink", BrokerExiting: "danger-ink", BrokerFrozen: "danger-ink", LinkCut: "danger-ink", LogTruncated: "danger-ink",
   InvariantViolated: "danger-ink", LeaderElected: "control", ControllerElected: "control", IsrShrunk: "outisr", IsrExpanded: "isr",
   Bookmark: "select-ink" };
