@@ -22,7 +22,6 @@ def walk(tour: Tour) -> None:
         cards = panel.locator(".ex-card")
         until(lab.page, lambda: cards.count() == len(exercises()), "a card for each exercise")
         lab.sees(panel.locator(".ex-card.next .prose"), "what the first is about")
-        tour.pictures("exercises", lab.page, open_list)
     for slug in SLUGS:
         _solve(tour, lab, exercises()[slug])
 
@@ -37,15 +36,18 @@ def _solve(tour: Tour, lab: LabPage, exercise: Exercise) -> None:
             lab.speed(FAST)
     for place, (step, section) in enumerate(zip(exercise.steps, sections_of(exercise), strict=True), 1):
         with tour.stop(f"{exercise.slug}: {step.id}"):
+            if step.prediction and lab.shown.is_paused:
+                tour.pictures(exercise.slug, lab.page, open_panel)
             for line in section.lines:
                 _do(lab, panel, step, place, line)
             _until_done(lab, panel, place)
     with tour.stop(f"{exercise.slug}: the debrief, and a tick in the list"):
         lab.sees(panel.locator(".debrief"), "the debrief")
-        tour.pictures(exercise.slug, lab.page, open_list)
         panel.get_by_role("button", name="Leave").click()
         panel.get_by_role("button", name="Really leave?").click()
         lab.sees(panel.get_by_role("button", name=f"Once more: {exercise.title.en}"), "the list with its tick")
+        if lab.shown.is_paused:
+            tour.pictures("exercises", lab.page, open_panel)
 
 
 def _do(lab: LabPage, panel: Locator, step: Step, place: int, line: str) -> None:
@@ -85,10 +87,11 @@ def _panel(lab: LabPage) -> Locator:
     return lab.page.locator("hw-exercise")
 
 
-def open_list(page: Page) -> None:
-    """Opens the panel: narrow windows begin without it, and without an exercise it shows what one can do."""
+def open_panel(page: Page) -> None:
+    """Shows the exercises: narrow windows begin without the panel, and without an exercise it shows what one can do."""
     page.locator(".hw-node").first.wait_for()
     shown = page.locator("hw-exercise")
     if not shown.is_visible():
+        page.evaluate("document.activeElement?.blur()")  # A console that was open has the focus.
         page.keyboard.press("e")
     shown.wait_for()
