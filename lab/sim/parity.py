@@ -37,6 +37,14 @@ def differences(run: Run) -> list[str]:
     compare("/zk", {path: [znode["data"], znode["version"]] for path, znode in view["zk"].items()}, live["zk"])
     compare("/watches", view["watches"], live["watches"])
     compare("/links", sorted(view["links"]), live["links"])
+    groups = {
+        key: {
+            **{field: group[field] for field in ("state", "generation_id", "protocol", "offsets")},
+            "members": {name: member["assignment"] for name, member in group["members"].items()},
+        }
+        for key, group in view["groups"].items()
+    }
+    compare("/groups", groups, live["groups"])
     for state in live["controllers"].values():
         compare("/controller_partitions", view["controller_partitions"], state["partitions"])
         compare("/controller_replicas", view["controller_replicas"], state["replicas"])

@@ -1,0 +1,184 @@
+"""Consumer groups: assignors, the coordinator's log, and what members live through."""
+
+import base64
+import json
+from pathlib import Path
+
+from broker_core.events.group import ConsumerAssigned, GroupTransitioned
+from broker_core.groups.assignors import ASSIGNORS, GroupMemberInfo
+from broker_core.groups.consumer_protocol import Subscription, decode_subscription, encode_subscription
+from broker_core.groups.offsets import (
+    CommittedOffset,
+    GroupKey,
+    OffsetKey,
+    StoredGroup,
+    StoredMember,
+    decode_group_value,
+    decode_key,
+    decode_offset_value,
+    encode_group_key,
+    encode_group_value,
+    encode_offset_key,
+    encode_offset_value,
+    partition_for,
+)
+from broker_core.records.record_batch import iterate
+from lab.sim.parity import differences
+from tests.shell_runs import ShellRun
+
+RECORDED = Path(__file__).parent / "data" / "groups" / "consumer-offsets.json"
+
+
+def plan(assignor: str, counts: dict[str, int], wants: dict[str, list[str]], owned: dict[str, list[str]] | None = None):
+    members = [
+        GroupMemberInfo(name, None, Subscription(tuple(topics), None, tuple((owned or {}).get(name, ())), 1))
+        for name, topics in wants.items()
+    ]
+    return ASSIGNORS[assignor]().assign(counts, members)
+
+
+def test_a_group_lives_where_java_hashes_its_name() -> None:
+    known = {"KafkaConsumerDemo": 35, "test-group": 12, "g1": 42, "console-consumer-1": 24}
+    assert {name: partition_for(name, 50) for name in known} == known
+
+
+def test_records_have_the_bytes_of_a_real_broker() -> None:
+    assert encode_offset_key("g1", "t-2").hex() == "00010002673100017400000002"
+    committed = CommittedOffset(42, 5, "m", 0x1649329D3AA)
+    assert encode_offset_value(committed).hex() == "0003000000000000002a0000000500016d000001649329d3aa"
+    member = StoredMember("c-1", None, "c", "/127.0.0.1", 300_000, 45_000, b"\x01", b"\x02")
+    group = StoredGroup("consumer", 1, "range", "c-1", 0x1649329D3AA, (member,))
+    assert encode_group_key("g1").hex() == "000200026731"
+    assert encode_group_value(group).hex() == (
+        "00030008636f6e73756d657200000001000572616e67650003632d31000001649329d3aa00000001"
+        "0003632d31ffff000163000a2f3132372e302e302e31000493e00000afc800000001010000000102"
+    )
+    assert decode_group_value(encode_group_value(group)) == group
+
+
+def test_every_record_of_a_real_log_is_read_and_written_back() -> None:
+    count = 0
+    for step in json.loads(RECORDED.read_text())["steps"]:
+        if "append" not in step:
+            continue
+        for record in iterate(base64.b64decode(step["append"])):
+            assert record.key is not None
+            key = decode_key(record.key)
+            if isinstance(key, OffsetKey):
+                assert encode_offset_key(key.group, key.partition) == record.key
+                if record.value is not None:
+                    assert encode_offset_value(decode_offset_value(record.value)) == record.value
+            else:
+                assert isinstance(key, GroupKey)
+                assert encode_group_key(key.group) == record.key
+                if record.value is not None:
+                    assert encode_group_value(decode_group_value(record.value)) == record.value
+            count += 1
+    assert count == 18
+
+
+def test_a_subscription_says_what_it_was() -> None:
+    subscription = Subscription(("a", "b"), b"x", ("a-0", "a-1"), 7)
+    assert decode_subscription(encode_subscription(subscription)) == subscription
+
+
+def test_range_and_round_robin() -> None:
+    assert plan("range", {"t": 11}, {"c1": ["t"], "c2": ["t"], "c3": ["t"]})["c2"] == ["t-4", "t-5", "t-6", "t-7"]
+    unequal = {"C0": ["t0"], "C1": ["t0", "t1"], "C2": ["t0", "t1", "t2"]}
+    assert plan("roundrobin", {"t0": 1, "t1": 2, "t2": 3}, unequal) == {
+        "C0": ["t0-0"],
+        "C1": ["t1-0"],
+        "C2": ["t1-1", "t2-0", "t2-1", "t2-2"],
+    }
+
+
+def test_sticky_gives_everybody_as_much() -> None:
+    topics = {f"t{number}": 2 for number in range(4)}
+    first = plan("cooperative-sticky", topics, dict.fromkeys(("C0", "C1", "C2"), list(topics)))
+    assert first == {"C0": ["t0-0", "t1-1", "t3-0"], "C1": ["t0-1", "t2-0", "t3-1"], "C2": ["t1-0", "t2-1"]}
+    left = {name: names for name, names in first.items() if name != "C1"}
+    second = plan("cooperative-sticky", topics, dict.fromkeys(("C0", "C2"), list(topics)), left)
+    assert set(second["C0"]) == {"t0-0", "t3-0", "t1-1", "t0-1"}
+    unequal = {"C0": ["t0"], "C1": ["t0", "t1"], "C2": ["t0", "t1", "t2"]}
+    assert plan("sticky", {"t0": 1, "t1": 2, "t2": 3}, unequal) == {
+        "C0": ["t0-0"],
+        "C1": ["t1-0", "t1-1"],
+        "C2": ["t2-0", "t2-1", "t2-2"],
+    }
+
+
+def test_what_goes_from_one_member_to_another_is_first_only_taken_away() -> None:
+    owned = {"A": ["t-0", "t-2", "t-4"], "B": ["t-1", "t-3", "t-5"]}
+    wants = dict.fromkeys("ABC", ["t"])
+    first = plan("cooperative-sticky", {"t": 6}, wants, owned)
+    assert first == {"A": ["t-0", "t-2"], "B": ["t-1", "t-3"], "C": []}
+    assert plan("cooperative-sticky", {"t": 6}, wants, first)["C"] == ["t-4", "t-5"]
+
+
+def group_run(assignor: str = "range") -> ShellRun:
+    shell = ShellRun()
+    shell.at("kafka-topics.sh --create --topic orders --replica-assignment 1:2:3,2:3:1,3:1:2")
+    shell.at(f"consumer start c1 --group g --topic orders --assignor {assignor}")
+    assert shell.at('wait "group g == Stable 1" 30s') == []
+    return shell
+
+
+def test_the_view_shows_what_the_coordinator_has() -> None:
+    shell = group_run()
+    shell.at("consumer start c2 --group g --topic orders --assignor range --instance bob")
+    assert shell.at('wait "group g == Stable 2" 30s') == []
+    assert differences(shell.run) == []
+    shell.at("consumer kill c2")
+    shell.at("consumer start c2 --group g --topic orders --assignor range --instance bob")
+    shell.at("sleep 4s")
+    assert differences(shell.run) == []
+    (group,) = shell.run.view["groups"].values()
+    assert sorted(member["instance"] for member in group["members"].values()) == ["", "bob"]
+    assert shell.at("consumer stop c1") == []
+    assert shell.at('wait "group g == Stable 1" 30s') == []
+    assert differences(shell.run) == []
+
+
+def test_members_and_offsets_outlive_their_coordinator() -> None:
+    shell = group_run()
+    shell.at("producer open p --acks all")
+    shell.at("producer send p orders-0 a:1 b:2")
+    assert shell.at('wait "committed g orders-0 == 2" 20s') == []
+    (group,) = shell.run.view["groups"].values()
+    generation_id = group["generation_id"]
+    shell.at(f"broker kill {group['coordinator'][1:]}")
+    assert shell.at('wait "group g == Stable 1" 60s') == []
+    assert differences(shell.run) == []
+    (group,) = shell.run.view["groups"].values()
+    assert group["generation_id"] == generation_id
+    shell.at("producer send p orders-0 c:3")
+    assert shell.at('wait "committed g orders-0 == 3" 40s') == []
+    assert [line.split(":")[-2:] for line in shell.at("consumer output c1")] == [["a", "1"], ["b", "2"], ["c", "3"]]
+
+
+def test_a_cooperative_member_keeps_what_nobody_takes() -> None:
+    shell = group_run("cooperative-sticky")
+    shell.events()
+    shell.at("consumer start c2 --group g --topic orders --assignor cooperative-sticky")
+    assert shell.at('wait "group g == Stable 2" 30s') == []
+    kept = [event.partitions for event in shell.events(ConsumerAssigned) if event.client == "c1"]
+    assert kept and all({"orders-0", "orders-1"} <= set(partitions) for partitions in kept)
+
+
+def test_a_killed_member_goes_when_its_session_ends() -> None:
+    shell = group_run()
+    shell.at("consumer kill c1")
+    assert shell.at('wait "group g == Empty" 5s') == ["[timeout]"]
+    assert shell.at('wait "group g == Empty" 5s') == []
+    states = [event.to_state for event in shell.events(GroupTransitioned) if event.group == "g"]
+    assert states[-2:] == ["PreparingRebalance", "Empty"]
+
+
+def test_offsets_go_with_their_topic() -> None:
+    shell = group_run()
+    assert shell.at('wait "committed g orders-0 == 0" 20s') == []
+    shell.at("consumer stop c1")
+    shell.at("kafka-topics.sh --delete --topic orders")
+    shell.at('wait "topic orders gone" 30s')
+    assert shell.at('wait "group g == Dead" 30s') == []
+    assert differences(shell.run) == []
