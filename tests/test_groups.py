@@ -94,10 +94,10 @@ def test_range_and_round_robin() -> None:
 
 def test_sticky_gives_everybody_as_much() -> None:
     topics = {f"t{number}": 2 for number in range(4)}
-    first = plan("cooperative-sticky", topics, dict.fromkeys(("C0", "C1", "C2"), list(topics)))
+    first = plan("cooperative-sticky", topics, {key: list(topics) for key in ("C0", "C1", "C2")})
     assert first == {"C0": ["t0-0", "t1-1", "t3-0"], "C1": ["t0-1", "t2-0", "t3-1"], "C2": ["t1-0", "t2-1"]}
     left = {name: names for name, names in first.items() if name != "C1"}
-    second = plan("cooperative-sticky", topics, dict.fromkeys(("C0", "C2"), list(topics)), left)
+    second = plan("cooperative-sticky", topics, {key: list(topics) for key in ("C0", "C2")}, left)
     assert set(second["C0"]) == {"t0-0", "t3-0", "t1-1", "t0-1"}
     unequal = {"C0": ["t0"], "C1": ["t0", "t1"], "C2": ["t0", "t1", "t2"]}
     assert plan("sticky", {"t0": 1, "t1": 2, "t2": 3}, unequal) == {
@@ -109,7 +109,7 @@ def test_sticky_gives_everybody_as_much() -> None:
 
 def test_what_goes_from_one_member_to_another_is_first_only_taken_away() -> None:
     owned = {"A": ["t-0", "t-2", "t-4"], "B": ["t-1", "t-3", "t-5"]}
-    wants = dict.fromkeys("ABC", ["t"])
+    wants = {key: ["t"] for key in "ABC"}
     first = plan("cooperative-sticky", {"t": 6}, wants, owned)
     assert first == {"A": ["t-0", "t-2"], "B": ["t-1", "t-3"], "C": []}
     assert plan("cooperative-sticky", {"t": 6}, wants, first)["C"] == ["t-4", "t-5"]
@@ -181,4 +181,17 @@ def test_offsets_go_with_their_topic() -> None:
     shell.at("kafka-topics.sh --delete --topic orders")
     shell.at('wait "topic orders gone" 30s')
     assert shell.at('wait "group g == Dead" 30s') == []
+    assert differences(shell.run) == []
+
+
+def test_the_console_consumer_in_a_group_goes_on_where_it_stopped_printing() -> None:
+    shell = ShellRun()
+    shell.at("kafka-topics.sh --create --topic orders --replica-assignment 1:2:3")
+    shell.at("producer open p --acks all")
+    shell.at("producer send p orders-0 a:1 b:2 c:3")
+    read = "kafka-console-consumer.sh --topic orders --group g --from-beginning --max-messages"
+    assert shell.at(f"{read} 2") == ["1", "2", "! Processed a total of 2 messages"]
+    assert shell.at("group describe g") == ["group g: Empty none"]
+    assert shell.at(f"{read} 5 --timeout-ms 5000")[0] == "3"
+    assert shell.at('wait "committed g orders-0 == 3" 1s') == []
     assert differences(shell.run) == []

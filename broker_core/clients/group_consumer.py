@@ -163,6 +163,16 @@ class GroupConsumer:
         if self.settings.enable_auto_commit:
             self._timer(self.settings.auto_commit_interval_ms, "auto_commit")
 
+    def take_output(self) -> list[tuple[str, Record]]:
+        """What was read since the last call (`KafkaConsumer.poll`)."""
+        taken, self.output = self.output, []
+        return taken
+
+    def seek(self, partition: str, offset: int) -> None:
+        """Where to go on with a partition that it owns."""
+        if partition in self.positions:
+            self.positions[partition] = (offset, -1)
+
     def close(self) -> None:
         """`KafkaConsumer.close`: commits, leaves the group unless it is a static member, and is over."""
         if self.is_over or self.state == "closing":

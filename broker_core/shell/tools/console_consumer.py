@@ -1,12 +1,13 @@
 """kafka-console-consumer.sh (`org.apache.kafka.tools.consumer.ConsoleConsumer`, `DefaultMessageFormatter`).
 
-It reads one partition, or all partitions of a topic, without a consumer group.
+It reads one partition, or all partitions of a topic, without a consumer group unless --group names one.
 """
 
 import re
 from typing import NamedTuple
 
 from broker_core.clients.consumer import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, visible_records
+from broker_core.clients.group_consumer import GroupConsumerSettings
 from broker_core.clients.producer import STALE_METADATA_ERRORS
 from broker_core.errors import Errors
 from broker_core.records.record_batch import Record
@@ -15,6 +16,7 @@ from broker_core.shell.commands import Command, register
 from broker_core.shell.java import ERRORS_PACKAGE, HELP, JavaException, UsageError, check_help, log_error, print_usage
 from broker_core.shell.parser import Option, OptionError, ParsedOptions
 from broker_core.shell.process import Call, Disconnected, Process, Running, Sleep
+from broker_core.shell.tools.console_group import GroupReader
 from broker_core.shell.tools.console_producer import key_values
 from broker_core.shell.tools.topics import topic_filter
 from broker_core.wire.messages import (
@@ -35,6 +37,7 @@ OPTIONS = (
     Option("bootstrap-server", "The brokers to connect to; the lab adds those that are up.", "server to connect to"),
     Option("consumer-property", "A consumer configuration; auto.offset.reset acts.", "consumer_prop", repeats=True),
     Option("from-beginning", "Start with the earliest record instead of the latest."),
+    Option("group", "The consumer group id of the consumer.", "consumer group id"),
     HELP,
     Option("include", "A regular expression of topics.", "Java regex (String)"),
     Option("max-messages", "Stop after this many records.", "num_messages", "Integer"),
@@ -178,6 +181,9 @@ def _run(process: Process, arguments: list[str]) -> Running:
         for line in error.stack_trace():
             process.err(line)
         return 1
+    group = options.value("group")
+    if group is not None and plan.partition is None:
+        return (yield from _run_in_group(process, options, plan, formatter, group))
     count = 0
     reader = Reader(process, plan)
     try:
@@ -191,6 +197,38 @@ def _run(process: Process, arguments: list[str]) -> Running:
         process.err(f"{error.java_class}: {error.message}" if error.message else error.java_class)
     finally:
         process.err(f"Processed a total of {count} messages")
+    return 0
+
+
+def _run_in_group(
+    process: Process, options: ParsedOptions, plan: Plan, formatter: Formatter, group: str
+) -> Running:
+    include = options.value("include")
+    settings = GroupConsumerSettings(
+        group_id=group,
+        topics=(plan.topics.pattern if include is not None else options.value("topic") or "",),
+        is_pattern=include is not None,
+        auto_offset_reset="earliest" if plan.reset == EARLIEST_TIMESTAMP else "latest",
+    )
+    reader = GroupReader(process, settings, plan.timeout_us)
+    count = 0
+    unread: list[tuple[str, Record]] = []
+    try:
+        while plan.max_messages is None or count < plan.max_messages:
+            records = yield from reader.poll()
+            left = len(records) if plan.max_messages is None else plan.max_messages - count
+            unread = records[left:]
+            for partition, record in records[:left]:
+                process.out(formatter.line(partition, record))
+                count += 1
+    except JavaException as error:
+        log_error(process, ["Error processing message, terminating consumer process: "], LOGGER)
+        process.err(f"{error.java_class}: {error.message}" if error.message else error.java_class)
+    except GeneratorExit:
+        reader.drop()
+        raise
+    yield from reader.close(unread)
+    process.err(f"Processed a total of {count} messages")
     return 0
 
 
@@ -312,7 +350,7 @@ class Reader:
 register(
     Command(
         "kafka-console-consumer.sh",
-        "Print records. It reads without a group, until --max-messages, --timeout-ms or interrupt.",
+        "Print records. It reads without a group unless one is named, until --max-messages, --timeout-ms or interrupt.",
         (
             (
                 "kafka-console-consumer.sh --topic T --from-beginning --max-messages N",
@@ -328,7 +366,6 @@ register(
             "enable-systest-events",
             "formatter",
             "formatter-config",
-            "group",
             "isolation-level",
             "key-deserializer",
             "value-deserializer",

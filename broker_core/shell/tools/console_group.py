@@ -1,0 +1,57 @@
+"""kafka-console-consumer.sh --group: the tool as a member of a group, which commits what it has printed."""
+
+from broker_core.clients.group_consumer import GroupConsumer, GroupConsumerSettings
+from broker_core.records.record_batch import Record
+from broker_core.shell.admin import Asking
+from broker_core.shell.java import ERRORS_PACKAGE, JavaException
+from broker_core.shell.process import Process, Until
+
+CLIENT_ID = "console-consumer"
+CLOSE_US = 20_000_000
+LONG_US = 1 << 60
+
+
+class GroupReader:
+    """A consumer that lives as long as the tool runs."""
+
+    def __init__(self, process: Process, settings: GroupConsumerSettings, timeout_us: int | None) -> None:
+        self._process = process
+        self._settings = settings
+        self._timeout_us = timeout_us
+        self._consumer: GroupConsumer | None = None
+
+    def poll(self) -> Asking[list[tuple[str, Record]]]:
+        """The next records. Raises JavaException when none comes in time, or the consumer has failed."""
+        process = self._process
+        consumer = self._consumer
+        if consumer is None:
+            clients = process.cluster.clients
+            names = [CLIENT_ID, *(f"{CLIENT_ID}-{number}" for number in range(1, 1_000))]
+            name = next(name for name in names if clients.is_free(name))
+            consumer = self._consumer = clients.open_group_consumer(name, self._settings)
+        member = consumer
+        deadline_us = LONG_US if self._timeout_us is None else process.now_us + self._timeout_us
+        yield Until(lambda cluster: bool(member.output) or member.is_over, deadline_us)
+        if member.is_over:
+            java_class, _, message = member.why.partition(": ")
+            raise JavaException(ERRORS_PACKAGE + java_class, message)
+        if not member.output:
+            raise JavaException(ERRORS_PACKAGE + "TimeoutException", "")
+        return member.take_output()
+
+    def close(self, unread: list[tuple[str, Record]]) -> Asking[None]:
+        """Goes back to the records that were not printed, commits, and leaves the group."""
+        consumer = self._consumer
+        if consumer is None:
+            return
+        for partition, record in reversed([*unread, *consumer.output]):
+            consumer.seek(partition, record.offset)
+        consumer.close()
+        yield Until(lambda cluster: consumer.is_over, self._process.now_us + CLOSE_US)
+        self.drop()
+
+    def drop(self) -> None:
+        """The process is gone."""
+        consumer, self._consumer = self._consumer, None
+        if consumer is not None:
+            self._process.cluster.clients.close(consumer.name)
