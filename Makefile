@@ -8,7 +8,7 @@ MANAGE := $(RUN) manage.py
 WITH_CHROMIUM := CHROMIUM=$$($(RUN) tools/ensure_chromium.py) && export CHROMIUM
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lab test check gen bench golden scenarios eras oracle sim tour soak relock needs-dir
+.PHONY: help setup lab test check gen bench golden scenarios eras oracle sim tour soak mutants relock needs-dir
 
 help:  ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):[^#]*## */  make \1\t/' | expand -t 20
@@ -61,6 +61,9 @@ tour: setup  ## walk through a running lab in a browser and leave screenshots   
 
 soak: setup  ## the random tests at their full counts
 	@HIGHWATER_SOAK=1 $(RUN) -m pytest -m soak $(ARGS)
+
+mutants: setup  ## plant a bug for each invariant and show where it is caught
+	@$(RUN) -m tests.mutants
 
 relock:  ## write requirements.lock anew from pyproject.toml (needs uv)
 	@$(PYTHON) tools/setup_env.py --relock

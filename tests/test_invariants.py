@@ -1,27 +1,39 @@
-"""Each invariant is broken on purpose: by events that a wrong core would state, and by wrong cores."""
+"""Each invariant is broken on purpose: by events that a wrong core would state, and by wrong cores (`mutants`)."""
 
 from collections.abc import Iterable
-from typing import Any
 
 import pytest
 
+from broker_core.eras import ERAS
 from broker_core.events import Event
-from broker_core.events.control import LeaderElected, ZnodeChanged, ZnodeCreated
-from broker_core.events.log import BatchAppended, LogOpened, LogTruncated
+from broker_core.events.client import AcknowledgedRecordsLost, RecordsConsumed
+from broker_core.events.control import ControllerElected, LeaderElected, ZnodeChanged, ZnodeCreated
+from broker_core.events.log import (
+    BatchAppended,
+    CheckpointWritten,
+    LeaderEpochsChanged,
+    LogOpened,
+    LogTruncated,
+    OffsetIndexEntryAdded,
+    SegmentRolled,
+    TimeIndexEntryAdded,
+)
 from broker_core.events.replica import (
     HighWatermarkAdvanced,
     HighWatermarkLowered,
+    IsrChangeProposed,
     IsrExpanded,
     RemoteReplicaUpdated,
     ReplicaBecameFollower,
     ReplicaBecameLeader,
 )
-from broker_core.replication import partition as partition_module
-from broker_core.replication.partition import Partition
+from broker_core.events.rpc import RpcSent
+from broker_core.events.world import InvariantViolated
 from broker_core.run import Run, RunConfig
 from broker_core.sim.disk import SimulatedDisk
-from broker_core.sim.invariants import Checker
+from broker_core.sim.invariants import INVARIANTS, Checker
 from broker_core.zk.memory_store import MemoryStore
+from tests.mutants import BROKER_CONFIG, MUTANTS, SCRIPTS, Mutant, hunt, play
 
 
 def opened(node: str) -> LogOpened:
@@ -93,6 +105,50 @@ def truncate(node: int, before: int, to: int) -> LogTruncated:
     )
 
 
+def state_of_controller(controller_epoch: int, version: int) -> Event:
+    data = f'{{"leader":1,"leader_epoch":0,"isr":[1,2],"controller_epoch":{controller_epoch}}}'
+    return ZnodeChanged(path="/brokers/topics/t/partitions/0/state", data=data, version=version, zxid=version)
+
+
+def assigned(*broker_ids: int) -> Event:
+    data = f'{{"partitions":{{"0":{list(broker_ids)}}}}}'
+    return ZnodeCreated(path="/brokers/topics/t", data=data, zxid=1, ephemeral_owner="")
+
+
+def produce(kind: str, *fields: tuple[str, str | int]) -> RpcSent:
+    nodes = ("p", "b1") if kind == "request" else ("b1", "p")
+    return RpcSent(
+        rpc="r7" if kind == "request" else "r8",
+        api="Produce",
+        kind=kind,
+        source=nodes[0],
+        destination=nodes[1],
+        due_us=0,
+        correlation=7,
+        label="",
+        fields=fields,
+    )
+
+
+def consumed(position: int, high_watermark: int, *offsets: int) -> RecordsConsumed:
+    records = tuple((offset, 0, None, None) for offset in offsets)
+    return RecordsConsumed(
+        client="c", partition="t-0", position=position, high_watermark=high_watermark, records=records
+    )
+
+
+def epochs(node: int, *entries: tuple[int, int]) -> LeaderEpochsChanged:
+    return LeaderEpochsChanged(replica=f"t-0@b{node}", entries=entries)
+
+
+def indexed(offset: int, position: int) -> OffsetIndexEntryAdded:
+    return OffsetIndexEntryAdded(replica="t-0@b1", segment=0, offset=offset, position=position)
+
+
+def rolled(segment: int) -> SegmentRolled:
+    return SegmentRolled(replica="t-0@b1", segment=segment, previous_segment=0, previous_size=70)
+
+
 #: two replicas, b1 leads in epoch 0, one record is everywhere and committed
 HEALTHY = (
     opened("b1"),
@@ -141,6 +197,65 @@ BROKEN: dict[str, tuple[str, tuple[Event, ...]]] = {
             IsrExpanded(replica="t-0@b1", from_isr=(1,), to_isr=(1, 2), partition_epoch=2),
         ),
     ),
+    "a replica outside of the assignment in the ISR": ("I-LEADERINISR", (assigned(1, 2), state(1, 0, [1, 2, 3], 1))),
+    "two versions at once": ("I-ZKVER", (state(1, 0, [1, 2], 2),)),
+    "a leader ahead of the state znode": (
+        "I-ZKVER",
+        (IsrExpanded(replica="t-0@b1", from_isr=(1,), to_isr=(1, 2), partition_epoch=5),),
+    ),
+    "a controller of the past writes": ("I-CTRL", (state_of_controller(2, 1), state_of_controller(1, 2))),
+    "two controllers of one epoch": (
+        "I-CTRL",
+        (ControllerElected(broker=1, controller_epoch=1), ControllerElected(broker=2, controller_epoch=1)),
+    ),
+    "epochs that fall": ("I-EPOCHCACHE", (epochs(1, (0, 0), (2, 1), (1, 1)),)),
+    "an epoch that begins before its records": ("I-EPOCHCACHE", (epochs(1, (1, 0)),)),
+    "another record of the same epoch": ("I-LOGMATCH", (append(1, 1), append(2, 1, size=99))),
+    "the same record behind another one": (
+        "I-LOGMATCH",
+        (append(1, 1), append(2, 1, epoch=-1), append(1, 2), append(2, 2)),
+    ),
+    "a truncation below the own high watermark": ("I-NOTRUNCBELOWHW", (truncate(2, 1, 0),)),
+    "ZooKeeper's ISR has a member without the records": (
+        "I-STRONGISR",
+        (
+            IsrExpanded(replica="t-0@b1", from_isr=(1, 2), to_isr=(1,), partition_epoch=0),
+            append(1, 1),
+            advance(1, 2, before=1),
+        ),
+    ),
+    "a follower joins that lags": (
+        "I-EXPAND",
+        (
+            IsrExpanded(replica="t-0@b1", from_isr=(1, 2), to_isr=(1,), partition_epoch=0),
+            append(1, 1),
+            advance(1, 2, before=1),
+            IsrChangeProposed(replica="t-0@b1", isr=(1, 2)),
+        ),
+    ),
+    "acks=all before it is committed": (
+        "I-MINISR",
+        (append(1, 1), produce("request", ("acks", -1)), produce("response", ("t-0", 1))),
+    ),
+    "a consumer reads what is not committed": ("I-CONSUME", (append(1, 1), consumed(2, 2, 0, 1))),
+    "a consumer reads twice": ("I-CONSUME", (consumed(1, 1, 0), consumed(1, 1, 0))),
+    "an index entry inside of a batch": ("I-INDEX", (append(1, 1), indexed(1, 75))),
+    "an index entry behind its batch": ("I-INDEX", (append(1, 1), indexed(0, 70))),
+    "an index that falls": ("I-INDEX", (append(1, 1), indexed(1, 70), indexed(0, 0))),
+    "a time index with too old a time": (
+        "I-INDEX",
+        (append(1, 1), TimeIndexEntryAdded(replica="t-0@b1", segment=0, timestamp=0, offset=1)),
+    ),
+    "a segment named below the log's end": ("I-SEGNAME", (rolled(0),)),
+    "a batch in a segment that is closed": ("I-SEGNAME", (rolled(1), append(1, 1))),
+    "a checkpoint above the high watermark": (
+        "I-CKPT",
+        (CheckpointWritten(broker="b1", file="replication-offset-checkpoint", entries=(("t-0", 2),)),),
+    ),
+    "a recovery point beyond the log": (
+        "I-CKPT",
+        (CheckpointWritten(broker="b2", file="recovery-point-offset-checkpoint", entries=(("t-0", 2),)),),
+    ),
     "a new leader without a committed record": (
         "I-COMMIT",
         (
@@ -156,12 +271,17 @@ BROKEN: dict[str, tuple[str, tuple[Event, ...]]] = {
 }
 
 
-def violations(events: Iterable[Event]) -> list[tuple[str, str]]:
-    checker = Checker()
-    found = []
-    for seq, event in enumerate(events, 1):
-        found += [(v.invariant, v.explained_by) for v in checker.observe((seq, 0, "b1", 0, event))]
-    return found
+def findings(events: Iterable[Event], era: str = "3.9") -> list[Event]:
+    checker = Checker(ERAS[era])
+    return [found for seq, event in enumerate(events, 1) for found in checker.observe((seq, 0, "b1", 0, event))]
+
+
+def alarms(events: Iterable[Event], era: str = "3.9") -> list[InvariantViolated]:
+    return [found for found in findings(events, era) if isinstance(found, InvariantViolated)]
+
+
+def violations(events: Iterable[Event], era: str = "3.9") -> list[tuple[str, str]]:
+    return [(alarm.invariant, alarm.explained_by) for alarm in alarms(events, era)]
 
 
 def test_a_healthy_history_has_no_alarm() -> None:
@@ -191,64 +311,90 @@ def test_an_unclean_election_explains_a_lost_record() -> None:
     assert "unclean election of b2" in explained["I-COMMIT"]
 
 
+def test_each_invariant_is_broken_by_a_history() -> None:
+    broken = {invariant for invariant, _ in BROKEN.values()} | {"I-COMPLETE"}
+    assert broken == set(INVARIANTS)
+
+
+#: b1 committed offset 1 and told a producer so; b2 takes over after it has cut itself at its own high watermark
+LOST_BY_A_CUT = (
+    produce("request", ("acks", -1)),
+    append(1, 1),
+    append(2, 1),
+    believes(2),
+    advance(1, 2, before=1),
+    produce("response", ("t-0", 1)),
+    truncate(2, 2, 1),
+    LeaderElected(partition="t-0", leader=2, leader_epoch=1, isr=(2,), strategy="OfflinePartition", unclean=False),
+    state(2, 1, [2], 1),
+    leader(2, 1, (2,)),
+)
+
+
+def test_a_lost_record_is_explained_by_the_era_whose_followers_cut_at_their_high_watermark() -> None:
+    raised = {alarm.invariant: alarm for alarm in alarms((*HEALTHY, *LOST_BY_A_CUT), "0.10")}
+    assert set(raised) >= {"I-COMPLETE", "I-COMMIT"}
+    commit = raised["I-COMMIT"]
+    assert "in era 0.10 a follower cuts its log at its own high watermark" in commit.explained_by
+    assert "0.10 时代" in commit.explained_by_zh and "偏移量 1 已提交" in commit.detail_zh
+    assert commit.promise == "b1 acknowledged offsets 1 to 1 to p, acks=all"
+    assert commit.cause == len(HEALTHY) + 7, "the truncation"
+    assert [alarm for alarm in raised.values() if not alarm.explained_by] == []
+
+
+def test_the_same_loss_has_no_excuse_in_an_era_that_must_not_lose_it() -> None:
+    unexplained = {invariant for invariant, explained_by in violations((*HEALTHY, *LOST_BY_A_CUT)) if not explained_by}
+    assert {"I-COMPLETE", "I-COMMIT"} <= unexplained
+
+
+def test_what_never_breaks_has_no_excuse_after_an_unclean_election_either() -> None:
+    unclean = LeaderElected(
+        partition="t-0", leader=2, leader_epoch=1, isr=(2,), strategy="OfflinePartition", unclean=True
+    )
+    for name in ("an offset twice", "two leaders of one epoch", "an index that falls"):
+        invariant, events = BROKEN[name]
+        assert (invariant, "") in violations((*HEALTHY, unclean, *events), "0.10"), name
+
+
+def test_records_acknowledged_by_the_leader_alone_are_counted_when_they_are_lost() -> None:
+    events = (
+        produce("request", ("acks", 1)),
+        append(1, 1),
+        produce("response", ("t-0", 1)),
+        state(2, 1, [2], 1),
+        leader(2, 1, (2,)),
+    )
+    found = findings((*HEALTHY, *events))
+    assert [type(event) for event in found] == [AcknowledgedRecordsLost]
+    lost = found[0]
+    assert isinstance(lost, AcknowledgedRecordsLost)
+    assert (lost.first_offset, lost.count, lost.acknowledged_by, lost.leader) == (1, 1, "b1", "b2")
+
+
 # wrong cores
 
 
-def alarms_of_a_run() -> set[str]:
-    run = Run(
-        RunConfig(seed=3, broker_config={"zookeeper.session.timeout.ms": "6000", "replica.lag.time.max.ms": "10000"}),
-        disk=SimulatedDisk(),
-        zk=MemoryStore(),
-    )
-    run.advance(1_000_000)
-    for line in (
-        "kafka-topics.sh --create --topic t --replica-assignment 1:2:3",
-        "producer open p --acks all",
-        "producer stream p t-0 50",
-        "broker freeze 2",
-        "broker thaw 2",
-        "broker kill 1",
-        "broker start 1",
-    ):
-        run.submit(line, "test")
-        run.advance(run.now_us + 8_000_000)
-    return {alarm["invariant"] for alarm in run.view["alarms"].values()}
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_the_core_as_it_is_raises_no_alarm(script: str) -> None:
+    assert play(script) == []
 
 
-def test_the_core_as_it_is_raises_no_alarm() -> None:
-    assert alarms_of_a_run() == set()
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
+def test_a_wrong_core_is_caught(mutant: Mutant) -> None:
+    assert hunt(mutant) is not None
 
 
-def leader_forgets_followers(*arguments: Any) -> int:
-    return int(arguments[0])
+def test_each_invariant_has_a_mutant() -> None:
+    assert sorted(mutant.invariant for mutant in MUTANTS) == sorted(INVARIANTS)
 
 
-def follower_takes_any_high_watermark(self: Partition, leader_high_watermark: int) -> None:
-    end = self.log.log_end_offset
-    if end > self.high_watermark:
-        self.kernel.emit(
-            HighWatermarkAdvanced(replica=self.key, from_offset=self.high_watermark, to_offset=end), self.node
-        )
-
-
-truly_update_follower = Partition.update_follower
-
-
-def leader_believes_anything(self: Partition, broker_id: int, fetch_offset: int, *rest: int) -> bool:
-    return truly_update_follower(self, broker_id, self.log.log_end_offset, *rest)
-
-
-@pytest.mark.parametrize(
-    ("target", "attribute", "mutant", "expected"),
-    [
-        (partition_module, "candidate", leader_forgets_followers, "I-HWLEAD"),
-        (Partition, "update_follower_high_watermark", follower_takes_any_high_watermark, "I-HWFOLL"),
-        (Partition, "update_follower", leader_believes_anything, "I-WEAKISR"),
-    ],
-    ids=["the leader does not wait", "the follower runs ahead", "the leader believes anything"],
-)
-def test_a_wrong_core_is_caught(
-    monkeypatch: pytest.MonkeyPatch, target: Any, attribute: str, mutant: Any, expected: str
-) -> None:
-    monkeypatch.setattr(target, attribute, mutant)
-    assert expected in alarms_of_a_run()
+def test_a_run_counts_what_was_acknowledged_with_acks_1_and_lost() -> None:
+    run = Run(RunConfig(seed=3, broker_config=BROKER_CONFIG), disk=SimulatedDisk(), zk=MemoryStore())
+    run.advance(500_000)
+    for line, pause_ms in SCRIPTS["parting"]:
+        run.submit(line, "script")
+        run.advance(run.now_us + pause_ms * 1_000)
+    (loss,) = run.view["losses"].values()
+    assert (loss["partition"], loss["acknowledged_by"], loss["leader"]) == ("t-0", "b1", "b2")
+    assert loss["count"] == 15 and loss["first_offset"] == 41
+    assert run.view["alarms"] == {}

@@ -266,7 +266,12 @@ class Partition:
                 f"The size of the current ISR {_braces(isr)} is insufficient to satisfy the min.isr requirement of "
                 f"{self.effective_min_isr} for partition {self.name}",
             )
-        info = self.log.append_as_leader(data, self.leader_epoch, now_ms)
+        epoch = self.log.leader_epoch_cache.latest_epoch
+        try:
+            info = self.log.append_as_leader(data, self.leader_epoch, now_ms)
+        except KafkaException:
+            self._state_epochs_of_refused(epoch)
+            raise
         self._state_append(info)
         return info
 
@@ -277,6 +282,7 @@ class Partition:
         may start within a batch since DeleteRecords (`Partition.appendRecordsToFollowerOrFutureReplica`).
         """
         log = self.log
+        epoch = log.leader_epoch_cache.latest_epoch
         try:
             info = log.append_as_follower(data, now_ms)
         except UnexpectedAppendOffsetException as refused:
@@ -285,7 +291,16 @@ class Partition:
                 raise
             self.truncate_fully_and_start_at(first.base_offset, refused.message)
             info = log.append_as_follower(data, now_ms)
+        except KafkaException:
+            self._state_epochs_of_refused(epoch)
+            raise
         self._state_append(info)
+
+    def _state_epochs_of_refused(self, before: int) -> None:
+        """A batch that no segment can hold is refused when the epoch cache knows its epoch already."""
+        cache = self.log.leader_epoch_cache
+        if cache.latest_epoch != before:
+            self.kernel.emit(LeaderEpochsChanged(replica=self.key, entries=cache.entries), self.node)
 
     def _state_append(self, info: AppendInfo) -> None:
         emit, key, node = self.kernel.emit, self.key, self.node

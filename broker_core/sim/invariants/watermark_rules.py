@@ -222,7 +222,10 @@ def elected(checker: Checker, event: control.LeaderElected) -> None:
     """I-COMPLETE, unless the leader was elected from outside of the ISR."""
     partition = checker.partition(event.partition)
     if event.unclean:
-        note_unclean(partition, event.leader, event.leader_epoch, checker.seq)
+        words = _UNCLEAN.filled(leader=event.leader, leader_epoch=event.leader_epoch)
+        setting = "unclean.leader.election.enable=true"
+        partition.excuses[UNCLEAN] = Explanation(UNCLEAN, words, setting, checker.seq)
+    check_all_strong(checker, partition)
     shadow = partition.replicas.get(f"b{event.leader}")
     if event.unclean or shadow is None or event.leader < 0:
         return
@@ -240,9 +243,3 @@ def elected(checker: Checker, event: control.LeaderElected) -> None:
             lost=lost,
             highest=partition.highest,
         )
-
-
-def note_unclean(partition: ShadowPartition, leader: int, leader_epoch: int, seq: int) -> None:
-    """A leader was elected that was not in the ISR."""
-    words = _UNCLEAN.filled(leader=leader, leader_epoch=leader_epoch)
-    partition.excuses[UNCLEAN] = Explanation(UNCLEAN, words, "unclean.leader.election.enable=true", seq)

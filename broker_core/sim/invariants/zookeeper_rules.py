@@ -9,7 +9,7 @@ from broker_core.sim.invariants.catalogue import FOREIGN, Explanation, Words
 from broker_core.sim.invariants.checker import Checker, watches
 from broker_core.sim.invariants.leader_rules import nodes
 from broker_core.sim.invariants.shadow import ShadowPartition
-from broker_core.sim.invariants.watermark_rules import check_all_strong, note_unclean
+from broker_core.sim.invariants.watermark_rules import check_all_strong
 
 CONTROLLER_EPOCH = "/controller_epoch"
 _TOPICS = "/brokers/topics/"
@@ -125,12 +125,13 @@ def _state_written(
         checker.violated(
             "I-CTRL", name, _UNKNOWN_CONTROLLER, epoch=state.controller_epoch, newest=checker.controller_epoch
         )
-    if partition.isr and leader >= 0 and f"b{leader}" not in partition.isr:
-        note_unclean(partition, leader, epoch, checker.seq)
+    # Where this is an unclean election the controller says so next, and then the ISR is looked at.
+    is_clean = leader < 0 or not partition.isr or f"b{leader}" in partition.isr
     partition.leader, partition.leader_epoch, partition.controller_epoch = leader, epoch, state.controller_epoch
     if isr != partition.isr:
         partition.isr = isr
-        check_all_strong(checker, partition)
+        if is_clean:
+            check_all_strong(checker, partition)
 
 
 def _check_assigned(checker: Checker, name: str, isr: tuple[str, ...], partition: ShadowPartition) -> None:
