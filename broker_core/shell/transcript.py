@@ -158,7 +158,8 @@ _NAMES: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"\b2\d{3}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z?\b"), "<time>"),
 )
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
-_COORDINATOR = re.compile(r"127\.0\.0\.1:\d+  \(\d+\) +")
+_COORDINATOR = re.compile(r"127\.0\.0\.1:(\d+)  \(\d+\)( +)")
+_RECORDED_PORT_LENGTH = 5
 _TABLE_HEADER = re.compile(r"[A-Z][A-Za-z-]+ +[A-Z]|GROUP|TOPIC")
 _MILLISECONDS = re.compile(r"\d+ ms")
 _PARTITION = re.compile(r"Partition:(\d+)")
@@ -182,7 +183,7 @@ def normalise(
             stderr[number:] = ["! <usage>"]
             break
     if tool == "kafka-consumer-groups.sh":
-        stdout = _sorted_tables([_COORDINATOR.sub(r"127.0.0.1:<port>  (<broker>)      ", text) for text in stdout])
+        stdout = _sorted_tables([_COORDINATOR.sub(_coordinator, text) for text in stdout])
     stdout = _trimmed([_named(text, tool) for text in stdout])
     stderr = [_named(text, tool).rstrip() for text in stderr]
     if (tool == "kafka-topics.sh" and "--list" in words) or tool == "kafka-get-offsets.sh":
@@ -195,6 +196,12 @@ def normalise(
     known = {} if members is None else members
     lines = [_UUID.sub(lambda match: known.setdefault(match[0], f"<member-{len(known) + 1}>"), text) for text in lines]
     return [*lines, *([f"[exit {exit_code}]"] if exit_code else [])]
+
+
+def _coordinator(match: re.Match[str]) -> str:
+    """A coordinator in a table, whose padding depends on how long its port is."""
+    padding = len(match[2]) - (_RECORDED_PORT_LENGTH - len(match[1]))
+    return "127.0.0.1:<port>  (<broker>)" + " " * padding
 
 
 def _sorted_tables(lines: list[str]) -> list[str]:

@@ -34,7 +34,7 @@ from broker_core.wire.messages import (
 
 ACTIONS = ("list", "describe", "delete", "reset-offsets", "delete-offsets")
 STATES = ("PreparingRebalance", "CompletingRebalance", "Stable", "Dead", "Empty", "Assigning", "Reconciling")
-TYPES = ("Consumer", "Classic", "Share")
+TYPES = ("Consumer", "Classic")
 MISSING = "-"
 NOT_EXECUTED = (
     "WARN: No action will be performed as the --execute option is missing.In a future major release, the default "
@@ -114,8 +114,6 @@ def _check(process: Process, options: ParsedOptions) -> None:
         "This tool helps to list all consumer groups, describe a consumer group, delete consumer group info, or reset "
         "consumer group offsets.",
     )
-    if sum(1 for action in ACTIONS if action in options) != 1:
-        raise UsageError("Command must include exactly one action: " + ", ".join(f"--{action}" for action in ACTIONS))
     has_scope = "group" in options or "all-groups" in options
     if "describe" in options:
         if not has_scope:
@@ -144,6 +142,8 @@ def _check(process: Process, options: ParsedOptions) -> None:
             check_invalid(options, scenario, [other for other in SCENARIOS if other != scenario])
     check_invalid(options, "group", ("all-groups", "list"))
     check_invalid(options, "topic", ("list", "describe"))
+    if sum(1 for action in ACTIONS if action in options) != 1:
+        raise UsageError("Command must include exactly one action: " + ", ".join(f"--{action}" for action in ACTIONS))
 
 
 def _error(process: Process, message: str) -> None:
@@ -168,7 +168,8 @@ def _filter(options: ParsedOptions, name: str, known: tuple[str, ...], plural: s
     by_name = {each.lower(): each for each in known}
     wanted = [word.strip().lower() for word in text.split(",")]
     if any(word not in by_name for word in wanted):
-        raise UsageError(f"Invalid {name} list '{text}'. Valid {plural} are: {', '.join(known)}")
+        kind = plural if name == "type" else name
+        raise UsageError(f"Invalid {kind} list '{text}'. Valid {plural} are: {', '.join(known)}")
     return {by_name[word] for word in wanted}
 
 
@@ -198,6 +199,8 @@ def _describe(process: Process, options: ParsedOptions) -> Asking[None]:
         group = yield from describe_group(process, name)
         if group.state == "Dead":
             _error(process, f"Consumer group '{name}' does not exist.")
+            if "members" in options:
+                _print_members(process, group, is_verbose="verbose" in options)
             continue
         if "state" in options:
             coordinator = yield from find_coordinator(process, name)

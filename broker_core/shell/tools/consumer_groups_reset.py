@@ -98,10 +98,7 @@ def _partitions(process: Process, options: ParsedOptions, group: str) -> Asking[
                 continue
             for number in numbers.split(","):
                 if not number.isdigit():
-                    raise JavaException(
-                        "java.lang.IllegalArgumentException",
-                        f"Invalid partition '{number}' specified in topic arg '{text}''",
-                    )
+                    raise UsageError(f"Invalid partition '{number}' specified in topic arg '{text}''")
                 found.append(f"{topic}-{int(number)}")
         if whole:
             known = yield from metadata(process, tuple(whole), "describeTopics")
@@ -134,9 +131,8 @@ def _plan(process: Process, options: ParsedOptions, group: str, partitions: list
         committed = yield from committed_offsets(process, group)
         for name in partitions:
             if name not in committed:
-                raise JavaException(
-                    "java.lang.IllegalArgumentException",
-                    f"Cannot shift offset for partition {name} since there is no current committed offset",
+                raise UsageError(
+                    f"Cannot shift offset for partition {name} since there is no current committed offset"
                 )
         return (yield from _within(process, {name: committed[name] + shift for name in partitions}))
     if "to-datetime" in options:
@@ -177,12 +173,8 @@ def _at_time(process: Process, partitions: list[str], timestamp: int) -> Asking[
 
 def _from_file(process: Process, name: str, group: str) -> Plan:
     if name not in process.files:
-        missing = f"{name} (No such file or directory)"
-        raise JavaException(
-            "java.lang.RuntimeException",
-            f"java.nio.file.NoSuchFileException: {name}",
-            (f"java.nio.file.NoSuchFileException: {missing.split(' ')[0]}",),
-        )
+        cause = f"java.nio.file.NoSuchFileException: {name}"
+        raise _in_runtime(JavaException("java.io.IOException", f"Unable to read file {name}", (cause,)))
     plan: Plan = {}
     for line in process.files[name].splitlines():
         cells = line.strip().split(",")
