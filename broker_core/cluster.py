@@ -14,7 +14,9 @@ from broker_core.events.log import PowerLost
 from broker_core.events.world import (
     BrokerFrozen,
     BrokerThawed,
+    DiskSlowed,
     LinkCut,
+    LinkCutOneWay,
     LinkRestored,
     NodeAdded,
     RunStarted,
@@ -302,22 +304,27 @@ class Cluster:
                 "Name a node of this run.",
             )
 
-    def cut_link(self, a: str, b: str) -> None:
-        """Nothing passes between two nodes any more."""
+    def cut_link(self, a: str, b: str, *, one_way: bool = False) -> None:
+        """Nothing passes between two nodes any more, or nothing from `a` to `b`."""
         self._node(a)
         self._node(b)
-        if a == b or not self.kernel.connected(a, b):
+        cut = self.kernel.cut_links
+        if a == b or ((a, b) in cut and (one_way or (b, a) in cut)):
             why = "has no link to itself" if a == b else f"is already cut from {b}"
             raise ClusterError(f"{a} {why}.", "two nodes whose link works.", "Name another pair.")
-        first, second = min(a, b), max(a, b)
-        self.kernel.emit(LinkCut(a=first, b=second), LAB)
-        self.kernel.cut(a, b)
+        if one_way and (b, a) not in cut:
+            self.kernel.emit(LinkCutOneWay(source=a, destination=b), LAB)
+        else:
+            self.kernel.emit(LinkCut(a=min(a, b), b=max(a, b)), LAB)
+        for ends in ((a, b),) if one_way else ((a, b), (b, a)):
+            if ends not in cut:
+                self.kernel.cut(*ends)
         for name in (a, b):
             if ZK_NODE in (a, b) and name != ZK_NODE:
                 self.zookeeper.lost_contact(name)
 
     def restore_link(self, a: str, b: str) -> None:
-        """The link works again."""
+        """The link works again, both ways."""
         self._node(a)
         self._node(b)
         if a == b or self.kernel.connected(a, b):
@@ -331,6 +338,30 @@ class Cluster:
             broker = next((broker for broker in self.brokers.values() if broker.name == name), None)
             if broker is not None and name in self.kernel.up:
                 self._contact(broker)
+
+    def slow_disk(self, broker_id: int, latency_us: int) -> None:
+        """Each append of a broker takes so much longer; 0 = no longer than ever. It is the machine's disk: a new
+        process has it, too.
+        """
+        broker = self._broker(broker_id, "up", "starting", "frozen", "down")
+        self.kernel.emit(DiskSlowed(broker=broker.name, latency_us=latency_us), broker.name)
+        if latency_us:
+            self.kernel.slow_disks[broker.name] = latency_us
+        else:
+            self.kernel.slow_disks.pop(broker.name, None)
+
+    def expire_session(self, broker_id: int) -> None:
+        """ZooKeeper gives up a broker's session, whatever its process does. One that lives hears it at its next
+        heartbeat and registers again.
+        """
+        broker = self._broker(broker_id, "up", "starting", "frozen", "down")
+        if not self.zookeeper.has_session(broker.name):
+            raise ClusterError(
+                f"Broker {broker_id} has no session.", "a broker that ZooKeeper knows.", "Wait until it has one."
+            )
+        self.zookeeper.close(broker.name, "expired")
+        if broker.name in self.kernel.up:
+            self._contact(broker)
 
     def hold_fetches(self, follower: str, leader: str) -> None:
         """What one broker asks another as its follower waits on its way, until it is released."""
@@ -374,7 +405,8 @@ class Cluster:
             },
             "watches": self.zookeeper.watches(),
             "clients": self.clients.description(),
-            "links": sorted(f"{a}|{b}" for a, b in self.kernel.cut_links),
+            "links": sorted({f"{min(ends)}|{max(ends)}" for ends in self.kernel.cut_links}),
+            "link_faults": sorted(f"{source}>{destination}" for source, destination in self.kernel.link_faults),
             "controllers": self._controller_states(),
             "groups": {
                 key: group

@@ -1,7 +1,6 @@
 """The lab's producers and consumers: partitioning, batches, retries, positions."""
 
 import pytest
-from lab.sim.parity import differences
 from shell_runs import ShellRun
 
 from broker_core.clients.accumulator import record_size_upper_bound
@@ -9,6 +8,7 @@ from broker_core.clients.metadata import backoff_us
 from broker_core.clients.partitioners import StickyPartitioner, murmur2, partition_for_key
 from broker_core.events.rpc import RpcSent
 from broker_core.sim.rng import Stream
+from lab.sim.parity import differences
 
 ORDERS = "kafka-topics.sh --create --topic orders --replica-assignment 1:2:3,2:3:1,3:1:2"
 

@@ -7,7 +7,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from lab.sim.parity import differences
 from shell_runs import ShellRun
 
 from broker_core.events import Event
@@ -21,6 +20,7 @@ from broker_core.events.log import (
     PowerLost,
     SegmentsDeleted,
 )
+from lab.sim.parity import differences
 
 TOPIC = "kafka-topics.sh --create --topic orders --replica-assignment 1:2 --config segment.bytes=200"
 SENT = " ".join(f"{key}:{key}" for key in "abcdefg")

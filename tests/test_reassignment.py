@@ -7,7 +7,6 @@ import pytest
 from controller_harness import FakeBroker, FakeCluster
 from hypothesis import given
 from hypothesis import strategies as st
-from lab.sim.parity import differences
 
 from broker_core.controller.replica_assignment import ReplicaAssignment
 from broker_core.controller.replica_state_machine import ReplicaState
@@ -24,6 +23,7 @@ from broker_core.zk.memory_store import MemoryStore
 from broker_core.zk.znodes import TopicZnode
 from lab.oracle.scenarios import config_of
 from lab.runtime.rehearsal import pageless_run
+from lab.sim.parity import differences
 
 SCENARIOS = Path(__file__).parent / "data" / "scenarios"
 BROKERS = st.lists(st.integers(1, 7), min_size=1, max_size=4, unique=True).map(tuple)

@@ -7,7 +7,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from lab.sim.parity import differences
 
 from broker_core.events.replica import IsrExpanded, IsrShrunk
 from broker_core.run import Input, Run, RunConfig
@@ -16,6 +15,7 @@ from broker_core.sim.disk import SimulatedDisk
 from broker_core.view.fold import empty_view
 from broker_core.view.patch import apply, inverse
 from broker_core.zk.memory_store import MemoryStore
+from lab.sim.parity import differences
 
 CONFIG = RunConfig(
     seed=11,

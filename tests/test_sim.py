@@ -47,7 +47,8 @@ def test_what_can_go_wrong_is_drawn() -> None:
     words = {" ".join(split(line)[:2]) for seed in range(200) for line in draw(seed, "3.9").lines}
     expected = {
         *(f"broker {verb}" for verb in ("kill", "stop", "powerloss", "freeze", "thaw", "start")),
-        *("link cut", "link restore", "zk delete", "producer burst", "consumer follow"),
+        *("link cut", "link restore", "link latency", "link loss", "disk slow", "session expire", "hold fetch"),
+        *("zk delete", "producer burst", "consumer follow"),
         *("kafka-topics.sh --create", "kafka-topics.sh --delete", "kafka-topics.sh --alter"),
         *("kafka-configs.sh --alter", "kafka-leader-election.sh --election-type"),
         *("kafka-reassign-partitions.sh --reassignment-json-file", "kafka-delete-records.sh --offset-json-file"),

@@ -622,9 +622,7 @@ class Broker:
         """Appends to a partition of `__consumer_offsets`; `store` waits until that is committed, for a while."""
         error = self.replicas.append_for_coordinator(partition, data, store)
         if store is not None and any(row[0] is store for row in self.replicas.coordinator_appends.get(partition, ())):
-            self.timer(
-                self.config.groups.offsets_commit_timeout_ms * 1_000, APPEND_EXPIRED_TIMER, (partition, store)
-            )
+            self.timer(self.config.groups.offsets_commit_timeout_ms * 1_000, APPEND_EXPIRED_TIMER, (partition, store))
         return error
 
     def coordinator_append_done(self, waiting: Store, error: KafkaError) -> None:

@@ -336,9 +336,7 @@ class ReplicaManager:
             del self.coordinator_appends[name]
         enough = len(partition.isr_state.maximal_isr) >= partition.effective_min_isr
         for waiting in done:
-            self.host.coordinator_append_done(
-                waiting, _NONE if enough else KafkaError.NOT_ENOUGH_REPLICAS_AFTER_APPEND
-            )
+            self.host.coordinator_append_done(waiting, _NONE if enough else KafkaError.NOT_ENOUGH_REPLICAS_AFTER_APPEND)
 
     def expire_coordinator_append(self, name: str, waiting: Any) -> bool:
         """Gives up waiting; False when it is done already."""

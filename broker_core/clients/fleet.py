@@ -4,6 +4,7 @@ from broker_core.clients.consumer import Consumer, ConsumerSettings
 from broker_core.clients.group_consumer import GroupConsumer, GroupConsumerSettings
 from broker_core.clients.producer import Producer, ProducerSettings
 from broker_core.events.world import LinkRestored, NodeAdded, NodeRemoved
+from broker_core.sim.faults import LinkFault
 from broker_core.sim.kernel import Kernel
 
 
@@ -68,9 +69,11 @@ class Clients:
         self.producers.pop(name, None)
         self.consumers.pop(name, None)
         self.group_consumers.pop(name, None)
-        for a, b in [link for link in self.kernel.cut_links if name in link]:
+        for a, b in sorted({(min(link), max(link)) for link in self.kernel.cut_links if name in link}):
             self.kernel.emit(LinkRestored(a=a, b=b), name)
             self.kernel.restore(a, b)
+        for source, destination in [link for link in self.kernel.link_faults if name in link]:
+            self.kernel.set_link_fault(source, destination, LinkFault())
         self.kernel.remove(name)
         del self.kernel.nodes[name]
         self.kernel.emit(NodeRemoved(node=name), name)

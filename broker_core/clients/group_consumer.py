@@ -102,9 +102,7 @@ class GroupConsumer:
     UNKNOWN_POSITION must be looked up first. `output`: (partition, record) of the records read last.
     """
 
-    def __init__(
-        self, kernel: Kernel, name: str, settings: GroupConsumerSettings, bootstrap: tuple[str, ...]
-    ) -> None:
+    def __init__(self, kernel: Kernel, name: str, settings: GroupConsumerSettings, bootstrap: tuple[str, ...]) -> None:
         self.kernel = kernel
         self.name = name
         self.settings = settings

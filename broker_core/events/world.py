@@ -76,10 +76,49 @@ class LinkCut(Event):
     b: str
 
 
+@kind(
+    "world",
+    en="Nothing passes from {source} to {destination}; the other way works",
+    zh="{source} 到 {destination} 方向被切断，反方向正常",
+)
+class LinkCutOneWay(Event):
+    """Until the link is restored."""
+
+    source: str
+    destination: str
+
+
 @kind("world", en="The link {a} to {b} works again", zh="{a} 与 {b} 之间的链路恢复")
 class LinkRestored(Event):
     a: str
     b: str
+
+
+@kind(
+    "world",
+    en="From {source} to {destination}: {latency_us} us more, {loss_percent} % lost, {reorder_percent} % overtaken",
+    zh="{source} 到 {destination}：增加 {latency_us} 微秒，丢失 {loss_percent}%，乱序 {reorder_percent}%",
+)
+class LinkQualityChanged(Event):
+    """One direction of a link. All zero: it is as good as new."""
+
+    source: str
+    destination: str
+    latency_us: int
+    loss_percent: int
+    reorder_percent: int
+
+
+@kind(
+    "world",
+    en="The disk of {broker} takes {latency_us} us more for each append",
+    zh="代理 {broker} 的磁盘每次追加多用 {latency_us} 微秒",
+)
+class DiskSlowed(Event):
+    """0: it is as fast as ever."""
+
+    broker: str
+    latency_us: int
 
 
 @kind("world", en="Alarm {invariant} on {subject}: {detail}", zh="告警 {invariant}（{subject}）：{detail_zh}")

@@ -236,9 +236,7 @@ class GroupCoordinator:
                 self._answer_join(member, JoinGroupResponse(Errors.NOT_COORDINATOR, member_id=member.member_id))
                 self._answer_sync(member, SyncGroupResponse(Errors.NOT_COORDINATOR))
         self._emit(
-            GroupsUnloaded(
-                broker=self.host.name, partition=partition, groups=tuple(group.group_id for group in gone)
-            )
+            GroupsUnloaded(broker=self.host.name, partition=partition, groups=tuple(group.group_id for group in gone))
         )
 
     def partition_of(self, group_id: str) -> str:
@@ -397,9 +395,7 @@ class GroupCoordinator:
     ) -> None:
         member.update(request)
         if member.joining is not None and member.joining is not message:
-            self._respond_join(
-                member.joining, JoinGroupResponse(Errors.UNKNOWN_MEMBER_ID, member_id=member.member_id)
-            )
+            self._respond_join(member.joining, JoinGroupResponse(Errors.UNKNOWN_MEMBER_ID, member_id=member.member_id))
         member.joining = message
         self._maybe_rebalance(group, why)
 
@@ -644,9 +640,7 @@ class GroupCoordinator:
     def _remove_member(self, group: ClassicGroup, member: GroupMember, why: str) -> None:
         self._answer_join(member, JoinGroupResponse(Errors.UNKNOWN_MEMBER_ID, member_id=member.member_id))
         self._answer_sync(member, SyncGroupResponse(Errors.UNKNOWN_MEMBER_ID))
-        self._emit(
-            GroupMemberRemoved(broker=self.host.name, group=group.group_id, member=member.member_id, why=why)
-        )
+        self._emit(GroupMemberRemoved(broker=self.host.name, group=group.group_id, member=member.member_id, why=why))
 
     def _member_error(self, group: ClassicGroup, member_id: str, instance: str | None) -> KafkaError:
         if group.state is GroupState.DEAD:
@@ -815,9 +809,7 @@ class GroupCoordinator:
             if gone:
                 self._forget_offsets(group, gone, "the topic was deleted")
 
-    def _forget_offsets(
-        self, group: ClassicGroup, names: list[str], why: str, *, removes_group: bool = False
-    ) -> None:
+    def _forget_offsets(self, group: ClassicGroup, names: list[str], why: str, *, removes_group: bool = False) -> None:
         """Writes tombstones for offsets, and one for a group that has nothing left (`cleanupGroupMetadata`)."""
         now_ms = self.host.wall_ms
         records: list[tuple[int, bytes, bytes | None, tuple[Any, ...]]] = [
@@ -841,9 +833,7 @@ class GroupCoordinator:
         now_ms = self.host.wall_ms
         retention_ms = self.host.group_settings.offsets_retention_minutes * 60_000
         for group in list(self.groups.values()):
-            expired = [
-                name for name, begun_ms in self._expirable(group).items() if now_ms - begun_ms >= retention_ms
-            ]
+            expired = [name for name, begun_ms in self._expirable(group).items() if now_ms - begun_ms >= retention_ms]
             is_unused = group.state is GroupState.EMPTY and not group.offsets and not group.pending_commits
             if expired or is_unused:
                 self._forget_offsets(group, expired, "offsets.retention.minutes is over")
@@ -1026,9 +1016,7 @@ class GroupCoordinator:
     def _committed(self, group: ClassicGroup, name: str, committed: CommittedOffset) -> None:
         group.offsets[name] = committed
         self._emit(
-            OffsetCommitted(
-                broker=self.host.name, group=group.group_id, partition=name, offset=committed.offset
-            )
+            OffsetCommitted(broker=self.host.name, group=group.group_id, partition=name, offset=committed.offset)
         )
 
     # answers

@@ -110,18 +110,18 @@ class ClusterApi(Protocol):
         """SIGCONT."""
         ...
 
-    def cut_link(self, a: str, b: str) -> None:
-        """Nothing passes between two nodes (by name) any more."""
-        ...
-
-    def hold_fetches(self, follower: str, leader: str) -> None:
-        """What one node asks another as its follower waits on its way."""
-        ...
-
-    def release_fetches(self, follower: str, leader: str) -> None:
-        """It goes on."""
+    def cut_link(self, a: str, b: str, *, one_way: bool = False) -> None:
+        """Nothing passes between two nodes (by name) any more, or nothing from `a` to `b`."""
         ...
 
     def restore_link(self, a: str, b: str) -> None:
         """The link works again."""
+        ...
+
+    def slow_disk(self, broker_id: int, latency_us: int) -> None:
+        """Each append of a broker takes so much longer."""
+        ...
+
+    def expire_session(self, broker_id: int) -> None:
+        """ZooKeeper gives up a broker's session."""
         ...

@@ -15,9 +15,7 @@ from broker_core.wire.messages import (
     OffsetFetchRequest,
 )
 
-_RETRIED = frozenset(
-    {Errors.NOT_COORDINATOR, Errors.COORDINATOR_NOT_AVAILABLE, Errors.COORDINATOR_LOAD_IN_PROGRESS}
-)
+_RETRIED = frozenset({Errors.NOT_COORDINATOR, Errors.COORDINATOR_NOT_AVAILABLE, Errors.COORDINATOR_LOAD_IN_PROGRESS})
 
 
 def find_coordinator(process: Process, group: str, limit_us: int = DEFAULT_API_TIMEOUT_US) -> Asking[int | None]:

@@ -167,9 +167,7 @@ _USAGE = re.compile(r"! Option +Description")
 _WARNING = re.compile(r"! WARN (?!.*Got error produce response.*NOT_ENOUGH_REPLICAS)")
 
 
-def normalise(
-    line: str, printed: list[str], exit_code: int, members: dict[str, str] | None = None
-) -> list[str]:
+def normalise(line: str, printed: list[str], exit_code: int, members: dict[str, str] | None = None) -> list[str]:
     """The output of a command as a transcript holds it: standard output, standard error, the exit code.
 
     `members` keeps the names of the random parts of member ids, for all commands of a transcript.

@@ -12,6 +12,8 @@ import msgspec
 
 from broker_core.events import Envelope, Event
 from broker_core.events.rpc import Fields, RpcDelivered, RpcDropped, RpcHeld, RpcRescheduled, RpcSent
+from broker_core.events.world import LinkQualityChanged
+from broker_core.sim.faults import DISK_MESSAGES, LinkFault, MessageError
 from broker_core.sim.rng import Streams
 from broker_core.sim.scheduler import FOREVER_US, Scheduler
 
@@ -154,6 +156,10 @@ class Kernel:
         self.frozen: dict[str, list[Any]] = {}
         self.cut_links: dict[tuple[str, str], list[Message]] = {}
         self.held_fetches: dict[tuple[str, str], list[Message]] = {}
+        self.link_faults: dict[tuple[str, str], LinkFault] = {}
+        """Of each direction of a link that is not as good as new."""
+        self.slow_disks: dict[str, int] = {}
+        """How many microseconds longer the disk of a node takes for each append."""
         self.pending: dict[int, Pending] = {}
         self._one_way: set[int] = set()
         self.in_flight: dict[str, Message] = {}
@@ -208,17 +214,11 @@ class Kernel:
                     pending.source,
                     Disconnect(correlation, self.incarnations[pending.source]),
                 )
-        for link, messages in self.cut_links.items():
-            if name in link:
-                for message in messages:
-                    if message.source == name or message.destination == name:
-                        self._drop(message, "the connection is gone")
-                messages[:] = [m for m in messages if name not in (m.source, m.destination)]
-        for ends, held in self.held_fetches.items():
+        for ends, messages in (*self.cut_links.items(), *self.held_fetches.items()):
             if name in ends:
-                for message in held:
+                for message in messages:
                     self._drop(message, "the connection is gone")
-                held.clear()
+                messages.clear()
 
     def freeze(self, name: str) -> None:
         """SIGSTOP: nothing is processed, what arrives stays in the socket."""
@@ -236,29 +236,48 @@ class Kernel:
 
     # links
 
-    def cut(self, a: str, b: str) -> None:
-        """Nothing passes between two nodes. What is under way or sent meanwhile waits, as TCP would send it again."""
-        link = (min(a, b), max(a, b))
-        stuck = self.cut_links.setdefault(link, [])
+    def cut(self, source: str, destination: str) -> None:
+        """Nothing passes that way. What is under way or sent meanwhile waits, as TCP would send it again."""
+        stuck = self.cut_links.setdefault((source, destination), [])
         for message in sorted(self.in_flight.values(), key=lambda m: (m.due_us, m.correlation)):
-            if not message.held and link == (
-                min(message.source, message.destination),
-                max(message.source, message.destination),
-            ):
+            if not message.held and (message.source, message.destination) == (source, destination):
                 self._hold(message, "the link is cut")
                 stuck.append(message)
 
     def restore(self, a: str, b: str) -> None:
-        """The link works again: what waited is on its way, in order."""
-        for message in self.cut_links.pop((min(a, b), max(a, b))):
-            message.held = False
-            message.due_us = self._due(message.source, message.destination)
-            self.emit(RpcRescheduled(rpc=message.rpc, due_us=message.due_us), message.source)
-            message.timer_id = self.scheduler.at(message.due_us, message.destination, message)
+        """The link works again, both ways: what waited is on its way, in order."""
+        stuck = [message for ends in ((a, b), (b, a)) for message in self.cut_links.pop(ends, ())]
+        for message in sorted(stuck, key=lambda m: (m.due_us, m.correlation)):
+            self._let_go(message, self._due(message.source, message.destination))
+
+    def set_link_fault(self, source: str, destination: str, fault: LinkFault) -> None:
+        """What is sent that way from now on fares so."""
+        if fault.is_none:
+            self.link_faults.pop((source, destination), None)
+        else:
+            self.link_faults[source, destination] = fault
+        self.emit(
+            LinkQualityChanged(
+                source=source,
+                destination=destination,
+                latency_us=fault.latency_us,
+                loss_percent=fault.loss_percent,
+                reorder_percent=fault.reorder_percent,
+            ),
+            "lab",
+        )
+
+    def _let_go(self, message: Message, due_us: int) -> None:
+        """A message goes on, or comes at another time than was thought."""
+        message.held = False
+        message.due_us = due_us
+        self.emit(RpcRescheduled(rpc=message.rpc, due_us=due_us), message.source)
+        message.timer_id = self.scheduler.at(due_us, message.destination, message)
 
     def connected(self, a: str, b: str) -> bool:
-        """Whether the link between two nodes works."""
-        return not self.cut_links or (min(a, b), max(a, b)) not in self.cut_links
+        """Whether the link between two nodes works, both ways."""
+        cut = self.cut_links
+        return not cut or ((a, b) not in cut and (b, a) not in cut)
 
     # what followers ask
 
@@ -364,6 +383,11 @@ class Kernel:
             due_us += self._jitter.below(latency.jitter_us + 1)
         link = (source, destination)
         last_due_us = self._last_due_us.get(link, 0)
+        if self.link_faults and (fault := self.link_faults.get(link)) is not None:
+            due_us += fault.latency_us
+            if self.streams["faults"].below(100) < fault.reorder_percent:
+                # Those behind it do not wait for it.
+                return due_us + self.streams["faults"].below(2 * (latency.base_us + fault.latency_us) + 1_000)
         if due_us < last_due_us:
             return last_due_us
         self._last_due_us[link] = due_us
@@ -385,6 +409,8 @@ class Kernel:
         rpc = f"r{number}"
         correlation = correlation or number
         due_us = self._due(source, destination)
+        if self.slow_disks and (api, kind) in DISK_MESSAGES:
+            due_us += self.slow_disks.get(destination, 0)
         seq = self.emit(
             RpcSent(
                 rpc=rpc,
@@ -402,9 +428,11 @@ class Kernel:
         incarnation = self.incarnations.get(destination, 0)
         message = Message(rpc, api, kind, source, destination, correlation, body, due_us, seq, incarnation, label)
         self.in_flight[rpc] = message
-        if self.cut_links and not self.connected(source, destination):
+        if self.cut_links and (source, destination) in self.cut_links:
             self._hold(message, "the link is cut")
-            self.cut_links[(min(source, destination), max(source, destination))].append(message)
+            self.cut_links[source, destination].append(message)
+        elif self.link_faults and self._is_lost(source, destination):
+            self._drop(message, "the link lost it")
         elif (
             self.held_fetches and kind == "request" and api in FOLLOWING and (source, destination) in self.held_fetches
         ):
@@ -413,6 +441,10 @@ class Kernel:
         else:
             message.timer_id = self.scheduler.at(due_us, destination, message)
         return message
+
+    def _is_lost(self, source: str, destination: str) -> bool:
+        fault = self.link_faults.get((source, destination))
+        return fault is not None and self.streams["faults"].below(100) < fault.loss_percent
 
     def _hold(self, message: Message, why: str) -> None:
         message.held = True
@@ -431,6 +463,60 @@ class Kernel:
             if pending.timeout_id:
                 self.scheduler.cancel(pending.timeout_id)
         return pending
+
+    # single messages, by hand
+
+    def _waiting(self, rpc: str) -> Message:
+        """A message under way that somebody may lay hands on. Raises MessageError."""
+        message = self.in_flight.get(rpc)
+        if message is None:
+            raise MessageError(f"There is no message {rpc} under way.")
+        if message in self.frozen.get(message.destination, ()):
+            raise MessageError(f"{rpc} has arrived: it lies in the socket of {message.destination}, which is frozen.")
+        return message
+
+    def _take_back(self, message: Message) -> None:
+        for messages in (*self.cut_links.values(), *self.held_fetches.values()):
+            if message in messages:
+                messages.remove(message)
+
+    def drop_message(self, rpc: str) -> None:
+        """It never arrives. Raises MessageError."""
+        message = self._waiting(rpc)
+        if message.kind == "watch":
+            raise MessageError(f"{rpc} is ZooKeeper's word on a watch, which gets lost only with the whole session.")
+        self._take_back(message)
+        self._drop(message, "dropped by hand")
+        if message.correlation in self._one_way:
+            self._forget(message.correlation)
+
+    def delay_message(self, rpc: str, time_us: int) -> None:
+        """It takes so much longer; those behind it do not wait. Raises MessageError."""
+        message = self._waiting(rpc)
+        if message.held:
+            raise MessageError(f"{rpc} is stuck and has no time at which it would arrive.")
+        self._let_go(message, message.due_us + time_us)
+
+    def deliver_message(self, rpc: str) -> None:
+        """It arrives now, whatever holds it. Raises MessageError."""
+        message = self._waiting(rpc)
+        self._take_back(message)
+        self._let_go(message, self.now_us)
+
+    def duplicate_message(self, rpc: str) -> None:
+        """It arrives a second time, right behind. Raises MessageError."""
+        message = self._waiting(rpc)
+        if message.held:
+            raise MessageError(f"{rpc} is stuck; a copy would be stuck behind it.")
+        fields = (("copy of", rpc),)
+        kind, correlation = message.kind, message.correlation
+        if kind == "watch":
+            raise MessageError(f"{rpc} is ZooKeeper's word on a watch, which is said once.")
+        copy = self._send(
+            message.api, kind, message.source, message.destination, correlation, message.body, message.label, fields
+        )
+        if copy.rpc in self.in_flight and not copy.held:
+            self._let_go(copy, message.due_us)
 
     # the loop
 
@@ -511,9 +597,7 @@ class Kernel:
         message = self.in_flight.get(pending.rpc)
         if message is not None and message not in self.frozen.get(message.destination, ()):
             # what lies in the socket of a frozen process is not taken back: it will be read, and the answer go nowhere
-            for messages in (*self.cut_links.values(), *self.held_fetches.values()):
-                if message in messages:
-                    messages.remove(message)
+            self._take_back(message)
             self._drop(message, "timed out, the sender closed the connection")
         self.cause_seq = 0
         node.on_disconnect(pending.api, pending.context, "timed out")

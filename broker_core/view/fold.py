@@ -23,6 +23,7 @@ def empty_view() -> View:
         "run": {},
         "nodes": {},
         "links": {},
+        "link_faults": {},
         "topics": {},
         "partitions": {},
         "replicas": {},

@@ -11,8 +11,7 @@ rule(
     group.ConsumerStateChanged,
     (
         "/nodes/{client}/member",
-        "{'state': event.state, 'member_id': event.member_id, 'generation_id': event.generation_id, "
-        "'why': event.why}",
+        "{'state': event.state, 'member_id': event.member_id, 'generation_id': event.generation_id, 'why': event.why}",
     ),
 )
 rule(group.ConsumerAssigned, ("/nodes/{client}/assignment", "list(event.partitions)"))

@@ -33,6 +33,7 @@ rule(
     ("/nodes/{broker}/since_us", "at_us"),
 )
 rule(world.ForeignZnodeChanged)
+rule(world.DiskSlowed, ("/nodes/{broker}/disk_latency_us", "event.latency_us"))
 rule(
     world.InvariantViolated,
     (
@@ -50,6 +51,7 @@ def _node_added(view: View, event: world.NodeAdded, seq: int, at_us: int, node: 
     added: dict[str, Any] = {"kind": event.node_kind, "broker_id": event.broker_id, "state": "up", "since_us": at_us}
     if event.node_kind == "broker":
         added |= {"state": "down", "broker_epoch": -1, "session": None, "live_brokers": [], "failure": None}
+        added["disk_latency_us"] = 0
         added["settings"] = dict(event.settings)
     elif event.node_kind in ("producer", "consumer"):
         added |= {"settings": dict(event.settings), "partition": ""}
@@ -105,6 +107,30 @@ def _link_cut(view: View, event: world.LinkCut, seq: int, at_us: int, node: str)
     cut = {"state": "cut", "since_us": at_us}
     view["links"][key] = cut
     return [[f"/links/{key}", cut]]
+
+
+@folds(world.LinkCutOneWay)
+def _link_cut_one_way(view: View, event: world.LinkCutOneWay, seq: int, at_us: int, node: str) -> Patch:
+    """`from`: whose messages do not pass."""
+    ends = sorted((event.source, event.destination))
+    cut = {"state": "one way", "since_us": at_us, "from": event.source}
+    view["links"]["|".join(ends)] = cut
+    return [[f"/links/{'|'.join(ends)}", cut]]
+
+
+@folds(world.LinkQualityChanged)
+def _link_quality(view: View, event: world.LinkQualityChanged, seq: int, at_us: int, node: str) -> Patch:
+    """Keys of /link_faults have a direction."""
+    key = f"{event.source}>{event.destination}"
+    if not (event.latency_us or event.loss_percent or event.reorder_percent):
+        return [[f"/link_faults/{key}"]] if view["link_faults"].pop(key, None) is not None else []
+    faults = {
+        "latency_us": event.latency_us,
+        "loss_percent": event.loss_percent,
+        "reorder_percent": event.reorder_percent,
+    }
+    view["link_faults"][key] = faults
+    return [[f"/link_faults/{key}", faults]]
 
 
 @folds(world.LinkRestored)

@@ -52,8 +52,11 @@ def _many(seeds: range, eras: tuple[str, ...], jobs: int, out: Path) -> int:
     begun_s = time.monotonic()
     shown_s = begun_s
 
-    def progress(tally: Tally) -> None:
+    def progress(tally: Tally, results: list[Result]) -> None:
         nonlocal shown_s
+        for result in results:
+            if result.failure is not None:
+                print(f"seed {result.seed}, era {result.era}: {result.failure.kind}", flush=True)
         if time.monotonic() - shown_s >= PROGRESS_S:
             shown_s = time.monotonic()
             rate = tally.events / (shown_s - begun_s)

@@ -30,13 +30,30 @@ def mending_lines(view: View) -> Iterator[str]:
     """What an operator types to take back every fault that the view shows, and to stop the streams."""
     for link in view["links"]:
         yield "link restore " + " ".join(link.split("|"))
+    for link in view["link_faults"]:
+        source, _, destination = link.partition(">")
+        for what in ("latency", "loss", "reorder"):
+            yield f"link {what} {source} {destination} 0 --one-way"
     for name, node in view["nodes"].items():
+        if node["kind"] == "broker" and node["disk_latency_us"]:
+            yield f"disk slow {node['broker_id']} 0"
         if node["kind"] == "producer" and node["rate"]:
             yield f"producer stream {name} {node['partition']} 0"
         if node["kind"] == "broker" and node["state"] == "frozen":
             yield f"broker thaw {node['broker_id']}"
         if node["kind"] == "broker" and node["state"] == "down":
             yield f"broker start {node['broker_id']}"
+
+
+def missing_brokers(view: View) -> list[int]:
+    """Brokers that are up and have replicas that are not in sync."""
+    missing = {
+        broker_id
+        for partition in view["partitions"].values()
+        for broker_id in partition["replicas"]
+        if broker_id not in partition["isr"] and view["nodes"][f"b{broker_id}"]["state"] == "up"
+    }
+    return sorted(missing)
 
 
 def complaints(view: View) -> list[str]:

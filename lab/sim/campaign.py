@@ -64,8 +64,10 @@ class Tally:
         yield f"{len(self.failed)} failed" if self.failed else "none failed"
 
 
-def run_campaign(seeds: Iterable[int], eras: tuple[str, ...], jobs: int, progress: Callable[[Tally], None]) -> Tally:
-    """Plays each seed, in the eras by turns. `progress` is called now and then."""
+def run_campaign(
+    seeds: Iterable[int], eras: tuple[str, ...], jobs: int, progress: Callable[[Tally, list[Result]], None]
+) -> Tally:
+    """Plays each seed, in the eras by turns. `progress` is called now and then with what is new, too."""
     tally = Tally()
     tasks = _tasks(list(seeds), eras)
     under_way: set[Future[list[Result]]] = set()
@@ -76,10 +78,10 @@ def run_campaign(seeds: Iterable[int], eras: tuple[str, ...], jobs: int, progres
             if not under_way:
                 return tally
             done, under_way = wait(under_way, return_when=FIRST_COMPLETED)
-            for future in done:
-                for result in future.result():
-                    tally.add(result)
-            progress(tally)
+            results = [result for future in done for result in future.result()]
+            for result in results:
+                tally.add(result)
+            progress(tally, results)
 
 
 def _tasks(seeds: list[int], eras: tuple[str, ...]) -> Iterator[list[tuple[int, str]]]:

@@ -299,6 +299,36 @@ class _Drawing:
             self.type(f"link cut {broker} {other}")
             self.type(f"link restore {broker} {other}", lasts_ms)
 
+    def link_is_cut_one_way(self) -> None:
+        a, b = map(str, self.some(range(1, self.brokers + 1), 2))
+        self.type(f"link cut {a} {b} --one-way")
+        if self.is_likely(90):
+            self.type(f"link restore {a} {b}", self.fault_ms())
+
+    def link_is_slow(self) -> None:
+        a, b = self.some([*map(str, range(1, self.brokers + 1)), "zk"], 2)
+        line = f"link latency {a} {b}"
+        self.type(f"{line} {self.pick((5, 50, 400))}ms")
+        self.type(f"{line} 0", self.fault_ms())
+
+    def link_loses(self) -> None:
+        a, b = map(str, self.some(range(1, self.brokers + 1), 2))
+        self.type(f"link loss {a} {b} {self.pick((5, 30, 100))}")
+        self.type(f"link loss {a} {b} 0", self.fault_ms())
+
+    def disk_is_slow(self) -> None:
+        broker = self.a_broker()
+        self.type(f"disk slow {broker} {self.pick((20, 200, 2000))}ms")
+        self.type(f"disk slow {broker} 0", self.fault_ms())
+
+    def session_expires(self) -> None:
+        self.type(f"session expire {self.a_broker()}")
+
+    def fetches_are_held(self) -> None:
+        a, b = self.some(range(1, self.brokers + 1), 2)
+        self.type(f"hold fetch {a} {b}")
+        self.type(f"release fetch {a} {b}", self.fault_ms())
+
 
 _ACTS: tuple[tuple[Callable[[_Drawing], None], int], ...] = (
     (_Drawing.stream_records, 8),
@@ -321,5 +351,11 @@ _ACTS: tuple[tuple[Callable[[_Drawing], None], int], ...] = (
     (_Drawing.broker_freezes, 9),
     (_Drawing.link_is_cut, 10),
     (_Drawing.broker_is_cut_off, 3),
+    (_Drawing.link_is_cut_one_way, 4),
+    (_Drawing.link_is_slow, 4),
+    (_Drawing.link_loses, 3),
+    (_Drawing.disk_is_slow, 3),
+    (_Drawing.session_expires, 4),
+    (_Drawing.fetches_are_held, 6),
 )
 """What may come next, and how often it does."""

@@ -45,6 +45,7 @@ def differences(run: Run) -> list[str]:
         for key, group in view["groups"].items()
     }
     compare("/groups", groups, live["groups"])
+    compare("/link_faults", sorted(view["link_faults"]), live["link_faults"])
     for state in live["controllers"].values():
         compare("/controller_partitions", view["controller_partitions"], state["partitions"])
         compare("/controller_replicas", view["controller_replicas"], state["replicas"])

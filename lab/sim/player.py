@@ -7,21 +7,29 @@ from collections.abc import Iterator
 
 import msgspec
 
+from broker_core.eras import ERAS
 from broker_core.events.client import ProduceAcknowledged
 from broker_core.events.control import LeaderElected, ZnodeDeleted
 from broker_core.events.log import PowerLost
 from broker_core.events.replica import FetcherFailed
-from broker_core.events.world import InvariantViolated
+from broker_core.events.world import BrokerExiting, InvariantViolated
 from broker_core.run import Run
 from broker_core.shell.parser import ShellError, is_background
 from broker_core.shell.transcript import ready_line
 from broker_core.sim.disk import SimulatedDisk
 from broker_core.zk.memory_store import MemoryStore
-from lab.sim.aftermath import Acknowledged, complaints, differing_logs, lost_records, mending_lines
+from lab.sim.aftermath import (
+    Acknowledged,
+    complaints,
+    differing_logs,
+    lost_records,
+    mending_lines,
+    missing_brokers,
+)
 from lab.sim.parity import differences
 from lab.sim.schedule import Schedule, pause
 
-HEAL_US = 60_000_000
+HEAL_US = 72_000_000
 LOOK_US = 1_000_000
 AGAIN_US = 8_000_000
 """How long to wait before a broker that is still down is started once more."""
@@ -76,6 +84,8 @@ class _Game:
         self.explained: dict[str, str] = {}
         self.acknowledged: list[Acknowledged] = []
         self.deleted: set[str] = set()
+        self.restarted: set[int] = set()
+        self.gave_up = False
         self.stuck: set[str] = set()
         """Partitions that a follower gave up as Kafka's does: what it fetched at once did not fit a segment."""
         self.found: list[str] = []
@@ -131,6 +141,8 @@ class _Game:
             elif isinstance(event, FetcherFailed):
                 if event.why.startswith(_TOO_LARGE):
                     self.stuck.add(event.replica.partition("@")[0])
+            elif isinstance(event, BrokerExiting):
+                self.gave_up = True
             elif isinstance(event, LeaderElected):
                 if event.unclean:
                     self.explained[event.partition] = "an unclean election"
@@ -143,15 +155,26 @@ class _Game:
         """Takes back every fault and waits until nothing is left of them."""
         run = self.run
         until_us = run.now_us + HEAL_US
+        for line in self.schedule.lines:
+            if line.startswith("hold fetch"):
+                self._mend(line.replace("hold", "release", 1))
         while True:
             wrong = self._wrong()
             if not wrong:
                 return None
+            if run.now_us >= until_us and self.gave_up:
+                self.found.append("a broker gives up rather than truncate, explained by era")
+                return None
             if run.now_us >= until_us:
                 return Failure("not healed", run.seq, "; ".join(wrong[:4]))
             for line in mending_lines(run.view):
-                self.typed.append(f"{line} &")
-                self._type(f"{line} &")
+                self._mend(f"{line} &")
+            if not ERAS[self.schedule.era].broker_epochs and run.now_us >= until_us - HEAL_US * 2 // 3:
+                # Before KIP-380 a controller did not notice a broker that was back at once, and told it nothing.
+                for broker_id in missing_brokers(run.view):
+                    if broker_id not in self.restarted:
+                        self.restarted.add(broker_id)
+                        self._mend(f"broker kill {broker_id} &")
             begun_us = run.now_us
             while wrong and run.now_us < min(until_us, begun_us + AGAIN_US):
                 run.advance(run.now_us + LOOK_US)
@@ -160,6 +183,10 @@ class _Game:
                     return unexplained
                 wrong = self._wrong()
             self.typed.append(pause(run.now_us - begun_us))
+
+    def _mend(self, line: str) -> None:
+        self.typed.append(line)
+        self._type(line)
 
     def _wrong(self) -> list[str]:
         return [each for each in complaints(self.run.view) if each.partition(":")[0] not in self.stuck]
@@ -170,7 +197,7 @@ class _Game:
         differing = differences(run)
         if differing:
             return Failure("view", run.seq, "; ".join(differing[:3]))
-        for kind, partition, detail in self._missing():
+        for kind, partition, detail in () if self.gave_up else self._missing():
             excuse = self.explained.get(partition, "")
             if not excuse:
                 return Failure(kind, run.seq, f"{partition}: {detail}")

@@ -65,9 +65,7 @@ class StickyAssignor(Assignor):
         wants = {member.member_id: frozenset(member.subscription.topics) for member in members}
         return assign_general(ids, partitions, owned, wants)
 
-    def _owned(
-        self, partition_counts: Mapping[str, int], members: Sequence[GroupMemberInfo]
-    ) -> dict[str, list[str]]:
+    def _owned(self, partition_counts: Mapping[str, int], members: Sequence[GroupMemberInfo]) -> dict[str, list[str]]:
         """What each member keeps a claim on. The newer generation wins; of two equal claims neither counts."""
         claims: dict[str, tuple[int, str | None]] = {}
         for member in sorted(members, key=lambda each: each.member_id):

@@ -30,9 +30,7 @@ class _Plan:
         self.owner = {name: each for each in ids for name in owned[each]}
         self.before = dict(self.owner)
         self.ids = ids
-        self.totals = {
-            each: sum(1 for name in partitions if split_partition(name)[0] in wants[each]) for each in ids
-        }
+        self.totals = {each: sum(1 for name in partitions if split_partition(name)[0] in wants[each]) for each in ids}
         self.moves: list[tuple[str, str, str]] = []
 
     def _takers(self, name: str) -> list[str]:

@@ -200,9 +200,7 @@ def _run(process: Process, arguments: list[str]) -> Running:
     return 0
 
 
-def _run_in_group(
-    process: Process, options: ParsedOptions, plan: Plan, formatter: Formatter, group: str
-) -> Running:
+def _run_in_group(process: Process, options: ParsedOptions, plan: Plan, formatter: Formatter, group: str) -> Running:
     include = options.value("include")
     settings = GroupConsumerSettings(
         group_id=group,

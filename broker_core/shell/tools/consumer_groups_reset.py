@@ -148,9 +148,7 @@ def _plan(process: Process, options: ParsedOptions, group: str, partitions: list
         committed = yield from committed_offsets(process, group)
         rest = yield from list_offsets(process, [name for name in partitions if name not in committed], LATEST)
         return {name: committed.get(name, rest.get(name, 0)) for name in partitions}
-    raise UsageError(
-        f"Option '[reset-offsets]' requires one of the following scenarios: [{_LISTED}]"
-    )
+    raise UsageError(f"Option '[reset-offsets]' requires one of the following scenarios: [{_LISTED}]")
 
 
 def _within(process: Process, wanted: Plan) -> Asking[Plan]:

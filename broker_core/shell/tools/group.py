@@ -51,9 +51,7 @@ def _partition(process: Process, name: str) -> Running:
     return 0
 
 
-register(
-    Command("group", "A group.", (("group describe G", "state, assignor and what each member has"),), _group)
-)
+register(Command("group", "A group.", (("group describe G", "state, assignor and what each member has"),), _group))
 register(
     Command(
         "coordinator",

@@ -1,13 +1,19 @@
-"""link: cuts between two nodes."""
+"""link: cuts between two nodes, latency, loss."""
 
 from collections.abc import Sequence
 
+import msgspec
+
 from broker_core.shell.cluster_api import ClusterApi
 from broker_core.shell.commands import Command, register, usage_error
-from broker_core.shell.parser import ShellError
+from broker_core.shell.parser import ShellError, duration_us
 from broker_core.shell.process import Process, Running
+from broker_core.sim.faults import LinkFault
 
 ZOOKEEPER = "zk"
+VERBS = ("cut", "restore", "latency", "loss", "reorder")
+ONE_WAY = "--one-way"
+LATENCY_US_MOST = 60_000_000
 
 
 def _node(cluster: ClusterApi, word: str) -> str:
@@ -29,38 +35,87 @@ def _ends(cluster: ClusterApi) -> list[str]:
 
 
 def _link(process: Process, arguments: list[str]) -> Running:
-    if len(arguments) != 3 or arguments[0] not in ("cut", "restore"):
+    one_way = ONE_WAY in arguments
+    words = [word for word in arguments if word != ONE_WAY]
+    verb = words[0] if words else ""
+    wanted = 3 if verb in ("cut", "restore") else 4
+    if verb not in VERBS or len(words) != wanted or (one_way and verb == "restore"):
         raise usage_error("link", f"link {' '.join(arguments)} is not understood.")
-    a, b = (_node(process.cluster, word) for word in arguments[1:])
+    a, b = (_node(process.cluster, word) for word in words[1:3])
     if a == b:
-        raise usage_error("link", f"{arguments[1]} has no link to itself.")
-    return _do(process, arguments[0], a, b)
-
-
-def _do(process: Process, verb: str, a: str, b: str) -> Running:
-    cluster = process.cluster
-    if cluster.kernel.connected(a, b) != (verb == "cut"):
-        process.err(f"The link between {a} and {b} is {'cut already' if verb == 'cut' else 'not cut'}.")
-        return 1
+        raise usage_error("link", f"{words[1]} has no link to itself.")
     if verb == "cut":
-        cluster.cut_link(a, b)
-    else:
-        cluster.restore_link(a, b)
+        return _cut(process, a, b, one_way)
+    if verb == "restore":
+        return _restore(process, a, b)
+    return _spoil(process, verb, a, b, _amount(verb, words[3]), one_way)
+
+
+def _amount(verb: str, word: str) -> int:
+    """Microseconds of latency, or how many of a hundred. Raises ShellError."""
+    if verb == "latency":
+        time_us = 0 if word == "0" else duration_us(word)
+        if time_us > LATENCY_US_MOST:
+            raise usage_error("link", f"{word} is more than a minute.")
+        return time_us
+    if not word.removesuffix("%").isdigit() or not 0 <= int(word.removesuffix("%")) <= 100:
+        raise usage_error("link", f"{word!r} is no number of percent from 0 to 100.")
+    return int(word.removesuffix("%"))
+
+
+def _cut(process: Process, a: str, b: str, one_way: bool) -> Running:
+    cut = process.cluster.kernel.cut_links
+    if (a, b) in cut and (one_way or (b, a) in cut):
+        process.err(f"The link {'from' if one_way else 'between'} {a} {'to' if one_way else 'and'} {b} is cut already.")
+        return 1
+    process.cluster.cut_link(a, b, one_way=one_way)
+    yield from ()
+    return 0
+
+
+def _restore(process: Process, a: str, b: str) -> Running:
+    if process.cluster.kernel.connected(a, b):
+        process.err(f"The link between {a} and {b} is not cut.")
+        return 1
+    process.cluster.restore_link(a, b)
+    yield from ()
+    return 0
+
+
+def _spoil(process: Process, verb: str, a: str, b: str, amount: int, one_way: bool) -> Running:
+    if ZOOKEEPER in (a, b) and verb != "latency":
+        process.err("What ZooKeeper sends comes in order or not at all: cut its link, or end the session.")
+        return 1
+    kernel = process.cluster.kernel
+    field = {"latency": "latency_us", "loss": "loss_percent", "reorder": "reorder_percent"}[verb]
+    for ends in ((a, b),) if one_way else ((a, b), (b, a)):
+        before = kernel.link_faults.get(ends, LinkFault())
+        kernel.set_link_fault(*ends, msgspec.structs.replace(before, **{field: amount}))
     yield from ()
     return 0
 
 
 def _complete(cluster: ClusterApi, words: Sequence[str]) -> list[str]:
     if len(words) == 1:
-        return ["cut", "restore"]
-    return [name for name in _ends(cluster) if name not in words[1:-1]] if len(words) <= 3 else []
+        return list(VERBS)
+    if len(words) <= 3:
+        return [name for name in _ends(cluster) if name not in words[1:-1]]
+    if len(words) == 4 and words[0] in ("latency", "loss", "reorder"):
+        return ["0", "200ms", "2s"] if words[0] == "latency" else ["0", "10%", "50%"]
+    return [] if words[0] == "restore" or ONE_WAY in words[:-1] else [ONE_WAY]
 
 
 register(
     Command(
         "link",
-        "Cut a network link between two nodes, or restore it.",
-        (("link cut A B", "nothing passes between A and B; 1, 2, 3, zk"), ("link restore A B", "the link works again")),
+        "What is wrong with the network between two nodes.",
+        (
+            ("link cut A B [--one-way]", "nothing passes between A and B, or nothing from A to B; 1, 2, 3, zk"),
+            ("link restore A B", "it is cut no more, both ways"),
+            ("link latency A B TIME [--one-way]", "messages take so much longer; 0 as long as ever"),
+            ("link loss A B PERCENT [--one-way]", "so many of a hundred are lost: their sender's request times out"),
+            ("link reorder A B PERCENT [--one-way]", "so many of a hundred are overtaken by later ones"),
+        ),
         _link,
         complete=_complete,
     )

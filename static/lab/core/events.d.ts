@@ -530,9 +530,24 @@ export interface LinkCut {
   a: string;
   b: string;
 }
+export interface LinkCutOneWay {
+  source: string;
+  destination: string;
+}
 export interface LinkRestored {
   a: string;
   b: string;
+}
+export interface LinkQualityChanged {
+  source: string;
+  destination: string;
+  latency_us: number;
+  loss_percent: number;
+  reorder_percent: number;
+}
+export interface DiskSlowed {
+  broker: string;
+  latency_us: number;
 }
 export interface InvariantViolated {
   invariant: string;
@@ -639,7 +654,10 @@ export interface DataOf {
   BrokerFrozen: BrokerFrozen;
   BrokerThawed: BrokerThawed;
   LinkCut: LinkCut;
+  LinkCutOneWay: LinkCutOneWay;
   LinkRestored: LinkRestored;
+  LinkQualityChanged: LinkQualityChanged;
+  DiskSlowed: DiskSlowed;
   InvariantViolated: InvariantViolated;
   ForeignZnodeChanged: ForeignZnodeChanged;
 }

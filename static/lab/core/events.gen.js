@@ -1,7 +1,7 @@
 // Written by `manage.py gen_events` from broker_core/events. Do not change it by hand.
 
 /** Hash of the vocabulary; the server's `welcome` carries its own. */
-export const SCHEMA = "a1d19623c8a2";
+export const SCHEMA = "6cdfc8b8d71c";
 
 /** @import { EventKind, KindInfo } from "./events.d.ts" */
 
@@ -180,8 +180,14 @@ export const KINDS = {
     en: "Broker {broker} runs again", zh: "代理 {broker} 恢复运行" },
   LinkCut: { family: "world", fields: [["a", "str"], ["b", "str"]],
     en: "The link {a} to {b} is cut", zh: "{a} 与 {b} 之间的链路被切断" },
+  LinkCutOneWay: { family: "world", fields: [["source", "str"], ["destination", "str"]],
+    en: "Nothing passes from {source} to {destination}; the other way works", zh: "{source} 到 {destination} 方向被切断，反方向正常" },
   LinkRestored: { family: "world", fields: [["a", "str"], ["b", "str"]],
     en: "The link {a} to {b} works again", zh: "{a} 与 {b} 之间的链路恢复" },
+  LinkQualityChanged: { family: "world", fields: [["source", "str"], ["destination", "str"], ["latency_us", "int"], ["loss_percent", "int"], ["reorder_percent", "int"]],
+    en: "From {source} to {destination}: {latency_us} us more, {loss_percent} % lost, {reorder_percent} % overtaken", zh: "{source} 到 {destination}：增加 {latency_us} 微秒，丢失 {loss_percent}%，乱序 {reorder_percent}%" },
+  DiskSlowed: { family: "world", fields: [["broker", "str"], ["latency_us", "int"]],
+    en: "The disk of {broker} takes {latency_us} us more for each append", zh: "代理 {broker} 的磁盘每次追加多用 {latency_us} 微秒" },
   InvariantViolated: { family: "world", fields: [["invariant", "str"], ["subject", "str"], ["detail", "str"], ["explained_by", "str"], ["detail_zh", "str"], ["explained_by_zh", "str"], ["cause", "int"], ["promise", "str"], ["promise_zh", "str"], ["setting", "str"]],
     en: "Alarm {invariant} on {subject}: {detail}", zh: "告警 {invariant}（{subject}）：{detail_zh}" },
   ForeignZnodeChanged: { family: "world", fields: [["change", "str"], ["path", "str"], ["data", "str"]],

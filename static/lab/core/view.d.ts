@@ -7,6 +7,7 @@ export interface Run { name: string; seed: number; era: string; start_wall_ms: n
 interface NodeBase { state: "starting" | "up" | "frozen" | "down"; since_us: number; settings?: Record<string, string> }
 export interface BrokerNode extends NodeBase {
   kind: "broker"; broker_id: number; broker_epoch: number; session: Optional<number>; live_brokers: number[];
+  disk_latency_us: number;
   failure: Optional<{ file: string; position: number; rule: string; what: string }>;
 }
 export interface ZooKeeperNode extends NodeBase { kind: "zookeeper"; broker_id: -1 }
@@ -23,7 +24,10 @@ export interface ConsumerNode extends NodeBase {
 }
 export type AnyNode = BrokerNode | ZooKeeperNode | ShellNode | ProducerNode | ConsumerNode;
 
-export interface Link { state: "cut"; since_us: number }
+/** `from`: whose messages do not pass, when only one way is cut. */
+export interface Link { state: "cut" | "one way"; since_us: number; from?: string }
+/** Of one direction; the key is "b1>b2". */
+export interface LinkFault { latency_us: number; loss_percent: number; reorder_percent: number }
 export interface Topic { topic_id: string; partitions: number; replication_factor: number }
 export interface Partition {
   topic: string; partition: number; replicas: number[]; leader: number; leader_epoch: number; isr: number[];
@@ -81,6 +85,7 @@ export interface View {
   run: Run;
   nodes: Record<string, AnyNode>;
   links: Record<string, Link>;
+  link_faults: Record<string, LinkFault>;
   topics: Record<string, Topic>;
   partitions: Record<string, Partition>;
   replicas: Record<string, Replica>;

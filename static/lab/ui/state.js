@@ -4,8 +4,8 @@ import { computed, effect, signal } from "@preact/signals-core";
 export { computed, effect, signal };
 
 const EMPTY = {
-  run: {}, nodes: {}, links: {}, topics: {}, partitions: {}, replicas: {}, rpcs: {}, parked: {}, zk: {}, watches: {},
-  controller: { broker: -1, controller_epoch: 0 }, controller_partitions: {}, controller_replicas: {}, controller_events: [],
+  run: {}, nodes: {}, links: {}, link_faults: {}, topics: {}, partitions: {}, replicas: {}, rpcs: {}, parked: {}, zk: {},
+  watches: {}, controller: { broker: -1, controller_epoch: 0 }, controller_partitions: {}, controller_replicas: {}, controller_events: [],
   checkpoints: {},
   alarms: {}, losses: {}, console: {},
 };
