@@ -118,6 +118,14 @@ class ClusterApi(Protocol):
         """The link works again."""
         ...
 
+    def hold_fetches(self, follower: str, leader: str) -> None:
+        """What one node asks another as its follower waits on its way."""
+        ...
+
+    def release_fetches(self, follower: str, leader: str) -> None:
+        """It goes on."""
+        ...
+
     def slow_disk(self, broker_id: int, latency_us: int) -> None:
         """Each append of a broker takes so much longer."""
         ...
