@@ -15,9 +15,11 @@ from django.views.decorators.http import require_GET, require_POST
 from lab import selectors
 from lab.actions.bookmark import bookmark
 from lab.actions.fork_run import fork_run
+from lab.actions.rerun import commands_of
 from lab.event_schema import schema_hash
 from lab.models import Bookmark, Branch
 from lab.recordings import history
+from lab.recordings.contents import contents
 from lab.recordings.decoding import decoded
 from lab.recordings.files import MAX_LENGTH, ReplicaFiles
 from lab.recordings.recording import Recording
@@ -90,6 +92,24 @@ async def seek(request: HttpRequest, branch: Branch, lab: Lab) -> HttpResponse:
         raise Refusal("No instant was named.", "t_us or seq was expected.", "Add one of them to the address.")
     now_us = lab.clock().at_us
     return json_answer(await asyncio.to_thread(history.seek, lab.recording, t_us=t_us, seq=seq, now_us=now_us))
+
+
+@require_GET
+@for_branch
+async def commands(request: HttpRequest, branch: Branch, lab: Lab) -> HttpResponse:
+    """The lines that were given, each with the instant and the last event before it."""
+    given = await asyncio.to_thread(lambda: commands_of(lab.recording.inputs()))
+    return json_answer([{"seq": seq, "at_us": at_us, "line": line} for seq, at_us, line in given])
+
+
+@require_GET
+@for_branch
+async def log_contents(request: HttpRequest, branch: Branch, lab: Lab) -> HttpResponse:
+    """What the newest records of each log are after event `seq`, by replica and offset."""
+    recording = lab.recording
+    seq = number_of(request, "seq")
+    place = history.seek(recording, seq=recording.last_seq if seq is None else seq)
+    return json_answer(await asyncio.to_thread(contents, recording, place["seq"]))
 
 
 @require_GET

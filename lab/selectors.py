@@ -46,6 +46,24 @@ def branches_and_bookmarks(branch: Branch) -> tuple[list[Branch], list[Bookmark]
     return list(branches), list(branch.bookmarks.all())
 
 
+def branch_choices(user: User | AnonymousUser) -> list[dict[str, Any]]:
+    """Every branch of every run of a user, for the page that compares two: newest runs first."""
+    return [
+        {
+            "address": f"{run.slug}/{branch.name}",
+            "run": run.slug,
+            "branch": branch.name,
+            "name": run.name,
+            "era": run.era,
+            "era_text": f"era.{run.era}",
+            "seed": run.seed,
+            "brokers": run.brokers,
+        }
+        for run in runs_of(user)
+        for branch in run.branches.all()
+    ]
+
+
 def run_cards(user: User | AnonymousUser, language: str, live: set[tuple[str, str]]) -> list[dict[str, Any]]:
     """The list of runs as its template wants it. `live`: (run, branch) of the engines that run now."""
     return [_card(run, language, live) for run in runs_of(user)]
@@ -61,12 +79,14 @@ def _card(run: Run, language: str, live: set[tuple[str, str]]) -> dict[str, Any]
     return {
         "id": run.slug,
         "name": run.name,
+        "address": f"{run.slug}/{newest}",
         "href": f"/r/{run.slug}/{newest}",
         "age_s": max(0, int(time.time() - touched_s[newest])),
         "bytes": sum(summary.bytes for summary in summaries.values()),
         "events": shown.last_seq,
         "brokers": run.brokers,
         "era": run.era,
+        "era_text": f"era.{run.era}",
         "seed": run.seed,
         "last_at_us": shown.last_at_us,
         "branches": len(folders),

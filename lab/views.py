@@ -2,21 +2,24 @@
 
 import asyncio
 from typing import Any
+from urllib.parse import urlencode
 
 from asgiref.sync import sync_to_async
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import ensure_csrf_cookie
 from django.views.decorators.http import require_GET, require_POST
 
-from broker_core.eras import ERAS
+from broker_core.eras import DEFAULT_ERA, ERAS
 from lab import selectors
 from lab.actions.delete_run import delete_run
 from lab.actions.duplicate_run import duplicate_run
 from lab.actions.rename_run import rename_run
+from lab.actions.rerun import rerun
 from lab.actions.start_run import proposed_seed, start_run
 from lab.exercises.loader import exercises, page_content
 from lab.middleware import answer_refusal
@@ -102,6 +105,38 @@ async def delete(request: HttpRequest, run: str) -> HttpResponse:
 
 
 @login_required
+@require_POST
+async def rerun_in_era(request: HttpRequest, run: str) -> HttpResponse:
+    """Plays a branch's commands to a cluster of another era, and shows both side by side."""
+    user = await _user(request)
+    branch = await sync_to_async(selectors.branch_of)(user, run, request.POST.get("branch", ""))
+    again = await rerun(host(), user, branch, request.POST.get("era", ""))
+    query = urlencode({"a": f"{run}/{branch.name}", "b": f"{again.run.slug}/{again.name}"}, safe="/")
+    return HttpResponseRedirect(f"{reverse('compare')}?{query}")
+
+
+@login_required
+@ensure_csrf_cookie
+@require_GET
+async def compare(request: HttpRequest) -> HttpResponse:
+    """Two branches, of one run or of two, side by side. Raises Refusal (404) for one that is not the asker's."""
+    user = await _user(request)
+    choices = await sync_to_async(selectors.branch_choices)(user)
+    sides = {side: _side(choices, request.GET.get(side, "")) for side in ("a", "b")}
+    eras = [name for name in ERAS if sides["a"] and name != sides["a"]["era"]]
+    context = {"choices": choices, **sides, "sides": list(sides.items()), "eras": eras}
+    return await _render(request, "compare/compare.html", context)
+
+
+def _side(choices: list[dict[str, Any]], address: str) -> dict[str, Any] | None:
+    """The branch `run/branch`; None where none was named."""
+    found = next((choice for choice in choices if choice["address"] == address), None)
+    if address and found is None:
+        raise not_found(f"There is no branch {address!r}.")
+    return found
+
+
+@login_required
 @ensure_csrf_cookie
 @require_GET
 async def lab(request: HttpRequest, run: str, branch: str) -> HttpResponse:
@@ -110,7 +145,7 @@ async def lab(request: HttpRequest, run: str, branch: str) -> HttpResponse:
     opened = await host().lab(run, branch)
     await asyncio.to_thread(seek, opened.recording, **parse_instant(request.GET), now_us=opened.clock().at_us)
     context = {
-        "run": {"id": run, "name": found.run.name},
+        "run": {"id": run, "name": found.run.name, "era": found.run.era, "era_text": f"era.{found.run.era}"},
         "branch": branch,
         "zookeeper": opened.zookeeper,
         "exercises": [page_content(exercise) for exercise in exercises().values()],
@@ -144,7 +179,8 @@ async def _runs_page(
     context = {
         "runs": cards,
         "new_run": {"name": f"Run {len(cards) + 1}", "seed": proposed_seed()},
-        "eras": list(ERAS),
+        "eras": [{"name": era.name, "release": era.release, "text": f"era.{era.name}"} for era in ERAS.values()],
+        "chosen_era": (form or {}).get("era", DEFAULT_ERA),
         "error": refusal.as_json() if refusal else None,
         "form": form or {},
     }

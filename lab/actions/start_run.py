@@ -30,15 +30,20 @@ async def start_run(host: Host, user: User, form: Mapping[str, str]) -> Branch:
     era = form.get("era") or DEFAULT_ERA
     if era not in ERAS:
         raise Refusal(f"There is no era {era!r}.", f"One of {', '.join(ERAS)} was expected.", "Choose one of these.")
-    branch = await sync_to_async(_enter)(user, name, seed, brokers, era)
+    branch = await sync_to_async(enter_run)(user, name, seed, brokers, era)
+    await start_entered_run(host, branch, config_of(branch.run))
+    return branch
+
+
+async def start_entered_run(host: Host, branch: Branch, config: RunConfig) -> None:
+    """Starts the engine of a run that has just been entered; of one that does not start nothing is left."""
     try:
-        await host.start(branch.run.slug, branch.name, config_of(branch.run))
+        await host.start(branch.run.slug, branch.name, config)
     except BaseException:
         await host.close_run(branch.run.slug)
         await sync_to_async(branch.run.delete)()
         remove_run_folder(branch.run.slug)
         raise
-    return branch
 
 
 def checked_name(name: str) -> str:
@@ -58,7 +63,8 @@ def proposed_seed() -> int:
     return secrets.randbelow(10_000)
 
 
-def _enter(user: User, name: str, seed: int, brokers: int, era: str) -> Branch:
+def enter_run(user: User, name: str, seed: int, brokers: int, era: str) -> Branch:
+    """Notes a run and its main branch. Raises Refusal when there are too many."""
     if Run.objects.filter(owner=user).count() >= MAX_RUNS:
         raise Refusal(
             f"You have {MAX_RUNS} runs already.", "Fewer were expected.", "Delete one that you no longer need.", 409

@@ -21,6 +21,8 @@ export class Strips {
   pointed = null;
   /** @type {string | null} */
   topic = null;
+  /** What is drawn over the lanes, if anything. @type {{ root: SVGElement, draw: (layout: StripsLayout) => void } | null} */
+  #over = null;
   /** @type {Camera} */
   camera = { first: {}, open: null, small: false };
 
@@ -45,6 +47,13 @@ export class Strips {
     this.#partitions = new Keyed(list, (id) => new PartitionDrawing(id, this.#t));
     host.append(this.#svg);
     this.#listen();
+  }
+
+  /** @param {{ root: SVGElement, draw: (layout: StripsLayout) => void }} drawing what lies over the lanes from now on */
+  drawOver(drawing) {
+    this.#over = drawing;
+    this.#svg.append(drawing.root);
+    this.all();
   }
 
   /** @param {number} width of the host, CSS pixels */
@@ -119,6 +128,7 @@ export class Strips {
       }
       if (place.open && tick) drawing.tick(view, layout, place, at_us);
     });
+    this.#over?.draw(layout);
   }
 
   #marks() {

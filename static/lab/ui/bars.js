@@ -72,7 +72,9 @@ class HwBranches extends HwElement {
     const origin = parent ? t("branch.from", { parent, at: instant(parent_at_us) }) : t("branch.root");
     return html`<li><a class="branch" href="/r/${here.run}/${branch}" aria-current=${branch === here.branch ? "true" : "false"}>
       ${icon("fork")}<b>${branch}</b> <span class="dim">${origin}</span>
-      <span class="mono dim right">${durationText(last_at_us)}</span></a></li>`;
+      <span class="mono dim right">${durationText(last_at_us)}</span></a>
+      ${branch === here.branch ? "" : html`<a class="ghost" href="/compare/?a=${here.run}/${here.branch}&b=${here.run}/${branch}&t=${(moment.value.at_us / 1e6).toFixed(6)}"
+        title=${t("branch.compare")} aria-label="${t("branch.compare")}: ${branch}">${icon("table")}</a>`}</li>`;
   }
 
   render() {
@@ -81,7 +83,8 @@ class HwBranches extends HwElement {
     return html`<details class="more pop">
       <summary class="chip" title=${t("branch.title")}>${icon("fork")}${here.branch}
         ${forks > 0 ? html`<span class="dim">· ${t("branch.forks", { n: forks })}</span>` : ""}</summary>
-      <div class="menu"><div class="cap">${t("branch.title")}</div><ul>${branches.map((one) => this.branch(one))}</ul></div>
+      <div class="menu"><div class="cap">${t("branch.title")}</div><ul>${branches.map((one) => this.branch(one))}</ul>
+        <a class="branch" href="/compare/?a=${here.run}/${here.branch}">${icon("table")}${t("runs.compare")}</a></div>
     </details>`;
   }
 }

@@ -1,0 +1,82 @@
+"""The same script in another era: a new run of the same seed, to which the same commands come at the same instants."""
+
+import msgspec
+from asgiref.sync import sync_to_async
+from django.contrib.auth.models import User
+
+from broker_core.eras import ERAS
+from broker_core.shell.parser import ShellError
+from lab.actions.start_run import LONGEST_NAME, enter_run, start_entered_run
+from lab.models import Branch
+from lab.refusal import Refusal
+from lab.runtime.host import Host, RunConfig
+from lab.runtime.lab import Lab
+from lab.runtime.live_run import LiveRun
+
+MOST_EVENTS = 300_000
+"""Of a run that is played again while somebody waits for the page."""
+EVENTS_AT_ONCE = 2_000
+
+
+class _Input(msgspec.Struct, array_like=True):
+    """A recorded input: see `broker_core.run.Input`."""
+
+    step: int
+    seq: int
+    at_us: int
+    kind: str
+    source: str
+    text: str
+
+
+def commands_of(inputs: list[bytes]) -> list[tuple[int, int, str]]:
+    """(last event before it, instant in microseconds, line) of each command of a recording, in order."""
+    found = (msgspec.json.decode(data, type=_Input) for data in inputs)
+    return [(each.seq, each.at_us, each.text) for each in found if each.kind == "command"]
+
+
+async def rerun(host: Host, user: User, branch: Branch, era: str) -> Branch:
+    """Plays a branch's commands to a new cluster of another era, up to where the branch has got.
+
+    Raises Refusal for an unknown era, and for a run that is too long to wait for.
+    """
+    if era not in ERAS:
+        raise Refusal(f"There is no era {era!r}.", f"One of {', '.join(ERAS)} was expected.", "Choose one of these.")
+    lab = await host.lab(branch.run.slug, branch.name)
+    recording = lab.recording
+    if recording.last_seq > MOST_EVENTS:
+        raise Refusal(
+            f"The branch has {recording.last_seq} events.",
+            f"At most {MOST_EVENTS} were expected.",
+            "Fork it earlier, and play that again.",
+        )
+    run = branch.run
+    name = f"{run.name[: LONGEST_NAME - 10]} · {era}"
+    config = msgspec.structs.replace(msgspec.convert(recording.config, RunConfig), name=name, era=era)
+    made = await sync_to_async(enter_run)(user, name, run.seed, run.brokers, era)
+    await start_entered_run(host, made, config)
+    again = await host.lab(made.run.slug, made.name)
+    for _, at_us, line in commands_of(recording.inputs()):
+        await _advance(again, at_us)
+        await _submit(again, user.get_username(), line)
+    await _advance(again, recording.last_at_us)
+    return made
+
+
+async def _submit(lab: Lab, source: str, line: str) -> None:
+    """A line that the other era's cluster refuses at once is left out: then there is nothing to compare it with."""
+    try:
+        await lab.act(lambda live: live.run.submit(line, source))
+    except ShellError:
+        return
+
+
+async def _advance(lab: Lab, until_us: int) -> None:
+    """Lets simulated time come to an instant, a slice at a time, so that others get in between."""
+
+    def slice_of(live: LiveRun) -> bool:
+        live.pacer.set_mode("pause")
+        return live.run.now_us >= until_us or live.run.advance(until_us, max_events=EVENTS_AT_ONCE) < EVENTS_AT_ONCE
+
+    while not await lab.act(slice_of):
+        pass

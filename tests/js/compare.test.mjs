@@ -1,0 +1,66 @@
+// Two branches or eras side by side: instants that belong together, and what differs.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { commonCommands, differences, otherInstant, rangesOf } from "../../static/lab/core/compare.js";
+
+const command = (at_us, line) => ({ seq: 0, at_us, line });
+
+test("common commands end with the first that is another one", () => {
+  const a = [command(10, "x"), command(20, "y"), command(30, "z")];
+  assert.deepEqual(commonCommands(a, [command(11, "x"), command(25, "y"), command(40, "w"), command(50, "z")]).map(([one, other]) => [one.at_us, other.at_us]), [[10, 11], [20, 25]]);
+  assert.deepEqual(commonCommands(a, []), []);
+});
+
+test("a common command is given at the same place of the playhead; after the last one time runs alike", () => {
+  const pairs = [[10, 20], [20, 60]];
+  assert.deepEqual([0, 5, 10, 15, 20, 27].map((at) => otherInstant(pairs, at)), [0, 10, 20, 40, 60, 67]);
+  assert.equal(otherInstant([], 42), 42);
+  assert.equal(otherInstant([[10, 20], [10, 30]], 10), 30, "two commands of one instant");
+  for (let at = 0, last = -1; at < 40; at++) {
+    const now = otherInstant(pairs, at);
+    assert.ok(now >= last, "time never goes back");
+    last = now;
+  }
+});
+
+const replica = (more) => ({ role: "follower", log_start_offset: 0, log_end_offset: 2, high_watermark: 2, ...more });
+const view = (leader, isr, replicas) => ({
+  partitions: { "orders-0": { replicas: [1, 2], leader, leader_epoch: 1, isr } },
+  replicas: Object.fromEntries(Object.entries(replicas).map(([id, more]) => [`orders-0@${id}`, replica(more)])),
+});
+
+test("the same is the same, in whatever order the ISR stands", () => {
+  const a = view(1, [1, 2], { b1: { role: "leader" }, b2: {} });
+  const b = view(1, [2, 1], { b1: { role: "leader" }, b2: {} });
+  const found = differences(a, b, { "orders-0@b1": { 0: "k:v" } }, { "orders-0@b1": { 0: "k:v" } });
+  assert.deepEqual([found.list, found.partitions.size, found.fields.size, found.records.size], [[], 0, 0, 0]);
+});
+
+test("leader, ISR, ends, watermarks, and records that are others or are missing", () => {
+  const a = view(1, [1, 2], { b1: { role: "leader", log_end_offset: 4, high_watermark: 3 }, b2: {} });
+  const b = view(2, [2], { b1: { log_end_offset: 2, high_watermark: 2 }, b2: { role: "leader" } });
+  const found = differences(a, b, { "orders-0@b1": { 0: "m0", 1: "m1", 2: "m2" } }, { "orders-0@b1": { 0: "m0", 1: "other" } });
+  assert.ok(found.partitions.has("orders-0"));
+  assert.deepEqual([...found.fields.get("orders-0@b1")], ["role", "log_end_offset", "high_watermark"]);
+  assert.deepEqual([...found.records.get("orders-0@b1")], [1, 2, 3]);
+  assert.equal(found.records.has("orders-0@b2"), false);
+  const records = found.list.find(({ field }) => field === "records");
+  assert.deepEqual([records.node, records.a, records.b], ["b1", "1 m1 · 2 m2 · 3", "1 other"]);
+  assert.deepEqual(found.list.filter(({ node }) => node === "").map(({ field, a: one, b: other }) => [field, one, other]), [["leader", "b1", "b2"], ["isr", "{1,2}", "{2}"]]);
+});
+
+test("what only one side has differs in all that it says; unknown records are compared by their number", () => {
+  const a = view(1, [1], { b1: { role: "leader", log_end_offset: 9 } });
+  const empty = { partitions: {}, replicas: {} };
+  const found = differences(a, empty, null, null);
+  assert.deepEqual([...found.records.get("orders-0@b1")], [0, 1, 2, 3, 4, 5, 6, 7, 8]);
+  assert.equal(found.list.find(({ field }) => field === "records").a, "0–8");
+  assert.equal(differences(empty, empty, null, null).list.length, 0);
+});
+
+test("ranges", () => {
+  assert.deepEqual(rangesOf([1, 2, 3, 7, 9, 10]), [[1, 3], [7, 7], [9, 10]]);
+  assert.deepEqual(rangesOf([]), []);
+});
