@@ -131,9 +131,7 @@ def _plan(process: Process, options: ParsedOptions, group: str, partitions: list
         committed = yield from committed_offsets(process, group)
         for name in partitions:
             if name not in committed:
-                raise UsageError(
-                    f"Cannot shift offset for partition {name} since there is no current committed offset"
-                )
+                raise UsageError(f"Cannot shift offset for partition {name} since there is no current committed offset")
         return (yield from _within(process, {name: committed[name] + shift for name in partitions}))
     if "to-datetime" in options:
         timestamp = parse_datetime(options.value("to-datetime") or "")
