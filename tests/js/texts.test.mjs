@@ -49,11 +49,11 @@ test("what nodes did has a text, and its places are filled", () => {
 test("every item of every menu has a text and a line", () => {
   const view = viewAt(events.length);
   const things = [...Object.keys(view.nodes).map((id) => ({ type: view.nodes[id].kind === "broker" ? "broker" : "client", id })),
-    { type: "link", id: "b1|b2" }, { type: "partition", id: "orders-0" }, { type: "replica", id: "orders-0@b1" }, { type: "znode", id: "/brokers" }];
+    { type: "link", id: "b1|b2" }, { type: "link", id: "b1|zk" }, ...Object.keys(view.rpcs).map((id) => ({ type: "rpc", id })), { type: "partition", id: "orders-0" }, { type: "replica", id: "orders-0@b1" }, { type: "znode", id: "/brokers" }];
   for (const thing of things)
     for (const { key, values, line } of menuFor(view, thing)) {
       assert.ok(key in en, key);
       for (const place of places(en[key])) assert.ok(place in values, key);
-      assert.match(line, /^(broker|link|producer|consumer|log|hw|segments|zk) /);
+      assert.match(line, /^(broker|link|session|disk|message|producer|consumer|log|hw|segments|zk) /);
     }
 });

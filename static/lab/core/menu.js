@@ -1,9 +1,14 @@
 // What can be done to a thing of the picture: lines of the shell, offered by the menu of that thing.
 
-import { nodesByKind } from "./selectors.js";
+import { faultsOfLink, linkId, nodesByKind } from "./selectors.js";
 
 /** @import { Target } from "./selectors.js" */
 /** @import { View } from "./view.d.ts" */
+
+/** What the menus propose; the console takes any other. */
+const LATENCY = "200ms";
+const PERCENT = 20;
+const LINKED = new Set(["broker", "zookeeper", "producer", "consumer"]);
 
 /** @typedef {{ key: string, values: Record<string, unknown>, line: string, harm: boolean }} MenuItem text key, and the line it sends */
 
@@ -14,6 +19,8 @@ export function menuFor(view, { type, id }) {
       return brokerMenu(view, id);
     case "link":
       return linkMenu(view, id);
+    case "rpc":
+      return messageMenu(view, id);
     case "client":
       return clientMenu(view, id);
     case "partition":
@@ -43,18 +50,43 @@ function brokerMenu(view, id) {
   if (node.state === "frozen") items.push(item("thaw", `broker thaw ${n}`));
   if (node.state === "up") items.push(item("freeze", `broker freeze ${n}`), item("stop", `broker stop ${n}`));
   if (node.state !== "down") items.push(item("kill", `broker kill ${n}`, { harm: true }), item("powerloss", `broker powerloss ${n}`, { harm: true }));
+  if (node.session !== null) items.push(item("expire", `session expire ${n}`, { harm: true }));
+  items.push(node.disk_latency_us ? item("disk_fast", `disk slow ${n} 0`) : item("disk_slow", `disk slow ${n} ${LATENCY}`, { values: { time: LATENCY } }));
   const { broker, zookeeper } = nodesByKind(view);
-  for (const other of [...broker, ...zookeeper]) if (other !== id) items.push(...linkMenu(view, id < other ? `${id}|${other}` : `${other}|${id}`));
+  for (const other of [...broker, ...zookeeper]) if (other !== id) items.push(...linkMenu(view, linkId(id, other)).slice(0, 1));
   return items;
 }
 
 /** @param {View} view @param {string} id */
 function linkMenu(view, id) {
   const ends = id.split("|");
-  if (!ends.every((end) => view.nodes[end]?.kind === "broker" || view.nodes[end]?.kind === "zookeeper")) return [];
-  const [a, b] = ends.map((end) => end.replace(/^b/, ""));
-  const values = { a: nameOf(ends[0]), b: nameOf(ends[1]) };
-  return [view.links[id] ? item("restore", `link restore ${a} ${b}`, { values }) : item("cut", `link cut ${a} ${b}`, { values })];
+  if (!ends.every((end) => LINKED.has(view.nodes[end]?.kind))) return [];
+  const [a, b] = ends.map((end) => end.replace(/^b(?=\d+$)/, ""));
+  const values = { a: nameOf(ends[0]), b: nameOf(ends[1]), time: LATENCY, percent: PERCENT };
+  /** @param {string} name @param {string} line */
+  const offer = (name, line) => item(name, line, { values });
+  const cut = view.links[id] ? [offer("restore", `link restore ${a} ${b}`)] : [offer("cut", `link cut ${a} ${b}`),
+    offer("cut_there", `link cut ${a} ${b} --one-way`), offer("cut_back", `link cut ${b} ${a} --one-way`)];
+  const faults = faultsOfLink(view, id);
+  /** @param {"latency_us" | "loss_percent" | "reorder_percent"} field */
+  const has = (field) => faults.some((fault) => fault[field] > 0);
+  const latency = has("latency_us") ? offer("latency_end", `link latency ${a} ${b} 0`) : offer("latency", `link latency ${a} ${b} ${LATENCY}`);
+  // What ZooKeeper sends comes in order or not at all.
+  if (ends.some((end) => view.nodes[end].kind === "zookeeper")) return [...cut, latency];
+  return [...cut, latency,
+    has("loss_percent") ? offer("loss_end", `link loss ${a} ${b} 0`) : offer("loss", `link loss ${a} ${b} ${PERCENT}`),
+    has("reorder_percent") ? offer("reorder_end", `link reorder ${a} ${b} 0`) : offer("reorder", `link reorder ${a} ${b} ${PERCENT}`)];
+}
+
+/** One message under way. What ZooKeeper says of a watch is neither lost nor said twice; what is stuck has no time to be late for. @param {View} view @param {string} id */
+function messageMenu(view, id) {
+  const rpc = view.rpcs[id];
+  if (!rpc) return [];
+  const items = [item("deliver", `message deliver ${id}`)];
+  if (!rpc.held) items.push(item("delay", `message delay ${id} ${LATENCY}`, { values: { time: LATENCY } }));
+  if (!rpc.held && rpc.kind !== "watch") items.push(item("duplicate", `message duplicate ${id}`));
+  if (rpc.kind !== "watch") items.push(item("drop", `message drop ${id}`, { harm: true }));
+  return items;
 }
 
 /** @param {string} end */

@@ -164,6 +164,30 @@ export function linkId(a, b) {
   return a < b ? `${a}|${b}` : `${b}|${a}`;
 }
 
+/**
+ * What is wrong with a link beside being cut, a direction at a time.
+ * @param {View} view @param {string} id of the link
+ * @returns {{ from: string, to: string, latency_us: number, loss_percent: number, reorder_percent: number }[]}
+ */
+export function faultsOfLink(view, id) {
+  const [a, b] = id.split("|");
+  return [[a, b], [b, a]].flatMap(([from, to]) => {
+    const fault = view.link_faults[`${from}>${to}`];
+    return fault ? [{ from, to, ...fault }] : [];
+  });
+}
+
+/** The links with which something is wrong. @param {View} view @returns {string[]} */
+export function faultyLinks(view) {
+  return [...new Set([...Object.keys(view.links), ...Object.keys(view.link_faults).map((key) => linkId(...ends(key)))])];
+}
+
+/** "b1>b2" -> ["b1", "b2"]. @param {string} direction @returns {[string, string]} */
+function ends(direction) {
+  const cut = direction.indexOf(">");
+  return [direction.slice(0, cut), direction.slice(cut + 1)];
+}
+
 /** How many znodes are ephemeral. @param {View} view */
 export function ephemerals(view) {
   let n = 0;

@@ -225,7 +225,7 @@ export class SpaceTime {
     context.strokeStyle = hue;
     context.lineWidth = chosen ? 2.4 : 1.4;
     context.globalAlpha = span.family === "zk" && !chosen ? 0.6 : 1;
-    context.setLineDash(span.kind === "response" ? [4, 2] : []);
+    context.setLineDash(span.kind === "response" ? [4, 2] : span.kind === "watch" ? [1.5, 3] : []);
     line(context, x1, y1, x, y);
     context.setLineDash([]);
     if (!ended && !held) {
@@ -244,7 +244,7 @@ export class SpaceTime {
     } else dot(context, x, y, 2.3, hue);
     context.globalAlpha = 1;
     ring(context, x1, y1, 2, hue, this.#palette.panel);
-    if (span.family === "zk" && !chosen) return;
+    if (span.family === "zk" && span.kind !== "watch" && !chosen) return;
     const middle = Math.max(LABEL_W, x1) + (Math.min(x, map.x(at_us)) - Math.max(LABEL_W, x1)) * (span.kind === "response" ? 0.42 : 0.3);
     const place_y = x === x1 ? y1 : y1 + (y - y1) * ((middle - x1) / (x - x1));
     labels.add(span.label || span.api, middle + 4, place_y + (y2 > y1 ? -2 : 9), hue, chosen ? 9 : 1, chosen);

@@ -2,7 +2,7 @@
 
 import { History } from "../core/history.js";
 import { MIN_W, along, layoutTopology, progress, topologyHeight, track } from "../core/layout/topology.js";
-import { byName, ephemerals, familyOf, inFlight, ledBy, linkId, nodesByKind, outOfIsr, parkedAt, shortNeeds, unflushed } from "../core/selectors.js";
+import { byName, ephemerals, familyOf, faultsOfLink, faultyLinks, inFlight, ledBy, linkId, nodesByKind, outOfIsr, parkedAt, shortNeeds, unflushed } from "../core/selectors.js";
 import { durationText } from "../core/timemap.js";
 import { Keyed, clip, means, monoWidth, s, set, show, text, uiWidth } from "./svg.js";
 
@@ -175,10 +175,11 @@ export class Topology {
       if (!way) return;
       const [[x1, y1], [x2, y2]] = way;
       const cut = Boolean(view.links[id]);
+      const weak = !cut && faultsOfLink(view, id).length > 0;
       const client = /** @type {ProducerNode | undefined} */ (kind === "client" ? view.nodes[a] : undefined);
       const partition = client && view.partitions[client.partition];
       const used = kind === "broker" || (partition && `b${partition.leader}` === b);
-      set(line, { x1, y1, x2, y2, class: `hw-link ${kind} ${cut ? "cut" : used ? "used" : "spare"}` });
+      set(line, { x1, y1, x2, y2, class: `hw-link ${kind} ${cut ? "cut" : weak ? "weak" : used ? "used" : "spare"}` });
       set(wide, { x1, y1, x2, y2 });
       set(root, { class: this.selected?.type === "link" && this.selected.id === id ? "hw-selected" : "" });
     });
@@ -194,18 +195,33 @@ export class Topology {
 
   /** @param {View} view @param {TopologyLayout} layout @param {number} at_us */
   #drawBadges(view, layout, at_us) {
-    this.#badges.sync(Object.keys(view.links), ({ root, plate, label }, id) => {
+    this.#badges.sync(faultyLinks(view), ({ root, plate, label }, id) => {
       const [a, b] = id.split("|");
       const way = track(layout, a, b, 0);
       show(root, way !== null);
       if (!way) return;
       const [x, y] = along(way, 0.5);
-      const words = `✕ ${this.#t("draw.link.cut", { time: durationText(at_us - view.links[id].since_us) })}`;
+      const words = this.#faultWords(view, id, at_us);
       const w = uiWidth(words, 10.5, 600) + 20;
       text(label, words);
       set(plate, { x: -w / 2, width: w });
-      set(root, { transform: `translate(${x.toFixed(1)},${y.toFixed(1)})`, "aria-label": words });
+      set(root, { transform: `translate(${x.toFixed(1)},${y.toFixed(1)})`, "aria-label": words, class: `hw-badge${view.links[id] ? "" : " weak"}` });
     });
+  }
+
+  /** What is wrong with a link: cut, in one direction or both, else slow or losing. @param {View} view @param {string} id @param {number} at_us */
+  #faultWords(view, id, at_us) {
+    const t = this.#t;
+    const link = view.links[id];
+    if (link) {
+      const time = durationText(at_us - link.since_us);
+      const [a, b] = id.split("|");
+      return link.from ? `✕ ${t("draw.link.one_way", { from: link.from, to: link.from === a ? b : a, time })}` : `✕ ${t("draw.link.cut", { time })}`;
+    }
+    const faults = faultsOfLink(view, id);
+    const [{ from, to, latency_us, loss_percent, reorder_percent }] = faults;
+    const parts = [latency_us && `+${durationText(latency_us)}`, loss_percent && t("draw.link.loss", { percent: loss_percent }), reorder_percent && t("draw.link.reorder", { percent: reorder_percent })];
+    return `${faults.length === 1 ? `${from}→${to} ` : ""}${parts.filter(Boolean).join(" · ")}`;
   }
 
   // --- nodes ---------------------------------------------------------------------------------------------------

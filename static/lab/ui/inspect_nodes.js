@@ -1,5 +1,5 @@
 // The inspector's cards of nodes (brokers, clients, ZooKeeper) and of the links between them.
-import { ephemerals, parkedAt } from "../core/selectors.js";
+import { ephemerals, faultsOfLink, parkedAt } from "../core/selectors.js";
 import { durationText } from "../core/timemap.js";
 import { previousValues, value } from "./changes.js";
 import { html } from "./element.js";
@@ -93,15 +93,17 @@ export function nodeCard(view, name, at_us) {
 export function linkCard(view, key, at_us) {
   const [a, b] = key.split("|");
   const cut = view.links[key];
+  const faults = faultsOfLink(view, key);
   const under = Object.entries(view.rpcs).filter(([, rpc]) => [rpc.source, rpc.destination].sort().join("|") === key);
   const row = ([id, rpc]) => html`<li><button class="rpc" @click=${() => select(`rpc:${id}`)}>
     <span class="row tight">${pill(rpc)}<span class="spacer"></span>${rpc.source} → ${rpc.destination}</span></button></li>`;
   return html`<section class="sec">
       <div class="row tight"><b>${nodeName(a)} – ${nodeName(b)}</b><span class="spacer"></span>
         ${cut
-          ? html`<span class="tag bad">✕ ${t("link.cut", { time: durationText(at_us - cut.since_us) })}</span>`
-          : html`<span class="tag ok">${t("link.works")}</span>`}
+          ? html`<span class="tag bad">✕ ${cut.from ? t("link.one_way", { from: cut.from, time: durationText(at_us - cut.since_us) }) : t("link.cut", { time: durationText(at_us - cut.since_us) })}</span>`
+          : faults.length ? "" : html`<span class="tag ok">${t("link.works")}</span>`}
       </div>
+      ${faults.map(({ from, to, latency_us, loss_percent, reorder_percent }) => facts([[`${from} → ${to}`, t("link.fault", { time: durationText(latency_us), loss: loss_percent, reorder: reorder_percent }), true]]))}
       ${actions(view, `link:${key}`)}
     </section>
     ${section(t("link.under_way"), under.length, html`<ul class="list flat">${under.map(row)}</ul>`)}`;

@@ -5,7 +5,7 @@ import { html, icon } from "./element.js";
 import { brief, instant } from "./format.js";
 import { t } from "./i18n.js";
 import { leaderView } from "./inspect_replicas.js";
-import { facts, link, nothing, section, unlessMasked } from "./parts.js";
+import { actions, facts, link, nothing, section, unlessMasked } from "./parts.js";
 import { bar, findRpc, parkedRow, patchOf, pill, progress } from "./rpcs.js";
 import { masked, nodeTarget, player } from "./state.js";
 import { pathWords } from "./words.js";
@@ -72,6 +72,7 @@ export function messageCard(view, id, at_us) {
         <b class=${rpc.held ? "bad" : ""}>${whereabouts(rpc, end, at_us)}</b>
         <span>${(rpc.due_us / 1e6).toFixed(4)}</span>
       </div>
+      ${end ? "" : actions(view, `rpc:${id}`)}
       ${facts(rpc.fields.map(([name, what]) => [name, brief(what, 40), String(what).length > WIDE || name.length > WIDE]))}
     </section>
     ${parked ? section(t("purgatory.parked"), "", html`<ul class="list flat">${parkedRow(parked, id, at_us)}</ul>`) : ""}
