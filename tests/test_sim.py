@@ -8,6 +8,7 @@ from broker_core.replication.partition import Partition
 from broker_core.shell.commands import COMMANDS
 from broker_core.shell.parser import split
 from lab.sim.__main__ import main
+from lab.sim.campaign import run_campaign
 from lab.sim.draw import draw
 from lab.sim.player import play
 from lab.sim.schedule import Schedule
@@ -74,6 +75,14 @@ def test_a_planted_bug_is_found_and_shrunk_to_a_few_lines(monkeypatch: pytest.Mo
     assert play(Schedule.of_script(script)).failure is not None
     monkeypatch.undo()
     assert play(Schedule.of_script(script)).failure is None
+
+
+@pytest.mark.timeout(900)
+def test_four_hundred_schedules_show_nothing_unexplained() -> None:
+    tally = run_campaign(range(1, 401), ("2.4", "3.9"), 2, lambda tally, results: None)
+    assert [(result.seed, result.era, result.failure) for result in tally.failed] == []
+    assert tally.schedules == 400
+    assert tally.events > 400 * 4_000
 
 
 def test_the_command_line(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

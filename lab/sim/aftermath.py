@@ -46,13 +46,14 @@ def mending_lines(view: View) -> Iterator[str]:
 
 
 def missing_brokers(view: View) -> list[int]:
-    """Brokers that are up and have replicas that are not in sync."""
-    missing = {
-        broker_id
-        for partition in view["partitions"].values()
-        for broker_id in partition["replicas"]
-        if broker_id not in partition["isr"] and view["nodes"][f"b{broker_id}"]["state"] == "up"
-    }
+    """Brokers that are up and have a replica that is not in sync, or that they know nothing of."""
+    missing = set()
+    for name, partition in view["partitions"].items():
+        for broker_id in partition["replicas"]:
+            replica = view["replicas"].get(f"{name}@b{broker_id}")
+            is_told = replica is not None and replica["role"] != "offline"
+            if view["nodes"][f"b{broker_id}"]["state"] == "up" and not (is_told and broker_id in partition["isr"]):
+                missing.add(broker_id)
     return sorted(missing)
 
 
@@ -66,11 +67,11 @@ def complaints(view: View) -> list[str]:
     ]
     for path, znode in view["zk"].items():
         if path.startswith("/admin/delete_topics/") or path == "/admin/reassign_partitions":
-            wrong.append(f"{path} is still there")
+            wrong.append(f"{path}: is still there")
         elif path.count("/") == 3 and path.startswith("/brokers/topics/"):
             said = json.loads(znode["data"])
             if any(said.get("adding_replicas", {}).values()) or any(said.get("removing_replicas", {}).values()):
-                wrong.append(f"{path} is still being moved")
+                wrong.append(f"{path}: a partition is still being moved")
     for name, partition in view["partitions"].items():
         wrong += _complaints_of(view, name, partition)
     return wrong

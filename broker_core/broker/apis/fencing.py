@@ -15,7 +15,7 @@ def controller_error(
     """STALE_BROKER_EPOCH for a request meant for an earlier life of this broker (KIP-380), STALE_CONTROLLER_EPOCH for
     one of a controller that has been replaced, else NONE; the epoch of a newer controller is taken note of.
     """
-    if request.broker_epoch < broker.broker_epoch:
+    if broker.era.broker_epochs and request.broker_epoch < broker.broker_epoch:
         return KafkaError.STALE_BROKER_EPOCH
     if request.controller_epoch < broker.replicas.controller_epoch:
         return KafkaError.STALE_CONTROLLER_EPOCH
