@@ -151,7 +151,7 @@ def test_usage_lists_every_option() -> None:
         ("producer stream p orders-0 -5", "'-5' is no number"),
         ("producer burst p orders-0 0", "'0' is no number from 1"),
         ("consumer follow c orders-0 --from sometime", "'sometime' is no place to start"),
-        ("kafka-console-consumer.sh --topic orders --group g", "has no --group here yet"),
+        ("kafka-get-offsets.sh --topic orders --command-config f", "has no --command-config here yet"),
         ("help nosuch", "There is no help on 'nosuch'"),
         ("interrupt 99", "99 is no command that runs"),
         ("sleep 1s\nsleep 2s", "second command"),
