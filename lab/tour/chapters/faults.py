@@ -87,7 +87,7 @@ def walk(tour: Tour) -> None:
 
     with tour.stop("no invariant was broken on the way"):
         health = lab.shown.health
-        assert health[0] == "✓ 22 invariants", f"The page says {health}."
+        assert "✓ 22 invariants" in health, f"The page says {health}."
 
 
 def _leader(seen: Shown) -> int:
