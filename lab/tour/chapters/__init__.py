@@ -2,6 +2,7 @@
 
 from lab.tour.chapters import (
     analytics,
+    control_plane,
     disk,
     exercise,
     faults,
@@ -15,4 +16,18 @@ from lab.tour.chapters import (
     time,
 )
 
-CHAPTERS = (runs, records, sight, time, faults, replay, exercise, disk, solutions, own_files, analytics, restart)
+CHAPTERS = (
+    runs,
+    records,
+    sight,
+    time,
+    faults,
+    replay,
+    exercise,
+    disk,
+    control_plane,
+    solutions,
+    own_files,
+    analytics,
+    restart,
+)
