@@ -109,6 +109,8 @@ class Keys:
             "find": lambda: self.opens("/", find),
             "small cells, and back": self.zoom,
             "disk screen": lambda: self.turns("d", self.page.locator("hw-disk .disk"), True),
+            "ZooKeeper and the controller": lambda: self.turns("n", self.page.locator("hw-zookeeper > *"), True),
+            "alarms": lambda: self.turns("l", self.page.locator("hw-alarm-screen > *"), True),
             "table view": lambda: self.turns("v", self.page.locator("hw-table table"), True),
             "collapse side panels": lambda: self.turns("\\", self.page.locator("hw-inspector"), False),
             "panel: exercise": lambda: self.turns("e", self.page.locator("hw-exercise"), True),
