@@ -126,6 +126,11 @@ class LabPage:
         self._button("Play", "Pause")
         self.until(lambda seen: seen.state.startswith("▶"), "time that runs")
 
+    def lets_pass(self, share: float) -> None:
+        """Lets the run grow by a share of its age, so that what came before is a visible part of its time line."""
+        end = self.shown.at_us * (1 + share)
+        self.until(lambda seen: seen.at_us >= end, f"an instant {share:g} times its age later")
+
     def now(self) -> None:
         """Goes back to the newest instant."""
         self.page.locator("button.now").click()

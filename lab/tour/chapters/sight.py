@@ -22,6 +22,8 @@ def walk(tour: Tour) -> None:
     for burst in range(1, BURSTS + 1):
         lab.produce_to("orders-0").get_by_role("button", name="Produce 100").click()
         lab.until(_committed(100 * burst), f"{100 * burst} committed records")
+        if burst == 1:
+            lab.lets_pass(2)
     leader = lab.partition("orders-0").leader
     end = 100 * BURSTS
 
