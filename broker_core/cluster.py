@@ -185,7 +185,7 @@ class Cluster:
                 if state is None or self.broker_state(state.leader) != "up":
                     return None
                 broker = self.brokers[state.leader]
-                return broker if state.partition in broker.groups.owned else None
+                return broker if broker.groups.coordinates(state.partition) else None
         return None
 
     def described_group(self, group: str) -> DescribedGroup | None:
@@ -232,7 +232,7 @@ class Cluster:
         self.brokers[broker_id] = broker
         self.kernel.subjects[broker.name] = broker
         self.kernel.subjects[f"controller@{broker.name}"] = broker.controller
-        self.kernel.subjects[f"groups@{broker.name}"] = broker.groups
+        self.kernel.subjects[f"groups@{broker.name}"] = broker.groups.registry
         self.kernel.add(broker)
         broker.start()
 

@@ -28,8 +28,9 @@ from broker_core.errors import KafkaError
 from broker_core.events.envelope import Event
 from broker_core.events.log import LogDirectoryFailed
 from broker_core.events.world import BrokerExiting, BrokerStarted, BrokerStarting, BrokerStopped
-from broker_core.groups.coordinator import TIMER_PREFIX as GROUPS_TIMER_PREFIX
-from broker_core.groups.coordinator import GroupCoordinator, GroupSettings, Store
+from broker_core.groups.coordinator import GroupCoordinator
+from broker_core.groups.host import TIMER_PREFIX as GROUPS_TIMER_PREFIX
+from broker_core.groups.host import GroupSettings, Store
 from broker_core.groups.offsets import OFFSETS_TOPIC
 from broker_core.log import LogConfig
 from broker_core.log.checkpoints import REPLICATION_OFFSET_CHECKPOINT

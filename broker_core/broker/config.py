@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import msgspec
 
 from broker_core.config_defs import BROKER_CONFIGS, LONG_MAX, RETIRED_CONFIGS
-from broker_core.groups.coordinator import GroupSettings
+from broker_core.groups.host import GroupSettings
 
 NONE: Mapping[str, str] = {}
 

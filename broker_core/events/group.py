@@ -15,6 +15,7 @@ class GroupsLoaded(Event):
     partition: str
     group_count: int
     offset_count: int
+    leader_epoch: int = 0
 
 
 @kind("group", en="{broker} no longer coordinates {partition}", zh="{broker} 不再是 {partition} 的协调者")
@@ -32,7 +33,9 @@ class GroupsUnloaded(Event):
     zh="组 {group}：{from_state} 变为 {to_state}，第 {generation_id} 代，{why}",
 )
 class GroupTransitioned(Event):
-    """`from_state` empty: the coordinator has not known the group before. To `Dead`: it forgets it."""
+    """`from_state` empty: the coordinator has not known the group before. To `Dead`: it forgets it. `timestamp_ms`:
+    since when it is in that state, -1 = not known.
+    """
 
     broker: str
     group: str
@@ -43,12 +46,49 @@ class GroupTransitioned(Event):
     protocol: str
     leader: str
     why: str
+    protocol_type: str = ""
+    timestamp_ms: int = -1
 
 
 @kind("group", en="Group {group}: {member} joined", zh="组 {group}：{member} 加入")
 class GroupMemberAdded(Event):
+    """`protocols`: (assignor, what the member says for it in base64), the preferred one first."""
+
     broker: str
     group: str
+    member: str
+    client: str
+    instance: str
+    client_host: str = ""
+    protocol_type: str = ""
+    rebalance_timeout_ms: int = 0
+    session_timeout_ms: int = 0
+    protocols: tuple[tuple[str, str], ...] = ()
+
+
+@kind("group", en="Group {group}: {member} wants something else now", zh="组 {group}：{member} 改变了它的订阅")
+class GroupMemberUpdated(Event):
+    """A member has joined again with other timeouts, topics or assignors."""
+
+    broker: str
+    group: str
+    member: str
+    rebalance_timeout_ms: int
+    session_timeout_ms: int
+    protocols: tuple[tuple[str, str], ...]
+
+
+@kind(
+    "group",
+    en="Group {group}: {member} takes the place of {old_member}, both are {instance}",
+    zh="组 {group}：{member} 取代 {old_member}，二者都是 {instance}",
+)
+class GroupMemberReplaced(Event):
+    """A static member's process was started anew (KIP-345): it inherits the assignment."""
+
+    broker: str
+    group: str
+    old_member: str
     member: str
     client: str
     instance: str
@@ -66,20 +106,27 @@ class GroupMemberRemoved(Event):
     "group", en="Group {group}: generation {generation_id} is assigned", zh="组 {group}：第 {generation_id} 代完成分配"
 )
 class GroupAssigned(Event):
-    """`assignments`: (member, its topic-partitions)."""
+    """`assignments`: (member, its topic-partitions); `data`: what each of them is given, in base64."""
 
     broker: str
     group: str
     generation_id: int
     assignments: tuple[tuple[str, tuple[str, ...]], ...]
+    data: tuple[str, ...] = ()
 
 
 @kind("group", en="Group {group} committed {partition} at {offset}", zh="组 {group} 提交 {partition} 的位移 {offset}")
 class OffsetCommitted(Event):
+    """`offset` is that of the next record to read. `expire_timestamp_ms` -1: the broker's settings say when it goes."""
+
     broker: str
     group: str
     partition: str
     offset: int
+    leader_epoch: int = -1
+    metadata: str = ""
+    commit_timestamp_ms: int = -1
+    expire_timestamp_ms: int = -1
 
 
 @kind(

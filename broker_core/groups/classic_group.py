@@ -1,19 +1,29 @@
 """A group of the classic protocol as its coordinator keeps it (`kafka.coordinator.group.GroupMetadata`).
 
-State, generation, protocol, leader, members, assignments and offsets change by events alone; what members wait for
-does not show in events.
+State, generation, protocol, leader, members, assignments and offsets change by events alone (see `facts` and `apply`);
+who waits for what, and until when, does not show in events.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import TypeAlias
 
 import msgspec
 
+from broker_core.errors import Errors, KafkaError
 from broker_core.groups.consumer_protocol import PROTOCOL_TYPE, ProtocolError, decode_subscription
 from broker_core.groups.offsets import CommittedOffset, StoredGroup, StoredMember
 from broker_core.groups.states import GroupState
 from broker_core.log.dump.java import string_hash
 from broker_core.sim.kernel import Message
 from broker_core.wire.messages import DescribedGroup, DescribedGroupMember, JoinGroupRequest
+
+Said: TypeAlias = tuple[int, int, tuple[tuple[str, bytes], ...]]
+"""Of a member that joins: rebalance timeout and session timeout in ms, (assignor, metadata) by preference."""
+
+
+def said_by(request: JoinGroupRequest) -> Said:
+    """What a join says of its member."""
+    return request.rebalance_timeout_ms, request.session_timeout_ms, request.protocols
 
 
 def _scala_map_place(text: str) -> int:
@@ -53,11 +63,10 @@ class GroupMember(msgspec.Struct):
         """What it says for an assignor."""
         return next((data for name, data in self.protocols if name == protocol), b"")
 
-    def update(self, request: JoinGroupRequest) -> None:
-        """Takes over what it says now."""
-        self.protocols = request.protocols
-        self.rebalance_timeout_ms = request.rebalance_timeout_ms
-        self.session_timeout_ms = request.session_timeout_ms
+    @property
+    def said(self) -> Said:
+        """What it said when it joined last."""
+        return self.rebalance_timeout_ms, self.session_timeout_ms, self.protocols
 
     def vote(self, candidates: Iterable[str]) -> str:
         """The first of its assignors that is a candidate."""
@@ -103,6 +112,16 @@ class ClassicGroup:
         """Whether this member assigns."""
         return self.leader == member_id
 
+    def member_error(self, member_id: str, instance: str | None) -> KafkaError:
+        """Why this id does not speak for a member; NONE when it does."""
+        if instance is not None:
+            known = self.static_members.get(instance)
+            if known is None:
+                return Errors.UNKNOWN_MEMBER_ID
+            if known != member_id:
+                return Errors.FENCED_INSTANCE_ID
+        return Errors.NONE if member_id in self.members else Errors.UNKNOWN_MEMBER_ID
+
     def candidate_protocols(self) -> list[str]:
         """Assignors that all members support."""
         counts: dict[str, int] = {}
@@ -130,8 +149,6 @@ class ClassicGroup:
 
     def add(self, member: GroupMember) -> None:
         """The first one is the leader."""
-        if not self.members:
-            self.protocol_type = PROTOCOL_TYPE if self.protocol_type is None else self.protocol_type
         if self.leader is None:
             self.leader = member.member_id
         self.members[member.member_id] = member
@@ -147,27 +164,24 @@ class ClassicGroup:
         if self.leader == member_id:
             self.leader = next(iter(self.members), None)
 
-    def replace_static(self, instance: str, old_id: str, new_id: str) -> GroupMember:
+    def replace_static(self, instance: str, old_id: str, new_id: str, client_id: str) -> None:
         """Another process has taken a static member's place."""
         member = self.members.pop(old_id)
         member.member_id = new_id
+        member.client_id = client_id
         self.members[new_id] = member
         self.static_members[instance] = new_id
         if self.leader == old_id:
             self.leader = new_id
-        return member
 
-    def elect_joined_leader(self) -> bool:
-        """A leader that has not rejoined is replaced by a member that has; False when nobody has."""
+    def joined_leader(self) -> str | None:
+        """Who leads the next generation: the leader, or the first who has rejoined when it has not; None when nobody
+        has.
+        """
         leader = self.members.get(self.leader or "")
-        if leader is None:
-            return False
-        if leader.joining is not None:
-            return True
-        joined = next((member for member in self.members.values() if member.joining is not None), None)
-        if joined is not None:
-            self.leader = joined.member_id
-        return joined is not None
+        if leader is None or leader.joining is not None:
+            return None if leader is None else leader.member_id
+        return next((member.member_id for member in self.members.values() if member.joining is not None), None)
 
     def member_metadata(self) -> tuple[tuple[str, str | None, bytes], ...]:
         """What the leader assigns by."""
@@ -190,7 +204,7 @@ class ClassicGroup:
             return None
         return topics
 
-    def stored(self, assignments: dict[str, bytes]) -> StoredGroup:
+    def stored(self, assignments: Mapping[str, bytes]) -> StoredGroup:
         """As its record keeps it."""
         members = tuple(
             StoredMember(

@@ -64,11 +64,40 @@ def _member_added(view: View, event: group.GroupMemberAdded, seq: int, at_us: in
     return [[f"/groups/{escape(key)}/members/{escape(event.member)}", dict(member)]]
 
 
+rule(group.GroupMemberUpdated)
+
+
+@folds(group.GroupMemberReplaced)
+def _member_replaced(view: View, event: group.GroupMemberReplaced, seq: int, at_us: int, node: str) -> Patch:
+    key = _key(event)
+    known = view["groups"][key]
+    old = known["members"].pop(event.old_member)
+    member = {**old, "client": event.client}
+    known["members"][event.member] = member
+    root = f"/groups/{escape(key)}"
+    patch: Patch = [
+        [f"{root}/members/{escape(event.old_member)}"],
+        [f"{root}/members/{escape(event.member)}", dict(member)],
+    ]
+    return patch + _led(known, root, event.old_member, event.member)
+
+
 @folds(group.GroupMemberRemoved)
 def _member_removed(view: View, event: group.GroupMemberRemoved, seq: int, at_us: int, node: str) -> Patch:
     key = _key(event)
-    view["groups"][key]["members"].pop(event.member, None)
-    return [[f"/groups/{escape(key)}/members/{escape(event.member)}"]]
+    known = view["groups"][key]
+    known["members"].pop(event.member, None)
+    root = f"/groups/{escape(key)}"
+    patch: Patch = [[f"{root}/members/{escape(event.member)}"]]
+    return patch + _led(known, root, event.member, next(iter(known["members"]), ""))
+
+
+def _led(known: View, root: str, old: str, new: str) -> Patch:
+    """Who leads when `old` is gone."""
+    if known["leader"] != old:
+        return []
+    known["leader"] = new
+    return [[f"{root}/leader", new]]
 
 
 @folds(group.GroupAssigned)

@@ -39,7 +39,7 @@ def differences(run: Run) -> list[str]:
     compare("/links", sorted(view["links"]), live["links"])
     groups = {
         key: {
-            **{field: group[field] for field in ("state", "generation_id", "protocol", "offsets")},
+            **{field: group[field] for field in ("state", "generation_id", "protocol", "leader", "offsets")},
             "members": {name: member["assignment"] for name, member in group["members"].items()},
         }
         for key, group in view["groups"].items()

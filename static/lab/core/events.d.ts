@@ -163,6 +163,7 @@ export interface GroupsLoaded {
   partition: string;
   group_count: number;
   offset_count: number;
+  leader_epoch: number;
 }
 export interface GroupsUnloaded {
   broker: string;
@@ -179,10 +180,33 @@ export interface GroupTransitioned {
   protocol: string;
   leader: string;
   why: string;
+  protocol_type: string;
+  timestamp_ms: number;
 }
 export interface GroupMemberAdded {
   broker: string;
   group: string;
+  member: string;
+  client: string;
+  instance: string;
+  client_host: string;
+  protocol_type: string;
+  rebalance_timeout_ms: number;
+  session_timeout_ms: number;
+  protocols: [string, string][];
+}
+export interface GroupMemberUpdated {
+  broker: string;
+  group: string;
+  member: string;
+  rebalance_timeout_ms: number;
+  session_timeout_ms: number;
+  protocols: [string, string][];
+}
+export interface GroupMemberReplaced {
+  broker: string;
+  group: string;
+  old_member: string;
   member: string;
   client: string;
   instance: string;
@@ -198,12 +222,17 @@ export interface GroupAssigned {
   group: string;
   generation_id: number;
   assignments: [string, string[]][];
+  data: string[];
 }
 export interface OffsetCommitted {
   broker: string;
   group: string;
   partition: string;
   offset: number;
+  leader_epoch: number;
+  metadata: string;
+  commit_timestamp_ms: number;
+  expire_timestamp_ms: number;
 }
 export interface OffsetRemoved {
   broker: string;
@@ -598,6 +627,8 @@ export interface DataOf {
   GroupsUnloaded: GroupsUnloaded;
   GroupTransitioned: GroupTransitioned;
   GroupMemberAdded: GroupMemberAdded;
+  GroupMemberUpdated: GroupMemberUpdated;
+  GroupMemberReplaced: GroupMemberReplaced;
   GroupMemberRemoved: GroupMemberRemoved;
   GroupAssigned: GroupAssigned;
   OffsetCommitted: OffsetCommitted;

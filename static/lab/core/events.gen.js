@@ -1,7 +1,7 @@
 // Written by `manage.py gen_events` from broker_core/events. Do not change it by hand.
 
 /** Hash of the vocabulary; the server's `welcome` carries its own. */
-export const SCHEMA = "6cdfc8b8d71c";
+export const SCHEMA = "6c51edccff2e";
 
 /** @import { EventKind, KindInfo } from "./events.d.ts" */
 
@@ -60,19 +60,23 @@ export const KINDS = {
     en: "{broker} applies the configuration of {entity}", zh: "{broker} 应用 {entity} 的配置" },
   MetadataUpdated: { family: "control", fields: [["broker", "str"], ["controller", "int"], ["live_brokers", ["list", "int"]], ["partitions", "int"]],
     en: "{broker} knows brokers {live_brokers}, controller {controller}", zh: "{broker} 已知存活代理 {live_brokers}，控制器 {controller}" },
-  GroupsLoaded: { family: "group", fields: [["broker", "str"], ["partition", "str"], ["group_count", "int"], ["offset_count", "int"]],
+  GroupsLoaded: { family: "group", fields: [["broker", "str"], ["partition", "str"], ["group_count", "int"], ["offset_count", "int"], ["leader_epoch", "int"]],
     en: "{broker} coordinates {partition}: {group_count} groups, {offset_count} offsets read", zh: "{broker} 成为 {partition} 的协调者：读取了 {group_count} 个组、{offset_count} 个位移" },
   GroupsUnloaded: { family: "group", fields: [["broker", "str"], ["partition", "str"], ["groups", ["list", "str"]]],
     en: "{broker} no longer coordinates {partition}", zh: "{broker} 不再是 {partition} 的协调者" },
-  GroupTransitioned: { family: "group", fields: [["broker", "str"], ["group", "str"], ["partition", "str"], ["from_state", "str"], ["to_state", "str"], ["generation_id", "int"], ["protocol", "str"], ["leader", "str"], ["why", "str"]],
+  GroupTransitioned: { family: "group", fields: [["broker", "str"], ["group", "str"], ["partition", "str"], ["from_state", "str"], ["to_state", "str"], ["generation_id", "int"], ["protocol", "str"], ["leader", "str"], ["why", "str"], ["protocol_type", "str"], ["timestamp_ms", "int"]],
     en: "Group {group}: {from_state} to {to_state}, generation {generation_id}, {why}", zh: "组 {group}：{from_state} 变为 {to_state}，第 {generation_id} 代，{why}" },
-  GroupMemberAdded: { family: "group", fields: [["broker", "str"], ["group", "str"], ["member", "str"], ["client", "str"], ["instance", "str"]],
+  GroupMemberAdded: { family: "group", fields: [["broker", "str"], ["group", "str"], ["member", "str"], ["client", "str"], ["instance", "str"], ["client_host", "str"], ["protocol_type", "str"], ["rebalance_timeout_ms", "int"], ["session_timeout_ms", "int"], ["protocols", ["list", ["tuple", "str", "str"]]]],
     en: "Group {group}: {member} joined", zh: "组 {group}：{member} 加入" },
+  GroupMemberUpdated: { family: "group", fields: [["broker", "str"], ["group", "str"], ["member", "str"], ["rebalance_timeout_ms", "int"], ["session_timeout_ms", "int"], ["protocols", ["list", ["tuple", "str", "str"]]]],
+    en: "Group {group}: {member} wants something else now", zh: "组 {group}：{member} 改变了它的订阅" },
+  GroupMemberReplaced: { family: "group", fields: [["broker", "str"], ["group", "str"], ["old_member", "str"], ["member", "str"], ["client", "str"], ["instance", "str"]],
+    en: "Group {group}: {member} takes the place of {old_member}, both are {instance}", zh: "组 {group}：{member} 取代 {old_member}，二者都是 {instance}" },
   GroupMemberRemoved: { family: "group", fields: [["broker", "str"], ["group", "str"], ["member", "str"], ["why", "str"]],
     en: "Group {group}: {member} is gone, {why}", zh: "组 {group}：{member} 离开，{why}" },
-  GroupAssigned: { family: "group", fields: [["broker", "str"], ["group", "str"], ["generation_id", "int"], ["assignments", ["list", ["tuple", "str", ["list", "str"]]]]],
+  GroupAssigned: { family: "group", fields: [["broker", "str"], ["group", "str"], ["generation_id", "int"], ["assignments", ["list", ["tuple", "str", ["list", "str"]]]], ["data", ["list", "str"]]],
     en: "Group {group}: generation {generation_id} is assigned", zh: "组 {group}：第 {generation_id} 代完成分配" },
-  OffsetCommitted: { family: "group", fields: [["broker", "str"], ["group", "str"], ["partition", "str"], ["offset", "int"]],
+  OffsetCommitted: { family: "group", fields: [["broker", "str"], ["group", "str"], ["partition", "str"], ["offset", "int"], ["leader_epoch", "int"], ["metadata", "str"], ["commit_timestamp_ms", "int"], ["expire_timestamp_ms", "int"]],
     en: "Group {group} committed {partition} at {offset}", zh: "组 {group} 提交 {partition} 的位移 {offset}" },
   OffsetRemoved: { family: "group", fields: [["broker", "str"], ["group", "str"], ["partition", "str"], ["why", "str"]],
     en: "Group {group}: the offset of {partition} is gone, {why}", zh: "组 {group}：{partition} 的位移被移除，{why}" },

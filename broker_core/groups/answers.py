@@ -1,0 +1,73 @@
+"""How the coordinator answers the requests that it lets wait, and how an error of its log is told to clients."""
+
+from broker_core.errors import Errors, KafkaError
+from broker_core.groups.classic_group import GroupMember
+from broker_core.groups.consumer_protocol import ProtocolError, decode_assignment
+from broker_core.sim.kernel import Kernel, Message
+from broker_core.wire.messages import JoinGroupResponse, OffsetCommitResponse, SyncGroupResponse
+
+OFFSET_ERRORS = {
+    Errors.UNKNOWN_TOPIC_OR_PARTITION: Errors.COORDINATOR_NOT_AVAILABLE,
+    Errors.NOT_ENOUGH_REPLICAS: Errors.COORDINATOR_NOT_AVAILABLE,
+    Errors.NOT_ENOUGH_REPLICAS_AFTER_APPEND: Errors.COORDINATOR_NOT_AVAILABLE,
+    Errors.NOT_LEADER_OR_FOLLOWER: Errors.NOT_COORDINATOR,
+    Errors.KAFKA_STORAGE_ERROR: Errors.NOT_COORDINATOR,
+    Errors.MESSAGE_TOO_LARGE: Errors.INVALID_COMMIT_OFFSET_SIZE,
+    Errors.RECORD_LIST_TOO_LARGE: Errors.INVALID_COMMIT_OFFSET_SIZE,
+    Errors.INVALID_FETCH_SIZE: Errors.INVALID_COMMIT_OFFSET_SIZE,
+}
+"""What a commit hears when its records could not be written (`GroupMetadataManager.storeOffsets`)."""
+
+GROUP_ERRORS = {
+    **OFFSET_ERRORS,
+    Errors.REQUEST_TIMED_OUT: Errors.REBALANCE_IN_PROGRESS,
+    Errors.MESSAGE_TOO_LARGE: Errors.UNKNOWN_SERVER_ERROR,
+    Errors.RECORD_LIST_TOO_LARGE: Errors.UNKNOWN_SERVER_ERROR,
+    Errors.INVALID_FETCH_SIZE: Errors.UNKNOWN_SERVER_ERROR,
+}
+"""What members hear when a group's record could not be written (`GroupMetadataManager.storeGroup`)."""
+
+
+def partitions_of(assignment: bytes) -> tuple[str, ...]:
+    """The topic-partitions of an assignment; none when it is no consumer's."""
+    try:
+        return decode_assignment(assignment)
+    except ProtocolError:
+        return ()
+
+
+def respond_join(kernel: Kernel, message: Message, response: JoinGroupResponse) -> None:
+    """Answers a JoinGroup."""
+    good = response.error is Errors.NONE
+    label = f"generation {response.generation_id}" if good else response.error.name
+    fields = (("member_id", response.member_id), ("leader", response.leader)) if good else ()
+    kernel.respond(message, response, label=label, fields=fields)
+
+
+def respond_sync(kernel: Kernel, message: Message, response: SyncGroupResponse) -> None:
+    """Answers a SyncGroup."""
+    good = response.error is Errors.NONE
+    partitions = ", ".join(partitions_of(response.assignment)) if good else ""
+    label = "assignment" if good else response.error.name
+    kernel.respond(message, response, label=label, fields=(("assignment", partitions),) if good else ())
+
+
+def respond_commit(kernel: Kernel, message: Message, results: tuple[tuple[str, KafkaError], ...]) -> None:
+    """Answers an OffsetCommit: (topic-partition, error)."""
+    error = next((error for _, error in results if error is not Errors.NONE), Errors.NONE)
+    label = "committed" if error is Errors.NONE else error.name
+    kernel.respond(message, OffsetCommitResponse(results), label=label)
+
+
+def answer_join(kernel: Kernel, member: GroupMember, response: JoinGroupResponse) -> None:
+    """Answers the join of a member, if one waits."""
+    message, member.joining = member.joining, None
+    if message is not None:
+        respond_join(kernel, message, response)
+
+
+def answer_sync(kernel: Kernel, member: GroupMember, response: SyncGroupResponse) -> None:
+    """Answers the sync of a member, if one waits."""
+    message, member.syncing = member.syncing, None
+    if message is not None:
+        respond_sync(kernel, message, response)

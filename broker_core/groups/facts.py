@@ -1,0 +1,236 @@
+"""The groups that a broker coordinates, and the facts about them: here, and only here, are they stated and applied."""
+
+from base64 import b64encode
+from collections.abc import Mapping
+
+from broker_core.errors import Errors, KafkaError
+from broker_core.events.envelope import Event
+from broker_core.events.group import (
+    GroupAssigned,
+    GroupMemberAdded,
+    GroupMemberRemoved,
+    GroupMemberReplaced,
+    GroupMemberUpdated,
+    GroupsLoaded,
+    GroupsUnloaded,
+    GroupTransitioned,
+    OffsetCommitted,
+    OffsetRemoved,
+)
+from broker_core.groups.answers import partitions_of
+from broker_core.groups.classic_group import ClassicGroup, GroupMember, Said
+from broker_core.groups.host import CoordinatorHost
+from broker_core.groups.offsets import OFFSETS_TOPIC, CommittedOffset, partition_for
+from broker_core.groups.states import VALID_PREVIOUS_STATES, GroupState
+
+
+class Groups:
+    """`known`: the groups by name. `owned`: the partitions of `__consumer_offsets` that the broker coordinates, with
+    the leader epochs in which it read them. The broker is among the kernel's subjects as "groups@b1".
+    """
+
+    def __init__(self, host: CoordinatorHost) -> None:
+        self.host = host
+        self.known: dict[str, ClassicGroup] = {}
+        self.owned: dict[str, int] = {}
+
+    def partition_of(self, group_id: str) -> str:
+        """The partition that keeps a group, whether it exists or not."""
+        return f"{OFFSETS_TOPIC}-{partition_for(group_id, self.host.offsets_partition_count)}"
+
+    def status(self, group_id: str, allows_empty_id: bool = False) -> KafkaError:
+        """Why a request for a group is refused whatever it asks; NONE when it is not."""
+        if not group_id and not allows_empty_id:
+            return Errors.INVALID_GROUP_ID
+        if self.partition_of(group_id) not in self.owned:
+            return Errors.NOT_COORDINATOR
+        return Errors.NONE
+
+    def _emit(self, event: Event) -> None:
+        self.host.kernel.emit(event, self.host.name)
+
+    # partitions
+
+    def loaded(self, partition: str, leader_epoch: int, group_count: int, offset_count: int) -> None:
+        """The broker has read a partition and coordinates its groups, which follow."""
+        self._emit(
+            GroupsLoaded(
+                broker=self.host.name,
+                partition=partition,
+                group_count=group_count,
+                offset_count=offset_count,
+                leader_epoch=leader_epoch,
+            )
+        )
+
+    def unloaded(self, partition: str, groups: list[ClassicGroup]) -> None:
+        """The broker does not coordinate a partition any more."""
+        names = tuple(group.group_id for group in groups)
+        self._emit(GroupsUnloaded(broker=self.host.name, partition=partition, groups=names))
+
+    # groups
+
+    def create(self, group_id: str) -> ClassicGroup:
+        """Somebody speaks of a group that nobody has known."""
+        return self.introduce(group_id, self.partition_of(group_id), GroupState.EMPTY, "somebody speaks of it")
+
+    def introduce(
+        self,
+        group_id: str,
+        partition: str,
+        state: GroupState,
+        why: str,
+        *,
+        generation_id: int = 0,
+        protocol_type: str = "",
+        protocol: str = "",
+        leader: str = "",
+        timestamp_ms: int = -1,
+    ) -> ClassicGroup:
+        """The coordinator knows a group from now on."""
+        self._emit(
+            GroupTransitioned(
+                broker=self.host.name,
+                group=group_id,
+                partition=partition,
+                from_state="",
+                to_state=state.value,
+                generation_id=generation_id,
+                protocol=protocol,
+                leader=leader,
+                why=why,
+                protocol_type=protocol_type,
+                timestamp_ms=timestamp_ms,
+            )
+        )
+        return self.known[group_id]
+
+    def transition(self, group: ClassicGroup, state: GroupState, why: str) -> None:
+        """A group goes on within its generation. Raises ValueError for a step that the table of states has not."""
+        self._transition(group, state, why, group.generation_id, group.protocol_name, group.leader)
+
+    def new_generation(
+        self, group: ClassicGroup, state: GroupState, why: str, *, protocol: str | None, leader: str | None
+    ) -> None:
+        """A rebalance has gathered its members: a generation begins, with an assignor and who leads."""
+        self._transition(group, state, why, group.generation_id + 1, protocol, leader)
+
+    def _transition(
+        self,
+        group: ClassicGroup,
+        state: GroupState,
+        why: str,
+        generation_id: int,
+        protocol: str | None,
+        leader: str | None,
+    ) -> None:
+        if group.state not in VALID_PREVIOUS_STATES[state]:
+            raise ValueError(f"group {group.group_id} cannot go from {group.state} to {state}")
+        self._emit(
+            GroupTransitioned(
+                broker=self.host.name,
+                group=group.group_id,
+                partition=group.partition,
+                from_state=group.state.value,
+                to_state=state.value,
+                generation_id=generation_id,
+                protocol=protocol or "",
+                leader=leader or "",
+                why=why,
+                protocol_type=group.protocol_type or "",
+                timestamp_ms=self.host.wall_ms,
+            )
+        )
+
+    # members
+
+    def add(self, group: ClassicGroup, member: GroupMember, protocol_type: str) -> GroupMember:
+        """A member is in the group. Returns it as the group keeps it."""
+        self._emit(
+            GroupMemberAdded(
+                broker=self.host.name,
+                group=group.group_id,
+                member=member.member_id,
+                client=member.client_id,
+                instance=member.group_instance_id or "",
+                client_host=member.client_host,
+                protocol_type=protocol_type,
+                rebalance_timeout_ms=member.rebalance_timeout_ms,
+                session_timeout_ms=member.session_timeout_ms,
+                protocols=_to_text(member.protocols),
+            )
+        )
+        return group.members[member.member_id]
+
+    def update(self, group: ClassicGroup, member: GroupMember, said: Said) -> None:
+        """A member joins again: a fact if it says something new."""
+        if said == member.said:
+            return
+        rebalance_timeout_ms, session_timeout_ms, protocols = said
+        self._emit(
+            GroupMemberUpdated(
+                broker=self.host.name,
+                group=group.group_id,
+                member=member.member_id,
+                rebalance_timeout_ms=rebalance_timeout_ms,
+                session_timeout_ms=session_timeout_ms,
+                protocols=_to_text(protocols),
+            )
+        )
+
+    def replace(self, group: ClassicGroup, instance: str, old_id: str, new_id: str, client: str) -> GroupMember:
+        """Another process takes a static member's place. Returns the member."""
+        self._emit(
+            GroupMemberReplaced(
+                broker=self.host.name,
+                group=group.group_id,
+                old_member=old_id,
+                member=new_id,
+                client=client,
+                instance=instance,
+            )
+        )
+        return group.members[new_id]
+
+    def remove(self, group: ClassicGroup, member: GroupMember, why: str) -> None:
+        """A member is in the group no longer."""
+        self._emit(GroupMemberRemoved(broker=self.host.name, group=group.group_id, member=member.member_id, why=why))
+
+    def assign(self, group: ClassicGroup, assignments: Mapping[str, bytes]) -> None:
+        """The generation's assignment is stored; a member that is not in it has nothing."""
+        given = {member_id: assignments.get(member_id, b"") for member_id in group.members}
+        self._emit(
+            GroupAssigned(
+                broker=self.host.name,
+                group=group.group_id,
+                generation_id=group.generation_id,
+                assignments=tuple((member_id, partitions_of(data)) for member_id, data in given.items()),
+                data=tuple(b64encode(data).decode() for data in given.values()),
+            )
+        )
+
+    # offsets
+
+    def commit(self, group: ClassicGroup, partition: str, committed: CommittedOffset) -> None:
+        """A committed offset is stored."""
+        self._emit(
+            OffsetCommitted(
+                broker=self.host.name,
+                group=group.group_id,
+                partition=partition,
+                offset=committed.offset,
+                leader_epoch=committed.leader_epoch,
+                metadata=committed.metadata,
+                commit_timestamp_ms=committed.commit_timestamp,
+                expire_timestamp_ms=committed.expire_timestamp,
+            )
+        )
+
+    def forget_offset(self, group: ClassicGroup, partition: str, why: str) -> None:
+        """An offset is removed."""
+        self._emit(OffsetRemoved(broker=self.host.name, group=group.group_id, partition=partition, why=why))
+
+
+def _to_text(protocols: tuple[tuple[str, bytes], ...]) -> tuple[tuple[str, str], ...]:
+    """An event holds no bytes."""
+    return tuple((name, b64encode(metadata).decode()) for name, metadata in protocols)

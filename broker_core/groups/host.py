@@ -1,0 +1,91 @@
+"""What the group coordinator needs of its broker, and what the broker keeps for it while a write is under way."""
+
+from typing import Protocol, TypeAlias
+
+import msgspec
+
+from broker_core.errors import KafkaError
+from broker_core.groups.classic_group import Said
+from broker_core.groups.offsets import CommittedOffset
+from broker_core.sim.kernel import Kernel, Message
+
+TIMER_PREFIX = "groups."
+
+
+class GroupSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """The broker's settings that act here; Kafka's names with `_` for `.`."""
+
+    group_min_session_timeout_ms: int = 6_000
+    group_max_session_timeout_ms: int = 1_800_000
+    group_max_size: int = 2_147_483_647
+    group_initial_rebalance_delay_ms: int = 3_000
+    offset_metadata_max_bytes: int = 4_096
+    offsets_commit_timeout_ms: int = 5_000
+    offsets_retention_minutes: int = 10_080
+    offsets_retention_check_interval_ms: int = 600_000
+
+
+class Assignment(msgspec.Struct, frozen=True):
+    """A write of a generation's assignment; its syncs wait for it."""
+
+    group: str
+    generation_id: int
+    assignments: dict[str, bytes]
+
+
+class StaticRejoin(msgspec.Struct, frozen=True):
+    """A write of a static member's new id; its join waits for it. What was before (`old_member_id`, `old_leader`,
+    `said_before`) comes back when the write fails. `may_skip_assignment`: a leader may be told not to assign.
+    """
+
+    group: str
+    member_id: str
+    old_member_id: str
+    old_leader: str
+    said_before: Said
+    may_skip_assignment: bool
+    message: Message
+
+
+class Commit(msgspec.Struct, frozen=True):
+    """A write of offsets; the request waits for it. `order`: the partitions as asked, with what was refused at once."""
+
+    group: str
+    message: Message
+    offsets: dict[str, CommittedOffset]
+    order: tuple[tuple[str, KafkaError], ...]
+
+
+class EmptyGroup(msgspec.Struct, frozen=True):
+    """A write that a group has no members any more; nobody waits."""
+
+    group: str
+
+
+Store: TypeAlias = Assignment | StaticRejoin | Commit | EmptyGroup
+
+
+class CoordinatorHost(Protocol):
+    """What the coordinator needs of its broker."""
+
+    kernel: Kernel
+    name: str
+
+    @property
+    def wall_ms(self) -> int: ...
+
+    @property
+    def group_settings(self) -> GroupSettings: ...
+
+    def append_to_group_log(self, partition: str, data: bytes, store: Store | None) -> KafkaError:
+        """Appends a batch as leader. When it is committed (or can no longer be) `stored(store, error)` is called,
+        unless the append fails at once: then this returns why.
+        """
+
+    def timer(self, delay_us: int, name: str, data: object = None) -> int: ...
+
+    @property
+    def offsets_partition_count(self) -> int:
+        """How many partitions `__consumer_offsets` has, or would have."""
+
+    def has_partition(self, partition: str) -> bool: ...

@@ -1,0 +1,207 @@
+"""JoinGroup: who may join, under which id, and whether that begins a rebalance (`GroupCoordinator.handleJoinGroup`)."""
+
+import msgspec
+
+from broker_core.errors import Errors, KafkaError
+from broker_core.groups.answers import GROUP_ERRORS, answer_join, answer_sync, respond_join
+from broker_core.groups.classic_group import ClassicGroup, GroupMember, said_by
+from broker_core.groups.facts import Groups
+from broker_core.groups.group_log import GroupLog
+from broker_core.groups.host import StaticRejoin
+from broker_core.groups.rebalance import Rebalances, joined
+from broker_core.groups.states import GroupState
+from broker_core.sim.kernel import Message
+from broker_core.wire.messages import JoinGroupRequest, JoinGroupResponse, SyncGroupResponse
+
+NEW_MEMBER_JOIN_TIMEOUT_MS = 300_000
+MEMBER_ID_REQUIRED_VERSION = 4
+SKIP_ASSIGNMENT_VERSION = 9
+
+
+class Joining:
+    """See the module."""
+
+    def __init__(self, groups: Groups, log: GroupLog, rebalances: Rebalances) -> None:
+        self._host = groups.host
+        self._groups = groups
+        self._log = log
+        self._rebalances = rebalances
+
+    def join(self, message: Message, request: JoinGroupRequest) -> None:
+        """Answered when all have joined, or at once when there is nothing to wait for."""
+        member_id = request.member_id
+        group = self._groups.known.get(request.group_id)
+        error = self._error(group, request)
+        if error is not Errors.NONE:
+            self._refuse(message, error, member_id)
+            return
+        if group is None:
+            group = self._groups.create(request.group_id)
+        if not self._has_room(group, member_id):
+            if member_id in group.members:
+                self._rebalances.remove(group, member_id, "group.max.size is reached")
+            self._refuse(message, Errors.GROUP_MAX_SIZE_REACHED, "")
+        elif not group.supports(request.protocol_type, request.protocols):
+            self._refuse(message, Errors.INCONSISTENT_GROUP_PROTOCOL, member_id)
+        elif not member_id:
+            self._join_new(group, message, request)
+        else:
+            self._join_known(group, message, request)
+        self._rebalances.try_complete_join(group)
+
+    def _error(self, group: ClassicGroup | None, request: JoinGroupRequest) -> KafkaError:
+        settings = self._host.group_settings
+        error = self._groups.status(request.group_id)
+        shortest, longest = settings.group_min_session_timeout_ms, settings.group_max_session_timeout_ms
+        if error is Errors.NONE and not shortest <= request.session_timeout_ms <= longest:
+            return Errors.INVALID_SESSION_TIMEOUT
+        if error is Errors.NONE and group is None and request.member_id:
+            return Errors.UNKNOWN_MEMBER_ID
+        return error
+
+    def _refuse(self, message: Message, error: KafkaError, member_id: str) -> None:
+        respond_join(self._host.kernel, message, JoinGroupResponse(error, member_id=member_id))
+
+    def _has_room(self, group: ClassicGroup, member_id: str) -> bool:
+        limit = self._host.group_settings.group_max_size
+        if group.state is GroupState.PREPARING_REBALANCE:
+            member = group.members.get(member_id)
+            waiting = sum(1 for each in group.members.values() if each.joining is not None)
+            return (member is not None and member.joining is not None) or waiting < limit
+        return group.state is GroupState.EMPTY or member_id in group.members or len(group.members) < limit
+
+    # somebody without an id
+
+    def _join_new(self, group: ClassicGroup, message: Message, request: JoinGroupRequest) -> None:
+        instance = request.group_instance_id
+        client_id = request.client_id or message.source
+        member_id = self._new_member_id(client_id if instance is None else instance)
+        if instance is not None:
+            old_id = group.static_members.get(instance)
+            if old_id is None:
+                self._add(group, message, request, member_id)
+            else:
+                self._replace(group, message, request, old_id, member_id)
+        elif request.version >= MEMBER_ID_REQUIRED_VERSION:
+            self._rebalances.expect_member(group, member_id, request.session_timeout_ms)
+            self._refuse(message, Errors.MEMBER_ID_REQUIRED, member_id)
+        else:
+            self._add(group, message, request, member_id)
+
+    def _new_member_id(self, prefix: str) -> str:
+        drawn = bytearray(self._host.kernel.streams["groups"].bytes(16))
+        drawn[6] = drawn[6] & 0x0F | 0x40
+        drawn[8] = drawn[8] & 0x3F | 0x80
+        text = drawn.hex()
+        return f"{prefix}-{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
+
+    def _add(self, group: ClassicGroup, message: Message, request: JoinGroupRequest, member_id: str) -> None:
+        if group.state is GroupState.PREPARING_REBALANCE and group.generation_id == 0:
+            group.new_member_added = True
+        told = GroupMember(
+            member_id,
+            request.group_instance_id,
+            request.client_id or message.source,
+            request.client_host,
+            request.rebalance_timeout_ms,
+            request.session_timeout_ms,
+            request.protocols,
+        )
+        member = self._groups.add(group, told, request.protocol_type)
+        member.joining = message
+        member.is_new = True
+        self._rebalances.touch(group, member, NEW_MEMBER_JOIN_TIMEOUT_MS)
+        self._rebalances.maybe_rebalance(group, f"{member_id} joins")
+
+    # a member joins again
+
+    def _join_known(self, group: ClassicGroup, message: Message, request: JoinGroupRequest) -> None:
+        member_id = request.member_id
+        if group.pending_members.pop(member_id, None) is not None:
+            self._add(group, message, request, member_id)
+            return
+        error = group.member_error(member_id, request.group_instance_id)
+        if error is not Errors.NONE:
+            self._refuse(message, error, member_id)
+            return
+        member = group.members[member_id]
+        is_leader, is_same = group.is_leader(member_id), member.protocols == request.protocols
+        if group.state is GroupState.PREPARING_REBALANCE:
+            self._rejoin(group, member, message, request, "a member rejoins")
+        elif group.state is GroupState.EMPTY:
+            self._refuse(message, Errors.UNKNOWN_MEMBER_ID, member_id)
+        elif not is_same:
+            self._rejoin(group, member, message, request, f"{member_id} has changed what it wants")
+        elif group.state is GroupState.STABLE and is_leader:
+            self._rejoin(group, member, message, request, f"the leader {member_id} rejoins")
+        else:
+            members = group.member_metadata() if is_leader else ()
+            respond_join(self._host.kernel, message, joined(group, member_id, members))
+
+    def _rejoin(
+        self, group: ClassicGroup, member: GroupMember, message: Message, request: JoinGroupRequest, why: str
+    ) -> None:
+        self._groups.update(group, member, said_by(request))
+        if member.joining is not None and member.joining is not message:
+            self._refuse(member.joining, Errors.UNKNOWN_MEMBER_ID, member.member_id)
+        member.joining = message
+        self._rebalances.maybe_rebalance(group, why)
+
+    # a static member comes back (KIP-345)
+
+    def _replace(
+        self, group: ClassicGroup, message: Message, request: JoinGroupRequest, old_id: str, new_id: str
+    ) -> None:
+        """The process was started anew: it takes the place of the old one, whose requests are fenced. In a stable
+        group that it does not change, it gets what it had, without a rebalance.
+        """
+        instance = request.group_instance_id or ""
+        old = group.members[old_id]
+        rejoin = StaticRejoin(
+            group.group_id,
+            new_id,
+            old_id,
+            group.leader or "",
+            old.said,
+            request.version >= SKIP_ASSIGNMENT_VERSION,
+            message,
+        )
+        answer_join(self._host.kernel, old, JoinGroupResponse(Errors.FENCED_INSTANCE_ID, member_id=old_id))
+        answer_sync(self._host.kernel, old, SyncGroupResponse(Errors.FENCED_INSTANCE_ID))
+        member = self._groups.replace(group, instance, old_id, new_id, request.client_id or message.source)
+        member.timer_due_us = 0
+        self._rebalances.touch(group, member)
+        self._groups.update(group, member, said_by(request))
+        if group.state is GroupState.STABLE and group.select_protocol() == group.protocol_name:
+            assignments = {each.member_id: each.assignment for each in group.members.values()}
+            error = self._log.write(group, assignments, rejoin)
+            if error is not Errors.NONE:
+                self.static_rejoined(group, rejoin, error)
+        elif group.state is GroupState.EMPTY:
+            self._refuse(message, Errors.UNKNOWN_MEMBER_ID, new_id)
+        else:
+            member.joining = message
+            self._rebalances.maybe_rebalance(group, f"the static member {instance} joins again")
+
+    def static_rejoined(self, group: ClassicGroup, rejoin: StaticRejoin, error: KafkaError) -> None:
+        """The new id of a static member is stored, or could not be: then the old one stands."""
+        if error is not Errors.NONE:
+            self._revert(group, rejoin)
+            self._refuse(rejoin.message, GROUP_ERRORS.get(error, error), "")
+            return
+        is_leader = group.is_leader(rejoin.member_id)
+        if rejoin.may_skip_assignment:
+            members = group.member_metadata() if is_leader else ()
+            response = joined(group, rejoin.member_id, members, skip_assignment=is_leader)
+        else:
+            response = msgspec.structs.replace(joined(group, rejoin.member_id, ()), leader=rejoin.old_leader)
+        respond_join(self._host.kernel, rejoin.message, response)
+
+    def _revert(self, group: ClassicGroup, rejoin: StaticRejoin) -> None:
+        member = group.members.get(rejoin.member_id)
+        if member is None or member.group_instance_id is None:
+            return
+        self._groups.update(group, member, rejoin.said_before)
+        self._groups.replace(group, member.group_instance_id, rejoin.member_id, rejoin.old_member_id, member.client_id)
+        member.timer_due_us = 0
+        self._rebalances.touch(group, member)

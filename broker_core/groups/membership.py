@@ -1,0 +1,127 @@
+"""SyncGroup, Heartbeat and LeaveGroup: what members ask once they have joined (`GroupCoordinator.handleSyncGroup`,
+`handleHeartbeat`, `handleLeaveGroup`).
+"""
+
+from broker_core.errors import Errors, KafkaError
+from broker_core.groups.answers import GROUP_ERRORS, respond_sync
+from broker_core.groups.classic_group import ClassicGroup
+from broker_core.groups.facts import Groups
+from broker_core.groups.group_log import GroupLog
+from broker_core.groups.host import Assignment
+from broker_core.groups.rebalance import Rebalances, synced
+from broker_core.groups.states import GroupState
+from broker_core.sim.kernel import Message
+from broker_core.wire.messages import HeartbeatRequest, LeaveGroupRequest, SyncGroupRequest, SyncGroupResponse
+
+
+class Membership:
+    """See the module."""
+
+    def __init__(self, groups: Groups, log: GroupLog, rebalances: Rebalances) -> None:
+        self._host = groups.host
+        self._groups = groups
+        self._log = log
+        self._rebalances = rebalances
+
+    # the assignment
+
+    def sync(self, message: Message, request: SyncGroupRequest) -> None:
+        """Answered with the member's assignment once the leader has sent it and it is stored."""
+        error = self._groups.status(request.group_id)
+        group = self._groups.known.get(request.group_id)
+        if error is Errors.NONE:
+            error = Errors.UNKNOWN_MEMBER_ID if group is None else self._sync_error(group, request)
+        if group is None or error is not Errors.NONE:
+            respond_sync(self._host.kernel, message, SyncGroupResponse(error))
+            return
+        member = group.members[request.member_id]
+        group.pending_syncs.pop(request.member_id, None)
+        if group.state is GroupState.STABLE:
+            respond_sync(self._host.kernel, message, synced(group, member))
+            self._rebalances.touch(group, member)
+            return
+        member.syncing = message
+        if group.is_leader(request.member_id):
+            given = dict(request.assignments)
+            assignments = {member_id: given.get(member_id, b"") for member_id in group.members}
+            store = Assignment(group.group_id, group.generation_id, assignments)
+            error = self._log.write(group, assignments, store)
+            if error is not Errors.NONE:
+                self.assignment_stored(group, store, error)
+
+    def _sync_error(self, group: ClassicGroup, request: SyncGroupRequest) -> KafkaError:
+        error = group.member_error(request.member_id, request.group_instance_id)
+        if error is not Errors.NONE:
+            return error
+        if request.generation_id != group.generation_id:
+            return Errors.ILLEGAL_GENERATION
+        if request.protocol_type is not None and request.protocol_type != group.protocol_type:
+            return Errors.INCONSISTENT_GROUP_PROTOCOL
+        if request.protocol_name is not None and request.protocol_name != group.protocol_name:
+            return Errors.INCONSISTENT_GROUP_PROTOCOL
+        if group.state is GroupState.EMPTY:
+            return Errors.UNKNOWN_MEMBER_ID
+        if group.state is GroupState.PREPARING_REBALANCE:
+            return Errors.REBALANCE_IN_PROGRESS
+        return Errors.NONE
+
+    def assignment_stored(self, group: ClassicGroup, store: Assignment, error: KafkaError) -> None:
+        """The assignment of a generation is stored, or could not be; an earlier generation's does not count."""
+        if group.state is not GroupState.COMPLETING_REBALANCE or group.generation_id != store.generation_id:
+            return
+        error = GROUP_ERRORS.get(error, error)
+        if error is Errors.NONE:
+            self._groups.assign(group, store.assignments)
+            self._groups.transition(group, GroupState.STABLE, "the assignment is stored")
+            self._rebalances.propagate(group, Errors.NONE)
+        else:
+            self._rebalances.propagate(group, error)
+            self._rebalances.maybe_rebalance(group, "the assignment could not be stored")
+
+    # life and leave
+
+    def heartbeat(self, request: HeartbeatRequest) -> KafkaError:
+        """Keeps a session alive; REBALANCE_IN_PROGRESS tells the member to join again."""
+        error = self._groups.status(request.group_id)
+        if error is not Errors.NONE:
+            return error
+        group = self._groups.known.get(request.group_id)
+        if group is None:
+            return Errors.UNKNOWN_MEMBER_ID
+        error = group.member_error(request.member_id, request.group_instance_id)
+        if error is not Errors.NONE:
+            return error
+        if request.generation_id != group.generation_id:
+            return Errors.ILLEGAL_GENERATION
+        if group.state is GroupState.EMPTY:
+            return Errors.UNKNOWN_MEMBER_ID
+        self._rebalances.touch(group, group.members[request.member_id])
+        return Errors.REBALANCE_IN_PROGRESS if group.state is GroupState.PREPARING_REBALANCE else Errors.NONE
+
+    def leave(self, request: LeaveGroupRequest) -> tuple[KafkaError, tuple[tuple[str, str | None, KafkaError], ...]]:
+        """The error of the whole, or one for each member."""
+        error = self._groups.status(request.group_id)
+        if error is not Errors.NONE:
+            return error, ()
+        group = self._groups.known.get(request.group_id)
+        results = tuple(
+            (
+                member_id,
+                instance,
+                Errors.UNKNOWN_MEMBER_ID if group is None else self._leave(group, member_id, instance),
+            )
+            for member_id, instance in request.members
+        )
+        return Errors.NONE, results
+
+    def _leave(self, group: ClassicGroup, member_id: str, instance: str | None) -> KafkaError:
+        """An administrator names a static member by its instance alone."""
+        if instance is not None and not member_id:
+            member_id = group.static_members.get(instance, "")
+        if group.pending_members.pop(member_id, None) is not None:
+            self._rebalances.try_complete_join(group)
+            return Errors.NONE
+        error = group.member_error(member_id, instance)
+        if error is Errors.NONE:
+            self._rebalances.remove(group, member_id, "it leaves")
+        return error

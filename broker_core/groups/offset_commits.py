@@ -1,0 +1,109 @@
+"""OffsetCommit and OffsetFetch (`GroupCoordinator.handleCommitOffsets`, `GroupMetadataManager.storeOffsets`)."""
+
+from broker_core.errors import Errors, KafkaError
+from broker_core.groups.answers import OFFSET_ERRORS, respond_commit
+from broker_core.groups.classic_group import ClassicGroup
+from broker_core.groups.consumer_protocol import sorted_partitions
+from broker_core.groups.facts import Groups
+from broker_core.groups.host import Commit
+from broker_core.groups.offsets import CommittedOffset, encode_offset_key, encode_offset_value
+from broker_core.groups.rebalance import Rebalances
+from broker_core.groups.states import GroupState
+from broker_core.records.record_batch import build_batch
+from broker_core.sim.kernel import Message
+from broker_core.wire.messages import OffsetCommitRequest
+
+
+class OffsetCommits:
+    """See the module."""
+
+    def __init__(self, groups: Groups, rebalances: Rebalances) -> None:
+        self._host = groups.host
+        self._groups = groups
+        self._rebalances = rebalances
+
+    def commit(self, message: Message, request: OffsetCommitRequest) -> None:
+        """Answered when the records are committed."""
+        error = self._groups.status(request.group_id, allows_empty_id=True)
+        group = self._groups.known.get(request.group_id)
+        if error is Errors.NONE and group is None:
+            if request.generation_id < 0:
+                group = self._groups.create(request.group_id)
+            else:
+                error = Errors.ILLEGAL_GENERATION
+        if error is Errors.NONE and group is not None:
+            error = self._error(group, request)
+        if group is None or error is not Errors.NONE:
+            respond_commit(self._host.kernel, message, tuple((name, error) for name, *_ in request.partitions))
+            return
+        self._store(group, message, request)
+
+    def _error(self, group: ClassicGroup, request: OffsetCommitRequest) -> KafkaError:
+        if request.generation_id < 0 and group.state is GroupState.EMPTY:
+            return Errors.NONE
+        if request.generation_id < 0 and not request.member_id and request.group_instance_id is None:
+            return Errors.UNKNOWN_MEMBER_ID
+        error = group.member_error(request.member_id, request.group_instance_id)
+        if error is not Errors.NONE:
+            return error
+        if request.generation_id != group.generation_id:
+            return Errors.ILLEGAL_GENERATION
+        self._rebalances.touch(group, group.members[request.member_id])
+        return Errors.REBALANCE_IN_PROGRESS if group.state is GroupState.COMPLETING_REBALANCE else Errors.NONE
+
+    def _store(self, group: ClassicGroup, message: Message, request: OffsetCommitRequest) -> None:
+        now_ms = self._host.wall_ms
+        order: list[tuple[str, KafkaError]] = []
+        offsets: dict[str, CommittedOffset] = {}
+        limit = self._host.group_settings.offset_metadata_max_bytes
+        for name, offset, leader_epoch, metadata in request.partitions:
+            if not self._host.has_partition(name):
+                order.append((name, Errors.UNKNOWN_TOPIC_OR_PARTITION))
+            elif len(metadata.encode()) > limit:
+                order.append((name, Errors.OFFSET_METADATA_TOO_LARGE))
+            else:
+                order.append((name, Errors.NONE))
+                offsets[name] = CommittedOffset(offset, leader_epoch, metadata, now_ms)
+        if not offsets:
+            respond_commit(self._host.kernel, message, tuple(order))
+            return
+        records = [
+            (now_ms, encode_offset_key(group.group_id, name), encode_offset_value(committed), ())
+            for name, committed in offsets.items()
+        ]
+        store = Commit(group.group_id, message, offsets, tuple(order))
+        for name in offsets:
+            group.pending_commits[name] = group.pending_commits.get(name, 0) + 1
+        error = self._host.append_to_group_log(group.partition, build_batch(records, base_sequence=0), store)
+        if error is not Errors.NONE:
+            self.stored(group, store, error)
+
+    def stored(self, group: ClassicGroup | None, store: Commit, error: KafkaError) -> None:
+        """Offsets are stored, or could not be; None: the group is gone meanwhile."""
+        if group is not None:
+            for name in store.offsets:
+                left = group.pending_commits.get(name, 1) - 1
+                if left:
+                    group.pending_commits[name] = left
+                else:
+                    group.pending_commits.pop(name, None)
+            if error is Errors.NONE:
+                for name, committed in store.offsets.items():
+                    self._groups.commit(group, name, committed)
+        error = OFFSET_ERRORS.get(error, error)
+        results = tuple((name, error if own is Errors.NONE else own) for name, own in store.order)
+        respond_commit(self._host.kernel, store.message, results)
+
+    def fetch(
+        self, group_id: str, partitions: tuple[str, ...] | None
+    ) -> tuple[KafkaError, tuple[tuple[str, int, int, str], ...]]:
+        """(topic-partition, offset or -1, leader epoch, metadata); `partitions` None = all that there are."""
+        error = self._groups.status(group_id, allows_empty_id=True)
+        if error is not Errors.NONE:
+            return error, ()
+        group = self._groups.known.get(group_id)
+        offsets = {} if group is None else group.offsets
+        none = CommittedOffset(-1)
+        names = sorted_partitions(offsets) if partitions is None else partitions
+        rows = [(name, offsets.get(name, none)) for name in names]
+        return Errors.NONE, tuple((name, row.offset, row.leader_epoch, row.metadata) for name, row in rows)

@@ -1,0 +1,202 @@
+"""Rebalances and what sets them off: members that come, go or fall silent (`GroupCoordinator.prepareRebalance`,
+`onCompleteJoin`, `onExpireHeartbeat`).
+"""
+
+from broker_core.errors import Errors, KafkaError
+from broker_core.groups.answers import answer_join, answer_sync
+from broker_core.groups.classic_group import ClassicGroup, GroupMember
+from broker_core.groups.facts import Groups
+from broker_core.groups.group_log import GroupLog
+from broker_core.groups.host import TIMER_PREFIX, EmptyGroup
+from broker_core.groups.states import CAN_REBALANCE, GroupState
+from broker_core.wire.messages import JoinGroupResponse, SyncGroupResponse
+
+
+def joined(
+    group: ClassicGroup,
+    member_id: str,
+    members: tuple[tuple[str, str | None, bytes], ...],
+    skip_assignment: bool = False,
+) -> JoinGroupResponse:
+    """What a member that is in the generation is told; `members` for the leader."""
+    return JoinGroupResponse(
+        Errors.NONE,
+        group.generation_id,
+        group.protocol_type,
+        group.protocol_name,
+        group.leader or "",
+        skip_assignment,
+        member_id,
+        members,
+    )
+
+
+def synced(group: ClassicGroup, member: GroupMember) -> SyncGroupResponse:
+    """What a member is told of its assignment."""
+    return SyncGroupResponse(Errors.NONE, group.protocol_type, group.protocol_name, member.assignment)
+
+
+class Rebalances:
+    """See the module. Timers name the rebalance or the generation that they belong to: those of an earlier one mean
+    nothing.
+    """
+
+    def __init__(self, groups: Groups, log: GroupLog) -> None:
+        self._host = groups.host
+        self._groups = groups
+        self._log = log
+
+    # the rebalance
+
+    def maybe_rebalance(self, group: ClassicGroup, why: str) -> None:
+        """Begins a rebalance, unless one has begun already."""
+        if group.state in CAN_REBALANCE:
+            self._rebalance(group, why)
+
+    def _rebalance(self, group: ClassicGroup, why: str) -> None:
+        if group.state is GroupState.COMPLETING_REBALANCE:
+            self.propagate(group, Errors.REBALANCE_IN_PROGRESS)
+        group.pending_syncs.clear()
+        group.rebalance += 1
+        group.is_initial_rebalance = group.state is GroupState.EMPTY
+        self._groups.transition(group, GroupState.PREPARING_REBALANCE, why)
+        if group.is_initial_rebalance:
+            delay_ms = self._host.group_settings.group_initial_rebalance_delay_ms
+            group.initial_delay_left_ms = max(group.rebalance_timeout_ms - delay_ms, 0)
+            group.new_member_added = False
+            self._timer(delay_ms, "join_due", (group.group_id, group.rebalance))
+        else:
+            self._timer(group.rebalance_timeout_ms, "join_due", (group.group_id, group.rebalance))
+            self.try_complete_join(group)
+
+    def try_complete_join(self, group: ClassicGroup) -> None:
+        """Completes a rebalance that nobody is waited for in."""
+        if (
+            group.state is GroupState.PREPARING_REBALANCE
+            and not group.is_initial_rebalance
+            and group.has_all_members_joined
+        ):
+            self._complete_join(group)
+
+    def join_due(self, group_id: str, rebalance: int) -> None:
+        """The time for joining is over; the first rebalance of a group waits longer while members come (KIP-134)."""
+        group = self._groups.known.get(group_id)
+        if group is None or group.rebalance != rebalance or group.state is not GroupState.PREPARING_REBALANCE:
+            return
+        if group.is_initial_rebalance and group.new_member_added and group.initial_delay_left_ms > 0:
+            group.new_member_added = False
+            delay_ms = min(self._host.group_settings.group_initial_rebalance_delay_ms, group.initial_delay_left_ms)
+            group.initial_delay_left_ms -= delay_ms
+            self._timer(delay_ms, "join_due", (group_id, rebalance))
+            return
+        self._complete_join(group)
+
+    def _complete_join(self, group: ClassicGroup) -> None:
+        for member in list(group.members.values()):
+            if member.joining is None and not member.is_static:
+                self._remove_member(group, member, "it did not rejoin in time")
+        group.rebalance += 1
+        group.is_initial_rebalance = False
+        leader = group.joined_leader()
+        if group.members and leader is None:
+            self._timer(group.rebalance_timeout_ms, "join_due", (group.group_id, group.rebalance))
+            return
+        group.pending_syncs.clear()
+        if leader is None:
+            self._groups.new_generation(group, GroupState.EMPTY, "no members are left", protocol=None, leader=None)
+            self._log.write(group, {}, EmptyGroup(group.group_id))
+            return
+        protocol = group.select_protocol()
+        why = f"{len(group.members)} members, assignor {protocol}"
+        self._groups.new_generation(group, GroupState.COMPLETING_REBALANCE, why, protocol=protocol, leader=leader)
+        for member in list(group.members.values()):
+            members = group.member_metadata() if group.is_leader(member.member_id) else ()
+            answer_join(self._host.kernel, member, joined(group, member.member_id, members))
+            self.touch(group, member)
+            member.is_new = False
+            group.pending_syncs[member.member_id] = None
+        self._timer(group.rebalance_timeout_ms, "sync_due", (group.group_id, group.generation_id))
+
+    def sync_due(self, group_id: str, generation_id: int) -> None:
+        """The time for syncing is over: who has not is removed (KAFKA-13435)."""
+        group = self._groups.known.get(group_id)
+        if group is None or group.generation_id != generation_id or not group.pending_syncs:
+            return
+        if group.state not in (GroupState.COMPLETING_REBALANCE, GroupState.STABLE):
+            return
+        for member_id in list(group.pending_syncs):
+            member = group.members.get(member_id)
+            if member is not None:
+                self._remove_member(group, member, "it did not sync in time")
+        self._rebalance(group, "members did not sync in time")
+
+    def propagate(self, group: ClassicGroup, error: KafkaError) -> None:
+        """Answers all syncs that wait, with the assignments or an error."""
+        for member in list(group.members.values()):
+            waiting = member.syncing is not None
+            response = synced(group, member) if error is Errors.NONE else SyncGroupResponse(error)
+            answer_sync(self._host.kernel, member, response)
+            if waiting:
+                self.touch(group, member)
+
+    # members go
+
+    def remove(self, group: ClassicGroup, member_id: str, why: str) -> None:
+        """A member is gone: the others share what it had."""
+        self._remove_member(group, group.members[member_id], why)
+        if group.state in (GroupState.STABLE, GroupState.COMPLETING_REBALANCE):
+            self._rebalance(group, f"{member_id} is gone: {why}")
+        else:
+            self.try_complete_join(group)
+
+    def _remove_member(self, group: ClassicGroup, member: GroupMember, why: str) -> None:
+        kernel = self._host.kernel
+        answer_join(kernel, member, JoinGroupResponse(Errors.UNKNOWN_MEMBER_ID, member_id=member.member_id))
+        answer_sync(kernel, member, SyncGroupResponse(Errors.UNKNOWN_MEMBER_ID))
+        self._groups.remove(group, member, why)
+
+    # sessions
+
+    def touch(self, group: ClassicGroup, member: GroupMember, timeout_ms: int | None = None) -> None:
+        """The member lives: its session begins anew. One timer a member looks again when it ends."""
+        timeout_us = (member.session_timeout_ms if timeout_ms is None else timeout_ms) * 1_000
+        member.deadline_us = self._host.kernel.now_us + timeout_us
+        if not member.timer_due_us or member.deadline_us < member.timer_due_us:
+            self._watch_session(group, member)
+
+    def _watch_session(self, group: ClassicGroup, member: GroupMember) -> None:
+        due_us = member.timer_due_us = member.deadline_us
+        self._host.timer(
+            due_us - self._host.kernel.now_us, TIMER_PREFIX + "session_due", (group.group_id, member.member_id, due_us)
+        )
+
+    def session_due(self, group_id: str, member_id: str, due_us: int) -> None:
+        """A session may have ended."""
+        group = self._groups.known.get(group_id)
+        member = None if group is None else group.members.get(member_id)
+        if group is None or member is None or member.timer_due_us != due_us:
+            return
+        member.timer_due_us = 0
+        if due_us < member.deadline_us:
+            self._watch_session(group, member)
+        elif member.is_new and member.joining is not None:
+            self.remove(group, member_id, "it has waited too long for the others")
+        elif member.joining is None and member.syncing is None:
+            self.remove(group, member_id, "its session has ended")
+
+    def expect_member(self, group: ClassicGroup, member_id: str, timeout_ms: int) -> None:
+        """Somebody has been given an id and will join with it, for as long as a session lasts (KIP-394)."""
+        group.pending_members[member_id] = self._host.kernel.now_us + timeout_ms * 1_000
+        self._timer(timeout_ms, "pending_expired", (group.group_id, member_id))
+
+    def pending_expired(self, group_id: str, member_id: str) -> None:
+        """Who was given an id has not come back with it: nobody waits for it any more."""
+        group = self._groups.known.get(group_id)
+        now_us = self._host.kernel.now_us
+        if group is None or group.pending_members.get(member_id, now_us + 1) > now_us:
+            return
+        del group.pending_members[member_id]
+        self.try_complete_join(group)
+
+    def _timer(self, delay_ms: int, name: str, data: object) -> None:
+        self._host.timer(delay_ms * 1_000, TIMER_PREFIX + name, data)

@@ -1,0 +1,135 @@
+"""How offsets and groups go: by hand, with their topics, and by age (`GroupCoordinator.cleanupGroupMetadata`)."""
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+from broker_core.errors import Errors, KafkaError
+from broker_core.groups.classic_group import ClassicGroup
+from broker_core.groups.consumer_protocol import PROTOCOL_TYPE, split_partition
+from broker_core.groups.facts import Groups
+from broker_core.groups.host import TIMER_PREFIX
+from broker_core.groups.offsets import encode_group_key, encode_offset_key
+from broker_core.groups.states import GroupState
+from broker_core.records.record_batch import build_batch
+
+Tombstone: TypeAlias = tuple[int, bytes, bytes | None, tuple[Any, ...]]
+
+
+class Removals:
+    """See the module."""
+
+    def __init__(self, groups: Groups) -> None:
+        self._host = groups.host
+        self._groups = groups
+        self._looks_for_expired = False
+
+    def delete_offsets(
+        self, group_id: str, partitions: tuple[str, ...]
+    ) -> tuple[KafkaError, tuple[tuple[str, KafkaError], ...]]:
+        """OffsetDelete: the error of the whole, or one for each partition."""
+        error = self._groups.status(group_id)
+        group = self._groups.known.get(group_id)
+        if error is Errors.NONE and group is None:
+            error = Errors.GROUP_ID_NOT_FOUND
+        if group is None or error is not Errors.NONE:
+            return error, ()
+        subscribed: set[str] = set()
+        if group.state is not GroupState.EMPTY:
+            if group.protocol_type != PROTOCOL_TYPE:
+                return Errors.NON_EMPTY_GROUP, ()
+            topics = group.subscribed_topics()
+            subscribed = {split_partition(name)[0] for name in partitions} if topics is None else topics
+        results = []
+        gone = []
+        for name in partitions:
+            if split_partition(name)[0] in subscribed:
+                results.append((name, Errors.GROUP_SUBSCRIBED_TO_TOPIC))
+            else:
+                results.append((name, Errors.NONE))
+                gone.append(name)
+        self._forget(group, [name for name in gone if name in group.offsets], "it was deleted")
+        return Errors.NONE, tuple(results)
+
+    def delete_group(self, group_id: str) -> KafkaError:
+        """DeleteGroups, of one group: only an empty one."""
+        error = self._groups.status(group_id)
+        if error is not Errors.NONE:
+            return error
+        group = self._groups.known.get(group_id)
+        if group is None:
+            return Errors.GROUP_ID_NOT_FOUND
+        if group.state is not GroupState.EMPTY:
+            return Errors.NON_EMPTY_GROUP
+        self._forget(group, list(group.offsets), "the group was deleted", removes_group=True)
+        return Errors.NONE
+
+    def topics_deleted(self, is_gone: Callable[[str], bool]) -> None:
+        """Topics are deleted: their offsets go."""
+        for group in list(self._groups.known.values()):
+            gone = [name for name in group.offsets if is_gone(split_partition(name)[0])]
+            if gone:
+                self._forget(group, gone, "the topic was deleted")
+
+    def _forget(self, group: ClassicGroup, names: list[str], why: str, *, removes_group: bool = False) -> None:
+        """Writes tombstones for offsets, and one for a group that has nothing left (`cleanupGroupMetadata`)."""
+        now_ms = self._host.wall_ms
+        records: list[Tombstone] = [(now_ms, encode_offset_key(group.group_id, name), None, ()) for name in names]
+        has_left = len(names) < len(group.offsets) or bool(group.pending_commits)
+        is_dead = removes_group or (group.state is GroupState.EMPTY and not has_left)
+        if is_dead and group.generation_id > 0:
+            records.append((now_ms, encode_group_key(group.group_id), None, ()))
+        if records:
+            self._host.append_to_group_log(group.partition, build_batch(records), None)
+        for name in names:
+            self._groups.forget_offset(group, name, why)
+        if is_dead:
+            self._groups.transition(group, GroupState.DEAD, why)
+
+    # by age
+
+    def begin(self) -> None:
+        """The broker coordinates something: from now on it looks from time to time for what has expired."""
+        if not self._looks_for_expired:
+            self._looks_for_expired = True
+            self._look_later()
+
+    def _look_later(self) -> None:
+        delay_ms = self._host.group_settings.offsets_retention_check_interval_ms
+        self._host.timer(delay_ms * 1_000, TIMER_PREFIX + "expire_offsets")
+
+    def expire(self) -> None:
+        """Removes offsets that are too old, and groups without members and offsets."""
+        now_ms = self._host.wall_ms
+        retention_ms = self._host.group_settings.offsets_retention_minutes * 60_000
+        for group in list(self._groups.known.values()):
+            expired = [name for name, begun_ms in self._expirable(group).items() if now_ms - begun_ms >= retention_ms]
+            is_unused = group.state is GroupState.EMPTY and not group.offsets and not group.pending_commits
+            if expired or is_unused:
+                self._forget(group, expired, "offsets.retention.minutes is over")
+        if self._groups.owned:
+            self._look_later()
+        else:
+            self._looks_for_expired = False
+
+    def _expirable(self, group: ClassicGroup) -> dict[str, int]:
+        """Offsets that may expire, with the time from which their retention counts, in ms."""
+        waiting = group.pending_commits
+        if group.state is GroupState.EMPTY and group.protocol_type is not None:
+            begun_ms = group.current_state_timestamp
+            return {
+                name: committed.commit_timestamp if begun_ms is None else begun_ms
+                for name, committed in group.offsets.items()
+                if name not in waiting
+            }
+        if group.state is GroupState.STABLE and group.protocol_type == PROTOCOL_TYPE:
+            topics = group.subscribed_topics()
+            return {
+                name: committed.commit_timestamp
+                for name, committed in group.offsets.items()
+                if topics is not None and split_partition(name)[0] not in topics and name not in waiting
+            }
+        if group.protocol_type is None:
+            return {
+                name: committed.commit_timestamp for name, committed in group.offsets.items() if name not in waiting
+            }
+        return {}
