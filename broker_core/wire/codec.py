@@ -1,0 +1,134 @@
+"""Kafka's messages as bytes and as values: a schema, its struct types, and one compiled function a version.
+
+The tables are in `broker_core.wire.schemas`. Kafka generates a Java class from each table when it is built
+(org.apache.kafka.message.MessageGenerator); here the table is turned into Python when a version is first used.
+"""
+
+import struct
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any
+
+import msgspec
+
+from broker_core.wire.compiler import compile_decoder, compile_encoder
+from broker_core.wire.errors import WireError
+from broker_core.wire.notation import Struct, parse
+
+#: A msgspec struct made from a table. Its attributes are those that the table names.
+StructType = type[Any]
+_Decoder = Callable[[bytes | memoryview, int], Any]
+_Encoder = Callable[[Any, Callable[[bytes], None]], None]
+
+
+class Schema:
+    """A message in all its versions: `ProduceRequest`, say.
+
+    `schema.type(...)` makes a value; its attributes are the fields of all versions with Kafka's names in snake case and
+    Kafka's defaults, arrays are sequences (lists when decoded), a uuid is Kafka's text of 22 characters, records are
+    bytes that nobody looked into. Types of nested structs: `schema.TopicProduceData(...)`.
+    """
+
+    def __init__(self, name: str, *, flexible_from: int | None = None, fields: str = "") -> None:
+        self.name = name
+        self.flexible_from = flexible_from
+        self._text = fields
+        self._decoders: dict[int, _Decoder] = {}
+        self._encoders: dict[int, _Encoder] = {}
+
+    def __repr__(self) -> str:
+        return self.name
+
+    @cached_property
+    def structs(self) -> dict[str, Struct]:
+        """The table, parsed; the first struct is the message."""
+        return parse(self.name, self._text)
+
+    @cached_property
+    def types(self) -> dict[str, StructType]:
+        """The type of each struct, by name."""
+        types: dict[str, StructType] = {}
+        for described in reversed(self.structs.values()):
+            fields = [
+                (field.name, Any, msgspec.field(default_factory=types[field.type]))
+                if field.struct and not field.is_array and field.default is None and field.nullable_from is None
+                else (field.name, Any, field.default)
+                for field in described.fields
+            ]
+            types[described.name] = msgspec.defstruct(described.name, fields, gc=False, module=__name__)
+        return types
+
+    @cached_property
+    def type(self) -> StructType:
+        return self.types[self.name]
+
+    def __getattr__(self, name: str) -> StructType:
+        if not name[0].isupper():
+            raise AttributeError(name)
+        try:
+            return self.types[name]
+        except KeyError:
+            raise AttributeError(f"{self.name} has no struct {name}; it has {', '.join(self.types)}") from None
+
+    def is_flexible(self, version: int) -> bool:
+        """Whether a version has compact lengths and tagged fields (KIP-482)."""
+        return self.flexible_from is not None and version >= self.flexible_from
+
+    def decode(self, version: int, data: bytes | memoryview, at: int = 0) -> Any:
+        """The message that starts at `at`. As in Kafka, bytes behind it are nobody's business.
+
+        Raises WireError when the bytes end early or a length is absurd.
+        """
+        decoder = self._decoders.get(version)
+        if decoder is None:
+            decoder = self._decoders[version] = compile_decoder(
+                self.structs, self.types, version, is_flexible=self.is_flexible(version)
+            )
+        try:
+            return decoder(data, at)
+        except (struct.error, IndexError):
+            raise WireError(f"{self.name} v{version}: the bytes end before the message does") from None
+        except UnicodeDecodeError:
+            raise WireError(f"{self.name} v{version}: a string that is not UTF-8") from None
+        except WireError as error:
+            raise WireError(f"{self.name} v{version}: {error}") from None
+
+    def encode(self, version: int, value: Any) -> bytes:
+        """The bytes of a value of `type`.
+
+        Raises WireError when the version cannot say it: null or a number where it does not fit, or, in a request, a
+        field that the version lacks, that is not ignorable and not at its default.
+        """
+        parts: list[bytes] = []
+        self.encode_into(version, value, parts)
+        return b"".join(parts)
+
+    def encode_into(self, version: int, value: Any, parts: list[bytes]) -> None:
+        """As `encode`, but appends pieces, among them the records as they are."""
+        encoder = self._encoders.get(version)
+        if encoder is None:
+            encoder = self._encoders[version] = compile_encoder(
+                self.structs, self.types, version, is_flexible=self.is_flexible(version)
+            )
+        try:
+            encoder(value, parts.append)
+        except (struct.error, AttributeError, TypeError, ValueError) as error:
+            raise WireError(f"{self.name} v{version} cannot be sent: {error}") from error
+
+
+class Api(msgspec.Struct, frozen=True):
+    """A request and its response; `least`..`greatest`: the versions that a broker offers."""
+
+    key: int
+    name: str
+    request: Schema
+    response: Schema
+    least: int
+    greatest: int
+
+    @property
+    def flexible_from(self) -> int | None:
+        return self.request.flexible_from
+
+    def offers(self, version: int) -> bool:
+        return self.least <= version <= self.greatest

@@ -1,0 +1,171 @@
+"""Frames and headers: what stands around a message on a TCP connection.
+
+A frame is four bytes of length, a header, a message. Which header a message has follows from its API and version
+(KIP-482, org.apache.kafka.common.protocol.ApiKeys#requestHeaderVersion).
+"""
+
+import struct
+from typing import Any
+
+import msgspec
+
+from broker_core.wire.codec import Api
+from broker_core.wire.errors import WireError
+from broker_core.wire.primitives import read_varint
+from broker_core.wire.schemas import SCHEMAS
+
+API_VERSIONS = 18
+_CONTROLLED_SHUTDOWN = 7
+_LENGTH = struct.Struct(">i")
+_FIXED_HEADER = struct.Struct(">hhi")
+
+_NO_TAGS = b"\0"
+
+
+class RequestHeader(msgspec.Struct, frozen=True, gc=False):
+    """`api_version` is one that the API offers, or, of ApiVersions alone, any: see `is_offered`."""
+
+    api: Api
+    api_version: int
+    correlation_id: int
+    client_id: str | None = None
+
+    @property
+    def is_offered(self) -> bool:
+        """False: a newer client asks what the broker speaks. It gets version 0 with UNSUPPORTED_VERSION (KIP-35)."""
+        return self.api.offers(self.api_version)
+
+
+def request_header_version(api: Api, version: int) -> int:
+    if api.key == _CONTROLLED_SHUTDOWN and version == 0:
+        return 0  # without a client id
+    return 2 if api.request.is_flexible(version) else 1
+
+
+def response_header_version(api: Api, version: int) -> int:
+    """Always 0 for ApiVersions: a client must be able to read the answer before it knows what the broker speaks."""
+    return 1 if api.key != API_VERSIONS and api.response.is_flexible(version) else 0
+
+
+def decode_request_header(frame: bytes | memoryview) -> tuple[RequestHeader, int]:
+    """The header of a request (a frame without its length) and where the message starts.
+
+    Raises WireError, upon which a broker closes the connection, when the bytes are no header or nobody offers the API
+    or its version.
+    """
+    try:
+        key, version, correlation_id = _FIXED_HEADER.unpack_from(frame, 0)
+        api = SCHEMAS.get(key)
+        if api is None:
+            raise WireError(f"no API has the key {key}")
+        if not api.offers(version) and key != API_VERSIONS:
+            raise WireError(f"{api.name} v{version} is not offered, v{api.least} to v{api.greatest} are")
+        at = _FIXED_HEADER.size
+        client_id = None
+        # The client id keeps its two bytes of length in flexible headers, too.
+        header_version = request_header_version(api, version)
+        if header_version > 0:
+            (length,) = struct.unpack_from(">h", frame, at)
+            at += 2
+            if length >= 0:
+                client_id = str(frame[at : at + length], "utf-8")
+                at += length
+        if header_version > 1:
+            at = _skip_tags(frame, at)
+    except (struct.error, IndexError):
+        raise WireError(f"a request header in {len(frame)} bytes") from None
+    except UnicodeDecodeError:
+        raise WireError("a client id that is not UTF-8") from None
+    if at > len(frame):
+        raise WireError(f"a request header in {len(frame)} bytes")
+    return RequestHeader(api, version, correlation_id, client_id), at
+
+
+def decode_request(frame: bytes | memoryview) -> tuple[RequestHeader, Any]:
+    """Header and message; the message is None when its version `is_offered` by nobody. Raises WireError."""
+    header, at = decode_request_header(frame)
+    if not header.is_offered:
+        return header, None
+    return header, header.api.request.decode(header.api_version, frame, at)
+
+
+def encode_request(
+    api: Api, version: int, value: Any, *, correlation_id: int = 0, client_id: str | None = None
+) -> bytes:
+    """A whole frame with its length. Raises WireError when the version cannot say it."""
+    parts = [_FIXED_HEADER.pack(api.key, version, correlation_id)]
+    header_version = request_header_version(api, version)
+    if header_version > 0:
+        name = None if client_id is None else client_id.encode()
+        parts.append(struct.pack(">h", -1) if name is None else struct.pack(">h", len(name)) + name)
+    if header_version > 1:
+        parts.append(_NO_TAGS)
+    api.request.encode_into(version, value, parts)
+    return encode_frame(parts)
+
+
+def encode_response(api: Api, version: int, value: Any, *, correlation_id: int) -> bytes:
+    """A whole frame with its length. Raises WireError when the version cannot say it."""
+    parts = [_LENGTH.pack(correlation_id)]
+    if response_header_version(api, version) > 0:
+        parts.append(_NO_TAGS)
+    api.response.encode_into(version, value, parts)
+    return encode_frame(parts)
+
+
+def decode_response(api: Api, version: int, frame: bytes | memoryview) -> tuple[int, Any]:
+    """Correlation id and message of a frame without its length. Raises WireError."""
+    if len(frame) < _LENGTH.size:
+        raise WireError(f"a response header in {len(frame)} bytes")
+    (correlation_id,) = _LENGTH.unpack_from(frame, 0)
+    at = _LENGTH.size
+    if response_header_version(api, version) > 0:
+        try:
+            at = _skip_tags(frame, at)
+        except IndexError:
+            raise WireError(f"a response header in {len(frame)} bytes") from None
+    return correlation_id, api.response.decode(version, frame, at)
+
+
+def encode_frame(parts: list[bytes]) -> bytes:
+    """The pieces behind their length."""
+    return b"".join([_LENGTH.pack(sum(map(len, parts))), *parts])
+
+
+class FrameSplitter:
+    """Cuts a stream of bytes into frames (without their lengths). `most_bytes` is socket.request.max.bytes."""
+
+    def __init__(self, most_bytes: int = 104_857_600) -> None:
+        self._most_bytes = most_bytes
+        self._buffer = bytearray()
+
+    def feed(self, data: bytes | memoryview) -> list[bytes]:
+        """The frames that `data` completes. Holds no more than what came: a length that is only claimed costs nothing.
+
+        Raises WireError when a length is negative or above the limit; nothing behind it can be read.
+        """
+        self._buffer += data
+        frames = []
+        at, end = 0, len(self._buffer)
+        with memoryview(self._buffer) as view:
+            while end - at >= _LENGTH.size:
+                (length,) = _LENGTH.unpack_from(view, at)
+                if not 0 <= length <= self._most_bytes:
+                    raise WireError(f"a frame of {length} bytes; expected 0 to {self._most_bytes}")
+                if end - at - _LENGTH.size < length:
+                    break
+                at += _LENGTH.size
+                frames.append(bytes(view[at : at + length]))
+                at += length
+        del self._buffer[:at]
+        return frames
+
+
+def _skip_tags(data: bytes | memoryview, at: int) -> int:
+    """Where the tagged fields that start at `at` end."""
+    count, at = read_varint(data, at)
+    for _ in range(count):
+        _, at = read_varint(data, at)
+        size, at = read_varint(data, at)
+        at += size
+    return at

@@ -1,0 +1,54 @@
+"""The parts of a message that are more than fixed numbers: variable lengths and uuids."""
+
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from functools import lru_cache
+
+from broker_core.wire.errors import WireError
+from broker_core.wire.notation import ZERO_UUID
+
+#: Unsigned varints of one byte, by value.
+SHORT_VARINTS = tuple(bytes([value]) for value in range(128))
+_MOST_SHIFT = 28
+
+
+def read_varint(data: bytes | memoryview, at: int) -> tuple[int, int]:
+    """An unsigned varint of at most five bytes and where it ends (org.apache.kafka.common.utils.ByteUtils)."""
+    value = shift = 0
+    while True:
+        byte = data[at]
+        at += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return value & 0xFFFFFFFF, at
+        shift += 7
+        if shift > _MOST_SHIFT:
+            raise WireError("a varint of more than five bytes")
+
+
+def write_varint(value: int) -> bytes:
+    if value < 128:
+        return SHORT_VARINTS[value]
+    out = bytearray()
+    while value > 127:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    out.append(value)
+    return bytes(out)
+
+
+@lru_cache(maxsize=4096)
+def uuid_text(raw: bytes) -> str:
+    """Kafka's text of 16 bytes: 22 characters of URL-safe base64."""
+    return urlsafe_b64encode(raw)[:22].decode()
+
+
+@lru_cache(maxsize=4096)
+def uuid_bytes(text: str) -> bytes:
+    """The 16 bytes of Kafka's text. WireError: another length or other characters."""
+    try:
+        raw = urlsafe_b64decode(text + "==")
+    except ValueError:
+        raw = b""
+    if len(raw) != 16:
+        raise WireError(f"{text!r} is no uuid; expected 22 characters of URL-safe base64, such as {ZERO_UUID}")
+    return raw
