@@ -2,6 +2,8 @@
 
 from typing import Any, Literal, NamedTuple
 
+from broker_core.sim.invariants import INVARIANTS, REPLICATION
+
 #: keys from the outside in
 Path = tuple[str, ...]
 
@@ -32,7 +34,22 @@ class Row(NamedTuple):
 
 BARS = (
     Bar("engine", "simulated events/s", ("bare", "events_per_s"), "events/s", "at least", 100_000),
-    Bar("engine", "simulated events/s, invariants on", ("invariants", "events_per_s"), "events/s", "at least", 80_000),
+    Bar(
+        "engine",
+        f"simulated events/s, the {len(REPLICATION)} invariants of replication",
+        ("replication", "events_per_s"),
+        "events/s",
+        "at least",
+        80_000,
+    ),
+    Bar(
+        "engine",
+        f"simulated events/s, all {len(INVARIANTS)} invariants",
+        ("invariants", "events_per_s"),
+        "events/s",
+        "at least",
+        60_000,
+    ),
     Bar(
         "engine",
         "at 400,000 events by at 50,000",

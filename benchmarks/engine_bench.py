@@ -1,5 +1,5 @@
-"""Simulated events a second of CPU time: memory store, simulated disk, events encoded, hashed and folded; without and
-with invariants.
+"""Simulated events a second of CPU time: memory store, simulated disk, events encoded, hashed and folded; without
+invariants, with the nine of replication alone, and with all.
 
 Three brokers, three partitions of factor 3, four producers that always have one batch of one record with acks=all under
 way. Prints JSON: medians, and the rounds that they are of.
@@ -10,12 +10,14 @@ import json
 import multiprocessing
 import statistics
 import time
+from collections.abc import Collection
 from multiprocessing.connection import Connection
 from typing import Any
 
 from broker_core.records.record_batch import SimpleRecord, build_batch
 from broker_core.run import Run, RunConfig
 from broker_core.sim.disk import SimulatedDisk
+from broker_core.sim.invariants import INVARIANTS, REPLICATION
 from broker_core.sim.kernel import Message
 from broker_core.wire.messages import CreateTopicSpec, CreateTopicsRequest, ProduceRequest
 from broker_core.zk.memory_store import MemoryStore
@@ -28,6 +30,7 @@ SLICE_EVENTS = 5_000
 WARM_UP_EVENTS = 5_000
 MEASURED_EVENTS = 50_000
 START_MS = 1_700_000_000_000
+CHECKED: dict[str, Collection[str]] = {"bare": (), "replication": REPLICATION, "invariants": INVARIANTS}
 
 
 class LoopingProducer:
@@ -63,7 +66,7 @@ class LoopingProducer:
 
 
 class Setup:
-    def __init__(self, *, invariants: bool) -> None:
+    def __init__(self, *, invariants: Collection[str]) -> None:
         self.run = Run(RunConfig(seed=1), disk=SimulatedDisk(), zk=MemoryStore(), invariants=invariants)
         self.run.advance(100_000)
         kernel = self.run._kernel
@@ -96,7 +99,7 @@ class Setup:
 class Side:
     """A run in a process of its own, which goes on slice by slice when it is told to."""
 
-    def __init__(self, *, invariants: bool, from_events: int) -> None:
+    def __init__(self, *, invariants: Collection[str], from_events: int) -> None:
         self.events = self.batches = 0
         self.cpu_s = 0.0
         self._pipe, other_end = multiprocessing.Pipe()
@@ -119,7 +122,7 @@ class Side:
             raise SystemExit("a run failed")
 
 
-def _serve_slices(pipe: Connection, invariants: bool, from_events: int) -> None:
+def _serve_slices(pipe: Connection, invariants: Collection[str], from_events: int) -> None:
     setup = Setup(invariants=invariants)
     look_rarely()
     setup.until(from_events)
@@ -132,7 +135,7 @@ def _serve_slices(pipe: Connection, invariants: bool, from_events: int) -> None:
         raise SystemExit(f"the run has alarms: {setup.run.view['alarms']}")
 
 
-def measure(*, invariants: bool, events: int) -> dict[str, float]:
+def measure(*, invariants: Collection[str], events: int) -> dict[str, float]:
     """Rates over the first 50,000 events of a run and over the last 50,000 before `events` of another one.
 
     Both go on in turns, a slice each, so that what else the machine does meets both alike.
@@ -162,13 +165,11 @@ def main() -> None:
     parser.add_argument("--events", type=int, default=400_000, help="how many events the long run has (default 400000)")
     parser.add_argument("--rounds", type=int, default=3, help="medians of so many (default 3)")
     arguments = parser.parse_args()
-    bare, invariants = [], []
+    rounds: dict[str, list[dict[str, float]]] = {kind: [] for kind in CHECKED}
     for _ in range(arguments.rounds):
-        bare.append(measure(invariants=False, events=arguments.events))
-        invariants.append(measure(invariants=True, events=arguments.events))
-    print(
-        json.dumps({"bare": medians(bare), "invariants": medians(invariants), "rounds": [bare, invariants]}, indent=1)
-    )
+        for kind, invariants in CHECKED.items():
+            rounds[kind].append(measure(invariants=invariants, events=arguments.events))
+    print(json.dumps({kind: medians(of_kind) for kind, of_kind in rounds.items()} | {"rounds": rounds}, indent=1))
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ keeps; `rebuild` makes a run again from a recording, up to any instant.
 
 import io
 import pickle
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from hashlib import sha256
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
@@ -20,7 +20,7 @@ from broker_core.shell import tools as _tools  # noqa: F401  (fills the grammar)
 from broker_core.shell.completion import complete
 from broker_core.shell.session import Shell
 from broker_core.sim.disk import Disk
-from broker_core.sim.invariants import CHECKED, Checker
+from broker_core.sim.invariants import INVARIANTS, Checker
 from broker_core.sim.kernel import Message
 from broker_core.sim.scheduler import FOREVER_US
 from broker_core.view.fold import Fold
@@ -65,9 +65,9 @@ class Diverged(RuntimeError):
 
 
 class Run:
-    """See the module. One thread at a time."""
+    """See the module. One thread at a time. `invariants`: those that are checked after each event."""
 
-    def __init__(self, config: RunConfig, *, disk: Disk, zk: ZkStore, invariants: bool = True) -> None:
+    def __init__(self, config: RunConfig, *, disk: Disk, zk: ZkStore, invariants: Collection[str] = INVARIANTS) -> None:
         self.config = config
         #: stated, and not yet encoded, hashed and folded
         self._stated: list[Envelope] = []
@@ -78,7 +78,7 @@ class Run:
         self._fold = Fold()
         self._cluster = Cluster(config, disk, zk)
         self._shell = Shell(self._cluster)
-        self._checker = Checker(self._cluster.era) if invariants else None
+        self._checker = Checker(self._cluster.era, invariants) if invariants else None
         self._kernel = self._cluster.kernel
         self._listen()
         self._cluster.start()
@@ -89,8 +89,9 @@ class Run:
 
     def _check(self, envelope: Envelope) -> None:
         self._stated.append(envelope)
-        if self._checker is not None and type(envelope[4]) in CHECKED:
-            for found in self._checker.observe(envelope):
+        checker = self._checker
+        if checker is not None and type(envelope[4]) in checker.kinds:
+            for found in checker.observe(envelope):
                 self._kernel.emit(found, "lab")
 
     def _catch_up(self) -> None:

@@ -1,6 +1,6 @@
 """Each invariant is broken on purpose: by events that a wrong core would state, and by wrong cores (`mutants`)."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 import pytest
 
@@ -31,7 +31,7 @@ from broker_core.events.rpc import RpcSent
 from broker_core.events.world import InvariantViolated
 from broker_core.run import Run, RunConfig
 from broker_core.sim.disk import SimulatedDisk
-from broker_core.sim.invariants import INVARIANTS, Checker
+from broker_core.sim.invariants import INVARIANTS, REPLICATION, Checker
 from broker_core.zk.memory_store import MemoryStore
 from tests.mutants import BROKER_CONFIG, MUTANTS, SCRIPTS, Mutant, hunt, play
 
@@ -271,8 +271,8 @@ BROKEN: dict[str, tuple[str, tuple[Event, ...]]] = {
 }
 
 
-def findings(events: Iterable[Event], era: str = "3.9") -> list[Event]:
-    checker = Checker(ERAS[era])
+def findings(events: Iterable[Event], era: str = "3.9", invariants: Collection[str] = INVARIANTS) -> list[Event]:
+    checker = Checker(ERAS[era], invariants)
     return [found for seq, event in enumerate(events, 1) for found in checker.observe((seq, 0, "b1", 0, event))]
 
 
@@ -292,6 +292,14 @@ def test_a_healthy_history_has_no_alarm() -> None:
 def test_a_broken_history_is_found(name: str) -> None:
     invariant, events = BROKEN[name]
     assert invariant in [found for found, _ in violations((*HEALTHY, *events))]
+
+
+def test_a_checker_of_some_invariants_finds_these_alone() -> None:
+    for invariant, events in BROKEN.values():
+        everything = findings((*HEALTHY, *events), invariants=REPLICATION)
+        found = {alarm.invariant for alarm in everything if isinstance(alarm, InvariantViolated)}
+        assert found <= set(REPLICATION)
+        assert invariant in found or invariant not in REPLICATION
 
 
 def test_an_unclean_election_explains_a_lost_record() -> None:

@@ -125,7 +125,7 @@ class _Player:
         config = RunConfig(
             brokers=(_BROKER,), start_wall_ms=self.start_ms, broker_config=configs, latency_us=0, jitter_us=0
         )
-        self.run = Run(config, disk=SimulatedDisk(), zk=MemoryStore(), invariants=True)
+        self.run = Run(config, disk=SimulatedDisk(), zk=MemoryStore())
         self.client = _Client(self.run)
         self.topics: Mapping[str, Mapping[str, Any]] = table["topics"]
         internal = [topic for topic in INTERNAL_TOPICS if any(_finds_internal(row, topic) for row in rows)]

@@ -48,6 +48,18 @@ MAY_BREAK: dict[str, tuple[str, ...]] = {
 }
 
 INVARIANTS = tuple(MAY_BREAK)
+REPLICATION = (
+    "I-ORDER",
+    "I-LOGMONO",
+    "I-EPOCHMONO",
+    "I-ONELEADER",
+    "I-LEADERINISR",
+    "I-HWLEAD",
+    "I-HWFOLL",
+    "I-COMMIT",
+    "I-WEAKISR",
+)
+"""The nine without which there is no replicated log; the others speak of files, clients and ZooKeeper around it."""
 
 
 class Words(msgspec.Struct, frozen=True):

@@ -4,13 +4,14 @@ The rules live in modules of their own (`*_rules`), each function for the kinds 
 updates the shadows and only what it touched is checked, so that the cost does not grow with the length of a run.
 """
 
-from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from broker_core.eras import DEFAULT_ERA, ERAS, Era
 from broker_core.events import Envelope, Event
 from broker_core.events.world import InvariantViolated
-from broker_core.sim.invariants.catalogue import MAY_BREAK, Explanation, Words, explain_by_mode
+from broker_core.sim.invariants.catalogue import INVARIANTS, MAY_BREAK, Explanation, Words, explain_by_mode
 from broker_core.sim.invariants.shadow import Answer, ShadowPartition, ShadowReplica
 
 #: guarantees about records that are there no more: the era explains that only if it is what took them away
@@ -21,6 +22,8 @@ class Checker:
     """Give it every event in order. One alarm for each invariant, subject and explanation: the first.
 
     Attributes:
+        invariants: what it looks for; what a breach of others would say is not said.
+        kinds: the kinds of event that it has to see; whoever has many events need not ask about others.
         replicas, partitions: the shadows, by `orders-0@b1` and by `orders-0`.
         topics: the configuration of each topic in ZooKeeper; `settings`: what each broker was told of it, or has by
             itself.
@@ -31,8 +34,10 @@ class Checker:
         envelope: of the event that is looked at.
     """
 
-    def __init__(self, era: Era | None = None) -> None:
+    def __init__(self, era: Era | None = None, invariants: Iterable[str] = INVARIANTS) -> None:
         self.era = ERAS[DEFAULT_ERA] if era is None else era
+        self.invariants = frozenset(invariants)
+        self.kinds = frozenset(_checks(self.invariants))
         self.replicas: dict[str, ShadowReplica] = {}
         self.partitions: dict[str, ShadowPartition] = {}
         self.topics: dict[str, dict[str, str]] = {}
@@ -47,12 +52,20 @@ class Checker:
         self._diverged: set[str] = set()
         self._raised: set[tuple[str, str, str]] = set()
         self._found: list[Event] = []
+        self._checks = _checks(self.invariants)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_checks"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._checks = _checks(self.invariants)
 
     def observe(self, envelope: Envelope) -> Sequence[Event]:
         """The alarms that this event sets off, mostly none; among them may be that records acknowledged with acks=1
         are lost, which breaks no guarantee.
         """
-        check = CHECKS.get(type(envelope[4]))
+        check = self._checks.get(type(envelope[4]))
         if check is None:
             return ()
         self.envelope = envelope
@@ -103,6 +116,8 @@ class Checker:
             taken_by_cut: the record in question was cut off by a follower in the way of the era.
             promise: the answer to a producer that turned out wrong.
         """
+        if invariant not in self.invariants:
+            return
         explanations = self._explanations(invariant, subject, taken_by_cut)
         if not self._is_first(invariant, subject, explanations):
             return
@@ -151,23 +166,45 @@ class Checker:
         return found
 
 
-Rule = Callable[[Checker, Any], None]
-CHECKS: dict[type[Event], Rule] = {}
-"""What each kind of event could break; whoever has many events need not ask about others."""
+Rule: TypeAlias = Callable[[Checker, Any], None]
+
+
+class _Watch(NamedTuple):
+    """A rule and the kinds of event that it is for. `only_for`: see `watches`."""
+
+    kinds: tuple[type[Event], ...]
+    rule: Rule
+    only_for: frozenset[str]
+
+
+_WATCHES: list[_Watch] = []
 
 R = TypeVar("R", bound=Rule)
 
 
-def watches(*kinds: type[Event]) -> Callable[[R], R]:
-    """Registers a rule for kinds of event. A kind may have several; they run in the order of their registration."""
+def watches(*kinds: type[Event], only_for: tuple[str, ...] = ()) -> Callable[[R], R]:
+    """Registers a rule for kinds of event. A kind may have several; they run in the order of their registration.
+
+    `only_for`: the rule serves these invariants and nothing else, so it is left out where none of them is looked for.
+    """
 
     def register(rule: R) -> R:
-        for kind in kinds:
-            earlier = CHECKS.get(kind)
-            CHECKS[kind] = rule if earlier is None else _both(earlier, rule)
+        _WATCHES.append(_Watch(kinds, rule, frozenset(only_for)))
         return rule
 
     return register
+
+
+@cache
+def _checks(invariants: frozenset[str]) -> dict[type[Event], Rule]:
+    """What each kind of event could break of these invariants."""
+    checks: dict[type[Event], Rule] = {}
+    for kinds, rule, only_for in _WATCHES:
+        if not only_for or only_for & invariants:
+            for kind in kinds:
+                earlier = checks.get(kind)
+                checks[kind] = rule if earlier is None else _both(earlier, rule)
+    return checks
 
 
 def _both(first: Rule, second: Rule) -> Rule:

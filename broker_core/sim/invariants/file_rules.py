@@ -60,7 +60,7 @@ def _entries_of(shadow: ShadowReplica, segment: int) -> SegmentIndex:
     return entries
 
 
-@watches(log.OffsetIndexEntryAdded)
+@watches(log.OffsetIndexEntryAdded, only_for=("I-INDEX",))
 def index_entry(checker: Checker, event: log.OffsetIndexEntryAdded) -> None:
     shadow = checker.replicas[event.replica]
     segment, offset, position = event.segment, event.offset, event.position
@@ -86,7 +86,7 @@ def index_entry(checker: Checker, event: log.OffsetIndexEntryAdded) -> None:
         entries.is_complete = False
 
 
-@watches(log.TimeIndexEntryAdded)
+@watches(log.TimeIndexEntryAdded, only_for=("I-INDEX",))
 def time_index_entry(checker: Checker, event: log.TimeIndexEntryAdded) -> None:
     shadow = checker.replicas[event.replica]
     segment, timestamp, offset = event.segment, event.timestamp, event.offset
@@ -119,7 +119,7 @@ def time_index_entry(checker: Checker, event: log.TimeIndexEntryAdded) -> None:
     entries.last_timestamp, entries.last_timestamp_offset = timestamp, offset
 
 
-@watches(log.LogTruncated)
+@watches(log.LogTruncated, only_for=("I-INDEX",))
 def indexes_truncated(checker: Checker, event: log.LogTruncated) -> None:
     """What remains of the index of the segment that was cut."""
     shadow = checker.replicas[event.replica]
@@ -144,7 +144,7 @@ def indexes_truncated(checker: Checker, event: log.LogTruncated) -> None:
     shadow.indexes = {segment: entries}
 
 
-@watches(log.CheckpointWritten)
+@watches(log.CheckpointWritten, only_for=("I-CKPT",))
 def checkpoint_written(checker: Checker, event: log.CheckpointWritten) -> None:
     """I-CKPT: a checkpoint says nothing that is not so."""
     is_watermark = event.file == "replication-offset-checkpoint"
@@ -166,7 +166,7 @@ def checkpoint_written(checker: Checker, event: log.CheckpointWritten) -> None:
             )
 
 
-@watches(log.LogFlushed)
+@watches(log.LogFlushed, only_for=("I-CKPT",))
 def flushed(checker: Checker, event: log.LogFlushed) -> None:
     """I-CKPT: the recovery point, which a checkpoint will say, lies in the log."""
     shadow = checker.replicas[event.replica]

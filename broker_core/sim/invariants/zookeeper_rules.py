@@ -172,7 +172,7 @@ def _controller_epoch_written(
         checker.violated("I-CTRL", event.path, _CONTROLLER_BACK, before=before, epoch=epoch)
 
 
-@watches(control.ControllerElected)
+@watches(control.ControllerElected, only_for=("I-CTRL",))
 def controller_elected(checker: Checker, event: control.ControllerElected) -> None:
     earlier = checker.controllers.setdefault(event.controller_epoch, event.broker)
     if earlier != event.broker:
