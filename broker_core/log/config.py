@@ -28,6 +28,9 @@ class LogConfig(msgspec.Struct, frozen=True, kw_only=True):
     message_timestamp_before_max_ms: int = LONG_MAX
     message_timestamp_after_max_ms: int = LONG_MAX
     compression_type: str = "producer"
+    compression_gzip_level: int = -1
+    compression_lz4_level: int = 9
+    compression_zstd_level: int = 3
     cleanup_policy: str = "delete"
     preallocate: bool = False
     retention_bytes: int = -1
@@ -87,6 +90,16 @@ class LogConfig(msgspec.Struct, frozen=True, kw_only=True):
     def target_compression(self) -> CompressionType | None:
         """The codec into which the broker turns every batch; None where the producer's stays."""
         return None if self.compression_type == "producer" else CompressionType.for_name(self.compression_type)
+
+    @property
+    def compression_level(self) -> int | None:
+        """The level of that codec (KIP-390); None where it has none, or where the producer's stays."""
+        levels = {
+            "gzip": self.compression_gzip_level,
+            "lz4": self.compression_lz4_level,
+            "zstd": self.compression_zstd_level,
+        }
+        return levels.get(self.compression_type)
 
     @staticmethod
     def of(configs: Mapping[str, object]) -> "LogConfig":

@@ -91,6 +91,7 @@ class LogValidator:
         self.topic_partition = topic_partition
         self.magic = config.magic
         self.target = config.target_compression
+        self.level = config.compression_level
         self.timestamp_type = config.timestamp_type
         self.has_append_time = config.timestamp_type is TimestampType.LOG_APPEND_TIME
         self.is_compacted = config.is_compacted
@@ -239,6 +240,7 @@ class LogValidator:
             leader_epoch=append.leader_epoch,
             append_time=append.now_ms if self.has_append_time else None,
             compression=target,
+            compression_level=self.level,
             producer_id=first.producer_id,
             producer_epoch=first.producer_epoch,
             base_sequence=first.base_sequence,
@@ -257,6 +259,7 @@ class LogValidator:
             self.magic,
             target,
             append.now_ms if self.has_append_time else None,
+            self.level,
         )
 
     # the checks

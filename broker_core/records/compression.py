@@ -12,6 +12,7 @@ from enum import IntEnum
 import cramjam
 
 from broker_core.records.lz4_frame import FrameError, compress_frame, decompress_frame
+from broker_core.records.snappy import compress_block
 
 
 class UnreadableRecords(ValueError):
@@ -50,6 +51,7 @@ _GZIP_FORMAT = 31
 _GZIP_LEFT_OUT_BYTES = 18
 # Magic, deflate, no flags, no time, no hint; the operating system is unknown to Java.
 _GZIP_HEADER = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff"
+_ZSTD_DEFAULT_LEVEL = 3
 # Magic "\x82SNAPPY\0", then version and lowest compatible version.
 _XERIAL_HEADER = b"\x82SNAPPY\x00" + struct.pack(">ii", 1, 1)
 _XERIAL_BLOCK_BYTES = 32 * 1024
@@ -58,20 +60,21 @@ _SNAPPY_LARGEST_RATIO = 22
 _LENGTH = struct.Struct(">i")
 
 
-def compress(codec: CompressionType, data: bytes, magic: int = 2) -> bytes:
-    """Compresses the records of one batch, to the same bytes as the Java client and broker at their default levels.
+def compress(codec: CompressionType, data: bytes, magic: int = 2, level: int | None = None) -> bytes:
+    """Compresses the records of one batch, to the same bytes as Kafka 3.9's libraries.
 
-    But for snappy: its library finds other matches than Java's now and then, and the result differs by a few bytes.
-    `magic` is that of the batch or message which the result goes into.
+    `magic` is that of the batch or message which the result goes into. `level` is that of compression.gzip.level,
+    compression.lz4.level or compression.zstd.level (KIP-390), None the codec's default. Two places are known where
+    the libraries differ by a few bytes: zstd's levels 0, 3 and 4 beyond some KiB, lz4's levels 1 and 2.
     """
     if codec is CompressionType.GZIP:
-        return _compress_gzip(data)
+        return _compress_gzip(data, zlib.Z_DEFAULT_COMPRESSION if level is None else level)
     if codec is CompressionType.SNAPPY:
         return _compress_xerial(data)
     if codec is CompressionType.LZ4:
-        return compress_frame(data, magic)
+        return compress_frame(data, magic, level)
     if codec is CompressionType.ZSTD:
-        return _compress_zstd(data)
+        return _compress_zstd(data, _ZSTD_DEFAULT_LEVEL if level is None else level)
     return data
 
 
@@ -94,8 +97,8 @@ def decompress(codec: int, data: bytes, magic: int = 2) -> bytes:
     raise UnreadableRecords(f"unknown compression codec {codec}: expected 0 to 4")
 
 
-def _compress_gzip(data: bytes) -> bytes:
-    stream = zlib.compressobj(wbits=_GZIP_FORMAT)
+def _compress_gzip(data: bytes, level: int) -> bytes:
+    stream = zlib.compressobj(level, wbits=_GZIP_FORMAT)
     return b"".join((_GZIP_HEADER, (stream.compress(data) + stream.flush())[len(_GZIP_HEADER) :]))
 
 
@@ -112,8 +115,8 @@ def _decompress_gzip(data: bytes) -> bytes:
             return b"".join(parts)
 
 
-def _compress_zstd(data: bytes) -> bytes:
-    stream = cramjam.zstd.Compressor(level=3)
+def _compress_zstd(data: bytes, level: int) -> bytes:
+    stream = cramjam.zstd.Compressor(level=level)
     stream.compress(data)
     # Java flushes before it closes: the last block is an empty one.
     return bytes(stream.flush()) + bytes(stream.finish())
@@ -122,7 +125,7 @@ def _compress_zstd(data: bytes) -> bytes:
 def _compress_xerial(data: bytes) -> bytes:
     framed = bytearray(_XERIAL_HEADER)
     for start in range(0, len(data), _XERIAL_BLOCK_BYTES):
-        block = bytes(cramjam.snappy.compress_raw(data[start : start + _XERIAL_BLOCK_BYTES]))
+        block = compress_block(data[start : start + _XERIAL_BLOCK_BYTES])
         framed += _LENGTH.pack(len(block))
         framed += block
     return bytes(framed)

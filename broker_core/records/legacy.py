@@ -165,8 +165,10 @@ def build_message_set(
     magic: int,
     codec: CompressionType = CompressionType.NONE,
     append_time: int | None = None,
+    level: int | None = None,
 ) -> bytes:
-    """The messages of `records`, in one wrapper when there is a codec (`MemoryRecordsBuilder`).
+    """The messages of `records`, in one wrapper when there is a codec, of which `level` is a level or None for its
+    default (`MemoryRecordsBuilder`).
 
     `append_time` (ms) replaces the timestamps, as LogAppendTime does. With magic 0 there are none. Raises
     UnreadableRecords for what magic 0 and 1 cannot hold: zstd.
@@ -185,7 +187,8 @@ def build_message_set(
         for offset, timestamp, key, value in records
     )
     highest = max(timestamp for _, timestamp, _, _ in records)
-    return encode_message(magic, attributes | codec, last_offset, highest, None, compress(codec, inner, magic))
+    wrapped = compress(codec, inner, magic, level)
+    return encode_message(magic, attributes | codec, last_offset, highest, None, wrapped)
 
 
 def encode_message(

@@ -25,6 +25,11 @@ _LENGTH = struct.Struct("<I")
 _DESCRIPTOR = bytes((_VERSION | _INDEPENDENT_BLOCKS, 4 << 4))
 _BLOCK_BYTES = _BLOCK_SIZES[_DESCRIPTOR[1]]
 
+# The level that stands for the fast compressor; every other one is a level of the thorough one (`LZ4_compress_HC`).
+_FAST_LEVEL = 9
+# The library's frames know the thorough compressor from this level on.
+_LEAST_THOROUGH_LEVEL = 3
+
 _WORD = 0xFFFFFFFF
 _PRIMES = (2654435761, 2246822519, 3266489917, 668265263, 374761393)
 
@@ -33,19 +38,33 @@ class FrameError(ValueError):
     """The bytes are no frame that Kafka reads; the message says what is wrong."""
 
 
-def compress_frame(data: bytes, magic: int) -> bytes:
-    """One frame of `data`, to the same bytes as Kafka's, for a batch or message of this magic."""
+def compress_frame(data: bytes, magic: int, level: int | None = None) -> bytes:
+    """One frame of `data`, to the same bytes as Kafka's, for a batch or message of this magic.
+
+    `level` is that of compression.lz4.level, None its default. Levels 1 and 2 give what level 3 gives.
+    """
     checked = MAGIC_NUMBER + _DESCRIPTOR if magic == 0 else _DESCRIPTOR
     parts = [MAGIC_NUMBER, _DESCRIPTOR, _header_checksum(checked)]
     for start in range(0, len(data), _BLOCK_BYTES):
         plain = data[start : start + _BLOCK_BYTES]
-        block = bytes(cramjam.lz4.compress_block(plain, store_size=False))
+        block = _compress_block(plain, _FAST_LEVEL if level is None else level)
         if len(block) < len(plain):
             parts += (_LENGTH.pack(len(block)), block)
         else:
             parts += (_LENGTH.pack(len(plain) | _PLAIN_BLOCK), plain)
     parts.append(_LENGTH.pack(0))
     return b"".join(parts)
+
+
+def _compress_block(plain: bytes, level: int) -> bytes:
+    if level == _FAST_LEVEL:
+        return bytes(cramjam.lz4.compress_block(plain, store_size=False))
+    frame = cramjam.lz4.Compressor(level=max(level, _LEAST_THOROUGH_LEVEL), block_linked=False, content_checksum=False)
+    frame.compress(plain)
+    written = bytes(frame.finish())
+    at = len(MAGIC_NUMBER) + len(_DESCRIPTOR) + 1
+    length = _read_length(written, at)
+    return plain if length & _PLAIN_BLOCK else written[at + _LENGTH.size : at + _LENGTH.size + length]
 
 
 def decompress_frame(data: bytes, magic: int) -> bytes:

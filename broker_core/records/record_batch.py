@@ -266,6 +266,7 @@ def build_batch(
     timestamp_type: TimestampType = TimestampType.CREATE_TIME,
     append_time: int | None = None,
     compression: CompressionType = CompressionType.NONE,
+    compression_level: int | None = None,
     producer_id: int = NO_PRODUCER_ID,
     producer_epoch: int = NO_PRODUCER_EPOCH,
     base_sequence: int = NO_SEQUENCE,
@@ -293,7 +294,7 @@ def build_batch(
         timestamp_type, max_timestamp = TimestampType.LOG_APPEND_TIME, append_time
     attributes = compression | timestamp_type << 3 | is_transactional << 4 | is_control << 5
     return assemble(
-        compress(compression, bytes(body)),
+        compress(compression, bytes(body), level=compression_level),
         base_offset=base_offset,
         leader_epoch=leader_epoch,
         attributes=attributes,
