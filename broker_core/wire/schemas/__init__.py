@@ -4,42 +4,19 @@ The notation is told in `broker_core.wire.notation`. Names, types, versions and 
 (https://kafka.apache.org/39/protocol.html).
 """
 
-from broker_core.wire.codec import Api
-from broker_core.wire.schemas import (
-    api_versions,
-    fetch,
-    find_coordinator,
-    heartbeat,
-    init_producer_id,
-    join_group,
-    leave_group,
-    list_offsets,
-    metadata,
-    offset_commit,
-    offset_fetch,
-    produce,
-    sync_group,
-)
+from importlib import import_module
+from pkgutil import iter_modules
 
-#: By API key.
-SCHEMAS: dict[int, Api] = {
-    module.API.key: module.API
-    for module in (
-        produce,
-        fetch,
-        list_offsets,
-        metadata,
-        offset_commit,
-        offset_fetch,
-        find_coordinator,
-        join_group,
-        heartbeat,
-        leave_group,
-        sync_group,
-        api_versions,
-        init_producer_id,
-    )
-}
+from broker_core.wire.codec import Api
+
+
+def _apis() -> dict[int, Api]:
+    apis: list[Api] = [import_module(f"{__name__}.{module.name}").API for module in iter_modules(__path__)]
+    return {api.key: api for api in sorted(apis, key=lambda api: api.key)}
+
+
+#: By API key, rising.
+SCHEMAS: dict[int, Api] = _apis()
 
 #: By the name that the in-memory messages have, too.
 BY_NAME: dict[str, Api] = {api.name: api for api in SCHEMAS.values()}
