@@ -8,6 +8,7 @@ import msgspec
 from broker_core.broker.apis import metadata
 from broker_core.broker.broker import BASE_PORT, Broker
 from broker_core.broker.config import BrokerConfig
+from broker_core.broker.socket_server import SocketServer
 from broker_core.clients.fleet import Clients
 from broker_core.eras import ERAS, Era
 from broker_core.events.log import PowerLost
@@ -97,6 +98,7 @@ class Cluster:
         self.brokers: dict[int, Broker] = {}
         self.kernel.add(self.zookeeper)
         self.clients = Clients(self.kernel, config.start_wall_ms)
+        self.sockets = SocketServer(self.kernel, self.brokers)
 
     def start(self) -> None:
         """States the run and its nodes and starts the brokers, the first one first: it becomes the controller."""

@@ -7,12 +7,13 @@ keeps; `rebuild` makes a run again from a recording, up to any instant.
 
 import io
 import pickle
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from hashlib import sha256
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import msgspec
 
+from broker_core.broker.socket_server import Output
 from broker_core.cluster import Cluster, RunConfig
 from broker_core.events import Envelope
 from broker_core.events.codec import encode_all
@@ -29,8 +30,10 @@ from broker_core.zk.memory_store import MemoryStore
 from broker_core.zk.store import ForeignChange, ZkStore
 
 HASHED_EVENTS = 512
+PIECE_BYTES = 4 * 1024 * 1024
+"""Of a frame: a longer one is several inputs."""
 
-__all__ = ["Diverged", "Input", "Made", "Run", "RunConfig"]
+__all__ = ["Diverged", "Input", "Made", "Output", "Run", "RunConfig"]
 
 
 class Input(msgspec.Struct, frozen=True, array_like=True):
@@ -38,7 +41,9 @@ class Input(msgspec.Struct, frozen=True, array_like=True):
     it was.
 
     `kind` is command (`text` the line, `source` who), interrupt (`text` the command's number), foreign (`text` the
-    change as JSON), or met: a foreign change that an operation ran into (it says of itself which operation).
+    change as JSON), or met: a foreign change that an operation ran into (it says of itself which operation). Of TCP:
+    connect (`text` the broker's id, `source` the peer's host), piece and frame (`source` the connection, `data` bytes
+    of a frame; only the last ones are a frame), disconnect (`source` the connection).
     """
 
     step: int
@@ -47,6 +52,7 @@ class Input(msgspec.Struct, frozen=True, array_like=True):
     kind: str
     source: str
     text: str
+    data: bytes = b""
 
 
 #: an event, what it changed in the view, and its bytes for a recording
@@ -175,8 +181,52 @@ class Run:
         self._inputs.append(self._input("interrupt", "", str(command)))
         self._shell.interrupt(command)
 
-    def _input(self, kind: str, source: str, text: str) -> Input:
-        return Input(self._kernel.steps, self._kernel.seq, self._kernel.now_us, kind, source, text)
+    def _input(self, kind: str, source: str, text: str, data: bytes = b"") -> Input:
+        return Input(self._kernel.steps, self._kernel.seq, self._kernel.now_us, kind, source, text, data)
+
+    # clients by TCP
+
+    def connect(self, broker_id: int, peer: str) -> int:
+        """Somebody at the host `peer` has opened a connection to a broker. Returns the connection's number."""
+        self._inputs.append(self._input("connect", peer, str(broker_id)))
+        self._kernel.cause_seq = 0
+        return self._cluster.sockets.connect(broker_id, peer)
+
+    def frame(self, connection: int, data: bytes) -> None:
+        """A frame came over a connection: what stands behind its length. Nothing happens on a closed connection."""
+        while len(data) > PIECE_BYTES:
+            self._receive("piece", connection, data[:PIECE_BYTES])
+            data = data[PIECE_BYTES:]
+        self._receive("frame", connection, data)
+
+    def _receive(self, kind: str, connection: int, data: bytes) -> None:
+        self._inputs.append(self._input(kind, str(connection), "", data))
+        self._kernel.cause_seq = 0
+        self._cluster.sockets.receive(connection, data, is_whole=kind == "frame")
+
+    def disconnect(self, connection: int) -> None:
+        """A connection is closed, by whichever side."""
+        self._inputs.append(self._input("disconnect", str(connection), ""))
+        self._kernel.cause_seq = 0
+        self._cluster.sockets.disconnect(connection)
+
+    @property
+    def connections(self) -> tuple[int, ...]:
+        """Those that are open, as far as the core knows."""
+        return tuple(self._cluster.sockets.connections)
+
+    @property
+    def listeners(self) -> dict[int, int]:
+        """The brokers that take connections, by id, each with the number of its life."""
+        return self._cluster.sockets.listeners()
+
+    def advertise(self, endpoints: Mapping[int, tuple[str, int]]) -> None:
+        """At which host and port clients reach each broker. Not a part of what happens: only answers tell it."""
+        self._cluster.sockets.endpoints = dict(endpoints)
+
+    def take_outputs(self) -> list[Output]:
+        """What goes out over the connections since the last call, in order."""
+        return self._cluster.sockets.take_outputs()
 
     def _repeat(self, recorded: Input) -> None:
         self._kernel.scheduler.advance_to(recorded.at_us)
@@ -184,6 +234,12 @@ class Run:
             self.submit(recorded.text, recorded.source)
         elif recorded.kind == "interrupt":
             self.interrupt(int(recorded.text))
+        elif recorded.kind == "connect":
+            self.connect(int(recorded.text), recorded.source)
+        elif recorded.kind in ("piece", "frame"):
+            self._receive(recorded.kind, int(recorded.source), recorded.data)
+        elif recorded.kind == "disconnect":
+            self.disconnect(int(recorded.source))
         else:
             self.submit_foreign(msgspec.json.decode(recorded.text, type=ForeignChange))
 

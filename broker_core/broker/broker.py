@@ -14,12 +14,14 @@ from broker_core.broker.config_admin import ConfigAdmin
 from broker_core.broker.config_changes import ConfigChanges
 from broker_core.broker.delayed import DelayedElections, DelayedTopics
 from broker_core.broker.dynamic_config import DynamicBrokerConfig
+from broker_core.broker.fetch_sessions import FetchSessions
 from broker_core.broker.log_directory import LogDirectory
 from broker_core.broker.log_manager import TIMER_PREFIX, LogManager, write_log_starts, write_recovery_points
 from broker_core.broker.metadata_cache import MetadataCache
 from broker_core.broker.record_deletion import EXPIRED_TIMER
 from broker_core.broker.replica_manager import ReplicaManager
 from broker_core.broker.rpc_text import describe_request
+from broker_core.broker.translation.common import Prepared
 from broker_core.config_defs import ConfigException, Value, topic_values
 from broker_core.controller.controller import Controller
 from broker_core.controller.registration import bootstrap_paths, cluster_id, register_broker, take_producer_ids
@@ -97,7 +99,9 @@ class Broker:
         self.state = "starting"
         self.failure = ""
         self.broker_epoch = -1
+        self.cluster_id = ""
         self.metadata = MetadataCache()
+        self.fetch_sessions = FetchSessions()
         self.directory = LogDirectory(kernel, disk, self.name, f"broker-{broker_id}", era)
         self.replicas = ReplicaManager(self)
         self.logs = LogManager(self)
@@ -210,9 +214,9 @@ class Broker:
         self._connect()
         bootstrap_paths(self.zk, self.era)
         self.config_changes.load()
-        cluster = cluster_id(self.zk, self.stream) if self.era.cluster_id else ""
+        self.cluster_id = cluster_id(self.zk, self.stream) if self.era.cluster_id else ""
         try:
-            self.directory.ensure_owner(self.broker_id, cluster)
+            self.directory.ensure_owner(self.broker_id, self.cluster_id)
         except StorageFault as fault:
             self._fail(fault)
             return
@@ -465,6 +469,9 @@ class Broker:
         if self.state in ("starting", "exiting"):
             # the socket server takes no connections yet, or no longer
             self.kernel.close_connection(message)
+            return
+        if isinstance(message.body, Prepared):
+            self.kernel.respond(message, message.body, label="ok")
             return
         if message.api in _CONTROLLER_APIS and not self.reaches_zookeeper:
             self._blocked.append(("on_request", (message,)))

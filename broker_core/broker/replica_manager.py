@@ -266,7 +266,10 @@ class ReplicaManager:
         append_time = partition.log.config.message_timestamp_type == "LogAppendTime" and info.record_count
         return (
             ProducePartitionResponse(
-                name, base_offset=info.first_offset, log_append_time_ms=info.max_timestamp if append_time else -1
+                name,
+                base_offset=info.first_offset,
+                log_append_time_ms=info.max_timestamp if append_time else -1,
+                log_start_offset=partition.log.log_start_offset,
             ),
             info.last_offset,
         )

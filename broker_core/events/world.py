@@ -13,8 +13,8 @@ class RunStarted(Event):
 
 @kind("world", en="{node} joined the picture as {node_kind}", zh="{node} 作为 {node_kind} 加入")
 class NodeAdded(Event):
-    """A node exists from now on. `node_kind`: broker, zookeeper, shell, producer, consumer. `broker_id` is -1 unless
-    a broker.
+    """A node exists from now on. `node_kind`: broker, zookeeper, shell, producer, consumer, or client: a connection
+    of somebody outside, by TCP. `broker_id` is -1 unless a broker.
     """
 
     node: str
@@ -26,6 +26,20 @@ class NodeAdded(Event):
 @kind("world", en="{node} left the picture", zh="{node} 离开")
 class NodeRemoved(Event):
     node: str
+
+
+@kind(
+    "world",
+    en="{node} is {client_id}, {software_name} {software_version}",
+    zh="{node} 是 {client_id}，{software_name} {software_version}",
+)
+class ClientIdentified(Event):
+    """What a connection says of itself: `client_id` in each request, its software in ApiVersions (KIP-511)."""
+
+    node: str
+    client_id: str
+    software_name: str
+    software_version: str
 
 
 @kind("world", en="Broker {broker} is starting", zh="代理 {broker} 正在启动")

@@ -220,6 +220,14 @@ class Kernel:
                     self._drop(message, "the connection is gone")
                 messages.clear()
 
+    def forget(self, name: str) -> None:
+        """The process is gone, and none of its name will come again: nothing of it is kept."""
+        self.remove(name)
+        del self.nodes[name]
+        del self.incarnations[name]
+        for link in [link for link in self._last_due_us if name in link]:
+            del self._last_due_us[link]
+
     def freeze(self, name: str) -> None:
         """SIGSTOP: nothing is processed, what arrives stays in the socket."""
         self.frozen.setdefault(name, [])

@@ -12,6 +12,11 @@ rule(
 )
 rule(world.NodeRemoved, ("/nodes/{node}", REMOVE))
 rule(
+    world.ClientIdentified,
+    ("/nodes/{node}/settings/client.id", "event.client_id"),
+    ("/nodes/{node}/settings/software", "f'{event.software_name} {event.software_version}'.strip()"),
+)
+rule(
     world.BrokerStarting,
     ("/nodes/{broker}/state", "'starting'"),
     ("/nodes/{broker}/since_us", "at_us"),
@@ -52,6 +57,8 @@ def _node_added(view: View, event: world.NodeAdded, seq: int, at_us: int, node: 
     if event.node_kind == "broker":
         added |= {"state": "down", "broker_epoch": -1, "session": None, "live_brokers": [], "failure": None}
         added["disk_latency_us"] = 0
+        added["settings"] = dict(event.settings)
+    elif event.node_kind == "client":
         added["settings"] = dict(event.settings)
     elif event.node_kind in ("producer", "consumer"):
         added |= {"settings": dict(event.settings), "partition": ""}

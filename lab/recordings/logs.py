@@ -36,6 +36,8 @@ _CONFIG = LogConfig(
     retention_ms=-1,
 )
 _READ_BYTES = 64 * 1024
+_LARGEST_BATCH = 8 * 1024 * 1024
+"""A batch of inputs, some of which are what clients send, fits into a segment."""
 
 
 class Header(msgspec.Struct):
@@ -93,7 +95,15 @@ class RecordedLogs:
 
     def append_inputs(self, inputs: Sequence[tuple[int, bytes]]) -> None:
         """Writes inputs, each (at_us, JSON). They are with the operating system when this returns."""
-        self._append(self._inputs, inputs)
+        batch: list[tuple[int, bytes]] = []
+        size = 0
+        for given in inputs:
+            if batch and size + len(given[1]) > _LARGEST_BATCH:
+                self._append(self._inputs, batch)
+                batch, size = [], 0
+            batch.append(given)
+            size += len(given[1])
+        self._append(self._inputs, batch)
 
     def events(self, first_seq: int, last_seq: int) -> list[StoredEvent]:
         """The written events from `first_seq` to `last_seq`, as far as there are."""

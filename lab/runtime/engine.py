@@ -88,8 +88,12 @@ def _execute_again(run: Run, inputs: list[Input], recording: Recording, comparis
             "Watch it, or start a new run.",
             409,
         ) from error
-    # They are recorded already.
+    # They are recorded already, and heard.
     run.take_inputs()
+    run.take_outputs()
+    for connection in run.connections:
+        # Whoever was connected is not any more.
+        run.disconnect(connection)
     return beyond
 
 

@@ -8,7 +8,7 @@ import asyncio
 import contextlib
 import logging
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Protocol, TypeVar
@@ -19,6 +19,7 @@ from lab.protocol import Clock, Core, No
 from lab.recordings.recording import Recording
 from lab.recordings.summary import write_summary
 from lab.refusal import Refusal
+from lab.runtime.gateway import Gateway
 from lab.runtime.live_run import Batch, LiveRun, Snapshot
 from lab.runtime.pacer import Pacer
 from lab.runtime.ring import Ring
@@ -71,6 +72,7 @@ class Lab:
         self._loop = asyncio.get_running_loop()
         self._driver: asyncio.Task[None] | None = None
         self._moved = asyncio.Event()
+        self._gateway: Gateway | None = None
         self._snapshot: Snapshot | None = None
         self._time = Batch([], [], recording.last_at_us, None, "pause", 0.0, recording.last_at_us)
 
@@ -122,16 +124,25 @@ class Lab:
         self._unwatched_since_s = self.pacer.now_s()
 
     def unwatched_s(self) -> float:
-        """For how long nobody has watched; 0 while somebody does."""
-        return 0.0 if self.watchers else self.pacer.now_s() - self._unwatched_since_s
+        """For how long nobody has watched or been connected; 0 while somebody is."""
+        connected = self._gateway is not None and self._gateway.client_count > 0
+        return 0.0 if self.watchers or connected else self.pacer.now_s() - self._unwatched_since_s
 
     # What can be done
+
+    async def open_ports(self, ports: Mapping[int, int]) -> Gateway:
+        """Clients may come by TCP from now on, to a port a broker; 0 = a free one. Raises Refusal for one in use."""
+        gateway = self._gateway = Gateway(self, ports)
+        await self.act(lambda live: live.run.advertise(gateway.endpoints))
+        return gateway
 
     async def wake(self) -> LiveRun:
         """The engine, built from the recording if it does not run."""
         async with self._waking:
             if self._live is None:
-                self._live = await self._in_thread(lambda: self._build(self.recording, self.pacer))
+                self._live = live = await self._in_thread(lambda: self._build(self.recording, self.pacer))
+                if self._gateway is not None:
+                    live.run.advertise(self._gateway.endpoints)
                 if self.ring.last_seq != self.recording.last_seq:
                     self.ring = Ring(self.recording.last_seq)
                 await self._in_thread(self._publish_collected)
@@ -204,6 +215,8 @@ class Lab:
         """Ends the engine and closes the recording. Whoever still watches is sent away."""
         for watcher in self.watchers:
             watcher.gone()
+        if self._gateway is not None:
+            await self._gateway.close()
         await self.sleep()
         await self._in_thread(lambda: write_summary(self.recording))
         await self._in_thread(self.recording.close)
@@ -266,6 +279,8 @@ class Lab:
                 await driver
 
     def _forget_engine(self) -> None:
+        if self._gateway is not None:
+            self._gateway.engine_gone()
         at_us = self._time.at_us
         self._time = Batch([], [], at_us, None, "pause", 0.0, at_us)
         self._tell_core_changed()
@@ -291,6 +306,8 @@ class Lab:
     def _publish(self, batch: Batch) -> None:
         if batch.events:
             self.ring.extend(batch.events)
+        if self._gateway is not None:
+            self._gateway.publish(batch.outputs, batch.listeners)
         self._time = batch
         for watcher in self.watchers:
             watcher.time_moved()

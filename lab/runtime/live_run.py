@@ -3,12 +3,13 @@
 Everything here runs in the thread of the lab that the run belongs to.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 import msgspec
 
 from broker_core.events import Envelope
-from broker_core.run import Made, Run
+from broker_core.run import Made, Output, Run
 from broker_core.zk.memory_store import MemoryStore
 from lab.protocol import encode_event
 from lab.recordings.checkpoints import CHECKPOINT_EVENTS, Checkpoints
@@ -31,6 +32,10 @@ class Batch:
     mode: Mode
     rate: float
     horizon_us: int
+    outputs: Sequence[Output] = ()
+    """What goes out by TCP."""
+    listeners: Mapping[int, int] = field(default_factory=dict)
+    """The brokers that take connections, each with the number of its life."""
 
 
 @dataclass(frozen=True)
@@ -104,7 +109,15 @@ class LiveRun:
             self.checkpoint()
         pacer = self.pacer
         return Batch(
-            envelopes, events, run.now_us, run.next_due_us, pacer.mode, pacer.current_rate(run), pacer.horizon_us(run)
+            envelopes,
+            events,
+            run.now_us,
+            run.next_due_us,
+            pacer.mode,
+            pacer.current_rate(run),
+            pacer.horizon_us(run),
+            run.take_outputs(),
+            run.listeners,
         )
 
     def checkpoint(self) -> None:

@@ -13,7 +13,13 @@ if TYPE_CHECKING:
 
 def handle(broker: "Broker", message: Message) -> None:
     """The leader of the group's partition of `__consumer_offsets`. The first question creates that topic."""
-    response = _find(broker, message.body)
+    body: FindCoordinatorRequest = message.body
+    if body.keys:
+        each = (_find(broker, FindCoordinatorRequest(key, body.key_type)) for key in body.keys)
+        response = FindCoordinatorResponse(coordinators=tuple(each))
+        broker.kernel.respond(message, response, label=f"{len(body.keys)} coordinators")
+        return
+    response = _find(broker, body)
     found = response.error is KafkaError.NONE
     label = f"coordinator b{response.node_id}" if found else response.error.name
     broker.kernel.respond(message, response, label=label)

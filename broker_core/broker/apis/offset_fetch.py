@@ -13,6 +13,10 @@ if TYPE_CHECKING:
 def handle(broker: "Broker", message: Message) -> None:
     """What a group has committed."""
     body: OffsetFetchRequest = message.body
+    if body.groups:
+        groups = tuple(OffsetFetchResponse(*broker.groups.fetch_offsets(*asked)) for asked in body.groups)
+        broker.kernel.respond(message, OffsetFetchResponse(groups=groups), label=f"{len(groups)} groups")
+        return
     error, rows = broker.groups.fetch_offsets(body.group_id, body.partitions)
     label = f"{len(rows)} offsets" if error is KafkaError.NONE else error.name
     fields = tuple((name, offset) for name, offset, *_ in rows)

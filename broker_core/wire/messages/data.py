@@ -23,6 +23,7 @@ class ProducePartitionResponse(msgspec.Struct, frozen=True, gc=False):
     error: KafkaError = Errors.NONE
     base_offset: int = -1
     log_append_time_ms: int = -1
+    log_start_offset: int = -1
     message: str | None = None
     #: (index of the record in the batch, why), KIP-467
     record_errors: tuple[tuple[int, str], ...] = ()

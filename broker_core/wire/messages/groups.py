@@ -6,17 +6,19 @@ from broker_core.errors import Errors, KafkaError
 
 
 class FindCoordinatorRequest(msgspec.Struct, frozen=True, gc=False):
-    """`key_type` 0: `key` is a group."""
+    """`key_type` 0: `key` is a group. `keys`: several instead of one (KIP-699)."""
 
     key: str
     key_type: int = 0
+    keys: tuple[str, ...] = ()
 
 
 class FindCoordinatorResponse(msgspec.Struct, frozen=True, gc=False):
-    """`node_id` -1 unless there is one."""
+    """`node_id` -1 unless there is one. `coordinators`: those of several keys, in their order."""
 
     error: KafkaError = Errors.NONE
     node_id: int = -1
+    coordinators: tuple["FindCoordinatorResponse", ...] = ()
 
 
 class JoinGroupRequest(msgspec.Struct, frozen=True, gc=False):
@@ -109,17 +111,21 @@ class OffsetCommitResponse(msgspec.Struct, frozen=True, gc=False):
 
 
 class OffsetFetchRequest(msgspec.Struct, frozen=True, gc=False):
-    """`partitions` None = all that the group has offsets of."""
+    """`partitions` None = all that the group has offsets of. `groups`: several groups instead of one (KIP-709)."""
 
     group_id: str
     partitions: tuple[str, ...] | None = None
+    groups: tuple[tuple[str, tuple[str, ...] | None], ...] = ()
 
 
 class OffsetFetchResponse(msgspec.Struct, frozen=True, gc=False):
-    """`partitions`: (topic-partition, offset or -1, leader epoch, metadata)."""
+    """`partitions`: (topic-partition, offset or -1, leader epoch, metadata). `groups`: the answers of
+    several groups, in their order.
+    """
 
     error: KafkaError = Errors.NONE
     partitions: tuple[tuple[str, int, int, str], ...] = ()
+    groups: tuple["OffsetFetchResponse", ...] = ()
 
 
 class OffsetDeleteRequest(msgspec.Struct, frozen=True, gc=False):

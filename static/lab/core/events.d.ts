@@ -533,6 +533,12 @@ export interface NodeAdded {
 export interface NodeRemoved {
   node: string;
 }
+export interface ClientIdentified {
+  node: string;
+  client_id: string;
+  software_name: string;
+  software_version: string;
+}
 export interface BrokerStarting {
   broker: string;
   clean_shutdown: boolean;
@@ -678,6 +684,7 @@ export interface DataOf {
   RunStarted: RunStarted;
   NodeAdded: NodeAdded;
   NodeRemoved: NodeRemoved;
+  ClientIdentified: ClientIdentified;
   BrokerStarting: BrokerStarting;
   BrokerStarted: BrokerStarted;
   BrokerStopped: BrokerStopped;

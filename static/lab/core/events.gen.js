@@ -1,7 +1,7 @@
 // Written by `manage.py gen_events` from broker_core/events. Do not change it by hand.
 
 /** Hash of the vocabulary; the server's `welcome` carries its own. */
-export const SCHEMA = "6c51edccff2e";
+export const SCHEMA = "b5bbaca6193b";
 
 /** @import { EventKind, KindInfo } from "./events.d.ts" */
 
@@ -170,6 +170,8 @@ export const KINDS = {
     en: "{node} joined the picture as {node_kind}", zh: "{node} 作为 {node_kind} 加入" },
   NodeRemoved: { family: "world", fields: [["node", "str"]],
     en: "{node} left the picture", zh: "{node} 离开" },
+  ClientIdentified: { family: "world", fields: [["node", "str"], ["client_id", "str"], ["software_name", "str"], ["software_version", "str"]],
+    en: "{node} is {client_id}, {software_name} {software_version}", zh: "{node} 是 {client_id}，{software_name} {software_version}" },
   BrokerStarting: { family: "world", fields: [["broker", "str"], ["clean_shutdown", "bool"]],
     en: "Broker {broker} is starting", zh: "代理 {broker} 正在启动" },
   BrokerStarted: { family: "world", fields: [["broker", "str"], ["broker_epoch", "int"]],

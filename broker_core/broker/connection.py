@@ -1,0 +1,141 @@
+"""One client's connection to one broker: a node between bytes and the bodies that brokers exchange."""
+
+from collections import deque
+from typing import TYPE_CHECKING, Any
+
+from broker_core.broker.translation import TRANSLATIONS, Asked, Prepared
+from broker_core.events.world import ClientIdentified
+from broker_core.sim.kernel import QuietNode
+from broker_core.wire.errors import WireError
+from broker_core.wire.framing import API_VERSIONS, decode_request, encode_response
+
+if TYPE_CHECKING:
+    from broker_core.broker.broker import Broker
+    from broker_core.broker.socket_server import SocketServer
+
+NO_ANSWER = b""
+
+
+class Request:
+    """A request as it came. What is pickled of it is its frame."""
+
+    def __init__(self, frame: bytes) -> None:
+        """Raises WireError for what is no request of an API that is answered here."""
+        self.frame = frame
+        self.header, self.body = decode_request(frame)
+        self.api = self.header.api
+        self.translation = TRANSLATIONS.get(self.api.name)
+        if self.translation is None:
+            raise WireError(f"{self.api.name} is not for clients")
+        if self.body is None:
+            self.body = self.api.request.type()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.frame,)
+
+    @property
+    def version(self) -> int:
+        """In which the answer is written: that of the request, where it is offered."""
+        return self.header.api_version if self.header.is_offered else 0
+
+
+class Connection(QuietNode):
+    """Requests are answered one after the other, in their order, as Kafka does by muting a channel."""
+
+    def __init__(self, server: "SocketServer", broker: "Broker", number: int, peer: str) -> None:
+        self.name = f"tcp-{number}"
+        self.number = number
+        self.broker = broker
+        self.peer = peer
+        self._server = server
+        self._pieces: list[bytes] = []
+        self._waiting: deque[bytes] = deque()
+        self._current: Request | None = None
+        self._client_id: str | None = None
+        self._software = ("", "")
+
+    def receive(self, data: bytes, is_whole: bool) -> None:
+        """Bytes of a frame; with the last ones it counts."""
+        if self._pieces or not is_whole:
+            self._pieces.append(data)
+            if not is_whole:
+                return
+            data = b"".join(self._pieces)
+            self._pieces = []
+        self._waiting.append(data)
+        self._go_on()
+
+    def _go_on(self) -> None:
+        """Begins with what waits, unless a request is being answered."""
+        while self._waiting and self._current is None and self.number in self._server.connections:
+            try:
+                self._ask(Request(self._waiting.popleft()))
+            except WireError:
+                # a broker says in its log what it could not read, and hangs up
+                self._server.close(self.number)
+
+    def _ask(self, request: Request) -> None:
+        """Hands a request to the broker."""
+        header, api, translation = request.header, request.api, request.translation
+        assert translation is not None
+        self._identify(request)
+        body = translation.body(request.body, self._asked(request))
+        if isinstance(body, api.response.type):
+            body = Prepared(encode_response(api, request.version, body, correlation_id=header.correlation_id))
+        is_one_way = api.name == "Produce" and request.body.acks == 0
+        self._server.kernel.request(
+            self.name,
+            self.broker.name,
+            api.name,
+            body,
+            label=api.name,
+            fields=(
+                ("api_version", header.api_version),
+                ("correlation_id", header.correlation_id),
+                ("client_id", header.client_id or ""),
+                ("bytes", len(request.frame)),
+            ),
+            one_way=is_one_way,
+        )
+        if is_one_way:
+            self._server.send(self.number, NO_ANSWER)
+        else:
+            self._current = request
+
+    def _asked(self, request: Request) -> Asked:
+        header = request.header
+        return Asked(header.api_version, header.client_id or "", self.peer, self.broker, self._server)
+
+    def _identify(self, request: Request) -> None:
+        """Says who this is, as soon as it is known or when it is somebody else."""
+        software, client_id = self._software, request.header.client_id or ""
+        if request.api.key == API_VERSIONS:
+            software = (request.body.client_software_name, request.body.client_software_version)
+        if (client_id, software) != (self._client_id, self._software):
+            self._client_id, self._software = client_id, software
+            self._server.kernel.emit(
+                ClientIdentified(
+                    node=self.name, client_id=client_id, software_name=software[0], software_version=software[1]
+                ),
+                self.name,
+            )
+
+    def on_response(self, api: str, body: Any, context: Any) -> None:
+        """The broker's answer goes out, and the next request has its turn."""
+        request, self._current = self._current, None
+        assert request is not None and request.translation is not None
+        if isinstance(body, Prepared):
+            frame = body.frame
+        else:
+            answer = request.translation.answer(body, request.body, self._asked(request))
+            frame = encode_response(request.api, request.version, answer, correlation_id=request.header.correlation_id)
+        self._server.send(self.number, frame)
+        self._go_on()
+
+    def on_disconnect(self, api: str, context: Any, why: str) -> None:
+        """The broker has hung up, or is gone."""
+        self._server.close(self.number)
+
+    def on_timer(self, name: str, data: Any) -> None:
+        """It sets none."""
+        raise ValueError(f"{self.name} knows no timer {name!r}")

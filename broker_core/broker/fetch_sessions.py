@@ -1,0 +1,123 @@
+"""Fetch sessions: what a client fetches is said once, and answered with what has changed (KIP-227).
+
+Kafka's classes are `FetchSession`, `FetchSessionCache` and `IncrementalFetchContext`.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import TypeAlias
+
+import msgspec
+
+from broker_core.errors import KafkaError
+from broker_core.wire.messages import FetchPartitionResponse
+
+TopicPartitionKey: TypeAlias = tuple[str, int]
+"""A topic, by name or by id as the client does, and the partition's index."""
+
+LONGEST_EPOCH = 2**31 - 1
+CACHE_SLOTS = 1_000
+"""The default of max.incremental.fetch.session.cache.slots."""
+
+
+class SessionPartition(msgspec.Struct):
+    """What a client wants of a partition, and what it was told last."""
+
+    fetch_offset: int
+    current_leader_epoch: int
+    last_fetched_epoch: int
+    log_start_offset: int
+    partition_max_bytes: int
+    told_high_watermark: int = -1
+    told_log_start_offset: int = -1
+
+
+class FetchSession:
+    """`epoch` is that of the next request."""
+
+    def __init__(
+        self, session_id: int, partitions: Mapping[TopicPartitionKey, SessionPartition], uses_topic_ids: bool
+    ) -> None:
+        self.session_id = session_id
+        self.epoch = 1
+        self.partitions = dict(partitions)
+        self.uses_topic_ids = uses_topic_ids
+
+    def update(
+        self, wanted: Mapping[TopicPartitionKey, SessionPartition], forgotten: Iterable[TopicPartitionKey]
+    ) -> None:
+        """Takes new and changed partitions, and drops those that the client no longer wants."""
+        for key, partition in wanted.items():
+            known = self.partitions.get(key)
+            if known is not None:
+                partition.told_high_watermark = known.told_high_watermark
+                partition.told_log_start_offset = known.told_log_start_offset
+            self.partitions[key] = partition
+        for key in forgotten:
+            self.partitions.pop(key, None)
+
+    def has_news(self, key: TopicPartitionKey, answer: FetchPartitionResponse) -> bool:
+        """Whether the client has to hear of a partition, which it then has. One with records goes behind the others,
+        so that each has its turn.
+        """
+        partition = self.partitions[key]
+        if answer.error is not KafkaError.NONE:
+            partition.told_high_watermark = -1
+            return True
+        if answer.records:
+            self.partitions[key] = self.partitions.pop(key)
+        now = (answer.high_watermark, answer.log_start_offset)
+        if (
+            not answer.records
+            and answer.diverging_epoch is None
+            and now == (partition.told_high_watermark, partition.told_log_start_offset)
+        ):
+            return False
+        partition.told_high_watermark, partition.told_log_start_offset = now
+        return True
+
+
+class FetchSessions:
+    """The sessions of one life of a broker. Ids count up from 1: nobody has to guess them here."""
+
+    def __init__(self) -> None:
+        self._sessions: dict[int, FetchSession] = {}
+        self._last_id = 0
+
+    def get(self, session_id: int) -> FetchSession | None:
+        """The session, if there is one."""
+        return self._sessions.get(session_id)
+
+    def create(
+        self, partitions: Mapping[TopicPartitionKey, SessionPartition], uses_topic_ids: bool
+    ) -> FetchSession | None:
+        """A new session. The one that was used longest ago goes when there is no room."""
+        while len(self._sessions) >= CACHE_SLOTS:
+            del self._sessions[next(iter(self._sessions))]
+        self._last_id += 1
+        session = self._sessions[self._last_id] = FetchSession(self._last_id, partitions, uses_topic_ids)
+        return session
+
+    def remove(self, session_id: int) -> None:
+        """A client begins anew, or wants no session any more."""
+        self._sessions.pop(session_id, None)
+
+    def go_on(
+        self,
+        session_id: int,
+        epoch: int,
+        wanted: Mapping[TopicPartitionKey, SessionPartition],
+        forgotten: Iterable[TopicPartitionKey],
+        uses_topic_ids: bool,
+    ) -> FetchSession | KafkaError:
+        """The session with what a request changes in it, or why there is none."""
+        session = self._sessions.get(session_id)
+        if session is None:
+            return KafkaError.FETCH_SESSION_ID_NOT_FOUND
+        if session.uses_topic_ids != uses_topic_ids:
+            return KafkaError.FETCH_SESSION_TOPIC_ID_ERROR
+        if session.epoch != epoch:
+            return KafkaError.INVALID_FETCH_SESSION_EPOCH
+        session.update(wanted, forgotten)
+        session.epoch = 1 if epoch == LONGEST_EPOCH else epoch + 1
+        self._sessions[session_id] = self._sessions.pop(session_id)
+        return session

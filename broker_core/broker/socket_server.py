@@ -1,0 +1,86 @@
+"""TCP as a broker sees it: connections of clients outside, what they ask and what goes back (`kafka.network`).
+
+Frames come in as inputs of the run, are answered by the broker like any request, and what goes out is handed to
+whoever holds the socket. Nothing here reads or writes one.
+"""
+
+from collections.abc import Mapping
+from typing import Any, TypeAlias
+
+from broker_core.broker.broker import Broker
+from broker_core.broker.connection import Connection
+from broker_core.events.world import NodeAdded, NodeRemoved
+from broker_core.sim.kernel import Kernel
+
+Output: TypeAlias = tuple[int, bytes | None]
+"""A connection, and the frame that goes out over it: b"" where a request has no answer, None = close it."""
+
+
+class SocketServer:
+    """The connections of all brokers of a run, by number. `endpoints`: at which host and port clients reach a broker,
+    where that is known.
+    """
+
+    def __init__(self, kernel: Kernel, brokers: Mapping[int, Broker]) -> None:
+        self.kernel = kernel
+        self.brokers = brokers
+        self.connections: dict[int, Connection] = {}
+        self.endpoints: dict[int, tuple[str, int]] = {}
+        self._opened = 0
+        self._outputs: list[Output] = []
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Ports and what goes out belong to the process, not to the run."""
+        return {**self.__dict__, "endpoints": {}, "_outputs": []}
+
+    def listeners(self) -> dict[int, int]:
+        """The brokers that take connections, each with the number of its life."""
+        kernel = self.kernel
+        return {
+            broker_id: kernel.incarnations[broker.name]
+            for broker_id, broker in self.brokers.items()
+            if broker.name in kernel.up and broker.state in ("up", "stopping")
+        }
+
+    def endpoint(self, broker_id: int) -> tuple[str, int]:
+        """Where clients reach a broker."""
+        return self.endpoints.get(broker_id, ("127.0.0.1", self.brokers[broker_id].port))
+
+    def connect(self, broker_id: int, peer: str) -> int:
+        """A client at the host `peer` has opened a connection."""
+        self._opened += 1
+        connection = Connection(self, self.brokers[broker_id], self._opened, peer)
+        self.connections[connection.number] = connection
+        self.kernel.add(connection)
+        settings = (("broker", f"b{broker_id}"), ("host", peer))
+        self.kernel.emit(
+            NodeAdded(node=connection.name, node_kind="client", broker_id=-1, settings=settings), connection.name
+        )
+        return connection.number
+
+    def receive(self, number: int, data: bytes, is_whole: bool) -> None:
+        """Bytes of a frame; with the last ones it is whole."""
+        connection = self.connections.get(number)
+        if connection is not None:
+            connection.receive(data, is_whole)
+
+    def disconnect(self, number: int) -> None:
+        """A connection is gone, by whichever side."""
+        connection = self.connections.pop(number, None)
+        if connection is not None:
+            self.kernel.forget(connection.name)
+            self.kernel.emit(NodeRemoved(node=connection.name), connection.name)
+
+    def close(self, number: int) -> None:
+        """The broker closes a connection."""
+        self.disconnect(number)
+        self._outputs.append((number, None))
+
+    def send(self, number: int, frame: bytes) -> None:
+        """An answer goes out."""
+        self._outputs.append((number, frame))
+
+    def take_outputs(self) -> list[Output]:
+        """What goes out since the last call, in order."""
+        outputs, self._outputs = self._outputs, []
+        return outputs

@@ -1,0 +1,108 @@
+"""OffsetCommit (API key 8) and OffsetFetch (9), which is of several groups from version 8 on (KIP-709)."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from broker_core.broker.translation.common import Asked, Translation, by_topic, partitions_of
+from broker_core.errors import KafkaError
+from broker_core.wire.messages import (
+    OffsetCommitRequest,
+    OffsetCommitResponse,
+    OffsetFetchRequest,
+    OffsetFetchResponse,
+)
+from broker_core.wire.schemas import SCHEMAS
+
+_COMMIT = SCHEMAS[8].response
+_FETCH = SCHEMAS[9].response
+
+_GROUPS_VERSION = 8
+_WHOLE_ERROR_VERSION = 2
+"""Before it an error of the whole request stands at each partition."""
+
+
+def _commit_body(request: Any, asked: Asked) -> OffsetCommitRequest:
+    return OffsetCommitRequest(
+        request.group_id,
+        tuple(
+            (name, each.committed_offset, each.committed_leader_epoch, each.committed_metadata or "")
+            for name, each in partitions_of(request.topics)
+        ),
+        request.generation_id_or_member_epoch,
+        request.member_id,
+        request.group_instance_id,
+    )
+
+
+def _commit_answer(body: OffsetCommitResponse, request: Any, asked: Asked) -> Any:
+    return _COMMIT.type(
+        topics=[
+            _COMMIT.OffsetCommitResponseTopic(
+                name=topic,
+                partitions=[
+                    _COMMIT.OffsetCommitResponsePartition(partition_index=index, error_code=error.code)
+                    for index, error in rows
+                ],
+            )
+            for topic, rows in by_topic(body.partitions).items()
+        ]
+    )
+
+
+def _partitions(topics: Iterable[Any] | None) -> tuple[str, ...] | None:
+    """What is asked of a group; None = all that it has."""
+    if topics is None:
+        return None
+    return tuple(name for name, _ in partitions_of(topics, partitions="partition_indexes"))
+
+
+def _fetch_body(request: Any, asked: Asked) -> OffsetFetchRequest:
+    if asked.version < _GROUPS_VERSION:
+        return OffsetFetchRequest(request.group_id, _partitions(request.topics))
+    groups = tuple((group.group_id, _partitions(group.topics)) for group in request.groups)
+    return OffsetFetchRequest("", groups=groups)
+
+
+def _fetch_answer(body: OffsetFetchResponse, request: Any, asked: Asked) -> Any:
+    if asked.version >= _GROUPS_VERSION:
+        return _FETCH.type(
+            groups=[
+                _FETCH.OffsetFetchResponseGroup(
+                    group_id=group.group_id,
+                    topics=_topics(each, _FETCH.OffsetFetchResponseTopics, _FETCH.OffsetFetchResponsePartitions),
+                    error_code=each.error.code,
+                )
+                for group, each in zip(request.groups, body.groups, strict=True)
+            ]
+        )
+    rows = body
+    if asked.version < _WHOLE_ERROR_VERSION and body.error is not KafkaError.NONE:
+        rows = OffsetFetchResponse(body.error, tuple((name, -1, -1, "") for name in _partitions(request.topics) or ()))
+    topics = _topics(rows, _FETCH.OffsetFetchResponseTopic, _FETCH.OffsetFetchResponsePartition)
+    if asked.version < _WHOLE_ERROR_VERSION:
+        for topic in topics:
+            for partition in topic.partitions:
+                partition.error_code = body.error.code
+    return _FETCH.type(topics=topics, error_code=body.error.code)
+
+
+def _topics(body: OffsetFetchResponse, topic_type: Any, partition_type: Any) -> list[Any]:
+    return [
+        topic_type(
+            name=topic,
+            partitions=[
+                partition_type(
+                    partition_index=index,
+                    committed_offset=offset,
+                    committed_leader_epoch=leader_epoch,
+                    metadata=metadata,
+                )
+                for index, (_, offset, leader_epoch, metadata) in rows
+            ],
+        )
+        for topic, rows in by_topic((row[0], row) for row in body.partitions).items()
+    ]
+
+
+OFFSET_COMMIT = Translation(_commit_body, _commit_answer)
+OFFSET_FETCH = Translation(_fetch_body, _fetch_answer)

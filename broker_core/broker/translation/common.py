@@ -1,0 +1,97 @@
+"""What translations between the wire and the bodies of the core have in common."""
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+import msgspec
+
+from broker_core.errors import KafkaError
+
+if TYPE_CHECKING:
+    from broker_core.broker.broker import Broker
+    from broker_core.broker.socket_server import SocketServer
+
+T = TypeVar("T")
+
+NO_TOPIC_ID = "AAAAAAAAAAAAAAAAAAAAAA"
+NOT_ASKED = -(2**31)
+"""The bit field of authorized operations when nobody asked for it."""
+
+
+class Asked(NamedTuple):
+    """Around a request: its version, who asked, at which host, and which broker."""
+
+    version: int
+    client_id: str
+    host: str
+    broker: "Broker"
+    server: "SocketServer"
+
+    def topic_of(self, topic_id: str) -> str | None:
+        """The name behind a topic id, as the broker's metadata have it."""
+        return next((name for name, known in self.broker.metadata.topic_ids.items() if known == topic_id), None)
+
+    def topic_id_of(self, topic: str) -> str:
+        """The id behind a name; the zero id where there is none."""
+        return self.broker.metadata.topic_ids.get(topic) or NO_TOPIC_ID
+
+
+class Prepared(msgspec.Struct, frozen=True, gc=False):
+    """A request whose answer needs nothing but what a connection knows: the frame with which the broker answers."""
+
+    frame: bytes
+
+
+def prepared(body: Any, request: Any, asked: Asked) -> Any:
+    """For an API all of whose answers are prepared."""
+    raise TypeError(f"{type(body).__name__} came where the answer was prepared")
+
+
+class Translation(NamedTuple):
+    """How an API is translated: `body(request, asked)` gives what the broker's handler takes, or the response itself
+    where no handler is needed; `answer(body, request, asked)` makes the response from what the handler answered.
+    Requests and responses are values of the API's schemas.
+    """
+
+    body: Callable[[Any, Asked], Any]
+    answer: Callable[[Any, Any, Asked], Any] = prepared
+
+
+def split(partition: str) -> tuple[str, int]:
+    """`orders-0` as topic and index."""
+    topic, _, index = partition.rpartition("-")
+    return topic, int(index)
+
+
+def partitions_of(
+    topics: Iterable[Any], name: str = "name", partitions: str = "partitions"
+) -> Iterable[tuple[str, Any]]:
+    """All partitions that a request lists under topics, each with its name in the core. Bare numbers, or structs whose
+    index is `partition_index`, `partition` or `index`.
+    """
+    for topic in topics:
+        for each in getattr(topic, partitions):
+            yield f"{getattr(topic, name)}-{each if isinstance(each, int) else index_of(each)}", each
+
+
+def index_of(partition: Any) -> int:
+    """The index in a struct of a partition, whatever its API calls it."""
+    for field in ("partition_index", "partition", "index"):
+        if hasattr(partition, field):
+            index: int = getattr(partition, field)
+            return index
+    raise TypeError(f"{type(partition).__name__} has no index of a partition")
+
+
+def by_topic(rows: Iterable[tuple[str, T]]) -> dict[str, list[tuple[int, T]]]:
+    """Rows by topic, in the order in which topics come first."""
+    topics: dict[str, list[tuple[int, T]]] = {}
+    for partition, row in rows:
+        topic, index = split(partition)
+        topics.setdefault(topic, []).append((index, row))
+    return topics
+
+
+def code(error: KafkaError) -> int:
+    """An error as it travels."""
+    return error.code

@@ -1,0 +1,35 @@
+"""DeleteRecords (API key 21)."""
+
+from typing import Any
+
+from broker_core.broker.translation.common import Asked, Translation, by_topic, partitions_of
+from broker_core.wire.messages import DeleteRecordsRequest, DeleteRecordsResponse
+from broker_core.wire.schemas import SCHEMAS
+
+_WIRE = SCHEMAS[21].response
+
+
+def _body(request: Any, asked: Asked) -> DeleteRecordsRequest:
+    return DeleteRecordsRequest(
+        request.timeout_ms, tuple((name, each.offset) for name, each in partitions_of(request.topics))
+    )
+
+
+def _answer(body: DeleteRecordsResponse, request: Any, asked: Asked) -> Any:
+    return _WIRE.type(
+        topics=[
+            _WIRE.DeleteRecordsTopicResult(
+                name=topic,
+                partitions=[
+                    _WIRE.DeleteRecordsPartitionResult(
+                        partition_index=index, low_watermark=row.low_watermark, error_code=row.error.code
+                    )
+                    for index, row in rows
+                ],
+            )
+            for topic, rows in by_topic((row.partition, row) for row in body.partitions).items()
+        ]
+    )
+
+
+DELETE_RECORDS = Translation(_body, _answer)

@@ -1,0 +1,26 @@
+"""DescribeCluster (API key 60)."""
+
+from typing import Any
+
+from broker_core.broker.translation.common import NOT_ASKED, Asked
+from broker_core.broker.translation.metadata import CLUSTER_OPERATIONS
+from broker_core.wire.schemas import SCHEMAS
+
+_CLUSTER = SCHEMAS[60].response
+
+
+def body(request: Any, asked: Asked) -> Any:
+    """What the broker knows of its cluster; nothing has to be asked."""
+    metadata = asked.broker.metadata
+    brokers = []
+    for broker_id in sorted(metadata.live_brokers):
+        host, port = asked.server.endpoint(broker_id)
+        brokers.append(_CLUSTER.DescribeClusterBroker(broker_id=broker_id, host=host, port=port, rack=None))
+    return _CLUSTER.type(
+        cluster_id=asked.broker.cluster_id,
+        controller_id=metadata.controller_id,
+        brokers=brokers,
+        cluster_authorized_operations=CLUSTER_OPERATIONS
+        if request.include_cluster_authorized_operations
+        else NOT_ASKED,
+    )

@@ -1,0 +1,140 @@
+"""Fetch (API key 1), with topic ids (KIP-516) and fetch sessions (KIP-227)."""
+
+from typing import Any
+
+from broker_core.broker.fetch_sessions import FetchSession, SessionPartition, TopicPartitionKey
+from broker_core.broker.translation.common import NO_TOPIC_ID, Asked, Translation
+from broker_core.broker.translation.leaders import current_leader, endpoints
+from broker_core.errors import KafkaError
+from broker_core.wire.messages import FetchPartition, FetchPartitionResponse, FetchRequest, FetchResponse
+from broker_core.wire.schemas import SCHEMAS
+
+_WIRE = SCHEMAS[1].response
+_TOPIC_IDS_VERSION = 13
+_REPLICA_STATE_VERSION = 15
+
+
+def _key(topic: Any, version: int) -> str:
+    key: str = topic.topic_id if version >= _TOPIC_IDS_VERSION else topic.topic
+    return key
+
+
+def _asked_partitions(request: Any, version: int) -> dict[TopicPartitionKey, SessionPartition]:
+    return {
+        (_key(topic, version), each.partition): SessionPartition(
+            fetch_offset=each.fetch_offset,
+            current_leader_epoch=each.current_leader_epoch,
+            last_fetched_epoch=each.last_fetched_epoch,
+            log_start_offset=each.log_start_offset,
+            partition_max_bytes=each.partition_max_bytes,
+        )
+        for topic in request.topics
+        for each in topic.partitions
+    }
+
+
+def _forgotten(request: Any, version: int) -> list[TopicPartitionKey]:
+    return [(_key(topic, version), index) for topic in request.forgotten_topics_data for index in topic.partitions]
+
+
+def _body(request: Any, asked: Asked) -> Any:
+    version, sessions = asked.version, asked.broker.fetch_sessions
+    wanted = _asked_partitions(request, version)
+    if request.session_epoch in (0, -1):
+        sessions.remove(request.session_id)
+    else:
+        found = sessions.go_on(
+            request.session_id,
+            request.session_epoch,
+            wanted,
+            _forgotten(request, version),
+            version >= _TOPIC_IDS_VERSION,
+        )
+        if isinstance(found, KafkaError):
+            return _WIRE.type(error_code=found.code, session_id=0)
+        wanted = found.partitions
+    partitions = []
+    for (topic, index), each in wanted.items():
+        name = asked.topic_of(topic) if version >= _TOPIC_IDS_VERSION else topic
+        if name is not None:
+            partitions.append(
+                FetchPartition(
+                    f"{name}-{index}",
+                    each.fetch_offset,
+                    each.current_leader_epoch,
+                    each.last_fetched_epoch,
+                    each.log_start_offset,
+                    each.partition_max_bytes,
+                )
+            )
+    replica_id = request.replica_state.replica_id if version >= _REPLICA_STATE_VERSION else request.replica_id
+    return FetchRequest(
+        replica_id,
+        request.max_wait_ms if len(partitions) == len(wanted) else 0,
+        request.min_bytes,
+        min(request.max_bytes, asked.broker.config.fetch_max_bytes),
+        tuple(partitions),
+    )
+
+
+def _answer(body: FetchResponse, request: Any, asked: Asked) -> Any:
+    version, sessions = asked.version, asked.broker.fetch_sessions
+    session: FetchSession | None = None
+    wanted = _asked_partitions(request, version)
+    is_incremental = request.session_epoch > 0
+    if is_incremental:
+        session = sessions.get(request.session_id)
+        if session is not None:
+            wanted = session.partitions
+    elif request.session_epoch == 0 and wanted:
+        session = sessions.create(wanted, version >= _TOPIC_IDS_VERSION)
+        wanted = session.partitions if session is not None else wanted
+    rows = {row.partition: row for row in body.partitions}
+    topics: dict[str, list[Any]] = {}
+    leaders: set[int] = set()
+    for key in list(wanted):
+        topic, index = key
+        name = asked.topic_of(topic) if version >= _TOPIC_IDS_VERSION else topic
+        row = rows.get(f"{name}-{index}")
+        if row is None:
+            error = KafkaError.UNKNOWN_TOPIC_ID if name is None else KafkaError.UNKNOWN_TOPIC_OR_PARTITION
+            row = FetchPartitionResponse(f"{name}-{index}", error)
+        if session is not None and not session.has_news(key, row) and is_incremental:
+            continue
+        partition = _partition(row, index)
+        if row.error in (KafkaError.NOT_LEADER_OR_FOLLOWER, KafkaError.FENCED_LEADER_EPOCH):
+            leader = partition.current_leader
+            leader.leader_id, leader.leader_epoch = current_leader(row.partition, asked)
+            leaders.add(leader.leader_id)
+        topics.setdefault(topic, []).append(partition)
+    return _WIRE.type(
+        session_id=session.session_id if session is not None else 0,
+        responses=[
+            _WIRE.FetchableTopicResponse(
+                topic="" if version >= _TOPIC_IDS_VERSION else topic,
+                topic_id=topic if version >= _TOPIC_IDS_VERSION else NO_TOPIC_ID,
+                partitions=partitions,
+            )
+            for topic, partitions in topics.items()
+        ],
+        node_endpoints=endpoints(_WIRE, leaders, asked),
+    )
+
+
+def _partition(row: FetchPartitionResponse, index: int) -> Any:
+    partition = _WIRE.PartitionData(
+        partition_index=index,
+        error_code=row.error.code,
+        high_watermark=row.high_watermark,
+        last_stable_offset=row.high_watermark,
+        log_start_offset=row.log_start_offset,
+        aborted_transactions=None,
+        preferred_read_replica=-1,
+        records=row.records,
+    )
+    if row.diverging_epoch is not None:
+        partition.diverging_epoch.epoch, partition.diverging_epoch.end_offset = row.diverging_epoch
+    return partition
+
+
+FETCH = Translation(_body, _answer)

@@ -1,0 +1,85 @@
+"""Metadata (API key 3)."""
+
+from typing import Any
+
+from broker_core.broker.record_deletion import INTERNAL_TOPICS
+from broker_core.broker.translation.common import NO_TOPIC_ID, NOT_ASKED, Asked, Translation, by_topic
+from broker_core.errors import KafkaError
+from broker_core.wire.messages import MetadataRequest, MetadataResponse
+from broker_core.wire.schemas import SCHEMAS
+
+_WIRE = SCHEMAS[3].response
+
+TOPIC_OPERATIONS = 3576
+CLUSTER_OPERATIONS = 8096
+"""All operations that there are, as bit fields: without an authoriser everybody may do everything."""
+
+_FLAG_VERSION = 4
+"""From here on a client says whether topics shall be created; before, they always were."""
+
+
+def _body(request: Any, asked: Asked) -> MetadataRequest:
+    topics = None
+    if request.topics is not None and (request.topics or asked.version > 0):
+        names = [topic.name if topic.name is not None else asked.topic_of(topic.topic_id) for topic in request.topics]
+        topics = tuple(dict.fromkeys(name for name in names if name is not None))
+    create = asked.version < _FLAG_VERSION or request.allow_auto_topic_creation
+    return MetadataRequest(topics, create)
+
+
+def _answer(body: MetadataResponse, request: Any, asked: Asked) -> Any:
+    partitions = by_topic((row[0], row) for row in body.partitions)
+    operations = TOPIC_OPERATIONS if request.include_topic_authorized_operations else NOT_ASKED
+    topics = [
+        _WIRE.MetadataResponseTopic(
+            error_code=error.code,
+            name=name,
+            topic_id=topic_id or NO_TOPIC_ID,
+            is_internal=name in INTERNAL_TOPICS,
+            partitions=[_partition(index, row, asked) for index, row in partitions.get(name, [])],
+            topic_authorized_operations=operations,
+        )
+        for name, topic_id, error in body.topics
+    ]
+    for topic in request.topics or ():
+        if topic.name is None and asked.topic_of(topic.topic_id) is None:
+            topics.append(
+                _WIRE.MetadataResponseTopic(
+                    error_code=KafkaError.UNKNOWN_TOPIC_ID.code, name=None, topic_id=topic.topic_id
+                )
+            )
+    brokers = []
+    for broker_id in body.brokers:
+        host, port = asked.server.endpoint(broker_id)
+        brokers.append(_WIRE.MetadataResponseBroker(node_id=broker_id, host=host, port=port, rack=None))
+    return _WIRE.type(
+        brokers=brokers,
+        cluster_id=asked.broker.cluster_id or None,
+        controller_id=body.controller,
+        topics=topics,
+        cluster_authorized_operations=CLUSTER_OPERATIONS
+        if request.include_cluster_authorized_operations
+        else NOT_ASKED,
+    )
+
+
+def _partition(index: int, row: Any, asked: Asked) -> Any:
+    _, leader, leader_epoch, replicas, isr, offline = row
+    alive = asked.broker.metadata.is_alive
+    error = KafkaError.NONE
+    if not alive(leader):
+        leader, error = -1, KafkaError.LEADER_NOT_AVAILABLE
+    elif asked.version == 0 and any(not alive(broker_id) for broker_id in (*replicas, *isr)):
+        error = KafkaError.REPLICA_NOT_AVAILABLE
+    return _WIRE.MetadataResponsePartition(
+        error_code=error.code,
+        partition_index=index,
+        leader_id=leader,
+        leader_epoch=leader_epoch,
+        replica_nodes=list(replicas),
+        isr_nodes=list(isr),
+        offline_replicas=list(offline),
+    )
+
+
+METADATA = Translation(_body, _answer)

@@ -1,0 +1,42 @@
+"""OffsetForLeaderEpoch (API key 23)."""
+
+from typing import Any
+
+from broker_core.broker.translation.common import Asked, Translation, by_topic, partitions_of
+from broker_core.wire.messages import OffsetForLeaderEpochRequest, OffsetForLeaderEpochResponse
+from broker_core.wire.schemas import SCHEMAS
+
+_WIRE = SCHEMAS[23].response
+
+
+def _body(request: Any, asked: Asked) -> OffsetForLeaderEpochRequest:
+    return OffsetForLeaderEpochRequest(
+        request.replica_id,
+        tuple(
+            (name, each.current_leader_epoch, each.leader_epoch)
+            for name, each in partitions_of(request.topics, name="topic")
+        ),
+    )
+
+
+def _answer(body: OffsetForLeaderEpochResponse, request: Any, asked: Asked) -> Any:
+    return _WIRE.type(
+        topics=[
+            _WIRE.OffsetForLeaderTopicResult(
+                topic=topic,
+                partitions=[
+                    _WIRE.EpochEndOffset(
+                        partition=index,
+                        error_code=row.error.code,
+                        leader_epoch=row.leader_epoch,
+                        end_offset=row.end_offset,
+                    )
+                    for index, row in rows
+                ],
+            )
+            for topic, rows in by_topic((row.partition, row) for row in body.partitions).items()
+        ]
+    )
+
+
+OFFSET_FOR_LEADER_EPOCH = Translation(_body, _answer)

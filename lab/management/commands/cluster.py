@@ -1,0 +1,92 @@
+"""`manage.py cluster`: a cluster in real time that any Kafka client can join, without a page."""
+
+import argparse
+import asyncio
+import logging
+import secrets
+import signal
+import sys
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+
+from broker_core.cluster import ClusterError
+from broker_core.config_defs import ConfigException
+from broker_core.eras import DEFAULT_ERA, ERAS
+from lab.recordings.folder import branch_folder
+from lab.refusal import Refusal
+from lab.runtime import engine
+from lab.runtime.gateway import HOST
+from lab.runtime.lab import Lab
+from lab.runtime.pacer import wall_ms
+
+MOST_BROKERS = 7
+
+
+class Command(BaseCommand):
+    """Runs a cluster until Ctrl-C; what happens in it is recorded."""
+
+    help = "Run a cluster that Kafka clients can join, in real time and without a page. Ctrl-C ends it."
+    requires_system_checks = ()
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("--brokers", type=int, default=3, help="how many (default 3)")
+        parser.add_argument("--first-id", type=int, default=1, help="the first broker's id (default 1)")
+        parser.add_argument("--port", type=int, default=29092, help="of the first broker; the next ones follow")
+        parser.add_argument("--config", action="append", default=[], metavar="KEY=VALUE", help="of every broker")
+        parser.add_argument("--era", choices=list(ERAS), default=DEFAULT_ERA, help=f"default {DEFAULT_ERA}")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        count, first = options["brokers"], options["first_id"]
+        if not 1 <= count <= MOST_BROKERS or first < 0:
+            raise CommandError(
+                f"{count} brokers from id {first} on were asked for. 1 to {MOST_BROKERS} brokers and an id from 0 on "
+                "were expected. Give other numbers."
+            )
+        config = engine.RunConfig(
+            name="cluster",
+            seed=secrets.randbelow(2**32),
+            brokers=tuple(range(first, first + count)),
+            era=options["era"],
+            start_wall_ms=wall_ms(),
+            broker_config=dict(_parse(text) for text in options["config"]),
+            latency_us=0,
+            jitter_us=0,
+        )
+        logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(message)s")
+        try:
+            asyncio.run(self._run(config, options["port"]))
+        except (Refusal, ClusterError, ConfigException) as error:
+            raise CommandError(str(error)) from error
+
+    async def _run(self, config: engine.RunConfig, port: int) -> None:
+        ended = asyncio.Event()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            asyncio.get_running_loop().add_signal_handler(number, ended.set)
+        settings.RUNS.mkdir(parents=True, exist_ok=True)
+        folder = branch_folder(f"cluster-{secrets.token_hex(4)}", "main", runs=settings.RUNS)
+        lab = Lab(
+            engine.begin_recording(folder, config),
+            lambda recording, pacer: engine.wake(recording, pacer, ""),
+            lambda: None,
+        )
+        try:
+            await lab.act(engine.boot)
+            ports = {broker_id: port + at if port else 0 for at, broker_id in enumerate(config.brokers)}
+            gateway = await lab.open_ports(ports)
+            await gateway.ready()
+            self.stdout.write(f"{HOST}:{gateway.ports[config.brokers[0]]}")
+            self.stdout.write(f"All brokers: {', '.join(f'{HOST}:{each}' for each in gateway.ports.values())}")
+            self.stdout.write(f"It is recorded in {folder.path}. Ctrl-C ends it.")
+            self.stdout.flush()
+            await ended.wait()
+        finally:
+            await lab.close()
+
+
+def _parse(text: str) -> tuple[str, str]:
+    key, sign, value = text.partition("=")
+    if not key or not sign:
+        raise CommandError(f"--config {text!r} has no value. KEY=VALUE was expected, such as num.partitions=3.")
+    return key, value

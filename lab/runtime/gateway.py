@@ -1,0 +1,270 @@
+"""The TCP ports of a lab's brokers: sockets on loopback, between clients outside and the engine.
+
+The event loop holds the sockets; frames go to the engine as jobs in the lab's thread, and what the engine sends is
+written when it is told here. A port is bound for the life of the gateway, and listens while its broker takes
+connections. As Kafka does, a connection whose answers nobody reads, or that has requests waiting, is not read from.
+"""
+
+import asyncio
+import contextlib
+import logging
+import socket
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol
+
+from broker_core.run import Output
+from broker_core.wire.errors import WireError
+from broker_core.wire.framing import FrameSplitter
+from lab.refusal import Refusal
+from lab.runtime.live_run import LiveRun
+
+logger = logging.getLogger(__name__)
+
+HOST = "127.0.0.1"
+BACKLOG = 128
+MOST_UNDER_WAY = 4
+"""Requests of one connection that the engine holds; further ones wait in the socket."""
+MOST_CONNECTIONS = 2_000
+POLL_S = 0.005
+
+
+class Engine(Protocol):
+    """What the gateway asks of a lab."""
+
+    async def act(self, job: Callable[[LiveRun], None]) -> None: ...
+
+
+class Client(asyncio.Protocol):
+    """One connection. `number` is the engine's, None until it knows of it."""
+
+    def __init__(self, gateway: "Gateway", broker_id: int) -> None:
+        self.gateway = gateway
+        self.broker_id = broker_id
+        self.number: int | None = None
+        self.peer = ""
+        self._transport: asyncio.Transport | None = None
+        self._splitter = FrameSplitter()
+        self._frames: deque[bytes] = deque()
+        self._under_way = 0
+        self._may_write = True
+        self._is_paused = False
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """A client has come."""
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+        self.peer = transport.get_extra_info("peername")[0]
+        transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if not self.gateway.welcomes(self):
+            transport.abort()
+
+    def data_received(self, data: bytes) -> None:
+        """Bytes have come. What is no frame ends the connection."""
+        try:
+            self._frames += self._splitter.feed(data)
+        except WireError as error:
+            logger.info("%s hangs up on %s: %s", f"b{self.broker_id}", self.peer, error)
+            self.hang_up()
+            return
+        self._hand_over()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """It is closed, by whichever side."""
+        self._transport = None
+        self.gateway.lost(self)
+
+    def pause_writing(self) -> None:
+        """The client does not read what was sent: it is not served until it does."""
+        self._may_write = False
+
+    def resume_writing(self) -> None:
+        """It has read."""
+        self._may_write = True
+        self._hand_over()
+
+    def send(self, frame: bytes) -> None:
+        """An answer, or b"" for a request that has none."""
+        self._under_way -= 1
+        if frame and self._transport is not None:
+            self._transport.write(frame)
+        self._hand_over()
+
+    def hang_up(self) -> None:
+        """Closes after what was written has gone."""
+        self._frames.clear()
+        if self._transport is not None:
+            self._transport.close()
+
+    def _hand_over(self) -> None:
+        """As many frames as may be under way go to the engine; beyond that the socket is left alone."""
+        while self._frames and self._may_write and self._under_way < MOST_UNDER_WAY:
+            self._under_way += 1
+            self.gateway.enter(self, self._frames.popleft())
+        if self._transport is not None and self._is_paused != bool(self._frames):
+            self._is_paused = bool(self._frames)
+            if self._is_paused:
+                self._transport.pause_reading()
+            else:
+                self._transport.resume_reading()
+
+
+class Gateway:
+    """All ports of one lab. Use it from the event loop."""
+
+    def __init__(self, engine: Engine, ports: Mapping[int, int]) -> None:
+        """`ports` by broker id, 0 = a free one. Raises Refusal for one that is taken."""
+        self._engine = engine
+        self._bound = {broker_id: _bind(port) for broker_id, port in ports.items()}
+        self.ports = {broker_id: bound.getsockname()[1] for broker_id, bound in self._bound.items()}
+        self._listening: dict[int, tuple[int, asyncio.Server]] = {}
+        self._listeners: Mapping[int, int] = {}
+        self._clients: dict[int, Client] = {}
+        self._open: set[Client] = set()
+        self._arrived: list[tuple[Client, bytes | None]] = []
+        self._news = asyncio.Event()
+        self._listeners_changed = asyncio.Event()
+        self._tasks = [asyncio.create_task(self._work()), asyncio.create_task(self._listen())]
+
+    @property
+    def endpoints(self) -> dict[int, tuple[str, int]]:
+        """Where each broker is reached."""
+        return {broker_id: (HOST, port) for broker_id, port in self.ports.items()}
+
+    @property
+    def client_count(self) -> int:
+        """How many connections are open."""
+        return len(self._open)
+
+    # what sockets say
+
+    def welcomes(self, client: Client) -> bool:
+        """Whether a connection may stay; the engine hears of it with its first frame."""
+        if len(self._open) >= MOST_CONNECTIONS or client.broker_id not in self._listeners:
+            return False
+        self._open.add(client)
+        return True
+
+    def enter(self, client: Client, frame: bytes) -> None:
+        """A frame for the engine."""
+        self._arrived.append((client, frame))
+        self._news.set()
+
+    def lost(self, client: Client) -> None:
+        """A connection is closed."""
+        self._open.discard(client)
+        self._arrived.append((client, None))
+        self._news.set()
+
+    # what the engine says
+
+    def publish(self, outputs: Sequence[Output], listeners: Mapping[int, int]) -> None:
+        """What goes out, and who takes connections now."""
+        for number, frame in outputs:
+            client = self._clients.get(number)
+            if client is None:
+                continue
+            if frame is None:
+                client.hang_up()
+            else:
+                client.send(frame)
+        if listeners != self._listeners:
+            self._listeners = dict(listeners)
+            self._listeners_changed.set()
+
+    def engine_gone(self) -> None:
+        """The engine has ended: nobody answers any more."""
+        self.publish((), {})
+        for client in list(self._open):
+            client.hang_up()
+        self._clients.clear()
+
+    async def ready(self) -> None:
+        """Returns when the ports of all brokers that take connections listen."""
+        while not self._listeners or not all(broker_id in self._listening for broker_id in self._listeners):
+            await asyncio.sleep(POLL_S)
+
+    async def close(self) -> None:
+        """Closes everything."""
+        for task in self._tasks:
+            task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await task
+        self.engine_gone()
+        for _, server in self._listening.values():
+            server.close()
+        for bound in self._bound.values():
+            bound.close()
+
+    # in the background
+
+    async def _work(self) -> None:
+        """Hands to the engine what has arrived, all at once."""
+        while True:
+            await self._news.wait()
+            self._news.clear()
+            arrived, self._arrived = self._arrived, []
+            try:
+                await self._engine.act(lambda live, arrived=arrived: self._hand_over(live, arrived))  # type: ignore[misc]
+            except Refusal as refusal:
+                logger.warning("%s", refusal)
+                self.engine_gone()
+
+    def _hand_over(self, live: LiveRun, arrived: Sequence[tuple[Client, bytes | None]]) -> None:
+        """In the lab's thread: time first, then the frames at their instant, then what they set off in it."""
+        run = live.run
+        live.pacer.run_slice(run)
+        listeners = run.listeners
+        for client, frame in arrived:
+            if frame is None:
+                if client.number is not None:
+                    del self._clients[client.number]
+                    run.disconnect(client.number)
+            elif client.number is not None:
+                run.frame(client.number, frame)
+            elif client.broker_id in listeners:
+                client.number = run.connect(client.broker_id, client.peer)
+                self._clients[client.number] = client
+                run.frame(client.number, frame)
+        if live.pacer.running:
+            run.advance(run.now_us)
+
+    async def _listen(self) -> None:
+        """Ports follow their brokers: a new life of one is a new socket, and the old one's connections are closed."""
+        while True:
+            await self._listeners_changed.wait()
+            self._listeners_changed.clear()
+            for broker_id, (life, server) in list(self._listening.items()):
+                if self._listeners.get(broker_id) != life:
+                    server.close()
+                    del self._listening[broker_id]
+                    for client in [client for client in self._open if client.broker_id == broker_id]:
+                        client.hang_up()
+                    self._bound[broker_id] = _bind(self.ports[broker_id])
+            for broker_id, life in self._listeners.items():
+                if broker_id in self._bound and broker_id not in self._listening:
+                    self._listening[broker_id] = (life, await self._serve(broker_id))
+
+    async def _serve(self, broker_id: int) -> asyncio.Server:
+        loop = asyncio.get_running_loop()
+        return await loop.create_server(lambda: Client(self, broker_id), sock=self._bound[broker_id], backlog=BACKLOG)
+
+
+def _bind(port: int) -> socket.socket:
+    """A port of loopback that does not listen yet. Raises Refusal when it is taken."""
+    bound = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    bound.setblocking(False)
+    try:
+        bound.bind((HOST, port))
+    except (OSError, OverflowError) as error:
+        bound.close()
+        raise Refusal(
+            f"Port {port} of {HOST} cannot be used: {error}.",
+            "A free port was expected for each broker.",
+            "Stop what listens there, or choose another port.",
+        ) from error
+    return bound
+
+
+__all__ = ["Gateway"]
