@@ -1,0 +1,186 @@
+"""Clients by TCP as the core sees them: frames go in, frames come out, and all of it happens again from the inputs."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from broker_core.records.record_batch import SimpleRecord, build_batch
+from broker_core.run import Run, RunConfig
+from broker_core.sim.simulated_disk import SimulatedDisk
+from broker_core.wire.framing import decode_response, encode_request
+from broker_core.wire.schemas import BY_NAME
+from broker_core.zk.memory_store import MemoryStore
+
+CONFIG = RunConfig(brokers=(0, 1, 2), latency_us=0, jitter_us=0)
+SECOND_US = 1_000_000
+
+
+def started() -> Run:
+    run = Run(CONFIG, disk=SimulatedDisk(), zk=MemoryStore())
+    run.advance(5 * SECOND_US)
+    return run
+
+
+@pytest.fixture
+def run() -> Iterator[Run]:
+    yield started()
+
+
+def frame(api: str, version: int, correlation_id: int = 1, client_id: str | None = "test", **fields: Any) -> bytes:
+    """A request without its length."""
+    schema = BY_NAME[api]
+    return encode_request(
+        schema, version, schema.request.type(**fields), correlation_id=correlation_id, client_id=client_id
+    )[4:]
+
+
+def answers(run: Run, *apis: tuple[str, int]) -> list[tuple[int, Any]]:
+    """What went out, decoded: (correlation id, response)."""
+    frames = [data for _, data in run.take_outputs() if data]
+    assert len(frames) == len(apis)
+    return [decode_response(BY_NAME[api], version, data[4:]) for (api, version), data in zip(apis, frames, strict=True)]
+
+
+def ask(run: Run, connection: int, api: str, version: int, within_us: int = SECOND_US, **fields: Any) -> Any:
+    run.frame(connection, frame(api, version, **fields))
+    run.advance(run.now_us + within_us)
+    ((_, response),) = answers(run, (api, version))
+    return response
+
+
+def produce_fields(topic: str, data: bytes, acks: int = -1) -> dict[str, Any]:
+    request = BY_NAME["Produce"].request
+    partition = request.PartitionProduceData(index=0, records=data)
+    return {
+        "acks": acks,
+        "timeout_ms": 5_000,
+        "topic_data": [request.TopicProduceData(name=topic, partition_data=[partition])],
+    }
+
+
+def fetch_fields(topic: str, max_wait_ms: int = 100) -> dict[str, Any]:
+    request = BY_NAME["Fetch"].request
+    partition = request.FetchPartition(partition=0, fetch_offset=0, partition_max_bytes=1_000_000)
+    return {
+        "max_wait_ms": max_wait_ms,
+        "min_bytes": 1,
+        "topics": [request.FetchTopic(topic=topic, partitions=[partition])],
+    }
+
+
+def batch(*values: bytes) -> bytes:
+    return build_batch([SimpleRecord(CONFIG.start_wall_ms, None, value) for value in values], leader_epoch=-1)
+
+
+def create(run: Run, connection: int, topic: str) -> int:
+    """A topic, made as clients do that ask for one that is not there; returns its leader."""
+    request = BY_NAME["Metadata"].request
+    topics = [request.MetadataRequestTopic(name=topic)]
+    ask(run, connection, "Metadata", 9, topics=topics)
+    leader: int = ask(run, connection, "Metadata", 9, topics=topics).topics[0].partitions[0].leader_id
+    return leader
+
+
+def test_metadata_tells_the_advertised_ports(run: Run) -> None:
+    run.advertise({0: ("127.0.0.1", 1000), 1: ("127.0.0.1", 1001), 2: ("127.0.0.1", 1002)})
+    brokers = ask(run, run.connect(1, "127.0.0.1"), "Metadata", 9, topics=[]).brokers
+    assert [(each.node_id, each.port) for each in brokers] == [(0, 1000), (1, 1001), (2, 1002)]
+
+
+def test_what_is_produced_is_fetched(run: Run) -> None:
+    leader = create(run, run.connect(0, "127.0.0.1"), "orders")
+    connection = run.connect(leader, "127.0.0.1")
+    sent = batch(b"a", b"b")
+    produced = ask(run, connection, "Produce", 9, **produce_fields("orders", sent))
+    assert produced.responses[0].partition_responses[0].error_code == 0
+    fetched = ask(run, connection, "Fetch", 11, **fetch_fields("orders")).responses[0].partitions[0]
+    assert fetched.high_watermark == 2
+    # all but the offset, its leader epoch and what these change
+    assert fetched.records[21:] == sent[21:]
+
+
+def test_requests_are_answered_one_by_one_in_their_order(run: Run) -> None:
+    leader = create(run, run.connect(0, "127.0.0.1"), "orders")
+    connection = run.connect(leader, "127.0.0.1")
+    run.frame(connection, frame("Fetch", 11, 7, **fetch_fields("orders", max_wait_ms=500)))
+    run.frame(connection, frame("ApiVersions", 0, 8))
+    run.advance(run.now_us + 400_000)
+    assert answers(run) == []
+    run.advance(run.now_us + 200_000)
+    assert [number for number, _ in answers(run, ("Fetch", 11), ("ApiVersions", 0))] == [7, 8]
+
+
+def test_acks_0_has_no_answer_and_an_error_hangs_up(run: Run) -> None:
+    leader = create(run, run.connect(0, "127.0.0.1"), "orders")
+    connection = run.connect(leader, "127.0.0.1")
+    run.frame(connection, frame("Produce", 9, **produce_fields("orders", batch(b"a"), acks=0)))
+    run.advance(run.now_us + SECOND_US)
+    assert run.take_outputs() == [(connection, b"")]
+    run.frame(connection, frame("Produce", 9, **produce_fields("orders", batch(b"a")[:-1] + b"?", acks=0)))
+    run.advance(run.now_us + SECOND_US)
+    assert run.take_outputs() == [(connection, b""), (connection, None)]
+    assert connection not in run.connections
+
+
+@pytest.mark.parametrize("data", [b"", b"GET / HTTP/1.1\r\n\r\n", b"\x03\xe7\0\0\0\0\0\1\xff\xff", b"\0\3\0\5\0\0\0\1"])
+def test_what_is_no_request_closes_the_connection(run: Run, data: bytes) -> None:
+    connection = run.connect(0, "127.0.0.1")
+    run.frame(connection, data)
+    run.advance(run.now_us + 1)
+    assert run.take_outputs() == [(connection, None)]
+    assert f"tcp-{connection}" not in run.view["nodes"]
+
+
+def test_the_page_is_told_who_is_connected(run: Run) -> None:
+    connection = run.connect(2, "127.0.0.1")
+    ask(run, connection, "ApiVersions", 3, client_software_name="kit", client_software_version="1.0")
+    node = run.view["nodes"][f"tcp-{connection}"]
+    assert (node["kind"], node["settings"]["client.id"], node["settings"]["software"]) == ("client", "test", "kit 1.0")
+    run.disconnect(connection)
+    assert f"tcp-{connection}" not in run.view["nodes"]
+
+
+def test_a_killed_broker_closes_the_connection_on_which_it_owes_an_answer(run: Run) -> None:
+    leader = create(run, run.connect(0, "127.0.0.1"), "orders")
+    connection = run.connect(leader, "127.0.0.1")
+    run.frame(connection, frame("Fetch", 11, **fetch_fields("orders", max_wait_ms=60_000)))
+    run.advance(run.now_us + 1_000)
+    run.submit(f"broker kill {leader}")
+    run.advance(run.now_us + 1_000)
+    assert leader not in run.listeners
+    assert (connection, None) in run.take_outputs()
+
+
+def conversation(run: Run) -> None:
+    leader = create(run, run.connect(0, "127.0.0.1"), "orders")
+    connection = run.connect(leader, "127.0.0.1")
+    ask(run, connection, "Produce", 9, **produce_fields("orders", batch(b"a" * 5_000_000)[:900_000]))
+    ask(run, connection, "Produce", 9, **produce_fields("orders", batch(b"b")))
+    run.frame(connection, frame("Fetch", 11, **fetch_fields("orders", max_wait_ms=60_000)))
+    run.frame(connection, b"x" * 9_000_000)
+    run.frame(connection, frame("ApiVersions", 0))
+
+
+def test_a_conversation_happens_again_from_its_inputs(run: Run) -> None:
+    conversation(run)
+    inputs = run.take_inputs()
+    again = Run(CONFIG, disk=SimulatedDisk(), zk=MemoryStore())
+    again.replay(inputs, run.seq)
+    assert again.seq == run.seq
+    assert again.digest() == run.digest()
+    assert again.connections == run.connections
+
+
+def test_a_request_under_way_survives_a_checkpoint(run: Run) -> None:
+    leader = create(run, run.connect(0, "127.0.0.1"), "orders")
+    connection = run.connect(leader, "127.0.0.1")
+    run.frame(connection, frame("Fetch", 11, 9, **fetch_fields("orders", max_wait_ms=5_000)))
+    run.frame(connection, frame("ApiVersions", 0, 10))
+    run.advance(run.now_us + 1_000)
+    run.take()
+    engine = run.checkpoint()
+    assert engine is not None
+    restored = Run.restore(engine, disk=SimulatedDisk(), zk=MemoryStore())
+    restored.advance(restored.now_us + 6 * SECOND_US)
+    assert [number for number, _ in answers(restored, ("Fetch", 11), ("ApiVersions", 0))] == [9, 10]
