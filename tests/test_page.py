@@ -442,16 +442,19 @@ def test_charts_come_one_by_one_and_a_click_seeks(lab: Page) -> None:
         ],
     }
     found = [figures({"isr": rows["isr"]}, 3_000_000, "en"), figures(rows, 3_000_000, "en", ["isr"])]
-    answers = iter([
+    # the next answer comes when the page has shown what the one before it says, and is given until then
+    answers = [
         {"state": "queued", "progress": 0, "stage": "", "figures": None, "error": None},
         {"state": "running", "progress": 0.5, "stage": "isr", "figures": found[0], "error": None},
         {"state": "done", "progress": 1, "stage": "done", "figures": found[1], "error": None},
-    ])  # fmt: skip
+    ]
     page.route("**/analytics/start", lambda route: route.fulfill(json={"job": "j1"}))
-    page.route("**/analytics/j1.json*", lambda route: route.fulfill(json=next(answers)))
+    page.route("**/analytics/j1.json*", lambda route: route.fulfill(json=answers[0]))
     page.get_by_role("link", name="Analytics").click()
     expect(page.get_by_role("progressbar")).to_be_visible()
+    del answers[0]
     expect(page.get_by_role("heading", name="In-sync replicas")).to_be_visible()
+    del answers[0]
     expect(page.get_by_role("heading", name="LEO and high watermark")).to_be_visible()
     expect(page.get_by_role("progressbar")).to_have_count(0)
     leader = page.evaluate("getComputedStyle(document.documentElement).getPropertyValue('--leader').trim()")

@@ -50,6 +50,11 @@ SETTINGS = {
 }
 
 
+#: Spark asks the driver's Python, twice, which data sources are installed; the session names the one there is. Where
+#: there is no such command, Spark does not ask (`DataSourceManager.shouldLoadPythonDataSources`).
+NO_PYTHON = "no-python-of-the-driver"
+
+
 class SparkError(Exception):
     """Spark does not run: what was wrong, what was expected, what to do."""
 
@@ -95,6 +100,7 @@ def start_gateway(log: Path, *more_flags: str) -> Gateway:
         environment = worker_environment() | {
             "_PYSPARK_DRIVER_CONN_INFO_PATH": str(told),
             "PYSPARK_PYTHON": sys.executable,
+            "PYSPARK_DRIVER_PYTHON": NO_PYTHON,
             "SPARK_LOCAL_IP": "127.0.0.1",
         }
         with log.open("wb") as stream:
