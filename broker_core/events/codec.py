@@ -5,7 +5,7 @@ The sequence number is not in the bytes: it is the offset of the record that hol
 
 from collections.abc import Iterable
 from functools import reduce
-from operator import or_
+from operator import itemgetter, or_
 from typing import Any
 
 import msgspec
@@ -13,18 +13,20 @@ import msgspec
 from broker_core.events import KINDS, Envelope, Event
 
 _AnyEvent: Any = reduce(or_, KINDS.values())
-_encode = msgspec.json.Encoder().encode
+_encoder = msgspec.json.Encoder()
+_without_seq = itemgetter(slice(1, None))
 _decoder: msgspec.json.Decoder[tuple[int, str, int, Event]] = msgspec.json.Decoder(tuple[int, str, int, _AnyEvent])
 
 
 def encode(envelope: Envelope) -> bytes:
     """The bytes of one event as recordings hold them."""
-    return _encode(envelope[1:])
+    return _encoder.encode(envelope[1:])
 
 
 def encode_all(envelopes: Iterable[Envelope]) -> list[bytes]:
     """The bytes of each event, in order."""
-    return [_encode(envelope[1:]) for envelope in envelopes]
+    # All at once costs much less than one by one; there is no line break within JSON on one line.
+    return _encoder.encode_lines(map(_without_seq, envelopes)).split(b"\n")[:-1]
 
 
 def decode(seq: int, data: bytes) -> Envelope:

@@ -1,0 +1,125 @@
+"""What somebody may do by hand to links and to single messages under way."""
+
+from broker_core.events.rpc import RpcRescheduled
+from broker_core.events.world import LinkQualityChanged
+from broker_core.sim.faults import LinkFault, MessageError
+from broker_core.sim.messages import FOLLOWING, Message
+from broker_core.sim.post import Post
+
+
+class Links(Post):
+    """See the module. `frozen`: what arrived at a process that SIGSTOP holds, or fell due for it."""
+
+    frozen: dict[str, list[object]]
+
+    def cut(self, source: str, destination: str) -> None:
+        """Nothing passes that way. What is under way or sent meanwhile waits, as TCP would send it again."""
+        stuck = self.cut_links.setdefault((source, destination), [])
+        for message in sorted(self.in_flight.values(), key=lambda m: (m.due_us, m.correlation)):
+            if not message.held and (message.source, message.destination) == (source, destination):
+                self._hold(message, "the link is cut")
+                stuck.append(message)
+
+    def restore(self, a: str, b: str) -> None:
+        """The link works again, both ways: what waited is on its way, in order."""
+        stuck = [message for ends in ((a, b), (b, a)) for message in self.cut_links.pop(ends, ())]
+        for message in sorted(stuck, key=lambda m: (m.due_us, m.correlation)):
+            self._let_go(message, self._due(message.source, message.destination))
+
+    def set_link_fault(self, source: str, destination: str, fault: LinkFault) -> None:
+        """What is sent that way from now on fares so."""
+        if fault.is_none:
+            self.link_faults.pop((source, destination), None)
+        else:
+            self.link_faults[source, destination] = fault
+        self.emit(
+            LinkQualityChanged(
+                source=source,
+                destination=destination,
+                latency_us=fault.latency_us,
+                loss_percent=fault.loss_percent,
+                reorder_percent=fault.reorder_percent,
+            ),
+            "lab",
+        )
+
+    def connected(self, a: str, b: str) -> bool:
+        """Whether the link between two nodes works, both ways."""
+        cut = self.cut_links
+        return not cut or ((a, b) not in cut and (b, a) not in cut)
+
+    def hold_fetches(self, source: str, destination: str) -> None:
+        """The requests by which one broker follows another wait on their way, those that have not arrived included."""
+        held = self.held_fetches.setdefault((source, destination), [])
+        for message in sorted(self.in_flight.values(), key=lambda m: (m.due_us, m.correlation)):
+            is_theirs = (message.source, message.destination) == (source, destination)
+            if is_theirs and message.kind == "request" and message.api in FOLLOWING and not message.held:
+                self._hold(message, "held by hand")
+                held.append(message)
+
+    def release_fetches(self, source: str, destination: str) -> None:
+        """They go on, in order."""
+        for message in self.held_fetches.pop((source, destination)):
+            message.held = False
+            message.due_us = self._due(source, destination)
+            self.emit(RpcRescheduled(rpc=message.rpc, due_us=message.due_us), source)
+            message.timer_id = self.scheduler.at(message.due_us, destination, message)
+
+    def _let_go(self, message: Message, due_us: int) -> None:
+        """A message goes on, or comes at another time than was thought."""
+        message.held = False
+        message.due_us = due_us
+        self.emit(RpcRescheduled(rpc=message.rpc, due_us=due_us), message.source)
+        message.timer_id = self.scheduler.at(due_us, message.destination, message)
+
+    def _waiting(self, rpc: str) -> Message:
+        """A message under way that somebody may lay hands on. Raises MessageError."""
+        message = self.in_flight.get(rpc)
+        if message is None:
+            raise MessageError(f"There is no message {rpc} under way.")
+        if message in self.frozen.get(message.destination, ()):
+            raise MessageError(f"{rpc} has arrived: it lies in the socket of {message.destination}, which is frozen.")
+        return message
+
+    def _take_back(self, message: Message) -> None:
+        for messages in (*self.cut_links.values(), *self.held_fetches.values()):
+            if message in messages:
+                messages.remove(message)
+
+    def drop_message(self, rpc: str) -> None:
+        """It never arrives. Raises MessageError."""
+        message = self._waiting(rpc)
+        if message.kind == "watch":
+            raise MessageError(f"{rpc} is ZooKeeper's word on a watch, which gets lost only with the whole session.")
+        self._take_back(message)
+        self._drop(message, "dropped by hand")
+        if message.correlation in self._one_way:
+            self._forget(message.correlation)
+
+    def delay_message(self, rpc: str, time_us: int) -> None:
+        """It takes so much longer; those behind it do not wait. Raises MessageError."""
+        message = self._waiting(rpc)
+        if message.held:
+            raise MessageError(f"{rpc} is stuck and has no time at which it would arrive.")
+        self._let_go(message, message.due_us + time_us)
+
+    def deliver_message(self, rpc: str) -> None:
+        """It arrives now, whatever holds it. Raises MessageError."""
+        message = self._waiting(rpc)
+        self._take_back(message)
+        self._let_go(message, self.now_us)
+
+    def duplicate_message(self, rpc: str) -> None:
+        """It arrives a second time, right behind. Raises MessageError."""
+        message = self._waiting(rpc)
+        if message.held:
+            raise MessageError(f"{rpc} is stuck; a copy would be stuck behind it.")
+        fields = (("copy of", rpc),)
+        kind, correlation = message.kind, message.correlation
+        if kind == "watch":
+            raise MessageError(f"{rpc} is ZooKeeper's word on a watch, which is said once.")
+        copy = self._send(
+            message.api, kind, message.source, message.destination, correlation, message.body, message.label, fields
+        )
+        if copy.rpc in self.in_flight and not copy.held:
+            self._let_go(copy, message.due_us)

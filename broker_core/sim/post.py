@@ -1,0 +1,211 @@
+"""The post: messages between nodes, from the sender to the place where they are due."""
+
+from typing import Any
+
+from broker_core.events.rpc import Fields, RpcDropped, RpcHeld, RpcSent
+from broker_core.sim.facts import Journal
+from broker_core.sim.faults import DISK_MESSAGES, LinkFault
+from broker_core.sim.messages import (
+    FOLLOWING,
+    Disconnect,
+    Latency,
+    Message,
+    Pending,
+    RequestTimeout,
+    Timer,
+)
+from broker_core.sim.rng import Streams
+
+
+class Post(Journal):
+    """Messages, and the links over which they go.
+
+    Attributes:
+        incarnations: how often a process of a name has started or ended; a connection does not outlive it.
+        cut_links: of each direction that is cut, what waits; `held_fetches`: where followers' requests are held by
+            hand, likewise.
+        link_faults: of each direction of a link that is not as good as new.
+        slow_disks: how many microseconds longer the disk of a node takes for each append.
+        pending: the requests without an answer, by correlation; `in_flight`: the messages under way, by rpc.
+    """
+
+    def __init__(self, seed: int, latency: Latency) -> None:
+        super().__init__()
+        self.streams = Streams(seed)
+        self.latency = latency
+        self.incarnations: dict[str, int] = {}
+        self.cut_links: dict[tuple[str, str], list[Message]] = {}
+        self.held_fetches: dict[tuple[str, str], list[Message]] = {}
+        self.link_faults: dict[tuple[str, str], LinkFault] = {}
+        self.slow_disks: dict[str, int] = {}
+        self.pending: dict[int, Pending] = {}
+        self.in_flight: dict[str, Message] = {}
+        self._one_way: set[int] = set()
+        self._next_rpc = 1
+        self._last_due_us: dict[tuple[str, str], int] = {}
+        self._jitter = self.streams["network"]
+
+    def request(
+        self,
+        source: str,
+        destination: str,
+        api: str,
+        body: Any,
+        *,
+        label: str,
+        fields: Fields = (),
+        context: Any = None,
+        timeout_us: int | None = None,
+        one_way: bool = False,
+    ) -> int:
+        """Sends a request; the answer comes to `on_response` (or `on_disconnect`) of the source with `context`.
+
+        `one_way`: no answer will come (Produce with acks=0); that the connection closed is heard of. Returns the
+        correlation id.
+        """
+        now_us = self.scheduler.now_us
+        correlation = self._next_rpc
+        message = self._send(api, "request", source, destination, correlation, body, label, fields)
+        timeout_id = 0
+        if timeout_us is not None:
+            timeout_id = self.scheduler.at(
+                now_us + timeout_us, source, RequestTimeout(correlation, self.incarnations[source])
+            )
+        self.pending[correlation] = Pending(message.rpc, api, source, destination, context, timeout_id, now_us)
+        if one_way:
+            self._one_way.add(correlation)
+        return correlation
+
+    def respond(self, request: Message, body: Any, *, label: str, fields: Fields = ()) -> None:
+        """Answers a request. Nothing happens when the one who asked is gone or has closed the connection."""
+        if request.correlation in self.pending:
+            self._send(
+                request.api, "response", request.destination, request.source, request.correlation, body, label, fields
+            )
+
+    def notify(self, destination: str, kind: str, path: str) -> None:
+        """ZooKeeper tells a node that a watch fired."""
+        self._send(
+            "WatchEvent",
+            "watch",
+            "zk",
+            destination,
+            0,
+            (kind, path),
+            f"{kind} {path}",
+            (("kind", kind), ("path", path)),
+        )
+
+    def close_connections(self, name: str) -> None:
+        """A process closes all its sockets: whoever waits for an answer of it hears that none will come."""
+        for correlation, pending in self.pending.items():
+            if pending.destination == name:
+                self.scheduler.at(
+                    self._due(name, pending.source),
+                    pending.source,
+                    Disconnect(correlation, self.incarnations[pending.source]),
+                )
+
+    def close_connection(self, request: Message) -> None:
+        """The broker closes the connection instead of answering (a failed Produce with acks=0)."""
+        pending = self.pending.get(request.correlation)
+        if pending is not None:
+            self._one_way.discard(request.correlation)
+            self.scheduler.at(
+                self._due(request.destination, request.source),
+                request.source,
+                Disconnect(request.correlation, self.incarnations[request.source]),
+            )
+
+    def timer(self, node: str, due_us: int, name: str, data: Any = None) -> int:
+        """Wakes `node.on_timer(name, data)` at `due_us`, unless its process is gone by then."""
+        return self.scheduler.at(due_us, node, Timer(name, data, self.cause_seq, self.incarnations[node]))
+
+    def _due(self, source: str, destination: str) -> int:
+        """When a message sent now arrives: not before those sent earlier over the same connection."""
+        latency = self.latency
+        due_us = self.scheduler.now_us + latency.base_us
+        if latency.jitter_us:
+            due_us += self._jitter.below(latency.jitter_us + 1)
+        link = (source, destination)
+        last_due_us = self._last_due_us.get(link, 0)
+        if self.link_faults and (fault := self.link_faults.get(link)) is not None:
+            due_us += fault.latency_us
+            if self.streams["faults"].below(100) < fault.reorder_percent:
+                # Those behind it do not wait for it.
+                return due_us + self.streams["faults"].below(2 * (latency.base_us + fault.latency_us) + 1_000)
+        if due_us < last_due_us:
+            return last_due_us
+        self._last_due_us[link] = due_us
+        return due_us
+
+    def _send(
+        self,
+        api: str,
+        kind: str,
+        source: str,
+        destination: str,
+        correlation: int,
+        body: Any,
+        label: str,
+        fields: Fields,
+    ) -> Message:
+        number = self._next_rpc
+        self._next_rpc = number + 1
+        rpc = f"r{number}"
+        correlation = correlation or number
+        due_us = self._due(source, destination)
+        if self.slow_disks and (api, kind) in DISK_MESSAGES:
+            due_us += self.slow_disks.get(destination, 0)
+        seq = self.emit(
+            RpcSent(
+                rpc=rpc,
+                api=api,
+                kind=kind,
+                source=source,
+                destination=destination,
+                due_us=due_us,
+                correlation=correlation,
+                label=label,
+                fields=fields,
+            ),
+            source,
+        )
+        incarnation = self.incarnations.get(destination, 0)
+        message = Message(rpc, api, kind, source, destination, correlation, body, due_us, seq, incarnation, label)
+        self.in_flight[rpc] = message
+        if self.cut_links and (source, destination) in self.cut_links:
+            self._hold(message, "the link is cut")
+            self.cut_links[source, destination].append(message)
+        elif self.link_faults and self._is_lost(source, destination):
+            self._drop(message, "the link lost it")
+        elif (
+            self.held_fetches and kind == "request" and api in FOLLOWING and (source, destination) in self.held_fetches
+        ):
+            self._hold(message, "held by hand")
+            self.held_fetches[source, destination].append(message)
+        else:
+            message.timer_id = self.scheduler.at(due_us, destination, message)
+        return message
+
+    def _is_lost(self, source: str, destination: str) -> bool:
+        fault = self.link_faults.get((source, destination))
+        return fault is not None and self.streams["faults"].below(100) < fault.loss_percent
+
+    def _hold(self, message: Message, why: str) -> None:
+        message.held = True
+        self.emit(RpcHeld(rpc=message.rpc, why=why), message.source)
+
+    def _drop(self, message: Message, why: str) -> None:
+        self.in_flight.pop(message.rpc, None)
+        message.held = True
+        self.emit(RpcDropped(rpc=message.rpc, why=why), message.source)
+
+    def _forget(self, correlation: int) -> Pending | None:
+        """The request has its end; None when it had it before."""
+        pending = self.pending.pop(correlation, None)
+        if pending is not None:
+            self._one_way.discard(correlation)
+            if pending.timeout_id:
+                self.scheduler.cancel(pending.timeout_id)
+        return pending
