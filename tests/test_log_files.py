@@ -8,6 +8,7 @@ from broker_core.log.checkpoints import LeaderEpochCheckpoint, OffsetCheckpoint
 from broker_core.log.leader_epoch_cache import LeaderEpochCache
 from broker_core.log.partition_metadata import read_topic_id
 from broker_core.log.producer_state import BatchMetadata, ProducerStateEntry, decode_snapshot, encode_snapshot
+from broker_core.log.retention import delete_old_segments
 from broker_core.records.record_batch import build_batch
 from broker_core.sim.disk import SimulatedDisk
 
@@ -31,13 +32,82 @@ def test_sparse_indexes_have_the_bytes_that_kafka_writes() -> None:
         info = log.append_as_leader(batch, 0, 0)
         position = 1588 * i
         assert info.index_entries == (((100 + 3 * i + 2, position),) if i in (3, 6, 9) else ())
-    index, time_index = log.active_segment.offset_index.file, log.active_segment.time_index.file
+    index, time_index = log.active_segment.offset_index.file.open(), log.active_segment.time_index.file.open()
     assert (index.size, time_index.size) == (1000, 996)
     log.roll(0)
     assert index.read(0, 99).hex() == "0000000b0000129c00000014000025380000001d000037d4"
     assert time_index.read(0, 99).hex() == (
         "00000000000004080000000b00000000000004260000001400000000000004440000001d000000000000045800000023"
     )
+
+
+def test_index_files_come_to_be_when_kafka_makes_them() -> None:
+    """What a 3.9.1 broker had in the folder of a topic with segment.bytes=1000 after each append of 420 bytes, after
+    retention had taken all of it, and after a clean stop.
+    """
+
+    def listing() -> list[tuple[str, int]]:
+        return [
+            (name.lstrip("0") or name, size)
+            for name, size in log.describe_files()
+            if ".deleted" not in name and name[0] == "0"
+        ]
+
+    disk = SimulatedDisk()
+    log = open_log(disk, LogConfig(segment_bytes=1000))
+    full = [10485760, 10485756]
+    batch = build_batch([(1000, None, bytes(350), ())])
+    assert len(batch) == 420
+    assert listing() == [(".index", full[0]), (".log", 0), (".timeindex", full[1])]
+    for _ in range(2):
+        log.append_as_leader(batch, 0, 0)
+    assert listing() == [(".index", full[0]), (".log", 840), (".timeindex", full[1])]
+    log.append_as_leader(build_batch([(1001, None, bytes(350), ())]), 0, 0)
+    assert listing() == [
+        (".index", 0),
+        (".log", 840),
+        (".timeindex", 12),
+        ("2.index", full[0]),
+        ("2.log", 420),
+        ("2.snapshot", 10),
+        ("2.timeindex", full[1]),
+    ]
+    assert [deletion.segments for deletion in delete_old_segments(log, 3, 10**12)] == [(0, 2)]
+    assert listing() == [("3.log", 0), ("3.snapshot", 10)]
+    assert list(delete_old_segments(log, 3, 10**12)) == []
+    assert listing() == [("3.log", 0), ("3.snapshot", 10), ("3.timeindex", full[1])]
+    log.close()
+    assert listing() == [("3.index", 0), ("3.log", 0), ("3.snapshot", 10), ("3.timeindex", 0)]
+
+
+def test_an_index_file_that_is_not_there_yet_is_no_loss() -> None:
+    disk = SimulatedDisk()
+    log = open_log(disk)
+    log.append_as_leader(build_batch([(1000, None, b"v", ())]), 0, 0)
+    log.truncate_fully_and_start_at(7)
+    assert [name for name, _ in log.describe_files() if name.startswith(f"{7:020d}")] == [f"{7:020d}.log"]
+    log.close(clean=False)
+    again = open_log(disk, clean_shutdown=False)
+    assert (again.log_start_offset, again.log_end_offset) == (7, 7)
+    again.append_as_leader(build_batch([(1000, None, b"v", ())]), 0, 0)
+    assert again.read(7, 1000).next_offset == 8
+
+
+@pytest.mark.parametrize("clean_shutdown", [True, False])
+def test_the_oldest_index_of_a_log_that_begins_late_is_made_anew(clean_shutdown: bool) -> None:
+    disk = SimulatedDisk()
+    log = open_log(disk, LogConfig(index_interval_bytes=100), log_start_offset=7)
+    for _ in range(6):
+        log.append_as_leader(build_batch([(1000, None, bytes(90), ())]), 0, 0)
+    log.close()
+    index = f"broker-1/orders-0/{7:020d}.index"
+    written = disk.read_file(index)
+    disk.delete(index)
+    again = open_log(disk, LogConfig(index_interval_bytes=100), clean_shutdown=clean_shutdown)
+    assert (again.log_start_offset, again.log_end_offset) == (7, 13)
+    assert again.repairs[0].file == index
+    again.close()
+    assert len(disk.read_file(index)) >= len(written) - 8
 
 
 def test_a_snapshot_has_the_bytes_that_kafka_writes() -> None:

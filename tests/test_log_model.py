@@ -458,7 +458,7 @@ class LogModel(RuleBasedStateMachine):
             index = segment.offset_index
             for relative, position in zip(index.relative_offsets, index.positions, strict=True):
                 assert ends[position] == segment.base_offset + relative
-            stored = self.disk.read_file(index.file.path)[: 8 * index.entries]
+            stored = self.disk.read_file(index.file.path)[: 8 * index.entries] if index.file.exists else b""
             assert stored == b"".join(
                 struct.pack(">ii", *entry) for entry in zip(index.relative_offsets, index.positions, strict=True)
             )

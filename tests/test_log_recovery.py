@@ -177,7 +177,7 @@ def test_after_a_clean_stop_the_files_are_as_they_were_but_trimmed() -> None:
     reopened = open_log(disk, clean_shutdown=True)
     assert (reopened.log_end_offset, reopened.recovery_point) == (end, end)
     assert all_records(reopened) == records
-    assert reopened.active_segment.offset_index.file.size == 240
+    assert reopened.active_segment.offset_index.file.open().size == 240
     reopened.close()
     assert {name: data for name, data in log_files(disk).items() if name in files} == files
 

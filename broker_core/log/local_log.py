@@ -137,7 +137,7 @@ class LocalLog:
 
     def _add_segment(self, base_offset: int, now_ms: int) -> None:
         segment = LogSegment(self.disk, self.directory, base_offset, self.config, now_ms)
-        segment.activate(is_new=True)
+        segment.preallocate()
         self.segments.append(segment)
         self._base_offsets.append(base_offset)
 

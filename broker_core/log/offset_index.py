@@ -1,8 +1,8 @@
 """The sparse index from offsets to positions, `.index` (`OffsetIndex`, `AbstractIndex`).
 
 An entry of 8 bytes holds the last offset of a batch, relative to the segment's base, and the position where that batch
-begins. Both columns rise. The file of an active segment has its full length from the start, with zeros behind the
-entries; it is cut to its entries when the segment is rolled or the log is closed.
+begins. Both columns rise. The file of an active segment has its full length from its first use on, with zeros behind
+the entries; it is cut to its entries when the segment is rolled or the log is closed.
 """
 
 import struct
@@ -10,7 +10,8 @@ import sys
 from array import array
 from bisect import bisect_left, bisect_right
 
-from broker_core.sim.disk import CutFact, File
+from broker_core.log.lazy_file import LazyFile
+from broker_core.sim.disk import CutFact, Disk
 
 ENTRY_BYTES = 8
 _ENTRY = struct.Struct(">ii")
@@ -21,10 +22,10 @@ class OffsetIndex:
 
     __slots__ = ("base_offset", "file", "flushed_entries", "max_entries", "positions", "relative_offsets")
 
-    def __init__(self, file: File, base_offset: int, max_index_bytes: int) -> None:
-        self.file = file
+    def __init__(self, disk: Disk, path: str, base_offset: int, max_index_bytes: int) -> None:
         self.base_offset = base_offset
         self.max_entries = max_index_bytes // ENTRY_BYTES
+        self.file = LazyFile(disk, path, self.max_entries * ENTRY_BYTES)
         self.relative_offsets = array("i")
         self.positions = array("i")
         self.flushed_entries = 0
@@ -32,12 +33,13 @@ class OffsetIndex:
 
     def load(self) -> None:
         """Reads the entries of a file that was trimmed; a part of an entry at its end is left out."""
-        columns = array("i", self.file.read(0, self.file.size // ENTRY_BYTES * ENTRY_BYTES))
+        file = self.file.open()
+        columns = array("i", file.read(0, file.size // ENTRY_BYTES * ENTRY_BYTES))
         if sys.byteorder == "little":
             columns.byteswap()
         self.relative_offsets = columns[0::2]
         self.positions = columns[1::2]
-        self.flushed_entries = min(self.entries, self.file.synced_size // ENTRY_BYTES)
+        self.flushed_entries = min(self.entries, file.synced_size // ENTRY_BYTES)
 
     @property
     def entries(self) -> int:
@@ -60,7 +62,7 @@ class OffsetIndex:
         if count >= self.max_entries:
             return False
         relative = offset - self.base_offset
-        self.file.write_at(count * ENTRY_BYTES, _ENTRY.pack(relative, position))
+        self.file.use().write_at(count * ENTRY_BYTES, _ENTRY.pack(relative, position))
         self.relative_offsets.append(relative)
         self.positions.append(position)
         return True
@@ -81,11 +83,15 @@ class OffsetIndex:
         dropped = len(self.positions) - kept
         if not dropped:
             return ()
-        digest = self.file.keep(kept * ENTRY_BYTES, dropped * ENTRY_BYTES)
+        digest = self.file.use().keep(kept * ENTRY_BYTES, dropped * ENTRY_BYTES)
         del self.relative_offsets[kept:]
         del self.positions[kept:]
         self.flushed_entries = min(self.flushed_entries, kept)
         return (CutFact(self.file.path, kept * ENTRY_BYTES, dropped * ENTRY_BYTES, digest),)
+
+    def use(self) -> None:
+        """Makes the file if there is none."""
+        self.file.use()
 
     def clear(self) -> None:
         """Drops all entries, also where they make no sense."""
@@ -95,13 +101,13 @@ class OffsetIndex:
 
     def allocate(self) -> None:
         """Gives the file of an active segment its full length."""
-        self.file.allocate(self.max_entries * ENTRY_BYTES)
+        self.file.allocate()
 
     def flush(self) -> None:
         """Makes all entries survive a power loss."""
-        self.file.fsync()
+        self.file.use().fsync()
         self.flushed_entries = len(self.positions)
 
     def trim(self) -> None:
         """Cuts the file to its entries."""
-        self.file.release(len(self.positions) * ENTRY_BYTES)
+        self.file.use().release(len(self.positions) * ENTRY_BYTES)

@@ -95,7 +95,8 @@ def rebuild_producer_state(
     cuts = producers.truncate_and_reload(log_start_offset, end_offset, now_ms)
     if end_offset > producers.map_end_offset and not was_complete_and_empty:
         from_offset = producers.map_end_offset
-        for segment, following in zip(segments, [*segments[1:], None], strict=True):
+        # There are none when the index of the oldest segment has to be made anew before anything is loaded.
+        for segment, following in zip(segments, [*segments[1:], None], strict=False):
             if segment.base_offset >= end_offset or (following and following.base_offset <= from_offset):
                 continue
             producers.map_end_offset = max(segment.base_offset, producers.map_end_offset, log_start_offset)

@@ -88,7 +88,9 @@ def load_log(
     loader.drop_all_below_log_start()
     segments = loader.segments or [place.segment(log_start_offset)]
     check_readable(segments[-1], segments[-1].offset_index.last_offset, to_end=True)
-    segments[-1].activate(is_new=not loader.segments)
+    if not loader.segments:
+        segments[-1].preallocate()
+    segments[-1].allocate_indexes()
     log_end_offset = segments[-1].next_offset()
     log_start_offset = max(log_start_offset, segments[0].base_offset)
     loader.fit_epochs(log_end_offset)

@@ -98,7 +98,11 @@ def _time_breach(log: UnifiedLog, now_ms: int) -> Rule:
     limit = log.config.retention_ms
 
     def breaks(segment: LogSegment, following: LogSegment | None) -> bool:
-        return limit >= 0 and now_ms - segment.largest_timestamp > limit
+        if limit < 0:
+            return False
+        # Who asks opens the time index: an empty segment gets its file here.
+        segment.time_index.use()
+        return now_ms - segment.largest_timestamp > limit
 
     def describe(segments: list[LogSegment]) -> str:
         has_timestamps = any(segment.max_timestamp >= 0 for segment in segments)

@@ -15,6 +15,7 @@ import msgspec
 
 from broker_core.log.config import INT_MAX, LogConfig
 from broker_core.log.deleted_files import DeletedFile, mark_deleted
+from broker_core.log.lazy_file import LazyFile
 from broker_core.log.offset_index import OffsetIndex
 from broker_core.log.time_index import NoTimeIndex, TimeIndex
 from broker_core.log.transaction_index import TransactionIndex
@@ -92,7 +93,7 @@ class LogSegment:
     def __init__(
         self, disk: Disk, directory: str, base_offset: int, config: LogConfig, now_ms: int, suffix: str = ""
     ) -> None:
-        """Opens the files, or creates them. Entries of existing indexes are not read: see `load` and `recover`.
+        """Opens the `.log`, or creates it. Entries of existing indexes are not read: see `load` and `recover`.
 
         `suffix` follows the usual names while the segment is not a part of the log yet: ".cleaned", ".swap".
         """
@@ -101,12 +102,12 @@ class LogSegment:
         self.created_ms = now_ms
         self.roll_jitter_ms = _roll_jitter_ms(directory, base_offset, config)
         self.log = disk.open(segment_path(directory, base_offset, LOG_SUFFIX + suffix))
-        index_file = disk.open(segment_path(directory, base_offset, INDEX_SUFFIX + suffix))
-        self.offset_index = OffsetIndex(index_file, base_offset, config.segment_index_bytes)
+        index_path = segment_path(directory, base_offset, INDEX_SUFFIX + suffix)
+        self.offset_index = OffsetIndex(disk, index_path, base_offset, config.segment_index_bytes)
         self.time_index: TimeIndex | NoTimeIndex
         if config.has_time_index:
-            time_index_file = disk.open(segment_path(directory, base_offset, TIME_INDEX_SUFFIX + suffix))
-            self.time_index = TimeIndex(time_index_file, base_offset, config.segment_index_bytes)
+            time_index_path = segment_path(directory, base_offset, TIME_INDEX_SUFFIX + suffix)
+            self.time_index = TimeIndex(disk, time_index_path, base_offset, config.segment_index_bytes)
         else:
             self.time_index = NoTimeIndex(base_offset)
         transaction_index_path = segment_path(directory, base_offset, TRANSACTION_INDEX_SUFFIX + suffix)
@@ -126,12 +127,16 @@ class LogSegment:
 
     @property
     def files(self) -> tuple[File, ...]:
-        """The segment's files; the transaction index is among them once there is one."""
-        files: tuple[File, ...] = (self.log, self.offset_index.file)
-        if isinstance(self.time_index, TimeIndex):
-            files += (self.time_index.file,)
+        """The segment's files; each index is among them once there is one."""
+        indexes = tuple(file.open() for file in self._lazy_files if file.exists)
         transactions = self.transaction_index.file
-        return files if transactions is None else (*files, transactions)
+        return (self.log, *indexes) if transactions is None else (self.log, *indexes, transactions)
+
+    @property
+    def _lazy_files(self) -> tuple[LazyFile, ...]:
+        if isinstance(self.time_index, TimeIndex):
+            return self.offset_index.file, self.time_index.file
+        return (self.offset_index.file,)
 
     def load(self) -> None:
         """Reads the entries of the indexes, which are trusted."""
@@ -139,12 +144,15 @@ class LogSegment:
         self.time_index.load()
         self.max_timestamp, self.offset_of_max_timestamp = self.time_index.last_entry
 
-    def activate(self, is_new: bool = False) -> None:
-        """Makes room for appends: the indexes get their full length, and a new `.log` if the topic preallocates."""
+    def preallocate(self) -> None:
+        """Gives the `.log` of a new segment its full length if the topic wants that."""
+        if self.config.preallocate:
+            self.log.allocate(self.config.segment_bytes)
+
+    def allocate_indexes(self) -> None:
+        """Makes room for the entries of appends (`resizeIndexes`)."""
         self.offset_index.allocate()
         self.time_index.allocate()
-        if is_new and self.config.preallocate:
-            self.log.allocate(self.config.segment_bytes)
 
     def should_roll(self, config: LogConfig, size: int, max_timestamp: int, last_offset: int, now_ms: int) -> bool:
         """Whether an append of `size` bytes up to `last_offset` must go to a new segment (`shouldRoll`).
@@ -164,6 +172,8 @@ class LogSegment:
         position = self.size
         if position == 0:
             self.rolling_based_timestamp = max(batch.max_timestamp for batch in batches)
+            self.offset_index.use()
+            self.time_index.use()
         if self.log.size == position:
             self.log.append(data)
         else:
@@ -286,8 +296,7 @@ class LogSegment:
         position = self.find(offset)
         cuts = self.offset_index.truncate_to(offset) + self.time_index.truncate_to(offset)
         cuts += self.transaction_index.truncate_to(offset)
-        self.offset_index.allocate()
-        self.time_index.allocate()
+        self.allocate_indexes()
         if position is not None:
             cuts = (*self.cut_log(position), *cuts)
         if self.size == 0:
@@ -314,21 +323,24 @@ class LogSegment:
         """Closes the segment for appends: a last time index entry, files cut to size. Returns that entry if written."""
         timestamp, offset = self.max_timestamp, self.offset_of_max_timestamp
         entry = self.time_index.maybe_append(timestamp, offset, is_final=True)
-        self.trim()
+        self.offset_index.trim()
+        self.time_index.trim()
+        self.log.release(self.size)
         del self._tail_last_offsets[:]
         del self._tail_positions[:]
         return ((timestamp, offset),) if entry else ()
 
     def trim(self) -> None:
-        """Cuts all files to what was written to them."""
-        self.offset_index.trim()
-        self.time_index.trim()
+        """Cuts all files that there are to what was written to them."""
+        if self.offset_index.file.exists:
+            self.offset_index.trim()
+        if isinstance(self.time_index, TimeIndex) and self.time_index.file.exists:
+            self.time_index.trim()
         self.log.release(self.size)
 
     def close(self) -> None:
         """Ends the segment's use as a clean stop does: a last time index entry, files cut to size and flushed."""
-        self.time_index.maybe_append(self.max_timestamp, self.offset_of_max_timestamp, is_final=True)
-        self.trim()
+        self.become_inactive()
         self.flush()
         for file in self.files:
             file.close()
@@ -361,9 +373,10 @@ class LogSegment:
 
     def change_suffix(self, old: str, new: str) -> None:
         """Gives the segment's files another suffix, the `.log` first (`changeFileSuffixes`)."""
-        for file in self.files:
-            self._disk.rename(file.path, file.path.removesuffix(old) + new)
-        self.transaction_index.path = self.transaction_index.path.removesuffix(old) + new
+        self._disk.rename(self.log.path, self.log.path.removesuffix(old) + new)
+        for file in self._lazy_files:
+            file.change_suffix(old, new)
+        self.transaction_index.change_suffix(old, new)
 
     def delete(self) -> tuple[CutFact, ...]:
         """Deletes the segment's files; what is in them goes to the archive, without the room that was allocated."""

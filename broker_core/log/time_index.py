@@ -9,8 +9,9 @@ import sys
 from array import array
 from bisect import bisect_left, bisect_right
 
+from broker_core.log.lazy_file import LazyFile
 from broker_core.records.record_batch import NO_TIMESTAMP
-from broker_core.sim.disk import CutFact, File
+from broker_core.sim.disk import CutFact, Disk
 
 ENTRY_BYTES = 12
 _ENTRY = struct.Struct(">qi")
@@ -21,10 +22,10 @@ class TimeIndex:
 
     __slots__ = ("base_offset", "file", "flushed_entries", "max_entries", "relative_offsets", "timestamps")
 
-    def __init__(self, file: File, base_offset: int, max_index_bytes: int) -> None:
-        self.file = file
+    def __init__(self, disk: Disk, path: str, base_offset: int, max_index_bytes: int) -> None:
         self.base_offset = base_offset
         self.max_entries = max_index_bytes // ENTRY_BYTES
+        self.file = LazyFile(disk, path, self.max_entries * ENTRY_BYTES)
         self.timestamps = array("q")
         self.relative_offsets = array("i")
         self.flushed_entries = 0
@@ -32,7 +33,8 @@ class TimeIndex:
 
     def load(self) -> None:
         """Reads the entries of a file that was trimmed; a part of an entry at its end is left out."""
-        words = array("i", self.file.read(0, self.file.size // ENTRY_BYTES * ENTRY_BYTES))
+        file = self.file.open()
+        words = array("i", file.read(0, file.size // ENTRY_BYTES * ENTRY_BYTES))
         # An entry is three words, two of them a timestamp. Columns are cut out whole: this is what opening a log costs.
         halves = array("i", bytes(len(words) // 3 * 8))
         halves[0::2], halves[1::2] = words[0::3], words[1::3]
@@ -41,7 +43,7 @@ class TimeIndex:
         if sys.byteorder == "little":
             self.timestamps.byteswap()
             self.relative_offsets.byteswap()
-        self.flushed_entries = min(self.entries, self.file.synced_size // ENTRY_BYTES)
+        self.flushed_entries = min(self.entries, file.synced_size // ENTRY_BYTES)
 
     @property
     def entries(self) -> int:
@@ -67,7 +69,7 @@ class TimeIndex:
         if timestamp <= last_timestamp or (not is_final and count >= self.max_entries):
             return False
         relative = offset - self.base_offset
-        self.file.write_at(count * ENTRY_BYTES, _ENTRY.pack(timestamp, relative))
+        self.file.use().write_at(count * ENTRY_BYTES, _ENTRY.pack(timestamp, relative))
         self.timestamps.append(timestamp)
         self.relative_offsets.append(relative)
         return True
@@ -85,11 +87,15 @@ class TimeIndex:
         dropped = len(self.timestamps) - kept
         if not dropped:
             return ()
-        digest = self.file.keep(kept * ENTRY_BYTES, dropped * ENTRY_BYTES)
+        digest = self.file.use().keep(kept * ENTRY_BYTES, dropped * ENTRY_BYTES)
         del self.timestamps[kept:]
         del self.relative_offsets[kept:]
         self.flushed_entries = min(self.flushed_entries, kept)
         return (CutFact(self.file.path, kept * ENTRY_BYTES, dropped * ENTRY_BYTES, digest),)
+
+    def use(self) -> None:
+        """Makes the file if there is none."""
+        self.file.use()
 
     def clear(self) -> None:
         """Drops all entries, also where they make no sense."""
@@ -99,16 +105,16 @@ class TimeIndex:
 
     def allocate(self) -> None:
         """Gives the file of an active segment its full length."""
-        self.file.allocate(self.max_entries * ENTRY_BYTES)
+        self.file.allocate()
 
     def flush(self) -> None:
         """Makes all entries survive a power loss."""
-        self.file.fsync()
+        self.file.use().fsync()
         self.flushed_entries = len(self.timestamps)
 
     def trim(self) -> None:
         """Cuts the file to its entries."""
-        self.file.release(len(self.timestamps) * ENTRY_BYTES)
+        self.file.use().release(len(self.timestamps) * ENTRY_BYTES)
 
 
 class NoTimeIndex:
@@ -136,4 +142,4 @@ class NoTimeIndex:
     def load(self) -> None:
         """There is nothing to read."""
 
-    clear = allocate = flush = trim = load
+    clear = allocate = flush = trim = use = load

@@ -95,6 +95,13 @@ class TransactionIndex:
         del self.transactions[kept:]
         return (CutFact(self.path, position, length, self.file.truncate(position)),)
 
+    def change_suffix(self, old: str, new: str) -> None:
+        """Renames the file, or what it will be called."""
+        renamed = self.path.removesuffix(old) + new
+        if self.file is not None:
+            self._disk.rename(self.path, renamed)
+        self.path = renamed
+
     def clear(self) -> None:
         """Drops everything, rubbish too; it is about to be made anew."""
         self.transactions = []

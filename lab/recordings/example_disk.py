@@ -113,8 +113,8 @@ def _contents(segment: LogSegment) -> dict[str, bytes]:
     assert isinstance(time_index, TimeIndex)
     return {
         f"{stem}.log": segment.log.read(0, segment.size),
-        f"{stem}.index": index.file.read(0, index.entries * 8),
-        f"{stem}.timeindex": time_index.file.read(0, time_index.entries * 12),
+        f"{stem}.index": index.file.open().read(0, index.entries * 8),
+        f"{stem}.timeindex": time_index.file.open().read(0, time_index.entries * 12),
     }
 
 
