@@ -87,7 +87,10 @@ class ConfigAdmin:
         validate_topic_name(topic)
         if topic not in self.host.metadata.topic_ids:
             raise KafkaException(Errors.UNKNOWN_TOPIC_OR_PARTITION)
-        overrides = self.host.controller.zk.topic_configs(topic)
+        return self.topic_entries(self.host.controller.zk.topic_configs(topic))
+
+    def topic_entries(self, overrides: Mapping[str, str]) -> list[ConfigEntry]:
+        """What counts for a topic that has these configurations of its own."""
         unknown = [name for name in overrides if name not in TOPIC_CONFIGS]
         return [
             *(self._topic_entry(name, overrides) for name in TOPIC_CONFIGS),

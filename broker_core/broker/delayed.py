@@ -104,7 +104,7 @@ class DelayedTopics(msgspec.Struct):
     def answer(self, kernel: Kernel, metadata: MetadataCache) -> None:
         """Answers; topics whose effect does not show yet have timed out."""
         results = tuple(
-            TopicResult(result.name, KafkaError.REQUEST_TIMED_OUT, "The request timed out.")
+            TopicResult(result.name, KafkaError.REQUEST_TIMED_OUT)
             if result.error is KafkaError.NONE
             and result.name in self.expected
             and not self._shows(metadata, result.name)

@@ -1,28 +1,59 @@
 """How the APIs of the wire become what a broker's handlers take, and their answers the wire's; one file a family."""
 
-from broker_core.broker.translation import api_versions
+from broker_core.broker.translation import api_versions, describe_cluster
 from broker_core.broker.translation.committed_offsets import OFFSET_COMMIT, OFFSET_FETCH
 from broker_core.broker.translation.common import Asked, Prepared, Translation
+from broker_core.broker.translation.configs import ALTER_CONFIGS, DESCRIBE_CONFIGS, INCREMENTAL_ALTER_CONFIGS
+from broker_core.broker.translation.delete_records import DELETE_RECORDS
+from broker_core.broker.translation.delete_topics import DELETE_TOPICS
+from broker_core.broker.translation.describe_log_dirs import DESCRIBE_LOG_DIRS
 from broker_core.broker.translation.fetch import FETCH
 from broker_core.broker.translation.find_coordinator import FIND_COORDINATOR
+from broker_core.broker.translation.group_admin import DELETE_GROUPS, DESCRIBE_GROUPS, LIST_GROUPS, OFFSET_DELETE
 from broker_core.broker.translation.list_offsets import LIST_OFFSETS
 from broker_core.broker.translation.membership import HEARTBEAT, JOIN_GROUP, LEAVE_GROUP, SYNC_GROUP
 from broker_core.broker.translation.metadata import METADATA
+from broker_core.broker.translation.offset_for_leader_epoch import OFFSET_FOR_LEADER_EPOCH
 from broker_core.broker.translation.produce import PRODUCE
+from broker_core.broker.translation.reassignment import (
+    ALTER_PARTITION_REASSIGNMENTS,
+    ELECT_LEADERS,
+    LIST_PARTITION_REASSIGNMENTS,
+)
+from broker_core.broker.translation.security import SECURITY
+from broker_core.broker.translation.topics import CREATE_PARTITIONS, CREATE_TOPICS
 
 TRANSLATIONS: dict[str, Translation] = {
+    "AlterConfigs": ALTER_CONFIGS,
+    "AlterPartitionReassignments": ALTER_PARTITION_REASSIGNMENTS,
     "ApiVersions": Translation(api_versions.body),
+    "CreatePartitions": CREATE_PARTITIONS,
+    "CreateTopics": CREATE_TOPICS,
+    "DeleteGroups": DELETE_GROUPS,
+    "DeleteRecords": DELETE_RECORDS,
+    "DeleteTopics": DELETE_TOPICS,
+    "DescribeCluster": Translation(describe_cluster.body),
+    "DescribeConfigs": DESCRIBE_CONFIGS,
+    "DescribeGroups": DESCRIBE_GROUPS,
+    "DescribeLogDirs": DESCRIBE_LOG_DIRS,
+    "ElectLeaders": ELECT_LEADERS,
     "Fetch": FETCH,
     "FindCoordinator": FIND_COORDINATOR,
     "Heartbeat": HEARTBEAT,
+    "IncrementalAlterConfigs": INCREMENTAL_ALTER_CONFIGS,
     "JoinGroup": JOIN_GROUP,
     "LeaveGroup": LEAVE_GROUP,
+    "ListGroups": LIST_GROUPS,
     "ListOffsets": LIST_OFFSETS,
+    "ListPartitionReassignments": LIST_PARTITION_REASSIGNMENTS,
     "Metadata": METADATA,
     "OffsetCommit": OFFSET_COMMIT,
+    "OffsetDelete": OFFSET_DELETE,
     "OffsetFetch": OFFSET_FETCH,
+    "OffsetForLeaderEpoch": OFFSET_FOR_LEADER_EPOCH,
     "Produce": PRODUCE,
     "SyncGroup": SYNC_GROUP,
+    **SECURITY,
 }
 
 __all__ = ["TRANSLATIONS", "Asked", "Prepared", "Translation"]

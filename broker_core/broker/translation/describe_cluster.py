@@ -4,13 +4,21 @@ from typing import Any
 
 from broker_core.broker.translation.common import NOT_ASKED, Asked
 from broker_core.broker.translation.metadata import CLUSTER_OPERATIONS
+from broker_core.errors import KafkaError
 from broker_core.wire.schemas import SCHEMAS
 
 _CLUSTER = SCHEMAS[60].response
+_BROKERS = 1
 
 
 def body(request: Any, asked: Asked) -> Any:
     """What the broker knows of its cluster; nothing has to be asked."""
+    if request.endpoint_type != _BROKERS:
+        return _CLUSTER.type(
+            error_code=KafkaError.MISMATCHED_ENDPOINT_TYPE.code,
+            error_message="The request was sent to an endpoint of type BROKER, but we wanted an endpoint of type "
+            "CONTROLLER",
+        )
     metadata = asked.broker.metadata
     brokers = []
     for broker_id in sorted(metadata.live_brokers):

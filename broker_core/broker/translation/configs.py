@@ -1,0 +1,175 @@
+"""DescribeConfigs (API key 32), AlterConfigs (33) and IncrementalAlterConfigs (44)."""
+
+from collections import Counter
+from typing import Any
+
+from broker_core.broker.translation.common import Asked, Translation
+from broker_core.broker.translation.config_values import (
+    BROKER_RESOURCE,
+    CLIENT_METRICS_RESOURCE,
+    SOURCES,
+    TOPIC_RESOURCE,
+    TYPES,
+    UNKNOWN_TYPE,
+)
+from broker_core.clients.exceptions import exception_message
+from broker_core.config_defs import BROKER_CONFIGS, TOPIC_CONFIGS
+from broker_core.config_defs.dynamic import DYNAMIC_CONFIGS
+from broker_core.errors import KafkaError
+from broker_core.wire.messages import (
+    AlterConfigOp,
+    AlterConfigsRequest,
+    AlterConfigsResponse,
+    ConfigEntry,
+    ConfigResource,
+    DescribeConfigsRequest,
+    DescribeConfigsResponse,
+    DescribeConfigsResult,
+    IncrementalAlterConfigsRequest,
+)
+from broker_core.wire.schemas import SCHEMAS
+
+_DESCRIBE = SCHEMAS[32].response
+_ALTER = SCHEMAS[33].response
+_INCREMENTAL = SCHEMAS[44].response
+
+_OPERATIONS = ("SET", "DELETE", "APPEND", "SUBTRACT")
+_TYPES = {TOPIC_RESOURCE: "TOPIC", BROKER_RESOURCE: "BROKER"}
+
+Refusal = tuple[KafkaError, str | None]
+
+
+def _resource(asked_for: Any) -> ConfigResource:
+    return ConfigResource(_TYPES[asked_for.resource_type], asked_for.resource_name)  # type: ignore[arg-type]
+
+
+# describing
+
+
+def _describe_body(request: Any, asked: Asked) -> DescribeConfigsRequest:
+    return DescribeConfigsRequest(tuple(_resource(each) for each in request.resources if each.resource_type in _TYPES))
+
+
+def _describe_answer(body: DescribeConfigsResponse, request: Any, asked: Asked) -> Any:
+    described = iter(body.results)
+    results = []
+    for each in request.resources:
+        answer = _DESCRIBE.DescribeConfigsResult(
+            error_message="", resource_type=each.resource_type, resource_name=each.resource_name
+        )
+        if each.resource_type in _TYPES:
+            _fill(answer, next(described), each, request)
+        elif each.resource_type == CLIENT_METRICS_RESOURCE:
+            answer.error_code = KafkaError.INVALID_REQUEST.code
+            answer.error_message = "Config type client-metrics is only supported on KRaft clusters"
+        else:
+            answer.error_code = KafkaError.INVALID_REQUEST.code
+            answer.error_message = exception_message(KafkaError.INVALID_REQUEST)
+        results.append(answer)
+    return _DESCRIBE.type(results=results)
+
+
+def _fill(answer: Any, result: DescribeConfigsResult, each: Any, request: Any) -> None:
+    answer.error_code, answer.error_message = result.error.code, result.message
+    wanted = set(each.configuration_keys or ())
+    answer.configs = [
+        _entry(entry, is_topic=each.resource_type == TOPIC_RESOURCE, request=request)
+        for entry in result.configs
+        if not wanted or entry.name in wanted
+    ]
+
+
+def _entry(entry: ConfigEntry, *, is_topic: bool, request: Any) -> Any:
+    key = (TOPIC_CONFIGS if is_topic else BROKER_CONFIGS).get(entry.name)
+    synonyms = entry.synonyms if request.include_synonyms else ()
+    return _DESCRIBE.DescribeConfigsResourceResult(
+        name=entry.name,
+        value=entry.value,
+        read_only=not is_topic and entry.name not in DYNAMIC_CONFIGS,
+        is_default=entry.source == "DEFAULT_CONFIG",
+        config_source=SOURCES[entry.source],
+        is_sensitive=entry.is_sensitive,
+        synonyms=[
+            _DESCRIBE.DescribeConfigsSynonym(name=synonym.name, value=synonym.value, source=SOURCES[synonym.source])
+            for synonym in synonyms
+        ],
+        config_type=UNKNOWN_TYPE if key is None else TYPES[key.type],
+        documentation=None,
+    )
+
+
+# altering
+
+
+def _refusal(each: Any) -> Refusal | None:
+    """Why a resource is refused for how the request is written; None when it is not."""
+    if each.resource_type not in _TYPES:
+        return KafkaError.INVALID_REQUEST, f"Unknown resource type {each.resource_type}"
+    if any(count > 1 for count in Counter(config.name for config in each.configs).values()):
+        return KafkaError.INVALID_REQUEST, "Error due to duplicate config keys"
+    operations = {getattr(config, "config_operation", 0) for config in each.configs}
+    if not operations <= {0, 1, 2, 3}:
+        return KafkaError.UNKNOWN_SERVER_ERROR, None
+    nulls = [
+        config.name for config in each.configs if config.value is None and getattr(config, "config_operation", 0) != 1
+    ]
+    if nulls:
+        return KafkaError.INVALID_REQUEST, f"Null value not supported for : {','.join(nulls)}"
+    return None
+
+
+def _alter_body(request: Any, asked: Asked) -> AlterConfigsRequest:
+    resources = tuple(
+        (_resource(each), tuple((config.name, config.value) for config in each.configs))
+        for each in request.resources
+        if _refusal(each) is None
+    )
+    return AlterConfigsRequest(resources, request.validate_only)
+
+
+def _incremental_body(request: Any, asked: Asked) -> IncrementalAlterConfigsRequest:
+    resources = tuple(
+        (
+            _resource(each),
+            tuple(
+                AlterConfigOp(config.name, config.value, _OPERATIONS[config.config_operation])  # type: ignore[arg-type]
+                for config in each.configs
+            ),
+        )
+        for each in request.resources
+        if _refusal(each) is None
+    )
+    return IncrementalAlterConfigsRequest(resources, request.validate_only)
+
+
+def _altered(body: AlterConfigsResponse, request: Any, schema: Any) -> Any:
+    results = iter(body.results)
+    responses = []
+    for each in request.resources:
+        refusal = _refusal(each)
+        if refusal is None:
+            result = next(results)
+            refusal = (result.error, result.message)
+        error, message = refusal
+        responses.append(
+            schema.AlterConfigsResourceResponse(
+                error_code=error.code,
+                error_message=message,
+                resource_type=each.resource_type,
+                resource_name=each.resource_name,
+            )
+        )
+    return schema.type(responses=responses)
+
+
+def _alter_answer(body: AlterConfigsResponse, request: Any, asked: Asked) -> Any:
+    return _altered(body, request, _ALTER)
+
+
+def _incremental_answer(body: AlterConfigsResponse, request: Any, asked: Asked) -> Any:
+    return _altered(body, request, _INCREMENTAL)
+
+
+DESCRIBE_CONFIGS = Translation(_describe_body, _describe_answer)
+ALTER_CONFIGS = Translation(_alter_body, _alter_answer)
+INCREMENTAL_ALTER_CONFIGS = Translation(_incremental_body, _incremental_answer)

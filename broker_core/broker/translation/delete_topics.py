@@ -1,0 +1,60 @@
+"""DeleteTopics (API key 20), by name or, from version 6 on, by topic id (KIP-516)."""
+
+from typing import Any
+
+from broker_core.broker.translation.common import NO_TOPIC_ID, Asked, Translation
+from broker_core.errors import KafkaError
+from broker_core.wire.messages import DeleteTopicsRequest, DeleteTopicsResponse
+from broker_core.wire.schemas import SCHEMAS
+
+_WIRE = SCHEMAS[20].response
+_STATE = SCHEMAS[20].request
+_TOPIC_IDS_VERSION = 6
+
+
+def _topics(request: Any, asked: Asked) -> list[Any]:
+    """What is asked for, in the shape of version 6."""
+    if asked.version >= _TOPIC_IDS_VERSION:
+        return list(request.topics)
+    return [_STATE.DeleteTopicState(name=name) for name in request.topic_names]
+
+
+def _name(topic: Any, asked: Asked) -> str | None:
+    """The name of a topic, which the client may know by its id."""
+    name: str | None = topic.name
+    return name if name is not None else asked.topic_of(topic.topic_id)
+
+
+def _is_both(topic: Any) -> bool:
+    return topic.name is not None and topic.topic_id != NO_TOPIC_ID
+
+
+def _body(request: Any, asked: Asked) -> DeleteTopicsRequest:
+    names = [_name(topic, asked) for topic in _topics(request, asked) if not _is_both(topic)]
+    return DeleteTopicsRequest(tuple(dict.fromkeys(name for name in names if name is not None)), request.timeout_ms)
+
+
+def _answer(body: DeleteTopicsResponse, request: Any, asked: Asked) -> Any:
+    results = {result.name: result for result in body.topics}
+    by_id = {result.topic_id: result for result in body.topics if result.topic_id}
+    responses = []
+    for topic in _topics(request, asked):
+        result = by_id.get(topic.topic_id) if topic.name is None else results.get(topic.name)
+        if _is_both(topic):
+            error, name, message = KafkaError.INVALID_REQUEST, topic.name, None
+        elif result is not None:
+            error, name, message = result.error, result.name, result.message
+        elif topic.topic_id == NO_TOPIC_ID:
+            # neither a name nor an id: as for a topic that one may not know of
+            error, name, message = KafkaError.TOPIC_AUTHORIZATION_FAILED, None, None
+        elif asked.broker.known_controller() != asked.broker.broker_id:
+            error, name, message = KafkaError.NOT_CONTROLLER, None, None
+        else:
+            error, name, message = KafkaError.UNKNOWN_TOPIC_ID, None, None
+        responses.append(
+            _WIRE.DeletableTopicResult(name=name, topic_id=topic.topic_id, error_code=error.code, error_message=message)
+        )
+    return _WIRE.type(responses=responses)
+
+
+DELETE_TOPICS = Translation(_body, _answer)

@@ -1,0 +1,110 @@
+"""ElectLeaders (API key 43), AlterPartitionReassignments (45) and ListPartitionReassignments (46)."""
+
+from typing import Any
+
+from broker_core.broker.translation.common import Asked, Translation, by_topic, partitions_of
+from broker_core.clients.exceptions import exception_message
+from broker_core.errors import KafkaError
+from broker_core.wire.messages import (
+    AlterPartitionReassignmentsRequest,
+    AlterPartitionReassignmentsResponse,
+    ElectLeadersRequest,
+    ElectLeadersResponse,
+    ListPartitionReassignmentsRequest,
+    ListPartitionReassignmentsResponse,
+)
+from broker_core.wire.schemas import SCHEMAS
+
+_ELECT = SCHEMAS[43].response
+_ALTER = SCHEMAS[45].response
+_LIST = SCHEMAS[46].response
+
+
+def _text(error: KafkaError) -> str:
+    return "" if error is KafkaError.NONE else exception_message(error)
+
+
+def _elect_body(request: Any, asked: Asked) -> ElectLeadersRequest:
+    partitions = None
+    if request.topic_partitions is not None:
+        partitions = tuple(name for name, _ in partitions_of(request.topic_partitions, name="topic"))
+    return ElectLeadersRequest("UNCLEAN" if request.election_type else "PREFERRED", partitions, request.timeout_ms)
+
+
+def _elect_answer(body: ElectLeadersResponse, request: Any, asked: Asked) -> Any:
+    return _ELECT.type(
+        error_code=body.error.code,
+        replica_election_results=[
+            _ELECT.ReplicaElectionResult(
+                topic=topic,
+                partition_result=[
+                    _ELECT.PartitionResult(partition_id=index, error_code=row.error.code, error_message=row.message)
+                    for index, row in rows
+                ],
+            )
+            for topic, rows in by_topic((row.partition, row) for row in body.partitions).items()
+        ],
+    )
+
+
+def _alter_body(request: Any, asked: Asked) -> AlterPartitionReassignmentsRequest:
+    return AlterPartitionReassignmentsRequest(
+        tuple(
+            (name, None if each.replicas is None else tuple(each.replicas))
+            for name, each in partitions_of(request.topics)
+        ),
+        request.timeout_ms,
+    )
+
+
+def _alter_answer(body: AlterPartitionReassignmentsResponse, request: Any, asked: Asked) -> Any:
+    return _ALTER.type(
+        error_code=body.error.code,
+        error_message=_text(body.error),
+        responses=[
+            _ALTER.ReassignableTopicResponse(
+                name=topic,
+                partitions=[
+                    _ALTER.ReassignablePartitionResponse(
+                        partition_index=index, error_code=row.error.code, error_message=row.message
+                    )
+                    for index, row in rows
+                ],
+            )
+            for topic, rows in by_topic((row.partition, row) for row in body.partitions).items()
+        ],
+    )
+
+
+def _list_body(request: Any, asked: Asked) -> ListPartitionReassignmentsRequest:
+    partitions = None
+    if request.topics is not None:
+        partitions = tuple(name for name, _ in partitions_of(request.topics, partitions="partition_indexes"))
+    return ListPartitionReassignmentsRequest(partitions, request.timeout_ms)
+
+
+def _list_answer(body: ListPartitionReassignmentsResponse, request: Any, asked: Asked) -> Any:
+    return _LIST.type(
+        error_code=body.error.code,
+        error_message=_text(body.error),
+        topics=[
+            _LIST.OngoingTopicReassignment(
+                name=topic,
+                partitions=[
+                    _LIST.OngoingPartitionReassignment(
+                        partition_index=index,
+                        replicas=list(row.replicas),
+                        adding_replicas=list(row.adding_replicas),
+                        removing_replicas=list(row.removing_replicas),
+                    )
+                    for index, row in rows
+                ],
+            )
+            for topic, rows in by_topic((row.partition, row) for row in body.partitions).items()
+        ],
+    )
+
+
+ELECT_LEADERS = Translation(_elect_body, _elect_answer)
+ALTER_PARTITION_REASSIGNMENTS = Translation(_alter_body, _alter_answer)
+LIST_PARTITION_REASSIGNMENTS = Translation(_list_body, _list_answer)
