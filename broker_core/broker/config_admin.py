@@ -207,16 +207,16 @@ class ConfigAdmin:
 
     def _alter_broker(self, name: str, change: Callable[[dict[str, str]], dict[str, str]], validate_only: bool) -> None:
         if name:
-            self._check_broker(name)
+            self._check_broker(name, "Node")
         entity = name or ConfigZnode.DEFAULT_ENTITY
         configs = change(acceptable(self._written("brokers", entity), per_broker=bool(name)))
         self.host.dynamic.validate(configs, per_broker=bool(name))
         if not validate_only:
             self._write("brokers", entity, configs)
 
-    def _check_broker(self, name: str) -> None:
+    def _check_broker(self, name: str, called: str = "Broker") -> None:
         if not name.lstrip("-").isdigit():
-            raise KafkaException(Errors.INVALID_REQUEST, f"Broker id must be an integer, but it is: {name}")
+            raise KafkaException(Errors.INVALID_REQUEST, f"{called} id must be an integer, but it is: {name}")
         if int(name) != self.host.broker_id:
             raise KafkaException(
                 Errors.INVALID_REQUEST,

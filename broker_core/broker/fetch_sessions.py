@@ -118,6 +118,9 @@ class FetchSessions:
         if session.epoch != epoch:
             return KafkaError.INVALID_FETCH_SESSION_EPOCH
         session.update(wanted, forgotten)
+        if not session.partitions:
+            del self._sessions[session_id]
+            return session
         session.epoch = 1 if epoch == LONGEST_EPOCH else epoch + 1
         self._sessions[session_id] = self._sessions.pop(session_id)
         return session

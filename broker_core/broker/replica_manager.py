@@ -15,7 +15,7 @@ from broker_core.eras import Era
 from broker_core.errors import KafkaError, KafkaException, RecordValidationException
 from broker_core.events.waiting import RequestCompleted, RequestParked
 from broker_core.replication.isr import CommittedIsr, PendingExpand, PendingShrink
-from broker_core.replication.partition import Partition
+from broker_core.replication.partition import Partition, Role
 from broker_core.replication.purgatory import Purgatory
 from broker_core.replication.quota import ReplicationQuotas
 from broker_core.replication.replica_fetcher import FetcherSettings, ReplicaFetcher
@@ -257,12 +257,13 @@ class ReplicaManager:
             info = partition.append_as_leader(data, acks, now_ms)
         except KafkaException as refused:
             # what exactly was wrong is told of single records only; for the rest clients have their own texts
+            start = -1 if refused.error in _UNREADABLE else partition.log.log_start_offset
             if isinstance(refused, RecordValidationException):
                 record_errors = refused.record_errors
                 return ProducePartitionResponse(
-                    name, refused.error, message=refused.message, record_errors=record_errors
+                    name, refused.error, log_start_offset=start, message=refused.message, record_errors=record_errors
                 ), -1
-            return ProducePartitionResponse(name, refused.error), -1
+            return ProducePartitionResponse(name, refused.error, log_start_offset=start), -1
         append_time = partition.log.config.message_timestamp_type == "LogAppendTime" and info.record_count
         return (
             ProducePartitionResponse(
@@ -430,13 +431,15 @@ class ReplicaManager:
         answers = []
         byte_count = 0
         for asked in body.partitions:
-            answer = self._read(asked, body.replica_id, body.max_bytes - byte_count, byte_count == 0)
+            answer = self._read(asked, body, body.max_bytes - byte_count, byte_count == 0)
             byte_count += len(answer.records)
             answers.append(answer)
         return answers, byte_count
 
-    def _read(self, asked: FetchPartition, replica_id: int, left: int, min_one_message: bool) -> FetchPartitionResponse:
-        name = asked.partition
+    def _read(
+        self, asked: FetchPartition, body: FetchRequest, left: int, min_one_message: bool
+    ) -> FetchPartitionResponse:
+        name, replica_id = asked.partition, body.replica_id
         partition = self.partitions.get(name)
         if partition is None:
             known = name in self.host.metadata.partitions
@@ -444,7 +447,7 @@ class ReplicaManager:
                 name, KafkaError.NOT_LEADER_OR_FOLLOWER if known else KafkaError.UNKNOWN_TOPIC_OR_PARTITION
             )
         if asked.current_leader_epoch != partition.leader_epoch or not partition.is_leader:
-            error = self._epoch_error(partition, asked.current_leader_epoch)
+            error = self._epoch_error(partition, asked.current_leader_epoch, body.from_follower)
             if error is not None:
                 return FetchPartitionResponse(name, error)
         log = partition.log
@@ -453,20 +456,20 @@ class ReplicaManager:
         if replica_id >= 0:
             if replica_id not in partition.remotes:
                 return FetchPartitionResponse(name, KafkaError.UNKNOWN_LEADER_EPOCH)
-            history = log.leader_epoch_cache
-            if may_diverge(history, end_offset, asked.last_fetched_epoch, fetch_offset):
-                diverging = diverging_epoch(history, end_offset, asked.last_fetched_epoch, fetch_offset)
-                if diverging == (-1, -1) or (diverging is not None and fetch_offset < log.log_start_offset):
-                    return FetchPartitionResponse(name, KafkaError.OFFSET_OUT_OF_RANGE)
-                if diverging is not None:
-                    return FetchPartitionResponse(
-                        name,
-                        high_watermark=partition.high_watermark,
-                        log_start_offset=log.log_start_offset,
-                        diverging_epoch=diverging,
-                    )
         else:
             upper_bound = partition.high_watermark
+        history = log.leader_epoch_cache
+        if may_diverge(history, end_offset, asked.last_fetched_epoch, fetch_offset):
+            diverging = diverging_epoch(history, end_offset, asked.last_fetched_epoch, fetch_offset)
+            if diverging == (-1, -1) or (diverging is not None and fetch_offset < log.log_start_offset):
+                return FetchPartitionResponse(name, KafkaError.OFFSET_OUT_OF_RANGE)
+            if diverging is not None:
+                return FetchPartitionResponse(
+                    name,
+                    high_watermark=partition.high_watermark,
+                    log_start_offset=log.log_start_offset,
+                    diverging_epoch=diverging,
+                )
         if fetch_offset == end_offset or (replica_id >= 0 and self._holds_back(partition, replica_id)):
             records = b""
         else:
@@ -497,13 +500,16 @@ class ReplicaManager:
             and quota.holds_back(partition.name, self.kernel.now_us)
         )
 
-    def _epoch_error(self, partition: Partition, current_leader_epoch: int) -> KafkaError | None:
+    def _epoch_error(
+        self, partition: Partition, current_leader_epoch: int, from_follower: bool = False
+    ) -> KafkaError | None:
         if current_leader_epoch >= 0:
             if current_leader_epoch < partition.leader_epoch:
                 return KafkaError.FENCED_LEADER_EPOCH
             if current_leader_epoch > partition.leader_epoch:
                 return KafkaError.UNKNOWN_LEADER_EPOCH
-        return None if partition.is_leader else KafkaError.NOT_LEADER_OR_FOLLOWER
+        serves = partition.is_leader or (from_follower and partition.role is Role.FOLLOWER)
+        return None if serves else KafkaError.NOT_LEADER_OR_FOLLOWER
 
     def _followed(self, asked: FetchPartition, replica_id: int, replica_epoch: int) -> None:
         """What a follower's fetch changes at the leader: its remote state, perhaps the ISR, perhaps the high
@@ -534,7 +540,7 @@ class ReplicaManager:
         accumulated = 0
         for asked in body.partitions:
             partition = self.partitions.get(asked.partition)
-            if partition is None or self._epoch_error(partition, asked.current_leader_epoch) is not None:
+            if partition is None or self._epoch_error(partition, asked.current_leader_epoch, body.from_follower):
                 return True
             log = partition.log
             end_offset = log.log_end_offset if body.replica_id >= 0 else partition.high_watermark
@@ -718,6 +724,17 @@ class ReplicaManager:
             partition.refuse_isr(result.error.name)
             self._ask_for_isr(partition, state)
 
+
+_UNREADABLE = frozenset(
+    {
+        KafkaError.CORRUPT_MESSAGE,
+        KafkaError.KAFKA_STORAGE_ERROR,
+        KafkaError.MESSAGE_TOO_LARGE,
+        KafkaError.NOT_LEADER_OR_FOLLOWER,
+        KafkaError.RECORD_LIST_TOO_LARGE,
+    }
+)
+"""With these a producer is not told where the log begins."""
 
 _OUTCOME_UNKNOWN = frozenset(
     {

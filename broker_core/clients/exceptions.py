@@ -79,6 +79,10 @@ _MESSAGES = {
         "Deleting offsets of a topic is forbidden while the consumer group is actively subscribed to it."
     ),
     Errors.REASSIGNMENT_IN_PROGRESS: "A partition reassignment is in progress.",
+    Errors.NO_REASSIGNMENT_IN_PROGRESS: "No partition reassignment is in progress.",
+    Errors.ELECTION_NOT_NEEDED: "Leader election not needed for topic partition.",
+    Errors.PREFERRED_LEADER_NOT_AVAILABLE: "The preferred leader was not available.",
+    Errors.ELIGIBLE_LEADERS_NOT_AVAILABLE: "Eligible topic partition leaders are not available.",
     Errors.OFFSET_NOT_AVAILABLE: (
         "The leader high watermark has not caught up from a recent leader election so the offsets cannot be "
         "guaranteed to be monotonically increasing."

@@ -2,6 +2,8 @@
 
 from typing import TYPE_CHECKING
 
+from msgspec import structs
+
 from broker_core.broker.delayed import DelayedTopics
 from broker_core.errors import KafkaError
 from broker_core.sim.kernel import Message
@@ -14,6 +16,8 @@ if TYPE_CHECKING:
 def handle(broker: "Broker", message: Message) -> None:
     """Marks topics for deletion; answers when they are gone from the metadata, or the timeout has passed."""
     body: DeleteTopicsRequest = message.body
-    response = broker.controller.delete_topics(body)
-    expected = {result.name: 0 for result in response.topics if result.error is KafkaError.NONE}
-    broker.park_admin(DelayedTopics(message, expected, response.topics, DeleteTopicsResponse), body.timeout_ms)
+    topic_ids = dict(broker.metadata.topic_ids)
+    results = broker.controller.delete_topics(body).topics
+    results = tuple(structs.replace(result, topic_id=topic_ids.get(result.name, "")) for result in results)
+    expected = {result.name: 0 for result in results if result.error is KafkaError.NONE}
+    broker.park_admin(DelayedTopics(message, expected, results, DeleteTopicsResponse), body.timeout_ms)

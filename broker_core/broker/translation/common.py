@@ -5,8 +5,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import msgspec
 
-from broker_core.errors import KafkaError
-
 if TYPE_CHECKING:
     from broker_core.broker.broker import Broker
     from broker_core.broker.socket_server import SocketServer
@@ -57,10 +55,19 @@ class Translation(NamedTuple):
     answer: Callable[[Any, Any, Asked], Any] = prepared
 
 
+_NO_INDEX = "/"
+"""No topic has it in its name: so ends that of one before a negative index, which no partition has."""
+
+
+def named(topic: str, index: int) -> str:
+    """A partition's name in the core, `orders-0`."""
+    return f"{topic}-{index}" if index >= 0 else f"{topic}{_NO_INDEX}{index}"
+
+
 def split(partition: str) -> tuple[str, int]:
     """`orders-0` as topic and index."""
     topic, _, index = partition.rpartition("-")
-    return topic, int(index)
+    return (topic[:-1], -int(index)) if topic.endswith(_NO_INDEX) else (topic, int(index))
 
 
 def partitions_of(
@@ -71,7 +78,7 @@ def partitions_of(
     """
     for topic in topics:
         for each in getattr(topic, partitions):
-            yield f"{getattr(topic, name)}-{each if isinstance(each, int) else index_of(each)}", each
+            yield named(getattr(topic, name), each if isinstance(each, int) else index_of(each)), each
 
 
 def index_of(partition: Any) -> int:
@@ -90,8 +97,3 @@ def by_topic(rows: Iterable[tuple[str, T]]) -> dict[str, list[tuple[int, T]]]:
         topic, index = split(partition)
         topics.setdefault(topic, []).append((index, row))
     return topics
-
-
-def code(error: KafkaError) -> int:
-    """An error as it travels."""
-    return error.code

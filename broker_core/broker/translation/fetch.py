@@ -3,7 +3,7 @@
 from typing import Any
 
 from broker_core.broker.fetch_sessions import FetchSession, SessionPartition, TopicPartitionKey
-from broker_core.broker.translation.common import NO_TOPIC_ID, Asked, Translation
+from broker_core.broker.translation.common import NO_TOPIC_ID, Asked, Translation, named
 from broker_core.broker.translation.leaders import current_leader, endpoints
 from broker_core.errors import KafkaError
 from broker_core.wire.messages import FetchPartition, FetchPartitionResponse, FetchRequest, FetchResponse
@@ -11,7 +11,13 @@ from broker_core.wire.schemas import SCHEMAS
 
 _WIRE = SCHEMAS[1].response
 _TOPIC_IDS_VERSION = 13
+_FOLLOWER_VERSION = 11
+"""From here on a consumer may read from a follower (KIP-392)."""
 _REPLICA_STATE_VERSION = 15
+_LEADER_VERSION = 16
+
+_STALE = (KafkaError.NOT_LEADER_OR_FOLLOWER, KafkaError.FENCED_LEADER_EPOCH)
+_UNKNOWN = (KafkaError.UNKNOWN_TOPIC_OR_PARTITION, KafkaError.UNKNOWN_TOPIC_ID)
 
 
 def _key(topic: Any, version: int) -> str:
@@ -59,7 +65,7 @@ def _body(request: Any, asked: Asked) -> Any:
         if name is not None:
             partitions.append(
                 FetchPartition(
-                    f"{name}-{index}",
+                    named(name, index),
                     each.fetch_offset,
                     each.current_leader_epoch,
                     each.last_fetched_epoch,
@@ -74,6 +80,7 @@ def _body(request: Any, asked: Asked) -> Any:
         request.min_bytes,
         min(request.max_bytes, asked.broker.config.fetch_max_bytes),
         tuple(partitions),
+        from_follower=version >= _FOLLOWER_VERSION,
     )
 
 
@@ -95,14 +102,14 @@ def _answer(body: FetchResponse, request: Any, asked: Asked) -> Any:
     for key in list(wanted):
         topic, index = key
         name = asked.topic_of(topic) if version >= _TOPIC_IDS_VERSION else topic
-        row = rows.get(f"{name}-{index}")
+        row = rows.get(named(name or topic, index))
         if row is None:
             error = KafkaError.UNKNOWN_TOPIC_ID if name is None else KafkaError.UNKNOWN_TOPIC_OR_PARTITION
-            row = FetchPartitionResponse(f"{name}-{index}", error)
+            row = FetchPartitionResponse(named(name or topic, index), error)
         if session is not None and not session.has_news(key, row) and is_incremental:
             continue
         partition = _partition(row, index)
-        if row.error in (KafkaError.NOT_LEADER_OR_FOLLOWER, KafkaError.FENCED_LEADER_EPOCH):
+        if version >= _LEADER_VERSION and row.error in _STALE:
             leader = partition.current_leader
             leader.leader_id, leader.leader_epoch = current_leader(row.partition, asked)
             leaders.add(leader.leader_id)
@@ -122,6 +129,14 @@ def _answer(body: FetchResponse, request: Any, asked: Asked) -> Any:
 
 
 def _partition(row: FetchPartitionResponse, index: int) -> Any:
+    if row.error is not KafkaError.NONE:
+        return _WIRE.PartitionData(
+            partition_index=index,
+            error_code=row.error.code,
+            high_watermark=-1,
+            aborted_transactions=[] if row.error in _UNKNOWN else None,
+            records=b"",
+        )
     partition = _WIRE.PartitionData(
         partition_index=index,
         error_code=row.error.code,

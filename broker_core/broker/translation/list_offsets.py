@@ -3,20 +3,38 @@
 from typing import Any
 
 from broker_core.broker.translation.common import Asked, Translation, by_topic, partitions_of
-from broker_core.wire.messages import ListOffsetsRequest, ListOffsetsResponse
+from broker_core.errors import KafkaError
+from broker_core.wire.messages import ListOffsetsRequest, ListOffsetsResponse, ListOffsetsResult
 from broker_core.wire.schemas import SCHEMAS
 
 _WIRE = SCHEMAS[2].response
 
 
+_LEAST_VERSIONS = {-1: 0, -2: 0, -3: 7, -4: 8, -5: 9}
+"""From which version on a client may ask for an offset that has no timestamp of its own."""
+
+
+def _is_supported(timestamp: int, version: int) -> bool:
+    return timestamp >= 0 or version >= _LEAST_VERSIONS.get(timestamp, version + 1)
+
+
 def _body(request: Any, asked: Asked) -> ListOffsetsRequest:
     return ListOffsetsRequest(
         request.replica_id,
-        tuple((name, each.current_leader_epoch, each.timestamp) for name, each in partitions_of(request.topics)),
+        tuple(
+            (name, each.current_leader_epoch, each.timestamp)
+            for name, each in partitions_of(request.topics)
+            if _is_supported(each.timestamp, asked.version)
+        ),
     )
 
 
 def _answer(body: ListOffsetsResponse, request: Any, asked: Asked) -> Any:
+    unsupported = [
+        ListOffsetsResult(name, KafkaError.UNSUPPORTED_VERSION)
+        for name, each in partitions_of(request.topics)
+        if not _is_supported(each.timestamp, asked.version)
+    ]
     return _WIRE.type(
         topics=[
             _WIRE.ListOffsetsTopicResponse(
@@ -33,7 +51,7 @@ def _answer(body: ListOffsetsResponse, request: Any, asked: Asked) -> Any:
                     for index, row in rows
                 ],
             )
-            for topic, rows in by_topic((row.partition, row) for row in body.partitions).items()
+            for topic, rows in by_topic((row.partition, row) for row in (*body.partitions, *unsupported)).items()
         ]
     )
 

@@ -12,6 +12,7 @@ from broker_core.wire.messages import (
     ElectLeadersResponse,
     ListPartitionReassignmentsRequest,
     ListPartitionReassignmentsResponse,
+    PartitionResult,
 )
 from broker_core.wire.schemas import SCHEMAS
 
@@ -24,6 +25,10 @@ def _text(error: KafkaError) -> str:
     return "" if error is KafkaError.NONE else exception_message(error)
 
 
+def _partition_text(row: PartitionResult) -> str | None:
+    return None if row.error is KafkaError.NONE else exception_message(row.error, row.message)
+
+
 def _elect_body(request: Any, asked: Asked) -> ElectLeadersRequest:
     partitions = None
     if request.topic_partitions is not None:
@@ -32,18 +37,40 @@ def _elect_body(request: Any, asked: Asked) -> ElectLeadersRequest:
 
 
 def _elect_answer(body: ElectLeadersResponse, request: Any, asked: Asked) -> Any:
+    if body.error is KafkaError.NOT_CONTROLLER:
+        return _not_controller(request)
     return _ELECT.type(
         error_code=body.error.code,
         replica_election_results=[
             _ELECT.ReplicaElectionResult(
                 topic=topic,
                 partition_result=[
-                    _ELECT.PartitionResult(partition_id=index, error_code=row.error.code, error_message=row.message)
+                    _ELECT.PartitionResult(
+                        partition_id=index, error_code=row.error.code, error_message=_partition_text(row)
+                    )
                     for index, row in rows
                 ],
             )
             for topic, rows in by_topic((row.partition, row) for row in body.partitions).items()
         ],
+    )
+
+
+def _not_controller(request: Any) -> Any:
+    """The one error of the whole request that stands at each partition, without a text."""
+    return _ELECT.type(
+        replica_election_results=[
+            _ELECT.ReplicaElectionResult(
+                topic=topic.topic,
+                partition_result=[
+                    _ELECT.PartitionResult(
+                        partition_id=index, error_code=KafkaError.NOT_CONTROLLER.code, error_message=None
+                    )
+                    for index in topic.partitions
+                ],
+            )
+            for topic in request.topic_partitions or ()
+        ]
     )
 
 
@@ -66,7 +93,7 @@ def _alter_answer(body: AlterPartitionReassignmentsResponse, request: Any, asked
                 name=topic,
                 partitions=[
                     _ALTER.ReassignablePartitionResponse(
-                        partition_index=index, error_code=row.error.code, error_message=row.message
+                        partition_index=index, error_code=row.error.code, error_message=_partition_text(row)
                     )
                     for index, row in rows
                 ],

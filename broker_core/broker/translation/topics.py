@@ -88,6 +88,7 @@ def _created(topic: Any, result: TopicResult, asked: Asked) -> Any:
     overrides = {each.name: each.value for each in topic.configs}
     return _CREATE.CreatableTopicResult(
         name=result.name,
+        error_message=None,
         topic_id=result.topic_id or NO_TOPIC_ID,
         num_partitions=config.num_partitions if partitions == -1 else partitions,
         replication_factor=config.default_replication_factor if factor == -1 else factor,

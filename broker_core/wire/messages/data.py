@@ -44,7 +44,8 @@ class FetchPartition(msgspec.Struct, frozen=True, gc=False):
 
 class FetchRequest(msgspec.Struct, frozen=True, gc=False):
     """`replica_id` -1 for a consumer. A follower also says its broker epoch (KIP-903). A new `session_id` means that
-    the one who asks has forgotten what it was told (KIP-227).
+    the one who asks has forgotten what it was told (KIP-227). `from_follower`: a consumer that reads from any replica
+    (KIP-392).
     """
 
     replica_id: int
@@ -54,6 +55,7 @@ class FetchRequest(msgspec.Struct, frozen=True, gc=False):
     partitions: tuple[FetchPartition, ...]
     replica_epoch: int = -1
     session_id: int = 0
+    from_follower: bool = False
 
 
 class FetchPartitionResponse(msgspec.Struct, frozen=True, gc=False):
