@@ -22,6 +22,8 @@ from broker_core.controller.election import Choice
 from broker_core.controller.kafka_zk_client import KafkaZkClient
 from broker_core.errors import KafkaError
 from broker_core.events.replica import HighWatermarkAdvanced
+from broker_core.groups.assignors.sticky import CooperativeStickyAssignor, StickyAssignor
+from broker_core.groups.facts import Groups
 from broker_core.log import UnifiedLog
 from broker_core.log.leader_epoch_cache import LeaderEpochCache
 from broker_core.log.local_log import LocalLog
@@ -80,6 +82,12 @@ SCRIPTS: dict[str, tuple[tuple[str, int], ...]] = {
         ("hold fetch 2 1", 0),
         ("producer stream p t-0 20", 2_700),
         ("broker kill 1", 4_500),
+    ),
+    # two consumers share a topic, one after the other
+    "members": (
+        ("kafka-topics.sh --create --topic t --partitions 4 --replication-factor 3", 500),
+        ("consumer start c --group g --topic t --assignor cooperative-sticky", 5_000),
+        ("consumer start d --group g --topic t --assignor cooperative-sticky", 5_000),
     ),
 }
 
@@ -244,6 +252,10 @@ def _shows_all(self: ReplicaManager, asked: Any, replica_id: int, left: int, min
     return msgspec.structs.replace(answer, records=partition.log.read(asked.fetch_offset, left).data)
 
 
+def _keeps_generation(self: Groups, group: Any, state: Any, why: str, *, protocol: Any, leader: Any) -> None:
+    self._transition(group, state, why, group.generation_id, protocol, leader)
+
+
 def _keeps_entries(self: OffsetIndex, offset: int) -> tuple[()]:
     return ()
 
@@ -338,6 +350,15 @@ MUTANTS = (
     ),
     _one("I-EXPAND", "whoever fetches joins the ISR", "life", Partition, "replica_to_add", _anybody_joins),
     _one("I-MINISR", "acks=all is answered at once", "life", ReplicaManager, "_wait_for_commit", _answers_at_once),
+    _one("I-GROUP", "a generation keeps its number", "members", Groups, "new_generation", _keeps_generation),
+    _one(
+        "I-COOP",
+        "what is taken from one member is given to another at once",
+        "members",
+        CooperativeStickyAssignor,
+        "assign",
+        StickyAssignor.assign,
+    ),
     _one("I-CONSUME", "consumers are shown the whole log", "life", ReplicaManager, "_read", _shows_all),
     _one("I-INDEX", "a truncation forgets the index", "parting", OffsetIndex, "truncate_to", _keeps_entries),
     _one("I-SEGNAME", "a segment is named by the last offset before it", "life", LocalLog, "roll", _names_one_less),

@@ -8,6 +8,15 @@ from broker_core.eras import ERAS
 from broker_core.events import Event
 from broker_core.events.client import AcknowledgedRecordsLost, RecordsConsumed
 from broker_core.events.control import ControllerElected, LeaderElected, ZnodeChanged, ZnodeCreated
+from broker_core.events.group import (
+    ConsumerAssigned,
+    ConsumerStateChanged,
+    GroupAssigned,
+    GroupMemberAdded,
+    GroupsLoaded,
+    GroupTransitioned,
+    OffsetCommitAccepted,
+)
 from broker_core.events.log import (
     BatchAppended,
     CheckpointWritten,
@@ -149,6 +158,63 @@ def rolled(segment: int) -> SegmentRolled:
     return SegmentRolled(replica="t-0@b1", segment=segment, previous_segment=0, previous_size=70)
 
 
+def loaded(node: int, leader_epoch: int) -> GroupsLoaded:
+    return GroupsLoaded(
+        broker=f"b{node}", partition="__consumer_offsets-0", group_count=1, offset_count=0, leader_epoch=leader_epoch
+    )
+
+
+def group(before: str, after: str, generation_id: int, node: int = 1) -> GroupTransitioned:
+    return GroupTransitioned(
+        broker=f"b{node}",
+        group="g",
+        partition="__consumer_offsets-0",
+        from_state=before,
+        to_state=after,
+        generation_id=generation_id,
+        protocol="cooperative-sticky",
+        leader="c-1",
+        why="",
+    )
+
+
+def assignment(*rows: tuple[str, tuple[str, ...]]) -> GroupAssigned:
+    return GroupAssigned(broker="b1", group="g", generation_id=1, assignments=rows, data=("",) * len(rows))
+
+
+def commit(generation_id: int) -> OffsetCommitAccepted:
+    return OffsetCommitAccepted(
+        broker="b1", group="g", member="c-1", generation_id=generation_id, offsets=(("t-0", 1),)
+    )
+
+
+def member(client: str) -> tuple[Event, ...]:
+    return (
+        GroupMemberAdded(broker="b1", group="g", member=f"{client}-1", client=client, instance=""),
+        ConsumerStateChanged(client=client, state="stable", member_id=f"{client}-1", generation_id=1, why=""),
+    )
+
+
+def owns(client: str, *partitions: str) -> ConsumerAssigned:
+    return ConsumerAssigned(client=client, partitions=partitions, revoked=())
+
+
+#: b1 coordinates group g, whose first generation is stored
+GROUP = (
+    loaded(1, 0),
+    group("", "Empty", 0),
+    *member("c"),
+    *member("d"),
+    group("Empty", "PreparingRebalance", 0),
+    group("PreparingRebalance", "CompletingRebalance", 1),
+    assignment(("c-1", ("t-0",)), ("d-1", ("t-1",))),
+    group("CompletingRebalance", "Stable", 1),
+    owns("c", "t-0"),
+    owns("d", "t-1"),
+    commit(1),
+    commit(-1),
+)
+
 #: two replicas, b1 leads in epoch 0, one record is everywhere and committed
 HEALTHY = (
     opened("b1"),
@@ -239,6 +305,17 @@ BROKEN: dict[str, tuple[str, tuple[Event, ...]]] = {
     ),
     "a consumer reads what is not committed": ("I-CONSUME", (append(1, 1), consumed(2, 2, 0, 1))),
     "a consumer reads twice": ("I-CONSUME", (consumed(1, 1, 0), consumed(1, 1, 0))),
+    "a partition is assigned to two members": ("I-GROUP", (*GROUP, assignment(("c-1", ("t-0",)), ("d-1", ("t-0",))))),
+    "a generation without a number of its own": (
+        "I-GROUP",
+        (*GROUP, group("Stable", "PreparingRebalance", 1), group("PreparingRebalance", "Empty", 1)),
+    ),
+    "a new coordinator that does not know a stored generation": (
+        "I-GROUP",
+        (*GROUP, loaded(2, 1), group("", "Empty", 0, node=2)),
+    ),
+    "a commit of an earlier generation": ("I-GROUP", (*GROUP, commit(0))),
+    "a partition that its owner has not given up": ("I-COOP", (*GROUP, owns("d", "t-0", "t-1"))),
     "an index entry inside of a batch": ("I-INDEX", (append(1, 1), indexed(1, 75))),
     "an index entry behind its batch": ("I-INDEX", (append(1, 1), indexed(0, 70))),
     "an index that falls": ("I-INDEX", (append(1, 1), indexed(1, 70), indexed(0, 0))),
@@ -285,7 +362,12 @@ def violations(events: Iterable[Event], era: str = "3.9") -> list[tuple[str, str
 
 
 def test_a_healthy_history_has_no_alarm() -> None:
-    assert violations(HEALTHY) == []
+    assert violations((*HEALTHY, *GROUP)) == []
+
+
+def test_what_a_coordinator_says_that_has_been_replaced_breaks_nothing() -> None:
+    successor = (loaded(2, 1), group("", "Stable", 1, node=2))
+    assert violations((*GROUP, *successor, commit(0), group("Stable", "PreparingRebalance", 1))) == []
 
 
 @pytest.mark.parametrize("name", BROKEN)

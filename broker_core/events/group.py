@@ -115,6 +115,23 @@ class GroupAssigned(Event):
     data: tuple[str, ...] = ()
 
 
+@kind(
+    "group",
+    en="Group {group}: a commit of {offsets} in generation {generation_id} is being stored",
+    zh="组 {group}：第 {generation_id} 代的位移提交 {offsets} 正在写入",
+)
+class OffsetCommitAccepted(Event):
+    """The coordinator writes a commit; `OffsetCommitted` follows for each partition once it is replicated. `member`
+    empty and `generation_id` -1: of somebody who is no member. `offsets`: (topic-partition, offset).
+    """
+
+    broker: str
+    group: str
+    member: str
+    generation_id: int
+    offsets: tuple[tuple[str, int], ...]
+
+
 @kind("group", en="Group {group} committed {partition} at {offset}", zh="组 {group} 提交 {partition} 的位移 {offset}")
 class OffsetCommitted(Event):
     """`offset` is that of the next record to read. `expire_timestamp_ms` -1: the broker's settings say when it goes."""

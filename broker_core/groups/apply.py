@@ -11,6 +11,7 @@ from broker_core.events.group import (
     GroupsLoaded,
     GroupsUnloaded,
     GroupTransitioned,
+    OffsetCommitAccepted,
     OffsetCommitted,
     OffsetRemoved,
 )
@@ -105,6 +106,13 @@ def _assigned(subjects: Subjects, event: GroupAssigned, at_us: int) -> None:
     members = _group(subjects, event.broker, event.group).members
     for (member_id, _), data in zip(event.assignments, event.data, strict=True):
         members[member_id].assignment = b64decode(data)
+
+
+@applies(OffsetCommitAccepted)
+def _accepted(subjects: Subjects, event: OffsetCommitAccepted, at_us: int) -> None:
+    waiting = _group(subjects, event.broker, event.group).pending_commits
+    for name, _ in event.offsets:
+        waiting[name] = waiting.get(name, 0) + 1
 
 
 @applies(OffsetCommitted)

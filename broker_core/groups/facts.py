@@ -14,6 +14,7 @@ from broker_core.events.group import (
     GroupsLoaded,
     GroupsUnloaded,
     GroupTransitioned,
+    OffsetCommitAccepted,
     OffsetCommitted,
     OffsetRemoved,
 )
@@ -210,6 +211,20 @@ class Groups:
         )
 
     # offsets
+
+    def accept(
+        self, group: ClassicGroup, member: str, generation_id: int, offsets: Mapping[str, CommittedOffset]
+    ) -> None:
+        """A commit is about to be written."""
+        self._emit(
+            OffsetCommitAccepted(
+                broker=self.host.name,
+                group=group.group_id,
+                member=member,
+                generation_id=generation_id,
+                offsets=tuple((name, committed.offset) for name, committed in offsets.items()),
+            )
+        )
 
     def commit(self, group: ClassicGroup, partition: str, committed: CommittedOffset) -> None:
         """A committed offset is stored."""

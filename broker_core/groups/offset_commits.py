@@ -72,8 +72,7 @@ class OffsetCommits:
             for name, committed in offsets.items()
         ]
         store = Commit(group.group_id, message, offsets, tuple(order))
-        for name in offsets:
-            group.pending_commits[name] = group.pending_commits.get(name, 0) + 1
+        self._groups.accept(group, request.member_id, request.generation_id, offsets)
         error = self._host.append_to_group_log(group.partition, build_batch(records, base_sequence=0), store)
         if error is not Errors.NONE:
             self.stored(group, store, error)

@@ -65,6 +65,7 @@ def _member_added(view: View, event: group.GroupMemberAdded, seq: int, at_us: in
 
 
 rule(group.GroupMemberUpdated)
+rule(group.OffsetCommitAccepted)
 
 
 @folds(group.GroupMemberReplaced)

@@ -65,6 +65,11 @@ def complaints(view: View) -> list[str]:
         for name, node in view["nodes"].items()
         if node["kind"] == "broker" and node["state"] != "up"
     ]
+    wrong += [
+        f"group {name} is {group['state']}"
+        for name, group in view["groups"].items()
+        if group["state"] not in ("Stable", "Empty")
+    ]
     for path, znode in view["zk"].items():
         if path.startswith("/admin/delete_topics/") or path == "/admin/reassign_partitions":
             wrong.append(f"{path}: is still there")
@@ -172,4 +177,8 @@ def _shown(record: tuple[int, bytes | None, bytes | None] | None) -> str:
     if record is None:
         return "nothing"
     epoch, key, value = record
-    return f"{(key or b'null').decode()}:{(value or b'null').decode()} of epoch {epoch}"
+    return f"{_text(key)}:{_text(value)} of epoch {epoch}"
+
+
+def _text(data: bytes | None) -> str:
+    return "null" if data is None else data.decode(errors="backslashreplace")

@@ -11,6 +11,7 @@ from typing import TypeVar
 import msgspec
 
 from broker_core.sim.rng import Stream
+from lab.sim.draw_members import draw_members
 from lab.sim.schedule import Schedule, pause
 
 T = TypeVar("T")
@@ -57,6 +58,7 @@ class _Drawing:
         self.brokers = self.pick((3, 3, 3, 3, 4, 4, 5, 6, 7))
         self.typed: list[tuple[int, int, str]] = []
         self.now_ms = 0
+        self.config: dict[str, str] = {}
         self.topics: list[_Topic] = []
         self.producers: list[str] = []
         self.consumers: list[str] = []
@@ -64,7 +66,7 @@ class _Drawing:
 
     def schedule(self) -> Schedule:
         """All of it."""
-        broker_config = self.broker_config()
+        self.configure_brokers(self.broker_config())
         for _ in range(self.between(1, 4)):
             self.create_topic()
         self.now_ms += CREATED_MS
@@ -76,11 +78,12 @@ class _Drawing:
         for _ in range(self.between(ACTS_LEAST, ACTS_MOST)):
             self.now_ms += self.between(1, GAP_MS_MOST)
             self.pick(acts)(self)
+        draw_members(self)
         return Schedule(
             seed=self.seed,
             era=self.era,
             brokers=tuple(range(1, self.brokers + 1)),
-            broker_config=broker_config,
+            broker_config=self.config,
             lines=self.lines(),
         )
 
@@ -127,7 +130,11 @@ class _Drawing:
 
     def type(self, line: str, after_ms: int = 0) -> None:
         """Types a line now, or later."""
-        self.typed.append((self.now_ms + after_ms, len(self.typed), line))
+        self.type_at(self.now_ms + after_ms, line)
+
+    def type_at(self, at_ms: int, line: str) -> None:
+        """Types a line at an instant."""
+        self.typed.append((at_ms, len(self.typed), line))
 
     def type_with_file(self, line: str, contents: object) -> None:
         """Types a command that reads a JSON file; `FILE` in it stands for the file's name."""
@@ -136,6 +143,15 @@ class _Drawing:
         self.type(line.replace("FILE", name))
 
     # the cluster
+
+    @property
+    def topic_names(self) -> list[str]:
+        """The topics that were not deleted."""
+        return [topic.name for topic in self.topics]
+
+    def configure_brokers(self, config: dict[str, str]) -> None:
+        """Settings that all brokers have from the start."""
+        self.config |= config
 
     def broker_config(self) -> dict[str, str]:
         """Short times, so that much happens in few events."""

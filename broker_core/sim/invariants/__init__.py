@@ -7,6 +7,7 @@ from broker_core.sim.invariants import (  # noqa: F401  (each fills the table of
     client_rules,
     epoch_rules,
     file_rules,
+    group_rules,
     leader_rules,
     log_rules,
     watermark_rules,

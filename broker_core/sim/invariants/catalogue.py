@@ -42,6 +42,8 @@ MAY_BREAK: dict[str, tuple[str, ...]] = {
     "I-EXPAND": (LOST_TAIL, STALE_LOG, FOREIGN),
     "I-MINISR": (),
     "I-CONSUME": (),
+    "I-GROUP": (*_CHOSEN, "HW", "KIP101"),
+    "I-COOP": (),
     "I-INDEX": (),
     "I-SEGNAME": (),
     "I-CKPT": (),

@@ -12,7 +12,7 @@ from broker_core.eras import DEFAULT_ERA, ERAS, Era
 from broker_core.events import Envelope, Event
 from broker_core.events.world import InvariantViolated
 from broker_core.sim.invariants.catalogue import INVARIANTS, MAY_BREAK, Explanation, Words, explain_by_mode
-from broker_core.sim.invariants.shadow import Answer, ShadowPartition, ShadowReplica
+from broker_core.sim.invariants.shadow import Answer, ShadowClient, ShadowGroup, ShadowPartition, ShadowReplica
 
 #: guarantees about records that are there no more: the era explains that only if it is what took them away
 _ABOUT_LOSS = frozenset({"I-COMMIT", "I-COMPLETE"})
@@ -28,6 +28,8 @@ class Checker:
         topics: the configuration of each topic in ZooKeeper; `settings`: what each broker was told of it, or has by
             itself.
         produce_acks: acks of the Produce requests under way, by correlation.
+        coordinators: (leader epoch, broker) of each partition of `__consumer_offsets` that somebody coordinates.
+        groups: each group as its newest coordinator has it; `members`: who a client is in its group, by its name.
         positions: where each consumer reads on, by (client, partition).
         controllers: the broker of each controller epoch.
         excuses: explanations that concern the whole cluster, by kind.
@@ -43,6 +45,9 @@ class Checker:
         self.topics: dict[str, dict[str, str]] = {}
         self.settings: dict[str, dict[str, dict[str, str]]] = {}
         self.produce_acks: dict[int, int] = {}
+        self.coordinators: dict[str, tuple[int, str]] = {}
+        self.groups: dict[str, ShadowGroup] = {}
+        self.members: dict[str, ShadowClient] = {}
         self.positions: dict[tuple[str, str], int] = {}
         self.controllers: dict[int, int] = {}
         self.controller_epoch = 0

@@ -253,3 +253,27 @@ class ShadowPartition(msgspec.Struct):
     answered: deque[Answer] = msgspec.field(default_factory=lambda: deque(maxlen=KEPT_ANSWERS))
     unsafe: deque[Answer] = msgspec.field(default_factory=deque)
     excuses: dict[str, Explanation] = {}
+
+
+class ShadowMember(NamedTuple):
+    """A member as a coordinator knows it."""
+
+    client: str
+    is_static: bool
+
+
+class ShadowGroup(msgspec.Struct):
+    """A group by the events of its coordinator. `stable_generation`: the last one whose assignment was stored."""
+
+    partition: str
+    generation_id: int
+    stable_generation: int = 0
+    members: dict[str, ShadowMember] = {}
+
+
+class ShadowClient(msgspec.Struct):
+    """A consumer as it sees itself: its id, its generation, and what it holds itself to own."""
+
+    member_id: str = ""
+    generation_id: int = -1
+    owned: tuple[str, ...] = ()

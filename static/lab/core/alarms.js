@@ -5,7 +5,7 @@
 /**
  * @typedef {{ seq: number, alarm: Alarm }} NumberedAlarm
  * @typedef {{ seq: number, loss: Loss }} NumberedLoss
- * @typedef {"controller" | "leader" | "isr" | "follower" | "log"} Giver
+ * @typedef {"controller" | "leader" | "isr" | "follower" | "coordinator" | "log"} Giver
  */
 
 /** Who keeps the promise of an invariant. @type {Record<string, Giver>} */
@@ -14,7 +14,7 @@ const GIVERS = {
   "I-CTRL": "controller", "I-LEADERINISR": "controller", "I-ZKVER": "controller", "I-LOGMATCH": "follower",
   "I-WEAKISR": "isr", "I-STRONGISR": "isr", "I-COMMIT": "isr", "I-COMPLETE": "controller", "I-HWLEAD": "leader",
   "I-HWFOLL": "follower", "I-NOTRUNCBELOWHW": "follower", "I-EXPAND": "leader", "I-MINISR": "leader", "I-CONSUME": "leader",
-  "I-INDEX": "log", "I-SEGNAME": "log", "I-CKPT": "log",
+  "I-GROUP": "coordinator", "I-COOP": "coordinator", "I-INDEX": "log", "I-SEGNAME": "log", "I-CKPT": "log",
 };
 
 /** @param {string} invariant @returns {Giver} */

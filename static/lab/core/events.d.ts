@@ -224,6 +224,13 @@ export interface GroupAssigned {
   assignments: [string, string[]][];
   data: string[];
 }
+export interface OffsetCommitAccepted {
+  broker: string;
+  group: string;
+  member: string;
+  generation_id: number;
+  offsets: [string, number][];
+}
 export interface OffsetCommitted {
   broker: string;
   group: string;
@@ -637,6 +644,7 @@ export interface DataOf {
   GroupMemberReplaced: GroupMemberReplaced;
   GroupMemberRemoved: GroupMemberRemoved;
   GroupAssigned: GroupAssigned;
+  OffsetCommitAccepted: OffsetCommitAccepted;
   OffsetCommitted: OffsetCommitted;
   OffsetRemoved: OffsetRemoved;
   ConsumerStateChanged: ConsumerStateChanged;

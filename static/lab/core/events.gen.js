@@ -1,7 +1,7 @@
 // Written by `manage.py gen_events` from broker_core/events. Do not change it by hand.
 
 /** Hash of the vocabulary; the server's `welcome` carries its own. */
-export const SCHEMA = "b5bbaca6193b";
+export const SCHEMA = "74e571010b9b";
 
 /** @import { EventKind, KindInfo } from "./events.d.ts" */
 
@@ -76,6 +76,8 @@ export const KINDS = {
     en: "Group {group}: {member} is gone, {why}", zh: "组 {group}：{member} 离开，{why}" },
   GroupAssigned: { family: "group", fields: [["broker", "str"], ["group", "str"], ["generation_id", "int"], ["assignments", ["list", ["tuple", "str", ["list", "str"]]]], ["data", ["list", "str"]]],
     en: "Group {group}: generation {generation_id} is assigned", zh: "组 {group}：第 {generation_id} 代完成分配" },
+  OffsetCommitAccepted: { family: "group", fields: [["broker", "str"], ["group", "str"], ["member", "str"], ["generation_id", "int"], ["offsets", ["list", ["tuple", "str", "int"]]]],
+    en: "Group {group}: a commit of {offsets} in generation {generation_id} is being stored", zh: "组 {group}：第 {generation_id} 代的位移提交 {offsets} 正在写入" },
   OffsetCommitted: { family: "group", fields: [["broker", "str"], ["group", "str"], ["partition", "str"], ["offset", "int"], ["leader_epoch", "int"], ["metadata", "str"], ["commit_timestamp_ms", "int"], ["expire_timestamp_ms", "int"]],
     en: "Group {group} committed {partition} at {offset}", zh: "组 {group} 提交 {partition} 的位移 {offset}" },
   OffsetRemoved: { family: "group", fields: [["broker", "str"], ["group", "str"], ["partition", "str"], ["why", "str"]],

@@ -1,0 +1,187 @@
+"""I-GROUP and I-COOP: who owns what in a consumer group, and in which generation.
+
+A group is as its newest coordinator has it: one that has been replaced and does not know it may say what it likes,
+since nothing of it can be stored any more.
+"""
+
+from collections import Counter
+
+from broker_core.events import group, world
+from broker_core.sim.invariants.catalogue import Words
+from broker_core.sim.invariants.checker import Checker, watches
+from broker_core.sim.invariants.shadow import ShadowClient, ShadowGroup, ShadowMember
+
+_TWO_OWNERS = Words(
+    "group {group}, generation {generation}: {partition} is assigned to two members",
+    "组 {group} 第 {generation} 代：{partition} 被分配给两个成员",
+)
+_NOT_NEXT = Words(
+    "group {group}: generation {generation} follows generation {before}",
+    "组 {group}：第 {generation} 代跟在第 {before} 代之后",
+)
+_WENT_BACK = Words(
+    "group {group}: the assignment of generation {before} was stored, and now it is in generation {generation}",
+    "组 {group}：第 {before} 代的分配已写入，现在却处于第 {generation} 代",
+)
+_STRANGE_COMMIT = Words(
+    "group {group} is in generation {generation}, and a commit of generation {committed} was accepted",
+    "组 {group} 处于第 {generation} 代，却接受了第 {committed} 代的位移提交",
+)
+_OWNED_TWICE = Words(
+    "group {group}: {client} takes {partition}, which {other} owns still",
+    "组 {group}：{client} 取得 {partition}，而 {other} 仍拥有它",
+)
+
+
+@watches(group.GroupsLoaded)
+def loaded(checker: Checker, event: group.GroupsLoaded) -> None:
+    known = checker.coordinators.get(event.partition, (-1, ""))
+    checker.coordinators[event.partition] = max(known, (event.leader_epoch, event.broker))
+
+
+def _known(checker: Checker, name: str, broker: str) -> ShadowGroup | None:
+    """The group, if this broker is its newest coordinator."""
+    shadow = checker.groups.get(name)
+    return shadow if shadow is not None and _is_newest(checker, shadow.partition, broker) else None
+
+
+def _is_newest(checker: Checker, partition: str, broker: str) -> bool:
+    return checker.coordinators.get(partition, (-1, broker))[1] == broker
+
+
+@watches(group.GroupTransitioned)
+def transitioned(checker: Checker, event: group.GroupTransitioned) -> None:
+    """I-GROUP: generations."""
+    if not _is_newest(checker, event.partition, event.broker):
+        return
+    generation = event.generation_id
+    known = checker.groups.get(event.group)
+    if not event.from_state:
+        stored = 0 if known is None else known.stable_generation
+        shadow = checker.groups[event.group] = ShadowGroup(event.partition, generation, stored)
+        if generation < stored:
+            _went_back(checker, event.group, shadow)
+        return
+    if known is None:
+        return
+    before, known.generation_id = known.generation_id, generation
+    if event.to_state == "Dead":
+        del checker.groups[event.group]
+    elif event.to_state in ("CompletingRebalance", "Empty"):
+        if generation != before + 1:
+            checker.violated(
+                "I-GROUP", event.partition, _NOT_NEXT, group=event.group, generation=generation, before=before
+            )
+    elif event.to_state == "Stable":
+        if generation <= known.stable_generation:
+            _went_back(checker, event.group, known)
+        known.stable_generation = generation
+
+
+def _went_back(checker: Checker, name: str, shadow: ShadowGroup) -> None:
+    checker.violated(
+        "I-GROUP",
+        shadow.partition,
+        _WENT_BACK,
+        group=name,
+        generation=shadow.generation_id,
+        before=shadow.stable_generation,
+    )
+
+
+@watches(group.GroupMemberAdded)
+def member_added(checker: Checker, event: group.GroupMemberAdded) -> None:
+    shadow = _known(checker, event.group, event.broker)
+    if shadow is not None:
+        shadow.members[event.member] = ShadowMember(event.client, bool(event.instance))
+
+
+@watches(group.GroupMemberReplaced)
+def member_replaced(checker: Checker, event: group.GroupMemberReplaced) -> None:
+    shadow = _known(checker, event.group, event.broker)
+    if shadow is not None:
+        shadow.members.pop(event.old_member, None)
+        shadow.members[event.member] = ShadowMember(event.client, True)
+
+
+@watches(group.GroupMemberRemoved)
+def member_removed(checker: Checker, event: group.GroupMemberRemoved) -> None:
+    shadow = _known(checker, event.group, event.broker)
+    if shadow is not None:
+        shadow.members.pop(event.member, None)
+
+
+@watches(group.GroupAssigned)
+def assigned(checker: Checker, event: group.GroupAssigned) -> None:
+    """I-GROUP: one owner for each partition."""
+    shadow = _known(checker, event.group, event.broker)
+    if shadow is None:
+        return
+    owners = Counter(partition for _, partitions in event.assignments for partition in partitions)
+    for partition, count in owners.items():
+        if count > 1:
+            checker.violated(
+                "I-GROUP",
+                shadow.partition,
+                _TWO_OWNERS,
+                group=event.group,
+                generation=event.generation_id,
+                partition=partition,
+            )
+
+
+@watches(group.OffsetCommitAccepted)
+def commit_accepted(checker: Checker, event: group.OffsetCommitAccepted) -> None:
+    """I-GROUP: only the current generation commits."""
+    shadow = _known(checker, event.group, event.broker)
+    if shadow is not None and event.generation_id not in (-1, shadow.generation_id):
+        checker.violated(
+            "I-GROUP",
+            shadow.partition,
+            _STRANGE_COMMIT,
+            group=event.group,
+            generation=shadow.generation_id,
+            committed=event.generation_id,
+        )
+
+
+@watches(group.ConsumerStateChanged)
+def consumer_changed(checker: Checker, event: group.ConsumerStateChanged) -> None:
+    client = checker.members.setdefault(event.client, ShadowClient())
+    client.member_id, client.generation_id = event.member_id, event.generation_id
+
+
+@watches(group.ConsumerAssigned)
+def consumer_assigned(checker: Checker, event: group.ConsumerAssigned) -> None:
+    """I-COOP: what a member takes, no other member of its generation still owns."""
+    client = checker.members.setdefault(event.client, ShadowClient())
+    taken = [name for name in event.partitions if name not in client.owned]
+    client.owned = event.partitions
+    for name, shadow in checker.groups.items():
+        if taken and client.member_id in shadow.members:
+            for other, partition in _others_with(checker, shadow, event.client, taken):
+                checker.violated(
+                    "I-COOP", partition, _OWNED_TWICE, group=name, client=event.client, other=other, partition=partition
+                )
+
+
+def _others_with(checker: Checker, shadow: ShadowGroup, client: str, taken: list[str]) -> list[tuple[str, str]]:
+    """(client, partition) of the group's other members that own one of these.
+
+    A static member that has not come back keeps its place and may not know of the generation yet.
+    """
+    found = []
+    for member_id, member in shadow.members.items():
+        other = checker.members.get(member.client)
+        if other is None or member.client == client or other.member_id != member_id:
+            continue
+        if member.is_static and other.generation_id != shadow.generation_id:
+            continue
+        found += [(member.client, partition) for partition in taken if partition in other.owned]
+    return found
+
+
+@watches(world.NodeRemoved)
+def node_removed(checker: Checker, event: world.NodeRemoved) -> None:
+    """What a dead process owned it does not own any more."""
+    checker.members.pop(event.node, None)
