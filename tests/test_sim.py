@@ -49,7 +49,7 @@ def test_what_can_go_wrong_is_drawn() -> None:
     expected = {
         *(f"broker {verb}" for verb in ("kill", "stop", "powerloss", "freeze", "thaw", "start")),
         *("link cut", "link restore", "link latency", "link loss", "disk slow", "session expire", "hold fetch"),
-        *("zk delete", "producer burst", "consumer follow"),
+        *("zk delete", "producer burst", "consumer follow", "consumer start", "consumer stop", "consumer kill"),
         *("kafka-topics.sh --create", "kafka-topics.sh --delete", "kafka-topics.sh --alter"),
         *("kafka-configs.sh --alter", "kafka-leader-election.sh --election-type"),
         *("kafka-reassign-partitions.sh --reassignment-json-file", "kafka-delete-records.sh --offset-json-file"),

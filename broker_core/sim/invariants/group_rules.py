@@ -153,7 +153,11 @@ def consumer_changed(checker: Checker, event: group.ConsumerStateChanged) -> Non
 
 @watches(group.ConsumerAssigned)
 def consumer_assigned(checker: Checker, event: group.ConsumerAssigned) -> None:
-    """I-COOP: what a member takes, no other member of its generation still owns."""
+    """I-COOP: what a member takes, no other member of its generation still owns. What it gave up it would read again
+    from what the group has committed.
+    """
+    for name in event.revoked:
+        checker.positions.pop((event.client, name), None)
     client = checker.members.setdefault(event.client, ShadowClient())
     taken = [name for name in event.partitions if name not in client.owned]
     client.owned = event.partitions
