@@ -6,6 +6,7 @@ from typing import Any, Protocol
 from broker_core.broker.alter_partition_manager import AlterPartitionManager
 from broker_core.broker.config import BrokerConfig
 from broker_core.broker.delayed import DelayedFetch, DelayedProduce
+from broker_core.broker.fetch_conversion import CONVERSION_ENDS, SOFT_LIMIT_VERSION, convert
 from broker_core.broker.isr_changes import IsrChanges
 from broker_core.broker.log_manager import LogManager
 from broker_core.broker.metadata_cache import MetadataCache
@@ -430,8 +431,10 @@ class ReplicaManager:
         """The answers, and how many bytes of records they carry."""
         answers = []
         byte_count = 0
+        # The sizes that old readers ask for are kept to, even where no batch fits (`hardMaxBytesLimit`).
+        may_exceed = body.version >= SOFT_LIMIT_VERSION
         for asked in body.partitions:
-            answer = self._read(asked, body, body.max_bytes - byte_count, byte_count == 0)
+            answer = self._read(asked, body, body.max_bytes - byte_count, may_exceed and byte_count == 0)
             byte_count += len(answer.records)
             answers.append(answer)
         return answers, byte_count
@@ -581,6 +584,10 @@ class ReplicaManager:
         self._respond_fetch(delayed.message, delayed.body, answers)
 
     def _respond_fetch(self, message: Message, body: FetchRequest, answers: list[FetchPartitionResponse]) -> None:
+        if body.version < CONVERSION_ENDS:
+            answers = [
+                self._convert(answer, asked, body) for asked, answer in zip(body.partitions, answers, strict=True)
+            ]
         if body.replica_id >= 0:
             answers = [
                 answer
@@ -590,6 +597,14 @@ class ReplicaManager:
             self.quotas.leader.record_response(answers, self.kernel.scheduler.now_us)
         label, fields = describe_fetched(answers)
         self.kernel.respond(message, FetchResponse(tuple(answers)), label=label, fields=fields)
+
+    def _convert(
+        self, answer: FetchPartitionResponse, asked: FetchPartition, body: FetchRequest
+    ) -> FetchPartitionResponse:
+        partition = self.partitions.get(asked.partition)
+        if partition is None:
+            return answer
+        return convert(answer, asked, partition.log.config, body.version, is_follower=body.replica_id >= 0)
 
     def _has_news(self, body: FetchRequest, asked: FetchPartition, answer: FetchPartitionResponse) -> bool:
         """Whether an incremental fetch session (KIP-227) lists this partition: records, an error, or watermarks not

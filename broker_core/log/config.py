@@ -43,6 +43,7 @@ class LogConfig(msgspec.Struct, frozen=True, kw_only=True):
     min_compaction_lag_ms: int = 0
     max_compaction_lag_ms: int = LONG_MAX
     message_format_version: str = "3.0-IV1"
+    message_downconversion_enable: bool = True
     producer_id_expiration_ms: int = 86400000
     """A broker's configuration in Kafka (producer.id.expiration.ms); the log is where it acts."""
     has_time_index: bool = True

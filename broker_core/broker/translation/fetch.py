@@ -81,6 +81,7 @@ def _body(request: Any, asked: Asked) -> Any:
         min(request.max_bytes, asked.broker.config.fetch_max_bytes),
         tuple(partitions),
         from_follower=version >= _FOLLOWER_VERSION,
+        version=version,
     )
 
 

@@ -33,6 +33,10 @@ class ProduceResponse(msgspec.Struct, frozen=True, gc=False):
     partitions: tuple[ProducePartitionResponse, ...]
 
 
+FETCH_VERSION = 17
+"""The newest version of Fetch."""
+
+
 class FetchPartition(msgspec.Struct, frozen=True, gc=False):
     partition: str
     fetch_offset: int
@@ -45,7 +49,7 @@ class FetchPartition(msgspec.Struct, frozen=True, gc=False):
 class FetchRequest(msgspec.Struct, frozen=True, gc=False):
     """`replica_id` -1 for a consumer. A follower also says its broker epoch (KIP-903). A new `session_id` means that
     the one who asks has forgotten what it was told (KIP-227). `from_follower`: a consumer that reads from any replica
-    (KIP-392).
+    (KIP-392). Readers of an old `version` get old messages (KIP-283).
     """
 
     replica_id: int
@@ -56,6 +60,7 @@ class FetchRequest(msgspec.Struct, frozen=True, gc=False):
     replica_epoch: int = -1
     session_id: int = 0
     from_follower: bool = False
+    version: int = FETCH_VERSION
 
 
 class FetchPartitionResponse(msgspec.Struct, frozen=True, gc=False):

@@ -1,0 +1,42 @@
+"""What becomes of answers to fetches of a version older than the log's messages (`KafkaApis.handleFetchRequest`)."""
+
+from msgspec import structs
+
+from broker_core.errors import KafkaError
+from broker_core.log import LogConfig
+from broker_core.records.compression import CompressionType, UnreadableRecords
+from broker_core.records.down_conversion import UnsupportedCompression, down_convert
+from broker_core.records.record import CorruptRecord, InvalidRecord
+from broker_core.wire.messages import FetchPartition, FetchPartitionResponse
+
+CONVERSION_ENDS = 10
+"""From this version of Fetch on, answers are as they were read: its readers know all that a log may hold."""
+SOFT_LIMIT_VERSION = 3
+"""From this version on, a first batch larger than what was asked for is sent all the same (KIP-74)."""
+_ZSTD_VERSION = 10
+_STORAGE_ERROR_VERSION = 6
+_MAGIC_2_VERSION, _MAGIC_1_VERSION = 4, 2
+
+
+def convert(
+    answer: FetchPartitionResponse, asked: FetchPartition, config: LogConfig, version: int, is_follower: bool
+) -> FetchPartitionResponse:
+    """The answer as a reader of this version of Fetch understands it. `config` is the log's."""
+    if config.target_compression is CompressionType.ZSTD and version < _ZSTD_VERSION:
+        return FetchPartitionResponse(answer.partition, KafkaError.UNSUPPORTED_COMPRESSION_TYPE)
+    if answer.error is KafkaError.KAFKA_STORAGE_ERROR and version < _STORAGE_ERROR_VERSION:
+        answer = structs.replace(answer, error=KafkaError.NOT_LEADER_OR_FOLLOWER)
+    magic = 0 if version < _MAGIC_1_VERSION else 1 if version < _MAGIC_2_VERSION else 2
+    if config.magic <= magic:
+        return answer
+    if not (is_follower or config.message_downconversion_enable):
+        return FetchPartitionResponse(answer.partition, KafkaError.UNSUPPORTED_VERSION)
+    try:
+        records = down_convert(answer.records, magic, asked.fetch_offset)
+    except UnsupportedCompression:
+        return FetchPartitionResponse(answer.partition, KafkaError.UNSUPPORTED_COMPRESSION_TYPE)
+    except CorruptRecord:
+        return FetchPartitionResponse(answer.partition, KafkaError.CORRUPT_MESSAGE)
+    except (InvalidRecord, UnreadableRecords):
+        return FetchPartitionResponse(answer.partition, KafkaError.UNKNOWN_SERVER_ERROR)
+    return structs.replace(answer, records=records)

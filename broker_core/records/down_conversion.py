@@ -1,0 +1,92 @@
+"""What a broker hands to consumers that know older messages only (`LazyDownConversionRecords`, `RecordsUtil`; KIP-283).
+
+Kafka says how large its answer is before it has converted more than the first batch: as large as what it read, or as
+that first batch where converting has made it longer. Then it converts piece by piece until so much is sent. The last
+message is cut off where it is too much, and a batch that no reader can take fills what is left.
+"""
+
+import struct
+from collections.abc import Iterator, Sequence
+
+from broker_core.records.compression import CompressionType
+from broker_core.records.legacy import build_message_set
+from broker_core.records.record_batch import (
+    HEADER_BYTES,
+    BatchHeader,
+    iterate_batches,
+    iterate_records,
+)
+
+_PIECE_BYTES = 128 * 1024
+_OVERFLOW = struct.Struct(">qi")
+
+
+class UnsupportedCompression(ValueError):
+    """The first batch is compressed with zstd, which old consumers do not know."""
+
+
+def down_convert(data: bytes, magic: int, first_offset: int) -> bytes:
+    """The batches of `data` as messages of `magic` (0 or 1), as they go over the wire to who asked for `first_offset`.
+
+    Raises UnsupportedCompression, InvalidRecord and UnreadableRecords for what the first batch holds.
+    """
+    batches = list(iterate_batches(data))
+    first = next(_pieces(data, batches, magic, first_offset, 0), b"")
+    if not first:
+        size = _OVERFLOW.size if batches else 0
+    else:
+        size = max(len(data), len(first))
+    sent = bytearray(first[:size])
+    try:
+        # Kafka takes one batch to be done with, also where the first of them had nothing to convert.
+        for piece in _pieces(data, batches[1:] if first else batches, magic, first_offset, _PIECE_BYTES):
+            if len(sent) == size:
+                break
+            sent += piece[: size - len(sent)]
+    except UnsupportedCompression:
+        # The consumer comes back for that batch, and is told then.
+        pass
+    while len(sent) < size:
+        sent += _overflow(size - len(sent))
+    return bytes(sent)
+
+
+def _pieces(
+    data: bytes, batches: Sequence[tuple[int, BatchHeader]], magic: int, first_offset: int, most_bytes: int
+) -> Iterator[bytes]:
+    """Converted batches, several at once where they are `most_bytes` together at most; without those that vanish."""
+    at = 0
+    while at < len(batches):
+        end, size = at + 1, batches[at][1].size
+        while end < len(batches) and size + batches[end][1].size <= most_bytes:
+            size += batches[end][1].size
+            end += 1
+        piece = [batch for batch in batches[at:end] if not batch[1].is_control]
+        if any(header.compression == CompressionType.ZSTD for _, header in piece):
+            raise UnsupportedCompression("batches that are compressed with zstd cannot be converted down")
+        converted = b"".join(_convert(data, position, header, magic, first_offset) for position, header in piece)
+        if converted:
+            yield converted
+        at = end
+
+
+def _convert(data: bytes, position: int, header: BatchHeader, magic: int, first_offset: int) -> bytes:
+    if header.magic <= magic:
+        return data[position : position + header.size]
+    compression = CompressionType(header.compression)
+    records = [
+        (record.offset, record.timestamp, record.key, record.value)
+        for record in iterate_records(data, header, position)
+        # Without a wrapper each message is a batch of its own, and some consumers rely on that.
+        if compression or record.offset >= first_offset
+    ]
+    if not records:
+        return b""
+    return build_message_set(records, magic, compression, header.max_timestamp if header.has_append_time else None)
+
+
+def _overflow(size: int) -> bytes:
+    """The beginning of a batch that claims to be longer than what is left to send, at most one piece of it."""
+    claimed = max(size + 1, HEADER_BYTES)
+    batch = _OVERFLOW.pack(-1, claimed) + bytes(max(min(size + 1, _PIECE_BYTES) - _OVERFLOW.size, 0))
+    return batch[:size]
