@@ -45,6 +45,7 @@ class Era(msgspec.Struct, frozen=True, kw_only=True):
             watermark back, too (1.0).
         high_watermark_needs_min_isr: whether the high watermark stands still while the ISR is smaller than
             min.insync.replicas, which count as no more than there are replicas (KAFKA-15583, 3.7).
+        reelection_keeps_followers: whether a leader that is elected again still counts what its followers had (0.9).
         stale_high_watermark_is_news: whether a follower's fetch is answered at once when its leader's high watermark
             has moved since the last answer (KIP-392; 2.4 and 2.5).
 
@@ -93,6 +94,7 @@ class Era(msgspec.Struct, frozen=True, kw_only=True):
     epochs_only_rise: bool = False
     caught_up_replicas_hold_high_watermark: bool = True
     high_watermark_needs_min_isr: bool = True
+    reelection_keeps_followers: bool = True
     stale_high_watermark_is_news: bool = False
 
     isr_lag: IsrLag = "end_or_caught_up_time"
@@ -205,6 +207,7 @@ _0_8 = msgspec.structs.replace(
     name="0.8",
     release="0.8.2.2",
     defaults=DEFAULTS_0_8,
+    reelection_keeps_followers=False,
     isr_lag="fetches_and_messages",
     isr_checks_per_lag_time=1,
     isr_change_notified=False,

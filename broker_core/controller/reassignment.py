@@ -136,6 +136,7 @@ class PartitionReassignments:
         return PartitionResult(partition)
 
     def _reassign(self, partition: str, assignment: ReplicaAssignment) -> None:
+        self.deletions.put_off(topic_of(partition))
         self._set_current(partition, assignment)
         if self._is_complete(partition, assignment):
             self._complete(partition, assignment)
@@ -177,7 +178,7 @@ class PartitionReassignments:
         batch = self._batch()
         batch.add_update_metadata(self.context.live_brokers, [partition])
         batch.send()
-        self.deletions.resume()
+        self.deletions.resume_topics([topic_of(partition)])
 
     def _move_leader(self, partition: str, done: ReplicaAssignment) -> None:
         """B3: another leader if this one goes or is dead; else the brokers hear of the fewer replicas."""

@@ -40,8 +40,8 @@ class TopicDeletionManager:
             return
         self.context.topics_to_delete.update(dict.fromkeys(wanted))
         for topic in wanted:
-            if any(not self.context.is_replica_online(*r) for r in self._replicas_of(topic)):
-                self.context.topics_ineligible_for_deletion.add(topic)
+            if self._is_moving(topic) or any(not self.context.is_replica_online(*r) for r in self._replicas_of(topic)):
+                self.put_off(topic)
 
     def process_wishes(self) -> None:
         """The children of /admin/delete_topics have changed."""
@@ -52,15 +52,28 @@ class TopicDeletionManager:
         if not self.host.config.delete_topic_enable:
             self.zk.delete_all([DeleteTopicZnode.path(topic) for topic in known])
         elif known:
+            for topic in known:
+                if self._is_moving(topic):
+                    # does nothing for a new wish, which is not queued yet: Kafka deletes what is being moved
+                    self.put_off(topic)
             self.context.topics_to_delete.update(dict.fromkeys(known))
+            self.resume()
+
+    def put_off(self, topic: str) -> None:
+        """A topic that is to be deleted waits, and does so until `resume_topics` has it among others."""
+        if self.context.is_queued_for_deletion(topic):
+            self.context.topics_ineligible_for_deletion.add(topic)
+
+    def resume_topics(self, topics: Iterable[str]) -> None:
+        """What these topics may have waited for has happened."""
+        queued = [topic for topic in topics if self.context.is_queued_for_deletion(topic)]
+        if queued:
+            self.context.topics_ineligible_for_deletion.difference_update(queued)
             self.resume()
 
     def broker_started(self, replicas: list[PartitionAndReplica]) -> None:
         """Replicas are on a broker that is back: their topics may go on being deleted."""
-        topics = dict.fromkeys(topic_of(r.partition) for r in replicas if self._is_queued(r))
-        if topics:
-            self.context.topics_ineligible_for_deletion.difference_update(topics)
-            self.resume()
+        self.resume_topics(dict.fromkeys(topic_of(r.partition) for r in replicas))
 
     def replicas_failed(self, replicas: Iterable[PartitionAndReplica]) -> None:
         """A broker died or could not delete: the topics wait."""
@@ -125,6 +138,9 @@ class TopicDeletionManager:
 
     def _replicas_of(self, topic: str) -> Iterable[PartitionAndReplica]:
         return self.context.replicas_of(self.context.partitions_of(topic))
+
+    def _is_moving(self, topic: str) -> bool:
+        return any(self.context.assignment(p).is_being_reassigned for p in self.context.partitions_of(topic))
 
     def _is_queued(self, replica: PartitionAndReplica) -> bool:
         return self.context.is_queued_for_deletion(topic_of(replica.partition))

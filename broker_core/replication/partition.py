@@ -201,15 +201,18 @@ class Partition:
 
     def make_leader(self, state: LeaderAndIsrPartition) -> None:
         """Leads from now on (`Partition.makeLeader`). The new epoch begins at this log's end, written down before
-        anything else; or with its first record, as the era has it.
+        anything else; or with its first record, as the era has it. A high watermark beyond the log, which older eras
+        leave behind, says nothing any more.
         """
         log = self.log
-        was_leader = self.is_leader
+        keeps_followers = self.is_leader and self.era.reelection_keeps_followers
+        if self.high_watermark > log.log_end_offset:
+            self._lower_high_watermark(log.log_start_offset)
         self.replicas = state.replicas
         remotes = []
         for broker_id in state.replicas:
             if broker_id != self.broker_id:
-                known = self.remotes.get(broker_id) if was_leader else None
+                known = self.remotes.get(broker_id) if keeps_followers else None
                 remotes.append(
                     (
                         broker_id,
@@ -388,10 +391,8 @@ class Partition:
             self.kernel.emit(
                 HighWatermarkAdvanced(replica=self.key, from_offset=self.high_watermark, to_offset=reached), self.node
             )
-        elif reached < self.high_watermark:
-            self.kernel.emit(
-                HighWatermarkLowered(replica=self.key, from_offset=self.high_watermark, to_offset=reached), self.node
-            )
+        else:
+            self._lower_high_watermark(reached)
 
     # followers, as the leader sees them
 
@@ -483,7 +484,7 @@ class Partition:
                 self.node,
             )
             if self.era.truncation_lowers_high_watermark:
-                self._lower_high_watermark()
+                self._lower_high_watermark(log.log_end_offset)
             self._state_truncated()
         self._state_epochs(entries)
 
@@ -507,7 +508,7 @@ class Partition:
             ),
             self.node,
         )
-        self._lower_high_watermark()
+        self._lower_high_watermark(log.log_end_offset)
         self._state_truncated()
         self._state_epochs(entries)
         self.update_follower_high_watermark(max(offset, self.high_watermark))
@@ -517,12 +518,10 @@ class Partition:
         if list(entries) != before:
             self.kernel.emit(LeaderEpochsChanged(replica=self.key, entries=tuple(entries)), self.node)
 
-    def _lower_high_watermark(self) -> None:
-        """What was cut off takes the high watermark along."""
-        end = self.log.log_end_offset
-        if self.high_watermark > end:
+    def _lower_high_watermark(self, most: int) -> None:
+        if self.high_watermark > most:
             self.kernel.emit(
-                HighWatermarkLowered(replica=self.key, from_offset=self.high_watermark, to_offset=end), self.node
+                HighWatermarkLowered(replica=self.key, from_offset=self.high_watermark, to_offset=most), self.node
             )
 
     def _state_truncated(self) -> None:

@@ -319,11 +319,12 @@ class ReplicaFetcher:
 
     def _ask_offset(self, name: str, leader_epoch: int, timestamp: int) -> None:
         host = self.host
+        meant_for = leader_epoch if self._carries_epoch else -1
         host.kernel.request(
             host.name,
             self._leader,
             "ListOffsets",
-            ListOffsetsRequest(host.broker_id, ((name, leader_epoch, timestamp),)),
+            ListOffsetsRequest(host.broker_id, ((name, meant_for, timestamp),)),
             label="ListOffsets latest" if timestamp == -1 else "ListOffsets earliest",
             fields=((name, timestamp),),
             context=("fetcher_offsets", (self.leader_id, name, leader_epoch, timestamp)),

@@ -11,8 +11,9 @@ from pathlib import Path
 import msgspec
 
 from lab.sim.draw import draw
-from lab.sim.player import Failure, play
+from lab.sim.player import play
 from lab.sim.shrink import shrink
+from lab.sim.verdict import Failure
 
 SEEDS_A_TASK = 10
 

@@ -1,25 +1,15 @@
 """Plays a schedule with all invariants on, takes all faults back, and says what was wrong if anything was."""
 
-import re
 import traceback
-from collections import Counter
 from collections.abc import Iterator
 
-import msgspec
-
 from broker_core.eras import ERAS
-from broker_core.events.client import ProduceAcknowledged
-from broker_core.events.control import LeaderElected, ZnodeDeleted
-from broker_core.events.log import PowerLost
-from broker_core.events.replica import FetcherFailed
-from broker_core.events.world import BrokerExiting, InvariantViolated
 from broker_core.run import Run
 from broker_core.shell.parser import ShellError, is_background
 from broker_core.shell.transcript import ready_line
 from broker_core.sim.disk import SimulatedDisk
 from broker_core.zk.memory_store import MemoryStore
 from lab.sim.aftermath import (
-    Acknowledged,
     complaints,
     differing_logs,
     lost_records,
@@ -28,42 +18,13 @@ from lab.sim.aftermath import (
 )
 from lab.sim.parity import differences
 from lab.sim.schedule import Schedule, pause
+from lab.sim.verdict import Failure, Played
+from lab.sim.witness import Witness, in_short
 
 HEAL_US = 72_000_000
 LOOK_US = 1_000_000
 AGAIN_US = 8_000_000
 """How long to wait before a broker that is still down is started once more."""
-_TOO_LARGE = "RECORD_LIST_TOO_LARGE"
-_AGAIN = "the append begins at"
-
-
-_REASONS = re.compile("power loss|unclean election|era")
-
-
-class Failure(msgspec.Struct, frozen=True):
-    """What was wrong. `kind` is the same for the same bug, as far as one can tell: an invariant's name, the place
-    of an exception, `view`, `not healed`, `logs differ`, `record lost`. `seq`: the event at which it was found.
-    """
-
-    kind: str
-    seq: int
-    detail: str
-
-
-class Played(msgspec.Struct, frozen=True):
-    """What became of a schedule.
-
-    Attributes:
-        typed: every line, those too that took the faults back.
-        alarms: how often each (invariant, what explains it in short or nothing) was raised.
-        found: what an era, an unclean election or a power loss explains: lost records and logs that differ.
-    """
-
-    failure: Failure | None
-    events: int
-    typed: tuple[str, ...]
-    alarms: dict[tuple[str, str], int]
-    found: tuple[str, ...] = ()
 
 
 class Unplayable(Exception):
@@ -81,14 +42,8 @@ class _Game:
         self.disk = SimulatedDisk()
         self.run = Run(schedule.config, disk=self.disk, zk=MemoryStore())
         self.typed: list[str] = []
-        self.alarms: Counter[tuple[str, str]] = Counter()
-        self.explained: dict[str, str] = {}
-        self.acknowledged: list[Acknowledged] = []
-        self.deleted: set[str] = set()
-        self.restarted: set[int] = set()
-        self.gave_up = False
-        self.stuck: set[str] = set()
-        """Partitions that a follower gave up as Kafka's does: what it was given did not fit a segment, or it had it."""
+        self.witness = Witness()
+        self.restarted: set[tuple[int, int]] = set()
         self.found: list[str] = []
 
     def play(self) -> Played:
@@ -101,7 +56,7 @@ class _Game:
             where = f"{place.filename.rpartition('/')[2]}:{place.name}"
             detail = "".join(traceback.format_exception(error)[-6:]).strip()
             failure = Failure(f"{type(error).__name__} in {where}", self.run.seq, detail)
-        return Played(failure, self.run.seq, tuple(self.typed), dict(self.alarms), tuple(self.found))
+        return Played(failure, self.run.seq, tuple(self.typed), dict(self.witness.alarms), tuple(self.found))
 
     def _whole(self) -> Failure | None:
         self._type(ready_line(self.schedule.brokers))
@@ -123,37 +78,9 @@ class _Game:
     # looking
 
     def _look(self) -> Failure | None:
-        """The first alarm that nothing explains, and notes for later what happened since the last look."""
-        unexplained = None
-        for (seq, _, _, _, event), _, _ in self.run.take():
-            if isinstance(event, ProduceAcknowledged):
-                if event.acks == -1:
-                    self.acknowledged.append(
-                        Acknowledged(event.client, event.partition, event.base_offset, event.count)
-                    )
-            elif isinstance(event, InvariantViolated):
-                self.alarms[event.invariant, _in_short(event.explained_by)] += 1
-                if event.explained_by:
-                    self.explained[event.subject.partition("@")[0]] = event.explained_by
-                elif unexplained is None:
-                    unexplained = Failure(event.invariant, seq, f"{event.subject}: {event.detail}")
-            elif isinstance(event, ZnodeDeleted):
-                self.deleted.add(event.path)
-            elif isinstance(event, FetcherFailed):
-                # A leader that lost its tail with the controller leads on in the same epoch: followers that have more
-                # than it do not notice until they are given an offset again that they have.
-                name = event.replica.partition("@")[0]
-                if event.why.startswith(_TOO_LARGE) or (_AGAIN in event.why and name in self.explained):
-                    self.stuck.add(name)
-            elif isinstance(event, BrokerExiting):
-                self.gave_up = True
-            elif isinstance(event, LeaderElected):
-                if event.unclean:
-                    self.explained[event.partition] = "an unclean election"
-            elif isinstance(event, PowerLost):
-                for file, _, _, _ in event.cuts:
-                    self.explained[file.split("/")[-2]] = "a power loss"
-        return unexplained
+        """The first alarm that nothing explains, up to now."""
+        self.witness.see(made[0] for made in self.run.take())
+        return self.witness.unexplained
 
     def _heal(self) -> Failure | None:
         """Takes back every fault and waits until nothing is left of them."""
@@ -166,18 +93,20 @@ class _Game:
             wrong = self._wrong()
             if not wrong:
                 return None
-            if run.now_us >= until_us and self.gave_up:
+            if run.now_us >= until_us and self.witness.gave_up:
                 self.found.append("a broker gives up rather than truncate, explained by era")
                 return None
             if run.now_us >= until_us:
                 return Failure("not healed", run.seq, "; ".join(wrong[:4]))
             for line in mending_lines(run.view):
                 self._mend(f"{line} &")
-            if not ERAS[self.schedule.era].broker_epochs and run.now_us >= until_us - HEAL_US * 2 // 3:
-                # Before KIP-380 a controller did not notice a broker that was back at once, and told it nothing.
+            turn = 3 - (until_us - run.now_us) * 3 // HEAL_US
+            if not ERAS[self.schedule.era].broker_epochs and turn > 1:
+                # Before KIP-380 a controller did not notice a broker that was back at once, and told it nothing. So
+                # may it be with this start, too.
                 for broker_id in missing_brokers(run.view):
-                    if broker_id not in self.restarted:
-                        self.restarted.add(broker_id)
+                    if (broker_id, turn) not in self.restarted:
+                        self.restarted.add((broker_id, turn))
                         self._mend(f"broker kill {broker_id} &")
             begun_us = run.now_us
             while wrong and run.now_us < min(until_us, begun_us + AGAIN_US):
@@ -193,10 +122,10 @@ class _Game:
         self._type(line)
 
     def _wrong(self) -> list[str]:
-        if not self.stuck:
+        if not self.witness.stuck:
             return complaints(self.run.view)
-        topics = {f"/brokers/topics/{partition.rpartition('-')[0]}" for partition in self.stuck}
-        excused = self.stuck | topics | {"/admin/reassign_partitions"}
+        topics = {f"/brokers/topics/{partition.rpartition('-')[0]}" for partition in self.witness.stuck}
+        excused = self.witness.stuck | topics | {"/admin/reassign_partitions"}
         return [each for each in complaints(self.run.view) if each.partition(": ")[0] not in excused]
 
     def _after(self) -> Failure | None:
@@ -205,23 +134,19 @@ class _Game:
         differing = differences(run)
         if differing:
             return Failure("view", run.seq, "; ".join(differing[:3]))
-        for kind, partition, detail in () if self.gave_up else self._missing():
-            excuse = self.explained.get(partition, "")
+        for kind, partition, detail in () if self.witness.gave_up else self._missing():
+            excuse = self.witness.explained.get(partition, "")
             if not excuse:
                 return Failure(kind, run.seq, f"{partition}: {detail}")
-            self.found.append(f"{kind}, explained by {_in_short(excuse)}")
+            self.found.append(f"{kind}, explained by {in_short(excuse)}")
         return None
 
     def _missing(self) -> Iterator[tuple[str, str, str]]:
         for partition, detail in differing_logs(self.run.view, self.disk):
             yield "logs differ", partition, detail
         # who sends to a deleted topic makes a new one of the same name
-        owed = [each for each in self.acknowledged if f"/brokers/topics/{each.topic}" not in self.deleted]
+        owed = [
+            each for each in self.witness.acknowledged if f"/brokers/topics/{each.topic}" not in self.witness.deleted
+        ]
         for partition, detail in lost_records(self.run.view, self.disk, owed):
             yield "record lost", partition, detail
-
-
-def _in_short(explanation: str) -> str:
-    """Without names and numbers, so that like explanations count together."""
-    reason = _REASONS.search(explanation)
-    return explanation if reason is None else reason[0]

@@ -6,8 +6,9 @@ it did. Then the pauses go or are halved.
 
 from collections.abc import Callable
 
-from lab.sim.player import Failure, Played, Unplayable, play
+from lab.sim.player import Unplayable, play
 from lab.sim.schedule import Schedule, pause, pause_us
+from lab.sim.verdict import Failure, Played
 
 TRIES_MOST = 600
 SHORTEST_US = 2_000

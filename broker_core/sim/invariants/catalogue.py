@@ -6,6 +6,9 @@ A row of the table is an invariant; what is not listed for it never explains its
 - `lost tail`: a machine lost its power, or a damaged file was cut, and with it records that were not fsynced;
 - `HW`, `KIP101`, `KIP279`: how followers of the era cut their logs;
 - `stale log`: before there were topic ids, the log of a deleted topic served the next one of its name;
+- `early join`: before 2.0.1 a replica joined the ISR that had not reached the start of the leader's epoch (KAFKA-7128);
+- `missed epoch`: a leader that had not heard of another one's epoch led again, and still counted what its followers had
+  held before that (`Partition.makeLeader` forgets it only in who has not led);
 - `foreign`: somebody outside of the cluster wrote what only brokers may write.
 """
 
@@ -14,6 +17,8 @@ import msgspec
 UNCLEAN = "unclean"
 LOST_TAIL = "lost tail"
 STALE_LOG = "stale log"
+EARLY_JOIN = "early join"
+MISSED_EPOCH = "missed epoch"
 FOREIGN = "foreign"
 MODES = ("HW", "KIP101", "KIP279")
 
@@ -32,13 +37,13 @@ MAY_BREAK: dict[str, tuple[str, ...]] = {
     "I-ZKVER": (FOREIGN,),
     # A leader that lost its tail together with the controller leads on in the same epoch and writes it anew.
     "I-LOGMATCH": (LOST_TAIL, "HW", "KIP101", STALE_LOG, FOREIGN),
-    "I-WEAKISR": (*_CHOSEN, *MODES),
-    "I-STRONGISR": (*_CHOSEN, *MODES),
-    "I-COMMIT": (*_CHOSEN, "HW", "KIP101"),
-    "I-COMPLETE": (*_CHOSEN, "HW", "KIP101"),
+    "I-WEAKISR": (*_CHOSEN, MISSED_EPOCH, *MODES),
+    "I-STRONGISR": (*_CHOSEN, EARLY_JOIN, MISSED_EPOCH, *MODES),
+    "I-COMMIT": (*_CHOSEN, EARLY_JOIN, MISSED_EPOCH, "HW", "KIP101"),
+    "I-COMPLETE": (*_CHOSEN, EARLY_JOIN, MISSED_EPOCH, "HW", "KIP101"),
     "I-HWLEAD": (),
     "I-HWFOLL": _CHOSEN,
-    "I-NOTRUNCBELOWHW": (*_CHOSEN, "HW", "KIP101"),
+    "I-NOTRUNCBELOWHW": (*_CHOSEN, EARLY_JOIN, MISSED_EPOCH, "HW", "KIP101"),
     "I-EXPAND": (LOST_TAIL, STALE_LOG, FOREIGN),
     "I-MINISR": (),
     "I-CONSUME": (),

@@ -1,7 +1,7 @@
 """I-ONELEADER, I-EPOCHMONO, I-EXPAND and the leader's part of I-ZKVER: who leads, and who is in its ISR."""
 
 from broker_core.events import log, replica
-from broker_core.sim.invariants.catalogue import Words
+from broker_core.sim.invariants.catalogue import EARLY_JOIN, MISSED_EPOCH, Explanation, Words
 from broker_core.sim.invariants.checker import Checker, watches
 from broker_core.sim.invariants.log_rules import note_stale
 from broker_core.sim.invariants.shadow import ShadowPartition, ShadowReplica
@@ -30,6 +30,15 @@ _JOINS_FROM_PAST = Words(
     "{node} joins its ISR in leader epoch {epoch}, but knows of epoch {known} only",
     "{node} 在首领纪元 {epoch} 加入其 ISR，却只知道纪元 {known}",
 )
+_JOINED_EARLY = Words(
+    "{node} joined the ISR with log end {end}, before the start {start} of leader epoch {epoch} (cured by KAFKA-7128)",
+    "{node} 加入 ISR 时日志末端为 {end}，早于首领纪元 {epoch} 的起始 {start}（KAFKA-7128 修正了这一点）",
+)
+_MISSED_EPOCH = Words(
+    "{node} led again in leader epoch {epoch} without having heard of the epoch {missed} of {other}, and still counted "
+    "what its followers had held before that",
+    "{node} 在首领纪元 {epoch} 再次成为首领，却不知道 {other} 的纪元 {missed}，仍按此前跟随者持有的内容计算",
+)
 
 
 def nodes(broker_ids: tuple[int, ...] | list[int]) -> tuple[str, ...]:
@@ -45,6 +54,7 @@ def _begin(checker: Checker, name: str) -> tuple[ShadowReplica, ShadowPartition]
 @watches(replica.ReplicaBecameLeader)
 def became_leader(checker: Checker, event: replica.ReplicaBecameLeader) -> None:
     shadow, partition = _begin(checker, event.replica)
+    _note_missed_epoch(checker, partition, shadow, event.leader_epoch)
     _told_epoch(checker, partition, shadow, event.leader_epoch, checker.seq)
     shadow.role = "leader"
     shadow.following = ""
@@ -70,6 +80,18 @@ def became_leader(checker: Checker, event: replica.ReplicaBecameLeader) -> None:
         partition.newest_epoch = event.leader_epoch
         count_lost(checker, partition, shadow)
         check_committed(checker, partition, shadow)
+
+
+def _note_missed_epoch(checker: Checker, partition: ShadowPartition, shadow: ShadowReplica, leader_epoch: int) -> None:
+    """What a leader knows of its followers is out of date if they have followed another one meanwhile."""
+    if shadow.role != "leader" or not checker.era.reelection_keeps_followers:
+        return
+    for missed in range(shadow.leader_epoch + 1, leader_epoch):
+        other = partition.leaders.get(missed, shadow.node)
+        if other != shadow.node:
+            words = _MISSED_EPOCH.filled(node=shadow.node, epoch=leader_epoch, missed=missed, other=other)
+            setting = "a leader that is elected again keeps what its followers had"
+            partition.excuses[MISSED_EPOCH] = Explanation(MISSED_EPOCH, words, setting, checker.seq)
 
 
 @watches(replica.ReplicaBecameFollower)
@@ -142,16 +164,13 @@ def _check_joining(checker: Checker, partition: ShadowPartition, shadow: ShadowR
     end = member.log.end
     if end < shadow.high_watermark:
         _joins_behind(checker, shadow, member)
-    if checker.era.joins_isr_from_epoch_start and end < shadow.epoch_start:
-        checker.violated(
-            "I-EXPAND",
-            shadow.key,
-            _JOINS_EARLY,
-            node=node,
-            end=end,
-            start=shadow.epoch_start,
-            epoch=shadow.leader_epoch,
-        )
+    if end < shadow.epoch_start:
+        start, epoch = shadow.epoch_start, shadow.leader_epoch
+        if checker.era.joins_isr_from_epoch_start:
+            checker.violated("I-EXPAND", shadow.key, _JOINS_EARLY, node=node, end=end, start=start, epoch=epoch)
+        else:
+            words = _JOINED_EARLY.filled(node=node, end=end, start=start, epoch=epoch)
+            partition.excuses[EARLY_JOIN] = Explanation(EARLY_JOIN, words, f"era={checker.era.name}", checker.seq)
     if checker.era.fetch_carries_epoch and 0 <= member.leader_epoch < shadow.leader_epoch:
         checker.violated(
             "I-EXPAND",

@@ -316,7 +316,10 @@ def power_lost(checker: Checker, event: log.PowerLost) -> None:
 def repaired(checker: Checker, event: log.LogRepaired) -> None:
     if event.file.endswith(".log") and event.repair in ("cut", "deleted"):
         words = _CUT_BY_REPAIR.filled(file=event.file, position=event.position)
-        _excuse_lost_tail(checker.partition(event.replica.rpartition("@")[0]), words, checker.seq)
+        partition = checker.partition(event.replica.rpartition("@")[0])
+        if LOST_TAIL not in partition.excuses:
+            # after a loss of power a repair takes away what that has spoiled
+            _excuse_lost_tail(partition, words, checker.seq)
 
 
 def _excuse_lost_tail(partition: ShadowPartition, words: Words, seq: int) -> None:

@@ -1,0 +1,29 @@
+"""What is said of a schedule that was played."""
+
+import msgspec
+
+
+class Failure(msgspec.Struct, frozen=True):
+    """What was wrong. `kind` is the same for the same bug, as far as one can tell: an invariant's name, the place
+    of an exception, `view`, `not healed`, `logs differ`, `record lost`. `seq`: the event at which it was found.
+    """
+
+    kind: str
+    seq: int
+    detail: str
+
+
+class Played(msgspec.Struct, frozen=True):
+    """What became of a schedule.
+
+    Attributes:
+        typed: every line, those too that took the faults back.
+        alarms: how often each (invariant, what explains it in short or nothing) was raised.
+        found: what an era, an unclean election or a power loss explains: lost records and logs that differ.
+    """
+
+    failure: Failure | None
+    events: int
+    typed: tuple[str, ...]
+    alarms: dict[tuple[str, str], int]
+    found: tuple[str, ...] = ()

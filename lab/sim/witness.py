@@ -1,0 +1,130 @@
+"""What happened in a run, as far as it decides what may be wrong at its end."""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from broker_core.events import Envelope, Event
+from broker_core.events.client import ProduceAcknowledged
+from broker_core.events.control import LeaderElected, ReplicaStateChanged, ZnodeDeleted
+from broker_core.events.log import LogDeleted, LogOpened, PowerLost
+from broker_core.events.replica import FetcherFailed
+from broker_core.events.world import BrokerExiting, InvariantViolated
+from lab.sim.aftermath import Acknowledged
+from lab.sim.verdict import Failure
+
+_TOO_LARGE = "RECORD_LIST_TOO_LARGE"
+_AGAIN = "the append begins at"
+_BEING_DELETED = ("ReplicaDeletionStarted", "ReplicaDeletionSuccessful")
+_LEFT = "a replica that a move made anew while its topic was deleted"
+_REASONS = re.compile("power loss|unclean election|without having heard|KAFKA-7128|made anew|era")
+_TOPIC = re.compile("/brokers/topics/([^/]+)")
+
+
+class Witness:
+    """Show it all events in order.
+
+    Attributes:
+        alarms: how often each (invariant, what explains it in short or nothing) was raised.
+        unexplained: the first alarm that nothing explains.
+        acknowledged: what producers with acks=all were told is stored.
+        explained: by partition, what excuses that records are lost or replicas differ.
+        deleted: the znodes that were deleted.
+        gave_up: whether a broker ended its process by itself.
+        stuck: partitions that cannot heal, as Kafka's would not: a follower gave them up since what it was given did
+            not fit a segment, or it had it; or a replica of a deleted topic stands in the way.
+    """
+
+    def __init__(self) -> None:
+        self.alarms: Counter[tuple[str, str]] = Counter()
+        self.unexplained: Failure | None = None
+        self.acknowledged: list[Acknowledged] = []
+        self.explained: dict[str, str] = {}
+        self.deleted: set[str] = set()
+        self.gave_up = False
+        self.stuck: set[str] = set()
+        self._being_deleted: set[str] = set()
+        self._made_anew: set[str] = set()
+
+    def see(self, envelopes: Iterable[Envelope]) -> None:
+        """Takes note of the next events."""
+        for envelope in envelopes:
+            note = _NOTES.get(type(envelope[4]))
+            if note is not None:
+                note(self, envelope[0], envelope[4])
+
+    def _acknowledged(self, seq: int, event: ProduceAcknowledged) -> None:
+        if event.acks == -1:
+            self.acknowledged.append(Acknowledged(event.client, event.partition, event.base_offset, event.count))
+
+    def _violated(self, seq: int, event: InvariantViolated) -> None:
+        self.alarms[event.invariant, in_short(event.explained_by)] += 1
+        if event.explained_by:
+            self.explained[event.subject.partition("@")[0]] = event.explained_by
+        elif self.unexplained is None:
+            self.unexplained = Failure(event.invariant, seq, f"{event.subject}: {event.detail}")
+
+    def _elected(self, seq: int, event: LeaderElected) -> None:
+        if event.unclean:
+            self.explained[event.partition] = "an unclean election"
+
+    def _power_lost(self, seq: int, event: PowerLost) -> None:
+        for file, _, _, _ in event.cuts:
+            self.explained[file.split("/")[-2]] = "a power loss"
+
+    def _fetcher_failed(self, seq: int, event: FetcherFailed) -> None:
+        # A leader that lost its tail with the controller leads on in the same epoch: followers that have more than it
+        # do not notice until they are given an offset again that they have.
+        name = event.replica.partition("@")[0]
+        if event.why.startswith(_TOO_LARGE) or (_AGAIN in event.why and name in self.explained):
+            self.stuck.add(name)
+
+    def _exiting(self, seq: int, event: BrokerExiting) -> None:
+        self.gave_up = True
+
+    # A broker that returns resumes the moves of partitions, those of a topic that is being deleted, too: all replicas
+    # are told, and who has deleted its own makes it anew. The deletion is complete without it.
+
+    def _replica_state(self, seq: int, event: ReplicaStateChanged) -> None:
+        if event.state in _BEING_DELETED:
+            self._being_deleted.add(event.replica)
+        else:
+            self._being_deleted.discard(event.replica)
+
+    def _opened(self, seq: int, event: LogOpened) -> None:
+        if event.replica in self._being_deleted:
+            self._made_anew.add(event.replica)
+
+    def _log_deleted(self, seq: int, event: LogDeleted) -> None:
+        self._made_anew.discard(event.replica)
+
+    def _znode_deleted(self, seq: int, event: ZnodeDeleted) -> None:
+        self.deleted.add(event.path)
+        topic = _TOPIC.fullmatch(event.path)
+        if topic is not None:
+            for replica in sorted(self._made_anew):
+                name = replica.partition("@")[0]
+                if name.rpartition("-")[0] == topic[1]:
+                    self.stuck.add(name)
+                    self.explained[name] = _LEFT
+
+
+_NOTES: dict[type[Event], Callable[[Witness, int, Any], None]] = {
+    ProduceAcknowledged: Witness._acknowledged,
+    InvariantViolated: Witness._violated,
+    LeaderElected: Witness._elected,
+    PowerLost: Witness._power_lost,
+    FetcherFailed: Witness._fetcher_failed,
+    BrokerExiting: Witness._exiting,
+    ReplicaStateChanged: Witness._replica_state,
+    LogOpened: Witness._opened,
+    LogDeleted: Witness._log_deleted,
+    ZnodeDeleted: Witness._znode_deleted,
+}
+
+
+def in_short(explanation: str) -> str:
+    """Without names and numbers, so that like explanations count together."""
+    reason = _REASONS.search(explanation)
+    return explanation if reason is None else reason[0]
