@@ -2,12 +2,17 @@
 
 import random
 import tracemalloc
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any
 
 import pytest
 
+from broker_core.wire.codec import Schema
 from broker_core.wire.errors import WireError
 from broker_core.wire.framing import FrameSplitter, decode_request, decode_response, encode_request, encode_response
-from tests.wire_messages import kinds, random_message
+from broker_core.wire.schemas import SCHEMAS
+from tests.wire_messages import Kind, kinds, random_message
 
 MUTATIONS = 100_000
 ROUNDS_A_SEED = 20
@@ -15,6 +20,8 @@ TELLING_BYTES = (0, 1, 2, 3, 0x7F, 0x80, 0xFE, 0xFF)
 ABSURD_NUMBERS = (b"\x7f\xff\xff\xff", b"\x80\x00\x00\x00", b"\xff\xff\xff\xff", b"\x00\x01\x00\x00", b"\x7f\xff")
 #: An object of an array may be told in two bytes; ours takes a list entry, a struct and what stands in it.
 MOST_MEMORY_A_BYTE = 400
+#: Key, version, correlation id and no client id.
+HEADER_BYTES = 10
 MOST_MEMORY_A_FRAME = 100_000
 
 
@@ -39,12 +46,19 @@ def spoil(rng: random.Random, frame: bytes) -> bytes:
     return bytes(data)
 
 
+def read(kind: Kind, frame: bytes) -> tuple[Schema, int, Any]:
+    """What the frame holds, and as what it was read: a spoilt header may name another message."""
+    if not kind.is_request:
+        return kind.schema, kind.version, decode_response(kind.api, kind.version, frame)[1]
+    header, value = decode_request(frame)
+    return header.api.request, header.api_version, value
+
+
 @pytest.mark.soak
 def test_no_spoilt_frame_does_harm(rounds):
     rng = random.Random(9)
     all_kinds = list(kinds())
-    read = refused = 0
-    tracemalloc.start()
+    count_read = count_refused = 0
     for number in range(rounds(MUTATIONS) // ROUNDS_A_SEED):
         kind = all_kinds[number % len(all_kinds)]
         message = random_message(rng, kind)
@@ -54,33 +68,46 @@ def test_no_spoilt_frame_does_harm(rounds):
             frame = encode_response(kind.api, kind.version, message, correlation_id=1)[4:]
         for _ in range(ROUNDS_A_SEED):
             spoilt = spoil(rng, frame)
-            tracemalloc.reset_peak()
-            before, _ = tracemalloc.get_traced_memory()
-            schema, version = kind.schema, kind.version
             try:
-                if kind.is_request:
-                    header, value = decode_request(spoilt)
-                    schema, version = header.api.request, header.api_version
-                else:
-                    _, value = decode_response(kind.api, kind.version, spoilt)
+                schema, version, value = read(kind, spoilt)
             except WireError as error:
-                refused += 1
-                value = None
+                count_refused += 1
                 assert str(error)
-            _, peak = tracemalloc.get_traced_memory()
-            assert peak - before < MOST_MEMORY_A_FRAME + MOST_MEMORY_A_BYTE * len(spoilt), (kind, spoilt.hex())
+                continue
+            count_read += 1
             if value is not None:
-                read += 1
                 data = schema.encode(version, value)
                 assert schema.encode(version, schema.decode(version, data)) == data, (kind, spoilt.hex())
-    tracemalloc.stop()
-    assert min(read, refused) > (read + refused) / 10
+    assert min(count_read, count_refused) > (count_read + count_refused) / 10
 
 
-def test_a_splitter_holds_what_came_and_not_what_was_claimed():
-    splitter = FrameSplitter()
+@pytest.fixture
+def traced() -> Iterator[None]:
     tracemalloc.start()
+    yield
+    tracemalloc.stop()
+
+
+@pytest.mark.parametrize("number", ABSURD_NUMBERS)
+def test_an_absurd_number_anywhere_allocates_nothing_absurd(number: bytes, traced: None):
+    rng = random.Random(10)
+    for api in SCHEMAS.values():
+        kind = Kind(api, api.request, rng.randint(api.least, api.greatest))
+        frame = encode_request(api, kind.version, random_message(rng, kind))[4:]
+        read(kind, frame)  # which makes the decoder of this version
+        places = range(HEADER_BYTES, len(frame))
+        for at in rng.sample(places, k=min(20, len(places))):
+            spoilt = frame[:at] + number + frame[at + len(number) :]
+            tracemalloc.reset_peak()
+            before, _ = tracemalloc.get_traced_memory()
+            with suppress(WireError):
+                read(kind, spoilt)
+            _, peak = tracemalloc.get_traced_memory()
+            assert peak - before < MOST_MEMORY_A_FRAME + MOST_MEMORY_A_BYTE * len(spoilt), (kind, spoilt.hex())
+
+
+def test_a_splitter_holds_what_came_and_not_what_was_claimed(traced: None):
+    splitter = FrameSplitter()
     assert splitter.feed(b"\x06\x00\x00\x00" + bytes(1000)) == []
     _, peak = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
     assert peak < MOST_MEMORY_A_FRAME

@@ -11,13 +11,14 @@ from typing import Any
 
 import msgspec
 
-from broker_core.wire.compiler import compile_decoder, compile_encoder
+from broker_core.wire.decoder import compile_decoder
+from broker_core.wire.encoder import compile_encoder
 from broker_core.wire.errors import WireError
 from broker_core.wire.notation import Struct, parse
 
 #: A msgspec struct made from a table. Its attributes are those that the table names.
 StructType = type[Any]
-_Decoder = Callable[[bytes | memoryview, int], Any]
+_Decoder = Callable[[bytes, int], Any]
 _Encoder = Callable[[Any, Callable[[bytes], None]], None]
 
 
@@ -85,7 +86,7 @@ class Schema:
                 self.structs, self.types, version, is_flexible=self.is_flexible(version)
             )
         try:
-            return decoder(data, at)
+            return decoder(bytes(data), at)
         except (struct.error, IndexError):
             raise WireError(f"{self.name} v{version}: the bytes end before the message does") from None
         except UnicodeDecodeError:

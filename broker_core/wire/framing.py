@@ -11,7 +11,7 @@ import msgspec
 
 from broker_core.wire.codec import Api
 from broker_core.wire.errors import WireError
-from broker_core.wire.primitives import read_varint
+from broker_core.wire.primitives import skip_tags
 from broker_core.wire.schemas import SCHEMAS
 
 API_VERSIONS = 18
@@ -71,7 +71,7 @@ def decode_request_header(frame: bytes | memoryview) -> tuple[RequestHeader, int
                 client_id = str(frame[at : at + length], "utf-8")
                 at += length
         if header_version > 1:
-            at = _skip_tags(frame, at)
+            at = skip_tags(frame, at)
     except (struct.error, IndexError):
         raise WireError(f"a request header in {len(frame)} bytes") from None
     except UnicodeDecodeError:
@@ -121,7 +121,7 @@ def decode_response(api: Api, version: int, frame: bytes | memoryview) -> tuple[
     at = _LENGTH.size
     if response_header_version(api, version) > 0:
         try:
-            at = _skip_tags(frame, at)
+            at = skip_tags(frame, at)
         except IndexError:
             raise WireError(f"a response header in {len(frame)} bytes") from None
     return correlation_id, api.response.decode(version, frame, at)
@@ -159,13 +159,3 @@ class FrameSplitter:
                 at += length
         del self._buffer[:at]
         return frames
-
-
-def _skip_tags(data: bytes | memoryview, at: int) -> int:
-    """Where the tagged fields that start at `at` end."""
-    count, at = read_varint(data, at)
-    for _ in range(count):
-        _, at = read_varint(data, at)
-        size, at = read_varint(data, at)
-        at += size
-    return at

@@ -36,6 +36,16 @@ def write_varint(value: int) -> bytes:
     return bytes(out)
 
 
+def skip_tags(data: bytes | memoryview, at: int) -> int:
+    """Where the tagged fields (KIP-482) that start at `at` end: their count, then number, size and bytes of each."""
+    count, at = read_varint(data, at)
+    for _ in range(count):
+        _, at = read_varint(data, at)
+        size, at = read_varint(data, at)
+        at += size
+    return at
+
+
 @lru_cache(maxsize=4096)
 def uuid_text(raw: bytes) -> str:
     """Kafka's text of 16 bytes: 22 characters of URL-safe base64."""
