@@ -478,7 +478,11 @@ class ReplicaManager:
         else:
             try:
                 records = log.read(
-                    fetch_offset, min(asked.partition_max_bytes, left), upper_bound, min_one_message
+                    fetch_offset,
+                    min(asked.partition_max_bytes, left),
+                    upper_bound,
+                    min_one_message,
+                    body.cuts_batches,
                 ).data
             except KafkaException as refused:
                 return FetchPartitionResponse(

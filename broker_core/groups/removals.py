@@ -64,10 +64,10 @@ class Removals:
         return Errors.NONE
 
     def topics_deleted(self, is_gone: Callable[[str], bool]) -> None:
-        """Topics are deleted: their offsets go."""
+        """Topics are deleted: their offsets go, and, as Kafka looks at all groups then, those with nothing left."""
         for group in list(self._groups.known.values()):
             gone = [name for name in group.offsets if is_gone(split_partition(name)[0])]
-            if gone:
+            if gone or self._is_unused(group):
                 self._forget(group, gone, "the topic was deleted")
 
     def _forget(self, group: ClassicGroup, names: list[str], why: str, *, removes_group: bool = False) -> None:
@@ -103,13 +103,16 @@ class Removals:
         retention_ms = self._host.group_settings.offsets_retention_minutes * 60_000
         for group in list(self._groups.known.values()):
             expired = [name for name, begun_ms in self._expirable(group).items() if now_ms - begun_ms >= retention_ms]
-            is_unused = group.state is GroupState.EMPTY and not group.offsets and not group.pending_commits
-            if expired or is_unused:
+            if expired or self._is_unused(group):
                 self._forget(group, expired, "offsets.retention.minutes is over")
         if self._groups.owned:
             self._look_later()
         else:
             self._looks_for_expired = False
+
+    @staticmethod
+    def _is_unused(group: ClassicGroup) -> bool:
+        return group.state is GroupState.EMPTY and not group.offsets and not group.pending_commits
 
     def _expirable(self, group: ClassicGroup) -> dict[str, int]:
         """Offsets that may expire, with the time from which their retention counts, in ms."""

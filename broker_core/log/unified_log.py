@@ -207,12 +207,18 @@ class UnifiedLog:
         return self._write(data, found, first_offset, max_timestamp, record_count, rolled, epoch_entries)
 
     def read(
-        self, offset: int, max_bytes: int, upper_bound: int | None = None, min_one_message: bool = True
+        self,
+        offset: int,
+        max_bytes: int,
+        upper_bound: int | None = None,
+        min_one_message: bool = True,
+        cuts_batches: bool = False,
     ) -> ReadInfo:
         """Whole batches from the one that holds `offset` on, below `upper_bound` (default: the log's end).
 
-        At most `max_bytes`, but with `min_one_message` always the first batch; never beyond one segment. The answer is
-        empty when `offset` is at or above the bound. Raises OFFSET_OUT_OF_RANGE outside of the log.
+        At most `max_bytes`, but with `min_one_message` always the first batch; never beyond one segment. With
+        `cuts_batches` the beginning of one more batch fills up what is left of `max_bytes`. The answer is empty
+        when `offset` is at or above the bound. Raises OFFSET_OUT_OF_RANGE outside of the log.
         """
         local = self._local
         end_offset = local.log_end_offset
@@ -232,6 +238,9 @@ class UnifiedLog:
                 segment.read(position, max_bytes, end, min_one_message) if end > position else (b"", None)
             )
             if next_offset is not None:
+                left = min(max_bytes, end - position) - len(data)
+                if cuts_batches and left > 0:
+                    data += segment.log.read(position + len(data), left)
                 return ReadInfo(data, segment.base_offset, position, _BASE_OFFSET.unpack_from(data)[0], next_offset)
         return ReadInfo(b"", segment.base_offset, position, offset, offset)
 

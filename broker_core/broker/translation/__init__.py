@@ -13,6 +13,7 @@ from broker_core.broker.translation.group_admin import DELETE_GROUPS, DESCRIBE_G
 from broker_core.broker.translation.list_offsets import LIST_OFFSETS
 from broker_core.broker.translation.membership import HEARTBEAT, JOIN_GROUP, LEAVE_GROUP, SYNC_GROUP
 from broker_core.broker.translation.metadata import METADATA
+from broker_core.broker.translation.new_protocol import NEW_PROTOCOL
 from broker_core.broker.translation.offset_for_leader_epoch import OFFSET_FOR_LEADER_EPOCH
 from broker_core.broker.translation.produce import PRODUCE
 from broker_core.broker.translation.reassignment import (
@@ -53,6 +54,7 @@ TRANSLATIONS: dict[str, Translation] = {
     "OffsetForLeaderEpoch": OFFSET_FOR_LEADER_EPOCH,
     "Produce": PRODUCE,
     "SyncGroup": SYNC_GROUP,
+    **NEW_PROTOCOL,
     **SECURITY,
 }
 

@@ -4,7 +4,6 @@ from collections.abc import Iterable
 from typing import Any
 
 from broker_core.broker.translation.common import Asked, Translation, by_topic, partitions_of
-from broker_core.errors import KafkaError
 from broker_core.wire.messages import (
     OffsetCommitRequest,
     OffsetCommitResponse,
@@ -17,8 +16,6 @@ _COMMIT = SCHEMAS[8].response
 _FETCH = SCHEMAS[9].response
 
 _GROUPS_VERSION = 8
-_WHOLE_ERROR_VERSION = 2
-"""Before it an error of the whole request stands at each partition."""
 
 
 def _commit_body(request: Any, asked: Asked) -> OffsetCommitRequest:
@@ -75,15 +72,10 @@ def _fetch_answer(body: OffsetFetchResponse, request: Any, asked: Asked) -> Any:
                 for group, each in zip(request.groups, body.groups, strict=True)
             ]
         )
-    rows = body
-    if asked.version < _WHOLE_ERROR_VERSION and body.error is not KafkaError.NONE:
-        rows = OffsetFetchResponse(body.error, tuple((name, -1, -1, "") for name in _partitions(request.topics) or ()))
-    topics = _topics(rows, _FETCH.OffsetFetchResponseTopic, _FETCH.OffsetFetchResponsePartition)
-    if asked.version < _WHOLE_ERROR_VERSION:
-        for topic in topics:
-            for partition in topic.partitions:
-                partition.error_code = body.error.code
-    return _FETCH.type(topics=topics, error_code=body.error.code)
+    return _FETCH.type(
+        topics=_topics(body, _FETCH.OffsetFetchResponseTopic, _FETCH.OffsetFetchResponsePartition),
+        error_code=body.error.code,
+    )
 
 
 def _topics(body: OffsetFetchResponse, topic_type: Any, partition_type: Any) -> list[Any]:

@@ -82,6 +82,7 @@ def _body(request: Any, asked: Asked) -> Any:
         tuple(partitions),
         from_follower=version >= _FOLLOWER_VERSION,
         version=version,
+        cuts_batches=True,
     )
 
 

@@ -49,7 +49,8 @@ class FetchPartition(msgspec.Struct, frozen=True, gc=False):
 class FetchRequest(msgspec.Struct, frozen=True, gc=False):
     """`replica_id` -1 for a consumer. A follower also says its broker epoch (KIP-903). A new `session_id` means that
     the one who asks has forgotten what it was told (KIP-227). `from_follower`: a consumer that reads from any replica
-    (KIP-392). Readers of an old `version` get old messages (KIP-283).
+    (KIP-392). Readers of an old `version` get old messages (KIP-283). `cuts_batches`: the last batch ends where the
+    bytes do, as Kafka sends it.
     """
 
     replica_id: int
@@ -61,6 +62,7 @@ class FetchRequest(msgspec.Struct, frozen=True, gc=False):
     session_id: int = 0
     from_follower: bool = False
     version: int = FETCH_VERSION
+    cuts_batches: bool = False
 
 
 class FetchPartitionResponse(msgspec.Struct, frozen=True, gc=False):

@@ -1,0 +1,27 @@
+"""The group protocol of KIP-848, which a broker in ZooKeeper mode advertises and does not speak."""
+
+from typing import Any
+
+from broker_core.broker.translation.common import Asked, Translation
+from broker_core.errors import KafkaError
+from broker_core.wire.schemas import BY_NAME
+
+_HEARTBEAT = BY_NAME["ConsumerGroupHeartbeat"].response
+_DESCRIBE = BY_NAME["ConsumerGroupDescribe"].response
+_UNSUPPORTED = KafkaError.UNSUPPORTED_VERSION.code
+
+
+def _heartbeat(request: Any, asked: Asked) -> Any:
+    return _HEARTBEAT.type(error_code=_UNSUPPORTED)
+
+
+def _describe(request: Any, asked: Asked) -> Any:
+    return _DESCRIBE.type(
+        groups=[_DESCRIBE.DescribedGroup(error_code=_UNSUPPORTED, group_id=group) for group in request.group_ids]
+    )
+
+
+NEW_PROTOCOL = {
+    "ConsumerGroupHeartbeat": Translation(_heartbeat),
+    "ConsumerGroupDescribe": Translation(_describe),
+}
