@@ -54,17 +54,24 @@ def test_a_version_of_api_versions_from_the_future_is_told_apart():
         ("0003 0063 00000001 ffff", "Metadata v99 is not offered, v0 to v12 are"),
         ("0003 ffff 00000001 ffff", "Metadata v-1 is not offered"),
         ("0003 0001 00000001 0005 6d65", "a request header in 12 bytes"),
-        ("0003 0001 00000001 0002 ff65 00000000", "a client id that is not UTF-8"),
         ("0003 0009 00000001 ffff 05", "a request header in 11 bytes"),
         ("0003 0005 00000001 ffff 7fffffff", "MetadataRequest v5: topics of 2147483647 entries in 0 bytes"),
         ("0003 0005 00000001 ffff 00000001 ffff", "MetadataRequest v5: name is null"),
         ("0003 0005 00000001 ffff 00000001 0001", "MetadataRequest v5: the bytes end before the message does"),
         ("0003 0009 00000001 ffff 00 ffffffffff0f", "MetadataRequest v9: a varint of more than five bytes"),
+        ("0003 0009 00000001 ffff 00 ffffffff0f", "MetadataRequest v9: a varint of 4294967295"),
+        ("0003 0009 00000001 ffff 00 02 818002", "MetadataRequest v9: a string of 32768 bytes; at most 32767 are"),
     ],
 )
 def test_what_is_no_request_is_refused_with_a_sentence(frame: str, what: str):
     with pytest.raises(WireError, match=what):
         decode_request(bytes.fromhex(frame))
+
+
+def test_bytes_that_are_not_utf_8_are_replaced_as_java_does():
+    header, request = decode_request(bytes.fromhex("0003 0001 00000001 0002 ff65 00000001 0003 61c3ff"))
+    assert header.client_id == "\ufffde"
+    assert request.topics[0].name == "a\ufffd\ufffd"
 
 
 def test_bytes_behind_a_message_and_unknown_tagged_fields_are_skipped():
@@ -95,6 +102,8 @@ def test_a_request_says_when_a_version_cannot_say_it_and_an_answer_drops_it():
         produce.request.encode(2, produce.request.type(transactional_id="t"))
     with pytest.raises(WireError, match="topic_data is null"):
         produce.request.encode(2, produce.request.type(topic_data=None))
+    with pytest.raises(WireError, match="a string of 32768 bytes; at most 32767 are allowed"):
+        produce.request.encode(9, produce.request.type(transactional_id="x" * 32768))
     with pytest.raises(WireError, match="ProduceRequest v3 cannot be sent: "):
         produce.request.encode(3, produce.request.type(acks=40_000))
     assert produce.response.encode(0, produce.response.type(throttle_time_ms=5)) == bytes(4)

@@ -76,7 +76,12 @@ def test_no_spoilt_frame_does_harm(rounds):
                 continue
             count_read += 1
             if value is not None:
-                data = schema.encode(version, value)
+                try:
+                    data = schema.encode(version, value)
+                except WireError:
+                    # Bytes that are not UTF-8 grow when they are replaced, here beyond the longest string.
+                    assert "\ufffd" in str(value), (kind, spoilt.hex())
+                    continue
                 assert schema.encode(version, schema.decode(version, data)) == data, (kind, spoilt.hex())
     assert min(count_read, count_refused) > (count_read + count_refused) / 10
 

@@ -89,8 +89,6 @@ class Schema:
             return decoder(bytes(data), at)
         except (struct.error, IndexError):
             raise WireError(f"{self.name} v{version}: the bytes end before the message does") from None
-        except UnicodeDecodeError:
-            raise WireError(f"{self.name} v{version}: a string that is not UTF-8") from None
         except WireError as error:
             raise WireError(f"{self.name} v{version}: {error}") from None
 

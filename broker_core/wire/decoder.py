@@ -18,7 +18,7 @@ def compile_decoder(
 ) -> Callable[[bytes, int], Any]:
     """`decode(data, at) -> value` of the message, which is the first of `structs`.
 
-    It raises IndexError or struct.error when the bytes end early, UnicodeDecodeError, and WireError otherwise.
+    It raises IndexError or struct.error when the bytes end early, WireError for other faults.
     """
     message = next(iter(structs.values()))
     source = _Decoder(types, version, is_flexible)
@@ -136,7 +136,9 @@ class _Decoder(Source):
             with self.unless_null(field, name, length, is_nullable):
                 end = self.new("end")
                 self.line(f"{end} = at + {length}")
-                self.line(f"{name} = data[at:{end}]{'.decode()' if field.type == 'string' else ''}")
+                # As in Java, bytes that are not UTF-8 become U+FFFD.
+                text = ".decode('utf-8', 'replace')" if field.type == "string" else ""
+                self.line(f"{name} = data[at:{end}]{text}")
                 self.line(f"at = {end}")
         elif is_nullable:
             marker = self.new("marker")
@@ -148,13 +150,15 @@ class _Decoder(Source):
             self.line(f"{name} = {self.value_of(field.struct)}")
 
     def read_length(self, kind: str) -> str:
-        """The length of what follows, -1 for null: a fixed number, or a varint of one more in a flexible version."""
+        """The length of what follows, -1 for null: a fixed number (`h` of a string, `i`), or a varint of one more in a
+        flexible version.
+        """
         length = self.new("length")
         self.run.append(("B" if self.is_flexible else kind, length))
         self.flush()
         if self.is_flexible:
             with self.block(f"if {length} > 127:"):
-                self.line(f"{length}, at = read_varint(data, at - 1)")
+                self.line(f"{length}, at = {'read_string_length' if kind == 'h' else 'read_varint'}(data, at - 1)")
             self.line(f"{length} -= 1")
         return length
 

@@ -153,7 +153,8 @@ class _Encoder(Source):
         """What is in the run goes before it."""
         if self.is_flexible:
             short = f"short_varints[{length} + 1] if {length} < 127"
-            self.line(f"{self._out}({short} else write_varint({length} + 1))")
+            long = "write_string_length" if kind == "h" else "write_varint"
+            self.line(f"{self._out}({short} else {long}({length} + 1))")
         else:
             self.line(f"{self._out}({self.constant('write', struct.Struct('>' + kind).pack)}({length}))")
 

@@ -68,14 +68,12 @@ def decode_request_header(frame: bytes | memoryview) -> tuple[RequestHeader, int
             (length,) = struct.unpack_from(">h", frame, at)
             at += 2
             if length >= 0:
-                client_id = str(frame[at : at + length], "utf-8")
+                client_id = str(frame[at : at + length], "utf-8", "replace")
                 at += length
         if header_version > 1:
             at = skip_tags(frame, at)
     except (struct.error, IndexError):
         raise WireError(f"a request header in {len(frame)} bytes") from None
-    except UnicodeDecodeError:
-        raise WireError("a client id that is not UTF-8") from None
     if at > len(frame):
         raise WireError(f"a request header in {len(frame)} bytes")
     return RequestHeader(api, version, correlation_id, client_id), at

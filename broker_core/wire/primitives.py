@@ -8,18 +8,23 @@ from broker_core.wire.notation import ZERO_UUID
 
 #: Unsigned varints of one byte, by value.
 SHORT_VARINTS = tuple(bytes([value]) for value in range(128))
+#: The longest string, in bytes, in flexible versions too, where the format would allow more.
+MOST_STRING = 0x7FFF
 _MOST_SHIFT = 28
+_MOST_VARINT = 0x7FFFFFFF
 
 
 def read_varint(data: bytes | memoryview, at: int) -> tuple[int, int]:
-    """An unsigned varint of at most five bytes and where it ends (org.apache.kafka.common.utils.ByteUtils)."""
+    """An unsigned varint and where it ends (org.apache.kafka.common.utils.ByteUtils). WireError: beyond int32."""
     value = shift = 0
     while True:
         byte = data[at]
         at += 1
         value |= (byte & 0x7F) << shift
         if byte < 0x80:
-            return value & 0xFFFFFFFF, at
+            if value > _MOST_VARINT:
+                raise WireError(f"a varint of {value}")
+            return value, at
         shift += 7
         if shift > _MOST_SHIFT:
             raise WireError("a varint of more than five bytes")
@@ -34,6 +39,21 @@ def write_varint(value: int) -> bytes:
         value >>= 7
     out.append(value)
     return bytes(out)
+
+
+def read_string_length(data: bytes | memoryview, at: int) -> tuple[int, int]:
+    """One more than the length of a string, and where it ends. WireError: longer than Kafka allows."""
+    value, at = read_varint(data, at)
+    if value > MOST_STRING + 1:
+        raise WireError(f"a string of {value - 1} bytes; at most {MOST_STRING} are allowed")
+    return value, at
+
+
+def write_string_length(value: int) -> bytes:
+    """One more than the length of a string. WireError: longer than Kafka allows."""
+    if value > MOST_STRING + 1:
+        raise WireError(f"a string of {value - 1} bytes; at most {MOST_STRING} are allowed")
+    return write_varint(value)
 
 
 def skip_tags(data: bytes | memoryview, at: int) -> int:

@@ -8,7 +8,16 @@ from functools import cache
 from typing import Any
 
 from broker_core.wire.errors import WireError
-from broker_core.wire.primitives import SHORT_VARINTS, read_varint, skip_tags, uuid_bytes, uuid_text, write_varint
+from broker_core.wire.primitives import (
+    SHORT_VARINTS,
+    read_string_length,
+    read_varint,
+    skip_tags,
+    uuid_bytes,
+    uuid_text,
+    write_string_length,
+    write_varint,
+)
 
 #: Types of a fixed size, as `struct` calls them.
 FIXED = {
@@ -28,8 +37,10 @@ _HELPERS: dict[str, Any] = {
     "WireError": WireError,
     "pack": struct.pack,
     "unpack_from": struct.unpack_from,
+    "read_string_length": read_string_length,
     "read_varint": read_varint,
     "skip_tags": skip_tags,
+    "write_string_length": write_string_length,
     "write_varint": write_varint,
     "short_varints": SHORT_VARINTS,
     "uuid_bytes": uuid_bytes,
