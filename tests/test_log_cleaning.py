@@ -215,5 +215,5 @@ def test_a_log_that_cannot_be_read_is_left_alone_and_said_to_be() -> None:
     segment.log.write_at(16, b"\x07")
     shell.after(40)
     (event,) = events(shell, LogUncleanable)
-    assert event.why.endswith(f"{segment.base_offset:020d}.log, byte 0: the batch has magic 7, expected 2")
+    assert event.why.endswith(f"{segment.base_offset:020d}.log, byte 0: the batch has magic 7, expected 2 at most")
     assert not events(shell, LogCleaned)

@@ -14,7 +14,18 @@ from msgspec.structs import replace
 
 from broker_core.log.offset_index import ENTRY_BYTES as OFFSET_ENTRY_BYTES
 from broker_core.log.time_index import ENTRY_BYTES as TIME_ENTRY_BYTES
-from broker_core.records.record_batch import HEADER, HEADER_BYTES, MAGIC_V2, BatchHeader, InvalidRecord, iterate_records
+from broker_core.records.compression import UnreadableRecords
+from broker_core.records.record_batch import (
+    HEADER_BYTES,
+    MAGIC_V2,
+    BatchHeader,
+    CorruptRecord,
+    InvalidRecord,
+    Record,
+    iterate_records,
+    parse_header,
+    smallest_length,
+)
 
 MOST_SCANNED = 500
 _OFFSET_ENTRY = Struct(">ii")
@@ -64,7 +75,9 @@ class IndexSearch(msgspec.Struct, frozen=True, gc=False):
 
 
 class ScannedBatch(msgspec.Struct, frozen=True, gc=False):
-    """A batch of which the scan has read the header."""
+    """A batch of which the scan has read the header. Of a compressed message of magic 0 or 1 the header says the last
+    offset only; `base_offset` is its first one where it is what is searched, and has been read.
+    """
 
     position: int
     size: int
@@ -111,9 +124,15 @@ def look_up_offset(segments: Sequence[SegmentFacts], read: ReadFile, offset: int
             cut_short=cut_short,
         )
         if scanned and scanned[-1].is_it:
-            batch = scanned[-1]
+            batch = _with_first_offset(segment, read, scanned[-1])
             found = max(offset, batch.base_offset)
-            return replace(steps, found=found, found_timestamp=batch.max_timestamp, skipped=found - batch.base_offset)
+            return replace(
+                steps,
+                scanned=[*scanned[:-1], batch],
+                found=found,
+                found_timestamp=batch.max_timestamp,
+                skipped=found - batch.base_offset,
+            )
         if cut_short:
             break
     return steps
@@ -204,9 +223,13 @@ def _scan(
 ) -> tuple[list[ScannedBatch], bool]:
     """The batches from `position` on up to the one that is searched; and whether there were too many."""
     scanned: list[ScannedBatch] = []
-    while position + HEADER_BYTES <= segment.log_bytes:
-        header = BatchHeader(*HEADER.unpack(read(segment.base_offset, "log", position, HEADER_BYTES)))
-        if header.magic != MAGIC_V2 or header.size < HEADER_BYTES:
+    while position < segment.log_bytes:
+        length = min(HEADER_BYTES, segment.log_bytes - position)
+        try:
+            header = parse_header(read(segment.base_offset, "log", position, length))
+        except CorruptRecord:
+            break
+        if header.magic > MAGIC_V2 or header.length < smallest_length(header.magic):
             break
         if len(scanned) == MOST_SCANNED:
             return scanned, True
@@ -218,6 +241,20 @@ def _scan(
             break
         position += header.size
     return scanned, False
+
+
+def _with_first_offset(segment: SegmentFacts, read: ReadFile, batch: ScannedBatch) -> ScannedBatch:
+    records = _records(segment, read, batch) if batch.base_offset == batch.last_offset else []
+    return replace(batch, base_offset=records[0].offset) if records else batch
+
+
+def _records(segment: SegmentFacts, read: ReadFile, batch: ScannedBatch) -> list[Record]:
+    """The records of a batch; none where they cannot be read."""
+    data = read(segment.base_offset, "log", batch.position, batch.size)
+    try:
+        return list(iterate_records(data, parse_header(data)))
+    except (InvalidRecord, CorruptRecord, UnreadableRecords):
+        return []
 
 
 def _largest_timestamp(segment: SegmentFacts, read: ReadFile) -> int:
@@ -236,12 +273,7 @@ def _first_record(
     segment: SegmentFacts, read: ReadFile, batch: ScannedBatch, timestamp: int, start: int
 ) -> tuple[int, int, int]:
     """(offset, timestamp, records before it) of the first record of a batch that is late enough."""
-    data = read(segment.base_offset, "log", batch.position, batch.size)
-    try:
-        records = list(iterate_records(data, BatchHeader(*HEADER.unpack_from(data))))
-    except InvalidRecord:
-        return -1, -1, 0
-    for skipped, record in enumerate(records):
+    for skipped, record in enumerate(_records(segment, read, batch)):
         if record.timestamp >= timestamp and record.offset >= start:
             return record.offset, record.timestamp, skipped
     return -1, -1, 0

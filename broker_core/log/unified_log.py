@@ -556,8 +556,7 @@ class UnifiedLog:
             )
             next_offset = last_offset + 1
         entries = self._local.append(data, facts)
-        if segment.max_timestamp < 0:
-            segment.log.modified_ms = self._now_ms
+        segment.log.modified_ms = self._now_ms
         aborted = self._note_producers(data, batches)
         self.producer_state.map_end_offset = next_offset
         return AppendInfo(

@@ -1,7 +1,7 @@
 """What stays of a batch, and why (`Cleaner.cleanInto`, `Cleaner.shouldRetainRecord`; KIP-98, KIP-534)."""
 
 from collections import Counter, deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from broker_core.log.cleaner.facts import Fate, RecordFate
@@ -9,8 +9,10 @@ from broker_core.log.cleaner.offset_map import OffsetMap
 from broker_core.log.cleaner.record_filter import empty_batch, rebuild
 from broker_core.log.cleaner.transactions import CleanedTransactions
 from broker_core.log.producer_state import ProducerStateManager
-from broker_core.records.record_batch import NO_PRODUCER_ID, BatchHeader, records_bytes
-from broker_core.records.record_columns import RecordColumns, read_columns
+from broker_core.records.compression import CompressionType
+from broker_core.records.legacy import build_message_set, read_message
+from broker_core.records.record_batch import MAGIC_V2, NO_PRODUCER_ID, BatchHeader, records_bytes
+from broker_core.records.record_columns import read_columns
 
 TOLD_RECORDS = 256
 
@@ -32,6 +34,8 @@ class BatchCleaner:
         self.transactions = CleanedTransactions()
         self.delete_horizon_ms = now_ms + delete_retention_ms
         self.has_set_horizon = False
+        self.keeps_legacy_tombstones = True
+        """Whether tombstones of magic 0 and 1 stay in the segment at hand."""
         self.empty_batches = 0
         self._map = offset_map
         self._now_ms = now_ms
@@ -59,8 +63,10 @@ class BatchCleaner:
     def clean(self, data: bytes, position: int, header: BatchHeader) -> bytes | None:
         """What stays of the batch at `position` of `data`: the batch as it is, another one, or None.
 
-        Raises Uncleanable, InvalidRecord, UnreadableRecords.
+        Raises Uncleanable, InvalidRecord, UnreadableRecords, CorruptRecord.
         """
+        if header.magic < MAGIC_V2:
+            return self._clean_messages(data, position, header)
         horizon_ms = header.delete_horizon_ms
         has_expired = horizon_ms is not None and self._now_ms >= horizon_ms
         if header.is_control:
@@ -74,7 +80,9 @@ class BatchCleaner:
             return self._maybe_empty(header)
         body = records_bytes(data, header, position)
         columns = read_columns(body, header.record_count)
-        dropped = self._judge(header, columns, has_expired)
+        base_offset = header.base_offset
+        offsets = [base_offset + delta for delta in columns.offset_deltas]
+        dropped = self._judge(columns.keys, offsets, columns.tombstones if has_expired else ())
         if len(dropped) == header.record_count:
             return self._maybe_empty(header)
         tombstones_stay = any(place not in dropped for place in columns.tombstones)
@@ -87,11 +95,32 @@ class BatchCleaner:
         kept = [place for place in range(header.record_count) if place not in dropped]
         return rebuild(header, body, columns, kept, horizon_ms)
 
-    def _judge(self, header: BatchHeader, columns: RecordColumns, has_expired: bool) -> dict[int, Fate]:
+    def _clean_messages(self, data: bytes, position: int, header: BatchHeader) -> bytes | None:
+        """The same for one message of magic 0 or 1, or those in a wrapper."""
+        messages = read_message(data, position).records()
+        tombstones = [place for place, message in enumerate(messages) if message.value is None]
+        dropped = self._judge(
+            [message.key for message in messages],
+            [message.offset for message in messages],
+            () if self.keeps_legacy_tombstones else tombstones,
+        )
+        kept = [message for place, message in enumerate(messages) if place not in dropped]
+        if not kept:
+            return None
+        if not dropped and all(message.magic == header.magic for message in kept):
+            return data[position : position + header.size]
+        return build_message_set(
+            [(message.offset, message.timestamp, message.key, message.value) for message in kept],
+            header.magic,
+            CompressionType(header.compression),
+            header.max_timestamp if header.has_append_time else None,
+        )
+
+    def _judge(
+        self, keys: list[bytes | None], offsets: list[int], expired_tombstones: Sequence[int]
+    ) -> dict[int, Fate]:
         """The records that go, by their place in the batch."""
-        keys = columns.keys
-        base_offset, latest = header.base_offset, self._map.latest_offset
-        offsets = [base_offset + delta for delta in columns.offset_deltas]
+        latest = self._map.latest_offset
         last_offsets = self._map.last_offsets(keys)
         dropped = {
             place: Fate.SUPERSEDED
@@ -102,10 +131,9 @@ class BatchCleaner:
             dropped |= {
                 place: Fate.NO_KEY for place, key in enumerate(keys) if key is None and offsets[place] <= latest
             }
-        if has_expired:
-            for place in columns.tombstones:
-                if place not in dropped and offsets[place] <= latest:
-                    dropped[place] = Fate.TOMBSTONE
+        for place in expired_tombstones:
+            if place not in dropped and offsets[place] <= latest:
+                dropped[place] = Fate.TOMBSTONE
         self._judged.append(_Judged(offsets, dropped, last_offsets))
         self._counts.update(dropped.values())
         self._counts[Fate.KEPT] += len(keys) - len(dropped)

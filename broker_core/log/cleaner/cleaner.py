@@ -20,16 +20,18 @@ from broker_core.log.time_index import ENTRY_BYTES as TIME_ENTRY_BYTES
 from broker_core.log.transaction_index import AbortedTransaction
 from broker_core.log.unified_log import UnifiedLog
 from broker_core.records.compression import UnreadableRecords
+from broker_core.records.legacy import read_message
 from broker_core.records.record_batch import (
-    HEADER,
-    HEADER_BYTES,
     MAGIC_V2,
     MAX_TIMESTAMP_POSITION,
     NO_TIMESTAMP,
     BatchHeader,
+    CorruptRecord,
     InvalidRecord,
     iterate_batches,
+    parse_header,
     records_bytes,
+    smallest_length,
 )
 from broker_core.records.record_columns import read_columns
 from broker_core.sim.disk import CutFact
@@ -45,7 +47,7 @@ def clean(cleanable: LogToClean, now_ms: int, offset_map: OffsetMap) -> Cleaning
     """
     try:
         return _clean(cleanable, now_ms, offset_map)
-    except (InvalidRecord, UnreadableRecords) as error:
+    except (InvalidRecord, UnreadableRecords, CorruptRecord) as error:
         raise Uncleanable(str(error)) from error
 
 
@@ -61,14 +63,21 @@ def fill_offset_map(log: UnifiedLog, start: int, end: int, offset_map: OffsetMap
             if header.is_control:
                 transactions.is_empty_marker(header, data, position)
             elif not transactions.is_aborted(header) and header.record_count:
-                columns = read_columns(records_bytes(data, header, position), header.record_count)
-                base_offset = header.base_offset
-                offsets = [base_offset + delta for delta in columns.offset_deltas]
-                if not offset_map.put_all(columns.keys, offsets, start):
+                keys, offsets = _keys_and_offsets(data, position, header)
+                if not offset_map.put_all(keys, offsets, start):
                     return
             if header.last_offset >= start:
                 offset_map.advance(header.last_offset)
         offset_map.advance(segment_end - 1)
+
+
+def _keys_and_offsets(data: bytes, position: int, header: BatchHeader) -> tuple[list[bytes | None], list[int]]:
+    if header.magic < MAGIC_V2:
+        messages = read_message(data, position).records()
+        return [message.key for message in messages], [message.offset for message in messages]
+    columns = read_columns(records_bytes(data, header, position), header.record_count)
+    base_offset = header.base_offset
+    return columns.keys, [base_offset + delta for delta in columns.offset_deltas]
 
 
 def aborted_transactions(log: UnifiedLog, start: int, end: int) -> list[AbortedTransaction]:
@@ -108,22 +117,23 @@ def group_segments(
 def batches_of(segment: LogSegment, position: int = 0) -> Iterator[tuple[bytes, int, BatchHeader]]:
     """The batches of a segment from a position on: the bytes that hold each, its position in them, its header.
 
-    Raises Uncleanable where the segment does not consist of whole batches of the present format.
+    Messages of magic 0 and 1 are batches, too. Raises Uncleanable where the segment does not consist of whole ones.
     """
     while position < segment.size:
         data = segment.log.read(position, min(_CHUNK_BYTES, segment.size - position))
-        if len(data) < HEADER_BYTES:
-            raise _unreadable(segment, position, "the last batch is not whole")
-        first = BatchHeader(*HEADER.unpack_from(data))
-        if first.magic != MAGIC_V2:
-            raise _unreadable(segment, position, f"the batch has magic {first.magic}, expected {MAGIC_V2}")
-        if first.size < HEADER_BYTES or position + first.size > segment.size:
+        try:
+            first = parse_header(data)
+        except CorruptRecord:
+            raise _unreadable(segment, position, "the last batch is not whole") from None
+        if first.magic > MAGIC_V2:
+            raise _unreadable(segment, position, f"the batch has magic {first.magic}, expected {MAGIC_V2} at most")
+        if first.length < smallest_length(first.magic) or position + first.size > segment.size:
             raise _unreadable(segment, position, f"the batch claims {first.size} bytes")
         if first.size > len(data):
             data = segment.log.read(position, first.size)
         consumed = 0
         for at, header in iterate_batches(data):
-            if header.magic != MAGIC_V2:
+            if header.magic > MAGIC_V2:
                 break
             yield data, at, header
             consumed = at + header.size
@@ -147,13 +157,14 @@ def _clean(cleanable: LogToClean, now_ms: int, offset_map: OffsetMap) -> Cleanin
     fill_offset_map(log, cleanable.first_dirty_offset, cleanable.first_uncleanable_offset, offset_map)
     end_offset = offset_map.latest_offset + 1
     cleaner = BatchCleaner(offset_map, log.producer_state, now_ms, log.config.delete_retention_ms)
+    legacy_horizon_ms = _legacy_delete_horizon_ms(log, cleanable.first_dirty_offset)
     groups: list[GroupFact] = []
     cuts: tuple[CutFact, ...] = ()
     bytes_after = 0
     segments = segments_between(log, 0, end_offset)
     for group in group_segments(segments, log.config, cleanable.first_uncleanable_offset):
         sources = tuple((segment.base_offset, segment.size) for segment in group)
-        cleaned = _clean_group(log, group, cleaner, now_ms)
+        cleaned = _clean_group(log, group, cleaner, now_ms, legacy_horizon_ms)
         cuts += tuple(cut for segment in group for cut in _whole_files(segment))
         log.replace_segments(cleaned, group)
         groups.append(GroupFact(cleaned.base_offset, sources))
@@ -178,17 +189,28 @@ def _whole_files(segment: LogSegment) -> list[CutFact]:
     return [CutFact(file.path, 0, file.size, file.keep(0, file.size)) for file in segment.files if file.size]
 
 
-def _clean_group(log: UnifiedLog, group: list[LogSegment], cleaner: BatchCleaner, now_ms: int) -> LogSegment:
+def _legacy_delete_horizon_ms(log: UnifiedLog, first_dirty_offset: int) -> int:
+    """Tombstones of magic 0 and 1 have no horizon of their own: they go from segments that were last written
+    delete.retention.ms before the newest one that was clean already.
+    """
+    clean_segments = segments_between(log, 0, first_dirty_offset)
+    return clean_segments[-1].log.modified_ms - log.config.delete_retention_ms if clean_segments else 0
+
+
+def _clean_group(
+    log: UnifiedLog, group: list[LogSegment], cleaner: BatchCleaner, now_ms: int, legacy_horizon_ms: int
+) -> LogSegment:
     """Writes what is left of neighbours into one new segment (`cleanSegments`), complete and on disk."""
     cleaned = log.new_cleaned_segment(group[0].base_offset, now_ms)
     try:
         ends = [*(segment.base_offset for segment in group[1:]), group[-1].next_offset()]
         for segment, end in zip(group, ends, strict=True):
             cleaner.transactions.add_aborted(aborted_transactions(log, segment.base_offset, end))
+            cleaner.keeps_legacy_tombstones = segment.log.modified_ms > legacy_horizon_ms
             _clean_into(cleaned, segment, cleaner)
         for transaction in cleaner.transactions.take_still_aborted():
             cleaned.transaction_index.append(transaction)
-    except (Uncleanable, InvalidRecord, UnreadableRecords):
+    except (Uncleanable, InvalidRecord, UnreadableRecords, CorruptRecord):
         cleaned.delete()
         raise
     cleaned.become_inactive()
@@ -205,7 +227,11 @@ def _clean_into(cleaned: LogSegment, source: LogSegment, cleaner: BatchCleaner) 
         part = cleaner.clean(data, at, header)
         if part is None:
             continue
-        (max_timestamp,) = _MAX_TIMESTAMP.unpack_from(part, MAX_TIMESTAMP_POSITION)
+        if header.magic < MAGIC_V2:
+            header = parse_header(part)
+            max_timestamp = header.max_timestamp
+        else:
+            (max_timestamp,) = _MAX_TIMESTAMP.unpack_from(part, MAX_TIMESTAMP_POSITION)
         epoch = header.partition_leader_epoch
         facts.append(BatchFact(header.base_offset, header.last_offset, epoch, position, len(part), max_timestamp))
         parts.append(part)
