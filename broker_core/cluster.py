@@ -235,6 +235,7 @@ class Cluster:
         self.kernel.subjects[broker.name] = broker
         self.kernel.subjects[f"controller@{broker.name}"] = broker.controller
         self.kernel.subjects[f"groups@{broker.name}"] = broker.groups.registry
+        self.kernel.subjects[f"transactions@{broker.name}"] = broker.transactions.coordinator
         self.kernel.add(broker)
         broker.start()
 
@@ -415,6 +416,12 @@ class Cluster:
                 for broker in self.brokers.values()
                 if broker.name in self.kernel.up
                 for key, group in broker.groups.description().items()
+            },
+            "transactions": {
+                key: transaction
+                for broker in self.brokers.values()
+                if broker.name in self.kernel.up
+                for key, transaction in broker.transactions.coordinator.description().items()
             },
         }
 

@@ -64,7 +64,11 @@ class Era(msgspec.Struct, frozen=True, kw_only=True):
         broker_epochs: whether requests carry the epoch of the broker that they are meant for, and the writes of a
             controller are refused after it was replaced (KIP-380, 2.2).
         feature_znode: whether the controller writes /feature (KIP-584, 2.7).
-        producer_ids_at_start: whether each broker takes a block of producer ids when it starts.
+        producer_ids_at_start: whether each broker takes a block of producer ids when it starts, and further ones itself
+            (3.0: it asks the controller).
+        transactions: whether producers may be idempotent and transactional (KIP-98, 0.11).
+        verifies_transactions: whether leaders ask the coordinator before the first batch of a transaction (KIP-890,
+            3.6).
         paths: the empty znodes that a broker creates when it starts.
         cluster_id: whether a cluster has an id (KIP-78, 0.10.1).
         broker_znode, topic_znode, controller_znode: the version of their JSON.
@@ -108,6 +112,8 @@ class Era(msgspec.Struct, frozen=True, kw_only=True):
     broker_epochs: bool = True
     feature_znode: bool = True
     producer_ids_at_start: bool = False
+    transactions: bool = True
+    verifies_transactions: bool = True
     paths: tuple[str, ...] = (
         "/consumers",
         "/brokers/ids",
@@ -160,6 +166,7 @@ _2_4 = msgspec.structs.replace(
     leader_recovery_state=False,
     feature_znode=False,
     producer_ids_at_start=True,
+    verifies_transactions=False,
     paths=_3_9.paths[:-1],
     broker_znode=4,
     topic_znode=2,
@@ -197,6 +204,7 @@ _0_10 = msgspec.structs.replace(
     beyond_leader_end="hang",
     caught_up_replicas_hold_high_watermark=False,
     producer_ids_at_start=False,
+    transactions=False,
     paths=(*_1_1.paths[:7], "/config/topics", "/config/clients"),
     producer_snapshots=False,
     log_start_checkpoint=False,

@@ -4,7 +4,7 @@ An object of this class is one life of a broker: what it holds in memory goes wi
 """
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 from msgspec import structs
 
@@ -17,10 +17,12 @@ from broker_core.broker.dynamic_config import DynamicBrokerConfig
 from broker_core.broker.fetch_sessions import FetchSessions
 from broker_core.broker.log_directory import LogDirectory
 from broker_core.broker.log_manager import TIMER_PREFIX, LogManager, write_log_starts, write_recovery_points
+from broker_core.broker.marker_appends import MarkerAppend, marker_decided
 from broker_core.broker.metadata_cache import MetadataCache
 from broker_core.broker.record_deletion import EXPIRED_TIMER
 from broker_core.broker.replica_manager import ReplicaManager
 from broker_core.broker.rpc_text import describe_request
+from broker_core.broker.transaction_parts import ASKERS, TransactionParts
 from broker_core.broker.translation.common import Prepared
 from broker_core.config_defs import ConfigException, Value, topic_values
 from broker_core.controller.controller import Controller
@@ -43,6 +45,9 @@ from broker_core.sim.disk import Disk
 from broker_core.sim.kernel import Kernel, Message
 from broker_core.sim.rng import Stream
 from broker_core.sim.zookeeper import ZK_NODE, ZkClient, ZooKeeper
+from broker_core.transactions.coordinator import TIMER_PREFIX as TRANSACTIONS_TIMER_PREFIX
+from broker_core.transactions.coordinator import TransactionStore
+from broker_core.transactions.log import TRANSACTION_TOPIC
 from broker_core.wire.messages import (
     ControlledShutdownRequest,
     ControlledShutdownResponse,
@@ -53,6 +58,8 @@ from broker_core.wire.messages import (
 from broker_core.zk.store import BadVersion, NoNode
 from broker_core.zk.znodes import ConfigChangeZnode, IsrChangeNotificationZnode, PartitionStateZnode, TopicPartition
 
+CoordinatorAppend: TypeAlias = Store | TransactionStore | MarkerAppend
+"""What waits for a coordinator's write."""
 START_RETRY_US = 100_000
 APPEND_EXPIRED_TIMER = "coordinator_append_expired"
 BASE_PORT = 9090
@@ -60,6 +67,7 @@ ZOOKEEPER_PORT = 2181
 _CONTROLLER_APIS = frozenset(
     {
         "AlterConfigs",
+        "AllocateProducerIds",
         "AlterPartition",
         "AlterPartitionReassignments",
         "ControlledShutdown",
@@ -106,13 +114,14 @@ class Broker:
         self.replicas = ReplicaManager(self)
         self.logs = LogManager(self)
         self.groups = GroupCoordinator(self)
+        self.transactions = TransactionParts(self)
         self.controller = Controller(self)
         self.zk: ZkClient
         self.config_changes = ConfigChanges(self)
         self.configs = ConfigAdmin(self)
         self.waiting_admin: dict[str, DelayedElections | DelayedTopics] = {}
-        #: (partitions known, those of `__consumer_offsets` among them), counted anew when there are more or fewer
-        self._offsets_partitions = (-1, 0)
+        #: topic -> (partitions known, those of the topic among them), counted anew when there are more or fewer
+        self._counts: dict[str, tuple[int, int]] = {}
         self._controller_id = -1
         self._blocked: list[tuple[str, tuple[Any, ...]]] = []
         self._checkpointing = False
@@ -230,7 +239,7 @@ class Broker:
             return
         self._register()
         if self.era.producer_ids_at_start:
-            take_producer_ids(self.zk, self.broker_id)
+            self.transactions.producer_ids.take(take_producer_ids(self.zk, self.broker_id))
         self.config_changes.listen()
         self.state = "up"
         self._check_isrs_later()
@@ -491,6 +500,8 @@ class Broker:
             self.replicas.fetchers[data[0]].on_offsets(data, body)
         elif asker == "alter_partition":
             self.replicas.alter_partition.on_response(body)
+        elif asker in ASKERS:
+            self.transactions.on_response(asker, data, body)
         elif asker == "controlled_shutdown":
             self._on_controlled_shutdown(body)
         else:
@@ -508,6 +519,8 @@ class Broker:
             self.replicas.fetchers[data[0]].on_offsets(data, None)
         elif asker == "alter_partition":
             self.replicas.alter_partition.on_disconnect()
+        elif asker in ASKERS:
+            self.transactions.on_response(asker, data, None)
         elif asker == "controlled_shutdown":
             self._shutdown_refused()
         else:
@@ -577,9 +590,11 @@ class Broker:
         elif name == APPEND_EXPIRED_TIMER:
             partition, waiting = data
             if self.replicas.expire_coordinator_append(partition, waiting):
-                self.groups.stored(waiting, KafkaError.REQUEST_TIMED_OUT)
+                self.coordinator_append_done(waiting, KafkaError.REQUEST_TIMED_OUT)
         elif name.startswith(GROUPS_TIMER_PREFIX):
             self.groups.on_timer(name, data)
+        elif name.startswith(TRANSACTIONS_TIMER_PREFIX):
+            self.transactions.on_timer(name, data)
         else:
             raise ValueError(f"broker {self.broker_id} knows no timer {name!r}")
 
@@ -608,6 +623,8 @@ class Broker:
         for state, (_, error) in zip(request.partitions, results, strict=True):
             if state.partition.startswith(OFFSETS_TOPIC) and error is KafkaError.NONE:
                 self._offsets_partition_changed(state)
+            elif state.partition.startswith(TRANSACTION_TOPIC) and error is KafkaError.NONE:
+                self.transactions.partition_changed(state)
         for fetcher in self.replicas.fetchers.values():
             fetcher.send()
         return LeaderAndIsrResponse(partitions=results)
@@ -628,23 +645,42 @@ class Broker:
 
     def append_to_group_log(self, partition: str, data: bytes, store: Store | None) -> KafkaError:
         """Appends to a partition of `__consumer_offsets`; `store` waits until that is committed, for a while."""
-        error = self.replicas.append_for_coordinator(partition, data, store)
-        if store is not None and any(row[0] is store for row in self.replicas.coordinator_appends.get(partition, ())):
-            self.timer(self.config.groups.offsets_commit_timeout_ms * 1_000, APPEND_EXPIRED_TIMER, (partition, store))
+        return self.append_for_coordinator(partition, data, store, self.config.groups.offsets_commit_timeout_ms)
+
+    def append_for_coordinator(
+        self, partition: str, data: bytes, waiting: CoordinatorAppend | None, timeout_ms: int
+    ) -> KafkaError:
+        """Appends what a coordinator writes; `waiting` waits until that is committed, for a while. An append that
+        fails at once is told in the answer alone.
+        """
+        error = self.replicas.append_for_coordinator(partition, data, waiting)
+        waits = self.replicas.coordinator_appends.get(partition, ())
+        if waiting is not None and any(row[0] is waiting for row in waits):
+            self.timer(timeout_ms * 1_000, APPEND_EXPIRED_TIMER, (partition, waiting))
         return error
 
-    def coordinator_append_done(self, waiting: Store, error: KafkaError) -> None:
-        """What the group coordinator wrote is committed, or will not be."""
-        self.groups.stored(waiting, error)
+    def coordinator_append_done(self, waiting: CoordinatorAppend, error: KafkaError) -> None:
+        """What a coordinator wrote is committed, or will not be."""
+        if isinstance(waiting, TransactionStore):
+            self.transactions.coordinator.stored(waiting, error)
+        elif isinstance(waiting, MarkerAppend):
+            marker_decided(self, waiting, error)
+        else:
+            self.groups.stored(waiting, error)
 
     @property
     def offsets_partition_count(self) -> int:
         """How many partitions `__consumer_offsets` has, or would have."""
+        return self.partition_count(OFFSETS_TOPIC, self.config.offsets_topic_num_partitions)
+
+    def partition_count(self, topic: str, otherwise: int) -> int:
+        """How many partitions a topic has as the metadata show it; `otherwise` for one that is not there."""
         known = len(self.metadata.partitions)
-        if self._offsets_partitions[0] != known:
-            count = sum(1 for name in self.metadata.partitions if name.rpartition("-")[0] == OFFSETS_TOPIC)
-            self._offsets_partitions = (known, count or self.config.offsets_topic_num_partitions)
-        return self._offsets_partitions[1]
+        counted = self._counts.get(topic)
+        if counted is None or counted[0] != known:
+            count = sum(1 for name in self.metadata.partitions if name.rpartition("-")[0] == topic)
+            counted = self._counts[topic] = (known, count or otherwise)
+        return counted[1]
 
     def has_partition(self, partition: str) -> bool:
         """Whether the metadata show it."""

@@ -6,6 +6,7 @@ import msgspec
 
 from broker_core.config_defs import BROKER_CONFIGS, LONG_MAX, RETIRED_CONFIGS
 from broker_core.groups.host import GroupSettings
+from broker_core.transactions.coordinator import TransactionSettings
 
 NONE: Mapping[str, str] = {}
 
@@ -55,6 +56,7 @@ class BrokerConfig(msgspec.Struct, frozen=True, kw_only=True):
     offsets_topic_replication_factor: int = 3
     offsets_topic_segment_bytes: int = 104_857_600
     groups: GroupSettings = GroupSettings()
+    transactions: TransactionSettings = TransactionSettings()
     settings: dict[str, str] = {}
     release_defaults: Mapping[str, str] = {}
 
@@ -71,4 +73,6 @@ class BrokerConfig(msgspec.Struct, frozen=True, kw_only=True):
         values = {name: keys[name].parse(text) for name, text in settings.items() if name in keys}
         taken = {name.replace(".", "_"): value for name, value in values.items()}
         known = {name: value for name, value in taken.items() if name in BrokerConfig.__struct_fields__}
+        of_transactions = {name: taken[name] for name in TransactionSettings.__struct_fields__ if name in taken}
+        known["transactions"] = TransactionSettings(**of_transactions)  # type: ignore[arg-type, assignment]
         return BrokerConfig(**known, settings=settings, release_defaults=release_defaults)  # type: ignore[arg-type]

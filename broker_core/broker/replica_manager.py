@@ -43,6 +43,7 @@ from broker_core.wire.messages import (
 
 _NONE = KafkaError.NONE
 CONSUMER = -1
+READ_COMMITTED = 1
 LATEST_TIMESTAMP = -1
 EARLIEST_TIMESTAMP = -2
 MAX_TIMESTAMP = -3
@@ -246,7 +247,9 @@ class ReplicaManager:
                 self._check_produces(name)
             self._check_fetches(name)
 
-    def _append(self, name: str, data: bytes, acks: int, now_ms: int) -> tuple[ProducePartitionResponse, int]:
+    def _append(
+        self, name: str, data: bytes, acks: int, now_ms: int, *, is_client: bool = True
+    ) -> tuple[ProducePartitionResponse, int]:
         partition = self.partitions.get(name)
         if partition is None:
             known = name in self.host.metadata.partitions
@@ -255,7 +258,7 @@ class ReplicaManager:
         if not partition.is_leader:
             return ProducePartitionResponse(name, KafkaError.NOT_LEADER_OR_FOLLOWER), -1
         try:
-            info = partition.append_as_leader(data, acks, now_ms)
+            info = partition.append_as_leader(data, acks, now_ms, is_client=is_client)
         except KafkaException as refused:
             # what exactly was wrong is told of single records only; for the rest clients have their own texts
             start = -1 if refused.error in _UNREADABLE else partition.log.log_start_offset
@@ -266,6 +269,8 @@ class ReplicaManager:
                 ), -1
             return ProducePartitionResponse(name, refused.error, log_start_offset=start), -1
         append_time = partition.log.config.message_timestamp_type == "LogAppendTime" and info.record_count
+        # a repeated batch is answered with its timestamp, whatever kind that is
+        append_time = append_time or info.is_duplicate
         return (
             ProducePartitionResponse(
                 name,
@@ -315,7 +320,7 @@ class ReplicaManager:
         of it with `waiting`, unless that is None; an append that fails at once is told in the answer alone.
         """
         acks = 1 if waiting is None else -1
-        answer, last_offset = self._append(name, data, acks, self.host.wall_ms)
+        answer, last_offset = self._append(name, data, acks, self.host.wall_ms, is_client=False)
         if last_offset < 0:
             return answer.error
         moved = self.partitions[name].maybe_increment_high_watermark()
@@ -455,12 +460,9 @@ class ReplicaManager:
                 return FetchPartitionResponse(name, error)
         log = partition.log
         fetch_offset = asked.fetch_offset
-        end_offset = upper_bound = log.log_end_offset
-        if replica_id >= 0:
-            if replica_id not in partition.remotes:
-                return FetchPartitionResponse(name, KafkaError.UNKNOWN_LEADER_EPOCH)
-        else:
-            upper_bound = partition.high_watermark
+        end_offset = log.log_end_offset
+        if replica_id >= 0 and replica_id not in partition.remotes:
+            return FetchPartitionResponse(name, KafkaError.UNKNOWN_LEADER_EPOCH)
         history = log.leader_epoch_cache
         if may_diverge(history, end_offset, asked.last_fetched_epoch, fetch_offset):
             diverging = diverging_epoch(history, end_offset, asked.last_fetched_epoch, fetch_offset)
@@ -473,14 +475,16 @@ class ReplicaManager:
                     log_start_offset=log.log_start_offset,
                     diverging_epoch=diverging,
                 )
-        if fetch_offset == end_offset or (replica_id >= 0 and self._holds_back(partition, replica_id)):
+        if replica_id < 0:
+            return self._read_for_consumer(partition, asked, body, left, min_one_message)
+        if fetch_offset == end_offset or self._holds_back(partition, replica_id):
             records = b""
         else:
             try:
                 records = log.read(
                     fetch_offset,
                     min(asked.partition_max_bytes, left),
-                    upper_bound,
+                    end_offset,
                     min_one_message,
                     body.cuts_batches,
                 ).data
@@ -489,6 +493,34 @@ class ReplicaManager:
                     name, refused.error, high_watermark=partition.high_watermark, log_start_offset=log.log_start_offset
                 )
         return FetchPartitionResponse(name, _NONE, partition.high_watermark, log.log_start_offset, records)
+
+    def _read_for_consumer(
+        self, partition: Partition, asked: FetchPartition, body: FetchRequest, left: int, min_one_message: bool
+    ) -> FetchPartitionResponse:
+        """What is committed; with read_committed only what is stable, and which of it was aborted."""
+        log = partition.log
+        name, offset, high_watermark = partition.name, asked.fetch_offset, partition.high_watermark
+        stable = log.last_stable_offset(high_watermark)
+        committed_only = body.isolation_level == READ_COMMITTED
+        aborted: tuple[tuple[int, int], ...] | None = () if committed_only else None
+        records = b""
+        if offset != log.log_end_offset:
+            try:
+                read = log.read(
+                    offset,
+                    min(asked.partition_max_bytes, left),
+                    stable if committed_only else high_watermark,
+                    min_one_message,
+                    body.cuts_batches,
+                )
+            except KafkaException as refused:
+                return FetchPartitionResponse(
+                    name, refused.error, high_watermark=high_watermark, log_start_offset=log.log_start_offset
+                )
+            records = read.data
+            if committed_only and records:
+                aborted = tuple((row.producer_id, row.first_offset) for row in log.aborted_transactions(offset, read))
+        return FetchPartitionResponse(name, _NONE, high_watermark, log.log_start_offset, records, None, stable, aborted)
 
     def _is_stale(self, name: str, replica_id: int) -> bool:
         """Whether the high watermark has moved since a follower last fetched (`lastSentHighWatermark`)."""
@@ -550,7 +582,7 @@ class ReplicaManager:
             if partition is None or self._epoch_error(partition, asked.current_leader_epoch, body.from_follower):
                 return True
             log = partition.log
-            end_offset = log.log_end_offset if body.replica_id >= 0 else partition.high_watermark
+            end_offset = log.log_end_offset if body.replica_id >= 0 else _readable_end(partition, body.isolation_level)
             if end_offset < asked.fetch_offset:
                 if body.replica_id >= 0 or log.log_end_offset < asked.fetch_offset:
                     return True
@@ -642,9 +674,10 @@ class ReplicaManager:
         """Latest (-1: the high watermark for consumers, the log end for replicas), earliest (-2; -4 without remote
         storage), the record with the largest timestamp (-3), or by timestamp. Nothing lies in remote storage (-5).
         """
-        return ListOffsetsResponse(tuple(self._list_offset(body.replica_id, *asked) for asked in body.partitions))
+        return ListOffsetsResponse(tuple(self._list_offset(body, *asked) for asked in body.partitions))
 
-    def _list_offset(self, replica_id: int, name: str, leader_epoch: int, timestamp: int) -> ListOffsetsResult:
+    def _list_offset(self, body: ListOffsetsRequest, name: str, leader_epoch: int, timestamp: int) -> ListOffsetsResult:
+        replica_id = body.replica_id
         partition = self.partitions.get(name)
         if partition is None:
             known = name in self.host.metadata.partitions
@@ -655,7 +688,7 @@ class ReplicaManager:
         if error is not None:
             return ListOffsetsResult(name, error)
         log = partition.log
-        upper_bound = log.log_end_offset if replica_id >= 0 else partition.high_watermark
+        upper_bound = log.log_end_offset if replica_id >= 0 else _readable_end(partition, body.isolation_level)
         if timestamp in (EARLIEST_TIMESTAMP, EARLIEST_LOCAL_TIMESTAMP):
             return ListOffsetsResult(name, offset=log.log_start_offset, leader_epoch=partition.leader_epoch)
         if replica_id == CONSUMER and partition.high_watermark < partition.leader_epoch_start_offset:
@@ -754,6 +787,14 @@ _UNREADABLE = frozenset(
     }
 )
 """With these a producer is not told where the log begins."""
+
+
+def _readable_end(partition: Partition, isolation_level: int) -> int:
+    """The first offset that a consumer may not read yet."""
+    if isolation_level == READ_COMMITTED:
+        return partition.log.last_stable_offset(partition.high_watermark)
+    return partition.high_watermark
+
 
 _OUTCOME_UNKNOWN = frozenset(
     {

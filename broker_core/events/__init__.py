@@ -3,7 +3,7 @@
 Importing this package registers all kinds; `KINDS` maps a kind's name to its class.
 """
 
-from broker_core.events import client, console, control, group, log, replica, rpc, waiting, world
+from broker_core.events import client, console, control, group, log, replica, rpc, transaction, waiting, world
 from broker_core.events.envelope import KINDS, Envelope, Event, label
 
 __all__ = [
@@ -18,6 +18,7 @@ __all__ = [
     "log",
     "replica",
     "rpc",
+    "transaction",
     "waiting",
     "world",
 ]

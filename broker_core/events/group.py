@@ -176,3 +176,33 @@ class ConsumerAssigned(Event):
     client: str
     partitions: tuple[str, ...]
     revoked: tuple[str, ...]
+
+
+@kind(
+    "group",
+    en="Group {group}: {partition} at {offset} waits for the end of the transaction of producer {producer_id}",
+    zh="组 {group}：{partition} 的位移 {offset} 等待生产者 {producer_id} 的事务结束",
+)
+class TransactionalOffsetPending(Event):
+    broker: str
+    group: str
+    producer_id: int
+    partition: str
+    offset: int
+    leader_epoch: int
+    metadata: str
+    commit_timestamp_ms: int
+
+
+@kind(
+    "group",
+    en="Group {group}: {result} of producer {producer_id}",
+    zh="组 {group}：生产者 {producer_id} 的 {result}",
+)
+class TransactionalOffsetsDecided(Event):
+    """`result`: COMMIT or ABORT. What counts from now on has been stated as OffsetCommitted."""
+
+    broker: str
+    group: str
+    producer_id: int
+    result: str

@@ -14,6 +14,8 @@ from broker_core.events.group import (
     OffsetCommitAccepted,
     OffsetCommitted,
     OffsetRemoved,
+    TransactionalOffsetPending,
+    TransactionalOffsetsDecided,
 )
 from broker_core.groups.classic_group import ClassicGroup, GroupMember
 from broker_core.groups.facts import Groups
@@ -117,9 +119,24 @@ def _accepted(subjects: Subjects, event: OffsetCommitAccepted, at_us: int) -> No
 
 @applies(OffsetCommitted)
 def _committed(subjects: Subjects, event: OffsetCommitted, at_us: int) -> None:
-    _group(subjects, event.broker, event.group).offsets[event.partition] = CommittedOffset(
+    group = _group(subjects, event.broker, event.group)
+    group.commit_numbers[event.partition] = group.next_commit_number()
+    group.offsets[event.partition] = CommittedOffset(
         event.offset, event.leader_epoch, event.metadata, event.commit_timestamp_ms, event.expire_timestamp_ms
     )
+
+
+@applies(TransactionalOffsetPending)
+def _pending(subjects: Subjects, event: TransactionalOffsetPending, at_us: int) -> None:
+    group = _group(subjects, event.broker, event.group)
+    committed = CommittedOffset(event.offset, event.leader_epoch, event.metadata, event.commit_timestamp_ms)
+    waiting = group.pending_transactional.setdefault(event.producer_id, {})
+    waiting[event.partition] = (group.next_commit_number(), committed)
+
+
+@applies(TransactionalOffsetsDecided)
+def _decided(subjects: Subjects, event: TransactionalOffsetsDecided, at_us: int) -> None:
+    _group(subjects, event.broker, event.group).pending_transactional.pop(event.producer_id, None)
 
 
 @applies(OffsetRemoved)

@@ -91,6 +91,11 @@ class ClassicGroup:
         self.pending_syncs: dict[str, None] = {}
         self.offsets: dict[str, CommittedOffset] = {}
         self.pending_commits: dict[str, int] = {}
+        #: producer id -> partition -> (number, offset) that waits for the end of its transaction
+        self.pending_transactional: dict[int, dict[str, tuple[int, CommittedOffset]]] = {}
+        #: in which order offsets were stored, the numbers of those that wait among them
+        self.commit_numbers: dict[str, int] = {}
+        self._last_commit_number = 0
         self.current_state_timestamp: int | None = None
         self.new_member_added = False
         #: which rebalance waits: a timer of an earlier one means nothing
@@ -107,6 +112,17 @@ class ClassicGroup:
     def has_all_members_joined(self) -> bool:
         """Whether nobody is waited for."""
         return not self.pending_members and all(member.joining is not None for member in self.members.values())
+
+    @property
+    def waiting_partitions(self) -> set[str]:
+        """The partitions whose offsets somebody is changing."""
+        waiting = set(self.pending_commits)
+        return waiting.union(*self.pending_transactional.values())
+
+    def next_commit_number(self) -> int:
+        """Counts the stored offsets."""
+        self._last_commit_number += 1
+        return self._last_commit_number
 
     def is_leader(self, member_id: str) -> bool:
         """Whether this member assigns."""

@@ -17,7 +17,15 @@ from broker_core.groups.answers import answer_join, answer_sync, partitions_of, 
 from broker_core.groups.classic_group import ClassicGroup, GroupMember
 from broker_core.groups.facts import Groups
 from broker_core.groups.group_log import GroupLog
-from broker_core.groups.host import TIMER_PREFIX, Assignment, Commit, CoordinatorHost, StaticRejoin, Store
+from broker_core.groups.host import (
+    TIMER_PREFIX,
+    Assignment,
+    Commit,
+    CoordinatorHost,
+    StaticRejoin,
+    Store,
+    TransactionalCommit,
+)
 from broker_core.groups.joining import Joining
 from broker_core.groups.membership import Membership
 from broker_core.groups.offset_commits import OffsetCommits
@@ -26,6 +34,7 @@ from broker_core.groups.offsets import StoredGroup
 from broker_core.groups.rebalance import Rebalances
 from broker_core.groups.removals import Removals
 from broker_core.groups.states import GroupState
+from broker_core.groups.transactional_commits import TransactionalCommits
 from broker_core.log.unified_log import UnifiedLog
 from broker_core.sim.kernel import Message
 from broker_core.wire.messages import (
@@ -35,8 +44,11 @@ from broker_core.wire.messages import (
     JoinGroupResponse,
     LeaveGroupRequest,
     OffsetCommitRequest,
+    OffsetFetchRequest,
+    OffsetFetchResponse,
     SyncGroupRequest,
     SyncGroupResponse,
+    TxnOffsetCommitRequest,
 )
 
 
@@ -51,6 +63,7 @@ class GroupCoordinator:
         self._joining = Joining(self.registry, log, self._rebalances)
         self._membership = Membership(self.registry, log, self._rebalances)
         self._commits = OffsetCommits(self.registry, self._rebalances)
+        self._transactional = TransactionalCommits(self.registry)
         self._removals = Removals(self.registry)
 
     @property
@@ -99,6 +112,9 @@ class GroupCoordinator:
             self.registry.assign(group, {row.member_id: row.assignment for row in stored.members})
         for name_of_partition, committed in loaded.offsets.get(name, {}).items():
             self.registry.commit(group, name_of_partition, committed)
+        for producer_id, of_groups in loaded.pending.items():
+            for name_of_partition, committed in of_groups.get(name, {}).items():
+                self.registry.suspend(group, producer_id, name_of_partition, committed)
 
     def on_resignation(self, partition: str) -> None:
         """Leads it no longer: forgets its groups, and says so to all who wait."""
@@ -144,11 +160,17 @@ class GroupCoordinator:
         """OffsetCommit: answered when the records are committed."""
         self._commits.commit(message, request)
 
-    def fetch_offsets(
-        self, group_id: str, partitions: tuple[str, ...] | None
-    ) -> tuple[KafkaError, tuple[tuple[str, int, int, str], ...]]:
-        """OffsetFetch: (topic-partition, offset or -1, leader epoch, metadata)."""
-        return self._commits.fetch(group_id, partitions)
+    def commit_in_transaction(self, message: Message, request: TxnOffsetCommitRequest, error: KafkaError) -> None:
+        """TxnOffsetCommit, of which is known whether the group belongs to the transaction: `error` says why not."""
+        self._transactional.commit(message, request, error)
+
+    def transaction_completed(self, producer_id: int, partition: str, is_commit: bool) -> None:
+        """A transaction has ended in a partition of `__consumer_offsets`."""
+        self._transactional.completed(producer_id, partition, is_commit)
+
+    def fetch_offsets(self, request: OffsetFetchRequest) -> OffsetFetchResponse:
+        """OffsetFetch."""
+        return self._commits.fetch(request)
 
     def delete_offsets(
         self, group_id: str, partitions: tuple[str, ...]
@@ -163,6 +185,10 @@ class GroupCoordinator:
     def topics_deleted(self, is_gone: Callable[[str], bool]) -> None:
         """Topics are deleted: their offsets go."""
         self._removals.topics_deleted(is_gone)
+
+    def status(self, group_id: str) -> KafkaError:
+        """Why a request for a group is refused whatever it asks; NONE when it is not."""
+        return self.registry.status(group_id)
 
     # what there is
 
@@ -195,6 +221,10 @@ class GroupCoordinator:
                     member.member_id: list(partitions_of(member.assignment)) for member in group.members.values()
                 },
                 "offsets": {name: committed.offset for name, committed in group.offsets.items()},
+                "pending": {
+                    str(producer_id): {name: committed.offset for name, (_, committed) in waiting.items()}
+                    for producer_id, waiting in group.pending_transactional.items()
+                },
             }
             for group in self.groups.values()
         }
@@ -206,6 +236,8 @@ class GroupCoordinator:
         group = self.groups.get(store.group)
         if isinstance(store, Commit):
             self._commits.stored(group, store, error)
+        elif isinstance(store, TransactionalCommit):
+            self._transactional.stored(group, store, error)
         elif isinstance(store, StaticRejoin):
             if group is None:
                 response = JoinGroupResponse(Errors.NOT_COORDINATOR, member_id=store.member_id)

@@ -17,6 +17,8 @@ from broker_core.events.group import (
     OffsetCommitAccepted,
     OffsetCommitted,
     OffsetRemoved,
+    TransactionalOffsetPending,
+    TransactionalOffsetsDecided,
 )
 from broker_core.groups.answers import partitions_of
 from broker_core.groups.classic_group import ClassicGroup, GroupMember, Said
@@ -238,6 +240,30 @@ class Groups:
                 metadata=committed.metadata,
                 commit_timestamp_ms=committed.commit_timestamp,
                 expire_timestamp_ms=committed.expire_timestamp,
+            )
+        )
+
+    def suspend(self, group: ClassicGroup, producer_id: int, partition: str, committed: CommittedOffset) -> None:
+        """An offset is stored, and waits for the end of its transaction."""
+        self._emit(
+            TransactionalOffsetPending(
+                broker=self.host.name,
+                group=group.group_id,
+                producer_id=producer_id,
+                partition=partition,
+                offset=committed.offset,
+                leader_epoch=committed.leader_epoch,
+                metadata=committed.metadata,
+                commit_timestamp_ms=committed.commit_timestamp,
+            )
+        )
+
+    def decide(self, group: ClassicGroup, producer_id: int, is_commit: bool) -> None:
+        """A transaction has ended; no offset waits for it any more."""
+        result = "COMMIT" if is_commit else "ABORT"
+        self._emit(
+            TransactionalOffsetsDecided(
+                broker=self.host.name, group=group.group_id, producer_id=producer_id, result=result
             )
         )
 

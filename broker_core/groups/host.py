@@ -56,13 +56,23 @@ class Commit(msgspec.Struct, frozen=True):
     order: tuple[tuple[str, KafkaError], ...]
 
 
+class TransactionalCommit(msgspec.Struct, frozen=True):
+    """A write of offsets of a transaction; the request waits for it. `order` as in Commit."""
+
+    group: str
+    message: Message
+    producer_id: int
+    offsets: dict[str, CommittedOffset]
+    order: tuple[tuple[str, KafkaError], ...]
+
+
 class EmptyGroup(msgspec.Struct, frozen=True):
     """A write that a group has no members any more; nobody waits."""
 
     group: str
 
 
-Store: TypeAlias = Assignment | StaticRejoin | Commit | EmptyGroup
+Store: TypeAlias = Assignment | StaticRejoin | Commit | TransactionalCommit | EmptyGroup
 
 
 class CoordinatorHost(Protocol):

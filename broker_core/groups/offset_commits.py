@@ -1,17 +1,19 @@
 """OffsetCommit and OffsetFetch (`GroupCoordinator.handleCommitOffsets`, `GroupMetadataManager.storeOffsets`)."""
 
+from collections.abc import Mapping
+
 from broker_core.errors import Errors, KafkaError
 from broker_core.groups.answers import OFFSET_ERRORS, respond_commit
 from broker_core.groups.classic_group import ClassicGroup
 from broker_core.groups.consumer_protocol import sorted_partitions
 from broker_core.groups.facts import Groups
-from broker_core.groups.host import Commit
+from broker_core.groups.host import Commit, CoordinatorHost
 from broker_core.groups.offsets import CommittedOffset, encode_offset_key, encode_offset_value
 from broker_core.groups.rebalance import Rebalances
 from broker_core.groups.states import GroupState
-from broker_core.records.record_batch import build_batch
+from broker_core.records.record_batch import SimpleRecord, build_batch
 from broker_core.sim.kernel import Message
-from broker_core.wire.messages import OffsetCommitRequest
+from broker_core.wire.messages import OffsetCommitRequest, OffsetFetchRequest, OffsetFetchResponse
 
 
 class OffsetCommits:
@@ -52,28 +54,14 @@ class OffsetCommits:
         return Errors.REBALANCE_IN_PROGRESS if group.state is GroupState.COMPLETING_REBALANCE else Errors.NONE
 
     def _store(self, group: ClassicGroup, message: Message, request: OffsetCommitRequest) -> None:
-        now_ms = self._host.wall_ms
-        order: list[tuple[str, KafkaError]] = []
-        offsets: dict[str, CommittedOffset] = {}
-        limit = self._host.group_settings.offset_metadata_max_bytes
-        for name, offset, leader_epoch, metadata in request.partitions:
-            if not self._host.has_partition(name):
-                order.append((name, Errors.UNKNOWN_TOPIC_OR_PARTITION))
-            elif len(metadata.encode()) > limit:
-                order.append((name, Errors.OFFSET_METADATA_TOO_LARGE))
-            else:
-                order.append((name, Errors.NONE))
-                offsets[name] = CommittedOffset(offset, leader_epoch, metadata, now_ms)
+        order, offsets = examine_offsets(self._host, request.partitions)
         if not offsets:
-            respond_commit(self._host.kernel, message, tuple(order))
+            respond_commit(self._host.kernel, message, order)
             return
-        records = [
-            (now_ms, encode_offset_key(group.group_id, name), encode_offset_value(committed), ())
-            for name, committed in offsets.items()
-        ]
-        store = Commit(group.group_id, message, offsets, tuple(order))
+        data = build_batch(offset_records(group, offsets, self._host.wall_ms), base_sequence=0)
+        store = Commit(group.group_id, message, offsets, order)
         self._groups.accept(group, request.member_id, request.generation_id, offsets)
-        error = self._host.append_to_group_log(group.partition, build_batch(records, base_sequence=0), store)
+        error = self._host.append_to_group_log(group.partition, data, store)
         if error is not Errors.NONE:
             self.stored(group, store, error)
 
@@ -93,16 +81,45 @@ class OffsetCommits:
         results = tuple((name, error if own is Errors.NONE else own) for name, own in store.order)
         respond_commit(self._host.kernel, store.message, results)
 
-    def fetch(
-        self, group_id: str, partitions: tuple[str, ...] | None
-    ) -> tuple[KafkaError, tuple[tuple[str, int, int, str], ...]]:
-        """(topic-partition, offset or -1, leader epoch, metadata); `partitions` None = all that there are."""
-        error = self._groups.status(group_id, allows_empty_id=True)
+    def fetch(self, request: OffsetFetchRequest) -> OffsetFetchResponse:
+        """What a group has committed; what somebody is changing is held back if the request wants it stable."""
+        error = self._groups.status(request.group_id, allows_empty_id=True)
         if error is not Errors.NONE:
-            return error, ()
-        group = self._groups.known.get(group_id)
+            return OffsetFetchResponse(error)
+        group = self._groups.known.get(request.group_id)
         offsets = {} if group is None else group.offsets
         none = CommittedOffset(-1)
-        names = sorted_partitions(offsets) if partitions is None else partitions
-        rows = [(name, offsets.get(name, none)) for name in names]
-        return Errors.NONE, tuple((name, row.offset, row.leader_epoch, row.metadata) for name, row in rows)
+        names = sorted_partitions(offsets) if request.partitions is None else request.partitions
+        waiting = group.waiting_partitions if group is not None and request.require_stable else frozenset()
+        rows = [(name, none if name in waiting else offsets.get(name, none)) for name in names]
+        return OffsetFetchResponse(
+            Errors.NONE,
+            tuple((name, row.offset, row.leader_epoch, row.metadata) for name, row in rows),
+            unstable=tuple(name for name in names if name in waiting),
+        )
+
+
+def examine_offsets(
+    host: CoordinatorHost, partitions: tuple[tuple[str, int, int, str], ...]
+) -> tuple[tuple[tuple[str, KafkaError], ...], dict[str, CommittedOffset]]:
+    """What is to be answered for each partition as far as is known, and the offsets that may be written."""
+    order: list[tuple[str, KafkaError]] = []
+    offsets: dict[str, CommittedOffset] = {}
+    for name, offset, leader_epoch, metadata in partitions:
+        error = Errors.NONE
+        if not host.has_partition(name):
+            error = Errors.UNKNOWN_TOPIC_OR_PARTITION
+        elif len(metadata.encode()) > host.group_settings.offset_metadata_max_bytes:
+            error = Errors.OFFSET_METADATA_TOO_LARGE
+        else:
+            offsets[name] = CommittedOffset(offset, leader_epoch, metadata, host.wall_ms)
+        order.append((name, error))
+    return tuple(order), offsets
+
+
+def offset_records(group: ClassicGroup, offsets: Mapping[str, CommittedOffset], now_ms: int) -> list[SimpleRecord]:
+    """Offsets as they stand in the log."""
+    return [
+        SimpleRecord(now_ms, encode_offset_key(group.group_id, name), encode_offset_value(committed), ())
+        for name, committed in offsets.items()
+    ]

@@ -13,6 +13,7 @@ from broker_core.groups.offsets import (
     decode_offset_value,
 )
 from broker_core.log.unified_log import UnifiedLog
+from broker_core.records.control_record import ControlRecordType, read_end_transaction_marker
 from broker_core.records.record_batch import Record, iterate_batches, iterate_records
 
 LOAD_BUFFER_SIZE = 5_242_880
@@ -23,10 +24,14 @@ class LoadedLog(msgspec.Struct):
 
     groups: dict[str, StoredGroup] = {}
     offsets: dict[str, dict[str, CommittedOffset]] = {}
+    #: producer id -> group -> offsets that wait for the end of its transaction
+    pending: dict[int, dict[str, dict[str, CommittedOffset]]] = {}
 
     def names(self) -> list[str]:
         """The groups of which anything is known, sorted."""
-        return sorted({**self.groups, **{name: None for name, offsets in self.offsets.items() if offsets}})
+        pending = [name for groups in self.pending.values() for name in groups]
+        with_offsets = [name for name, offsets in self.offsets.items() if offsets]
+        return sorted({*self.groups, *with_offsets, *pending})
 
 
 def replay(log: UnifiedLog) -> LoadedLog:
@@ -38,11 +43,36 @@ def replay(log: UnifiedLog) -> LoadedLog:
         if not data:
             break
         for position, header in iterate_batches(data):
-            if not header.is_control:
-                for record in iterate_records(data, header, position):
+            for record in iterate_records(data, header, position):
+                if header.is_control:
+                    _end(loaded, header.producer_id, record)
+                elif header.is_transactional:
+                    _wait(loaded, header.producer_id, record)
+                else:
                     _take(loaded, record)
             offset = header.next_offset
     return loaded
+
+
+def _wait(loaded: LoadedLog, producer_id: int, record: Record) -> None:
+    """An offset of a transaction, whose end is not known yet."""
+    try:
+        key = None if record.key is None else decode_key(record.key)
+        if isinstance(key, OffsetKey) and record.value is not None:
+            groups = loaded.pending.setdefault(producer_id, {})
+            groups.setdefault(key.group, {})[key.partition] = decode_offset_value(record.value)
+    except ProtocolError:
+        return
+
+
+def _end(loaded: LoadedLog, producer_id: int, record: Record) -> None:
+    """A marker: the offsets that waited for it count, or go."""
+    marker = read_end_transaction_marker(record)
+    if marker is None:
+        return
+    for group, pending in loaded.pending.pop(producer_id, {}).items():
+        if marker[0] is ControlRecordType.COMMIT:
+            loaded.offsets.setdefault(group, {}).update(pending)
 
 
 def _take(loaded: LoadedLog, record: Record) -> None:

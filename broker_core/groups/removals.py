@@ -74,7 +74,7 @@ class Removals:
         """Writes tombstones for offsets, and one for a group that has nothing left (`cleanupGroupMetadata`)."""
         now_ms = self._host.wall_ms
         records: list[Tombstone] = [(now_ms, encode_offset_key(group.group_id, name), None, ()) for name in names]
-        has_left = len(names) < len(group.offsets) or bool(group.pending_commits)
+        has_left = len(names) < len(group.offsets) or bool(group.waiting_partitions)
         is_dead = removes_group or (group.state is GroupState.EMPTY and not has_left)
         if is_dead and group.generation_id > 0:
             records.append((now_ms, encode_group_key(group.group_id), None, ()))
@@ -112,11 +112,11 @@ class Removals:
 
     @staticmethod
     def _is_unused(group: ClassicGroup) -> bool:
-        return group.state is GroupState.EMPTY and not group.offsets and not group.pending_commits
+        return group.state is GroupState.EMPTY and not group.offsets and not group.waiting_partitions
 
     def _expirable(self, group: ClassicGroup) -> dict[str, int]:
         """Offsets that may expire, with the time from which their retention counts, in ms."""
-        waiting = group.pending_commits
+        waiting = group.waiting_partitions
         if group.state is GroupState.EMPTY and group.protocol_type is not None:
             begun_ms = group.current_state_timestamp
             return {

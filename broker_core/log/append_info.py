@@ -5,6 +5,24 @@ import msgspec
 from broker_core.log.local_log import RollFact
 from broker_core.log.segment import BatchFact
 from broker_core.log.transaction_index import AbortedTransaction
+from broker_core.records.control_record import ControlRecordType
+
+
+class ProducerFact(msgspec.Struct, frozen=True, gc=False):
+    """A batch of a producer that has an id; `marker`: what ends its transaction, by a coordinator of this epoch.
+
+    `transaction_first_offset`: where the transaction began that a marker ends; None = it had written nothing here.
+    """
+
+    producer_id: int
+    producer_epoch: int
+    first_sequence: int
+    last_sequence: int
+    base_offset: int
+    last_offset: int
+    is_transactional: bool
+    marker: tuple[ControlRecordType, int] | None = None
+    transaction_first_offset: int | None = None
 
 
 class AppendInfo(msgspec.Struct, frozen=True, gc=False):
@@ -27,6 +45,8 @@ class AppendInfo(msgspec.Struct, frozen=True, gc=False):
     """What ABORT markers among the batches added to the transaction index."""
     is_duplicate: bool = False
     """The producer had sent this batch before: nothing was written, the offsets are those of the first time."""
+    producers: tuple[ProducerFact, ...] = ()
+    """What the producers' state took note of."""
 
     @property
     def epoch_entry(self) -> tuple[int, int] | None:

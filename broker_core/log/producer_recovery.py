@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
+from broker_core.log.append_info import ProducerFact
 from broker_core.log.producer_state import ProducerStateManager
 from broker_core.log.segment import LogSegment
 from broker_core.log.segment_recovery import check_end
@@ -31,6 +32,26 @@ def update_producers(
         if marker is not None:
             return producers.append_marker(header, *marker)
     return None
+
+
+def producer_fact(
+    header: BatchHeader, data: bytes, position: int, completed: CompletedTransaction | None
+) -> ProducerFact:
+    """What a batch at `position` of `data` says of its producer; `completed` is the transaction that it ends."""
+    marker = None
+    if header.is_control:
+        marker = read_end_transaction_marker(next(iterate_records(data, header, position)))
+    return ProducerFact(
+        header.producer_id,
+        header.producer_epoch,
+        header.base_sequence,
+        header.last_sequence,
+        header.base_offset,
+        header.last_offset,
+        header.is_transactional,
+        marker,
+        None if completed is None else completed.first_offset,
+    )
 
 
 @contextmanager

@@ -96,6 +96,16 @@ class ProducerStateEntry:
             self.producer_epoch = epoch
 
 
+class Verification(NamedTuple):
+    """A producer's transaction that the coordinator is asked about (`VerificationStateEntry`, KIP-890): while its
+    number, the guard, is known here, the answer holds.
+    """
+
+    guard: int
+    producer_epoch: int
+    lowest_sequence: int
+
+
 class ProducerStateManager:
     """The producers of one log, and their snapshot files."""
 
@@ -114,6 +124,8 @@ class ProducerStateManager:
         # Java's HashMap never shrinks its table, and the table's size orders a snapshot.
         self._hash_table_size = _SMALLEST_HASH_TABLE
         self._snapshot_offsets = self._list_snapshots()
+        self._verifications: dict[int, Verification] = {}
+        self._next_guard = 1
 
     @property
     def producers(self) -> tuple[ProducerStateEntry, ...]:
@@ -146,11 +158,13 @@ class ProducerStateManager:
         OUT_OF_ORDER_SEQUENCE_NUMBER or INVALID_TXN_STATE.
         """
         entry = self._producers.get(header.producer_id)
-        if entry is None:
-            return None
-        duplicate = entry.find_duplicate(header) if is_client else None
+        duplicate = entry.find_duplicate(header) if entry is not None and is_client else None
         if duplicate is not None:
             return duplicate
+        if is_client:
+            self._check_lowest(header)
+        if entry is None:
+            return None
         self._check_epoch(entry, header.producer_epoch)
         if is_client:
             self._check_sequence(entry, header)
@@ -173,6 +187,30 @@ class ProducerStateManager:
                 f"coordinator epoch {coordinator_epoch} is older than {entry.coordinator_epoch}, the last seen",
             )
 
+    def start_verification(self, producer_id: int, producer_epoch: int, sequence: int) -> int | None:
+        """The guard of a transaction that begins here, once the coordinator knows of it; None for one that has begun
+        (`maybeStartTransactionVerification`).
+        """
+        entry = self._producers.get(producer_id)
+        is_open = entry is not None and entry.current_transaction_first_offset is not None
+        if is_open and entry is not None and entry.producer_epoch == producer_epoch:
+            return None
+        known = self._verifications.get(producer_id)
+        if known is None or known.producer_epoch < producer_epoch:
+            known = Verification(self._next_guard, producer_epoch, sequence)
+            self._next_guard += 1
+        elif known.producer_epoch == producer_epoch and sequence < known.lowest_sequence:
+            known = known._replace(lowest_sequence=sequence)
+        self._verifications[producer_id] = known
+        return known.guard
+
+    def holds_guard(self, producer_id: int, guard: int) -> bool:
+        """Whether nothing has happened to the producer since its verification began."""
+        known = self._verifications.get(producer_id)
+        entry = self._producers.get(producer_id)
+        has_begun = entry is not None and entry.current_transaction_first_offset is not None
+        return has_begun or (known is not None and known.guard == guard)
+
     def append_data(self, header: BatchHeader) -> None:
         """Notes a batch that was written; offsets are those of the log."""
         entry = self._entry_for(header.producer_id)
@@ -184,6 +222,7 @@ class ProducerStateManager:
         if header.is_transactional and entry.current_transaction_first_offset is None:
             entry.current_transaction_first_offset = header.base_offset
             self.transactions.begin(header.producer_id, header.base_offset)
+            self._verifications.pop(header.producer_id, None)
 
     def append_marker(
         self, header: BatchHeader, control_type: ControlRecordType, coordinator_epoch: int
@@ -199,6 +238,7 @@ class ProducerStateManager:
         entry.coordinator_epoch = coordinator_epoch
         entry.current_transaction_first_offset = None
         entry.last_timestamp = header.max_timestamp
+        self._verifications.pop(header.producer_id, None)
         if first_offset is None:
             return None
         is_aborted = control_type is ControlRecordType.ABORT
@@ -317,6 +357,16 @@ class ProducerStateManager:
 
     def _path(self, offset: int) -> str:
         return f"{self._directory}/{offset:020d}{SNAPSHOT_SUFFIX}"
+
+    def _check_lowest(self, header: BatchHeader) -> None:
+        """A batch overtook an earlier one of its transaction while that was being verified."""
+        known = self._verifications.get(header.producer_id)
+        if known is not None and header.base_sequence > known.lowest_sequence:
+            raise KafkaException(
+                KafkaError.OUT_OF_ORDER_SEQUENCE_NUMBER,
+                f"producer {header.producer_id} sent sequence number {header.base_sequence}, "
+                f"{known.lowest_sequence} has not come yet",
+            )
 
     @staticmethod
     def _check_epoch(entry: ProducerStateEntry, epoch: int) -> None:

@@ -9,14 +9,14 @@ from collections.abc import Sequence
 
 from broker_core.errors import KafkaError, KafkaException, UnexpectedAppendOffsetException
 from broker_core.log.append_check import analyze
-from broker_core.log.append_info import AppendInfo, ReadInfo
+from broker_core.log.append_info import AppendInfo, ProducerFact, ReadInfo
 from broker_core.log.checkpoints import LeaderEpochCheckpoint
 from broker_core.log.config import LogConfig
 from broker_core.log.deleted_files import DeletedFile
 from broker_core.log.leader_epoch_cache import LeaderEpochCache
 from broker_core.log.local_log import LocalLog, RollFact
 from broker_core.log.partition_metadata import ensure_topic_id
-from broker_core.log.producer_recovery import complete, rebuild_producer_state, update_producers
+from broker_core.log.producer_recovery import complete, producer_fact, rebuild_producer_state, update_producers
 from broker_core.log.producer_state import ProducerStateManager
 from broker_core.log.recovery import LoadedLog, LogPlace, load_log
 from broker_core.log.repairs import RepairFact
@@ -557,7 +557,7 @@ class UnifiedLog:
             next_offset = last_offset + 1
         entries = self._local.append(data, facts)
         segment.log.modified_ms = self._now_ms
-        aborted = self._note_producers(data, batches)
+        aborted, producers = self._note_producers(data, batches)
         self.producer_state.map_end_offset = next_offset
         return AppendInfo(
             first_offset,
@@ -573,6 +573,7 @@ class UnifiedLog:
             entries.timestamps,
             epoch_entries,
             aborted,
+            producers=producers,
         )
 
     def _check_batches(self, data: bytes, found: list[tuple[int, BatchHeader]]) -> None:
@@ -603,23 +604,26 @@ class UnifiedLog:
 
     def _note_producers(
         self, data: bytes, batches: Sequence[tuple[int, BatchHeader]]
-    ) -> tuple[AbortedTransaction, ...]:
-        """Takes what was appended into the producers' state; returns the new entries of the transaction index.
+    ) -> tuple[tuple[AbortedTransaction, ...], tuple[ProducerFact, ...]]:
+        """Takes what was appended into the producers' state; returns the new entries of the transaction index, and what
+        was noted.
 
         Transactions end only when all batches of the append are noted (`UnifiedLog.append`).
         """
         producers = self.producer_state
         ended = []
+        facts: list[ProducerFact] = []
         for position, header in batches:
             if header.producer_id != NO_PRODUCER_ID:
                 completed = update_producers(producers, header, data, position)
+                facts.append(producer_fact(header, data, position, completed))
                 if completed is not None:
                     ended.append(completed)
         if not ended:
-            return ()
+            return (), tuple(facts)
         index = self._local.segments[-1].transaction_index
         entries = [complete(producers, completed, index) for completed in ended]
-        return tuple(entry for entry in entries if entry is not None)
+        return tuple(entry for entry in entries if entry is not None), tuple(facts)
 
     def _validate_producer(self, header: BatchHeader, data: bytes, is_client: bool) -> AppendInfo | None:
         """Checks the sequence of a batch; answers a repeated one with the offsets of the first time."""

@@ -9,6 +9,7 @@ from enum import StrEnum
 
 from broker_core.eras import DEFAULT_ERA, ERAS, Era
 from broker_core.errors import KafkaError, KafkaException, UnexpectedAppendOffsetException
+from broker_core.events.envelope import Event
 from broker_core.events.log import (
     BatchAppended,
     Cut,
@@ -39,7 +40,14 @@ from broker_core.events.replica import (
     ReplicaBecameLeader,
     ReplicaWentOffline,
 )
+from broker_core.events.transaction import (
+    FirstUnstableOffsetChanged,
+    ProducerBatchAppended,
+    ProducersExpired,
+    TransactionMarkerAppended,
+)
 from broker_core.log import AppendInfo, RollFact, UnifiedLog
+from broker_core.log.append_info import ProducerFact
 from broker_core.log.deleted_files import DELETED_SUFFIX
 from broker_core.log.retention import delete_old_segments
 from broker_core.records.record_batch import parse_header
@@ -122,6 +130,7 @@ class Partition:
         self.remotes: dict[int, RemoteReplica] = {}
         self.high_watermark = max(log.log_start_offset, min(high_watermark, log.log_end_offset))
         log.high_watermark_moved(self.high_watermark)
+        self.first_unstable_offset = -1
 
     # what it is
 
@@ -175,6 +184,50 @@ class Partition:
         )
         self._state_repairs()
         self.state_deleted_files()
+        self._state_unstable()
+
+    def _state_unstable(self) -> None:
+        """States that readers with isolation.level=read_committed stop somewhere else from now on."""
+        first = self.log.first_unstable_offset
+        offset = -1 if first is None else first
+        if offset != self.first_unstable_offset:
+            self.kernel.emit(
+                FirstUnstableOffsetChanged(replica=self.key, from_offset=self.first_unstable_offset, to_offset=offset),
+                self.node,
+            )
+
+    def _state_producers(self, producers: tuple[ProducerFact, ...]) -> None:
+        for fact in producers:
+            if fact.marker is None:
+                event: Event = ProducerBatchAppended(
+                    replica=self.key,
+                    producer_id=fact.producer_id,
+                    producer_epoch=fact.producer_epoch,
+                    first_sequence=fact.first_sequence,
+                    last_sequence=fact.last_sequence,
+                    base_offset=fact.base_offset,
+                    last_offset=fact.last_offset,
+                    is_transactional=fact.is_transactional,
+                )
+            else:
+                control_type, coordinator_epoch = fact.marker
+                event = TransactionMarkerAppended(
+                    replica=self.key,
+                    producer_id=fact.producer_id,
+                    producer_epoch=fact.producer_epoch,
+                    coordinator_epoch=coordinator_epoch,
+                    offset=fact.base_offset,
+                    result=control_type.name,
+                    first_offset=-1 if fact.transaction_first_offset is None else fact.transaction_first_offset,
+                )
+            self.kernel.emit(event, self.node)
+        self._state_unstable()
+
+    def expire_producers(self, now_ms: int) -> None:
+        """Forgets producers that have not written for producer.id.expiration.ms."""
+        expired = self.log.producer_state.remove_expired(now_ms)
+        if expired:
+            self.kernel.emit(ProducersExpired(replica=self.key, producer_ids=expired), self.node)
 
     def _state_repairs(self) -> None:
         """States what loading the log checked and repaired."""
@@ -256,8 +309,8 @@ class Partition:
 
     # appending
 
-    def append_as_leader(self, data: bytes, required_acks: int, now_ms: int) -> AppendInfo:
-        """Appends one produced batch and tries to advance the high watermark.
+    def append_as_leader(self, data: bytes, required_acks: int, now_ms: int, *, is_client: bool = True) -> AppendInfo:
+        """Appends one produced batch; `is_client` False for one of the broker's own coordinators.
 
         Raises KafkaException: NOT_ENOUGH_REPLICAS when acks=all and the committed ISR is too small; what the log
         refuses.
@@ -271,7 +324,7 @@ class Partition:
             )
         epoch = self.log.leader_epoch_cache.latest_epoch
         try:
-            info = self.log.append_as_leader(data, self.leader_epoch, now_ms)
+            info = self.log.append_as_leader(data, self.leader_epoch, now_ms, is_client)
         except KafkaException:
             self._state_epochs_of_refused(epoch)
             raise
@@ -327,6 +380,8 @@ class Partition:
                 ),
                 node,
             )
+        if info.producers:
+            self._state_producers(info.producers)
         for offset, position in info.index_entries:
             emit(OffsetIndexEntryAdded(replica=key, segment=info.segment_base, offset=offset, position=position), node)
         for timestamp, offset in info.time_index_entries:
@@ -381,6 +436,7 @@ class Partition:
         self.kernel.emit(
             HighWatermarkAdvanced(replica=self.key, from_offset=self.high_watermark, to_offset=reached), self.node
         )
+        self._state_unstable()
         return True
 
     def update_follower_high_watermark(self, leader_high_watermark: int) -> None:
@@ -393,6 +449,7 @@ class Partition:
             )
         else:
             self._lower_high_watermark(reached)
+        self._state_unstable()
 
     # followers, as the leader sees them
 
@@ -514,6 +571,8 @@ class Partition:
         self.update_follower_high_watermark(max(offset, self.high_watermark))
 
     def _state_epochs(self, before: list[tuple[int, int]]) -> None:
+        """What follows from a truncation, beside the bytes: the epochs, and which transactions are open."""
+        self._state_unstable()
         entries = self.log.leader_epoch_cache.entries
         if list(entries) != before:
             self.kernel.emit(LeaderEpochsChanged(replica=self.key, entries=tuple(entries)), self.node)
@@ -609,6 +668,7 @@ class Partition:
             self.kernel.emit(
                 LogStartOffsetIncremented(replica=self.key, from_offset=before, to_offset=start, why=why), self.node
             )
+            self._state_unstable()
         if entries != epochs:
             self.kernel.emit(LeaderEpochsChanged(replica=self.key, entries=entries), self.node)
 
@@ -651,6 +711,7 @@ class Partition:
             "log_start_offset": log.log_start_offset,
             "log_end_offset": log.log_end_offset,
             "high_watermark": self.high_watermark,
+            "first_unstable_offset": self.first_unstable_offset,
             "isr": list(isr_state.isr) if self.is_leader else [],
             "pending_isr": None if isinstance(isr_state, CommittedIsr) else list(isr_state.proposed_isr),
             "partition_epoch": self.partition_epoch,
@@ -729,6 +790,11 @@ def _high_watermark(subjects: Subjects, event: HighWatermarkAdvanced | HighWater
     partition: Partition = subjects[event.replica]
     partition.high_watermark = event.to_offset
     partition.log.high_watermark_moved(event.to_offset)
+
+
+@applies(FirstUnstableOffsetChanged)
+def _first_unstable_offset(subjects: Subjects, event: FirstUnstableOffsetChanged, at_us: int) -> None:
+    subjects[event.replica].first_unstable_offset = event.to_offset
 
 
 @applies(RemoteReplicaUpdated)

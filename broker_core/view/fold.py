@@ -6,11 +6,11 @@ from pathlib import Path
 
 from broker_core import events
 from broker_core.events import KINDS, Envelope
-from broker_core.view import client, console, control, group, log, replica, rpc, world
+from broker_core.view import client, console, control, group, log, replica, rpc, transaction, world
 from broker_core.view.patch import Patch, View
 from broker_core.view.rules import FOLDS
 
-_FAMILIES = (client, console, control, group, log, replica, rpc, world)
+_FAMILIES = (client, console, control, group, log, replica, rpc, transaction, world)
 
 _missing = sorted(name for name, kind in KINDS.items() if kind not in FOLDS)
 if _missing:
@@ -36,6 +36,7 @@ def empty_view() -> View:
         "controller_replicas": {},
         "controller_events": [],
         "groups": {},
+        "transactions": {},
         "checkpoints": {},
         "deleted_logs": {},
         "alarms": {},

@@ -50,8 +50,8 @@ def _transitioned(view: View, event: group.GroupTransitioned, seq: int, at_us: i
         "why": event.why,
     }
     if known is None:
-        view["groups"][key] = {**shown, "members": {}, "offsets": {}}
-        return [[f"/groups/{escape(key)}", {**shown, "members": {}, "offsets": {}}]]
+        view["groups"][key] = {**shown, "members": {}, "offsets": {}, "pending": {}}
+        return [[f"/groups/{escape(key)}", {**shown, "members": {}, "offsets": {}, "pending": {}}]]
     known.update(shown)
     return [[f"/groups/{escape(key)}/{name}", value] for name, value in shown.items()]
 
@@ -117,6 +117,22 @@ def _committed(view: View, event: group.OffsetCommitted, seq: int, at_us: int, n
     key = _key(event)
     view["groups"][key]["offsets"][event.partition] = event.offset
     return [[f"/groups/{escape(key)}/offsets/{event.partition}", event.offset]]
+
+
+@folds(group.TransactionalOffsetPending)
+def _pending(view: View, event: group.TransactionalOffsetPending, seq: int, at_us: int, node: str) -> Patch:
+    key = _key(event)
+    of_producer = view["groups"][key]["pending"].setdefault(str(event.producer_id), {})
+    of_producer[event.partition] = event.offset
+    return [[f"/groups/{escape(key)}/pending/{event.producer_id}", dict(of_producer)]]
+
+
+@folds(group.TransactionalOffsetsDecided)
+def _decided(view: View, event: group.TransactionalOffsetsDecided, seq: int, at_us: int, node: str) -> Patch:
+    key = _key(event)
+    if view["groups"][key]["pending"].pop(str(event.producer_id), None) is None:
+        return []
+    return [[f"/groups/{escape(key)}/pending/{event.producer_id}"]]
 
 
 @folds(group.OffsetRemoved)

@@ -81,6 +81,7 @@ def _opened(view: View, event: log.LogOpened, seq: int, at_us: int, node: str) -
         "log_start_offset": event.log_start_offset,
         "log_end_offset": event.log_end_offset,
         "high_watermark": event.high_watermark,
+        "first_unstable_offset": -1,
         "isr": [],
         "pending_isr": None,
         "partition_epoch": -1,

@@ -72,6 +72,13 @@ def _node_added(view: View, event: world.NodeAdded, seq: int, at_us: int, node: 
                 "last_offset": -1,
                 "last_error": "",
                 "last_latency_us": 0,
+                "transaction": {
+                    "state": "",
+                    "transactional_id": "",
+                    "producer_id": -1,
+                    "producer_epoch": -1,
+                    "why": "",
+                },
             }
         else:
             added |= {"position": -1, "high_watermark": -1, "last_reset": "", "records": []}
@@ -101,10 +108,11 @@ def _broker_stopped(view: View, event: world.BrokerStopped, seq: int, at_us: int
     for request in [request for request, waiting in parked.items() if waiting["broker"] == event.broker]:
         del parked[request]
         patch.append([f"/parked/{request}"])
-    groups = view["groups"]
-    for key in [key for key, group in groups.items() if group["coordinator"] == event.broker]:
-        del groups[key]
-        patch.append([f"/groups/{escape(key)}"])
+    for kind in ("groups", "transactions"):
+        rows = view[kind]
+        for key in [key for key, row in rows.items() if row["coordinator"] == event.broker]:
+            del rows[key]
+            patch.append([f"/{kind}/{escape(key)}"])
     return patch
 
 

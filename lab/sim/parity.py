@@ -39,12 +39,17 @@ def differences(run: Run) -> list[str]:
     compare("/links", sorted(view["links"]), live["links"])
     groups = {
         key: {
-            **{field: group[field] for field in ("state", "generation_id", "protocol", "leader", "offsets")},
+            **{field: group[field] for field in ("state", "generation_id", "protocol", "leader", "offsets", "pending")},
             "members": {name: member["assignment"] for name, member in group["members"].items()},
         }
         for key, group in view["groups"].items()
     }
     compare("/groups", groups, live["groups"])
+    transactions = {
+        key: {field: row[field] for field in ("state", "producer_id", "producer_epoch", "partitions")}
+        for key, row in view["transactions"].items()
+    }
+    compare("/transactions", transactions, live["transactions"])
     compare("/link_faults", sorted(view["link_faults"]), live["link_faults"])
     for state in live["controllers"].values():
         compare("/controller_partitions", view["controller_partitions"], state["partitions"])

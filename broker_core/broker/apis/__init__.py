@@ -4,6 +4,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from broker_core.broker.apis import (
+    add_offsets_to_txn,
+    add_partitions_to_txn,
+    allocate_producer_ids,
     alter_configs,
     alter_partition,
     alter_partition_reassignments,
@@ -16,16 +19,21 @@ from broker_core.broker.apis import (
     describe_configs,
     describe_groups,
     describe_log_dirs,
+    describe_producers,
+    describe_transactions,
     elect_leaders,
+    end_txn,
     fetch,
     find_coordinator,
     heartbeat,
+    init_producer_id,
     join_group,
     leader_and_isr,
     leave_group,
     list_groups,
     list_offsets,
     list_partition_reassignments,
+    list_transactions,
     metadata,
     offset_commit,
     offset_delete,
@@ -34,7 +42,9 @@ from broker_core.broker.apis import (
     produce,
     stop_replica,
     sync_group,
+    txn_offset_commit,
     update_metadata,
+    write_txn_markers,
 )
 from broker_core.sim.kernel import Message
 
@@ -42,6 +52,9 @@ if TYPE_CHECKING:
     from broker_core.broker.broker import Broker
 
 HANDLERS: dict[str, Callable[["Broker", Message], None]] = {
+    "AddOffsetsToTxn": add_offsets_to_txn.handle,
+    "AddPartitionsToTxn": add_partitions_to_txn.handle,
+    "AllocateProducerIds": allocate_producer_ids.handle,
     "AlterConfigs": alter_configs.handle,
     "AlterPartition": alter_partition.handle,
     "AlterPartitionReassignments": alter_partition_reassignments.handle,
@@ -54,17 +67,22 @@ HANDLERS: dict[str, Callable[["Broker", Message], None]] = {
     "DescribeConfigs": describe_configs.handle,
     "DescribeGroups": describe_groups.handle,
     "DescribeLogDirs": describe_log_dirs.handle,
+    "DescribeProducers": describe_producers.handle,
+    "DescribeTransactions": describe_transactions.handle,
     "ElectLeaders": elect_leaders.handle,
+    "EndTxn": end_txn.handle,
     "Fetch": fetch.handle,
     "FindCoordinator": find_coordinator.handle,
     "Heartbeat": heartbeat.handle,
     "IncrementalAlterConfigs": alter_configs.handle_incremental,
+    "InitProducerId": init_producer_id.handle,
     "JoinGroup": join_group.handle,
     "LeaderAndIsr": leader_and_isr.handle,
     "LeaveGroup": leave_group.handle,
     "ListGroups": list_groups.handle,
     "ListOffsets": list_offsets.handle,
     "ListPartitionReassignments": list_partition_reassignments.handle,
+    "ListTransactions": list_transactions.handle,
     "Metadata": metadata.handle,
     "OffsetCommit": offset_commit.handle,
     "OffsetDelete": offset_delete.handle,
@@ -73,5 +91,7 @@ HANDLERS: dict[str, Callable[["Broker", Message], None]] = {
     "Produce": produce.handle,
     "StopReplica": stop_replica.handle,
     "SyncGroup": sync_group.handle,
+    "TxnOffsetCommit": txn_offset_commit.handle,
     "UpdateMetadata": update_metadata.handle,
+    "WriteTxnMarkers": write_txn_markers.handle,
 }

@@ -14,10 +14,12 @@ def handle(broker: "Broker", message: Message) -> None:
     """What a group has committed."""
     body: OffsetFetchRequest = message.body
     if body.groups:
-        groups = tuple(OffsetFetchResponse(*broker.groups.fetch_offsets(*asked)) for asked in body.groups)
+        asked = (OffsetFetchRequest(group, names, require_stable=body.require_stable) for group, names in body.groups)
+        groups = tuple(broker.groups.fetch_offsets(each) for each in asked)
         broker.kernel.respond(message, OffsetFetchResponse(groups=groups), label=f"{len(groups)} groups")
         return
-    error, rows = broker.groups.fetch_offsets(body.group_id, body.partitions)
+    response = broker.groups.fetch_offsets(body)
+    rows, error = response.partitions, response.error
     label = f"{len(rows)} offsets" if error is KafkaError.NONE else error.name
     fields = tuple((name, offset) for name, offset, *_ in rows)
-    broker.kernel.respond(message, OffsetFetchResponse(error, rows), label=label, fields=fields)
+    broker.kernel.respond(message, response, label=label, fields=fields)

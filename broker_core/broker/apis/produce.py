@@ -7,10 +7,17 @@ version of the API allows concern each partition.
 from typing import TYPE_CHECKING
 
 from broker_core.broker.record_deletion import INTERNAL_TOPICS
+from broker_core.broker.transaction_verifier import Batch, Verification
 from broker_core.errors import KafkaError, KafkaException
 from broker_core.log.append_check import batch_size_at
 from broker_core.records.compression import CompressionType
-from broker_core.records.record_batch import COMPRESSION_MASK, MAGIC_POSITION, MAGIC_V2, TRANSACTIONAL_FLAG
+from broker_core.records.record_batch import (
+    COMPRESSION_MASK,
+    MAGIC_POSITION,
+    MAGIC_V2,
+    TRANSACTIONAL_FLAG,
+    parse_header,
+)
 from broker_core.sim.kernel import Message
 from broker_core.wire.messages import ProducePartitionResponse, ProduceRequest
 
@@ -21,9 +28,6 @@ _ONE_BATCH_VERSION = 3
 """From here on a producer sends one batch of magic 2 a partition."""
 _ZSTD_VERSION = 7
 _ATTRIBUTES_LOW_BYTE = 22
-_NOT_VERIFIED = (
-    "Unable to verify the partition has been added to the transaction. Underlying error: COORDINATOR_NOT_AVAILABLE"
-)
 
 
 def handle(broker: "Broker", message: Message) -> None:
@@ -45,7 +49,29 @@ def handle(broker: "Broker", message: Message) -> None:
         answer = _check(broker, name, data or b"", body)
         if answer is not None:
             refused[name] = answer
-    broker.replicas.produce(message, body, refused)
+    if is_transactional and body.transactional_id is not None:
+        _produce_verified(broker, message, body.transactional_id, refused)
+    else:
+        broker.replicas.produce(message, body, refused)
+
+
+def _produce_verified(
+    broker: "Broker", message: Message, transactional_id: str, refused: dict[str, ProducePartitionResponse]
+) -> None:
+    """Appends once the coordinator has said that the partitions are in the transaction (KIP-890)."""
+    verifier = broker.transactions.verifier
+    guards = {}
+    batch = None
+    for name, data in message.body.partitions:
+        if name not in refused and data and _begins_transactional(data):
+            batch = Batch.of(parse_header(data))
+            guard = verifier.guard(name, batch)
+            if guard is not None:
+                guards[name] = guard
+    if batch is None or not guards:
+        broker.replicas.produce(message, message.body, refused)
+    else:
+        verifier.verify(Verification(message, guards, refused), transactional_id, batch)
 
 
 def _refuse_all(broker: "Broker", message: Message, error: KafkaException) -> None:
@@ -67,9 +93,6 @@ def _check(broker: "Broker", name: str, data: bytes, body: ProduceRequest) -> Pr
         return ProducePartitionResponse(name, KafkaError.INVALID_REQUIRED_ACKS)
     if name.rpartition("-")[0] in INTERNAL_TOPICS:
         return ProducePartitionResponse(name, KafkaError.INVALID_TOPIC_EXCEPTION)
-    if body.transactional_id is not None and _begins_transactional(data):
-        # The coordinator of transactions would have to say that the partition belongs to one: there is none.
-        return ProducePartitionResponse(name, KafkaError.NOT_ENOUGH_REPLICAS, message=_NOT_VERIFIED)
     return None
 
 

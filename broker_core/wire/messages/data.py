@@ -50,7 +50,7 @@ class FetchRequest(msgspec.Struct, frozen=True, gc=False):
     """`replica_id` -1 for a consumer. A follower also says its broker epoch (KIP-903). A new `session_id` means that
     the one who asks has forgotten what it was told (KIP-227). `from_follower`: a consumer that reads from any replica
     (KIP-392). Readers of an old `version` get old messages (KIP-283). `cuts_batches`: the last batch ends where the
-    bytes do, as Kafka sends it.
+    bytes do, as Kafka sends it. `isolation_level` 1: read_committed.
     """
 
     replica_id: int
@@ -63,10 +63,15 @@ class FetchRequest(msgspec.Struct, frozen=True, gc=False):
     from_follower: bool = False
     version: int = FETCH_VERSION
     cuts_batches: bool = False
+    isolation_level: int = 0
 
 
 class FetchPartitionResponse(msgspec.Struct, frozen=True, gc=False):
-    """`diverging_epoch`: (epoch, end offset) where the follower's log leaves the leader's (KIP-595), or None."""
+    """`diverging_epoch`: (epoch, end offset) where the follower's log leaves the leader's (KIP-595), or None.
+
+    `last_stable_offset`: for consumers. `aborted_transactions`: (producer id, first offset), for those that read
+    committed records only.
+    """
 
     partition: str
     error: KafkaError = Errors.NONE
@@ -74,6 +79,8 @@ class FetchPartitionResponse(msgspec.Struct, frozen=True, gc=False):
     log_start_offset: int = -1
     records: bytes = b""
     diverging_epoch: tuple[int, int] | None = None
+    last_stable_offset: int = -1
+    aborted_transactions: tuple[tuple[int, int], ...] | None = None
 
 
 class FetchResponse(msgspec.Struct, frozen=True, gc=False):
@@ -83,10 +90,13 @@ class FetchResponse(msgspec.Struct, frozen=True, gc=False):
 
 
 class ListOffsetsRequest(msgspec.Struct, frozen=True, gc=False):
-    """`partitions`: (topic-partition, current leader epoch, timestamp; -1 latest, -2 earliest)."""
+    """`partitions`: (topic-partition, current leader epoch, timestamp; -1 latest, -2 earliest). `isolation_level` 1:
+    read_committed.
+    """
 
     replica_id: int
     partitions: tuple[tuple[str, int, int], ...]
+    isolation_level: int = 0
 
 
 class ListOffsetsResult(msgspec.Struct, frozen=True, gc=False):

@@ -111,21 +111,25 @@ class OffsetCommitResponse(msgspec.Struct, frozen=True, gc=False):
 
 
 class OffsetFetchRequest(msgspec.Struct, frozen=True, gc=False):
-    """`partitions` None = all that the group has offsets of. `groups`: several groups instead of one (KIP-709)."""
+    """`partitions` None = all that the group has offsets of. `groups`: several groups instead of one (KIP-709).
+    `require_stable`: those that a transaction is changing are held back (KIP-447).
+    """
 
     group_id: str
     partitions: tuple[str, ...] | None = None
     groups: tuple[tuple[str, tuple[str, ...] | None], ...] = ()
+    require_stable: bool = False
 
 
 class OffsetFetchResponse(msgspec.Struct, frozen=True, gc=False):
     """`partitions`: (topic-partition, offset or -1, leader epoch, metadata). `groups`: the answers of
-    several groups, in their order.
+    several groups, in their order. `unstable`: those whose error is UNSTABLE_OFFSET_COMMIT.
     """
 
     error: KafkaError = Errors.NONE
     partitions: tuple[tuple[str, int, int, str], ...] = ()
     groups: tuple["OffsetFetchResponse", ...] = ()
+    unstable: tuple[str, ...] = ()
 
 
 class OffsetDeleteRequest(msgspec.Struct, frozen=True, gc=False):

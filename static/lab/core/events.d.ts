@@ -259,6 +259,22 @@ export interface ConsumerAssigned {
   partitions: string[];
   revoked: string[];
 }
+export interface TransactionalOffsetPending {
+  broker: string;
+  group: string;
+  producer_id: number;
+  partition: string;
+  offset: number;
+  leader_epoch: number;
+  metadata: string;
+  commit_timestamp_ms: number;
+}
+export interface TransactionalOffsetsDecided {
+  broker: string;
+  group: string;
+  producer_id: number;
+  result: string;
+}
 
 // log
 export interface LogOpened {
@@ -508,6 +524,75 @@ export interface RpcRescheduled {
   due_us: number;
 }
 
+// transaction
+export interface ProducerIdsAllocated {
+  broker: string;
+  first: number;
+  last: number;
+}
+export interface TransactionsLoaded {
+  broker: string;
+  partition: string;
+  count: number;
+}
+export interface TransactionsUnloaded {
+  broker: string;
+  partition: string;
+  transactional_ids: string[];
+}
+export interface TransactionTransitioned {
+  broker: string;
+  transactional_id: string;
+  log_partition: string;
+  from_state: string;
+  to_state: string;
+  producer_id: number;
+  producer_epoch: number;
+  last_producer_epoch: number;
+  previous_producer_id: number;
+  timeout_ms: number;
+  partitions: string[];
+  start_ms: number;
+  update_ms: number;
+  why: string;
+}
+export interface ProducerBatchAppended {
+  replica: string;
+  producer_id: number;
+  producer_epoch: number;
+  first_sequence: number;
+  last_sequence: number;
+  base_offset: number;
+  last_offset: number;
+  is_transactional: boolean;
+}
+export interface TransactionMarkerAppended {
+  replica: string;
+  producer_id: number;
+  producer_epoch: number;
+  coordinator_epoch: number;
+  offset: number;
+  result: string;
+  first_offset: number;
+}
+export interface FirstUnstableOffsetChanged {
+  replica: string;
+  from_offset: number;
+  to_offset: number;
+}
+export interface ProducersExpired {
+  replica: string;
+  producer_ids: number[];
+}
+export interface ProducerStateChanged {
+  client: string;
+  state: string;
+  transactional_id: string;
+  producer_id: number;
+  producer_epoch: number;
+  why: string;
+}
+
 // waiting
 export interface RequestParked {
   broker: string;
@@ -649,6 +734,8 @@ export interface DataOf {
   OffsetRemoved: OffsetRemoved;
   ConsumerStateChanged: ConsumerStateChanged;
   ConsumerAssigned: ConsumerAssigned;
+  TransactionalOffsetPending: TransactionalOffsetPending;
+  TransactionalOffsetsDecided: TransactionalOffsetsDecided;
   LogOpened: LogOpened;
   BatchAppended: BatchAppended;
   SegmentRolled: SegmentRolled;
@@ -687,6 +774,15 @@ export interface DataOf {
   RpcDropped: RpcDropped;
   RpcHeld: RpcHeld;
   RpcRescheduled: RpcRescheduled;
+  ProducerIdsAllocated: ProducerIdsAllocated;
+  TransactionsLoaded: TransactionsLoaded;
+  TransactionsUnloaded: TransactionsUnloaded;
+  TransactionTransitioned: TransactionTransitioned;
+  ProducerBatchAppended: ProducerBatchAppended;
+  TransactionMarkerAppended: TransactionMarkerAppended;
+  FirstUnstableOffsetChanged: FirstUnstableOffsetChanged;
+  ProducersExpired: ProducersExpired;
+  ProducerStateChanged: ProducerStateChanged;
   RequestParked: RequestParked;
   RequestCompleted: RequestCompleted;
   RunStarted: RunStarted;
@@ -708,7 +804,7 @@ export interface DataOf {
   ForeignZnodeChanged: ForeignZnodeChanged;
 }
 export type EventKind = keyof DataOf;
-export type Family = "client" | "console" | "control" | "group" | "log" | "replica" | "rpc" | "waiting" | "world";
+export type Family = "client" | "console" | "control" | "group" | "log" | "replica" | "rpc" | "transaction" | "waiting" | "world";
 /** An event as the page handles it. `seq` is dense from 1 in a branch; `cause` is a seq or 0. */
 export type EventOf<Kind extends EventKind> = {
   seq: number; at_us: number; node: string; cause: number; kind: Kind; family: Family; data: DataOf[Kind];

@@ -1,7 +1,7 @@
 // Written by `manage.py gen_events` from broker_core/events. Do not change it by hand.
 
 /** Hash of the vocabulary; the server's `welcome` carries its own. */
-export const SCHEMA = "74e571010b9b";
+export const SCHEMA = "da604c6e3e19";
 
 /** @import { EventKind, KindInfo } from "./events.d.ts" */
 
@@ -86,6 +86,10 @@ export const KINDS = {
     en: "{client}: {state}, {why}", zh: "{client}：{state}，{why}" },
   ConsumerAssigned: { family: "group", fields: [["client", "str"], ["partitions", ["list", "str"]], ["revoked", ["list", "str"]]],
     en: "{client} owns {partitions}", zh: "{client} 拥有 {partitions}" },
+  TransactionalOffsetPending: { family: "group", fields: [["broker", "str"], ["group", "str"], ["producer_id", "int"], ["partition", "str"], ["offset", "int"], ["leader_epoch", "int"], ["metadata", "str"], ["commit_timestamp_ms", "int"]],
+    en: "Group {group}: {partition} at {offset} waits for the end of the transaction of producer {producer_id}", zh: "组 {group}：{partition} 的位移 {offset} 等待生产者 {producer_id} 的事务结束" },
+  TransactionalOffsetsDecided: { family: "group", fields: [["broker", "str"], ["group", "str"], ["producer_id", "int"], ["result", "str"]],
+    en: "Group {group}: {result} of producer {producer_id}", zh: "组 {group}：生产者 {producer_id} 的 {result}" },
   LogOpened: { family: "log", fields: [["replica", "str"], ["topic_id", "str"], ["log_start_offset", "int"], ["log_end_offset", "int"], ["high_watermark", "int"], ["recovery_point", "int"], ["epochs", ["list", ["tuple", "int", "int"]]], ["segments", ["list", ["tuple", "int", "int", "int", "int"]]], ["tail", ["list", ["tuple", "int", "int", "int", "int", "int", "int"]]], ["synced", ["list", ["tuple", "int", "int", "int", "int"]]]],
     en: "{replica}: log opened, {log_start_offset} to {log_end_offset}", zh: "{replica}：日志打开，{log_start_offset} 至 {log_end_offset}" },
   BatchAppended: { family: "log", fields: [["replica", "str"], ["base_offset", "int"], ["last_offset", "int"], ["leader_epoch", "int"], ["segment", "int"], ["position", "int"], ["size", "int"], ["max_timestamp", "int"], ["crc", "int"]],
@@ -162,6 +166,24 @@ export const KINDS = {
     en: "{rpc} is stuck: {why}", zh: "{rpc} 滞留：{why}" },
   RpcRescheduled: { family: "rpc", fields: [["rpc", "str"], ["due_us", "int"]],
     en: "{rpc} goes on, due at {due_us} us", zh: "{rpc} 继续，预计 {due_us} 微秒到达" },
+  ProducerIdsAllocated: { family: "transaction", fields: [["broker", "str"], ["first", "int"], ["last", "int"]],
+    en: "{broker} may give out producer ids {first} to {last}", zh: "{broker} 可分配生产者 ID {first} 至 {last}" },
+  TransactionsLoaded: { family: "transaction", fields: [["broker", "str"], ["partition", "str"], ["count", "int"]],
+    en: "{broker} coordinates {partition}: {count} transactional ids read", zh: "{broker} 成为 {partition} 的事务协调者：读取了 {count} 个事务 ID" },
+  TransactionsUnloaded: { family: "transaction", fields: [["broker", "str"], ["partition", "str"], ["transactional_ids", ["list", "str"]]],
+    en: "{broker} no longer coordinates {partition}", zh: "{broker} 不再是 {partition} 的事务协调者" },
+  TransactionTransitioned: { family: "transaction", fields: [["broker", "str"], ["transactional_id", "str"], ["log_partition", "str"], ["from_state", "str"], ["to_state", "str"], ["producer_id", "int"], ["producer_epoch", "int"], ["last_producer_epoch", "int"], ["previous_producer_id", "int"], ["timeout_ms", "int"], ["partitions", ["list", "str"]], ["start_ms", "int"], ["update_ms", "int"], ["why", "str"]],
+    en: "Transaction {transactional_id}: {from_state} to {to_state}, epoch {producer_epoch}, {why}", zh: "事务 {transactional_id}：{from_state} 变为 {to_state}，纪元 {producer_epoch}，{why}" },
+  ProducerBatchAppended: { family: "transaction", fields: [["replica", "str"], ["producer_id", "int"], ["producer_epoch", "int"], ["first_sequence", "int"], ["last_sequence", "int"], ["base_offset", "int"], ["last_offset", "int"], ["is_transactional", "bool"]],
+    en: "{replica}: producer {producer_id} epoch {producer_epoch}, sequence {first_sequence} to {last_sequence}", zh: "{replica}：生产者 {producer_id} 纪元 {producer_epoch}，序列号 {first_sequence} 至 {last_sequence}" },
+  TransactionMarkerAppended: { family: "transaction", fields: [["replica", "str"], ["producer_id", "int"], ["producer_epoch", "int"], ["coordinator_epoch", "int"], ["offset", "int"], ["result", "str"], ["first_offset", "int"]],
+    en: "{replica}: {result} of producer {producer_id} at {offset}", zh: "{replica}：生产者 {producer_id} 在 {offset} 处的 {result}" },
+  FirstUnstableOffsetChanged: { family: "transaction", fields: [["replica", "str"], ["from_offset", "int"], ["to_offset", "int"]],
+    en: "{replica}: the first unstable offset goes from {from_offset} to {to_offset}", zh: "{replica}：首个不稳定偏移量由 {from_offset} 变为 {to_offset}" },
+  ProducersExpired: { family: "transaction", fields: [["replica", "str"], ["producer_ids", ["list", "int"]]],
+    en: "{replica}: producers {producer_ids} have not written for too long and are forgotten", zh: "{replica}：生产者 {producer_ids} 长时间未写入，已被遗忘" },
+  ProducerStateChanged: { family: "transaction", fields: [["client", "str"], ["state", "str"], ["transactional_id", "str"], ["producer_id", "int"], ["producer_epoch", "int"], ["why", "str"]],
+    en: "{client}: {state}, {why}", zh: "{client}：{state}，{why}" },
   RequestParked: { family: "waiting", fields: [["broker", "str"], ["request", "str"], ["api", "str"], ["client", "str"], ["partitions", ["list", "str"]], ["needs", "str"], ["deadline_us", "int"]],
     en: "{broker} parks {api} of {client}: {needs}", zh: "{broker} 挂起 {client} 的 {api}：{needs}" },
   RequestCompleted: { family: "waiting", fields: [["broker", "str"], ["request", "str"], ["why", "str"]],

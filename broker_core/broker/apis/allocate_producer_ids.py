@@ -1,0 +1,26 @@
+"""AllocateProducerIds (API key 67): brokers ask their controller for producer ids."""
+
+from typing import TYPE_CHECKING
+
+from broker_core.controller.registration import take_producer_ids
+from broker_core.errors import KafkaError
+from broker_core.sim.kernel import Message
+from broker_core.transactions.producer_ids import BLOCK
+from broker_core.wire.messages import AllocateProducerIdsRequest, AllocateProducerIdsResponse
+
+if TYPE_CHECKING:
+    from broker_core.broker.broker import Broker
+
+
+def handle(broker: "Broker", message: Message) -> None:
+    """Takes the next block out of ZooKeeper."""
+    body: AllocateProducerIdsRequest = message.body
+    if not broker.controller.is_active:
+        response = AllocateProducerIdsResponse(KafkaError.NOT_CONTROLLER)
+    elif broker.metadata.live_brokers.get(body.broker_id) != body.broker_epoch:
+        response = AllocateProducerIdsResponse(KafkaError.STALE_BROKER_EPOCH)
+    else:
+        response = AllocateProducerIdsResponse(KafkaError.NONE, take_producer_ids(broker.zk, body.broker_id), BLOCK)
+    is_good = response.error is KafkaError.NONE
+    label = f"from {response.producer_id_start} on" if is_good else response.error.name
+    broker.kernel.respond(message, response, label=label)

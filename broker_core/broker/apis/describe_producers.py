@@ -1,0 +1,49 @@
+"""DescribeProducers (API key 61, KIP-664)."""
+
+from typing import TYPE_CHECKING
+
+from broker_core.errors import KafkaError
+from broker_core.sim.kernel import Message
+from broker_core.wire.messages import (
+    ActiveProducer,
+    DescribedProducers,
+    DescribeProducersRequest,
+    DescribeProducersResponse,
+)
+
+if TYPE_CHECKING:
+    from broker_core.broker.broker import Broker
+
+_NOT_HOSTED = "This server does not host this topic-partition."
+
+
+def handle(broker: "Broker", message: Message) -> None:
+    """What replicas know of their producers; any replica may be asked."""
+    body: DescribeProducersRequest = message.body
+    rows = tuple(_describe(broker, name) for name in body.partitions)
+    label = f"{len(rows[0].active_producers)} producers" if rows else "nothing"
+    broker.kernel.respond(message, DescribeProducersResponse(rows), label=label)
+
+
+def _describe(broker: "Broker", name: str) -> DescribedProducers:
+    partition = broker.replicas.partitions.get(name)
+    if partition is None:
+        if name.rpartition("-")[0] not in broker.metadata.topic_ids:
+            return DescribedProducers(name, KafkaError.UNKNOWN_TOPIC_OR_PARTITION, _NOT_HOSTED)
+        is_known = name in broker.metadata.partitions
+        error = KafkaError.NOT_LEADER_OR_FOLLOWER if is_known else KafkaError.UNKNOWN_TOPIC_OR_PARTITION
+        return DescribedProducers(name, error)
+    return DescribedProducers(
+        name,
+        active_producers=tuple(
+            ActiveProducer(
+                entry.producer_id,
+                entry.producer_epoch,
+                entry.last_sequence,
+                entry.last_timestamp,
+                entry.coordinator_epoch,
+                -1 if entry.current_transaction_first_offset is None else entry.current_transaction_first_offset,
+            )
+            for entry in partition.log.producer_state.producers
+        ),
+    )

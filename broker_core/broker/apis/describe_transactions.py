@@ -1,0 +1,39 @@
+"""DescribeTransactions (API key 65, KIP-664)."""
+
+from typing import TYPE_CHECKING
+
+from broker_core.errors import KafkaError
+from broker_core.sim.kernel import Message
+from broker_core.wire.messages import DescribedTransaction, DescribeTransactionsRequest, DescribeTransactionsResponse
+
+if TYPE_CHECKING:
+    from broker_core.broker.broker import Broker
+
+
+def handle(broker: "Broker", message: Message) -> None:
+    """What the coordinator knows of transactional ids."""
+    body: DescribeTransactionsRequest = message.body
+    rows = tuple(_describe(broker, transactional_id) for transactional_id in body.transactional_ids)
+    label = rows[0].transaction_state or rows[0].error.name if rows else "nothing"
+    broker.kernel.respond(message, DescribeTransactionsResponse(rows), label=label)
+
+
+def _describe(broker: "Broker", transactional_id: str) -> DescribedTransaction:
+    coordinator = broker.transactions.coordinator
+    error = coordinator.status(transactional_id)
+    metadata = coordinator.transactions.get(transactional_id)
+    if error is KafkaError.NONE and metadata is None:
+        error = KafkaError.TRANSACTIONAL_ID_NOT_FOUND
+    if metadata is None or error is not KafkaError.NONE:
+        return DescribedTransaction(transactional_id, error)
+    now = metadata.current
+    return DescribedTransaction(
+        transactional_id,
+        KafkaError.NONE,
+        now.state.value,
+        now.timeout_ms,
+        now.start_ms,
+        now.producer_id,
+        now.producer_epoch,
+        now.partitions,
+    )

@@ -1,0 +1,36 @@
+"""ListTransactions (API key 66, KIP-664 and KIP-994)."""
+
+from typing import TYPE_CHECKING
+
+from broker_core.sim.kernel import Message
+from broker_core.transactions.metadata import TransactionMetadata
+from broker_core.transactions.states import TransactionState
+from broker_core.wire.messages import ListTransactionsRequest, ListTransactionsResponse
+
+if TYPE_CHECKING:
+    from broker_core.broker.broker import Broker
+
+
+def handle(broker: "Broker", message: Message) -> None:
+    """The transactional ids that this broker coordinates, as far as the filters let them pass."""
+    body: ListTransactionsRequest = message.body
+    states = {state.value for state in TransactionState}
+    rows = tuple(
+        (each.transactional_id, each.current.producer_id, each.state.value)
+        for each in broker.transactions.coordinator.transactions.values()
+        if _passes(body, each, broker.wall_ms)
+    )
+    response = ListTransactionsResponse(
+        unknown_state_filters=tuple(name for name in body.state_filters if name not in states),
+        transaction_states=rows,
+    )
+    broker.kernel.respond(message, response, label=f"{len(response.transaction_states)} transactional ids")
+
+
+def _passes(body: ListTransactionsRequest, metadata: TransactionMetadata, now_ms: int) -> bool:
+    now = metadata.current
+    if body.producer_id_filters and now.producer_id not in body.producer_id_filters:
+        return False
+    if body.state_filters and now.state.value not in body.state_filters:
+        return False
+    return body.duration_filter_ms < 0 or now_ms - now.start_ms > body.duration_filter_ms

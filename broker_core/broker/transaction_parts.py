@@ -1,0 +1,153 @@
+"""What of transactions lives in a broker's process, and how it reaches the rest of it."""
+
+from typing import TYPE_CHECKING, Any
+
+from broker_core.broker.transaction_verifier import TransactionVerifier
+from broker_core.controller.registration import take_producer_ids
+from broker_core.errors import KafkaError
+from broker_core.events.envelope import Event
+from broker_core.sim.kernel import Kernel
+from broker_core.transactions.coordinator import TransactionCoordinator, TransactionSettings, TransactionStore
+from broker_core.transactions.log import TRANSACTION_TOPIC
+from broker_core.transactions.markers import RETRY_TIMER, Context, TransactionMarkers
+from broker_core.transactions.metadata import TransactionMetadata
+from broker_core.transactions.producer_ids import ProducerIds
+from broker_core.wire.messages import AllocateProducerIdsRequest, LeaderAndIsrPartition, WriteTxnMarkersRequest
+
+if TYPE_CHECKING:
+    from broker_core.broker.broker import Broker
+
+ASKERS = frozenset({"producer_ids", "markers", "verifier"})
+"""Who of these asks other brokers, as the context of a request names them."""
+
+
+class TransactionParts:
+    """The coordinator, its markers, the producer ids and the verifier of one broker."""
+
+    def __init__(self, broker: "Broker") -> None:
+        self._broker = broker
+        self.kernel: Kernel = broker.kernel
+        self.name = broker.name
+        self.producer_ids = ProducerIds(self)
+        self.markers = TransactionMarkers(self)
+        self.coordinator = TransactionCoordinator(self)
+        self.verifier = TransactionVerifier(broker)
+
+    # what its parts ask of the broker
+
+    @property
+    def now_us(self) -> int:
+        """Simulated time."""
+        return self._broker.now_us
+
+    @property
+    def wall_ms(self) -> int:
+        """Calendar time in ms."""
+        return self._broker.wall_ms
+
+    @property
+    def transaction_settings(self) -> TransactionSettings:
+        """The settings of transactions."""
+        return self._broker.config.transactions
+
+    @property
+    def transaction_partition_count(self) -> int:
+        """How many partitions `__transaction_state` has, or would have."""
+        return self._broker.partition_count(
+            TRANSACTION_TOPIC, self.transaction_settings.transaction_state_log_num_partitions
+        )
+
+    def emit(self, event: Event) -> int:
+        """States a fact as the broker."""
+        return self._broker.emit(event)
+
+    def timer(self, delay_us: int, name: str, data: object = None) -> int:
+        """Wakes `on_timer` after a delay."""
+        return self._broker.timer(delay_us, name, data)
+
+    def leader_of(self, partition: str) -> int | None:
+        """As this broker's metadata say."""
+        state = self._broker.metadata.partitions.get(partition)
+        return None if state is None else state.leader
+
+    def append_to_transaction_log(
+        self, partition: str, data: bytes, store: TransactionStore | None, timeout_ms: int
+    ) -> KafkaError:
+        """Appends to a partition of `__transaction_state`; `store` waits until that is committed, for a while."""
+        return self._broker.append_for_coordinator(partition, data, store, timeout_ms)
+
+    # producer ids
+
+    def request_producer_ids(self) -> bool:
+        """Asks the controller; before there was an API for that, a broker helped itself."""
+        broker = self._broker
+        if broker.era.producer_ids_at_start:
+            if broker.reaches_zookeeper:
+                self.producer_ids.take(take_producer_ids(broker.zk, broker.broker_id))
+            return False
+        controller_id = broker.known_controller()
+        if controller_id < 0:
+            return False
+        self._request(
+            controller_id,
+            "AllocateProducerIds",
+            AllocateProducerIdsRequest(broker.broker_id, broker.broker_epoch),
+            "AllocateProducerIds",
+            ("producer_ids", None),
+        )
+        return True
+
+    # markers
+
+    def send_markers(self, metadata: TransactionMetadata, coordinator_epoch: int) -> None:
+        """Writes the markers of a decision."""
+        self.markers.send(metadata, coordinator_epoch)
+
+    def forget_markers(self, log_partition: str) -> None:
+        """Another broker writes them."""
+        self.markers.forget(log_partition)
+
+    def request_markers(self, broker_id: int, request: WriteTxnMarkersRequest, label: str, context: Context) -> None:
+        """Sends a WriteTxnMarkers."""
+        self._request(broker_id, "WriteTxnMarkers", request, label, ("markers", context))
+
+    def markers_written(self, transactional_id: str, coordinator_epoch: int) -> None:
+        """All markers of a transaction are written."""
+        self.coordinator.markers_written(transactional_id, coordinator_epoch)
+
+    def _request(self, broker_id: int, api: str, body: object, label: str, context: tuple[str, Any]) -> None:
+        self.kernel.request(
+            self.name,
+            f"b{broker_id}",
+            api,
+            body,
+            label=label,
+            context=context,
+            timeout_us=self._broker.config.request_timeout_ms * 1_000,
+        )
+
+    # what comes from outside
+
+    def partition_changed(self, state: LeaderAndIsrPartition) -> None:
+        """This broker has become leader or follower of a partition of `__transaction_state`."""
+        partition = self._broker.replicas.partitions[state.partition]
+        if partition.is_leader:
+            self.coordinator.on_election(state.partition, state.leader_epoch, partition.log)
+        else:
+            self.coordinator.on_resignation(state.partition)
+
+    def on_response(self, asker: str, data: Any, body: Any) -> None:
+        """An answer; None = none will come."""
+        if asker == "producer_ids":
+            self.producer_ids.on_response(body)
+        elif asker == "markers":
+            self.markers.on_response(data, body)
+        else:
+            self.verifier.on_response(data, body)
+
+    def on_timer(self, name: str, data: Any) -> None:
+        """A timer of the coordinator, or of its markers."""
+        if name == RETRY_TIMER:
+            self.markers.on_timer(*data)
+        else:
+            self.coordinator.on_timer(name, data)

@@ -1,0 +1,144 @@
+"""Whether a partition was added to the transaction that a producer writes for (`AddPartitionsToTxnManager`, KIP-890).
+
+Before a leader appends the first batch of a transaction, it asks the coordinator. Otherwise a batch that comes late,
+after the end of its transaction, would begin one that nobody ends.
+"""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+
+from broker_core.errors import Errors, KafkaError
+from broker_core.records.record_batch import BatchHeader
+from broker_core.sim.kernel import Message
+from broker_core.wire.messages import (
+    AddPartitionsToTxnRequest,
+    AddPartitionsToTxnResponse,
+    AddPartitionsToTxnTransaction,
+    ProducePartitionResponse,
+    ProduceRequest,
+    TxnOffsetCommitRequest,
+)
+
+if TYPE_CHECKING:
+    from broker_core.broker.broker import Broker
+
+KNOWS_ABORTABLE = {"Produce": 11, "TxnOffsetCommit": 4}
+"""From which version on clients know TRANSACTION_ABORTABLE."""
+_NOT_ADDED = "Partition was not added to the transaction"
+_NOT_VERIFIED = "Unable to verify the partition has been added to the transaction. Underlying error: {error}"
+_RETRIABLE_AS_REPLICAS = frozenset(
+    {
+        Errors.CONCURRENT_TRANSACTIONS,
+        Errors.NETWORK_EXCEPTION,
+        Errors.COORDINATOR_LOAD_IN_PROGRESS,
+        Errors.COORDINATOR_NOT_AVAILABLE,
+        Errors.NOT_COORDINATOR,
+    }
+)
+"""Older producers would take these for something else; what NOT_ENOUGH_REPLICAS makes them do is right."""
+
+
+class Batch(NamedTuple):
+    """Of whose batch it is, and the first sequence number (-1 for what a coordinator writes)."""
+
+    producer_id: int
+    producer_epoch: int
+    sequence: int
+
+    @staticmethod
+    def of(header: BatchHeader) -> "Batch":
+        """What of a batch has to be verified."""
+        return Batch(header.producer_id, header.producer_epoch, header.base_sequence)
+
+
+class Verification(msgspec.Struct, frozen=True):
+    """A question to the coordinator, and what waits for its answer. `guards`: the partitions that are asked about, each
+    with the number of its guard: a marker that comes meanwhile takes it away.
+    """
+
+    message: Message
+    guards: dict[str, tuple[int, int]]
+    refused: Mapping[str, ProducePartitionResponse]
+
+
+class TransactionVerifier:
+    """The questions of one broker."""
+
+    def __init__(self, broker: "Broker") -> None:
+        self._broker = broker
+
+    def guard(self, name: str, batch: Batch) -> tuple[int, int] | None:
+        """What has to be verified before a batch may be appended: (producer id, guard); None = nothing."""
+        broker = self._broker
+        partition = broker.replicas.partitions.get(name)
+        is_on = broker.era.verifies_transactions
+        if not is_on or not broker.config.transactions.transaction_partition_verification_enable:
+            return None
+        if partition is None or not partition.is_leader:
+            return None
+        guard = partition.log.producer_state.start_verification(*batch)
+        return None if guard is None else (batch.producer_id, guard)
+
+    def verify(self, verification: Verification, transactional_id: str, batch: Batch) -> None:
+        """Asks; `verified` goes on."""
+        broker = self._broker
+        state = broker.metadata.partitions.get(broker.transactions.coordinator.partition_of(transactional_id))
+        if state is None or state.leader < 0:
+            self._verified(verification, dict.fromkeys(verification.guards, Errors.COORDINATOR_NOT_AVAILABLE))
+            return
+        transaction = AddPartitionsToTxnTransaction(
+            transactional_id, batch.producer_id, batch.producer_epoch, tuple(verification.guards), verify_only=True
+        )
+        broker.kernel.request(
+            broker.name,
+            f"b{state.leader}",
+            "AddPartitionsToTxn",
+            AddPartitionsToTxnRequest((transaction,)),
+            label=f"verify {transactional_id}",
+            fields=tuple((name, "is it added?") for name in verification.guards),
+            context=("verifier", verification),
+            timeout_us=broker.config.request_timeout_ms * 1_000,
+        )
+
+    def on_response(self, verification: Verification, response: AddPartitionsToTxnResponse | None) -> None:
+        """The coordinator has answered, or is gone."""
+        errors = dict.fromkeys(verification.guards, Errors.NETWORK_EXCEPTION)
+        if response is not None:
+            knows = verification.message.body.version >= KNOWS_ABORTABLE[verification.message.api]
+            errors = {name: _for_producer(error, knows) for name, error in response.results_by_transaction[0][1]}
+        self._verified(verification, errors)
+
+    def _verified(self, verification: Verification, errors: dict[str, KafkaError]) -> None:
+        for name, guard in verification.guards.items():
+            if errors[name] is Errors.NONE and not self._holds(name, *guard):
+                errors[name] = Errors.INVALID_TXN_STATE
+        message = verification.message
+        body: ProduceRequest | TxnOffsetCommitRequest = message.body
+        if isinstance(body, ProduceRequest):
+            refused = dict(verification.refused)
+            refused |= {name: _refusal(name, error) for name, error in errors.items() if error is not Errors.NONE}
+            self._broker.replicas.produce(message, body, refused)
+        else:
+            (error,) = errors.values()
+            self._broker.groups.commit_in_transaction(message, body, error)
+
+    def _holds(self, name: str, producer_id: int, guard: int) -> bool:
+        partition = self._broker.replicas.partitions.get(name)
+        return partition is None or partition.log.producer_state.holds_guard(producer_id, guard)
+
+
+def _for_producer(error: KafkaError, knows_abortable: bool) -> KafkaError:
+    if error is Errors.PRODUCER_FENCED:
+        return Errors.INVALID_PRODUCER_EPOCH
+    if error is Errors.TRANSACTION_ABORTABLE and not knows_abortable:
+        return Errors.INVALID_TXN_STATE
+    return error
+
+
+def _refusal(name: str, error: KafkaError) -> ProducePartitionResponse:
+    if error in _RETRIABLE_AS_REPLICAS:
+        text = _NOT_VERIFIED.format(error=error.name)
+        return ProducePartitionResponse(name, Errors.NOT_ENOUGH_REPLICAS, message=text)
+    return ProducePartitionResponse(name, error, message=_NOT_ADDED if error is Errors.INVALID_TXN_STATE else None)

@@ -1,0 +1,90 @@
+"""Offsets that a transaction commits (KIP-98, KIP-447; `GroupMetadata`'s pending transactional offset commits).
+
+They are written as a transactional batch and wait, by producer id, for the marker: COMMIT makes them the group's
+offsets, ABORT forgets them. Whichever was written later counts.
+"""
+
+from broker_core.errors import Errors, KafkaError
+from broker_core.groups.answers import OFFSET_ERRORS
+from broker_core.groups.classic_group import ClassicGroup
+from broker_core.groups.facts import Groups
+from broker_core.groups.host import TransactionalCommit
+from broker_core.groups.offset_commits import examine_offsets, offset_records
+from broker_core.groups.states import GroupState
+from broker_core.records.record_batch import build_batch
+from broker_core.sim.kernel import Message
+from broker_core.wire.messages import TxnOffsetCommitRequest, TxnOffsetCommitResponse
+
+_NOT_VERIFIED = {**OFFSET_ERRORS, Errors.NETWORK_EXCEPTION: Errors.COORDINATOR_LOAD_IN_PROGRESS}
+
+
+class TransactionalCommits:
+    """See the module."""
+
+    def __init__(self, groups: Groups) -> None:
+        self._host = groups.host
+        self._groups = groups
+
+    def commit(self, message: Message, request: TxnOffsetCommitRequest, error: KafkaError) -> None:
+        """Answered when the records are committed. `error`: why the group is not known to be in the transaction."""
+        error = _NOT_VERIFIED.get(error, error)
+        if error is Errors.NONE:
+            error = self._groups.status(request.group_id)
+        group = None
+        if error is Errors.NONE:
+            group = self._groups.known.get(request.group_id) or self._groups.create(request.group_id)
+            error = _error(group, request)
+        if group is None or error is not Errors.NONE:
+            self._respond(message, tuple((name, error) for name, *_ in request.partitions))
+            return
+        order, offsets = examine_offsets(self._host, request.partitions)
+        if not offsets:
+            self._respond(message, order)
+            return
+        data = build_batch(
+            offset_records(group, offsets, self._host.wall_ms),
+            producer_id=request.producer_id,
+            producer_epoch=request.producer_epoch,
+            is_transactional=True,
+        )
+        store = TransactionalCommit(group.group_id, message, request.producer_id, offsets, order)
+        error = self._host.append_to_group_log(group.partition, data, store)
+        if error is not Errors.NONE:
+            self.stored(group, store, error)
+
+    def stored(self, group: ClassicGroup | None, store: TransactionalCommit, error: KafkaError) -> None:
+        """The offsets are in the log, and wait for the marker; or are not. None: the group is gone meanwhile."""
+        if group is not None and error is Errors.NONE:
+            for name, committed in store.offsets.items():
+                self._groups.suspend(group, store.producer_id, name, committed)
+        error = OFFSET_ERRORS.get(error, error)
+        self._respond(store.message, tuple((name, error if own is Errors.NONE else own) for name, own in store.order))
+
+    def completed(self, producer_id: int, partition: str, is_commit: bool) -> None:
+        """A marker is in a partition of `__consumer_offsets` (`handleTxnCompletion`)."""
+        for group in self._groups.known.values():
+            pending = group.pending_transactional.get(producer_id)
+            if pending is None or group.partition != partition:
+                continue
+            if is_commit:
+                for name, (number, committed) in pending.items():
+                    if number > group.commit_numbers.get(name, 0):
+                        self._groups.commit(group, name, committed)
+            self._groups.decide(group, producer_id, is_commit)
+
+    def _respond(self, message: Message, results: tuple[tuple[str, KafkaError], ...]) -> None:
+        error = next((error for _, error in results if error is not Errors.NONE), Errors.NONE)
+        label = "waits for the end" if error is Errors.NONE else error.name
+        self._host.kernel.respond(message, TxnOffsetCommitResponse(results), label=label)
+
+
+def _error(group: ClassicGroup, request: TxnOffsetCommitRequest) -> KafkaError:
+    """Members are checked where the producer says whose offsets these are (version 3 on)."""
+    if request.generation_id < 0 and group.state is GroupState.EMPTY:
+        return Errors.NONE
+    if request.generation_id < 0 and not request.member_id and request.group_instance_id is None:
+        return Errors.NONE
+    error = group.member_error(request.member_id, request.group_instance_id)
+    if error is Errors.NONE and request.generation_id != group.generation_id:
+        return Errors.ILLEGAL_GENERATION
+    return error

@@ -1,0 +1,551 @@
+"""The transaction coordinator of a broker (`kafka.coordinator.transaction.TransactionCoordinator`).
+
+It keeps the transactional ids whose partition of `__transaction_state` this broker leads. Each step is written there
+first; it counts, and its request is answered, once the record is committed. Becoming leader replays the log and carries
+out what was decided; resigning forgets.
+"""
+
+from typing import Any, Literal, Protocol
+
+import msgspec
+
+from broker_core.errors import Errors, KafkaError
+from broker_core.events.envelope import Event
+from broker_core.events.transaction import TransactionsLoaded, TransactionsUnloaded, TransactionTransitioned
+from broker_core.groups.offsets import partition_for
+from broker_core.log.unified_log import UnifiedLog
+from broker_core.records.record_batch import build_batch
+from broker_core.sim.kernel import Kernel, Message, Subjects, applies
+from broker_core.transactions.log import TRANSACTION_TOPIC, encode_key, encode_value, replay
+from broker_core.transactions.metadata import (
+    LAST_EPOCH,
+    NO_PRODUCER_EPOCH,
+    NO_PRODUCER_ID,
+    TransactionMetadata,
+    Transit,
+)
+from broker_core.transactions.producer_ids import ProducerIds
+from broker_core.transactions.states import PREPARED, TransactionState
+from broker_core.wire.messages import (
+    AddOffsetsToTxnResponse,
+    AddPartitionsToTxnResponse,
+    AddPartitionsToTxnTransaction,
+    EndTxnResponse,
+    InitProducerIdRequest,
+    InitProducerIdResponse,
+    PartitionErrors,
+)
+
+TIMER_PREFIX = "transactions."
+_State = TransactionState
+
+_TRANSLATED = {
+    Errors.UNKNOWN_TOPIC_OR_PARTITION: Errors.COORDINATOR_NOT_AVAILABLE,
+    Errors.NOT_ENOUGH_REPLICAS: Errors.COORDINATOR_NOT_AVAILABLE,
+    Errors.NOT_ENOUGH_REPLICAS_AFTER_APPEND: Errors.COORDINATOR_NOT_AVAILABLE,
+    Errors.REQUEST_TIMED_OUT: Errors.COORDINATOR_NOT_AVAILABLE,
+    Errors.NOT_LEADER_OR_FOLLOWER: Errors.NOT_COORDINATOR,
+    Errors.KAFKA_STORAGE_ERROR: Errors.NOT_COORDINATOR,
+    Errors.MESSAGE_TOO_LARGE: Errors.UNKNOWN_SERVER_ERROR,
+    Errors.RECORD_LIST_TOO_LARGE: Errors.UNKNOWN_SERVER_ERROR,
+}
+_DECISIONS = {True: _State.PREPARE_COMMIT, False: _State.PREPARE_ABORT}
+
+
+class TransactionSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """The broker's settings that act here; Kafka's names with `_` for `.`."""
+
+    transaction_max_timeout_ms: int = 900_000
+    transactional_id_expiration_ms: int = 604_800_000
+    transaction_abort_timed_out_transaction_cleanup_interval_ms: int = 10_000
+    transaction_remove_expired_transaction_cleanup_interval_ms: int = 3_600_000
+    transaction_partition_verification_enable: bool = True
+    transaction_state_log_num_partitions: int = 50
+    transaction_state_log_replication_factor: int = 3
+    transaction_state_log_min_isr: int = 2
+    transaction_state_log_segment_bytes: int = 104_857_600
+
+
+class AddRequest(msgspec.Struct):
+    """An AddPartitionsToTxn whose transactions are decided one by one: `left` of them are not yet."""
+
+    message: Message
+    left: int
+    results: dict[str, PartitionErrors] = {}
+
+
+Then = Literal["init", "fence", "add", "offsets", "end", "complete", "timeout"]
+"""What follows once a step is written. fence: the producer is told to try again; timeout: nobody waits."""
+
+
+class TransactionStore(msgspec.Struct, frozen=True):
+    """A write of a step. `waiting`: the request that waits for it."""
+
+    transactional_id: str
+    log_partition: str
+    coordinator_epoch: int
+    transit: Transit
+    why: str
+    then: Then
+    waiting: Message | AddRequest | None = None
+
+
+class TransactionHost(Protocol):
+    """What the coordinator needs of its broker."""
+
+    kernel: Kernel
+    name: str
+    producer_ids: ProducerIds
+
+    @property
+    def wall_ms(self) -> int: ...
+
+    @property
+    def transaction_settings(self) -> TransactionSettings: ...
+
+    def append_to_transaction_log(
+        self, partition: str, data: bytes, store: TransactionStore | None, timeout_ms: int
+    ) -> KafkaError:
+        """Appends a batch as leader. When it is committed (or can no longer be) `stored(store, error)` is called,
+        unless the append fails at once: then this returns why.
+        """
+
+    def timer(self, delay_us: int, name: str, data: object = None) -> int: ...
+
+    @property
+    def transaction_partition_count(self) -> int:
+        """How many partitions `__transaction_state` has, or would have."""
+
+    def send_markers(self, metadata: TransactionMetadata, coordinator_epoch: int) -> None:
+        """Writes the markers of a decision; `markers_written` is called when all partitions have theirs."""
+
+    def forget_markers(self, log_partition: str) -> None:
+        """Somebody else coordinates that partition, and writes its markers."""
+
+
+class TransactionCoordinator:
+    """See the module. `owned`: the partitions that it coordinates, with their leader epochs, which are the epochs of
+    the coordinator.
+    """
+
+    def __init__(self, host: TransactionHost) -> None:
+        self.host = host
+        self.transactions: dict[str, TransactionMetadata] = {}
+        self.owned: dict[str, int] = {}
+        self._is_watching = False
+
+    # partitions come and go
+
+    def on_election(self, partition: str, leader_epoch: int, log: UnifiedLog) -> None:
+        """Leads a partition of `__transaction_state` from now on: replays its log, and goes on with what is decided."""
+        if self.owned.get(partition) == leader_epoch:
+            return
+        self.on_resignation(partition)
+        loaded = replay(log)
+        self.owned[partition] = leader_epoch
+        self._emit(TransactionsLoaded(broker=self.host.name, partition=partition, count=len(loaded)))
+        for transactional_id, transit in loaded.items():
+            metadata = self._create(transactional_id, transit.timeout_ms)
+            metadata.current = msgspec.structs.replace(transit, state=_State.EMPTY)
+            self._transitioned(metadata, transit, "read from its log", from_state="")
+        for transactional_id, transit in loaded.items():
+            if transit.state in PREPARED:
+                metadata = self.transactions[transactional_id]
+                metadata.complete(self.host.wall_ms)
+                self.host.send_markers(metadata, leader_epoch)
+        if not self._is_watching:
+            self._is_watching = True
+            self._watch_timeouts()
+            self._watch_expiry()
+
+    def on_resignation(self, partition: str) -> None:
+        """Leads it no longer: forgets its transactional ids."""
+        if self.owned.pop(partition, None) is None:
+            return
+        gone = tuple(each.transactional_id for each in self.transactions.values() if each.log_partition == partition)
+        self.host.forget_markers(partition)
+        self._emit(TransactionsUnloaded(broker=self.host.name, partition=partition, transactional_ids=gone))
+
+    def partition_of(self, transactional_id: str) -> str:
+        """The partition that keeps a transactional id, whether it exists or not."""
+        return f"{TRANSACTION_TOPIC}-{partition_for(transactional_id, self.host.transaction_partition_count)}"
+
+    def status(self, transactional_id: str) -> KafkaError:
+        """Why a request for a transactional id is refused whatever it asks; NONE when it is not."""
+        if not transactional_id:
+            return Errors.INVALID_REQUEST
+        return Errors.NONE if self.partition_of(transactional_id) in self.owned else Errors.NOT_COORDINATOR
+
+    # InitProducerId
+
+    def init_producer_id(self, message: Message, request: InitProducerIdRequest) -> None:
+        """A producer wants an id and an epoch; with a transactional id whoever had it before is fenced."""
+        if request.transactional_id is None:
+            producer_id = self.host.producer_ids.generate()
+            if producer_id is None:
+                self._respond_init(message, InitProducerIdResponse(Errors.COORDINATOR_LOAD_IN_PROGRESS))
+            else:
+                self._respond_init(message, InitProducerIdResponse(Errors.NONE, producer_id, 0))
+            return
+        error = self._init_transactional(message, request.transactional_id, request)
+        if error is not Errors.NONE:
+            self._respond_init(message, InitProducerIdResponse(error))
+
+    def _init_transactional(
+        self, message: Message, transactional_id: str, request: InitProducerIdRequest
+    ) -> KafkaError:
+        """NONE when the answer follows."""
+        timeout_ms = request.transaction_timeout_ms
+        if not transactional_id:
+            return Errors.INVALID_REQUEST
+        if not 0 < timeout_ms <= self.host.transaction_settings.transaction_max_timeout_ms:
+            return Errors.INVALID_TRANSACTION_TIMEOUT
+        error = self.status(transactional_id)
+        if error is not Errors.NONE:
+            return error
+        metadata = self.transactions.get(transactional_id)
+        if metadata is None:
+            producer_id = self.host.producer_ids.generate()
+            if producer_id is None:
+                return Errors.COORDINATOR_LOAD_IN_PROGRESS
+            metadata = self._create(transactional_id, timeout_ms, producer_id)
+        expected = None if request.producer_id == NO_PRODUCER_ID else (request.producer_id, request.producer_epoch)
+        transit = self._prepare_init(metadata, timeout_ms, expected)
+        if isinstance(transit, KafkaError):
+            return transit
+        if transit.state is _State.PREPARE_EPOCH_FENCE:
+            why = "another producer begins with this transactional id"
+            return self._end(metadata, transit.producer_epoch, False, message, "fence", why) or Errors.NONE
+        self._write(metadata, transit, "init", "a producer has its id and epoch", message)
+        return Errors.NONE
+
+    def _prepare_init(
+        self, metadata: TransactionMetadata, timeout_ms: int, expected: tuple[int, int] | None
+    ) -> Transit | KafkaError:
+        now = metadata.current
+        if metadata.pending is not None:
+            return Errors.CONCURRENT_TRANSACTIONS
+        if expected is not None and now.producer_epoch != NO_PRODUCER_EPOCH:
+            # a retry of the request that has used up the epochs of the id before names that id
+            is_retry = expected[0] == now.previous_producer_id and expected[1] >= LAST_EPOCH
+            if expected[0] != now.producer_id and not is_retry:
+                return Errors.PRODUCER_FENCED
+        if metadata.state in PREPARED:
+            return Errors.CONCURRENT_TRANSACTIONS
+        if metadata.state is _State.ONGOING:
+            return metadata.fence_epoch()
+        expected_epoch = None if expected is None else expected[1]
+        if metadata.is_epoch_exhausted and expected_epoch in (None, now.producer_epoch):
+            producer_id = self.host.producer_ids.generate()
+            if producer_id is None:
+                return Errors.COORDINATOR_LOAD_IN_PROGRESS
+            return metadata.rotate_producer_id(producer_id, timeout_ms, expected is not None, self.host.wall_ms)
+        return metadata.increment_epoch(timeout_ms, expected_epoch, self.host.wall_ms)
+
+    # what belongs to a transaction
+
+    def _known(self, transactional_id: str, producer_id: int, producer_epoch: int) -> TransactionMetadata | KafkaError:
+        """The transactional id, if the producer is the one that has it now."""
+        error = self.status(transactional_id)
+        if error is not Errors.NONE:
+            return error
+        metadata = self.transactions.get(transactional_id)
+        if metadata is None or metadata.current.producer_id != producer_id:
+            return Errors.INVALID_PRODUCER_ID_MAPPING
+        if metadata.current.producer_epoch != producer_epoch:
+            return Errors.PRODUCER_FENCED
+        return metadata
+
+    def add_partitions(
+        self, transaction: AddPartitionsToTxnTransaction, waiting: Message | AddRequest, then: Then
+    ) -> KafkaError | None:
+        """AddPartitionsToTxn and AddOffsetsToTxn: None when the answer follows once that is committed."""
+        metadata = self._known(transaction.transactional_id, transaction.producer_id, transaction.producer_epoch)
+        if isinstance(metadata, KafkaError):
+            return metadata
+        if metadata.pending is not None or metadata.state in PREPARED:
+            return Errors.CONCURRENT_TRANSACTIONS
+        is_ongoing = metadata.state is _State.ONGOING
+        if is_ongoing and all(name in metadata.current.partitions for name in transaction.partitions):
+            return Errors.NONE
+        transit = metadata.add_partitions(transaction.partitions, self.host.wall_ms)
+        added = ", ".join(transaction.partitions)
+        self._write(metadata, transit, then, f"{added} belongs to the transaction", waiting)
+        return None
+
+    def verify_partitions(self, transaction: AddPartitionsToTxnTransaction) -> PartitionErrors:
+        """Says which partitions belong to the transaction (KIP-890)."""
+        metadata = self._known(transaction.transactional_id, transaction.producer_id, transaction.producer_epoch)
+        if isinstance(metadata, TransactionMetadata) and metadata.state in PREPARED:
+            metadata = Errors.CONCURRENT_TRANSACTIONS
+        if isinstance(metadata, KafkaError):
+            return tuple((name, metadata) for name in transaction.partitions)
+        added = metadata.current.partitions
+        return tuple(
+            (name, Errors.NONE if name in added else Errors.TRANSACTION_ABORTABLE) for name in transaction.partitions
+        )
+
+    # the end
+
+    def end_transaction(
+        self, message: Message, transactional_id: str, producer_id: int, producer_epoch: int, committed: bool
+    ) -> KafkaError | None:
+        """EndTxn: None when the answer follows once the decision is committed."""
+        metadata = self._known(transactional_id, producer_id, producer_epoch)
+        if isinstance(metadata, KafkaError):
+            return metadata
+        why = "the producer commits" if committed else "the producer aborts"
+        return self._end(metadata, producer_epoch, committed, message, "end", why)
+
+    def _end(
+        self,
+        metadata: TransactionMetadata,
+        producer_epoch: int,
+        committed: bool,
+        waiting: Message | None,
+        then: Then,
+        why: str,
+    ) -> KafkaError | None:
+        """Writes the decision: None. NONE where there is nothing to decide any more, in the same way."""
+        pending = metadata.pending
+        if pending is not None and pending.state is not _State.PREPARE_EPOCH_FENCE:
+            return Errors.CONCURRENT_TRANSACTIONS
+        decision = _DECISIONS[committed]
+        if metadata.state is _State.ONGOING:
+            last_epoch = metadata.current.last_producer_epoch if pending is None else NO_PRODUCER_EPOCH
+            metadata.pending = None
+            transit = metadata.end(decision, producer_epoch, last_epoch, self.host.wall_ms)
+            self._write(metadata, transit, then, why, waiting)
+            return None
+        if metadata.state is decision:
+            return Errors.CONCURRENT_TRANSACTIONS
+        return Errors.NONE if metadata.state is PREPARED[decision] else Errors.INVALID_TXN_STATE
+
+    def markers_written(self, transactional_id: str, coordinator_epoch: int) -> None:
+        """All partitions of a decision have their markers: it is carried out."""
+        metadata = self.transactions.get(transactional_id)
+        if metadata is None or metadata.pending is None or self.owned.get(metadata.log_partition) != coordinator_epoch:
+            return
+        self._write(metadata, metadata.pending, "complete", "all partitions have their markers")
+
+    # the log
+
+    def _write(
+        self,
+        metadata: TransactionMetadata,
+        transit: Transit,
+        then: Then,
+        why: str,
+        waiting: Message | AddRequest | None = None,
+    ) -> None:
+        partition = metadata.log_partition
+        store = TransactionStore(
+            metadata.transactional_id, partition, self.owned[partition], transit, why, then, waiting
+        )
+        records = [(self.host.wall_ms, encode_key(metadata.transactional_id), encode_value(transit), ())]
+        error = self.host.append_to_transaction_log(partition, build_batch(records), store, transit.timeout_ms)
+        if error is not Errors.NONE:
+            self.stored(store, error)
+
+    def stored(self, store: TransactionStore, error: KafkaError) -> None:
+        """A write is committed, or will not be: goes on with what waited for it."""
+        error = _TRANSLATED.get(error, error)
+        metadata = self.transactions.get(store.transactional_id)
+        if metadata is None or self.owned.get(store.log_partition) != store.coordinator_epoch:
+            error = Errors.NOT_COORDINATOR
+        elif error is Errors.NONE:
+            metadata.pending = None
+            self._transitioned(metadata, store.transit, store.why)
+            if metadata.state in PREPARED:
+                metadata.complete(self.host.wall_ms)
+                self.host.send_markers(metadata, store.coordinator_epoch)
+        elif store.then == "complete":
+            # what is decided is carried out, however long it takes
+            if error is Errors.COORDINATOR_NOT_AVAILABLE:
+                self._timer(100, "complete_again", (store.transactional_id, store.coordinator_epoch))
+            else:
+                metadata.pending = None
+        else:
+            metadata.pending = None
+            if store.transit.producer_epoch > metadata.current.producer_epoch and metadata.state is _State.ONGOING:
+                metadata.has_failed_epoch_fence = True
+        self._answer(store, error)
+
+    def _answer(self, store: TransactionStore, error: KafkaError) -> None:
+        waiting = store.waiting
+        if isinstance(waiting, AddRequest):
+            self.added(waiting, store.transactional_id, error)
+        elif waiting is None:
+            return
+        elif store.then == "init":
+            ids = (store.transit.producer_id, store.transit.producer_epoch) if error is Errors.NONE else (-1, -1)
+            self._respond_init(waiting, InitProducerIdResponse(error, *ids))
+        elif store.then == "fence":
+            again = Errors.CONCURRENT_TRANSACTIONS if error is Errors.NONE else error
+            self._respond_init(waiting, InitProducerIdResponse(again))
+        else:
+            response = AddOffsetsToTxnResponse(error) if store.then == "offsets" else EndTxnResponse(error)
+            self.host.kernel.respond(waiting, response, label=_label(error, "done"))
+
+    def added(self, request: AddRequest, transactional_id: str, outcome: KafkaError | PartitionErrors) -> None:
+        """One transaction of an AddPartitionsToTxn is decided, with one error for all its partitions or one for each.
+        The last one answers the request.
+        """
+        body = request.message.body
+        asked = next(each for each in body.transactions if each.transactional_id == transactional_id)
+        if isinstance(outcome, KafkaError):
+            error = for_client(outcome, body.version, 2)
+            outcome = tuple((name, error) for name in asked.partitions)
+        request.results[transactional_id] = outcome
+        request.left -= 1
+        if request.left:
+            return
+        results = tuple((each.transactional_id, request.results[each.transactional_id]) for each in body.transactions)
+        first = next((error for _, rows in results for _, error in rows if error is not Errors.NONE), Errors.NONE)
+        label = "belongs to it" if asked.verify_only else "added"
+        self.host.kernel.respond(request.message, AddPartitionsToTxnResponse(results), label=_label(first, label))
+
+    def _respond_init(self, message: Message, response: InitProducerIdResponse) -> None:
+        error = for_client(response.error, message.body.version, 4)
+        if error is not response.error:
+            response = InitProducerIdResponse(error)
+        label = f"id {response.producer_id} epoch {response.producer_epoch}"
+        fields = (("producer_id", response.producer_id), ("producer_epoch", response.producer_epoch))
+        self.host.kernel.respond(message, response, label=_label(error, label), fields=fields)
+
+    # facts
+
+    def _emit(self, event: Event) -> None:
+        self.host.kernel.emit(event, self.host.name)
+
+    def _create(self, transactional_id: str, timeout_ms: int, producer_id: int = NO_PRODUCER_ID) -> TransactionMetadata:
+        """A transactional id that nothing is written of yet."""
+        current = Transit(
+            _State.EMPTY, producer_id, NO_PRODUCER_EPOCH, NO_PRODUCER_EPOCH, timeout_ms, (), -1, self.host.wall_ms
+        )
+        metadata = TransactionMetadata(transactional_id, self.partition_of(transactional_id), current)
+        self.transactions[transactional_id] = metadata
+        return metadata
+
+    def _transitioned(
+        self, metadata: TransactionMetadata, transit: Transit, why: str, *, from_state: str | None = None
+    ) -> None:
+        is_new = metadata.current.producer_epoch == NO_PRODUCER_EPOCH
+        known_state = "" if is_new else metadata.state.value
+        self._emit(
+            TransactionTransitioned(
+                broker=self.host.name,
+                transactional_id=metadata.transactional_id,
+                log_partition=metadata.log_partition,
+                from_state=known_state if from_state is None else from_state,
+                to_state=transit.state.value,
+                producer_id=transit.producer_id,
+                producer_epoch=transit.producer_epoch,
+                last_producer_epoch=transit.last_producer_epoch,
+                previous_producer_id=transit.previous_producer_id,
+                timeout_ms=transit.timeout_ms,
+                partitions=transit.partitions,
+                start_ms=transit.start_ms,
+                update_ms=transit.update_ms,
+                why=why,
+            )
+        )
+
+    def description(self) -> dict[str, dict[str, Any]]:
+        """All transactional ids as the view shows them; what folding the events must give."""
+        return {
+            f"{each.transactional_id}@{self.host.name}": {
+                "state": each.state.value,
+                "producer_id": each.current.producer_id,
+                "producer_epoch": each.current.producer_epoch,
+                "partitions": list(each.current.partitions),
+            }
+            for each in self.transactions.values()
+            if each.current.producer_epoch != NO_PRODUCER_EPOCH
+        }
+
+    # time
+
+    def _timer(self, delay_ms: int, name: str, data: object = None) -> None:
+        self.host.timer(delay_ms * 1_000, TIMER_PREFIX + name, data)
+
+    def _watch_timeouts(self) -> None:
+        interval_ms = self.host.transaction_settings.transaction_abort_timed_out_transaction_cleanup_interval_ms
+        self._timer(interval_ms, "abort_timed_out")
+
+    def _watch_expiry(self) -> None:
+        interval_ms = self.host.transaction_settings.transaction_remove_expired_transaction_cleanup_interval_ms
+        self._timer(interval_ms, "remove_expired")
+
+    def on_timer(self, name: str, data: Any) -> None:
+        """One of the coordinator's timers, whose names begin with TIMER_PREFIX."""
+        what = name.removeprefix(TIMER_PREFIX)
+        if what == "abort_timed_out":
+            self._abort_timed_out()
+            self._watch_timeouts()
+        elif what == "remove_expired":
+            self._remove_expired()
+            self._watch_expiry()
+        elif what == "complete_again":
+            self.markers_written(*data)
+        else:
+            raise ValueError(f"the transaction coordinator knows no timer {name!r}")
+
+    def _abort_timed_out(self) -> None:
+        now_ms = self.host.wall_ms
+        for metadata in list(self.transactions.values()):
+            now = metadata.current
+            if metadata.pending is None and now.state is _State.ONGOING and now.start_ms + now.timeout_ms < now_ms:
+                transit = metadata.fence_epoch()
+                why = f"transaction.timeout.ms={now.timeout_ms} is over"
+                self._end(metadata, transit.producer_epoch, False, None, "timeout", why)
+
+    def _remove_expired(self) -> None:
+        """Writes tombstones for transactional ids that nobody has used for long."""
+        now_ms = self.host.wall_ms
+        expiration_ms = self.host.transaction_settings.transactional_id_expiration_ms
+        for metadata in list(self.transactions.values()):
+            now = metadata.current
+            is_idle = now.state in (_State.EMPTY, _State.COMPLETE_COMMIT, _State.COMPLETE_ABORT)
+            if metadata.pending is None and is_idle and now.update_ms + expiration_ms <= now_ms:
+                tombstone = build_batch([(now_ms, encode_key(metadata.transactional_id), None, ())])
+                error = self.host.append_to_transaction_log(metadata.log_partition, tombstone, None, now.timeout_ms)
+                if error is Errors.NONE:
+                    dead = msgspec.structs.replace(now, state=_State.DEAD)
+                    self._transitioned(metadata, dead, "transactional.id.expiration.ms is over")
+
+
+def for_client(error: KafkaError, version: int, knows_fenced_from: int) -> KafkaError:
+    """What a client of this version is told: older ones do not know PRODUCER_FENCED."""
+    is_unknown = error is Errors.PRODUCER_FENCED and version < knows_fenced_from
+    return Errors.INVALID_PRODUCER_EPOCH if is_unknown else error
+
+
+def _label(error: KafkaError, label: str) -> str:
+    return label if error is Errors.NONE else error.name
+
+
+@applies(TransactionTransitioned)
+def _apply_transition(subjects: Subjects, event: TransactionTransitioned, at_us: int) -> None:
+    coordinator: TransactionCoordinator = subjects[f"transactions@{event.broker}"]
+    if event.to_state == _State.DEAD:
+        del coordinator.transactions[event.transactional_id]
+        return
+    coordinator.transactions[event.transactional_id].current = Transit(
+        _State(event.to_state),
+        event.producer_id,
+        event.producer_epoch,
+        event.last_producer_epoch,
+        event.timeout_ms,
+        event.partitions,
+        event.start_ms,
+        event.update_ms,
+        event.previous_producer_id,
+    )
+
+
+@applies(TransactionsUnloaded)
+def _apply_unloaded(subjects: Subjects, event: TransactionsUnloaded, at_us: int) -> None:
+    coordinator: TransactionCoordinator = subjects[f"transactions@{event.broker}"]
+    for transactional_id in event.transactional_ids:
+        coordinator.transactions.pop(transactional_id, None)

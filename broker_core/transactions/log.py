@@ -1,0 +1,91 @@
+"""The records of `__transaction_state` (`TransactionLog`, `TransactionLogKey`, `TransactionLogValue`).
+
+One record a transactional id, so that compaction keeps the last. A null value is a tombstone.
+"""
+
+from broker_core.groups.consumer_protocol import ProtocolError, Reader, int16, int32, int64, split_partition, string
+from broker_core.log.unified_log import UnifiedLog
+from broker_core.records.record_batch import iterate_batches, iterate_records
+from broker_core.transactions.metadata import NO_PRODUCER_EPOCH, Transit
+from broker_core.transactions.states import STATE_IDS, TransactionState
+
+TRANSACTION_TOPIC = "__transaction_state"
+VERSION = 0
+LOAD_BUFFER_SIZE = 5_242_880
+_STATES = tuple(TransactionState)
+
+
+def encode_key(transactional_id: str) -> bytes:
+    return int16(VERSION) + string(transactional_id)
+
+
+def encode_value(transit: Transit) -> bytes:
+    """Partitions stand by topic; a transactional id without a transaction has null."""
+    topics: dict[str, list[int]] = {}
+    for name in transit.partitions:
+        topic, number = split_partition(name)
+        topics.setdefault(topic, []).append(number)
+    parts = [
+        int16(VERSION),
+        int64(transit.producer_id),
+        int16(transit.producer_epoch),
+        int32(transit.timeout_ms),
+        bytes((STATE_IDS[transit.state],)),
+        int32(-1 if transit.state is TransactionState.EMPTY else len(topics)),
+    ]
+    for topic, numbers in topics.items():
+        parts += [string(topic), int32(len(numbers)), *map(int32, numbers)]
+    return b"".join([*parts, int64(transit.update_ms), int64(transit.start_ms)])
+
+
+def decode_key(data: bytes) -> str | None:
+    """The transactional id; None for a key that this version does not know. Raises ProtocolError."""
+    reader = Reader(data)
+    return reader.string() if reader.int16() == VERSION else None
+
+
+def decode_value(data: bytes) -> Transit:
+    """Raises ProtocolError."""
+    reader = Reader(data)
+    version = reader.int16()
+    if version != VERSION:
+        raise ProtocolError(f"the value of a transactional id has version {version}, expected {VERSION}")
+    producer_id, epoch, timeout_ms = reader.int64(), reader.int16(), reader.int32()
+    status = reader.take(1)[0]
+    if status >= len(_STATES):
+        raise ProtocolError(f"there is no transaction state {status}")
+    partitions: list[str] = []
+    for _ in range(reader.int32()):
+        topic = reader.string()
+        partitions += [f"{topic}-{reader.int32()}" for _ in range(reader.int32())]
+    update_ms, start_ms = reader.int64(), reader.int64()
+    return Transit(
+        _STATES[status], producer_id, epoch, NO_PRODUCER_EPOCH, timeout_ms, tuple(partitions), start_ms, update_ms
+    )
+
+
+def replay(log: UnifiedLog) -> dict[str, Transit]:
+    """What a log adds up to. A record that cannot be read is passed over."""
+    loaded: dict[str, Transit] = {}
+    offset = log.log_start_offset
+    while offset < log.log_end_offset:
+        data = log.read(offset, LOAD_BUFFER_SIZE).data
+        if not data:
+            break
+        for position, header in iterate_batches(data):
+            for record in iterate_records(data, header, position):
+                _take(loaded, record.key, record.value)
+            offset = header.next_offset
+    return loaded
+
+
+def _take(loaded: dict[str, Transit], key: bytes | None, value: bytes | None) -> None:
+    try:
+        transactional_id = None if key is None else decode_key(key)
+        if transactional_id is None:
+            return
+        loaded.pop(transactional_id, None)
+        if value is not None:
+            loaded[transactional_id] = decode_value(value)
+    except ProtocolError:
+        return

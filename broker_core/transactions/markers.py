@@ -1,0 +1,138 @@
+"""How a decision reaches the partitions of a transaction (`TransactionMarkerChannelManager`, WriteTxnMarkers).
+
+Each leader is asked until it has written the marker: a decision in the log is carried out, however long it takes. A
+partition that was deleted meanwhile needs none.
+"""
+
+from typing import Protocol
+
+import msgspec
+
+from broker_core.errors import Errors
+from broker_core.transactions.metadata import TransactionMetadata
+from broker_core.transactions.states import TransactionState
+from broker_core.wire.messages import WritableTxnMarker, WriteTxnMarkersRequest, WriteTxnMarkersResponse
+
+RETRY_TIMER = "transactions.markers_again"
+RETRY_BACKOFF_US = 100_000
+
+_DONE = frozenset({Errors.NONE, Errors.UNSUPPORTED_FOR_MESSAGE_FORMAT})
+_FENCED = frozenset({Errors.INVALID_PRODUCER_EPOCH, Errors.TRANSACTION_COORDINATOR_FENCED})
+
+Context = tuple[str, int, tuple[str, ...]]
+"""Of a request: the transactional id, the epoch of its coordinator, the partitions."""
+
+
+class Markers(msgspec.Struct):
+    """The markers of one transaction that are not written yet. `asked`: partitions whose leader has not answered."""
+
+    log_partition: str
+    coordinator_epoch: int
+    producer_id: int
+    producer_epoch: int
+    is_commit: bool
+    left: dict[str, None]
+    asked: dict[str, None] = {}
+    is_waiting: bool = False
+
+
+class MarkerHost(Protocol):
+    """The broker of the coordinator."""
+
+    def leader_of(self, partition: str) -> int | None:
+        """As this broker's metadata say; -1 = there is none at the moment, None = there is no such partition."""
+
+    def request_markers(self, broker_id: int, request: WriteTxnMarkersRequest, label: str, context: Context) -> None:
+        """Sends a request; the answer, or None, comes to `on_response`."""
+
+    def markers_written(self, transactional_id: str, coordinator_epoch: int) -> None: ...
+
+    def timer(self, delay_us: int, name: str, data: object = None) -> int: ...
+
+
+class TransactionMarkers:
+    """Those of all transactions that a broker coordinates, by transactional id."""
+
+    def __init__(self, host: MarkerHost) -> None:
+        self._host = host
+        self._under_way: dict[str, Markers] = {}
+
+    def send(self, metadata: TransactionMetadata, coordinator_epoch: int) -> None:
+        """Begins to write the markers of a transaction that is decided."""
+        now = metadata.current
+        is_commit = now.state is TransactionState.PREPARE_COMMIT
+        self._under_way[metadata.transactional_id] = Markers(
+            metadata.log_partition,
+            coordinator_epoch,
+            now.producer_id,
+            now.producer_epoch,
+            is_commit,
+            dict.fromkeys(now.partitions),
+        )
+        self._go_on(metadata.transactional_id)
+
+    def forget(self, log_partition: str) -> None:
+        """Another broker coordinates these transactions, and writes their markers."""
+        for transactional_id in [each for each, row in self._under_way.items() if row.log_partition == log_partition]:
+            del self._under_way[transactional_id]
+
+    def _go_on(self, transactional_id: str) -> None:
+        """Asks the leaders of what is left; says so when nothing is."""
+        markers = self._under_way[transactional_id]
+        by_leader: dict[int, list[str]] = {}
+        for name in [name for name in markers.left if name not in markers.asked]:
+            leader = self._host.leader_of(name)
+            if leader is None:
+                del markers.left[name]
+            elif leader < 0:
+                self._later(transactional_id, markers)
+            else:
+                by_leader.setdefault(leader, []).append(name)
+        for leader, names in by_leader.items():
+            markers.asked.update(dict.fromkeys(names))
+            marker = WritableTxnMarker(
+                markers.producer_id, markers.producer_epoch, markers.is_commit, tuple(names), markers.coordinator_epoch
+            )
+            label = f"{'COMMIT' if markers.is_commit else 'ABORT'} {transactional_id}"
+            context = (transactional_id, markers.coordinator_epoch, tuple(names))
+            self._host.request_markers(leader, WriteTxnMarkersRequest((marker,)), label, context)
+        if not markers.left:
+            del self._under_way[transactional_id]
+            self._host.markers_written(transactional_id, markers.coordinator_epoch)
+
+    def _later(self, transactional_id: str, markers: Markers) -> None:
+        if not markers.is_waiting:
+            markers.is_waiting = True
+            self._host.timer(RETRY_BACKOFF_US, RETRY_TIMER, (transactional_id, markers.coordinator_epoch))
+
+    def _find(self, transactional_id: str, coordinator_epoch: int) -> Markers | None:
+        markers = self._under_way.get(transactional_id)
+        return markers if markers is not None and markers.coordinator_epoch == coordinator_epoch else None
+
+    def on_timer(self, transactional_id: str, coordinator_epoch: int) -> None:
+        """Tries again what a leader could not write."""
+        markers = self._find(transactional_id, coordinator_epoch)
+        if markers is not None and markers.is_waiting:
+            markers.is_waiting = False
+            self._go_on(transactional_id)
+
+    def on_response(self, context: Context, response: WriteTxnMarkersResponse | None) -> None:
+        """A leader has answered, or is gone."""
+        transactional_id, coordinator_epoch, names = context
+        markers = self._find(transactional_id, coordinator_epoch)
+        if markers is None:
+            return
+        errors = {} if response is None else dict(response.markers[0][1])
+        for name in names:
+            markers.asked.pop(name, None)
+            error = errors.get(name)
+            if error in _FENCED:
+                # a newer coordinator, or a newer producer, has had the last word
+                del self._under_way[transactional_id]
+                return
+            if error in _DONE:
+                markers.left.pop(name, None)
+        if any(name in markers.left for name in names):
+            self._later(transactional_id, markers)
+        if not markers.left:
+            self._go_on(transactional_id)

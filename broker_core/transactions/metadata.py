@@ -1,0 +1,139 @@
+"""What a coordinator knows of a transactional id, and the steps that it may take next (`TransactionMetadata`).
+
+A step is prepared, written to the log, and counts once it is committed there: until then it is `pending`, and others
+have to wait.
+"""
+
+from collections.abc import Iterable
+
+import msgspec
+
+from broker_core.errors import Errors, KafkaError
+from broker_core.transactions.states import PREPARED, VALID_PREVIOUS_STATES, TransactionState
+
+NO_PRODUCER_ID = -1
+NO_PRODUCER_EPOCH = -1
+LAST_EPOCH = 32_766
+"""From here on a producer gets a new id instead of the next epoch: 32767 is kept for fencing."""
+
+
+class Transit(msgspec.Struct, frozen=True):
+    """What a transactional id shall become (`TxnTransitMetadata`). Times are calendar ms, -1 = none."""
+
+    state: TransactionState
+    producer_id: int
+    producer_epoch: int
+    last_producer_epoch: int
+    timeout_ms: int
+    partitions: tuple[str, ...]
+    start_ms: int
+    update_ms: int
+    previous_producer_id: int = NO_PRODUCER_ID
+
+
+class TransactionMetadata:
+    """One transactional id. `current` changes by events alone; `log_partition` is where it is kept.
+
+    `has_failed_epoch_fence`: an epoch was raised to fence a producer, and could not be written: it is not raised again.
+    """
+
+    def __init__(self, transactional_id: str, log_partition: str, current: Transit) -> None:
+        self.transactional_id = transactional_id
+        self.log_partition = log_partition
+        self.current = current
+        self.pending: Transit | None = None
+        self.has_failed_epoch_fence = False
+
+    @property
+    def state(self) -> TransactionState:
+        """The state that is committed."""
+        return self.current.state
+
+    @property
+    def is_epoch_exhausted(self) -> bool:
+        """Whether the epoch cannot be raised any more."""
+        return self.current.producer_epoch >= LAST_EPOCH
+
+    def prepare(self, transit: Transit) -> Transit:
+        """Makes a step pending. Raises ValueError for one that may not follow."""
+        if self.pending is not None:
+            raise ValueError(f"{self.transactional_id} is on its way to {self.pending.state} already")
+        if self.state not in VALID_PREVIOUS_STATES[transit.state]:
+            raise ValueError(f"{self.transactional_id} cannot go from {self.state} to {transit.state}")
+        self.pending = transit
+        return transit
+
+    def increment_epoch(self, timeout_ms: int, expected_epoch: int | None, now_ms: int) -> Transit | KafkaError:
+        """A producer begins, or goes on after an error: it gets the next epoch (`prepareIncrementProducerEpoch`)."""
+        now = self.current
+        bumped = now.producer_epoch + (0 if self.has_failed_epoch_fence else 1)
+        if expected_epoch is None:
+            epoch, last_epoch = bumped, NO_PRODUCER_EPOCH
+        elif now.producer_epoch in (NO_PRODUCER_EPOCH, expected_epoch):
+            epoch, last_epoch = bumped, now.producer_epoch
+        elif expected_epoch == now.last_producer_epoch:
+            # the answer to a first attempt was lost
+            epoch, last_epoch = now.producer_epoch, now.last_producer_epoch
+        else:
+            return Errors.PRODUCER_FENCED
+        return self.prepare(
+            msgspec.structs.replace(
+                now,
+                state=TransactionState.EMPTY,
+                producer_epoch=epoch,
+                last_producer_epoch=last_epoch,
+                timeout_ms=timeout_ms,
+                partitions=(),
+                start_ms=-1,
+                update_ms=now_ms,
+            )
+        )
+
+    def rotate_producer_id(self, producer_id: int, timeout_ms: int, keeps_epoch: bool, now_ms: int) -> Transit:
+        """The epochs of a producer id are used up: the next one begins (`prepareProducerIdRotation`)."""
+        now = self.current
+        last_epoch = now.producer_epoch if keeps_epoch else NO_PRODUCER_EPOCH
+        return self.prepare(
+            Transit(TransactionState.EMPTY, producer_id, 0, last_epoch, timeout_ms, (), -1, now_ms, now.producer_id)
+        )
+
+    def fence_epoch(self) -> Transit:
+        """Raises the epoch, so that whoever has the old one can write no more (`prepareFenceProducerEpoch`)."""
+        now = self.current
+        return self.prepare(
+            msgspec.structs.replace(
+                now,
+                state=TransactionState.PREPARE_EPOCH_FENCE,
+                producer_epoch=now.producer_epoch + (0 if self.has_failed_epoch_fence else 1),
+                last_producer_epoch=NO_PRODUCER_EPOCH,
+            )
+        )
+
+    def add_partitions(self, partitions: Iterable[str], now_ms: int) -> Transit:
+        """More partitions belong to the transaction; the first ones begin it (`prepareAddPartitions`)."""
+        now = self.current
+        is_ongoing = now.state is TransactionState.ONGOING
+        return self.prepare(
+            msgspec.structs.replace(
+                now,
+                state=TransactionState.ONGOING,
+                partitions=tuple(dict.fromkeys((*now.partitions, *partitions))),
+                start_ms=now.start_ms if is_ongoing else now_ms,
+                update_ms=now_ms,
+            )
+        )
+
+    def end(self, state: TransactionState, epoch: int, last_epoch: int, now_ms: int) -> Transit:
+        """The decision (`prepareAbortOrCommit`)."""
+        return self.prepare(
+            msgspec.structs.replace(
+                self.current, state=state, producer_epoch=epoch, last_producer_epoch=last_epoch, update_ms=now_ms
+            )
+        )
+
+    def complete(self, now_ms: int) -> Transit:
+        """The decision is carried out, as soon as all partitions have their markers (`prepareComplete`)."""
+        self.has_failed_epoch_fence = False
+        return self.prepare(
+            msgspec.structs.replace(self.current, state=PREPARED[self.state], partitions=(), update_ms=now_ms)
+        )
