@@ -113,8 +113,8 @@ def measure_records(count: int, rounds: int) -> dict[str, float]:
             assert len(list(iterate(batch))) == _PRODUCED_RECORDS
 
         def validate(next_offset: int, batch: bytes = batch) -> None:
-            batches, codec = analyze(batch, 1 << 20, is_client=True)
-            validator.validate(Append(batch, batches, codec, next_offset, 0, _NOW_MS, is_client=True))
+            sent = analyze(batch, 1 << 20, is_client=True)
+            validator.validate(Append(batch, sent.batches, sent.codec, next_offset, 0, _NOW_MS, is_client=True))
 
         for kind, call in (("parsed", parse), ("validated", validate)):
             batch_us = median_us(lambda call=call: per_call_us(call, count), rounds)  # type: ignore[misc]

@@ -244,10 +244,10 @@ def _answers_at_once(self: ReplicaManager, message: Any, timeout_ms: int, requir
     self._respond_produce(message, answers)
 
 
-def _shows_all(self: ReplicaManager, asked: Any, replica_id: int, left: int, min_one_message: bool) -> Any:
-    answer = _read(self, asked, replica_id, left, min_one_message)
+def _shows_all(self: ReplicaManager, asked: Any, body: Any, left: int, min_one_message: bool) -> Any:
+    answer = _read(self, asked, body, left, min_one_message)
     partition = self.partitions.get(asked.partition)
-    if replica_id >= 0 or partition is None or answer.error is not KafkaError.NONE:
+    if body.replica_id >= 0 or partition is None or answer.error is not KafkaError.NONE:
         return answer
     return msgspec.structs.replace(answer, records=partition.log.read(asked.fetch_offset, left).data)
 

@@ -4,7 +4,9 @@ Framing, size and CRC. What is in the batches is the validator's business.
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from struct import Struct
+
+import msgspec
 
 from broker_core.errors import KafkaError, KafkaException
 from broker_core.log.config import INT_MAX
@@ -17,6 +19,7 @@ from broker_core.records.record_batch import (
     LENGTH_OVERHEAD,
     MAGIC_POSITION,
     MAGIC_V2,
+    NO_TIMESTAMP,
     BatchHeader,
     CorruptRecord,
     ensure_valid,
@@ -25,9 +28,12 @@ from broker_core.records.record_batch import (
 
 # The last offset delta is the first thing of a short batch that Kafka does not find.
 _LAST_OFFSET_DELTA_END = 27
+_LENGTH_POSITION = 8
+# (base offset,) length, (leader epoch,) magic
+_LENGTH_AND_MAGIC = Struct(">i4xb")
 
 
-class AnalyzedBatches(NamedTuple):
+class AnalyzedBatches(msgspec.Struct, frozen=True, gc=False):
     """(position, header) of each whole batch, and the codec of those that are compressed."""
 
     batches: Sequence[tuple[int, BatchHeader]]
@@ -40,8 +46,18 @@ def batch_size_at(data: bytes, position: int) -> int | None:
     Raises CORRUPT_MESSAGE for a length or a magic that cannot be.
     """
     left = len(data) - position
-    if left < LENGTH_OVERHEAD:
+    if left > MAGIC_POSITION:
+        length, magic = _LENGTH_AND_MAGIC.unpack_from(data, position + _LENGTH_POSITION)
+        if SMALLEST_SIZE <= length <= INT_MAX - LENGTH_OVERHEAD and 0 <= magic <= MAGIC_V2:
+            return length + LENGTH_OVERHEAD if length + LENGTH_OVERHEAD <= left else None
+    elif left < LENGTH_OVERHEAD:
         return None
+    _check_framing(data, position, left)
+    return None
+
+
+def _check_framing(data: bytes, position: int, left: int) -> None:
+    """What is wrong with a length or a magic; nothing is where the magic is cut off."""
     length = int.from_bytes(data[position + 8 : position + LENGTH_OVERHEAD], "big", signed=True)
     if length < SMALLEST_SIZE:
         raise KafkaException(
@@ -49,16 +65,13 @@ def batch_size_at(data: bytes, position: int) -> int | None:
             f"Record size {length} is less than the minimum record overhead ({SMALLEST_SIZE})",
         )
     if left <= MAGIC_POSITION:
-        return None
+        return
     magic = data[position + MAGIC_POSITION]
     if magic > MAGIC_V2:
         signed = magic - 0x100 if magic >= 0x80 else magic
         raise KafkaException(KafkaError.CORRUPT_MESSAGE, f"Invalid magic found in record: {signed}")
-    if length > INT_MAX - LENGTH_OVERHEAD:
-        # With what precedes the length field, the size has no place in an int any more: Kafka has no text for that.
-        raise KafkaException(KafkaError.UNKNOWN_SERVER_ERROR)
-    size = length + LENGTH_OVERHEAD
-    return size if size <= left else None
+    # With what precedes the length field, the size has no place in an int any more: Kafka has no text for that.
+    raise KafkaException(KafkaError.UNKNOWN_SERVER_ERROR)
 
 
 def analyze(data: bytes, max_message_bytes: int, is_client: bool) -> AnalyzedBatches:
@@ -114,3 +127,36 @@ def _check_start(data: bytes, position: int, size: int, is_client: bool) -> Batc
 def _message_header(data: bytes, position: int) -> BatchHeader:
     read_message(data, position).ensure_valid()
     return parse_header(data, position)
+
+
+def check_copied(
+    data: bytes, batches: Sequence[tuple[int, BatchHeader]], log_end_offset: int, max_message_bytes: int
+) -> tuple[int, int]:
+    """Checks the batches that a follower copies: their order, size and CRC. Returns (newest timestamp, record count).
+
+    Raises UNKNOWN_SERVER_ERROR for offsets that do not rise, MESSAGE_TOO_LARGE, CORRUPT_MESSAGE.
+    """
+    expected = log_end_offset
+    max_timestamp = NO_TIMESTAMP
+    record_count = 0
+    for position, header in batches:
+        base_offset = header.base_offset
+        if base_offset < expected:
+            raise KafkaException(
+                KafkaError.UNKNOWN_SERVER_ERROR,
+                f"offsets do not rise: a batch at {base_offset} follows one that ends at {expected - 1}",
+            )
+        if header.length + LENGTH_OVERHEAD > max_message_bytes:
+            raise KafkaException(
+                KafkaError.MESSAGE_TOO_LARGE,
+                f"a batch has {header.size} bytes, max.message.bytes is {max_message_bytes}",
+            )
+        try:
+            ensure_valid(data, header, position)
+        except CorruptRecord as error:
+            raise KafkaException(KafkaError.CORRUPT_MESSAGE, str(error)) from error
+        expected = base_offset + header.last_offset_delta + 1
+        if header.max_timestamp > max_timestamp:
+            max_timestamp = header.max_timestamp
+        record_count += header.record_count
+    return max_timestamp, record_count

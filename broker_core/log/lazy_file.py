@@ -31,9 +31,11 @@ class LazyFile:
 
     def use(self) -> File:
         """The file, which is made with its full length if there is none."""
-        if self._file is None:
+        file = self._file
+        if file is None:
             self.allocate()
-        return self.open()
+            file = self.open()
+        return file
 
     def open(self) -> File:
         """The file as it is; an empty one if there is none."""

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from broker_core.log.config import LogConfig
 from broker_core.log.deleted_files import DeletedFile
-from broker_core.log.segment import BatchFact, IndexEntries, LogSegment
+from broker_core.log.segment import LogSegment
 from broker_core.log.swap_files import CLEANED_SUFFIX, SWAP_SUFFIX
 from broker_core.sim.disk import CutFact, Disk
 
@@ -48,12 +48,6 @@ class LocalLog:
     def active_segment(self) -> LogSegment:
         """The segment that takes appends."""
         return self.segments[-1]
-
-    def append(self, data: bytes, batches: Sequence[BatchFact]) -> IndexEntries:
-        """Writes batches, which lie at the active segment's end, and moves the log end offset."""
-        entries = self.segments[-1].append(data, batches)
-        self.log_end_offset = batches[-1].last_offset + 1
-        return entries
 
     def roll(self, new_base_offset: int, now_ms: int) -> RollFact:
         """Closes the active segment and begins another one at `new_base_offset`."""

@@ -161,8 +161,13 @@ class LogSegment:
         """
         if self.size > config.segment_bytes - size:
             return True
-        if self.size > 0 and self._waited_ms(max_timestamp, now_ms) > config.max_segment_ms - self.roll_jitter_ms:
-            return True
+        if self.size > 0:
+            first = self.rolling_based_timestamp
+            if first is None:
+                first = self._read_first_timestamp()
+            waited_ms = max_timestamp - first if first >= 0 else now_ms - self.created_ms
+            if waited_ms > config.max_segment_ms - self.roll_jitter_ms:
+                return True
         if self.offset_index.is_full or self.time_index.is_full:
             return True
         return not 0 <= last_offset - self.base_offset <= INT_MAX
@@ -170,36 +175,39 @@ class LogSegment:
     def append(self, data: bytes, batches: Sequence[BatchFact]) -> IndexEntries:
         """Writes `data`, whose `batches` begin at `size`. Decides for each batch whether it enters the indexes."""
         position = self.size
+        log = self.log
         if position == 0:
             self.rolling_based_timestamp = max(batch.max_timestamp for batch in batches)
             self.offset_index.use()
             self.time_index.use()
-        if self.log.size == position:
-            self.log.append(data)
+        if log.size == position:
+            log.append(data)
         else:
-            self.log.write_at(position, data)
+            log.write_at(position, data)
         self.size = position + len(data)
-        if not self._tail_positions:
+        last_offsets, positions = self._tail_last_offsets, self._tail_positions
+        if not positions:
             # What an earlier process appended, or what a truncation left, is found through the index alone.
             self._tail_start_offset = batches[0].base_offset
         entries = NO_ENTRIES
+        interval_bytes = self.config.index_interval_bytes
         unindexed_bytes = self._bytes_since_last_index_entry
         for batch in batches:
             last_offset = batch.last_offset
             if batch.max_timestamp > self.max_timestamp:
                 self.max_timestamp = batch.max_timestamp
                 self.offset_of_max_timestamp = last_offset
-            if unindexed_bytes > self.config.index_interval_bytes:
+            if unindexed_bytes > interval_bytes:
                 entries = self._index(batch, entries)
                 unindexed_bytes = 0
             unindexed_bytes += batch.size
-            self._tail_last_offsets.append(last_offset)
-            self._tail_positions.append(batch.position)
+            last_offsets.append(last_offset)
+            positions.append(batch.position)
         self._bytes_since_last_index_entry = unindexed_bytes
-        if len(self._tail_positions) > 2 * _REMEMBERED_BATCHES:
-            self._tail_start_offset = self._tail_last_offsets[-_REMEMBERED_BATCHES - 1] + 1
-            del self._tail_last_offsets[:-_REMEMBERED_BATCHES]
-            del self._tail_positions[:-_REMEMBERED_BATCHES]
+        if len(positions) > 2 * _REMEMBERED_BATCHES:
+            self._tail_start_offset = last_offsets[-_REMEMBERED_BATCHES - 1] + 1
+            del last_offsets[:-_REMEMBERED_BATCHES]
+            del positions[:-_REMEMBERED_BATCHES]
         return entries
 
     def find(self, offset: int) -> int | None:
@@ -427,13 +435,11 @@ class LogSegment:
             boundary = after
         return boundary
 
-    def _waited_ms(self, max_timestamp: int, now_ms: int) -> int:
-        first = self.rolling_based_timestamp
-        if first is None:
-            # After a start: the first batch tells.
-            _, header = next(self.headers())
-            first = self.rolling_based_timestamp = header.max_timestamp
-        return max_timestamp - first if first >= 0 else now_ms - self.created_ms
+    def _read_first_timestamp(self) -> int:
+        """What `rolling_based_timestamp` is after a start: the first batch tells."""
+        _, header = next(self.headers())
+        self.rolling_based_timestamp = header.max_timestamp
+        return header.max_timestamp
 
     def _index(self, batch: BatchFact, entries: IndexEntries) -> IndexEntries:
         offsets, timestamps = entries

@@ -14,6 +14,8 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+import msgspec
+
 from broker_core.errors import KafkaError, KafkaException, RecordValidationException
 from broker_core.log.config import LogConfig
 from broker_core.records.compression import CompressionType, UnreadableRecords
@@ -29,6 +31,7 @@ from broker_core.records.record import (
     skim,
 )
 from broker_core.records.record_batch import (
+    LOG_APPEND_TIME_FLAG,
     MAGIC_V2,
     NO_PRODUCER_EPOCH,
     NO_PRODUCER_ID,
@@ -48,7 +51,7 @@ _LONG_MIN, _LONG_MAX = -(2**63), 2**63 - 1
 _ERRORS_SHOWN = 3
 
 
-class Append(NamedTuple):
+class Append(msgspec.Struct, frozen=True, gc=False):
     """What is to be appended, and the circumstances.
 
     `batches` are (position, header) of the whole batches in `data`, at least one; `codec` is that of those that are
@@ -64,7 +67,7 @@ class Append(NamedTuple):
     is_client: bool
 
 
-class ValidBatches(NamedTuple):
+class ValidBatches(msgspec.Struct, frozen=True, gc=False):
     """What is to be written, offsets and epochs in place: the bytes, and (position, header) of each batch in them."""
 
     data: bytes
@@ -312,7 +315,7 @@ class LogValidator:
         """Whether no record has to be looked at by itself."""
         if self.is_compacted and summary.has_null_key:
             return False
-        if header.has_append_time and (self.has_append_time or highest == NO_TIMESTAMP):
+        if header.attributes & LOG_APPEND_TIME_FLAG and (self.has_append_time or highest == NO_TIMESTAMP):
             return False
         if lowest < _LONG_MIN or highest > _LONG_MAX:
             return False
@@ -394,7 +397,7 @@ def _valid(data: bytes, record_count: int) -> ValidBatches:
 
 
 def _timestamp_range(header: BatchHeader, summary: Summary) -> tuple[int, int]:
-    if header.has_append_time:
+    if header.attributes & LOG_APPEND_TIME_FLAG:
         return header.max_timestamp, header.max_timestamp
     base = header.base_timestamp
     return base + summary.lowest_timestamp_delta, base + summary.highest_timestamp_delta

@@ -34,6 +34,7 @@ MAGIC_POSITION = 16
 HEADER_BYTES = 61
 LENGTH_OVERHEAD = 12
 """Bytes before those that the length field counts."""
+_SMALLEST_LENGTH = HEADER_BYTES - LENGTH_OVERHEAD
 CRC_POSITION = 17
 ATTRIBUTES_POSITION = 21
 """The CRC covers the batch from here to its end."""
@@ -168,19 +169,20 @@ def parse_header(data: bytes, position: int = 0) -> BatchHeader:
 
 def smallest_length(magic: int) -> int:
     """What the length field of a batch of this magic must be at least."""
-    return HEADER_BYTES - LENGTH_OVERHEAD if magic >= MAGIC_V2 else SMALLEST_SIZE
+    return _SMALLEST_LENGTH if magic >= MAGIC_V2 else SMALLEST_SIZE
 
 
 def ensure_valid(data: bytes, header: BatchHeader, position: int = 0) -> None:
     """Checks size and CRC of the batch at `position`. Raises CorruptRecord (`DefaultRecordBatch.ensureValid`)."""
-    size = header.length + LENGTH_OVERHEAD
-    smallest = smallest_length(header.magic) + LENGTH_OVERHEAD
-    if size < smallest:
-        raise CorruptRecord(f"the batch claims {size} bytes, its header alone has {smallest}")
-    end = position + size
+    length, magic = header.length, header.magic
+    # Every append asks for this: a batch of magic 2 that is long enough costs no call.
+    if length < _SMALLEST_LENGTH and length < smallest_length(magic):
+        smallest = smallest_length(magic) + LENGTH_OVERHEAD
+        raise CorruptRecord(f"the batch claims {header.size} bytes, its header alone has {smallest}")
+    end = position + length + LENGTH_OVERHEAD
     if end > len(data):
-        raise CorruptRecord(f"the batch claims {size} bytes, only {len(data) - position} are there")
-    if header.magic < MAGIC_V2:
+        raise CorruptRecord(f"the batch claims {header.size} bytes, only {len(data) - position} are there")
+    if magic < MAGIC_V2:
         read_message(data, position).ensure_valid()
         return
     found = crc32c(data[position + ATTRIBUTES_POSITION : end])
@@ -196,7 +198,7 @@ def iterate_batches(data: bytes, position: int = 0) -> Iterator[tuple[int, Batch
             if position + HEADER_BYTES > end:
                 return
             header = BatchHeader(*HEADER.unpack_from(data, position))
-            if header.length < HEADER_BYTES - LENGTH_OVERHEAD:
+            if header.length < _SMALLEST_LENGTH:
                 return
         else:
             message = _message_header(data, position)

@@ -10,6 +10,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, repeat
 from typing import NamedTuple
 
+import msgspec
+
 from broker_core.records.record import ZIGZAG, Outline, Record, check_end, outline_from
 from broker_core.records.varint import VarintError, decode_varint, decode_varlong
 
@@ -35,7 +37,7 @@ _DENSE = {
 }
 
 
-class Summary(NamedTuple):
+class Summary(msgspec.Struct, frozen=True, gc=False):
     """What a leader asks of all records of a batch together."""
 
     lowest_timestamp_delta: int

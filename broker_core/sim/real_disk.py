@@ -3,7 +3,6 @@
 import errno
 import os
 import shutil
-from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,6 +12,7 @@ from broker_core.errors import KafkaError, KafkaException
 from broker_core.sim.disk_types import Archive, ArchivingDisk, CutFact, is_below, validate_path
 
 MAX_OPEN_FILES = 256
+_CLOSED = -1
 
 
 class RealFile:
@@ -20,6 +20,7 @@ class RealFile:
 
     __slots__ = (
         "_allocated_size",
+        "_descriptor",
         "_disk",
         "_overwritten",
         "modified_ms",
@@ -36,7 +37,18 @@ class RealFile:
         self.size = self.written_size = self.synced_size = size
         self.modified_ms = modified_ms
         self._allocated_size = 0
+        self._descriptor = _CLOSED
         self._overwritten: list[tuple[int, bytes]] = []
+
+    def __getstate__(self) -> tuple[None, dict[str, Any]]:
+        return None, {name: getattr(self, name) for name in self.__slots__} | {"_descriptor": _CLOSED}
+
+    @property
+    def descriptor(self) -> int:
+        """The open descriptor, which the disk closes again when too many are open."""
+        if self._descriptor == _CLOSED:
+            self._descriptor = self._disk.open_descriptor(self)
+        return self._descriptor
 
     def append(self, data: bytes) -> int:
         position = self.size
@@ -55,7 +67,7 @@ class RealFile:
             self.written_size = end
 
     def read(self, position: int, length: int) -> bytes:
-        return os.pread(self._disk.descriptor(self), length, position)
+        return os.pread(self.descriptor, length, position)
 
     def truncate(self, size: int) -> str | None:
         if size >= self.size:
@@ -68,7 +80,7 @@ class RealFile:
         if size >= self.size:
             return
         with storage_errors(self.path):
-            os.ftruncate(self._disk.descriptor(self), size)
+            os.ftruncate(self.descriptor, size)
         self.size = size
         self.written_size = min(self.written_size, size)
         self.synced_size = min(self.synced_size, size)
@@ -81,7 +93,7 @@ class RealFile:
     def allocate(self, size: int) -> None:
         if size > self.size:
             with storage_errors(self.path):
-                os.ftruncate(self._disk.descriptor(self), size)
+                os.ftruncate(self.descriptor, size)
             self.size = size
         self._allocated_size = max(self._allocated_size, size)
 
@@ -90,12 +102,15 @@ class RealFile:
             return
         if self._disk.physical_fsync:
             with storage_errors(self.path):
-                os.fsync(self._disk.descriptor(self))
+                os.fsync(self.descriptor)
         self.synced_size = self.written_size
         self._overwritten.clear()
 
     def close(self) -> None:
-        self._disk.close_descriptor(self)
+        if self._descriptor != _CLOSED:
+            self._disk.forget_descriptor(self)
+            os.close(self._descriptor)
+            self._descriptor = _CLOSED
 
     def power_loss(self) -> list[CutFact]:
         """Goes back to what the last fsync left."""
@@ -109,7 +124,7 @@ class RealFile:
         if lost > 0:
             digest = self._disk.keep_bytes(self.read(self.synced_size, lost))
             cuts.append(CutFact(self.path, self.synced_size, lost, digest))
-            descriptor = self._disk.descriptor(self)
+            descriptor = self.descriptor
             os.ftruncate(descriptor, self.synced_size)
             self.size = max(self.synced_size, self._allocated_size)
             os.ftruncate(descriptor, self.size)
@@ -117,7 +132,9 @@ class RealFile:
         return cuts
 
     def _write(self, position: int, data: bytes) -> None:
-        descriptor = self._disk.descriptor(self)
+        descriptor = self._descriptor
+        if descriptor == _CLOSED:
+            descriptor = self.descriptor
         try:
             written = os.pwrite(descriptor, data, position)
             while written < len(data):
@@ -141,10 +158,11 @@ class RealDisk(ArchivingDisk):
         self.archive = archive
         self.root.mkdir(parents=True, exist_ok=True)
         self._files: dict[str, RealFile] = {}
-        self._descriptors: OrderedDict[RealFile, int] = OrderedDict()
+        #: the files with an open descriptor, in the order in which they were opened
+        self._opened: dict[RealFile, None] = {}
 
     def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"_descriptors": OrderedDict()}
+        return self.__dict__ | {"_opened": {}}
 
     def open(self, path: str, create: bool = True) -> RealFile:
         file = self._files.get(path)
@@ -186,7 +204,7 @@ class RealDisk(ArchivingDisk):
         self._forget(new)
         for path in [old] if old in self._files else [p for p in self._files if p.startswith(old + "/")]:
             file = self._files.pop(path)
-            self.close_descriptor(file)
+            file.close()
             file.path = new + path[len(old) :]
             self._files[file.path] = file
 
@@ -232,30 +250,25 @@ class RealDisk(ArchivingDisk):
 
     def close(self) -> None:
         """Closes every descriptor. The disk stays usable: files open again when they are used."""
-        while self._descriptors:
-            os.close(self._descriptors.popitem()[1])
+        for file in list(self._opened):
+            file.close()
 
-    def descriptor(self, file: RealFile) -> int:
-        """The open descriptor of a file; the one not used for longest is closed when there are too many."""
-        descriptor = self._descriptors.get(file)
-        if descriptor is not None:
-            self._descriptors.move_to_end(file)
-            return descriptor
-        while len(self._descriptors) >= MAX_OPEN_FILES:
-            os.close(self._descriptors.popitem(last=False)[1])
-        descriptor = self._descriptors[file] = os.open(self._real(file.path), os.O_RDWR | os.O_CLOEXEC)
+    def open_descriptor(self, file: RealFile) -> int:
+        """A new descriptor of a file; the one that was opened first is closed when there are too many."""
+        while len(self._opened) >= MAX_OPEN_FILES:
+            next(iter(self._opened)).close()
+        descriptor = os.open(self._real(file.path), os.O_RDWR | os.O_CLOEXEC)
+        self._opened[file] = None
         return descriptor
 
-    def close_descriptor(self, file: RealFile) -> None:
-        """Closes the descriptor of a file if it is open."""
-        descriptor = self._descriptors.pop(file, None)
-        if descriptor is not None:
-            os.close(descriptor)
+    def forget_descriptor(self, file: RealFile) -> None:
+        """A file closes its descriptor."""
+        self._opened.pop(file, None)
 
     def _forget(self, path: str) -> None:
         file = self._files.pop(path, None)
         if file is not None:
-            self.close_descriptor(file)
+            file.close()
 
     def _real(self, path: str) -> Path:
         return self.root / validate_path(path)

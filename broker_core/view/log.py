@@ -117,15 +117,16 @@ def _appended(view: View, event: log.BatchAppended, seq: int, at_us: int, node: 
     tail = replica["tail"]
     base = str(event.base_offset)
     tail[base] = batch = [event.last_offset, event.leader_epoch, event.segment, event.position, event.size]
+    pointer = f"/replicas/{name}/"
     patch: Patch = [
-        [f"/replicas/{name}/log_end_offset", log_end_offset],
-        [f"/replicas/{name}/segments/{key}", segment],
-        [f"/replicas/{name}/tail/{base}", batch],
+        [pointer + "log_end_offset", log_end_offset],
+        [f"{pointer}segments/{key}", segment],
+        [f"{pointer}tail/{base}", batch],
     ]
     if len(tail) > TAIL_BATCHES:
         oldest = next(iter(tail))
         del tail[oldest]
-        patch.append([f"/replicas/{name}/tail/{oldest}"])
+        patch.append([f"{pointer}tail/{oldest}"])
     return patch
 
 

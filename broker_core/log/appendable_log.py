@@ -1,0 +1,219 @@
+"""How batches come into a log: those of producers, and those that another log has already (`AppendableLog`)."""
+
+from collections.abc import Sequence
+
+from broker_core.errors import KafkaError, KafkaException, UnexpectedAppendOffsetException
+from broker_core.log.append_check import analyze, check_copied
+from broker_core.log.append_info import AppendInfo, ProducerFact
+from broker_core.log.local_log import RollFact
+from broker_core.log.producer_recovery import complete, producer_fact, update_producers
+from broker_core.log.readable_log import ReadableLog
+from broker_core.log.segment import BatchFact
+from broker_core.log.transaction_index import AbortedTransaction
+from broker_core.log.validator import Append
+from broker_core.records.control_record import read_end_transaction_marker
+from broker_core.records.record_batch import (
+    LENGTH_OVERHEAD,
+    MAGIC_V2,
+    NO_PRODUCER_ID,
+    NO_TIMESTAMP,
+    BatchHeader,
+    iterate_batches,
+    iterate_records,
+)
+
+
+class AppendableLog(ReadableLog):
+    """A log to whose end batches can be written."""
+
+    def append_as_leader(self, data: bytes, leader_epoch: int, now_ms: int, is_client: bool = True) -> AppendInfo:
+        """Validates what a producer sent, gives it the next offsets and this leader epoch, and writes it.
+
+        That is one batch; of messages of magic 0 and 1, or nothing, it may be several. `is_client` is false for batches
+        of the broker's own coordinators. Raises KafkaException; then nothing was written.
+        """
+        self._now_ms = now_ms
+        sent = analyze(data, self._config.max_message_bytes, is_client)
+        if not sent.batches:
+            active = self._local.segments[-1]
+            return AppendInfo(-1, -1, NO_TIMESTAMP, 0, 0, active.base_offset, active.size, ())
+        next_offset = self._local.log_end_offset
+        append = Append(data, sent.batches, sent.codec, next_offset, leader_epoch, now_ms, is_client)
+        valid = self._validator.validate(append)
+        data, batches = valid.data, valid.batches
+        epoch_entries = self._note_epochs(batches)
+        last = batches[-1][1]
+        max_timestamp = last.max_timestamp if len(batches) == 1 else max(header.max_timestamp for _, header in batches)
+        rolled = self._maybe_roll(len(data), max_timestamp, next_offset, last.last_offset, now_ms)
+        if last.has_producer_id:
+            duplicate = self._validate_producer(last, data, is_client)
+            if duplicate is not None:
+                return duplicate
+        return self._write(data, batches, next_offset, max_timestamp, valid.record_count, rolled, epoch_entries)
+
+    def append_as_follower(self, data: bytes, now_ms: int) -> AppendInfo:
+        """Writes batches as another log has them; offsets, epochs and CRCs stay, new leader epochs enter the cache.
+
+        Raises UnexpectedAppendOffsetException for a batch below the log end offset, UNKNOWN_SERVER_ERROR for offsets
+        that do not rise, CORRUPT_MESSAGE, MESSAGE_TOO_LARGE, RECORD_LIST_TOO_LARGE; then nothing was written. A part of
+        a batch at the end of `data` is left out.
+        """
+        self._now_ms = now_ms
+        found = list(iterate_batches(data))
+        if not found:
+            raise KafkaException(KafkaError.INVALID_RECORD, "no complete batch to append")
+        log_end_offset = self._local.log_end_offset
+        first = found[0][1]
+        if first.base_offset < log_end_offset:
+            raise UnexpectedAppendOffsetException(
+                f"{self.topic}-{self.partition} ends at offset {log_end_offset}, "
+                f"the append begins at {first.base_offset}",
+                first.base_offset,
+                log_end_offset,
+            )
+        max_timestamp, record_count = check_copied(data, found, log_end_offset, self._config.max_message_bytes)
+        last_position, last = found[-1]
+        size = last_position + last.length + LENGTH_OVERHEAD
+        if size < len(data):
+            data = data[:size]
+        epoch_entries = self._note_epochs(found)
+        # How many messages a compressed one holds is not known, so its first offset is neither.
+        first_offset = first.base_offset if first.magic >= MAGIC_V2 else log_end_offset
+        rolled = self._maybe_roll(size, max_timestamp, first_offset, last.last_offset, now_ms)
+        return self._write(data, found, first_offset, max_timestamp, record_count, rolled, epoch_entries)
+
+    def roll(self, now_ms: int, new_base_offset: int | None = None) -> RollFact:
+        """Begins a new segment at the log's end, or above it where the next batch begins there."""
+        self._now_ms = now_ms
+        base_offset = max(new_base_offset or 0, self._local.log_end_offset)
+        fact = self._local.roll(base_offset, now_ms)
+        self.producer_state.map_end_offset = base_offset
+        self.producer_state.take_snapshot()
+        return fact
+
+    def _maybe_roll(
+        self, size: int, max_timestamp: int, first_offset: int, last_offset: int, now_ms: int
+    ) -> tuple[RollFact, ...]:
+        config = self._config
+        if size > config.segment_bytes:
+            raise KafkaException(
+                KafkaError.RECORD_LIST_TOO_LARGE,
+                f"the append has {size} bytes, a segment may have {config.segment_bytes} (segment.bytes)",
+            )
+        if self._local.segments[-1].should_roll(config, size, max_timestamp, last_offset, now_ms):
+            return (self.roll(now_ms, first_offset),)
+        return ()
+
+    def _note_epochs(self, batches: Sequence[tuple[int, BatchHeader]]) -> tuple[tuple[int, int], ...]:
+        """Takes the leader epochs of batches into the cache; returns those that were news."""
+        epochs = self.leader_epoch_cache
+        entries: tuple[tuple[int, int], ...] = ()
+        for _, header in batches:
+            epoch = header.partition_leader_epoch
+            if epoch != epochs.latest_epoch:
+                if header.magic < MAGIC_V2:
+                    # What lies before and behind a message without an epoch can no longer be told apart by epochs.
+                    epochs.clear()
+                elif epoch >= 0 and epochs.assign(epoch, header.base_offset):
+                    entries += ((epoch, header.base_offset),)
+        return entries
+
+    def _write(
+        self,
+        data: bytes,
+        batches: Sequence[tuple[int, BatchHeader]],
+        first_offset: int,
+        max_timestamp: int,
+        record_count: int,
+        rolled: tuple[RollFact, ...],
+        epoch_entries: tuple[tuple[int, int], ...],
+    ) -> AppendInfo:
+        """Writes batches that were found right to the end of the active segment."""
+        local = self._local
+        segment = local.segments[-1]
+        start = segment.size
+        facts = []
+        next_offset = first_offset
+        has_producers = False
+        for position, header in batches:
+            last_offset = header.base_offset + header.last_offset_delta
+            facts.append(
+                BatchFact(
+                    header.base_offset if header.magic >= MAGIC_V2 else next_offset,
+                    last_offset,
+                    header.partition_leader_epoch,
+                    start + position,
+                    header.length + LENGTH_OVERHEAD,
+                    header.max_timestamp,
+                    header.crc,
+                )
+            )
+            next_offset = last_offset + 1
+            if header.producer_id != NO_PRODUCER_ID:
+                has_producers = True
+        entries = segment.append(data, facts)
+        local.log_end_offset = next_offset
+        segment.log.modified_ms = self._now_ms
+        aborted, producers = self._note_producers(data, batches) if has_producers else ((), ())
+        self.producer_state.map_end_offset = next_offset
+        return AppendInfo(
+            first_offset,
+            next_offset - 1,
+            max_timestamp,
+            record_count,
+            len(data),
+            segment.base_offset,
+            start,
+            tuple(facts),
+            rolled,
+            entries.offsets,
+            entries.timestamps,
+            epoch_entries,
+            aborted,
+            producers=producers,
+        )
+
+    def _note_producers(
+        self, data: bytes, batches: Sequence[tuple[int, BatchHeader]]
+    ) -> tuple[tuple[AbortedTransaction, ...], tuple[ProducerFact, ...]]:
+        """Takes what was appended into the producers' state; returns the new entries of the transaction index, and what
+        was noted.
+
+        Transactions end only when all batches of the append are noted (`UnifiedLog.append`).
+        """
+        producers = self.producer_state
+        ended = []
+        facts: list[ProducerFact] = []
+        for position, header in batches:
+            if header.producer_id != NO_PRODUCER_ID:
+                completed = update_producers(producers, header, data, position)
+                facts.append(producer_fact(header, data, position, completed))
+                if completed is not None:
+                    ended.append(completed)
+        if not ended:
+            return (), tuple(facts)
+        index = self._local.segments[-1].transaction_index
+        entries = [complete(producers, completed, index) for completed in ended]
+        return tuple(entry for entry in entries if entry is not None), tuple(facts)
+
+    def _validate_producer(self, header: BatchHeader, data: bytes, is_client: bool) -> AppendInfo | None:
+        """Checks the sequence of a batch; answers a repeated one with the offsets of the first time."""
+        if header.is_control:
+            marker = read_end_transaction_marker(next(iterate_records(data, header)))
+            if marker is not None:
+                self.producer_state.validate_marker(header, marker[1])
+            return None
+        duplicate = self.producer_state.validate(header, is_client)
+        if duplicate is None:
+            return None
+        return AppendInfo(
+            duplicate.first_offset,
+            duplicate.last_offset,
+            duplicate.timestamp,
+            header.record_count,
+            0,
+            self._local.segments[-1].base_offset,
+            self._local.segments[-1].size,
+            (),
+            is_duplicate=True,
+        )

@@ -1,0 +1,228 @@
+"""What can be read of a log, and what it is made of (`ReadableLog`)."""
+
+import struct
+
+from broker_core.errors import KafkaError, KafkaException
+from broker_core.log.append_info import ReadInfo
+from broker_core.log.config import LogConfig
+from broker_core.log.leader_epoch_cache import LeaderEpochCache
+from broker_core.log.local_log import LocalLog
+from broker_core.log.producer_state import ProducerStateManager
+from broker_core.log.recovery import LoadedLog, LogPlace
+from broker_core.log.repairs import RepairFact
+from broker_core.log.segment import LogSegment, TimestampAndOffset
+from broker_core.log.transaction_index import AbortedTransaction
+from broker_core.log.validator import LogValidator
+from broker_core.records.record_batch import MAGIC_V2
+
+_BASE_OFFSET = struct.Struct(">q")
+
+
+class ReadableLog:
+    """The state of one replica's log, and all questions about offsets, timestamps and records."""
+
+    def __init__(
+        self,
+        topic: str,
+        partition: int,
+        place: LogPlace,
+        topic_id: str | None,
+        epochs: LeaderEpochCache,
+        loaded: LoadedLog,
+    ) -> None:
+        self.topic = topic
+        self.partition = partition
+        self.topic_id = topic_id
+        self.leader_epoch_cache = epochs
+        self.log_start_offset = loaded.log_start_offset
+        """The first offset that may be read."""
+        self.producer_state: ProducerStateManager = loaded.producer_state
+        self.repairs: tuple[RepairFact, ...] = loaded.repairs
+        """What was found wrong when the log was opened, and what became of it."""
+        self.checked_segments: tuple[int, ...] = loaded.checked
+        """The base offsets of the segments that were checked batch by batch, because the last stop was not clean."""
+        self._local: LocalLog = loaded.local_log
+        self._config = place.config
+        self._validator = LogValidator(place.config, f"{topic}-{partition}")
+        self._now_ms = place.now_ms
+        self.last_flushed_ms = place.now_ms
+        """When the recovery point last moved, or the log was opened."""
+
+    @property
+    def directory(self) -> str:
+        """The log's directory, a path of its disk."""
+        return self._local.directory
+
+    @property
+    def config(self) -> LogConfig:
+        """The configuration; a new one applies from the next append on, index settings from the next segment on."""
+        return self._config
+
+    @config.setter
+    def config(self, config: LogConfig) -> None:
+        self._config = self._local.config = config
+        self._validator = LogValidator(config, f"{self.topic}-{self.partition}")
+        self.leader_epoch_cache.keep(config.magic >= MAGIC_V2)
+
+    @property
+    def log_end_offset(self) -> int:
+        """The offset that the next record gets."""
+        return self._local.log_end_offset
+
+    @property
+    def recovery_point(self) -> int:
+        """All below was fsynced; recovery begins here."""
+        return self._local.recovery_point
+
+    @property
+    def segments(self) -> list[LogSegment]:
+        """The segments by rising base offset."""
+        return self._local.segments
+
+    @property
+    def active_segment(self) -> LogSegment:
+        """The segment that takes appends."""
+        return self._local.segments[-1]
+
+    @property
+    def size_bytes(self) -> int:
+        """The bytes of all batches."""
+        return sum(segment.size for segment in self._local.segments)
+
+    def read(
+        self,
+        offset: int,
+        max_bytes: int,
+        upper_bound: int | None = None,
+        min_one_message: bool = True,
+        cuts_batches: bool = False,
+    ) -> ReadInfo:
+        """Whole batches from the one that holds `offset` on, below `upper_bound` (default: the log's end).
+
+        At most `max_bytes`, but with `min_one_message` always the first batch; never beyond one segment. With
+        `cuts_batches` the beginning of one more batch fills up what is left of `max_bytes`. The answer is empty
+        when `offset` is at or above the bound. Raises OFFSET_OUT_OF_RANGE outside of the log.
+        """
+        local = self._local
+        end_offset = local.log_end_offset
+        if offset == end_offset:
+            active = local.segments[-1]
+            return ReadInfo(b"", active.base_offset, active.size, offset, offset)
+        self._check_range(offset)
+        bound = end_offset if upper_bound is None or upper_bound > end_offset else upper_bound
+        segment, position = local.locate(offset)
+        if offset < bound:
+            end = segment.size
+            if bound < end_offset:
+                bound_segment, bound_position = local.locate(bound)
+                if bound_segment is segment:
+                    end = bound_position
+            data, next_offset = (
+                segment.read(position, max_bytes, end, min_one_message) if end > position else (b"", None)
+            )
+            if next_offset is not None:
+                left = min(max_bytes, end - position) - len(data)
+                if cuts_batches and left > 0:
+                    data += segment.log.read(position + len(data), left)
+                return ReadInfo(data, segment.base_offset, position, _BASE_OFFSET.unpack_from(data)[0], next_offset)
+        return ReadInfo(b"", segment.base_offset, position, offset, offset)
+
+    def bytes_available(self, offset: int, upper_bound: int | None = None) -> int:
+        """How many bytes a reader at `offset` could get below `upper_bound`, over all segments.
+
+        Raises OFFSET_OUT_OF_RANGE as `read` does.
+        """
+        local = self._local
+        end_offset = local.log_end_offset
+        if offset == end_offset:
+            return 0
+        self._check_range(offset)
+        bound = end_offset if upper_bound is None or upper_bound > end_offset else upper_bound
+        if offset >= bound:
+            return 0
+        segment, position = local.locate(offset)
+        bound_segment, bound_position = local.locate(bound)
+        if segment is bound_segment:
+            return bound_position - position
+        between = sum(
+            other.size
+            for other in local.segments
+            if segment.base_offset < other.base_offset < bound_segment.base_offset
+        )
+        return segment.size - position + between + bound_position
+
+    def offset_for_timestamp(self, timestamp: int) -> TimestampAndOffset | None:
+        """The first record whose timestamp (ms) is at or above `timestamp`; None when there is none.
+
+        Raises UNSUPPORTED_FOR_MESSAGE_FORMAT for a log of messages of magic 0, which have no timestamps.
+        """
+        self._check_timestamps()
+        for segment in self._local.segments_from(self.log_start_offset):
+            if segment.max_timestamp >= timestamp:
+                found = segment.find_by_timestamp(timestamp, self.log_start_offset)
+                if found is not None:
+                    return found
+        return None
+
+    def offset_of_max_timestamp(self) -> TimestampAndOffset | None:
+        """The first record that has the largest timestamp (ms) of the log; None in an empty log (KIP-734).
+
+        Raises as `offset_for_timestamp` does.
+        """
+        self._check_timestamps()
+        segments = list(self._local.segments_from(self.log_start_offset))
+        newest = max(segments, key=lambda segment: segment.max_timestamp)
+        return newest.find_by_timestamp(newest.max_timestamp, self.log_start_offset) if newest.size else None
+
+    @property
+    def first_unstable_offset(self) -> int | None:
+        """The first offset whose transaction is not decided, or decided by a marker that is not replicated yet."""
+        first = self.producer_state.transactions.first_unstable_offset
+        return None if first is None else max(first, self.log_start_offset)
+
+    def high_watermark_moved(self, high_watermark: int) -> None:
+        """Markers below the high watermark are replicated: their transactions are stable (`onHighWatermarkUpdated`)."""
+        self.producer_state.transactions.replicated_up_to(high_watermark)
+
+    def last_stable_offset(self, high_watermark: int) -> int:
+        """Where a reader with isolation.level=read_committed stops (`fetchLastStableOffsetMetadata`)."""
+        first = self.first_unstable_offset
+        return high_watermark if first is None else min(first, high_watermark)
+
+    def aborted_transactions(self, offset: int, read: ReadInfo) -> tuple[AbortedTransaction, ...]:
+        """The aborted transactions that a reader of `read`, which it got for `offset`, has to know of.
+
+        As in Kafka the end of what was read is looked up in the index, which is sparse: transactions behind it may be
+        among them (`UnifiedLog.addAbortedTransactions`).
+        """
+        segments = self._local.segments_from(read.segment_base)
+        upper_bound = segments[0].offset_index.offset_from(read.position + len(read.data))
+        if upper_bound is None:
+            upper_bound = segments[1].base_offset if len(segments) > 1 else self._local.log_end_offset
+        found: list[AbortedTransaction] = []
+        for segment in segments:
+            overlapping, is_complete = segment.transaction_index.collect(offset, upper_bound)
+            found += overlapping
+            if is_complete:
+                break
+        return tuple(found)
+
+    def _check_range(self, offset: int) -> None:
+        if not self.log_start_offset <= offset <= self._local.log_end_offset:
+            raise self._out_of_range(offset)
+
+    def _check_timestamps(self) -> None:
+        if self._config.magic == 0:
+            raise KafkaException(
+                KafkaError.UNSUPPORTED_FOR_MESSAGE_FORMAT,
+                f"Cannot search offsets based on timestamp because message format version for partition "
+                f"{self.topic}-{self.partition} is {self._config.message_format_version} which is earlier than the "
+                "minimum required version 0.10.0",
+            )
+
+    def _out_of_range(self, offset: int) -> KafkaException:
+        return KafkaException(
+            KafkaError.OFFSET_OUT_OF_RANGE,
+            f"offset {offset} of {self.topic}-{self.partition} lies outside "
+            f"{self.log_start_offset} to {self._local.log_end_offset}",
+        )

@@ -1,0 +1,249 @@
+"""What a replica is, what its leader believes of others, and the only code that changes either."""
+
+from collections.abc import Callable
+from enum import StrEnum
+from typing import Any
+
+from broker_core.eras import DEFAULT_ERA, ERAS, Era
+from broker_core.events.log import (
+    SegmentRow,
+)
+from broker_core.events.replica import (
+    HighWatermarkAdvanced,
+    HighWatermarkLowered,
+    IsrChangeProposed,
+    IsrChangeRefused,
+    IsrExpanded,
+    IsrShrunk,
+    RemoteReplicaUpdated,
+    ReplicaBecameFollower,
+    ReplicaBecameLeader,
+    ReplicaWentOffline,
+)
+from broker_core.events.transaction import (
+    FirstUnstableOffsetChanged,
+)
+from broker_core.log import UnifiedLog
+from broker_core.replication.isr import (
+    CommittedIsr,
+    IsrState,
+    PendingExpand,
+    PendingShrink,
+    RemoteReplica,
+)
+from broker_core.sim.kernel import Kernel, Subjects, applies
+
+TAIL_BATCHES = 40
+
+
+class Role(StrEnum):
+    """What a replica is at this broker.
+
+    OFFLINE: the log is there, nobody has said yet what to be. -> LEADER, FOLLOWER by LeaderAndIsr.
+    LEADER: appends what producers send, answers fetches. -> FOLLOWER by LeaderAndIsr, OFFLINE by StopReplica.
+    FOLLOWER: fetches from the leader. -> LEADER by LeaderAndIsr, OFFLINE by StopReplica.
+    """
+
+    OFFLINE = "offline"
+    LEADER = "leader"
+    FOLLOWER = "follower"
+
+
+# Every request asks for it, and a global is found faster than a member of an enumeration.
+_LEADER = Role.LEADER
+
+
+class ReplicaState:
+    """One replica of one partition on one broker. `key` is `orders-0@b1`. Offsets are next offsets; times are simulated
+    microseconds. Whatever it is beyond its log changes in the `apply` functions below.
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        node: str,
+        broker_id: int,
+        name: str,
+        log: UnifiedLog,
+        *,
+        high_watermark: int,
+        min_insync_replicas: int,
+        replica_lag_time_max_us: int,
+        is_alive: Callable[[int], bool],
+        replica_lag_max_messages: int = 4_000,
+        era: Era = ERAS[DEFAULT_ERA],
+        on_truncated: Callable[[Any], None] | None = None,
+    ) -> None:
+        self.kernel = kernel
+        self.node = node
+        self.broker_id = broker_id
+        self.name = name
+        self.key = f"{name}@{node}"
+        self.log = log
+        self.min_insync_replicas = min_insync_replicas
+        self.replica_lag_time_max_us = replica_lag_time_max_us
+        self.replica_lag_max_messages = replica_lag_max_messages
+        self.era = era
+        self.is_alive = is_alive
+        self.on_truncated = on_truncated
+        self.role = Role.OFFLINE
+        self.leader_id = -1
+        self.leader_epoch = -1
+        self.leader_epoch_start_offset = -1
+        self.partition_epoch = -1
+        self.controller_epoch = -1
+        self.replicas: tuple[int, ...] = ()
+        self.isr_state: IsrState = CommittedIsr(())
+        self.remotes: dict[int, RemoteReplica] = {}
+        self.high_watermark = max(log.log_start_offset, min(high_watermark, log.log_end_offset))
+        log.high_watermark_moved(self.high_watermark)
+        self.first_unstable_offset = -1
+
+    @property
+    def is_leader(self) -> bool:
+        """Whether this broker takes itself for the leader."""
+        return self.role is _LEADER
+
+    @property
+    def isr(self) -> tuple[int, ...]:
+        """The committed ISR as a leader knows it; empty on a follower."""
+        return self.isr_state.isr
+
+    @property
+    def effective_min_isr(self) -> int:
+        """`min.insync.replicas`, at most the number of replicas where the era sees to that."""
+        if not self.era.high_watermark_needs_min_isr:
+            return self.min_insync_replicas
+        return min(self.min_insync_replicas, len(self.replicas)) if self.replicas else self.min_insync_replicas
+
+    def facts(self) -> tuple[tuple[tuple[int, int, int, int], ...], tuple[tuple[int, int, int, int, int, int], ...]]:
+        """`(segments, tail)` of the log as LogOpened and LogTruncated carry them."""
+        segments = tuple(
+            (segment.base_offset, segment.size, segment.offset_index.entries, segment.time_index.entries)
+            for segment in self.log.segments
+        )
+        return segments, self.log.tail_batches(TAIL_BATCHES)
+
+    def synced(self) -> tuple[SegmentRow, ...]:
+        """How much of each segment's files a power loss would leave."""
+        return tuple((segment.base_offset, *segment.flushed) for segment in self.log.segments)
+
+    def description(self) -> dict[str, object]:
+        """This replica as the view shows it; what folding its events must give."""
+        isr_state = self.isr_state
+        segments, tail = self.facts()
+        log = self.log
+        return {
+            "role": self.role.value,
+            "leader": self.leader_id,
+            "leader_epoch": self.leader_epoch,
+            "leader_epoch_start_offset": self.leader_epoch_start_offset,
+            "log_start_offset": log.log_start_offset,
+            "log_end_offset": log.log_end_offset,
+            "high_watermark": self.high_watermark,
+            "first_unstable_offset": self.first_unstable_offset,
+            "isr": list(isr_state.isr) if self.is_leader else [],
+            "pending_isr": None if isinstance(isr_state, CommittedIsr) else list(isr_state.proposed_isr),
+            "partition_epoch": self.partition_epoch,
+            "remotes": {
+                f"b{broker_id}": {
+                    "log_end_offset": remote.log_end_offset,
+                    "last_caught_up_us": remote.last_caught_up_us,
+                }
+                for broker_id, remote in self.remotes.items()
+            },
+            "flushed": log.recovery_point,
+            "synced": [list(row) for row in self.synced()],
+            "epochs": [list(entry) for entry in log.leader_epoch_cache.entries],
+            "segments": [list(segment) for segment in segments],
+            "tail": [list(batch) for batch in tail],
+        }
+
+
+@applies(ReplicaBecameLeader)
+def _became_leader(subjects: Subjects, event: ReplicaBecameLeader, at_us: int) -> None:
+    partition: ReplicaState = subjects[event.replica]
+    partition.role = Role.LEADER
+    partition.leader_id = partition.broker_id
+    partition.leader_epoch = event.leader_epoch
+    partition.leader_epoch_start_offset = event.leader_epoch_start_offset
+    partition.partition_epoch = event.partition_epoch
+    partition.controller_epoch = event.controller_epoch
+    partition.isr_state = CommittedIsr(event.isr)
+    partition.remotes = {
+        broker_id: RemoteReplica(
+            log_end_offset=log_end_offset,
+            last_caught_up_us=last_caught_up_us,
+            last_fetch_us=last_caught_up_us,
+            last_fetch_leader_log_end_offset=event.leader_epoch_start_offset,
+        )
+        for broker_id, log_end_offset, last_caught_up_us in event.remotes
+    }
+
+
+@applies(ReplicaBecameFollower)
+def _became_follower(subjects: Subjects, event: ReplicaBecameFollower, at_us: int) -> None:
+    partition: ReplicaState = subjects[event.replica]
+    partition.role = Role.FOLLOWER
+    partition.leader_id = event.leader
+    partition.leader_epoch = event.leader_epoch
+    partition.leader_epoch_start_offset = -1
+    partition.partition_epoch = event.partition_epoch
+    partition.controller_epoch = event.controller_epoch
+    partition.isr_state = CommittedIsr(())
+    partition.remotes = {}
+
+
+@applies(ReplicaWentOffline)
+def _went_offline(subjects: Subjects, event: ReplicaWentOffline, at_us: int) -> None:
+    partition: ReplicaState = subjects[event.replica]
+    partition.role = Role.OFFLINE
+    partition.leader_id = -1
+    partition.leader_epoch_start_offset = -1
+    partition.isr_state = CommittedIsr(())
+    partition.remotes = {}
+
+
+@applies(HighWatermarkAdvanced, HighWatermarkLowered)
+def _high_watermark(subjects: Subjects, event: HighWatermarkAdvanced | HighWatermarkLowered, at_us: int) -> None:
+    partition: ReplicaState = subjects[event.replica]
+    partition.high_watermark = event.to_offset
+    partition.log.high_watermark_moved(event.to_offset)
+
+
+@applies(FirstUnstableOffsetChanged)
+def _first_unstable_offset(subjects: Subjects, event: FirstUnstableOffsetChanged, at_us: int) -> None:
+    subjects[event.replica].first_unstable_offset = event.to_offset
+
+
+@applies(RemoteReplicaUpdated)
+def _remote_updated(subjects: Subjects, event: RemoteReplicaUpdated, at_us: int) -> None:
+    partition: ReplicaState = subjects[event.replica]
+    remote = partition.remotes[int(event.follower[1:])]
+    remote.log_end_offset = event.log_end_offset
+    remote.last_caught_up_us = event.last_caught_up_us
+    remote.last_fetch_leader_log_end_offset = partition.log.log_end_offset
+    remote.last_fetch_us = at_us
+
+
+@applies(IsrChangeProposed)
+def _isr_proposed(subjects: Subjects, event: IsrChangeProposed, at_us: int) -> None:
+    partition: ReplicaState = subjects[event.replica]
+    isr = partition.isr_state.isr
+    added = [broker_id for broker_id in event.isr if broker_id not in isr]
+    if added:
+        partition.isr_state = PendingExpand(isr, added[0])
+    else:
+        partition.isr_state = PendingShrink(isr, tuple(broker_id for broker_id in isr if broker_id not in event.isr))
+
+
+@applies(IsrShrunk, IsrExpanded)
+def _isr_changed(subjects: Subjects, event: IsrShrunk | IsrExpanded, at_us: int) -> None:
+    partition: ReplicaState = subjects[event.replica]
+    partition.isr_state = CommittedIsr(event.to_isr)
+    partition.partition_epoch = event.partition_epoch
+
+
+@applies(IsrChangeRefused)
+def _isr_refused(subjects: Subjects, event: IsrChangeRefused, at_us: int) -> None:
+    subjects[event.replica].isr_state = CommittedIsr(event.isr)
