@@ -9,6 +9,7 @@ from typing import Literal
 
 import msgspec
 
+from broker_core.era_apis import APIS_0_8, APIS_0_10, APIS_1_1, APIS_2_4, Apis
 from broker_core.era_defaults import DEFAULTS_0_8, DEFAULTS_0_10, DEFAULTS_1_1, DEFAULTS_2_4
 
 IsrChange = Literal["alter_partition", "zookeeper"]
@@ -25,6 +26,9 @@ class Era(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         release: the release whose behaviour this is.
         defaults: the settings of brokers whose defaults are not those of 3.9.
+        apis: the APIs and versions that brokers offer; None: all that 3.9 does.
+        unsupported_version_tells_range: whether a client that asks for ApiVersions in an unknown version is told which
+            ones are known (KIP-511, 2.4).
 
         truncation: where a new follower cuts its log. "HW": at its own high watermark, at once. "KIP101": where the
             leader says that the follower's last epoch ends (0.11). "KIP279": the same, asked again until both have
@@ -87,6 +91,8 @@ class Era(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     release: str
     defaults: Mapping[str, str] = {}
+    apis: Apis | None = None
+    unsupported_version_tells_range: bool = True
 
     truncation: Truncation = "FETCH"
     refetches_in_each_epoch: bool = True
@@ -157,6 +163,7 @@ _2_4 = msgspec.structs.replace(
     name="2.4",
     release="2.4.1",
     defaults=DEFAULTS_2_4,
+    apis=APIS_2_4,
     truncation="KIP279",
     truncation_at_end_drops_epochs=False,
     high_watermark_needs_min_isr=False,
@@ -179,6 +186,8 @@ _1_1 = msgspec.structs.replace(
     name="1.1",
     release="1.1.1",
     defaults=DEFAULTS_1_1,
+    apis=APIS_1_1,
+    unsupported_version_tells_range=False,
     truncation="KIP101",
     refetches_in_each_epoch=False,
     fetch_carries_epoch=False,
@@ -200,6 +209,7 @@ _0_10 = msgspec.structs.replace(
     name="0.10",
     release="0.10.2.2",
     defaults=DEFAULTS_0_10,
+    apis=APIS_0_10,
     truncation="HW",
     beyond_leader_end="hang",
     caught_up_replicas_hold_high_watermark=False,
@@ -215,6 +225,7 @@ _0_8 = msgspec.structs.replace(
     name="0.8",
     release="0.8.2.2",
     defaults=DEFAULTS_0_8,
+    apis=APIS_0_8,
     reelection_keeps_followers=False,
     isr_lag="fetches_and_messages",
     isr_checks_per_lag_time=1,

@@ -4,10 +4,12 @@ from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from broker_core.broker.translation import TRANSLATIONS, Asked, Prepared
+from broker_core.era_apis import Apis, is_offered
 from broker_core.events.world import ClientIdentified
 from broker_core.sim.kernel import QuietNode
 from broker_core.wire.errors import WireError
 from broker_core.wire.framing import API_VERSIONS, decode_request, encode_response
+from broker_core.wire.schemas import offered
 
 if TYPE_CHECKING:
     from broker_core.broker.broker import Broker
@@ -17,26 +19,34 @@ NO_ANSWER = b""
 
 
 class Request:
-    """A request as it came. What is pickled of it is its frame."""
+    """A request as it came to a broker that offers `apis`. What is pickled of it is its frame."""
 
-    def __init__(self, frame: bytes) -> None:
-        """Raises WireError for what is no request of an API that is answered here."""
+    def __init__(self, frame: bytes, apis: Apis) -> None:
+        """Raises WireError for what is no request of an API and version that is answered here."""
         self.frame = frame
+        self.apis = apis
         self.header, self.body = decode_request(frame)
         self.api = self.header.api
         self.translation = TRANSLATIONS.get(self.api.name)
         if self.translation is None:
             raise WireError(f"{self.api.name} is not for clients")
-        if self.body is None:
+        if not self.is_offered:
+            if self.api.key != API_VERSIONS or API_VERSIONS not in apis:
+                raise WireError(f"{self.api.name} v{self.header.api_version} is not of this era")
             self.body = self.api.request.type()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.frame,)
+        return type(self), (self.frame, self.apis)
+
+    @property
+    def is_offered(self) -> bool:
+        """False: the client asks for ApiVersions in a version that it will learn not to use (KIP-35)."""
+        return is_offered(self.apis, self.api.key, self.header.api_version)
 
     @property
     def version(self) -> int:
         """In which the answer is written: that of the request, where it is offered."""
-        return self.header.api_version if self.header.is_offered else 0
+        return self.header.api_version if self.is_offered else 0
 
 
 class Connection(QuietNode):
@@ -69,7 +79,7 @@ class Connection(QuietNode):
         """Begins with what waits, unless a request is being answered."""
         while self._waiting and self._current is None and self.number in self._server.connections:
             try:
-                self._ask(Request(self._waiting.popleft()))
+                self._ask(Request(self._waiting.popleft(), offered(self.broker.era)))
             except WireError:
                 # a broker says in its log what it could not read, and hangs up
                 self._server.close(self.number)

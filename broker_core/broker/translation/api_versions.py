@@ -1,30 +1,32 @@
 """ApiVersions (API key 18): what a broker offers, and who asks (KIP-35, KIP-511)."""
 
 import re
+from collections.abc import Iterable
 from typing import Any
 
 from broker_core.broker.translation.common import Asked
+from broker_core.era_apis import Apis, is_offered
 from broker_core.errors import KafkaError
-from broker_core.wire.schemas import SCHEMAS
+from broker_core.wire.framing import API_VERSIONS
+from broker_core.wire.schemas import SCHEMAS, offered
 
-_API = SCHEMAS[18]
-_WIRE = _API.response
+_WIRE = SCHEMAS[API_VERSIONS].response
 _NAME = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 _NAMES_VERSION = 3
 
 
 def body(request: Any, asked: Asked) -> Any:
     """The ranges of all APIs; an error alone for a client that names itself badly."""
-    if not _API.offers(asked.version):
-        return _WIRE.type(error_code=KafkaError.UNSUPPORTED_VERSION.code, api_keys=[_range(_API)])
+    era = asked.broker.era
+    apis = offered(era)
+    if not is_offered(apis, API_VERSIONS, asked.version):
+        known = [API_VERSIONS] if era.unsupported_version_tells_range else []
+        return _WIRE.type(error_code=KafkaError.UNSUPPORTED_VERSION.code, api_keys=_ranges(apis, known))
     names = (request.client_software_name, request.client_software_version)
     if asked.version >= _NAMES_VERSION and not all(_NAME.fullmatch(name) for name in names):
         return _WIRE.type(error_code=KafkaError.INVALID_REQUEST.code)
-    return _WIRE.type(
-        api_keys=[_range(SCHEMAS[key]) for key in sorted(SCHEMAS)],
-        finalized_features_epoch=0,
-    )
+    return _WIRE.type(api_keys=_ranges(apis, sorted(apis)), finalized_features_epoch=0 if era.feature_znode else -1)
 
 
-def _range(api: Any) -> Any:
-    return _WIRE.ApiVersion(api_key=api.key, min_version=api.least, max_version=api.greatest)
+def _ranges(apis: Apis, keys: Iterable[int]) -> list[Any]:
+    return [_WIRE.ApiVersion(key, *apis[key]) for key in keys]

@@ -7,6 +7,8 @@ The notation is told in `broker_core.wire.notation`. Names, types, versions and 
 from importlib import import_module
 from pkgutil import iter_modules
 
+from broker_core.era_apis import Apis
+from broker_core.eras import Era
 from broker_core.wire.codec import Api
 
 
@@ -20,3 +22,11 @@ SCHEMAS: dict[int, Api] = _apis()
 
 #: By the name that the in-memory messages have, too.
 BY_NAME: dict[str, Api] = {api.name: api for api in SCHEMAS.values()}
+
+
+_OF_3_9: Apis = {key: (api.least, api.greatest) for key, api in SCHEMAS.items()}
+
+
+def offered(era: Era) -> Apis:
+    """What the brokers of an era offer."""
+    return _OF_3_9 if era.apis is None else era.apis
