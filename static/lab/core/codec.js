@@ -1,6 +1,7 @@
 // Events between wire and page: [seq, at_us, node, cause_seq, [kind, field...], patch] <-> an object with names.
 
 import { KINDS } from "./events.gen.js";
+import { faultIn } from "./faults.js";
 
 /** @import { AnyEvent, EventKind, FieldType, Patch, WireEvent } from "./events.d.ts" */
 
@@ -65,6 +66,9 @@ function fits(value, type) {
   return (shape === "maybe" && value === null) || inner.some((one) => fits(value, one));
 }
 
+/** Fields that hold what the core says of a file. */
+const FAULT_FIELDS = ["rule", "repair", "why"];
+
 /**
  * The event as one sentence for people.
  * @param {AnyEvent} event
@@ -76,7 +80,8 @@ export function sentence(event, language) {
   /** @type {Record<string, any>} */
   const data = event.data;
   const template = language.startsWith("zh") ? info.zh : info.en;
-  return template.replace(/\{(\w+)\}/g, (_, name) => readable(data[name]));
+  return template.replace(/\{(\w+)\}/g, (_, name) =>
+    FAULT_FIELDS.includes(name) ? faultIn(data[name], language) : readable(data[name]));
 }
 
 /** @param {unknown} value @returns {string} */

@@ -1,4 +1,5 @@
 // What went from a folder, and why: cut off by truncation or recovery, cleaned away, waiting to be deleted.
+import { faultIn } from "../core/faults.js";
 import { durationText } from "../core/timemap.js";
 import { fileName } from "./disk.js";
 import { folderOf, goTo, nameOf, pathOf, place, tree } from "./disk_state.js";
@@ -65,7 +66,7 @@ class HwDiskPast extends HwElement {
     const group = (all) => {
       const [, repair, , , rule] = all[0];
       return html`<details ?open=${all.length <= OPEN_MOST}><summary><span class="tag ${repair === "rebuilt" ? "" : "bad"}">${word("disk.repair", repair)}</span>
-        ${t("disk.past.files", { n: all.length })} <span class="dim">${rule}</span></summary><ul class="waiting">${all.map(one)}</ul></details>`;
+        ${t("disk.past.files", { n: all.length })} <span class="dim">${faultIn(rule, language)}</span></summary><ul class="waiting">${all.map(one)}</ul></details>`;
     };
     return html`<section class="card"><h3>${t("disk.past.repairs")}</h3><p>${t("disk.past.repairs_said")}</p>${[...groups.values()].map(group)}</section>`;
   }

@@ -1,4 +1,5 @@
 // The inspector's cards of nodes (brokers, clients, ZooKeeper) and of the links between them.
+import { faultIn } from "../core/faults.js";
 import { ephemerals, faultsOfLink, parkedAt } from "../core/selectors.js";
 import { durationText } from "../core/timemap.js";
 import { previousValues, value } from "./changes.js";
@@ -21,7 +22,7 @@ const FACTS = {
       [t("node.session"), it.session ?? "—"],
       [t("node.controller_word"), leads ? t("node.yes_epoch", { n: view.controller.controller_epoch }) : t("node.no")],
       [t("node.knows"), ask("live_brokers", set(it.live_brokers)), true],
-      it.failure && [t("node.failure"), ask("failure", `${it.failure.file}: ${it.failure.rule}`), true],
+      it.failure && [t("node.failure"), ask("failure", `${it.failure.file}: ${faultIn(it.failure.rule, language)}`), true],
     ];
   },
   producer: (it, ask) => [

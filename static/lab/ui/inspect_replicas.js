@@ -1,11 +1,12 @@
 // The inspector's cards of partitions and replicas: what is true, and what the leader believes.
+import { faultIn } from "../core/faults.js";
 import { byName, leaderReplica } from "../core/selectors.js";
 import { durationText } from "../core/timemap.js";
 import { previousValues, value } from "./changes.js";
 import { html } from "./element.js";
 import { openFile } from "./files.js";
 import { bytes, instant, set, spaced } from "./format.js";
-import { t } from "./i18n.js";
+import { language, t } from "./i18n.js";
 import { facts, link, nothing, roleTag, section, table } from "./parts.js";
 import { nodeTarget } from "./state.js";
 import { escapeKey, nodeName, replicaRole, tailOf } from "./words.js";
@@ -79,7 +80,7 @@ function tail(id, replica) {
 
 /** Which files were not as they should be, each with the rule that it broke. */
 const repaired = (repairs) => repairs.map(([file, , , , rule]) =>
-  html`<p><span class="mono">${file.slice(file.lastIndexOf("/") + 1)}</span> <span class="dim">${rule}</span></p>`);
+  html`<p><span class="mono">${file.slice(file.lastIndexOf("/") + 1)}</span> <span class="dim">${faultIn(rule, language)}</span></p>`);
 
 export function replicaCard(view, id, at_us) {
   const replica = view.replicas[id];
