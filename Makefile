@@ -33,6 +33,7 @@ check: setup  ## lint, types, layers, generated files
 
 gen: setup  ## write the generated files anew
 	@$(MANAGE) gen_events
+	@$(MANAGE) gen_fidelity
 
 bench: setup  ## measure, and print both sides of each ratio
 	@$(WITH_CHROMIUM) && $(RUN) -m benchmarks $(ARGS)
