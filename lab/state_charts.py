@@ -1,20 +1,22 @@
-"""The controller's state machines as data for the page: read from the tables that the controller itself goes by."""
+"""State machines as data for the page: read from the tables that the controller and group coordinators go by."""
 
 from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any
 
 from broker_core.controller import partition_state_machine, replica_state_machine
+from broker_core.groups import states as group_states
 
 
 def state_charts() -> dict[str, Any]:
     """`{name: {states: [state, ...], previous: {state: [state from which it may be entered, ...]}}}`.
 
-    States stand in the order of the code; in the first one nothing exists yet.
+    States stand in the order of the code, the one in which all begins first.
     """
     return {
         "partition": _chart(partition_state_machine.VALID_PREVIOUS_STATES),
         "replica": _chart(replica_state_machine.VALID_PREVIOUS_STATES),
+        "group": _chart(group_states.VALID_PREVIOUS_STATES),
     }
 
 

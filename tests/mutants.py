@@ -252,8 +252,8 @@ def _shows_all(self: ReplicaManager, asked: Any, body: Any, left: int, min_one_m
     return msgspec.structs.replace(answer, records=partition.log.read(asked.fetch_offset, left).data)
 
 
-def _keeps_generation(self: Groups, group: Any, state: Any, why: str, *, protocol: Any, leader: Any) -> None:
-    self._transition(group, state, why, group.generation_id, protocol, leader)
+def _keeps_generation(self: Groups, group: Any, state: Any, why: str, *, protocol: Any, leader: Any, **_: Any) -> None:
+    self._transition(group, state, why, group.generation_id, protocol, leader, 0)
 
 
 def _keeps_entries(self: OffsetIndex, offset: int) -> tuple[()]:

@@ -110,6 +110,8 @@ class Keys:
             "small cells, and back": self.zoom,
             "disk screen": lambda: self.turns("d", self.page.locator("hw-disk .disk"), True),
             "ZooKeeper and the controller": lambda: self.turns("n", self.page.locator("hw-zookeeper > *"), True),
+            "consumer groups": lambda: self.turns("g", self.page.locator("hw-groups > *"), True),
+            "producers": lambda: self.turns("o", self.page.locator("hw-producers > *"), True),
             "alarms": lambda: self.turns("l", self.page.locator("hw-alarm-screen > *"), True),
             "table view": lambda: self.turns("v", self.page.locator("hw-table table"), True),
             "collapse side panels": lambda: self.turns("\\", self.page.locator("hw-inspector"), False),

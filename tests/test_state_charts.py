@@ -5,6 +5,7 @@ from pathlib import Path
 
 from broker_core.controller.partition_state_machine import PartitionState
 from broker_core.controller.replica_state_machine import ReplicaState
+from broker_core.groups.states import GroupState
 from broker_core.sim.invariants import INVARIANTS
 from lab.i18n import LANGUAGES, catalogue
 from lab.state_charts import state_charts
@@ -12,12 +13,14 @@ from lab.state_charts import state_charts
 ROOT = Path(__file__).resolve().parent.parent
 
 
-def test_charts_are_the_tables_of_the_controller() -> None:
+def test_charts_are_the_tables_of_controller_and_coordinator() -> None:
     charts = state_charts()
     assert charts["partition"]["states"][0] == "NonExistentPartition"
     assert charts["partition"]["previous"]["OnlinePartition"] == ["NewPartition", "OnlinePartition", "OfflinePartition"]
     assert set(charts["partition"]["states"]) == {state.value for state in PartitionState}
     assert set(charts["replica"]["states"]) == {state.value for state in ReplicaState}
+    assert charts["group"]["states"][0] == "Empty"
+    assert set(charts["group"]["states"]) == {state.value for state in GroupState}
     for chart in charts.values():
         assert list(chart["previous"]) == chart["states"]
         assert {one for previous in chart["previous"].values() for one in previous} <= set(chart["states"])
@@ -26,7 +29,7 @@ def test_charts_are_the_tables_of_the_controller() -> None:
 def test_every_state_has_a_sentence_in_both_languages() -> None:
     for language in LANGUAGES:
         texts = catalogue(language)
-        for state in (*PartitionState, *ReplicaState):
+        for state in (*PartitionState, *ReplicaState, *GroupState):
             assert f"state.{state}" in texts
 
 

@@ -25,7 +25,9 @@ def record_size_upper_bound(
 
 
 class Batch(msgspec.Struct):
-    """Records for one partition on their way. `data` is empty until the batch is closed for its first attempt."""
+    """Records for one partition on their way. `data` is empty until the batch is closed for its first attempt;
+    `told_count`: how many of its records the journal knows of.
+    """
 
     sequence: int
     partition: str
@@ -38,6 +40,7 @@ class Batch(msgspec.Struct):
     not_before_us: int = 0
     correlation: int = 0
     keep_result: bool = False
+    told_count: int = 0
 
     def close(self) -> None:
         """Takes no more records: they become the bytes that are sent, and sent again."""

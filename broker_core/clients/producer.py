@@ -5,7 +5,7 @@ are under way to its leader already: then it goes on filling. A failed batch goe
 tried again after a pause, until delivery.timeout.ms has passed since it was begun.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import msgspec
@@ -20,6 +20,7 @@ from broker_core.events.client import (
     ProduceRetried,
     ProducerStreamChanged,
     ProduceStarted,
+    RecordsGathered,
 )
 from broker_core.records.record_batch import SimpleRecord
 from broker_core.sim.kernel import Kernel, Message, Subjects, applies
@@ -212,10 +213,28 @@ class Producer:
                 leader = self.metadata.leader_of(partition)
                 if leader is None:
                     self._want_metadata(partition)
+                    self._tell_what_waits(queue, "metadata")
                     break
                 if self._in_flight_count.get(leader, 0) >= self.settings.max_in_flight_requests_per_connection:
+                    self._tell_what_waits(queue, "in flight")
                     break
                 self._transmit(queue.popleft(), leader)
+
+    def _tell_what_waits(self, queue: Iterable[Batch], why: str) -> None:
+        for batch in queue:
+            if not batch.data and batch.told_count < batch.count:
+                batch.told_count = batch.count
+                self.kernel.emit(
+                    RecordsGathered(
+                        client=self.name,
+                        partition=batch.partition,
+                        sequence=batch.sequence,
+                        count=batch.count,
+                        size=batch.size,
+                        why=why,
+                    ),
+                    self.name,
+                )
 
     def _close(self, batch: Batch) -> None:
         if batch.data:
@@ -228,6 +247,7 @@ class Producer:
                 sequence=batch.sequence,
                 count=batch.count,
                 acks=self.settings.acks,
+                size=len(batch.data),
             ),
             self.name,
         )

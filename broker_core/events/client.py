@@ -5,6 +5,24 @@ from broker_core.events.envelope import Event, kind
 
 @kind(
     "client",
+    en="{client}: {count} for {partition} wait in a batch, {size} B",
+    zh="{client}：发往 {partition} 的 {count} 条在批次中等待，{size} 字节",
+)
+class RecordsGathered(Event):
+    """A batch of the accumulator stays there and goes on filling. `size` in bytes, before compression; `why` it waits:
+    "in flight" (as many requests as allowed are under way) or "metadata" (no leader is known).
+    """
+
+    client: str
+    partition: str
+    sequence: int
+    count: int
+    size: int
+    why: str
+
+
+@kind(
+    "client",
     en="{client} sends {count} to {partition}, acks={acks}",
     zh="{client} 向 {partition} 发送 {count} 条，acks={acks}",
 )
@@ -14,6 +32,7 @@ class ProduceStarted(Event):
     sequence: int
     count: int
     acks: int
+    size: int = 0
 
 
 @kind(

@@ -34,7 +34,7 @@ class GroupsUnloaded(Event):
 )
 class GroupTransitioned(Event):
     """`from_state` empty: the coordinator has not known the group before. To `Dead`: it forgets it. `timestamp_ms`:
-    since when it is in that state, -1 = not known.
+    since when it is in that state, -1 = not known. `due_us`: until when the state waits for members, 0 = it does not.
     """
 
     broker: str
@@ -48,6 +48,7 @@ class GroupTransitioned(Event):
     why: str
     protocol_type: str = ""
     timestamp_ms: int = -1
+    due_us: int = 0
 
 
 @kind("group", en="Group {group}: {member} joined", zh="组 {group}：{member} 加入")

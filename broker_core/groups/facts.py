@@ -108,15 +108,24 @@ class Groups:
         )
         return self.known[group_id]
 
-    def transition(self, group: ClassicGroup, state: GroupState, why: str) -> None:
-        """A group goes on within its generation. Raises ValueError for a step that the table of states has not."""
-        self._transition(group, state, why, group.generation_id, group.protocol_name, group.leader)
+    def transition(self, group: ClassicGroup, state: GroupState, why: str, wait_ms: int = 0) -> None:
+        """A group goes on within its generation, and waits so long at most. Raises ValueError for a step that the table
+        of states has not.
+        """
+        self._transition(group, state, why, group.generation_id, group.protocol_name, group.leader, wait_ms)
 
     def new_generation(
-        self, group: ClassicGroup, state: GroupState, why: str, *, protocol: str | None, leader: str | None
+        self,
+        group: ClassicGroup,
+        state: GroupState,
+        why: str,
+        *,
+        protocol: str | None,
+        leader: str | None,
+        wait_ms: int = 0,
     ) -> None:
         """A rebalance has gathered its members: a generation begins, with an assignor and who leads."""
-        self._transition(group, state, why, group.generation_id + 1, protocol, leader)
+        self._transition(group, state, why, group.generation_id + 1, protocol, leader, wait_ms)
 
     def _transition(
         self,
@@ -126,6 +135,7 @@ class Groups:
         generation_id: int,
         protocol: str | None,
         leader: str | None,
+        wait_ms: int,
     ) -> None:
         if group.state not in VALID_PREVIOUS_STATES[state]:
             raise ValueError(f"group {group.group_id} cannot go from {group.state} to {state}")
@@ -142,6 +152,7 @@ class Groups:
                 why=why,
                 protocol_type=group.protocol_type or "",
                 timestamp_ms=self.host.wall_ms,
+                due_us=self.host.kernel.now_us + wait_ms * 1_000 if wait_ms else 0,
             )
         )
 

@@ -59,14 +59,15 @@ class Rebalances:
         group.pending_syncs.clear()
         group.rebalance += 1
         group.is_initial_rebalance = group.state is GroupState.EMPTY
-        self._groups.transition(group, GroupState.PREPARING_REBALANCE, why)
+        longest_ms = group.rebalance_timeout_ms
+        delay_ms = self._host.group_settings.group_initial_rebalance_delay_ms
+        wait_ms = delay_ms if group.is_initial_rebalance else longest_ms
+        self._groups.transition(group, GroupState.PREPARING_REBALANCE, why, wait_ms)
+        self._timer(wait_ms, "join_due", (group.group_id, group.rebalance))
         if group.is_initial_rebalance:
-            delay_ms = self._host.group_settings.group_initial_rebalance_delay_ms
-            group.initial_delay_left_ms = max(group.rebalance_timeout_ms - delay_ms, 0)
+            group.initial_delay_left_ms = max(longest_ms - delay_ms, 0)
             group.new_member_added = False
-            self._timer(delay_ms, "join_due", (group.group_id, group.rebalance))
         else:
-            self._timer(group.rebalance_timeout_ms, "join_due", (group.group_id, group.rebalance))
             self.try_complete_join(group)
 
     def try_complete_join(self, group: ClassicGroup) -> None:
@@ -108,7 +109,14 @@ class Rebalances:
             return
         protocol = group.select_protocol()
         why = f"{len(group.members)} members, assignor {protocol}"
-        self._groups.new_generation(group, GroupState.COMPLETING_REBALANCE, why, protocol=protocol, leader=leader)
+        self._groups.new_generation(
+            group,
+            GroupState.COMPLETING_REBALANCE,
+            why,
+            protocol=protocol,
+            leader=leader,
+            wait_ms=group.rebalance_timeout_ms,
+        )
         for member in list(group.members.values()):
             members = group.member_metadata() if group.is_leader(member.member_id) else ()
             answer_join(self._host.kernel, member, joined(group, member.member_id, members))

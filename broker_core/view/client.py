@@ -5,13 +5,24 @@ from broker_core.view.rules import rule
 
 RECORDS_SHOWN = 20
 
+_BATCH = (
+    "'partition': event.partition, 'count': event.count, 'size': event.size, 'retries': 0, 'since_us': at_us, "
+    "'error': ''"
+)
+
+rule(
+    client.RecordsGathered,
+    ("/nodes/{client}/batches/{sequence}", f"{{'state': event.why, {_BATCH}}}"),
+)
 rule(
     client.ProduceStarted,
+    ("/nodes/{client}/batches/{sequence}", f"{{'state': 'sent', {_BATCH}}}"),
     ("/nodes/{client}/partition", "event.partition"),
     ("/nodes/{client}/sent", "old + event.count"),
 )
 rule(
     client.ProduceAcknowledged,
+    ("/nodes/{client}/batches/{sequence}", "REMOVE"),
     ("/nodes/{client}/acknowledged", "old + event.count"),
     ("/nodes/{client}/last_offset", "event.base_offset + event.count - 1 if event.base_offset >= 0 else -1"),
     ("/nodes/{client}/last_error", "''"),
@@ -19,11 +30,14 @@ rule(
 )
 rule(
     client.ProduceFailed,
+    ("/nodes/{client}/batches/{sequence}", "REMOVE"),
     ("/nodes/{client}/failed", "old + event.count"),
     ("/nodes/{client}/last_error", "event.error"),
 )
 rule(
     client.ProduceRetried,
+    ("/nodes/{client}/batches/{sequence}/retries", "old + 1"),
+    ("/nodes/{client}/batches/{sequence}/error", "event.error"),
     ("/nodes/{client}/retried", "old + 1"),
     ("/nodes/{client}/last_error", "event.error"),
 )

@@ -48,10 +48,12 @@ def _transitioned(view: View, event: group.GroupTransitioned, seq: int, at_us: i
         "protocol": event.protocol,
         "leader": event.leader,
         "why": event.why,
+        "due_us": event.due_us,
     }
     if known is None:
-        view["groups"][key] = {**shown, "members": {}, "offsets": {}, "pending": {}}
-        return [[f"/groups/{escape(key)}", {**shown, "members": {}, "offsets": {}, "pending": {}}]]
+        empty: dict[str, Any] = {"members": {}, "offsets": {}, "previous": {}, "pending": {}}
+        view["groups"][key] = {**shown, **empty}
+        return [[f"/groups/{escape(key)}", {**shown, **{name: {} for name in empty}}]]
     known.update(shown)
     return [[f"/groups/{escape(key)}/{name}", value] for name, value in shown.items()]
 
@@ -87,9 +89,10 @@ def _member_replaced(view: View, event: group.GroupMemberReplaced, seq: int, at_
 def _member_removed(view: View, event: group.GroupMemberRemoved, seq: int, at_us: int, node: str) -> Patch:
     key = _key(event)
     known = view["groups"][key]
-    known["members"].pop(event.member, None)
+    gone = known["members"].pop(event.member)
+    known["previous"].update(dict.fromkeys(gone["assignment"], gone["client"]))
     root = f"/groups/{escape(key)}"
-    patch: Patch = [[f"{root}/members/{escape(event.member)}"]]
+    patch: Patch = [[f"{root}/members/{escape(event.member)}"], [f"{root}/previous", dict(known["previous"])]]
     return patch + _led(known, root, event.member, next(iter(known["members"]), ""))
 
 
@@ -105,7 +108,10 @@ def _led(known: View, root: str, old: str, new: str) -> Patch:
 def _assigned(view: View, event: group.GroupAssigned, seq: int, at_us: int, node: str) -> Patch:
     key = _key(event)
     members = view["groups"][key]["members"]
-    patch: Patch = []
+    # who had what before, for those who left, too: whoever had a partition last is still its former owner
+    previous = {name: member["client"] for member in members.values() for name in member["assignment"]}
+    previous = view["groups"][key]["previous"] = {**view["groups"][key]["previous"], **previous}
+    patch: Patch = [[f"/groups/{escape(key)}/previous", dict(previous)]]
     for member, partitions in event.assignments:
         members[member]["assignment"] = list(partitions)
         patch.append([f"/groups/{escape(key)}/members/{escape(member)}/assignment", list(partitions)])

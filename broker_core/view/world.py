@@ -64,6 +64,7 @@ def _node_added(view: View, event: world.NodeAdded, seq: int, at_us: int, node: 
         added |= {"settings": dict(event.settings), "partition": ""}
         if event.node_kind == "producer":
             added |= {
+                "batches": {},
                 "rate": 0,
                 "sent": 0,
                 "acknowledged": 0,
@@ -85,7 +86,8 @@ def _node_added(view: View, event: world.NodeAdded, seq: int, at_us: int, node: 
             if "group.id" in added["settings"]:
                 added |= {"member": {"state": "", "member_id": "", "generation_id": -1, "why": ""}, "assignment": []}
     view["nodes"][event.node] = added
-    patch: Patch = [[f"/nodes/{event.node}", dict(added)]]
+    copy = {name: dict(value) if isinstance(value, dict) else value for name, value in added.items()}
+    patch: Patch = [[f"/nodes/{event.node}", copy]]
     if event.node_kind == "broker":
         view["checkpoints"][event.node] = {}
         patch.append([f"/checkpoints/{event.node}", {}])

@@ -1,12 +1,21 @@
 // Written by `manage.py gen_events` from broker_core/events. Do not change it by hand.
 
 // client
+export interface RecordsGathered {
+  client: string;
+  partition: string;
+  sequence: number;
+  count: number;
+  size: number;
+  why: string;
+}
 export interface ProduceStarted {
   client: string;
   partition: string;
   sequence: number;
   count: number;
   acks: number;
+  size: number;
 }
 export interface ProduceAcknowledged {
   client: string;
@@ -182,6 +191,7 @@ export interface GroupTransitioned {
   why: string;
   protocol_type: string;
   timestamp_ms: number;
+  due_us: number;
 }
 export interface GroupMemberAdded {
   broker: string;
@@ -695,6 +705,7 @@ export interface ForeignZnodeChanged {
 }
 
 export interface DataOf {
+  RecordsGathered: RecordsGathered;
   ProduceStarted: ProduceStarted;
   ProduceAcknowledged: ProduceAcknowledged;
   ProduceFailed: ProduceFailed;

@@ -1,14 +1,16 @@
 // Written by `manage.py gen_events` from broker_core/events. Do not change it by hand.
 
 /** Hash of the vocabulary; the server's `welcome` carries its own. */
-export const SCHEMA = "da604c6e3e19";
+export const SCHEMA = "e49401c5e9ac";
 
 /** @import { EventKind, KindInfo } from "./events.d.ts" */
 
 /** Kind to family, fields in the order of the wire with their types, and label templates. */
 /** @type {Record<EventKind, KindInfo>} */
 export const KINDS = {
-  ProduceStarted: { family: "client", fields: [["client", "str"], ["partition", "str"], ["sequence", "int"], ["count", "int"], ["acks", "int"]],
+  RecordsGathered: { family: "client", fields: [["client", "str"], ["partition", "str"], ["sequence", "int"], ["count", "int"], ["size", "int"], ["why", "str"]],
+    en: "{client}: {count} for {partition} wait in a batch, {size} B", zh: "{client}：发往 {partition} 的 {count} 条在批次中等待，{size} 字节" },
+  ProduceStarted: { family: "client", fields: [["client", "str"], ["partition", "str"], ["sequence", "int"], ["count", "int"], ["acks", "int"], ["size", "int"]],
     en: "{client} sends {count} to {partition}, acks={acks}", zh: "{client} 向 {partition} 发送 {count} 条，acks={acks}" },
   ProduceAcknowledged: { family: "client", fields: [["client", "str"], ["partition", "str"], ["sequence", "int"], ["base_offset", "int"], ["count", "int"], ["acks", "int"], ["latency_us", "int"]],
     en: "{client}: {count} to {partition} acknowledged at {base_offset} after {latency_us} us", zh: "{client}：发往 {partition} 的 {count} 条在 {base_offset} 得到确认，耗时 {latency_us} 微秒" },
@@ -64,7 +66,7 @@ export const KINDS = {
     en: "{broker} coordinates {partition}: {group_count} groups, {offset_count} offsets read", zh: "{broker} 成为 {partition} 的协调者：读取了 {group_count} 个组、{offset_count} 个位移" },
   GroupsUnloaded: { family: "group", fields: [["broker", "str"], ["partition", "str"], ["groups", ["list", "str"]]],
     en: "{broker} no longer coordinates {partition}", zh: "{broker} 不再是 {partition} 的协调者" },
-  GroupTransitioned: { family: "group", fields: [["broker", "str"], ["group", "str"], ["partition", "str"], ["from_state", "str"], ["to_state", "str"], ["generation_id", "int"], ["protocol", "str"], ["leader", "str"], ["why", "str"], ["protocol_type", "str"], ["timestamp_ms", "int"]],
+  GroupTransitioned: { family: "group", fields: [["broker", "str"], ["group", "str"], ["partition", "str"], ["from_state", "str"], ["to_state", "str"], ["generation_id", "int"], ["protocol", "str"], ["leader", "str"], ["why", "str"], ["protocol_type", "str"], ["timestamp_ms", "int"], ["due_us", "int"]],
     en: "Group {group}: {from_state} to {to_state}, generation {generation_id}, {why}", zh: "组 {group}：{from_state} 变为 {to_state}，第 {generation_id} 代，{why}" },
   GroupMemberAdded: { family: "group", fields: [["broker", "str"], ["group", "str"], ["member", "str"], ["client", "str"], ["instance", "str"], ["client_host", "str"], ["protocol_type", "str"], ["rebalance_timeout_ms", "int"], ["session_timeout_ms", "int"], ["protocols", ["list", ["tuple", "str", "str"]]]],
     en: "Group {group}: {member} joined", zh: "组 {group}：{member} 加入" },

@@ -4,6 +4,17 @@ export type Optional<T> = T | null;
 
 export interface Run { name: string; seed: number; era: string; start_wall_ms: number }
 
+/** A batch of a producer until it is acknowledged or given up; `size` in bytes. */
+export interface ProducerBatch {
+  partition: string; count: number; size: number; state: "metadata" | "in flight" | "sent"; retries: number; since_us: number; error: string;
+}
+/** `previous`: who had a partition before, by the name of the client; `due_us` 0: the state waits for nobody. */
+export interface Group {
+  group: string; coordinator: string; partition: string; state: "Empty" | "PreparingRebalance" | "CompletingRebalance" | "Stable";
+  since_us: number; due_us: number; generation_id: number; protocol: string; leader: string; why: string;
+  members: Record<string, { client: string; instance: string; assignment: string[] }>; offsets: Record<string, number>; previous: Record<string, string>;
+}
+
 interface NodeBase { state: "starting" | "up" | "frozen" | "down"; since_us: number; settings?: Record<string, string> }
 export interface BrokerNode extends NodeBase {
   kind: "broker"; broker_id: number; broker_epoch: number; session: Optional<number>; live_brokers: number[];
@@ -13,14 +24,15 @@ export interface BrokerNode extends NodeBase {
 export interface ZooKeeperNode extends NodeBase { kind: "zookeeper"; broker_id: -1 }
 export interface ShellNode extends NodeBase { kind: "shell" }
 export interface ProducerNode extends NodeBase {
-  kind: "producer"; settings: Record<string, string>; partition: string; rate: number; sent: number; acknowledged: number;
+  kind: "producer"; settings: Record<string, string>; partition: string; batches: Record<string, ProducerBatch>; rate: number; sent: number; acknowledged: number;
   failed: number; retried: number; last_offset: number; last_error: string; last_latency_us: number;
 }
 /** offset, timestamp, key, value */
 export type ConsumedRecord = [number, number, Optional<string>, Optional<string>];
 export interface ConsumerNode extends NodeBase {
   kind: "consumer"; settings: Record<string, string>; partition: string; position: number; high_watermark: number;
-  last_reset: string; records: ConsumedRecord[];
+  last_reset: string; records: ConsumedRecord[]; assignment?: string[];
+  member?: { state: string; member_id: string; generation_id: number; why: string };
 }
 export type AnyNode = BrokerNode | ZooKeeperNode | ShellNode | ProducerNode | ConsumerNode;
 
@@ -102,5 +114,7 @@ export interface View {
   checkpoints: Record<string, Record<string, { at_us: number; entries: [string, number][]; rule?: string }>>;
   alarms: Record<string, Alarm>;
   losses: Record<string, Loss>;
+  /** by `group@broker`: a coordinator that has been replaced and does not know it has one, too */
+  groups: Record<string, Group>;
   console: Record<string, ConsoleEntry>;
 }

@@ -1,5 +1,5 @@
 // The small parts around the picture: rail, branches, sharing, the bar above the picture, and what to say when it is empty.
-import { lostByOneAck, sortedAlarms } from "../core/alarms.js";
+import { INVARIANTS, lostByOneAck, sortedAlarms } from "../core/alarms.js";
 import { partitionNames, topicNames } from "../core/selectors.js";
 import { durationText } from "../core/timemap.js";
 import { copy, here, overlay } from "./actions.js";
@@ -11,8 +11,6 @@ import { t } from "./i18n.js";
 import { sheetOpen } from "./inspector.js";
 import { consoleOpen, effect, exercise, index, moment, panels, partition, player, SCREENS, shown, sideTab, tab } from "./state.js";
 import { inline } from "./words.js";
-
-const INVARIANTS = 22;
 
 export const share = () => copy(location.origin + addressOf({ withInstant: true }), t("share.done", { at: instant(player.at_us) }));
 
@@ -57,6 +55,8 @@ class HwRail extends HwElement {
       ${this.item("act", { key: "A", press: () => toggleSide("act") })}
       ${this.item("files", { symbol: "disk", ...open("files") })}
       ${this.item("znodes", { symbol: "tree", key: "N", ...screen("zookeeper") })}
+      ${this.item("groups", { key: "G", ...screen("groups") })}
+      ${this.item("producers", { symbol: "produce", key: "O", ...screen("producers") })}
       ${this.item("alarms", { symbol: "alarm", key: "L", badge: alarms, ...screen("alarms") })}
       ${this.item("console", { key: "C", press: () => (consoleOpen.value = !consoleOpen.value), pressed: consoleOpen.value })}
       <a href=${`${this.dataset.analytics}?t=${(moment.value.at_us / 1e6).toFixed(6)}`} title=${t("analytics.title")} aria-label=${t("analytics.title")}>${icon("chart")}</a>
@@ -116,7 +116,7 @@ class HwStageBar extends HwElement {
     return html`${alarms(unexplained, "bad", `✕ ${t("health.alarms", { n: unexplained.length })}`)}
       ${alarms(explained, "warn", `▲ ${t("health.explained", { n: explained.length })}`)}
       ${records ? html`<button class="tag" @click=${() => showScreen("alarms")}>○ ${t("health.lost", { n: records })}</button>` : ""}
-      ${unexplained.length + explained.length ? "" : html`<span class="tag ok" title=${t("health.invariants_title")}>✓ ${t("health.invariants", { n: INVARIANTS })}</span>`}
+      ${unexplained.length + explained.length ? "" : html`<span class="tag ok" title=${t("health.invariants_title")}>✓ ${t("health.invariants", { n: INVARIANTS.length })}</span>`}
       ${leaderless.length ? html`<span class="tag bad">✕ ${t("health.leaderless", { what: some(leaderless) })}</span>` : ""}
       ${under.length ? html`<span class="tag warn">▲ ${t("health.under", { what: some(under) })}</span>` : ""}`;
   }
@@ -142,6 +142,10 @@ class HwStageBar extends HwElement {
           ${icon("disk")}${t("stage.disk")}</button>
         <button aria-pressed=${shown.value === "zookeeper"} title="${t("stage.zookeeper_title")} ( N )" @click=${() => (shown.value = "zookeeper")}>
           ${icon("tree")}${t("stage.zookeeper")}</button>
+        <button aria-pressed=${shown.value === "groups"} title="${t("stage.groups_title")} ( G )" @click=${() => (shown.value = "groups")}>
+          ${icon("groups")}${t("stage.groups")}</button>
+        <button aria-pressed=${shown.value === "producers"} title="${t("stage.producers_title")} ( O )" @click=${() => (shown.value = "producers")}>
+          ${icon("produce")}${t("stage.producers")}</button>
         <button aria-pressed=${shown.value === "alarms"} title="${t("stage.alarms_title")} ( L )" @click=${() => (shown.value = "alarms")}>
           ${icon("alarm")}${t("stage.alarms")}</button>
         <button aria-pressed=${shown.value === "table"} title="${t("stage.table_title")} ( V )" @click=${() => (shown.value = "table")}>

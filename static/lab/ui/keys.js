@@ -89,6 +89,8 @@ export const KEYS = [
   { key: "Z", name: "zoom", run: () => dispatchEvent(new Event("hw-zoom")) },
   { key: "D", name: "disk", run: () => (shown.value = shown.value === "disk" ? "picture" : "disk") },
   { key: "N", name: "zookeeper", run: () => (shown.value = shown.value === "zookeeper" ? "picture" : "zookeeper") },
+  { key: "G", name: "groups", run: () => (shown.value = shown.value === "groups" ? "picture" : "groups") },
+  { key: "O", name: "producers", run: () => (shown.value = shown.value === "producers" ? "picture" : "producers") },
   { key: "L", name: "alarms", run: () => (shown.value = shown.value === "alarms" ? "picture" : "alarms") },
   { key: "V", name: "table", run: () => (shown.value = shown.value === "table" ? "picture" : "table") },
   { key: "\\", name: "panels", run: collapse },

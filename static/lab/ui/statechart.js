@@ -1,9 +1,9 @@
-// A state machine as a chart, drawn from the table that the controller itself goes by.
+// A state machine as a chart, drawn from the table that the controller or the group coordinator itself goes by.
 import { STATE_W, layoutChart } from "../core/layout/statechart.js";
 import { html, svg } from "./element.js";
 import { t } from "./i18n.js";
 
-/** The tables of the controller's state machines by name, as lab/state_charts.py says them. */
+/** The tables of the state machines by name, as lab/state_charts.py says them. */
 export const CHARTS = JSON.parse(document.getElementById("state-charts")?.textContent ?? "{}");
 const layouts = new Map();
 
@@ -12,11 +12,11 @@ const layoutOf = (name) => {
   return layouts.get(name);
 };
 
-/** "OnlinePartition" -> ["Online", "Partition", false]; "ReplicaDeletionStarted" -> ["ReplicaDeletion", "Started", true]: two lines, the second is the telling one. */
+/** "OnlinePartition" -> ["Online", "Partition", false], so "PreparingRebalance"; "ReplicaDeletionStarted" -> ["ReplicaDeletion", "Started", true]: two lines, the second is the telling one. */
 function nameLines(state) {
   const deletion = /^(ReplicaDeletion)(.+)$/.exec(state);
   if (deletion) return [deletion[1], deletion[2], true];
-  const [, name, suffix] = /^(.+?)(Partition|Replica)$/.exec(state) ?? [state, state, ""];
+  const [, name, suffix] = /^(.+?)(Partition|Replica|Rebalance)$/.exec(state) ?? [state, state, ""];
   return [name, suffix, false];
 }
 
