@@ -6,6 +6,7 @@ import { test } from "node:test";
 
 import { INVARIANTS, giverOf, lostByOneAck, seqBefore, settingsOf, sortedAlarms } from "../../static/lab/core/alarms.js";
 import { controllerQueue, countByState, firedWatches, partOfWay, watchesOf } from "../../static/lab/core/controller.js";
+import { groupNames, isReplaced, lagRows, memberRows, partitionsOf, queuesOf, waited } from "../../static/lab/core/groups.js";
 import { STATE_H, STATE_W, columnsOf, layoutChart } from "../../static/lab/core/layout/statechart.js";
 import { dataLines, diffLines, kindOf, nameParts, partitionAt } from "../../static/lab/core/znode.js";
 
@@ -96,4 +97,35 @@ test("every invariant has its sentence and somebody who gives it, in both langua
       assert.ok(`invariant.${invariant}` in each, invariant);
       assert.ok(`alarm.giver.${giverOf(invariant)}` in each, invariant);
     }
+});
+
+test("groups: who owns what, who had it before, how far behind, and how long a state may wait", () => {
+  const group = {
+    group: "g", coordinator: "b1", partition: "__consumer_offsets-0", state: "Stable", since_us: 10, due_us: 0, generation_id: 2,
+    protocol: "range", leader: "c1-x", why: "", offsets: { "t-0": 3 }, previous: { "t-0": "c2", "t-1": "c1" },
+    members: { "c1-x": { client: "c1", instance: "", assignment: ["t-0"] }, "c2-y": { client: "c2", instance: "i", assignment: ["t-1"] } },
+  };
+  const view = {
+    groups: { "g@b1": group, "a@b2": { ...group, group: "a", coordinator: "b2" } },
+    partitions: { "t-0": { topic: "t", leader: 1 }, "t-1": { topic: "t", leader: 1 }, "t-2": { topic: "t", leader: 1 }, "__consumer_offsets-0": { topic: "__consumer_offsets", leader: 1 } },
+    replicas: { "t-0@b1": { log_start_offset: 0, high_watermark: 5, log_end_offset: 6 } },
+  };
+  assert.deepEqual(groupNames(view), ["a@b2", "g@b1"]);
+  assert.equal(isReplaced(view, "a@b2"), true);
+  assert.equal(isReplaced(view, "g@b1"), false);
+  const columns = partitionsOf(view, group);
+  assert.deepEqual(columns, ["t-0", "t-1", "t-2"]);
+  assert.deepEqual(memberRows(group, columns).map(({ client, isLeader, cells }) => [client, isLeader, cells]), [
+    ["c1", true, ["owned", "was", ""]], ["c2", false, ["was", "owned", ""]],
+  ]);
+  const [first, second] = lagRows(view, group, columns);
+  assert.deepEqual([first.lag, first.committed, second.lag, second.committed], [2, 3, null, null]);
+  assert.equal(waited(group, 20), null);
+  assert.equal(waited({ ...group, due_us: 30 }, 20), 0.5);
+});
+
+test("a producer's batches stand in the queues of their partitions, the oldest first", () => {
+  const batch = (partition, state) => ({ partition, state, count: 1, size: 70, retries: 0, since_us: 0, error: "" });
+  const queues = queuesOf({ batches: { 10: batch("t-1", "sent"), 9: batch("t-1", "in flight"), 2: batch("t-0", "sent") } });
+  assert.deepEqual(queues.map(({ partition, batches }) => [partition, batches.map(({ sequence }) => sequence)]), [["t-0", [2]], ["t-1", [9, 10]]]);
 });

@@ -2,7 +2,7 @@
 import { queuesOf } from "../core/groups.js";
 import { nodesByKind } from "../core/selectors.js";
 import { durationText } from "../core/timemap.js";
-import { HwElement, html } from "./element.js";
+import { HwElement, html, svg } from "./element.js";
 import { bytes } from "./format.js";
 import { t } from "./i18n.js";
 import { facts, link, nothing } from "./parts.js";
@@ -22,7 +22,7 @@ class HwProducers extends HwElement {
     const kind = state === "sent" ? (retries ? "retried" : "sent") : "gathering";
     const fill = Math.min(100, Math.max(4, (100 * size) / most));
     return html`<li class="batch ${kind}" title=${t(`producers.is.${kind}`)}>
-      <span class="fill" style=${`width:${fill}%`}></span>
+      ${svg`<svg class="fill" viewBox="0 0 100 1" preserveAspectRatio="none" aria-hidden="true"><rect width=${fill} height="1"></rect></svg>`}
       <b class="mono">#${sequence}</b> <span>${t("producers.records", { n: count })}</span> <span class="mono dim">${bytes(size)}</span>
       <span class="dim">${t(`producers.is.${kind}`)}${state === "metadata" || state === "in flight" ? `: ${t(`producers.waits.${state}`)}` : ""} · ${durationText(Math.max(0, at_us - since_us))}</span>
       ${error ? html`<span class="mono bad">${error} ×${retries}</span>` : ""}</li>`;
@@ -31,7 +31,7 @@ class HwProducers extends HwElement {
   queue(view, { partition, batches }, most, at_us) {
     const leader = view.partitions[partition]?.leader ?? -1;
     const waiting = batches.filter(({ state }) => state !== "sent").length;
-    return html`<section class="queue" aria-label=${partition}>
+    return html`<section class="batches" aria-label=${partition}>
       <h4>${link(`partition:${partition}`, partition)} ${leader < 0 ? "" : html`→ ${link(`broker:b${leader}`, `b${leader}`)}`}
         <span class="dim">${t("producers.queue", { waiting, sent: batches.length - waiting })}</span></h4>
       <ol>${batches.map((batch) => this.batch(batch, most, at_us))}</ol></section>`;
