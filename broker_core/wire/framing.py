@@ -131,25 +131,31 @@ def encode_frame(parts: list[bytes]) -> bytes:
 
 
 class FrameSplitter:
-    """Cuts a stream of bytes into frames (without their lengths). `most_bytes` is socket.request.max.bytes."""
+    """Cuts a stream of bytes into frames (without their lengths). `most_bytes` is socket.request.max.bytes.
+
+    `fault`: what came instead of a length, negative or above the limit. Nothing behind it can be read; the frames
+    before it are good, and a broker answers them before it hangs up.
+    """
 
     def __init__(self, most_bytes: int = 104_857_600) -> None:
+        self.fault: WireError | None = None
         self._most_bytes = most_bytes
         self._buffer = bytearray()
 
     def feed(self, data: bytes | memoryview) -> list[bytes]:
-        """The frames that `data` completes. Holds no more than what came: a length that is only claimed costs nothing.
-
-        Raises WireError when a length is negative or above the limit; nothing behind it can be read.
-        """
+        """The frames that `data` completes. Holds no more than what came: a length that is merely claimed is free."""
+        frames: list[bytes] = []
+        if self.fault is not None:
+            return frames
         self._buffer += data
-        frames = []
         at, end = 0, len(self._buffer)
         with memoryview(self._buffer) as view:
             while end - at >= _LENGTH.size:
                 (length,) = _LENGTH.unpack_from(view, at)
                 if not 0 <= length <= self._most_bytes:
-                    raise WireError(f"a frame of {length} bytes; expected 0 to {self._most_bytes}")
+                    self.fault = WireError(f"a frame of {length} bytes; expected 0 to {self._most_bytes}")
+                    at = end
+                    break
                 if end - at - _LENGTH.size < length:
                     break
                 at += _LENGTH.size

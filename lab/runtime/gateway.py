@@ -14,7 +14,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 from broker_core.run import Output
-from broker_core.wire.errors import WireError
 from broker_core.wire.framing import FrameSplitter
 from lab.refusal import Refusal
 from lab.runtime.live_run import LiveRun
@@ -60,13 +59,8 @@ class Client(asyncio.Protocol):
             transport.abort()
 
     def data_received(self, data: bytes) -> None:
-        """Bytes have come. What is no frame ends the connection."""
-        try:
-            self._frames += self._splitter.feed(data)
-        except WireError as error:
-            logger.info("%s hangs up on %s: %s", f"b{self.broker_id}", self.peer, error)
-            self.hang_up()
-            return
+        """Bytes have come."""
+        self._frames += self._splitter.feed(data)
         self._hand_over()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -97,7 +91,9 @@ class Client(asyncio.Protocol):
             self._transport.close()
 
     def _hand_over(self) -> None:
-        """As many frames as may be under way go to the engine; beyond that the socket is left alone."""
+        """As many frames as may be under way go to the engine; beyond that the socket is left alone. What is no frame
+        ends the connection, once all before it is answered.
+        """
         while self._frames and self._may_write and self._under_way < MOST_UNDER_WAY:
             self._under_way += 1
             self.gateway.enter(self, self._frames.popleft())
@@ -107,6 +103,11 @@ class Client(asyncio.Protocol):
                 self._transport.pause_reading()
             else:
                 self._transport.resume_reading()
+        transport = self._transport
+        is_done = not self._frames and not self._under_way
+        if self._splitter.fault and is_done and transport is not None and not transport.is_closing():
+            logger.info("b%s hangs up on %s: %s", self.broker_id, self.peer, self._splitter.fault)
+            self.hang_up()
 
 
 class Gateway:
