@@ -47,6 +47,8 @@ class Era(msgspec.Struct, frozen=True, kw_only=True):
         epochs_only_rise: whether the epoch cache passes over an epoch below its newest, as it did before 2.0.
         caught_up_replicas_hold_high_watermark: whether a replica outside of the ISR that is caught up holds the high
             watermark back, too (1.0).
+        followers_check_size: whether a follower refuses what is larger than max.message.bytes, although its leader took
+            it (before 2.6).
         high_watermark_needs_min_isr: whether the high watermark stands still while the ISR is smaller than
             min.insync.replicas, which count as no more than there are replicas (KAFKA-15583, 3.7).
         reelection_keeps_followers: whether a leader that is elected again still counts what its followers had (0.9).
@@ -103,6 +105,7 @@ class Era(msgspec.Struct, frozen=True, kw_only=True):
     leader_epoch_assigned_at: LeaderEpochAssignedAt = "become_leader"
     epochs_only_rise: bool = False
     caught_up_replicas_hold_high_watermark: bool = True
+    followers_check_size: bool = False
     high_watermark_needs_min_isr: bool = True
     reelection_keeps_followers: bool = True
     stale_high_watermark_is_news: bool = False
@@ -166,6 +169,7 @@ _2_4 = msgspec.structs.replace(
     apis=APIS_2_4,
     truncation="KIP279",
     truncation_at_end_drops_epochs=False,
+    followers_check_size=True,
     high_watermark_needs_min_isr=False,
     stale_high_watermark_is_news=True,
     isr_change="zookeeper",

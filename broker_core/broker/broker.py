@@ -55,7 +55,7 @@ from broker_core.wire.messages import (
     LeaderAndIsrRequest,
     LeaderAndIsrResponse,
 )
-from broker_core.zk.store import BadVersion, NoNode
+from broker_core.zk.store import BadVersion, NoNode, SessionExpired
 from broker_core.zk.znodes import ConfigChangeZnode, IsrChangeNotificationZnode, PartitionStateZnode, TopicPartition
 
 CoordinatorAppend: TypeAlias = Store | TransactionStore | MarkerAppend
@@ -410,6 +410,7 @@ class Broker:
             has_time_index=self.era.time_index,
             has_producer_snapshots=self.era.producer_snapshots,
             epochs_only_rise=self.era.epochs_only_rise,
+            followers_check_size=self.era.followers_check_size,
         )
 
     def topic_values(self, topic: str) -> dict[str, Value]:
@@ -449,13 +450,21 @@ class Broker:
         self.zk.create(IsrChangeNotificationZnode.SEQUENCE_PATH, znode.encode(), sequential=True)
         return True
 
-    def cannot_truncate(self, partition: Partition, why: str) -> bool:
+    def cannot_truncate(self, partition: Partition, why: str) -> bool | None:
         """A follower's log reaches beyond its leader's, and unclean elections are not allowed: before 2.0 a broker
-        rather went than lost records. Says whether this one does; its end may hang.
+        rather went than lost records. Says whether this one does; its end may hang. None: ZooKeeper, which knows
+        whether they are allowed, cannot be asked now.
         """
         beyond = self.era.beyond_leader_end
-        allowed = self.topic_values(partition.name.rpartition("-")[0])["unclean.leader.election.enable"]
-        if beyond == "truncate" or allowed:
+        if beyond == "truncate":
+            return False
+        if not self.reaches_zookeeper:
+            return None
+        try:
+            values = self.topic_values(partition.name.rpartition("-")[0])
+        except SessionExpired:
+            return None
+        if values["unclean.leader.election.enable"]:
             return False
         self.emit(BrokerExiting(broker=self.name, why=why))
         if beyond == "exit":
@@ -485,7 +494,13 @@ class Broker:
         if message.api in _CONTROLLER_APIS and not self.reaches_zookeeper:
             self._blocked.append(("on_request", (message,)))
             return
+        if message.api == "LeaderAndIsr" and self._opens_logs(message.body) and self._blocks("on_request", message):
+            return
         HANDLERS[message.api](self, message)
+
+    def _opens_logs(self, request: LeaderAndIsrRequest) -> bool:
+        """Whether a new log is to be opened, for which the topic's configuration is read."""
+        return any(state.partition not in self.replicas.partitions for state in request.partitions)
 
     def on_response(self, api: str, body: Any, context: tuple[str, Any]) -> None:
         """Hands an answer to whoever asked."""
@@ -548,7 +563,7 @@ class Broker:
             self.controller.on_watch(kind, path)
 
     def _blocks(self, method: str, *arguments: Any) -> bool:
-        """Without ZooKeeper the controller's thread stands still; what comes in waits its turn."""
+        """Without ZooKeeper the controller's thread and who reads there stand still; what comes in waits."""
         if self.kernel.connected(self.name, ZK_NODE) and self.zookeeper.has_session(self.name):
             return False
         self._blocked.append((method, arguments))

@@ -79,7 +79,7 @@ class ReplicaHost(Protocol):
 
     def notify_isr_changes(self, partitions: tuple[str, ...]) -> bool: ...
 
-    def cannot_truncate(self, partition: Partition, why: str) -> bool: ...
+    def cannot_truncate(self, partition: Partition, why: str) -> bool | None: ...
 
     def coordinator_append_done(self, waiting: Any, error: KafkaError) -> None:
         """What a coordinator wrote is committed, or this broker can no longer say."""
@@ -191,8 +191,8 @@ class ReplicaManager:
         fetcher = self.fetchers.get(leader)
         return fetcher is not None and name in fetcher.states
 
-    def cannot_truncate(self, partition: Partition, why: str) -> bool:
-        """Whether this broker rather ends than truncates a log to its leader's end."""
+    def cannot_truncate(self, partition: Partition, why: str) -> bool | None:
+        """Whether this broker rather ends than truncates a log to its leader's end; None = that is not known now."""
         return self.host.cannot_truncate(partition, why)
 
     def _stop_fetching(self, name: str) -> None:

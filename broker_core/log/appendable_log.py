@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from broker_core.errors import KafkaError, KafkaException, UnexpectedAppendOffsetException
 from broker_core.log.append_check import analyze, check_copied
 from broker_core.log.append_info import AppendInfo, ProducerFact
+from broker_core.log.config import INT_MAX
 from broker_core.log.local_log import RollFact
 from broker_core.log.producer_recovery import complete, producer_fact, update_producers
 from broker_core.log.readable_log import ReadableLog
@@ -71,7 +72,8 @@ class AppendableLog(ReadableLog):
                 first.base_offset,
                 log_end_offset,
             )
-        max_timestamp, record_count = check_copied(data, found, log_end_offset, self._config.max_message_bytes)
+        most_bytes = self._config.max_message_bytes if self._config.followers_check_size else INT_MAX
+        max_timestamp, record_count = check_copied(data, found, log_end_offset, most_bytes)
         last_position, last = found[-1]
         size = last_position + last.length + LENGTH_OVERHEAD
         if size < len(data):

@@ -50,6 +50,8 @@ class LogConfig(msgspec.Struct, frozen=True, kw_only=True):
     """Whether segments have a `.timeindex`: brokers before 0.10.1 knew none."""
     epochs_only_rise: bool = False
     """Whether an epoch below the newest one is passed over: before 2.0 a log that was wrong kept its epochs."""
+    followers_check_size: bool = False
+    """Whether max.message.bytes holds for what is fetched, too, as before 2.6."""
     has_producer_snapshots: bool = True
     """Whether the producers' state is kept in `.snapshot` files: there was none before 0.11."""
 

@@ -62,8 +62,10 @@ class FetcherHost(Protocol):
     def log_appended_by_follower(self, partition: Partition) -> None:
         """The replica grew or its high watermark moved: whoever reads from this follower may go on."""
 
-    def cannot_truncate(self, partition: Partition, why: str) -> bool:
-        """A log reaches beyond its leader's: whether the broker rather ends than cuts it. Then it has ended."""
+    def cannot_truncate(self, partition: Partition, why: str) -> bool | None:
+        """A log reaches beyond its leader's: whether the broker rather ends than cuts it. Then it has ended. None =
+        that is not known now.
+        """
 
 
 class FetcherSettings(msgspec.Struct, frozen=True):
@@ -343,10 +345,14 @@ class ReplicaFetcher:
             state.asking_offsets = False
             self._delay(name)
         elif timestamp == -1 and result.offset < partition.log.log_end_offset:
-            if self.host.cannot_truncate(partition, self._refusal(partition, result.offset)):
+            ends = self.host.cannot_truncate(partition, self._refusal(partition, result.offset))
+            if ends:
                 return
-            partition.truncate_to(result.offset, f"the leader's log ends at {result.offset}")
             state.asking_offsets = False
+            if ends is None:
+                self._delay(name)
+            else:
+                partition.truncate_to(result.offset, f"the leader's log ends at {result.offset}")
         elif timestamp == -1:
             self._ask_offset(name, leader_epoch, -2)
             return

@@ -5,6 +5,7 @@ it: `MemoryStore` beside this file, and the lab's adapter to a real server. Name
 (ZooKeeper Programmer's Guide: data model, watches, sequence nodes; `Op` and `KeeperException` for transactions).
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Literal, Protocol
 
@@ -248,15 +249,12 @@ def parent_of(path: str) -> str:
     return path.rpartition("/")[0] or "/"
 
 
+_PATH = re.compile(r"(?:/(?!\.\.?(?:/|\Z))[^/\x00-\x1f\x7f-\x9f\ud800-\uf8ff\ufff0-\uffff]+)+")
+
+
 def validate_path(path: str) -> None:
     """Raises InvalidPath for what ZooKeeper's `PathUtils.validatePath` refuses."""
     if path == "/":
         return
-    parts = path.split("/")
-    if len(parts) < 2 or parts[0] or any(part in ("", ".", "..") for part in parts[1:]) or any(map(_is_refused, path)):
+    if _PATH.fullmatch(path) is None:
         raise InvalidPath(path)
-
-
-def _is_refused(character: str) -> bool:
-    code = ord(character)
-    return code < 0x20 or 0x7F <= code <= 0x9F or 0xD800 <= code <= 0xF8FF or 0xFFF0 <= code <= 0xFFFF

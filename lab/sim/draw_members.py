@@ -7,7 +7,7 @@ from typing import Protocol
 
 from broker_core.sim.rng import Stream
 
-WITH_GROUPS_PERCENT = 35
+WITH_GROUPS_PERCENT = 25
 MEMBERS_MOST = 5
 ASSIGNORS = ("range", "roundrobin", "sticky", "cooperative-sticky", "cooperative-sticky")
 OFFSETS_TOPIC_CONFIG = {

@@ -14,7 +14,7 @@ from broker_core.events.world import BrokerExiting, InvariantViolated
 from lab.sim.aftermath import Acknowledged
 from lab.sim.verdict import Failure
 
-_TOO_LARGE = "RECORD_LIST_TOO_LARGE"
+_TOO_LARGE = ("RECORD_LIST_TOO_LARGE", "MESSAGE_TOO_LARGE")
 _AGAIN = "the append begins at"
 _BEING_DELETED = ("ReplicaDeletionStarted", "ReplicaDeletionSuccessful")
 _LEFT = "a replica that a move made anew while its topic was deleted"
@@ -32,8 +32,8 @@ class Witness:
         explained: by partition, what excuses that records are lost or replicas differ.
         deleted: the znodes that were deleted.
         gave_up: whether a broker ended its process by itself.
-        stuck: partitions that cannot heal, as Kafka's would not: a follower gave them up since what it was given did
-            not fit a segment, or it had it; or a replica of a deleted topic stands in the way.
+        stuck: partitions that cannot heal, as Kafka's would not: a follower gave them up since what it was given was
+            too large, or it had it; or a replica of a deleted topic stands in the way.
     """
 
     def __init__(self) -> None:
