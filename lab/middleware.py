@@ -10,7 +10,7 @@ from django.shortcuts import render
 from django.utils.decorators import sync_and_async_middleware
 
 from lab.preferences import preferences_of
-from lab.refusal import Refusal, not_found
+from lab.refusal import Refusal, no_page
 
 Answer = Callable[[HttpRequest], Any]
 
@@ -84,7 +84,7 @@ class refusals:
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
         if isinstance(exception, Http404):
-            exception = not_found(f"There is no page {request.path}.")
+            exception = no_page(request.path)
         if not isinstance(exception, Refusal):
             return None
         return answer_refusal(request, exception)

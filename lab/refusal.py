@@ -31,6 +31,16 @@ class Refusal(Exception):
         return {name: in_language(text, language) for name, text in texts.items()}
 
 
+def no_page(path: str) -> Refusal:
+    """An address that leads nowhere."""
+    return Refusal(
+        f"There is no page {path}.",
+        "The address of a page of this lab was expected.",
+        "Open the list of runs and go on from there.",
+        HTTPStatus.NOT_FOUND,
+    )
+
+
 def not_found(what: str) -> Refusal:
     """A run, branch or file that is not there, or belongs to somebody else: the two look the same from outside."""
     return Refusal(

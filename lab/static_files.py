@@ -5,6 +5,7 @@ paths, and a browser may keep every file for ever, because another build has ano
 import hashlib
 import mimetypes
 import time
+from http import HTTPStatus
 from pathlib import Path
 
 from django.conf import settings
@@ -12,7 +13,7 @@ from django.contrib.staticfiles.storage import StaticFilesStorage
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
 
-from lab.refusal import not_found
+from lab.refusal import Refusal
 
 FRESH_S = 1.0
 KEEP_FOR_EVER = "public, max-age=31536000, immutable"
@@ -62,7 +63,12 @@ def serve(request: HttpRequest, build: str, path: str) -> HttpResponse:
     root = folder().resolve()
     file = (root / path.replace("\0", "/")).resolve()
     if not file.is_relative_to(root) or not file.is_file():
-        raise not_found(f"There is no static file {path!r}.")
+        raise Refusal(
+            f"There is no static file {path!r}.",
+            "A file that a page of this lab names was expected.",
+            "Reload the page: it names the files of today.",
+            HTTPStatus.NOT_FOUND,
+        )
     kind = mimetypes.guess_type(file.name)[0] or "application/octet-stream"
     response = HttpResponse(file.read_bytes(), content_type=kind)
     response["Cache-Control"] = KEEP_FOR_EVER if build == _build.id() else "no-store"

@@ -25,7 +25,7 @@ from lab.exercises.loader import exercises, page_content
 from lab.middleware import answer_refusal
 from lab.preferences import preferences_of
 from lab.recordings.history import parse_instant, seek
-from lab.refusal import Refusal, not_found
+from lab.refusal import Refusal, no_page, not_found
 from lab.runtime.host import host
 from lab.sign_in import safe_next, sign_in
 from lab.state_charts import state_charts
@@ -156,7 +156,7 @@ async def lab(request: HttpRequest, run: str, branch: str) -> HttpResponse:
 
 def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
     """No address of the lab."""
-    return answer_refusal(request, not_found(f"There is no page {request.path}."))
+    return answer_refusal(request, no_page(request.path))
 
 
 def forged_form(request: HttpRequest, reason: str = "") -> HttpResponse:

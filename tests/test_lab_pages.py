@@ -205,6 +205,9 @@ def test_static_files_are_kept_for_ever_at_this_builds_address(visitor: Visitor)
         "/static/x/%00",
     ):
         assert visitor.get(path).status == 404
+    missing = visitor.get("/static/x/lab/nosuch.js").text
+    assert "There is no static file" in missing and "run in your list" not in missing
+    assert "The address of a page of this lab was expected." in visitor.get("/nosuch/").text
 
 
 def test_choosing_a_language_leads_to_no_other_site(visitor: Visitor) -> None:

@@ -125,6 +125,13 @@ def test_segments_and_their_sizes() -> None:
     assert shell.at("segments orders-0") == ["broker 1: 0(140) 2(140) 4(70)", "broker 2: 0(140) 2(140) 4(70)"]
 
 
+def test_segments_of_a_partition_that_no_broker_has() -> None:
+    shell = ShellRun()
+    shell.at("kafka-topics.sh --create --topic orders --replica-assignment 1:2")
+    assert shell.at("segments orders-7") == ["! No broker has a replica of orders-7. Name another partition."]
+    assert shell.exit_code == 1
+
+
 def test_a_consumer_of_many_topics() -> None:
     shell = ShellRun()
     for topic in ("eu", "us", "other"):

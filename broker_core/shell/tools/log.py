@@ -53,7 +53,17 @@ def _hw(process: Process, arguments: list[str]) -> Running:
 def _segments(process: Process, arguments: list[str]) -> Running:
     if len(arguments) != 1:
         raise usage_error("segments", "segments needs a partition.")
-    return _read(process, segments, partition_of("segments", arguments[0]))
+    return _list_segments(process, partition_of("segments", arguments[0]))
+
+
+def _list_segments(process: Process, partition: str) -> Running:
+    lines = yield from steady(process, segments, partition)
+    if not lines:
+        process.err(f"No broker has a replica of {partition}. Name another partition.")
+        return 1
+    for line in lines:
+        process.out(line)
+    return 0
 
 
 def _read(process: Process, read: Callable[[ClusterApi, str], list[str]], partition: str) -> Running:
