@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from django.db import connection
 from django.test import override_settings
+from hypothesis import HealthCheck, settings
 
 from broker_core.zk.memory_store import MemoryStore
 from broker_core.zk.store import ZkStore
@@ -19,6 +20,10 @@ from tests.lab_server import LabServer, Visitor
 from tools.ensure_chromium import ensure_chromium
 
 pytest_plugins = ["tests.no_skips"]
+
+# How long an example takes says something about the machine, not about the code.
+settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("any machine")
 
 # Playwright keeps an event loop running in the main thread, where Django would refuse to touch the database.
 os.environ.setdefault("DJANGO_ALLOW_ASYNC_UNSAFE", "true")

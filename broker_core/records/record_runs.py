@@ -8,6 +8,7 @@ read record by record. The result is the one that `record.outline` comes to.
 import struct
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, repeat
+from operator import lt
 from typing import NamedTuple
 
 import msgspec
@@ -71,13 +72,12 @@ def _summarize(stretches: "Iterable[Run | list[Outline]]") -> Summary:
             has_null_key = has_null_key or stretch.key_length < 0
             index += stretch.record_count
             continue
-        for timestamp_delta, offset_delta, key_at, key_end, _, _, _ in stretch:
-            lows.append(timestamp_delta)
-            if offset_delta != index:
-                is_dense = False
-            if key_end < key_at:
-                has_null_key = True
-            index += 1
+        following = index + len(stretch)
+        timestamp_deltas, offset_deltas, keys_at, keys_end, _, _, _ = zip(*stretch, strict=True)
+        lows += timestamp_deltas
+        is_dense = is_dense and offset_deltas == tuple(range(index, following))
+        has_null_key = has_null_key or any(map(lt, keys_end, keys_at))
+        index = following
     highs += lows
     return Summary(min(lows), max(highs), is_dense, has_null_key)
 
