@@ -147,7 +147,7 @@ def test_usage_lists_every_option() -> None:
         ("log describe orders", "'orders' is no partition"),
         ("producer open b1", "'b1' is no name for a client"),
         ("producer open x --acks 2", "acks is '2'"),
-        ("producer open x --transactional-id t", "no options of producer open"),
+        ("producer open x --linger 5", "no options of producer open"),
         ("producer stream p orders-0 -5", "'-5' is no number"),
         ("producer burst p orders-0 0", "'0' is no number from 1"),
         ("consumer follow c orders-0 --from sometime", "'sometime' is no place to start"),

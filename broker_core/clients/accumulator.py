@@ -41,10 +41,19 @@ class Batch(msgspec.Struct):
     correlation: int = 0
     keep_result: bool = False
     told_count: int = 0
+    #: of the first record, -1 = the producer is not idempotent
+    base_sequence: int = -1
 
-    def close(self) -> None:
+    def close(self, producer_id: int = -1, epoch: int = -1, base_sequence: int = -1, *, in_txn: bool = False) -> None:
         """Takes no more records: they become the bytes that are sent, and sent again."""
-        self.data = build_batch(self.records)
+        self.base_sequence = base_sequence
+        self.data = build_batch(
+            self.records,
+            producer_id=producer_id,
+            producer_epoch=epoch,
+            base_sequence=base_sequence,
+            is_transactional=in_txn,
+        )
         self.records = []
 
 

@@ -8,6 +8,7 @@ from broker_core.clients.metadata import ClientMetadata, backoff_us
 from broker_core.clients.producer import STALE_METADATA_ERRORS
 from broker_core.errors import Errors
 from broker_core.events.client import ConsumerPositionReset, RecordsConsumed
+from broker_core.records.control_record import ControlRecordType, read_end_transaction_marker
 from broker_core.records.record_batch import Record, iterate_batches, iterate_records
 from broker_core.sim.kernel import Kernel, Message, Subjects, applies
 from broker_core.wire.messages import (
@@ -35,14 +36,32 @@ class ConsumerSettings(msgspec.Struct, frozen=True, kw_only=True):
     fetch_max_wait_ms: int = 500
     max_partition_fetch_bytes: int = 1_048_576
     request_timeout_ms: int = 30_000
+    isolation_level: str = "read_uncommitted"
 
 
-def visible_records(data: bytes, from_offset: int) -> tuple[list[Record], int]:
-    """The records from `from_offset` on without control records, and the position after them."""
+def isolation_id(isolation_level: str) -> int:
+    """How requests name it (`IsolationLevel`)."""
+    return 1 if isolation_level == "read_committed" else 0
+
+
+def visible_records(
+    data: bytes, from_offset: int, aborted: tuple[tuple[int, int], ...] | None = None
+) -> tuple[list[Record], int]:
+    """The records from `from_offset` on without control records and without those of the `aborted` transactions
+    (producer id, first offset), and the position after them (`Fetcher.CompletedFetch`).
+    """
     records: list[Record] = []
     position = from_offset
+    to_come = sorted(aborted or (), key=lambda row: row[1], reverse=True)
+    skipped: set[int] = set()
     for at, header in iterate_batches(data):
-        if not header.is_control:
+        while to_come and to_come[-1][1] <= header.last_offset:
+            skipped.add(to_come.pop()[0])
+        if header.is_control:
+            marker = read_end_transaction_marker(next(iterate_records(data, header, at)))
+            if marker is not None and marker[0] is ControlRecordType.ABORT:
+                skipped.discard(header.producer_id)
+        elif not (header.is_transactional and header.producer_id in skipped):
             records += [record for record in iterate_records(data, header, at) if record.offset >= from_offset]
         position = max(position, header.next_offset)
     return records, position
@@ -132,7 +151,11 @@ class Consumer:
             self.name,
             leader,
             "ListOffsets",
-            ListOffsetsRequest(-1, ((self.partition, info.leader_epoch, self._reset_to),)),
+            ListOffsetsRequest(
+                -1,
+                ((self.partition, info.leader_epoch, self._reset_to),),
+                isolation_level=isolation_id(self.settings.isolation_level),
+            ),
             label=f"ListOffsets {self.partition}",
             fields=(("partition", self.partition), ("timestamp", self._reset_to)),
             context=leader,
@@ -159,6 +182,7 @@ class Consumer:
                         partition_max_bytes=settings.max_partition_fetch_bytes,
                     ),
                 ),
+                isolation_level=isolation_id(settings.isolation_level),
             ),
             label=f"Fetch @{self.position}",
             fields=((f"{self.partition} fetch_offset", self.position), ("max_wait_ms", settings.fetch_max_wait_ms)),
@@ -234,7 +258,7 @@ class Consumer:
         return False
 
     def _take_in(self, answer: FetchPartitionResponse) -> None:
-        records, position = visible_records(answer.records, self.position)
+        records, position = visible_records(answer.records, self.position, answer.aborted_transactions)
         if position == self.position and answer.high_watermark == self.high_watermark:
             return
         self.kernel.emit(

@@ -83,6 +83,31 @@ _MESSAGES = {
     Errors.ELECTION_NOT_NEEDED: "Leader election not needed for topic partition.",
     Errors.PREFERRED_LEADER_NOT_AVAILABLE: "The preferred leader was not available.",
     Errors.ELIGIBLE_LEADERS_NOT_AVAILABLE: "Eligible topic partition leaders are not available.",
+    Errors.OUT_OF_ORDER_SEQUENCE_NUMBER: "The broker received an out of order sequence number.",
+    Errors.DUPLICATE_SEQUENCE_NUMBER: "The broker received a duplicate sequence number.",
+    Errors.INVALID_PRODUCER_EPOCH: "Producer attempted to produce with an old epoch.",
+    Errors.INVALID_TXN_STATE: "The producer attempted a transactional operation in an invalid state.",
+    Errors.INVALID_PRODUCER_ID_MAPPING: (
+        "The producer attempted to use a producer id which is not currently assigned to its transactional id."
+    ),
+    Errors.INVALID_TRANSACTION_TIMEOUT: (
+        "The transaction timeout is larger than the maximum value allowed by the broker (as configured by "
+        "transaction.max.timeout.ms)."
+    ),
+    Errors.CONCURRENT_TRANSACTIONS: (
+        "The producer attempted to update a transaction while another concurrent operation on the same transaction "
+        "was ongoing."
+    ),
+    Errors.PRODUCER_FENCED: "There is a newer producer with the same transactionalId which fences the current one.",
+    Errors.TRANSACTIONAL_ID_NOT_FOUND: "The transactionalId could not be found",
+    Errors.UNKNOWN_PRODUCER_ID: (
+        "This exception is raised by the broker if it could not locate the producer metadata associated with the "
+        "producerId in question."
+    ),
+    Errors.TRANSACTION_ABORTABLE: (
+        "The server encountered an error with the transaction. The client can abort the transaction to continue using "
+        "this transactional ID."
+    ),
     Errors.OFFSET_NOT_AVAILABLE: (
         "The leader high watermark has not caught up from a recent leader election so the offsets cannot be "
         "guaranteed to be monotonically increasing."
@@ -91,6 +116,9 @@ _MESSAGES = {
 
 _CLASSES = {
     Errors.MESSAGE_TOO_LARGE: "RecordTooLargeException",
+    Errors.OUT_OF_ORDER_SEQUENCE_NUMBER: "OutOfOrderSequenceException",
+    Errors.INVALID_PRODUCER_ID_MAPPING: "InvalidPidMappingException",
+    Errors.INVALID_TRANSACTION_TIMEOUT: "InvalidTxnTimeoutException",
     Errors.NON_EMPTY_GROUP: "GroupNotEmptyException",
     Errors.OFFSET_METADATA_TOO_LARGE: "OffsetMetadataTooLarge",
     Errors.COORDINATOR_LOAD_IN_PROGRESS: "CoordinatorLoadInProgressException",

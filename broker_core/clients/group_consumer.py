@@ -9,7 +9,14 @@ from typing import Any
 
 import msgspec
 
-from broker_core.clients.consumer import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, RECORDS_SHOWN, shown_text
+from broker_core.clients.consumer import (
+    EARLIEST_TIMESTAMP,
+    LATEST_TIMESTAMP,
+    RECORDS_SHOWN,
+    isolation_id,
+    shown_text,
+    visible_records,
+)
 from broker_core.clients.exceptions import exception_class, exception_message
 from broker_core.clients.metadata import ClientMetadata, backoff_us
 from broker_core.clients.producer import STALE_METADATA_ERRORS
@@ -26,7 +33,7 @@ from broker_core.groups.consumer_protocol import (
     encode_subscription,
     sorted_partitions,
 )
-from broker_core.records.record_batch import Record, iterate_batches, iterate_records
+from broker_core.records.record_batch import Record, iterate_batches
 from broker_core.sim.kernel import Kernel, Message, Subjects, applies
 from broker_core.wire.messages import (
     FetchPartition,
@@ -92,6 +99,7 @@ class GroupConsumerSettings(msgspec.Struct, frozen=True, kw_only=True):
     fetch_max_bytes: int = 52_428_800
     fetch_max_wait_ms: int = 500
     max_partition_fetch_bytes: int = 1_048_576
+    isolation_level: str = "read_uncommitted"
     request_timeout_ms: int = 30_000
 
 
@@ -495,7 +503,7 @@ class GroupConsumer:
     def _look_up_committed(self) -> None:
         wanted = tuple(name for name in self.owned if name not in self.positions)
         if wanted and self._coordinator is not None:
-            request = OffsetFetchRequest(self.settings.group_id, wanted)
+            request = OffsetFetchRequest(self.settings.group_id, wanted, require_stable=True)
             label = f"OffsetFetch {self.settings.group_id}"
             self._ask(self._coordinator, "OffsetFetch", request, "offsets", label, data=wanted)
 
@@ -505,7 +513,12 @@ class GroupConsumer:
                 self._coordinator_lost()
             self._later("offsets")
             return
+        if response.unstable:
+            # a transaction is about to say where the group stands
+            self._later("offsets")
         for name, offset, leader_epoch, _ in response.partitions:
+            if name in response.unstable:
+                continue
             if name in self.owned and name not in self.positions:
                 self.positions[name] = (offset, leader_epoch)
         self._fetch_all()
@@ -561,7 +574,8 @@ class GroupConsumer:
         for leader, names in lookups.items():
             self._lookups.update(names)
             epochs = self.metadata.partitions
-            asked = ListOffsetsRequest(-1, tuple((name, epochs[name].leader_epoch, timestamp) for name in names))
+            rows = tuple((name, epochs[name].leader_epoch, timestamp) for name in names)
+            asked = ListOffsetsRequest(-1, rows, isolation_level=isolation_id(self.settings.isolation_level))
             self._ask(leader, "ListOffsets", asked, "reset", "ListOffsets " + ", ".join(names), data=tuple(names))
         for leader, names in by_leader.items():
             self._fetch(leader, names)
@@ -579,7 +593,12 @@ class GroupConsumer:
             for name in names
         )
         request = FetchRequest(
-            -1, settings.fetch_max_wait_ms, settings.fetch_min_bytes, settings.fetch_max_bytes, partitions
+            -1,
+            settings.fetch_max_wait_ms,
+            settings.fetch_min_bytes,
+            settings.fetch_max_bytes,
+            partitions,
+            isolation_level=isolation_id(settings.isolation_level),
         )
         label = "Fetch " + ", ".join(f"{name}@{self.positions[name][0]}" for name in names[:3])
         asked = {name: self.positions[name][0] for name in names}
@@ -607,12 +626,9 @@ class GroupConsumer:
         name = answer.partition
         position, leader_epoch = self.positions[name]
         start = position
-        records: list[Record] = []
-        for at, header in iterate_batches(answer.records):
-            if not header.is_control:
-                rows = iterate_records(answer.records, header, at)
-                records += [record for record in rows if record.offset >= start]
-            position, leader_epoch = max(position, header.next_offset), header.partition_leader_epoch
+        records, position = visible_records(answer.records, start, answer.aborted_transactions)
+        for _, header in iterate_batches(answer.records):
+            leader_epoch = header.partition_leader_epoch
         if position == start:
             return
         self.positions[name] = (position, leader_epoch)

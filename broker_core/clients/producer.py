@@ -13,6 +13,7 @@ import msgspec
 from broker_core.clients.accumulator import Batch, RecordAccumulator
 from broker_core.clients.exceptions import exception_class, exception_message
 from broker_core.clients.metadata import ClientMetadata, backoff_us
+from broker_core.clients.transaction_manager import APIS, RETRY_TIMER, TransactionManager
 from broker_core.errors import Errors, KafkaError
 from broker_core.events.client import (
     ProduceAcknowledged,
@@ -46,6 +47,9 @@ STALE_METADATA_ERRORS = frozenset(
 """Errors after which a client asks for metadata (`InvalidMetadataException`)."""
 
 
+PRODUCE_VERSION = 11
+
+
 class ProducerSettings(msgspec.Struct, frozen=True, kw_only=True):
     """The producer configurations that act here: Kafka's names with `_` for `.`, Kafka's defaults; ms and bytes."""
 
@@ -58,6 +62,9 @@ class ProducerSettings(msgspec.Struct, frozen=True, kw_only=True):
     batch_size: int = 16_384
     buffer_memory: int = 33_554_432
     max_request_size: int = 1_048_576
+    enable_idempotence: bool = False
+    transactional_id: str = ""
+    transaction_timeout_ms: int = 60_000
 
 
 class ProduceResult(msgspec.Struct, frozen=True, gc=False):
@@ -109,6 +116,8 @@ class Producer:
         self.last_offset = -1
         self.last_error = ""
         self.last_latency_us = 0
+        self.transactions = TransactionManager(self, settings.transactional_id, settings.transaction_timeout_ms)
+        self.is_idempotent = settings.enable_idempotence or bool(settings.transactional_id)
         self._accumulator = RecordAccumulator(settings.batch_size)
         self._in_flight: dict[int, Batch] = {}
         self._in_flight_count: dict[str, int] = {}
@@ -197,6 +206,7 @@ class Producer:
             "last_offset": self.last_offset,
             "last_error": self.last_error,
             "last_latency_us": self.last_latency_us,
+            "transaction": self.transactions.description(),
         }
 
     def _made_up(self) -> tuple[bytes, bytes]:
@@ -207,6 +217,8 @@ class Producer:
     # sending
 
     def _pump(self) -> None:
+        if self.transactions.is_broken:
+            self._give_up_waiting()
         now_us = self.kernel.now_us
         for partition, queue in self._accumulator.queues():
             while queue and queue[0].not_before_us <= now_us:
@@ -217,6 +229,8 @@ class Producer:
                     break
                 if self._in_flight_count.get(leader, 0) >= self.settings.max_in_flight_requests_per_connection:
                     self._tell_what_waits(queue, "in flight")
+                    break
+                if self.is_idempotent and not self._may_send(partition, queue[0]):
                     break
                 self._transmit(queue.popleft(), leader)
 
@@ -236,10 +250,16 @@ class Producer:
                     self.name,
                 )
 
-    def _close(self, batch: Batch) -> None:
+    def _close(self, batch: Batch, *, to_send: bool = True) -> None:
         if batch.data:
             return
-        batch.close()
+        if self.is_idempotent and to_send:
+            manager = self.transactions
+            sequence = manager.next_sequence(batch.partition, batch.count)
+            in_txn = bool(manager.transactional_id)
+            batch.close(manager.producer_id, manager.producer_epoch, sequence, in_txn=in_txn)
+        else:
+            batch.close()
         self.kernel.emit(
             ProduceStarted(
                 client=self.name,
@@ -261,7 +281,13 @@ class Producer:
             self.name,
             leader,
             "Produce",
-            ProduceRequest(settings.acks, settings.request_timeout_ms, ((batch.partition, batch.data),)),
+            ProduceRequest(
+                settings.acks,
+                settings.request_timeout_ms,
+                ((batch.partition, batch.data),),
+                settings.transactional_id or None,
+                PRODUCE_VERSION,
+            ),
             label=f"Produce {batch.partition}",
             fields=(
                 ("acks", settings.acks),
@@ -278,6 +304,31 @@ class Producer:
         else:
             self._in_flight[batch.sequence] = batch
             self._in_flight_count[leader] = self._in_flight_count.get(leader, 0) + 1
+
+    def _may_send(self, partition: str, batch: Batch) -> bool:
+        """Whether the batch may be numbered and sent; one that is sent again only as the first that is under way."""
+        if batch.data:
+            ahead = [each for each in self._in_flight.values() if each.partition == partition]
+            return all(each.sequence > batch.sequence for each in ahead)
+        return self.transactions.may_send(partition)
+
+    def ids_changed(self) -> None:
+        """The producer has an id, a partition was added to its transaction, or neither will be."""
+        self._pump()
+
+    def _give_up_waiting(self) -> None:
+        exception, message = self.transactions.error or ("", "")
+        for batch in self._accumulator.take_older_than(self.kernel.now_us):
+            self._fail(batch, ProduceResult(-1, exception, message, Errors.INVALID_PRODUCER_EPOCH))
+
+    def request_timeout_us(self) -> int:
+        """How long it waits for an answer."""
+        return self.settings.request_timeout_ms * 1_000
+
+    @property
+    def has_unsent(self) -> bool:
+        """Whether batches are queued or under way."""
+        return bool(self._in_flight) or not self._accumulator.is_empty
 
     def _answered(self, sent: _Sent) -> bool:
         """Takes a batch out of those under way; False when it had expired meanwhile."""
@@ -300,7 +351,7 @@ class Producer:
         self._end(batch, ProduceResult(base_offset=base_offset))
 
     def _fail(self, batch: Batch, result: ProduceResult) -> None:
-        self._close(batch)
+        self._close(batch, to_send=False)
         self.kernel.emit(
             ProduceFailed(
                 client=self.name,
@@ -319,6 +370,11 @@ class Producer:
         self._accumulator.release(batch)
         if batch.keep_result:
             self.results[batch.sequence] = result
+        if self.is_idempotent:
+            if result.exception and batch.base_sequence >= 0:
+                self.transactions.batch_failed(result.error, result.message)
+            if not self.has_unsent:
+                self.transactions.batches_through()
 
     def _retry_or_fail(self, batch: Batch, error: KafkaError, message: str | None) -> None:
         if error in STALE_METADATA_ERRORS:
@@ -437,6 +493,9 @@ class Producer:
         if api == "Metadata":
             self._metadata_came(body)
             return
+        if api in APIS:
+            self.transactions.on_response(api, body)
+            return
         response: ProduceResponse = body
         sent: _Sent = context
         if self._answered(sent):
@@ -456,6 +515,9 @@ class Producer:
             self.metadata.unreachable(context)
             self._ask_again()
             return
+        if api in APIS:
+            self.transactions.on_disconnect(context)
+            return
         sent: _Sent = context
         self.metadata.unreachable(sent.leader)
         if self.settings.acks == 0:
@@ -472,6 +534,8 @@ class Producer:
             self._expire()
         elif name == "metadata":
             self._ask_for_metadata()
+        elif name == RETRY_TIMER:
+            self.transactions.on_timer()
         else:
             self._tick(data)
 

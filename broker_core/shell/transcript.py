@@ -188,12 +188,37 @@ def normalise(line: str, printed: list[str], exit_code: int, members: dict[str, 
         stdout.sort()
     if tool == "kafka-log-dirs.sh":
         stdout = [_sorted_json(text) if text.startswith("{") else text for text in stdout]
+    if tool == "kafka-transactions.sh" and stdout and "\t" in stdout[0]:
+        stdout = _without_ids(stdout)
     if tool == "kafka-console-consumer.sh":
         stdout.sort(key=lambda text: int(match[1]) if (match := _PARTITION.search(text)) else 0)
     lines = [*stdout, *stderr]
     known = {} if members is None else members
     lines = [_UUID.sub(lambda match: known.setdefault(match[0], f"<member-{len(known) + 1}>"), text) for text in lines]
     return [*lines, *([f"[exit {exit_code}]"] if exit_code else [])]
+
+
+_HIDDEN_COLUMNS = {
+    "Coordinator": "<broker>",
+    "CoordinatorId": "<broker>",
+    "ProducerId": "<pid>",
+    "LastTimestamp": "<ms>",
+    "CurrentTransactionStartTimeMs": "<ms>",
+    "TransactionDurationMs": "<ms>",
+}
+
+
+def _without_ids(table: list[str]) -> list[str]:
+    """The table of kafka-transactions.sh without what differs each time; its rows sorted."""
+    columns = [name.strip() for name in table[0].split("\t")]
+    rows = [
+        [
+            cell if cell.strip() in ("None", "") else _HIDDEN_COLUMNS.get(name, cell)
+            for name, cell in zip(columns, row.split("\t"), strict=False)
+        ]
+        for row in table[1:]
+    ]
+    return [table[0], *sorted("\t".join(row).rstrip() for row in rows)]
 
 
 def _coordinator(match: re.Match[str]) -> str:

@@ -11,14 +11,12 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from broker_core.broker.record_deletion import INTERNAL_TOPICS
 from broker_core.errors import KafkaError
 from broker_core.records.compression import UnreadableRecords
 from broker_core.records.record_batch import (
-    HEADER_BYTES,
-    TRANSACTIONAL_FLAG,
     BatchHeader,
     Record,
     TimestampType,
@@ -35,6 +33,7 @@ from broker_core.wire.messages import (
     CreateTopicsRequest,
     FetchPartition,
     FetchRequest,
+    FindCoordinatorRequest,
     ProducePartitionResponse,
     ProduceRequest,
 )
@@ -46,6 +45,12 @@ _BOOT_MS = 20_000
 _STEP_US = 1_000
 _PATIENCE_US = 60_000_000
 _RECORD_ERRORS_VERSION = 8
+_FROM_COORDINATOR = KafkaError.INVALID_PRODUCER_ID_MAPPING.code
+_OF_ONE_BROKER = {
+    "transaction.state.log.num.partitions": "1",
+    "transaction.state.log.replication.factor": "1",
+    "transaction.state.log.min.isr": "1",
+}
 _NO_RECORDS_BYTES = len(build_batch([(0, None, b"", ())]))
 # The bounds of the window move with the clock; the real broker's was read after the row's own time.
 _WINDOW = re.compile(r"within \[(-?\d+), (-?\d+)\]")
@@ -56,29 +61,21 @@ _MESSAGE_VALUE_AT = 26
 Row = Mapping[str, Any]
 
 
-class TableResult(NamedTuple):
-    """How a table went: what differed, row by row, and the rows that need a transaction coordinator."""
+def play_table(path: Path) -> Sequence[str]:
+    """Sends every row to one broker; returns what differed, row by row.
 
-    differences: Sequence[str]
-    todo: Sequence[str]
-
-
-def play_table(path: Path) -> TableResult:
-    """Sends every row to one broker. Raises KeyError and ValueError for a file that is no such table."""
+    Raises KeyError and ValueError for a file that is no such table.
+    """
     table = json.loads(path.read_text())
     rows: list[Row] = table["rows"]
     player = _Player(table)
-    differences, todo = [], []
+    differences = []
     for number, row in enumerate(rows):
         difference = player.play(row)
         if difference is not None:
-            name = f"row {number} ({row['topic']}: {row['name']})"
-            if _needs_coordinator(row):
-                todo.append(name)
-            else:
-                differences.append(f"{name}: {difference}")
+            differences.append(f"row {number} ({row['topic']}: {row['name']}): {difference}")
     differences += [f"an invariant broke: {alarm}" for alarm in player.run.view["alarms"]]
-    return TableResult(differences, todo)
+    return differences
 
 
 class _Client:
@@ -122,6 +119,9 @@ class _Player:
         rows: Sequence[Row] = table["rows"]
         self.start_ms = min([table["now_ms"], *(row["at_ms"] for row in rows if "at_ms" in row)]) - _BOOT_MS
         configs = {name: str(value) for name, value in table["broker_configs"].items()}
+        asked = sorted({row["txid"] for row in rows if row["error_code"] == _FROM_COORDINATOR})
+        if asked:
+            configs |= _OF_ONE_BROKER
         config = RunConfig(
             brokers=(_BROKER,), start_wall_ms=self.start_ms, broker_config=configs, latency_us=0, jitter_us=0
         )
@@ -138,7 +138,15 @@ class _Player:
         for result in created.topics:
             if result.error is not KafkaError.NONE:
                 raise ValueError(f"topic {result.name} cannot be made: {result.error.name} {result.message or ''}")
+        for transactional_id in asked:
+            self._find_coordinator(transactional_id)
         self.run.advance(_BOOT_MS * 1_000)
+
+    def _find_coordinator(self, transactional_id: str) -> None:
+        """Transactional batches are asked about; the first question makes the coordinator's topic."""
+        question = FindCoordinatorRequest(transactional_id, key_type=1)
+        while self.client.ask("FindCoordinator", question).error is not KafkaError.NONE:
+            self.run.advance(self.run.now_us + _STEP_US)
 
     def play(self, row: Row) -> str | None:
         """The first difference to the real broker's answer, None where there is none."""
@@ -249,12 +257,6 @@ def _gist(data: bytes, header: BatchHeader, append_time: bool) -> tuple[Any, ...
     producer = (header.producer_id, header.producer_epoch, header.base_sequence)
     times = () if append_time else (header.base_timestamp, header.max_timestamp)
     return (shape, producer, times, records)
-
-
-def _needs_coordinator(row: Row) -> bool:
-    data = _records(row) or b""
-    is_transactional = len(data) >= HEADER_BYTES and bool(data[22] & TRANSACTIONAL_FLAG)
-    return "txid" in row and is_transactional
 
 
 def _finds_internal(row: Row, topic: str) -> bool:

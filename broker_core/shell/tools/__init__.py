@@ -25,6 +25,7 @@ from broker_core.shell.tools import (
     session,
     task,
     topics,
+    transactions,
     wait,
     zk,
 )
@@ -54,6 +55,7 @@ __all__ = [
     "session",
     "task",
     "topics",
+    "transactions",
     "wait",
     "zk",
 ]

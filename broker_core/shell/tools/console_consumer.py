@@ -6,7 +6,7 @@ It reads one partition, or all partitions of a topic, without a consumer group u
 import re
 from typing import NamedTuple
 
-from broker_core.clients.consumer import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, visible_records
+from broker_core.clients.consumer import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, isolation_id, visible_records
 from broker_core.clients.group_consumer import GroupConsumerSettings
 from broker_core.clients.producer import STALE_METADATA_ERRORS
 from broker_core.errors import Errors
@@ -40,6 +40,12 @@ OPTIONS = (
     Option("group", "The consumer group id of the consumer.", "consumer group id"),
     HELP,
     Option("include", "A regular expression of topics.", "Java regex (String)"),
+    Option(
+        "isolation-level",
+        "read_committed to pass over transactions that were aborted or have not ended; read_uncommitted else.",
+        "isolation level",
+        values="read_committed|read_uncommitted",
+    ),
     Option("max-messages", "Stop after this many records.", "num_messages", "Integer"),
     Option("offset", "Where to start: earliest, latest or an offset.", "consume offset", values="earliest|latest"),
     Option("partition", "The partition to read; all unless given.", "partition", "Integer"),
@@ -106,6 +112,7 @@ class Plan(NamedTuple):
     timeout_us: int | None
     #: the topic to ask for, None = look through all
     asked: tuple[str] | None
+    isolation_level: str
 
 
 def _plan(options: ParsedOptions) -> Plan:
@@ -145,6 +152,7 @@ def _plan(options: ParsedOptions) -> Plan:
         None if max_messages is None or max_messages < 0 else max_messages,
         None if timeout_ms is None or timeout_ms < 0 else timeout_ms * 1000,
         (options.value("topic") or "",) if "topic" in options else None,
+        options.value("isolation-level") or "read_uncommitted",
     )
 
 
@@ -207,6 +215,7 @@ def _run_in_group(process: Process, options: ParsedOptions, plan: Plan, formatte
         topics=(plan.topics.pattern if include is not None else options.value("topic") or "",),
         is_pattern=include is not None,
         auto_offset_reset="earliest" if plan.reset == EARLIEST_TIMESTAMP else "latest",
+        isolation_level=plan.isolation_level,
     )
     reader = GroupReader(process, settings, plan.timeout_us)
     count = 0
@@ -240,6 +249,7 @@ class Reader:
         #: where to look up a position: EARLIEST_TIMESTAMP or LATEST_TIMESTAMP
         self.lookups: dict[str, int] = {}
         self.known: MetadataResponse | None = None
+        self._isolation = isolation_id(plan.isolation_level)
 
     def poll(self) -> Asking[list[tuple[str, Record]]]:
         """The next records. Raises JavaException when none comes in time."""
@@ -287,7 +297,7 @@ class Reader:
             return
         label = "ListOffsets " + ", ".join(partition for partition, _, _ in asked)
         response: ListOffsetsResponse | Disconnected = yield Call(
-            broker_id, "ListOffsets", ListOffsetsRequest(-1, asked), label
+            broker_id, "ListOffsets", ListOffsetsRequest(-1, asked, isolation_level=self._isolation), label
         )
         if isinstance(response, Disconnected):
             self.known = None
@@ -314,6 +324,7 @@ class Reader:
                 FetchPartition(partition, self.positions[partition], partition_max_bytes=MAX_PARTITION_FETCH_BYTES)
                 for partition in partitions
             ),
+            isolation_level=self._isolation,
         )
         label = "Fetch " + ", ".join(f"{partition}@{self.positions[partition]}" for partition in partitions)
         response: FetchResponse | Disconnected = yield Call(broker_id, "Fetch", fetch, label)
@@ -329,7 +340,9 @@ class Reader:
             elif answer.error is not Errors.NONE:
                 raise JavaException.of(answer.error)
             else:
-                visible, position = visible_records(answer.records, self.positions[answer.partition])
+                visible, position = visible_records(
+                    answer.records, self.positions[answer.partition], answer.aborted_transactions
+                )
                 records += [(answer.partition, record) for record in visible]
                 self.positions[answer.partition] = position
         return records
@@ -364,7 +377,6 @@ register(
             "enable-systest-events",
             "formatter",
             "formatter-config",
-            "isolation-level",
             "key-deserializer",
             "value-deserializer",
         ),

@@ -1,7 +1,7 @@
 """kafka-console-producer.sh (`kafka.tools.ConsoleProducer`, `LineMessageReader`)."""
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from broker_core.clients.accumulator import record_size_upper_bound
 from broker_core.clients.partitioners import StickyPartitioner, partition_for_key
@@ -182,7 +182,7 @@ def producer_settings(options: ParsedOptions) -> ProducerSettings:
         raise _config_exception(
             "Must set acks to all in order to use the idempotent producer. Otherwise we cannot guarantee idempotence."
         )
-    numbers = {}
+    numbers: dict[str, Any] = {}
     for name in PRODUCER_DEFAULTS:
         if name != "acks":
             if not properties[name].strip().lstrip("-").isdigit():

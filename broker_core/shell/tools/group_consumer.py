@@ -57,6 +57,7 @@ def _settings(words: list[str]) -> GroupConsumerSettings:
         auto_commit_interval_ms=500,
         session_timeout_ms=6_000,
         heartbeat_interval_ms=500,
+        isolation_level=given.get("--isolation", ISOLATION_LEVELS[0]),
     )
 
 

@@ -10,9 +10,18 @@ from broker_core.shell.commands import Command, partition_of, register, usage_er
 from broker_core.shell.completion_sources import partitions
 from broker_core.shell.parser import ShellError
 from broker_core.shell.process import Process, Running, Sleep, Until
+from broker_core.shell.producer_transactions import end_or_begin, init_transactions, why_not
 
-OPEN_OPTIONS = ("--acks", "--retries", "--idempotence", "--timeout", "--batch-size")
-VERBS = ("open", "send", "burst", "stream", "close", "drop")
+OPEN_OPTIONS = (
+    "--acks",
+    "--retries",
+    "--idempotence",
+    "--transactional-id",
+    "--transaction-timeout",
+    "--timeout",
+    "--batch-size",
+)
+VERBS = ("open", "send", "begin", "commit", "abort", "burst", "stream", "close", "drop")
 ACKS = {"all": -1, "-1": -1, "0": 0, "1": 1}
 CLOSE_US = 120_000_000
 RATE_MAX = 10_000
@@ -39,10 +48,12 @@ def _producer(process: Process, arguments: list[str]) -> Running:
     name, rest = client_name("producer", arguments[1]), arguments[2:]
     if verb == "open":
         return _open(process, name, _settings(rest))
-    if verb in ("close", "drop"):
+    if verb in ("close", "drop", "begin", "commit", "abort"):
         if rest:
             raise usage_error("producer", f"{' '.join(rest)} is too much.")
-        return _close(process, name, wait=verb == "close")
+        if verb in ("close", "drop"):
+            return _close(process, name, wait=verb == "close")
+        return end_or_begin(process, name, verb)
     if len(rest) < 2 or (verb != "send" and len(rest) > 2):
         raise usage_error("producer", f"producer {' '.join(arguments)} is not complete.")
     partition = partition_of("producer", rest[0])
@@ -61,16 +72,27 @@ def _settings(words: list[str]) -> dict[str, str]:
         raise usage_error("producer", f"{' '.join(words)}: these are no options of producer open here.")
     if given.get("--acks", "all") not in ACKS:
         raise usage_error("producer", f"acks is {given['--acks']!r}, expected all, -1, 0 or 1.")
-    if given.get("--idempotence", "false") not in ("false",):
-        raise usage_error("producer", "idempotence is not there yet: only --idempotence false.")
-    for option in ("--retries", "--timeout", "--batch-size"):
+    if given.get("--idempotence", "false") not in ("true", "false"):
+        raise usage_error("producer", f"idempotence is {given['--idempotence']!r}, expected true or false.")
+    if _is_idempotent(given) and ACKS[given.get("--acks", "all")] != -1:
+        raise usage_error("producer", "an idempotent producer needs --acks all.")
+    if "--transactional-id" in given and given.get("--idempotence") == "false":
+        raise usage_error("producer", "a transactional producer is idempotent, too: leave out --idempotence false.")
+    for option in ("--retries", "--timeout", "--batch-size", "--transaction-timeout"):
         if not given.get(option, "0").isdigit():
             raise usage_error("producer", f"{option} is {given[option]!r}, expected a number.")
     return given
 
 
+def _is_idempotent(given: dict[str, str]) -> bool:
+    return given.get("--idempotence") == "true" or "--transactional-id" in given
+
+
 def _open(process: Process, name: str, given: dict[str, str]) -> Running:
     clients = process.cluster.clients
+    if _is_idempotent(given) and not process.cluster.era.transactions:
+        process.err(f"Brokers of era {process.cluster.era.name} know no producer ids: these came with 0.11 (KIP-98).")
+        return 1
     if not clients.is_free(name):
         process.err(f"There is a node named {name} already; producer close {name} ends it.")
         return 1
@@ -82,14 +104,23 @@ def _open(process: Process, name: str, given: dict[str, str]) -> Running:
         delivery_timeout_ms=int(given.get("--timeout", 15_000)),
         max_block_ms=15_000,
         batch_size=int(given.get("--batch-size", ProducerSettings().batch_size)),
+        enable_idempotence=_is_idempotent(given),
+        transactional_id=given.get("--transactional-id", ""),
+        transaction_timeout_ms=int(given.get("--transaction-timeout", 60_000)),
     )
     shown = [("acks", str(acks)), ("linger.ms", "0"), ("request.timeout.ms", "5000")]
     shown.append(("delivery.timeout.ms", str(settings.delivery_timeout_ms)))
+    if settings.enable_idempotence:
+        shown.append(("enable.idempotence", "true"))
+    if settings.transactional_id:
+        shown.append(("transactional.id", settings.transactional_id))
+        shown.append(("transaction.timeout.ms", str(settings.transaction_timeout_ms)))
     for option in ("--retries", "--batch-size"):
         if option in given:
             shown.append((option.removeprefix("--").replace("-", "."), given[option]))
-    clients.open_producer(name, settings, tuple(shown))
-    yield from ()
+    producer = clients.open_producer(name, settings, tuple(shown))
+    if settings.transactional_id:
+        yield from init_transactions(process, producer)
     return 0
 
 
@@ -111,7 +142,7 @@ def _send(process: Process, name: str, partition: str, records: list[str]) -> Ru
         key, colon, value = record.partition(":")
         if name not in process.cluster.clients.producers:
             return _missing(process, name)
-        refused = yield from wait_for_partition(process, name, partition)
+        refused = why_not(producer) or (yield from wait_for_partition(process, name, partition))
         if refused:
             process.out(refused)
             continue
@@ -161,7 +192,10 @@ def _make(process: Process, name: str, partition: str, verb: str, number: int) -
     producer = process.cluster.clients.producers.get(name)
     if producer is None:
         return _missing(process, name)
-    if verb == "burst":
+    refused = why_not(producer)
+    if refused and number:
+        process.out(refused)
+    elif verb == "burst":
         producer.burst(partition, number)
     else:
         producer.stream(partition, number)
@@ -189,7 +223,8 @@ def _complete(cluster: ClusterApi, words: Sequence[str]) -> list[str]:
     if len(words) == 2:
         return list(cluster.clients.producers) if words[0] != "open" else []
     if words[0] == "open":
-        return ["all", "0", "1"] if words[-2] == "--acks" else list(OPEN_OPTIONS)
+        values = {"--acks": ["all", "0", "1"], "--idempotence": ["true", "false"]}
+        return values.get(words[-2], list(OPEN_OPTIONS))
     return partitions(cluster) if len(words) == 3 and words[0] in ("send", "burst", "stream") else []
 
 
@@ -202,6 +237,13 @@ register(
                 "producer open NAME [--acks all|0|1] [--retries N] [--timeout MS] [--batch-size BYTES]",
                 "linger.ms=0, delivery within 15 s",
             ),
+            (
+                "producer open NAME --idempotence true | --transactional-id ID [--transaction-timeout MS]",
+                "with a producer id and sequence numbers; with an id also transactions",
+            ),
+            ("producer begin NAME", "begins a transaction"),
+            ("producer commit NAME", "ends it: its records count"),
+            ("producer abort NAME", "ends it: its records count for nobody who reads committed ones"),
             ("producer send NAME T-P K:V ...", "one after the other; null stands for null, no colon for a null key"),
             ("producer burst NAME T-P COUNT", "as many made-up records at once"),
             ("producer stream NAME T-P RATE", "so many made-up records a second; 0 stops"),
