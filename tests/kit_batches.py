@@ -1,0 +1,170 @@
+"""Record batches from and to plain trees, whole and broken ones, as the recorded cases tell of them."""
+
+import gzip
+import struct
+from typing import Any
+
+import google_crc32c
+
+from broker_core.records.varint import encode_varlong as encode_varint
+
+Tree = Any
+
+FIELDS = (
+    ("base_offset", "q"),
+    ("length", "i"),
+    ("leader_epoch", "i"),
+    ("magic", "b"),
+    ("crc", "I"),
+    ("attributes", "h"),
+    ("last_delta", "i"),
+    ("base_ts", "q"),
+    ("max_ts", "q"),
+    ("pid", "q"),
+    ("epoch", "h"),
+    ("seq", "i"),
+    ("count", "i"),
+)
+HEADER = struct.Struct(">" + "".join(form for _, form in FIELDS))
+CRC_FROM = 21
+CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
+FLAGS = ((8, "append_time"), (16, "txn"), (32, "control"), (64, "delete_horizon"))
+FIRST_TIMESTAMP = 1_700_000_000_000
+LONG_VALUE = 64
+
+
+def encode_batches(told: Tree) -> bytes:
+    """One batch, or a list of them."""
+    if isinstance(told, list):
+        return b"".join(encode_batches(each) for each in told)
+    if "hex" in told:
+        return bytes.fromhex(told["hex"])
+    first_timestamp = told.get("ts", FIRST_TIMESTAMP)
+    records = [each if isinstance(each, dict) else {"v": each} for each in told.get("records", ["a"])]
+    if "value_size" in told:
+        records = [{"v": "x" * told["value_size"]}]
+    timestamps = [record.get("ts", first_timestamp + at) for at, record in enumerate(records)]
+    body = b"".join(
+        _record(record, timestamp - first_timestamp, at)
+        for at, (record, timestamp) in enumerate(zip(records, timestamps, strict=True))
+    )
+    compression = CODECS.index(told.get("compression", "none"))
+    if compression:
+        assert CODECS[compression] == "gzip"
+        body = gzip.compress(body, mtime=0)
+    header = {
+        "base_offset": told.get("base_offset", 0),
+        "length": HEADER.size - 12 + len(body),
+        "leader_epoch": -1,
+        "magic": 2,
+        "crc": 0,
+        "attributes": compression | sum(bit for bit, name in FLAGS if told.get(name)),
+        "last_delta": len(records) - 1,
+        "base_ts": first_timestamp,
+        "max_ts": max([first_timestamp, *timestamps]),
+        "pid": told.get("pid", -1),
+        "epoch": told.get("epoch", -1),
+        "seq": told.get("seq", -1),
+        "count": len(records),
+        **told.get("set_valid", {}),
+    }
+    header["crc"] = google_crc32c.value(HEADER.pack(*header.values())[CRC_FROM:] + body)
+    if told.get("crc") == "bad":
+        header["crc"] ^= 1
+    data = HEADER.pack(*{**header, **told.get("set", {})}.values()) + body
+    return data[: len(data) - told.get("cut", 0)]
+
+
+def _record(record: Tree, timestamp_delta: int, at: int) -> bytes:
+    headers = record.get("h", [])
+    rest = b"".join(
+        [
+            b"\0",
+            encode_varint(timestamp_delta),
+            encode_varint(record.get("delta", at)),
+            _text(record.get("k")),
+            _text(record.get("v")),
+            encode_varint(len(headers)),
+            *(_text(part) for header in headers for part in header),
+        ]
+    )
+    return encode_varint(len(rest)) + rest
+
+
+def _text(value: Tree) -> bytes:
+    if value is None:
+        return encode_varint(-1)
+    data = bytes.fromhex(value["hex"]) if isinstance(value, dict) else value.encode()
+    return encode_varint(len(data)) + data
+
+
+def decode_batches(data: bytes) -> list[Tree]:
+    """All batches; of one that is cut off at the end, how many bytes there are."""
+    found: list[Tree] = []
+    while data:
+        size = struct.unpack_from(">i", data, 8)[0] + 12 if len(data) >= 12 else len(data) + 1
+        if size > len(data) or size < HEADER.size:
+            return [*found, {"partial": len(data)}]
+        found.append(_decode_batch(data[:size]))
+        data = data[size:]
+    return found
+
+
+def _decode_batch(data: bytes) -> Tree:
+    told = dict(zip((name for name, _ in FIELDS), HEADER.unpack_from(data), strict=True))
+    attributes = told.pop("attributes")
+    told["crc"] = "ok" if told["crc"] == google_crc32c.value(data[CRC_FROM:]) else "bad"
+    told["codec"] = CODECS[attributes & 7]
+    told["flags"] = [name for bit, name in FLAGS if attributes & bit]
+    body = data[HEADER.size :]
+    if told["codec"] != "none":
+        # how small it gets is the compressor's own affair
+        del told["length"]
+        body = gzip.decompress(body) if told["codec"] == "gzip" else b""
+    told["records"] = _Records(body, told["base_ts"]).decode()
+    return told
+
+
+class _Records:
+    """A cursor over the records of one batch."""
+
+    def __init__(self, data: bytes, first_timestamp: int) -> None:
+        self._data = data
+        self._at = 0
+        self._first_timestamp = first_timestamp
+
+    def decode(self) -> list[Tree]:
+        records = []
+        while self._at < len(self._data):
+            self._number()
+            self._at += 1
+            record = {
+                "ts": self._first_timestamp + self._number(),
+                "delta": self._number(),
+                "k": self._text(),
+                "v": self._text(),
+            }
+            headers = [[self._text(), self._text()] for _ in range(self._number())]
+            records.append(record | ({"h": headers} if headers else {}))
+        return records
+
+    def _number(self) -> int:
+        value = shift = 0
+        while True:
+            byte = self._data[self._at]
+            self._at += 1
+            value |= (byte & 0x7F) << shift
+            shift += 7
+            if byte < 0x80:
+                return (value >> 1) ^ -(value & 1)
+
+    def _text(self) -> Tree:
+        size = self._number()
+        if size < 0:
+            return None
+        data = self._data[self._at : self._at + size]
+        self._at += size
+        if size > LONG_VALUE and len(set(data)) == 1:
+            return {"repeated": chr(data[0]), "times": size}
+        text = data.decode("ascii", "replace")
+        return text if text.isprintable() else {"hex": data.hex()}
