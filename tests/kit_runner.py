@@ -34,6 +34,8 @@ CONFIG = RunConfig(
 )
 PATIENCE_US = 15_000_000
 PAUSE_US = 100_000
+STEP_US = 1_000
+"""Between two steps some time passes, as it did when they were recorded."""
 MOVES = {"COORDINATOR_LOAD_IN_PROGRESS", "COORDINATOR_NOT_AVAILABLE", "NOT_COORDINATOR"}
 NOT_OFFERED = {"DescribeTopicPartitions": "0000000c 004b 0000 00000001 ffff 00 00"}
 """Requests of APIs that are not among ours."""
@@ -46,15 +48,18 @@ def cases(area: str) -> dict[str, Tree]:
 
 
 class Cluster:
-    """Three brokers, and what comes out of their connections."""
+    """Three brokers, and what comes out of their connections. `is_first`: no producer has had an id yet."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, is_first: bool) -> None:
         self.run = Run(CONFIG, disk=SimulatedDisk(), zk=MemoryStore())
         self.run.advance(5_000_000)
         self.received: dict[int, list[bytes]] = {}
         self.played = 0
         for key in ("group:warm", "txn:warm"):
             Conversation(self).broker(key)
+        if not is_first:
+            # The first producer id is 0. It was drawn in the first area that draws any, whose cases know it.
+            Conversation(self).ask(0, "InitProducerId", 4, {"transactional_id": None, "transaction_timeout": 0})
         self.run.advance(self.run.now_us + 1_000_000)
 
     @property
@@ -129,13 +134,13 @@ class Conversation:
             other = self.broker(place[4:])
             return next(broker_id for broker_id in self._brokers if broker_id != other)
         if place == "controller":
-            controller: int = self._ask(self._brokers[0], "Metadata", 1, {"topics": []})["controller_id"]
+            controller: int = self.ask(self._brokers[0], "Metadata", 1, {"topics": []})["controller_id"]
             return controller
         kind, _, key = place.partition(":")
         if kind not in ("group", "txn"):
             return int(self._names[place])
         for _ in range(100):
-            found = self._ask(self._brokers[0], "FindCoordinator", 1, {"key": key, "key_type": int(kind == "txn")})
+            found = self.ask(self._brokers[0], "FindCoordinator", 1, {"key": key, "key_type": int(kind == "txn")})
             if found["error_code"] == "NONE":
                 return int(found["node_id"])
             self._cluster.pass_time(self._cluster.run.now_us + PAUSE_US)
@@ -147,7 +152,8 @@ class Conversation:
             self._links[key] = Link(self._cluster, broker_id)
         return self._links[key]
 
-    def _ask(self, broker_id: int, api: str, version: int, told: Tree) -> Tree:
+    def ask(self, broker_id: int, api: str, version: int, told: Tree) -> Tree:
+        """One request aside from the steps."""
         link = self._link(broker_id, "aside")
         correlation_id = self._send(link, {"api": api, "version": version, "request": told})
         return self._receive(link, {"api": api, "version": version}, correlation_id)
@@ -168,7 +174,7 @@ class Conversation:
                     "configs": [{"name": key, "value": value} for key, value in configs.items()],
                 }
             )
-        created = self._ask(self.broker("controller"), "CreateTopics", 4, {"topics": wanted, "timeout": 10_000})
+        created = self.ask(self.broker("controller"), "CreateTopics", 4, {"topics": wanted, "timeout": 10_000})
         assert {topic["error_code"] for topic in created["topics"]} == {"NONE"}
         self._cluster.pass_time(self._cluster.run.now_us + 1_000_000)
 
@@ -193,7 +199,7 @@ class Conversation:
     # steps
 
     def _play(self, step: dict[str, Tree]) -> Tree:
-        self._cluster.pass_time(self._cluster.run.now_us + step.get("sleep", 0) * 1_000)
+        self._cluster.pass_time(self._cluster.run.now_us + step.get("sleep", 0) * 1_000 + STEP_US)
         if "await" in step:
             link, asked, correlation_id = self._pending.pop(step["await"])
             return self._finish(asked | step, self._receive(link, asked, correlation_id))

@@ -474,6 +474,7 @@ class ReplicaManager:
                     high_watermark=partition.high_watermark,
                     log_start_offset=log.log_start_offset,
                     diverging_epoch=diverging,
+                    last_stable_offset=log.last_stable_offset(partition.high_watermark),
                 )
         if replica_id < 0:
             return self._read_for_consumer(partition, asked, body, left, min_one_message)

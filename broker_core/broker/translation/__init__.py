@@ -7,6 +7,7 @@ from broker_core.broker.translation.configs import ALTER_CONFIGS, DESCRIBE_CONFI
 from broker_core.broker.translation.delete_records import DELETE_RECORDS
 from broker_core.broker.translation.delete_topics import DELETE_TOPICS
 from broker_core.broker.translation.describe_log_dirs import DESCRIBE_LOG_DIRS
+from broker_core.broker.translation.describe_transactions import DESCRIBE_TRANSACTIONS
 from broker_core.broker.translation.fetch import FETCH
 from broker_core.broker.translation.find_coordinator import FIND_COORDINATOR
 from broker_core.broker.translation.group_admin import DELETE_GROUPS, DESCRIBE_GROUPS, LIST_GROUPS, OFFSET_DELETE
@@ -23,6 +24,7 @@ from broker_core.broker.translation.reassignment import (
 )
 from broker_core.broker.translation.security import SECURITY
 from broker_core.broker.translation.topics import CREATE_PARTITIONS, CREATE_TOPICS
+from broker_core.broker.translation.transactions import TRANSACTIONS
 
 TRANSLATIONS: dict[str, Translation] = {
     "AlterConfigs": ALTER_CONFIGS,
@@ -54,8 +56,10 @@ TRANSLATIONS: dict[str, Translation] = {
     "OffsetForLeaderEpoch": OFFSET_FOR_LEADER_EPOCH,
     "Produce": PRODUCE,
     "SyncGroup": SYNC_GROUP,
+    **DESCRIBE_TRANSACTIONS,
     **NEW_PROTOCOL,
     **SECURITY,
+    **TRANSACTIONS,
 }
 
 __all__ = ["TRANSLATIONS", "Asked", "Prepared", "Translation"]

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from broker_core.broker.translation.common import Asked, Translation, by_topic, partitions_of
+from broker_core.errors import KafkaError
 from broker_core.wire.messages import (
     OffsetCommitRequest,
     OffsetCommitResponse,
@@ -16,6 +17,7 @@ _COMMIT = SCHEMAS[8].response
 _FETCH = SCHEMAS[9].response
 
 _GROUPS_VERSION = 8
+_UNSTABLE = KafkaError.UNSTABLE_OFFSET_COMMIT.code
 
 
 def _commit_body(request: Any, asked: Asked) -> OffsetCommitRequest:
@@ -55,9 +57,9 @@ def _partitions(topics: Iterable[Any] | None) -> tuple[str, ...] | None:
 
 def _fetch_body(request: Any, asked: Asked) -> OffsetFetchRequest:
     if asked.version < _GROUPS_VERSION:
-        return OffsetFetchRequest(request.group_id, _partitions(request.topics))
+        return OffsetFetchRequest(request.group_id, _partitions(request.topics), require_stable=request.require_stable)
     groups = tuple((group.group_id, _partitions(group.topics)) for group in request.groups)
-    return OffsetFetchRequest("", groups=groups)
+    return OffsetFetchRequest("", groups=groups, require_stable=request.require_stable)
 
 
 def _fetch_answer(body: OffsetFetchResponse, request: Any, asked: Asked) -> Any:
@@ -88,8 +90,9 @@ def _topics(body: OffsetFetchResponse, topic_type: Any, partition_type: Any) -> 
                     committed_offset=offset,
                     committed_leader_epoch=leader_epoch,
                     metadata=metadata,
+                    error_code=_UNSTABLE if name in body.unstable else 0,
                 )
-                for index, (_, offset, leader_epoch, metadata) in rows
+                for index, (name, offset, leader_epoch, metadata) in rows
             ],
         )
         for topic, rows in by_topic((row[0], row) for row in body.partitions).items()

@@ -83,6 +83,7 @@ def _body(request: Any, asked: Asked) -> Any:
         from_follower=version >= _FOLLOWER_VERSION,
         version=version,
         cuts_batches=True,
+        isolation_level=request.isolation_level,
     )
 
 
@@ -143,9 +144,14 @@ def _partition(row: FetchPartitionResponse, index: int) -> Any:
         partition_index=index,
         error_code=row.error.code,
         high_watermark=row.high_watermark,
-        last_stable_offset=row.high_watermark,
+        last_stable_offset=row.last_stable_offset,
         log_start_offset=row.log_start_offset,
-        aborted_transactions=None,
+        aborted_transactions=None
+        if row.aborted_transactions is None
+        else [
+            _WIRE.AbortedTransaction(producer_id=producer_id, first_offset=first_offset)
+            for producer_id, first_offset in row.aborted_transactions
+        ],
         preferred_read_replica=-1,
         records=row.records,
     )

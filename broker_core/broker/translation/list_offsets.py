@@ -26,6 +26,7 @@ def _body(request: Any, asked: Asked) -> ListOffsetsRequest:
             for name, each in partitions_of(request.topics)
             if _is_supported(each.timestamp, asked.version)
         ),
+        request.isolation_level,
     )
 
 

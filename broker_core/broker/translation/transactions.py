@@ -1,0 +1,199 @@
+"""The APIs of idempotent and transactional producers: InitProducerId (API key 22), AddPartitionsToTxn (24),
+AddOffsetsToTxn (25), EndTxn (26), WriteTxnMarkers (27), TxnOffsetCommit (28).
+"""
+
+from typing import Any
+
+from broker_core.broker.translation.common import Asked, Translation, by_topic, partitions_of
+from broker_core.wire.messages import (
+    AddOffsetsToTxnRequest,
+    AddOffsetsToTxnResponse,
+    AddPartitionsToTxnRequest,
+    AddPartitionsToTxnResponse,
+    AddPartitionsToTxnTransaction,
+    EndTxnRequest,
+    EndTxnResponse,
+    InitProducerIdRequest,
+    InitProducerIdResponse,
+    PartitionErrors,
+    TxnOffsetCommitRequest,
+    TxnOffsetCommitResponse,
+    WritableTxnMarker,
+    WriteTxnMarkersRequest,
+    WriteTxnMarkersResponse,
+)
+from broker_core.wire.schemas import SCHEMAS
+
+_INIT = SCHEMAS[22].response
+_ADD_PARTITIONS = SCHEMAS[24].response
+_ADD_OFFSETS = SCHEMAS[25].response
+_END = SCHEMAS[26].response
+_MARKERS = SCHEMAS[27].response
+_COMMIT = SCHEMAS[28].response
+
+_BATCH_VERSION = 4
+"""From here on AddPartitionsToTxn is of brokers, for several transactions."""
+
+
+def _init_body(request: Any, asked: Asked) -> InitProducerIdRequest:
+    return InitProducerIdRequest(
+        request.transactional_id,
+        request.transaction_timeout_ms,
+        request.producer_id,
+        request.producer_epoch,
+        asked.version,
+    )
+
+
+def _init_answer(body: InitProducerIdResponse, request: Any, asked: Asked) -> Any:
+    return _INIT.type(error_code=body.error.code, producer_id=body.producer_id, producer_epoch=body.producer_epoch)
+
+
+def _names(topics: Any, partitions: str = "partitions") -> tuple[str, ...]:
+    return tuple(name for name, _ in partitions_of(topics, partitions=partitions))
+
+
+def _add_partitions_body(request: Any, asked: Asked) -> AddPartitionsToTxnRequest:
+    if asked.version < _BATCH_VERSION:
+        alone = AddPartitionsToTxnTransaction(
+            request.v3_and_below_transactional_id,
+            request.v3_and_below_producer_id,
+            request.v3_and_below_producer_epoch,
+            _names(request.v3_and_below_topics),
+        )
+        return AddPartitionsToTxnRequest((alone,), asked.version)
+    transactions = tuple(
+        AddPartitionsToTxnTransaction(
+            each.transactional_id, each.producer_id, each.producer_epoch, _names(each.topics), each.verify_only
+        )
+        for each in request.transactions
+    )
+    return AddPartitionsToTxnRequest(transactions, asked.version)
+
+
+def _topic_results(errors: PartitionErrors) -> list[Any]:
+    return [
+        _ADD_PARTITIONS.AddPartitionsToTxnTopicResult(
+            name=topic,
+            results_by_partition=[
+                _ADD_PARTITIONS.AddPartitionsToTxnPartitionResult(
+                    partition_index=index, partition_error_code=error.code
+                )
+                for index, error in rows
+            ],
+        )
+        for topic, rows in by_topic(errors).items()
+    ]
+
+
+def _add_partitions_answer(body: AddPartitionsToTxnResponse, request: Any, asked: Asked) -> Any:
+    if asked.version < _BATCH_VERSION:
+        alone = body.results_by_transaction[0][1] if body.results_by_transaction else ()
+        return _ADD_PARTITIONS.type(results_by_topic_v3_and_below=_topic_results(alone))
+    return _ADD_PARTITIONS.type(
+        error_code=body.error.code,
+        results_by_transaction=[
+            _ADD_PARTITIONS.AddPartitionsToTxnResult(
+                transactional_id=transactional_id, topic_results=_topic_results(errors)
+            )
+            for transactional_id, errors in body.results_by_transaction
+        ],
+    )
+
+
+def _add_offsets_body(request: Any, asked: Asked) -> AddOffsetsToTxnRequest:
+    return AddOffsetsToTxnRequest(
+        request.transactional_id, request.producer_id, request.producer_epoch, request.group_id, asked.version
+    )
+
+
+def _add_offsets_answer(body: AddOffsetsToTxnResponse, request: Any, asked: Asked) -> Any:
+    return _ADD_OFFSETS.type(error_code=body.error.code)
+
+
+def _end_body(request: Any, asked: Asked) -> EndTxnRequest:
+    return EndTxnRequest(
+        request.transactional_id, request.producer_id, request.producer_epoch, request.committed, asked.version
+    )
+
+
+def _end_answer(body: EndTxnResponse, request: Any, asked: Asked) -> Any:
+    return _END.type(error_code=body.error.code)
+
+
+def _markers_body(request: Any, asked: Asked) -> WriteTxnMarkersRequest:
+    return WriteTxnMarkersRequest(
+        tuple(
+            WritableTxnMarker(
+                marker.producer_id,
+                marker.producer_epoch,
+                marker.transaction_result,
+                _names(marker.topics, partitions="partition_indexes"),
+                marker.coordinator_epoch,
+            )
+            for marker in request.markers
+        )
+    )
+
+
+def _markers_answer(body: WriteTxnMarkersResponse, request: Any, asked: Asked) -> Any:
+    return _MARKERS.type(
+        markers=[
+            _MARKERS.WritableTxnMarkerResult(
+                producer_id=producer_id,
+                topics=[
+                    _MARKERS.WritableTxnMarkerTopicResult(
+                        name=topic,
+                        partitions=[
+                            _MARKERS.WritableTxnMarkerPartitionResult(partition_index=index, error_code=error.code)
+                            for index, error in rows
+                        ],
+                    )
+                    for topic, rows in by_topic(errors).items()
+                ],
+            )
+            for producer_id, errors in body.markers
+        ]
+    )
+
+
+def _commit_body(request: Any, asked: Asked) -> TxnOffsetCommitRequest:
+    return TxnOffsetCommitRequest(
+        request.transactional_id,
+        request.group_id,
+        request.producer_id,
+        request.producer_epoch,
+        tuple(
+            (name, each.committed_offset, each.committed_leader_epoch, each.committed_metadata or "")
+            for name, each in partitions_of(request.topics)
+        ),
+        request.generation_id,
+        request.member_id,
+        request.group_instance_id,
+        asked.version,
+    )
+
+
+def _commit_answer(body: TxnOffsetCommitResponse, request: Any, asked: Asked) -> Any:
+    return _COMMIT.type(
+        topics=[
+            _COMMIT.TxnOffsetCommitResponseTopic(
+                name=topic,
+                partitions=[
+                    _COMMIT.TxnOffsetCommitResponsePartition(partition_index=index, error_code=error.code)
+                    for index, error in rows
+                ],
+            )
+            for topic, rows in by_topic(body.partitions).items()
+        ]
+    )
+
+
+TRANSACTIONS = {
+    "InitProducerId": Translation(_init_body, _init_answer),
+    "AddPartitionsToTxn": Translation(_add_partitions_body, _add_partitions_answer),
+    "AddOffsetsToTxn": Translation(_add_offsets_body, _add_offsets_answer),
+    "EndTxn": Translation(_end_body, _end_answer),
+    "WriteTxnMarkers": Translation(_markers_body, _markers_answer),
+    "TxnOffsetCommit": Translation(_commit_body, _commit_answer),
+}
