@@ -39,6 +39,7 @@ STEP_US = 1_000
 MOVES = {"COORDINATOR_LOAD_IN_PROGRESS", "COORDINATOR_NOT_AVAILABLE", "NOT_COORDINATOR"}
 NOT_OFFERED = {"DescribeTopicPartitions": "0000000c 004b 0000 00000001 ffff 00 00"}
 """Requests of APIs that are not among ours."""
+FIRST_ID: Tree = {"transactional_id": None, "transaction_timeout": 0}
 CLOSED: Tree = {"_closed": True}
 
 
@@ -59,7 +60,9 @@ class Cluster:
             Conversation(self).broker(key)
         if not is_first:
             # The first producer id is 0. It was drawn in the first area that draws any, whose cases know it.
-            Conversation(self).ask(0, "InitProducerId", 4, {"transactional_id": None, "transaction_timeout": 0})
+            first = Conversation(self)
+            while first.ask(0, "InitProducerId", 4, FIRST_ID)["error_code"] != "NONE":
+                self.run.advance(self.run.now_us + PAUSE_US)
         self.run.advance(self.run.now_us + 1_000_000)
 
     @property

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from functools import cache
+from typing import Any
 
 import pytest
 
@@ -11,8 +12,12 @@ AREAS = sorted(path.stem for path in FOLDER.glob("*.json"))
 CASES = [(area, name) for area in AREAS for name in cases(area)]
 
 
+DIFFERENT = {"configs.topic_documentation"}
+"""Cases that are answered otherwise, on purpose: Kafka's explanations of its configurations are not told."""
+
+
 @cache
-def recorded(area: str) -> dict[str, object]:
+def recorded(area: str) -> dict[str, Any]:
     return cases(area)
 
 
@@ -31,7 +36,9 @@ def test_the_answers_are_those_of_a_real_broker(clusters: dict[str, Cluster], ar
         clusters[area] = Cluster(is_first=area == "idempotence")
     case = recorded(area)[name]
     got = Conversation(clusters[area]).answers(case)
-    expected = [step.get("expect") for step in case["steps"]]  # type: ignore[index]
-    for at, (want, have) in enumerate(zip(expected, got, strict=True)):
-        if want is not None:
-            assert have == want, f"step {at + 1}"
+    differing = [
+        f"step {at}: expected {step['expect']}, answered {answer}"
+        for at, (step, answer) in enumerate(zip(case["steps"], got, strict=True), 1)
+        if step.get("expect", answer) != answer
+    ]
+    assert bool(differing) == (name in DIFFERENT), "\n".join(differing)
