@@ -20,6 +20,7 @@ from typing import Any
 
 import msgspec
 
+from lab.exercises.group_predicates import GroupAssigned, Reads
 from lab.exercises.message_predicates import PowerLost, RpcInFlight
 from lab.exercises.places import Offset, check_offset
 from lab.exercises.predicates import Goal
@@ -51,11 +52,12 @@ class Choice(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 class Prediction(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Asked while the goals of the step before hold: what is `asks` when `after` has happened, a message's arrival or
-    a loss of power?"""
+    """Asked while the goals of the step before hold: what is `asks` when `after` has happened, a message's arrival, a
+    loss of power, an assignment of a group, or that a consumer reads?
+    """
 
     asks: str
-    after: RpcInFlight | PowerLost
+    after: RpcInFlight | PowerLost | GroupAssigned | Reads
     choices: list[Choice]
 
     def __post_init__(self) -> None:

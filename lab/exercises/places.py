@@ -7,6 +7,9 @@ replica) or the node's name; an offset is a number, or what a replica or a produ
     flushed(orders-0@b1)                    below it an fsync has put everything on the disk
     stored(orders-0@b1)                     where the batches in its files end, also while its broker is down
     acknowledged(p1)                        the last offset that a producer was told
+    position(c1), first_read(c1)            where a consumer reads on, and the first of the records that it shows
+    owned(c1)                               how many partitions a member has, as its group's coordinator says
+    committed(desk@orders-0)                what a group has committed
     scan_start(orders-0@b1, 2490)           the byte at which the search for an offset begins to read batches,
     next_entry(orders-0@b1, 2490)           that of the index entry above: both by the index that the learner dumped
     batch_position(orders-0@b1, 2490)       the byte at which its batch begins, if it is one of the last
@@ -23,9 +26,11 @@ Offset: TypeAlias = int | str
 
 _REPLICA = re.compile(r"([A-Za-z0-9._-]+-\d+)@(leader|followers|b\d+)")
 _NODE = re.compile(r"zk|shell|[A-Za-z0-9_-]+")
+_COMMITTED = re.compile(r"([A-Za-z0-9._-]+)@([A-Za-z0-9._-]+-\d+)")
 _OFFSET = re.compile(r"([a-z_]+)\(([^(),]+)(?:, (\d+))?\)(?: ([+-]) (\d+))?")
 _CLIENT = re.compile(r"[A-Za-z0-9_-]+")
 OF_A_REPLICA = ("log_end_offset", "high_watermark", "flushed", "stored")
+OF_A_CLIENT = ("acknowledged", "position", "first_read", "owned")
 OF_AN_OFFSET = ("scan_start", "next_entry", "batch_position")
 WORDS = {
     "log_end_offset": Text("log end offset", "日志末端位移"),
@@ -33,6 +38,10 @@ WORDS = {
     "flushed": Text("recovery point", "恢复点"),
     "stored": Text("end of the files", "文件末端位移"),
     "acknowledged": Text("last acknowledged offset", "最后确认的位移"),
+    "position": Text("position", "消费位置"),
+    "first_read": Text("first offset read", "最先读到的位移"),
+    "owned": Text("number of partitions", "分区数"),
+    "committed": Text("committed offset", "已提交位移"),
     "scan_start": Text("first byte read", "开始读取的字节"),
     "next_entry": Text("byte of the entry above", "上一索引项之后的字节"),
     "batch_position": Text("byte of the batch", "批次所在的字节"),
@@ -66,10 +75,18 @@ def check_offset(offset: Offset) -> None:
         match = _OFFSET.fullmatch(offset)
         if not match or match[1] not in WORDS or bool(match[3]) != (match[1] in OF_AN_OFFSET):
             raise ValueError(f"{offset!r} is no offset: write a number or log_end_offset(orders-0@leader) - 1")
-        if match[1] != "acknowledged":
+        if match[1] == "committed":
+            check_committed(match[2])
+        elif match[1] not in OF_A_CLIENT:
             check_replica(match[2])
         elif not _CLIENT.fullmatch(match[2]):
-            raise ValueError(f"{match[2]!r} is no producer: write p1")
+            raise ValueError(f"{match[2]!r} is no client: write p1")
+
+
+def check_committed(reference: str) -> None:
+    """Raises ValueError for what names no partition of a group."""
+    if not _COMMITTED.fullmatch(reference):
+        raise ValueError(f"{reference!r} is no partition of a group: write desk@orders-0")
 
 
 def partition_of(reference: str) -> str:
@@ -124,6 +141,12 @@ def offset_of(view: View, offset: Offset) -> int:
     what, reference, wanted, sign, number = match.groups()
     if what == "acknowledged":
         value = acknowledged(view, reference)
+    elif what == "committed":
+        value = committed(view, *reference.split("@"))
+    elif what == "owned":
+        value = owned(view, reference)
+    elif what in OF_A_CLIENT:
+        value = read(view, what, reference)
     else:
         replica = replicas_of(view, reference)[0]
         value = value_of(view, what, replica) if wanted is None else _position_of(view, what, replica, int(wanted))
@@ -136,7 +159,10 @@ def offset_text(view: View, offset: Offset) -> Text:
     if match is None:
         return Text("offset", "位移")
     what, reference = match[1], match[2]
-    node = node_text(reference if what == "acknowledged" else nodes_of(view, reference)[0])
+    if what == "committed":
+        group, partition = reference.split("@")
+        return Text(f"offset of {partition} that {group} has committed", f"{group} 在 {partition} 上的已提交位移")
+    node = node_text(reference if what in OF_A_CLIENT else nodes_of(view, reference)[0])
     return Text(f"{WORDS[what].en} of {node.en}", f"{node.zh}的{WORDS[what].zh}")
 
 
@@ -155,6 +181,37 @@ def acknowledged(view: View, client: str) -> int:
     if node is None or node["kind"] != "producer":
         raise Nowhere(Text(f"There is no producer {client}.", f"没有生产者 {client}。"))
     return int(node["last_offset"])
+
+
+def group_of(view: View, name: str) -> dict[str, Any] | None:
+    """A group as its coordinator has it, by the partition that keeps it; None when nobody knows it."""
+    for group in view["groups"].values():
+        partition = view["partitions"].get(group["partition"])
+        if group["group"] == name and partition is not None and f"b{partition['leader']}" == group["coordinator"]:
+            return dict(group)
+    return None
+
+
+def committed(view: View, name: str, partition: str) -> int:
+    """The offset that a group has committed, -1 for none."""
+    group = group_of(view, name)
+    return -1 if group is None else int(group["offsets"].get(partition, -1))
+
+
+def owned(view: View, client: str) -> int:
+    """How many partitions the coordinators' groups give to a client."""
+    members = [member for group in view["groups"].values() for member in group["members"].values()]
+    return max((len(member["assignment"]) for member in members if member["client"] == client), default=0)
+
+
+def read(view: View, what: str, client: str) -> int:
+    """`position` or `first_read` of a consumer. Raises Nowhere."""
+    node = view["nodes"].get(client)
+    if node is None or node["kind"] != "consumer":
+        raise Nowhere(Text(f"There is no consumer {client}.", f"没有消费者 {client}。"))
+    if what == "position":
+        return int(node["position"])
+    return int(node["records"][0][0]) if node["records"] else -1
 
 
 def _position_of(view: View, what: str, replica: str, wanted: int) -> int:

@@ -9,6 +9,7 @@ Offsets are compared with one of `equals`, `at_least`, `below`. Of several repli
 
 from typing import TypeAlias
 
+from lab.exercises.group_predicates import Committed, Group, Owns, ReadAhead
 from lab.exercises.log_predicates import Believes, Dumped, Flushed, HighWatermark, LogEndOffset, Stored, Uncommitted
 from lab.exercises.message_predicates import Acknowledged, HasRead, Parked, RpcInFlight
 from lab.exercises.places import check_node, check_replica, leader_of, node_text, nodes_of
@@ -127,6 +128,10 @@ Goal: TypeAlias = (
     | Uncommitted
     | Isr
     | BrokersUp
+    | Group
+    | Owns
+    | Committed
+    | ReadAhead
 )
 """Every predicate that content may name."""
 
