@@ -184,3 +184,15 @@ def test_a_request_under_way_survives_a_checkpoint(run: Run) -> None:
     restored = Run.restore(engine, disk=SimulatedDisk(), zk=MemoryStore())
     restored.advance(restored.now_us + 6 * SECOND_US)
     assert [number for number, _ in answers(restored, ("Fetch", 11), ("ApiVersions", 0))] == [9, 10]
+
+
+def test_a_replica_may_be_moved_to_where_it_is(run: Run) -> None:
+    connection = run.connect(0, "127.0.0.1")
+    create(run, connection, "orders")
+    (directory,) = ask(run, connection, "DescribeLogDirs", 4, topics=None).results
+    request = BY_NAME["AlterReplicaLogDirs"].request
+    topics = [request.AlterReplicaLogDirTopic(name=name, partitions=[0]) for name in ("orders", "no", "n" * 220)]
+    here = request.AlterReplicaLogDir(path=directory.log_dir, topics=topics)
+    results = ask(run, connection, "AlterReplicaLogDirs", 2, dirs=[here]).results
+    replicas = [partition.partition_index for topic in directory.topics for partition in topic.partitions]
+    assert [result.partitions[0].error_code for result in results] == [0 if replicas else 9, 3, 17]

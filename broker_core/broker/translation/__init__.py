@@ -1,6 +1,12 @@
 """How the APIs of the wire become what a broker's handlers take, and their answers the wire's; one file a family."""
 
-from broker_core.broker.translation import api_versions, describe_cluster
+from broker_core.broker.translation import (
+    alter_replica_log_dirs,
+    api_versions,
+    describe_cluster,
+    update_features,
+)
+from broker_core.broker.translation.allocate_producer_ids import ALLOCATE_PRODUCER_IDS
 from broker_core.broker.translation.committed_offsets import OFFSET_COMMIT, OFFSET_FETCH
 from broker_core.broker.translation.common import Asked, Prepared, Translation
 from broker_core.broker.translation.configs import ALTER_CONFIGS, DESCRIBE_CONFIGS, INCREMENTAL_ALTER_CONFIGS
@@ -27,8 +33,10 @@ from broker_core.broker.translation.topics import CREATE_PARTITIONS, CREATE_TOPI
 from broker_core.broker.translation.transactions import TRANSACTIONS
 
 TRANSLATIONS: dict[str, Translation] = {
+    "AllocateProducerIds": ALLOCATE_PRODUCER_IDS,
     "AlterConfigs": ALTER_CONFIGS,
     "AlterPartitionReassignments": ALTER_PARTITION_REASSIGNMENTS,
+    "AlterReplicaLogDirs": Translation(alter_replica_log_dirs.body),
     "ApiVersions": Translation(api_versions.body),
     "CreatePartitions": CREATE_PARTITIONS,
     "CreateTopics": CREATE_TOPICS,
@@ -58,6 +66,7 @@ TRANSLATIONS: dict[str, Translation] = {
     "SyncGroup": SYNC_GROUP,
     **DESCRIBE_TRANSACTIONS,
     **NEW_PROTOCOL,
+    "UpdateFeatures": Translation(update_features.body),
     **SECURITY,
     **TRANSACTIONS,
 }

@@ -1,0 +1,48 @@
+"""AlterReplicaLogDirs (API key 34) at a broker with one log directory: there is nowhere to go
+(`kafka.server.ReplicaManager#alterReplicaLogDirs`).
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from broker_core.broker.translation.common import Asked, by_topic, partitions_of
+from broker_core.errors import KafkaError
+from broker_core.wire.schemas import SCHEMAS
+
+if TYPE_CHECKING:
+    from broker_core.broker.broker import Broker
+
+_WIRE = SCHEMAS[34].response
+#: A folder on the move has 32 hexadecimal digits, two dots or hyphens and "future" in its name of at most 255 bytes.
+_LONGEST_NAME = 255 - len(".-future") - 32
+
+
+def body(request: Any, asked: Asked) -> Any:
+    """The answer; nothing moves."""
+    rows = [
+        (partition, _error(asked.broker, directory.path, partition))
+        for directory in request.dirs
+        for partition, _ in partitions_of(directory.topics)
+    ]
+    return _WIRE.type(
+        results=[
+            _WIRE.AlterReplicaLogDirTopicResult(
+                topic_name=topic,
+                partitions=[
+                    _WIRE.AlterReplicaLogDirPartitionResult(partition_index=index, error_code=error.code)
+                    for index, error in errors
+                ],
+            )
+            for topic, errors in by_topic(rows).items()
+        ]
+    )
+
+
+def _error(broker: "Broker", path: str, partition: str) -> KafkaError:
+    if len(partition) > _LONGEST_NAME:
+        return KafkaError.INVALID_TOPIC_EXCEPTION
+    if path != broker.directory.path:
+        return KafkaError.LOG_DIR_NOT_FOUND
+    if partition in broker.replicas.partitions:
+        return KafkaError.NONE
+    is_elsewhere = partition in broker.metadata.partitions
+    return KafkaError.REPLICA_NOT_AVAILABLE if is_elsewhere else KafkaError.UNKNOWN_TOPIC_OR_PARTITION
