@@ -183,7 +183,7 @@ class Keys:
         self.lab.sees(self.page.locator("hw-inspector").get_by_text("knows brokers"), "the card of a broker")
 
     def zoom(self) -> None:
-        digits = self.page.locator(".hw-lane").first.locator(".hw-cell.committed text")
+        digits = self.page.locator(".hw-lane").first.locator(".hw-cell.committed")
         for there in (False, True):
             self.lab.press("z")
             until(self.page, lambda there=there: bool(digits.first.text_content()) == there, "cells of another size")

@@ -14,7 +14,7 @@ export const DENSITY_H = 34;
 const BASE = 30;
 const LABEL_MAX = 26;
 /** While time runs the row is drawn every so many milliseconds. */
-const EVERY_MS = 200;
+const EVERY_MS = 500;
 /** Pixels between a press and a mark that count as the mark. */
 const NEAR = 4;
 

@@ -1,16 +1,15 @@
 // One replica's lane: label, cells, and the columns on the right. Only what has changed is written.
 
-import { CELL_H, boundaryX, cellState, offsetX } from "../core/layout/strips.js";
-import { epochAt, lagTimeMax, leaderReplica } from "../core/selectors.js";
+import { CELL_H, boundaryX, offsetX } from "../core/layout/strips.js";
+import { lagTimeMax, leaderReplica } from "../core/selectors.js";
 import { shortDurationText } from "../core/timemap.js";
+import { Cells } from "./cells.js";
 import { flash, means, monoWidth, s, set, show, text } from "./svg.js";
 
-/** @import { CellState, Lane, PartitionPlace, StripsLayout } from "../core/layout/strips.js" */
+/** @import { Lane, PartitionPlace, StripsLayout } from "../core/layout/strips.js" */
 /** @import { View } from "../core/view.d.ts" */
 /** @import { Translate } from "./topology.js" */
 
-/** Cells are placed from an origin that moves in steps of this many offsets, so that coordinates stay small. */
-const ORIGIN_STEP = 512;
 const BAR_W = 44;
 
 const GLYPHS = {
@@ -19,46 +18,6 @@ const GLYPHS = {
   outisr: "M0 -3.7a3.7 3.7 0 0 0 0 7.4z",
   offline: "M-3.4 -3.4l6.8 6.8m0 -6.8l-6.8 6.8",
 };
-
-class Cell {
-  root = s("g");
-  #plate = s("rect", { y: 0.5, height: CELL_H - 1 });
-  #band = s("rect", { y: CELL_H - 3.6, height: 2, rx: 1, class: "hw-band" });
-  #label = s("text", { "text-anchor": "middle" });
-  /** Only truncated records have one. @type {SVGElement | null} */
-  #strike = null;
-  #offset = -1;
-  #look = "";
-
-  constructor() {
-    this.root.append(this.#plate, this.#band, this.#label);
-  }
-
-  /** @param {number} offset @param {CellState} state @param {number} epoch @param {number} pitch @param {number} origin */
-  update(offset, state, epoch, pitch, origin) {
-    const look = `${state} ${epoch} ${pitch} ${origin}`;
-    if (offset === this.#offset && look === this.#look) return;
-    this.#offset = offset;
-    this.#look = look;
-    const large = pitch > 12;
-    const w = large ? pitch - 2 : pitch - 1;
-    // Children have places of their own: a transform for each cell would cost a paint chunk for each cell.
-    const x = Math.round((offset - origin) * pitch * 10) / 10;
-    set(this.root, { class: `hw-cell ${state}${epoch % 2 ? " odd" : ""}` });
-    set(this.#plate, { x: x + 0.5, width: w - 1, rx: large ? 3 : 1.5 });
-    set(this.#band, { x: x + (large ? 2.5 : 1), width: Math.max(2, w - (large ? 5 : 2)) });
-    const words = state === "free" ? "·" : large && state !== "deleted" ? String(offset) : "";
-    set(this.#label, { x: x + w / 2, y: state === "free" ? 14 : 12.6, "font-size": words.length > 4 ? 6.6 : words.length > 3 ? 7.8 : 9.5 });
-    text(this.#label, words);
-    if (state === "truncated") {
-      if (!this.#strike) this.root.append((this.#strike = s("path", { class: "hw-strike" })));
-      set(this.#strike, { d: `M${x + 3} ${CELL_H - 4}L${x + w - 3} 4` });
-    } else {
-      this.#strike?.remove();
-      this.#strike = null;
-    }
-  }
-}
 
 export class LaneDrawing {
   root;
@@ -69,9 +28,7 @@ export class LaneDrawing {
   #half = s("circle", { r: 3.7, class: "hw-half" });
   #name = s("text", { class: "hw-lane-name", x: 30 });
   #role = s("text", { class: "hw-lane-role", x: 48 });
-  #row = s("g");
-  /** @type {Cell[]} */
-  #cells = [];
+  #cells = new Cells();
   #high_watermark = s("path", { class: "hw-own-hw" });
   #cursor = s("rect", { class: "hw-cursor", y: -2, height: CELL_H + 4, rx: 5 });
   #asks = s("text", { class: "hw-asks" });
@@ -87,7 +44,7 @@ export class LaneDrawing {
     this.#t = t;
     this.#bar.append(s("rect", { width: BAR_W, height: 4, rx: 2, class: "hw-lag-ground" }), this.#bar_fill, this.#bar_tick);
     this.root = means(s("g", { tabindex: 0, role: "button" }, this.#ground, this.#edge, this.#half, this.#glyph, this.#name, this.#role,
-      this.#row, this.#high_watermark, this.#cursor, this.#asks, this.#log_end, this.#committed, this.#bar, this.#caught_up), { type: "replica", id });
+      this.#cells.root, this.#high_watermark, this.#cursor, this.#asks, this.#log_end, this.#committed, this.#bar, this.#caught_up), { type: "replica", id });
   }
 
   /**
@@ -115,7 +72,7 @@ export class LaneDrawing {
     set(this.#role, { y: middle + 3.8 });
     text(this.#role, claims ? t("draw.role.claims", { epoch: replica.leader_epoch }) : t(`draw.role.${role}`));
 
-    this.#drawCells(layout, place, lane, at_us);
+    this.#cells.update(layout, place, lane, at_us);
     this.#drawMarks(layout, place, lane, view, asks, cursor);
 
     const write = stepping ? flash : text;
@@ -153,23 +110,6 @@ export class LaneDrawing {
     set(this.#bar_fill, { width: Math.max(2, Math.min(1, lag / (2 * most)) * BAR_W).toFixed(1) });
     set(this.#caught_up, { class: `hw-number hw-caught-up${late ? " late" : ""}` });
     text(this.#caught_up, lag === 0 ? "0ms" : shortDurationText(lag));
-  }
-
-  /** @param {StripsLayout} layout @param {PartitionPlace} place @param {Lane} lane @param {number} at_us */
-  #drawCells({ x0, slots, pitch }, { first }, { cell_y, replica }, at_us) {
-    const origin = Math.floor(first / ORIGIN_STEP) * ORIGIN_STEP;
-    set(this.#row, { transform: `translate(${(x0 - (first - origin) * pitch).toFixed(1)},${cell_y})` });
-    while (this.#cells.length < slots) {
-      const cell = new Cell();
-      this.#cells.push(cell);
-      this.#row.append(cell.root);
-    }
-    while (this.#cells.length > slots) this.#cells.pop()?.root.remove();
-    const epochs = replica?.epochs ?? [];
-    for (let offset = first; offset < first + slots; offset++) {
-      const state = cellState(replica, offset, at_us);
-      this.#cells[offset % slots].update(offset, state, Math.max(0, epochAt(epochs, offset)), pitch, origin);
-    }
   }
 
   /** @param {StripsLayout} layout @param {PartitionPlace} place @param {Lane} lane @param {View} view @param {number | null} asks @param {number | null} cursor */

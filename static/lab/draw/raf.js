@@ -9,8 +9,8 @@
  * @typedef {{ dirty: boolean, draw: () => boolean | void }} Drawing
  */
 
-/** Patches may take this part of a frame. */
-const BUDGET_MS = 4;
+/** Patches may take this part of a frame. Drawing costs more than what a batch's patches do: better a long frame than two. */
+const BUDGET_MS = 16;
 /** Frames in which nothing but time has moved may take this part of the page's time. */
 const MOTION_SHARE = 0.4;
 

@@ -22,7 +22,7 @@ const LINES_MAX = 400;
 const BUCKET_PX = 4;
 const LABELS_MAX = 60;
 /** While time runs and the picture is crowded it is drawn every so many milliseconds. */
-const CROWDED_MS = 66;
+const CROWDED_MS = 100;
 /** How far keys move time, in parts of the window. @type {Record<string, number>} */
 const KEY_STEPS = { ArrowLeft: -0.01, ArrowRight: 0.01, ArrowDown: -0.01, ArrowUp: 0.01, PageDown: -0.1, PageUp: 0.1 };
 
@@ -107,7 +107,8 @@ export class SpaceTime {
     this.#drawPlayhead(context, map, at_us, isPast);
     context.restore();
     this.#speak(at_us, live_at_us);
-    this.#player.want(Math.max(0, map.from_us));
+    // While a crowded picture runs, what would be fetched has left it before it is here.
+    if (!this.#crowded || !moving) this.#player.want(Math.max(0, map.from_us));
     return false;
   }
 

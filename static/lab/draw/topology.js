@@ -20,6 +20,8 @@ const PILL_MS = 60;
 const PULSE_RATE_MAX = 20;
 /** A link's pulse counts the messages of this much wall time. */
 const PULSE_MS = 160;
+/** While time runs too fast for pills, the picture is drawn every so many milliseconds: its lines count what went there of late. */
+const CROWDED_MS = 66;
 /** While nothing but the clock moves, the picture is drawn every so many milliseconds: its durations show tenths. */
 const CLOCK_MS = 100;
 const LABEL_MAX = 24;
@@ -101,8 +103,10 @@ export class Topology {
 
   draw() {
     const { view, at_us } = this.#player;
-    if (!view) return;
-    this.#drawn_ms = performance.now();
+    if (!view) return false;
+    const now = performance.now();
+    if (this.#player.mode === "play" && !this.#gliding && now - this.#drawn_ms < CROWDED_MS) return true;
+    this.#drawn_ms = now;
     this.#place(view);
     const layout = /** @type {TopologyLayout} */ (this.#layout);
     if (this.#structure) {
@@ -113,6 +117,7 @@ export class Topology {
     this.#drawBadges(view, layout, at_us);
     this.#drawDocked(view, layout, at_us);
     this.#drawMessages(view, layout, at_us);
+    return false;
   }
 
   /** @param {View} view */
@@ -451,7 +456,8 @@ export class Topology {
           counts.set(key, (counts.get(key) ?? 0) + 1);
         }
     }
-    this.#pulses.sync(counts.keys(), ({ root }, key) => {
+    // In a fixed order, because moving an element in the tree costs more than writing its attributes.
+    this.#pulses.sync([...counts.keys()].sort(), ({ root }, key) => {
       const [source, destination, family] = key.split(" ");
       const way = track(layout, source, destination, TRACK / 2);
       show(root, way !== null);

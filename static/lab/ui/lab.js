@@ -89,7 +89,9 @@ effect(() => {
 let writing = 0;
 function writeAddress() {
   writing = 0;
-  history.replaceState(null, "", addressOf({ withInstant: player.isPast }));
+  const address = addressOf({ withInstant: player.isPast });
+  const { pathname, search, hash } = location;
+  if (address !== pathname + search + hash) history.replaceState(null, "", address); // it costs milliseconds, so not for nothing
 }
 effect(() => {
   // Until the instant of the address is there, the address is what it was.

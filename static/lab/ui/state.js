@@ -54,7 +54,7 @@ export function select(what) {
   if (what) tab.value = what.startsWith("znode:") ? "znodes" : "inspect";
 }
 
-const FASTEST_MS = 100;
+const FASTEST_MS = 200;
 let timer = 0;
 let published = 0;
 
@@ -66,7 +66,7 @@ function publish() {
   moment.value = { view: view ?? EMPTY, seq, at_us, live_seq, live_at_us, mode, rate, isPast, connection };
 }
 
-/** Follows a player. While time runs the panels are redrawn ten times a second, else with every change. */
+/** Follows a player. While time runs the panels are redrawn five times a second, else with every change. */
 export function attach(to) {
   player = to;
   player.subscribe(({ what }) => {

@@ -16,6 +16,9 @@ const SHAPES = {
 };
 const TICKS = ["1/1000", "", "1/10", "1×", "", "100×"];
 
+/** While time runs, the clock is written every so many milliseconds: its last digits cannot be read anyway. */
+const CLOCK_MS = 66;
+
 /** The last speed asked for; shown at once, before the server has answered. */
 const wanted = signal(null);
 /** In narrow windows the slider is a popover. */
@@ -61,17 +64,25 @@ const chip = (name, symbol, label, title, key, action) => html`
 
 class HwTransport extends HwElement {
   firstUpdated() {
-    // The clock and the number run with every frame of the player; only these two texts are touched.
-    this.clock = this.querySelector(".clock");
-    player.subscribe(() => this.tick());
+    // The clock and the number run with the player's frames; only these texts are touched.
+    this.texts = [".clock span", ".clock small", ".number"].map((where) => this.querySelector(where).appendChild(new Text()));
+    this.timer = 0;
+    this.written = 0;
+    player.subscribe(() => {
+      const wait = player.mode === "play" ? CLOCK_MS - (performance.now() - this.written) : 0;
+      if (wait <= 0) this.tick();
+      else this.timer ||= setTimeout(() => this.tick(), wait);
+    });
     this.tick();
   }
 
   tick() {
+    clearTimeout(this.timer);
+    this.timer = 0;
+    this.written = performance.now();
     const { clock, micros } = clockText(player.at_us);
-    this.clock.firstElementChild.textContent = clock;
-    this.clock.lastElementChild.textContent = `${micros} µs`;
-    this.querySelector(".number").textContent = t("transport.event", { n: spaced(player.seq) });
+    const words = [clock, `${micros} µs`, t("transport.event", { n: spaced(player.seq) })];
+    this.texts.forEach((text, i) => (text.data = words[i]));
   }
 
   state({ mode, isPast, at_us, live_at_us, connection }) {
