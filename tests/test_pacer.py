@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from lab.runtime.pacer import BUDGET_S, LONGEST_GAP_S, MAX_EMPTY_S, MIN_FLIGHT_S, Pacer
+from lab.runtime.pacer import BUDGET_S, CATCH_UP_S, LONGEST_GAP_S, MAX_EMPTY_S, MIN_FLIGHT_S, Pacer
 from tests.recorded_runs import Wall
 
 
@@ -85,6 +85,20 @@ def test_a_suspended_laptop_does_not_fast_forward(wall: Wall) -> None:
     wall.now_s += 3_600
     pacer.run_slice(core)
     assert core.now_us <= LONGEST_GAP_S * 1e6
+
+
+def test_a_short_stall_is_made_up_for_in_small_steps(wall: Wall) -> None:
+    pacer, core = Pacer(wall), Messages(wall, [])
+    pacer.set_mode("play")
+    wall.now_s += 0.24
+    steps_us = []
+    for _ in range(5):
+        before_us = core.now_us
+        pacer.run_slice(core)
+        steps_us.append(core.now_us - before_us)
+        wall.now_s += 0.033
+    assert max(steps_us) <= CATCH_UP_S * 1e6
+    assert core.now_us == pytest.approx((0.24 + 4 * 0.033) * 1e6, abs=2)
 
 
 def test_a_core_that_cannot_keep_up_falls_behind_and_leaves_the_budget_alone(wall: Wall) -> None:

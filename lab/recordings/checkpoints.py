@@ -23,10 +23,17 @@ from lab.recordings.folder import BranchFolder
 
 CHECKPOINT_EVENTS = 10_000
 """Executing so many again takes half of the time that a fork may take."""
+CHECKPOINT_EVENTS_MAX = 4 * CHECKPOINT_EVENTS
 FACTS = "json"
 ENGINE = "engine"
 ZOOKEEPER = "zookeeper"
 SUFFIXES = (FACTS, ENGINE, ZOOKEEPER)
+
+
+def events_between(seq: int) -> int:
+    """How many events lie between two checkpoints of a run that has come to `seq`. A longer run has a larger engine,
+    which takes longer to keep, while whoever watches waits."""
+    return min(max(CHECKPOINT_EVENTS, seq // 8), CHECKPOINT_EVENTS_MAX)
 
 
 class _Facts(msgspec.Struct):

@@ -12,7 +12,7 @@ from broker_core.events import Envelope
 from broker_core.run import Made, Output, Run
 from broker_core.zk.memory_store import MemoryStore
 from lab.protocol import encode_event
-from lab.recordings.checkpoints import CHECKPOINT_EVENTS, Checkpoints
+from lab.recordings.checkpoints import Checkpoints, events_between
 from lab.recordings.recording import Recording
 from lab.runtime.kazoo_store import KazooStore
 from lab.runtime.pacer import Mode, Pacer
@@ -105,7 +105,7 @@ class LiveRun:
             envelopes.append(envelope)
             events.append(encode_event(envelope[0], data, patch))
         self._flush_when_due()
-        if run.seq - self._checkpointed_seq >= CHECKPOINT_EVENTS:
+        if run.seq - self._checkpointed_seq >= events_between(run.seq):
             self.checkpoint()
         pacer = self.pacer
         return Batch(

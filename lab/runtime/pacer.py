@@ -16,6 +16,8 @@ BUDGET_S = 0.012
 """The longest that one slice may take; a core that cannot keep up falls behind the rate, and nobody waits for it."""
 LONGEST_GAP_S = 0.25
 """Wall time beyond this between two slices (a suspended laptop) is not made up for."""
+CATCH_UP_S = 0.1
+"""What one slice plays at most; what is owed beyond is left to the next ones: no page is handed all of it at once."""
 CHUNK_EVENTS = 256
 MIN_FLIGHT_S = 0.7
 MAX_EMPTY_S = 0.4
@@ -50,6 +52,7 @@ class Pacer:
         self.rate = 1.0
         self._clock = clock
         self._last_s = clock()
+        self._owed_s = 0.0
         self._carry_us = 0.0
         self._empty_until_us = -1
         self._empty_rate = 1.0
@@ -82,7 +85,10 @@ class Pacer:
         self._last_s = now_s
         deadline_s = now_s + BUDGET_S
         if self.mode == "play":
-            self._play(core, wall_s, deadline_s)
+            self._owed_s = min(self._owed_s + wall_s, LONGEST_GAP_S)
+            played_s = min(self._owed_s, CATCH_UP_S)
+            self._owed_s -= played_s
+            self._play(core, played_s, deadline_s)
         elif self.mode == "event_paced":
             self._pace_events(core, wall_s, deadline_s)
 
@@ -105,6 +111,7 @@ class Pacer:
 
     def _restart(self) -> None:
         self._last_s = self._clock()
+        self._owed_s = 0.0
         self._carry_us = 0.0
 
     def _play(self, core: Core, wall_s: float, deadline_s: float) -> None:

@@ -45,7 +45,9 @@ export const seekSeq = (seq) => run(() => player.seekSeq(Math.max(0, seq)));
 /** Sets the speed: simulated time over wall time. */
 export function setRate(rate) {
   wanted.value = rate;
-  return run(() => player.setRate(rate)).finally(() => (wanted.value = null));
+  return run(() => player.setRate(rate)).finally(() => {
+    if (wanted.value === rate) wanted.value = null; // else a newer wish is under way
+  });
 }
 
 /** One notch slower (-1) or faster (1). */
