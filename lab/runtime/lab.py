@@ -13,6 +13,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Protocol, TypeVar
 
+from broker_core.cluster import ClusterError
+from broker_core.config_defs import ConfigException
 from broker_core.errors import KafkaException
 from broker_core.shell.parser import ShellError
 from lab.protocol import Clock, Core, No
@@ -154,7 +156,8 @@ class Lab:
         """Does something with the engine, waking it if need be. What it made is recorded and published on return.
 
         Raises Refusal when the recording cannot be written or the engine fails; the engine ends then, and nothing
-        recorded is lost. ShellError and Refusal of the job come through: they say no before anything happens.
+        recorded is lost. ShellError and Refusal of the job come through: they say no before anything happens; so do
+        ClusterError and ConfigException of a cluster that cannot be.
         """
         try:
             live = await self.wake()
@@ -167,7 +170,7 @@ class Lab:
                 "What was recorded is safe. Put that right, then act again.",
                 503,
             ) from error
-        except (Refusal, ShellError):
+        except (Refusal, ShellError, ClusterError, ConfigException):
             raise
         except Exception as error:
             logger.exception("the engine of %s failed", self.recording.folder.path)

@@ -18,8 +18,8 @@ from lab.recordings.folder import branch_folder
 from lab.refusal import Refusal
 from lab.runtime import engine
 from lab.runtime.gateway import HOST
-from lab.runtime.lab import Lab
 from lab.runtime.pacer import wall_ms
+from lab.runtime.standalone import standalone
 
 MOST_BROKERS = 7
 
@@ -66,23 +66,13 @@ class Command(BaseCommand):
             asyncio.get_running_loop().add_signal_handler(number, ended.set)
         settings.RUNS.mkdir(parents=True, exist_ok=True)
         folder = branch_folder(f"cluster-{secrets.token_hex(4)}", "main", runs=settings.RUNS)
-        lab = Lab(
-            engine.begin_recording(folder, config),
-            lambda recording, pacer: engine.wake(recording, pacer, ""),
-            lambda: None,
-        )
-        try:
-            await lab.act(engine.boot)
-            ports = {broker_id: port + at if port else 0 for at, broker_id in enumerate(config.brokers)}
-            gateway = await lab.open_ports(ports)
-            await gateway.ready()
+        ports = {broker_id: port + at if port else 0 for at, broker_id in enumerate(config.brokers)}
+        async with standalone(folder, config, ports) as (_, gateway):
             self.stdout.write(f"{HOST}:{gateway.ports[config.brokers[0]]}")
             self.stdout.write(f"All brokers: {', '.join(f'{HOST}:{each}' for each in gateway.ports.values())}")
             self.stdout.write(f"It is recorded in {folder.path}. Ctrl-C ends it.")
             self.stdout.flush()
             await ended.wait()
-        finally:
-            await lab.close()
 
 
 def _parse(text: str) -> tuple[str, str]:

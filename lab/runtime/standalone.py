@@ -1,0 +1,32 @@
+"""A cluster without a page: in real time, on a ZooKeeper in memory, with TCP ports, recorded as any other run."""
+
+import contextlib
+from collections.abc import AsyncIterator, Mapping
+
+from lab.recordings.folder import BranchFolder
+from lab.runtime import engine
+from lab.runtime.gateway import Gateway
+from lab.runtime.lab import Lab
+
+
+@contextlib.asynccontextmanager
+async def standalone(
+    folder: BranchFolder, config: engine.RunConfig, ports: Mapping[int, int]
+) -> AsyncIterator[tuple[Lab, Gateway]]:
+    """The lab, its brokers up, and the gateway, its ports open, until the block ends. `ports` by broker id, 0 = a free
+    one.
+
+    Raises Refusal for a port in use, ClusterError and ConfigException for a cluster that cannot be.
+    """
+    lab = Lab(
+        engine.begin_recording(folder, config),
+        lambda recording, pacer: engine.wake(recording, pacer, ""),
+        lambda: None,
+    )
+    try:
+        await lab.act(engine.boot)
+        gateway = await lab.open_ports(ports)
+        await gateway.ready()
+        yield lab, gateway
+    finally:
+        await lab.close()
