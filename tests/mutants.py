@@ -28,6 +28,8 @@ from broker_core.log import UnifiedLog
 from broker_core.log.leader_epoch_cache import LeaderEpochCache
 from broker_core.log.local_log import LocalLog
 from broker_core.log.offset_index import OffsetIndex
+from broker_core.log.producer_state import ProducerStateManager
+from broker_core.log.transactions import UnstableTransactions
 from broker_core.replication import partition as partition_module
 from broker_core.replication.partition import Partition
 from broker_core.replication.replica_fetcher import ReplicaFetcher
@@ -82,6 +84,27 @@ SCRIPTS: dict[str, tuple[tuple[str, int], ...]] = {
         ("hold fetch 2 1", 0),
         ("producer stream p t-0 20", 2_700),
         ("broker kill 1", 4_500),
+    ),
+    # the leader of a partition with one replica stands still: what was sent before is sent again, and arrives twice
+    "twice": (
+        ("kafka-topics.sh --create --topic s --replica-assignment 1", 500),
+        ("producer open i --idempotence true", 10),
+        ("producer send i s-0 a:1", 500),
+        ("broker freeze 1", 0),
+        ("producer stream i s-0 2", 7_000),
+        ("broker thaw 1", 4_000),
+    ),
+    # a transaction commits while a follower does not fetch
+    "transaction": (
+        (CREATE, 500),
+        ("producer open t --transactional-id x", 5_000),
+        ("producer begin t", 10),
+        ("producer send t t-0 a:1", 300),
+        ("hold fetch 2 1", 0),
+        ("hold fetch 3 1", 700),
+        ("producer commit t", 700),
+        ("release fetch 2 1", 0),
+        ("release fetch 3 1", 2_000),
     ),
     # two consumers share a topic, one after the other
     "members": (
@@ -252,6 +275,10 @@ def _shows_all(self: ReplicaManager, asked: Any, body: Any, left: int, min_one_m
     return msgspec.structs.replace(answer, records=partition.log.read(asked.fetch_offset, left).data)
 
 
+def _takes_all(self: ProducerStateManager, header: Any, is_client: bool = True) -> None:
+    return None
+
+
 def _keeps_generation(self: Groups, group: Any, state: Any, why: str, *, protocol: Any, leader: Any, **_: Any) -> None:
     self._transition(group, state, why, group.generation_id, protocol, leader, 0)
 
@@ -350,6 +377,15 @@ MUTANTS = (
     ),
     _one("I-EXPAND", "whoever fetches joins the ISR", "life", Partition, "replica_to_add", _anybody_joins),
     _one("I-MINISR", "acks=all is answered at once", "life", ReplicaManager, "_wait_for_commit", _answers_at_once),
+    _one("I-SEQ", "a leader does not look at sequence numbers", "twice", ProducerStateManager, "validate", _takes_all),
+    _one(
+        "I-LSO",
+        "a marker counts before it is replicated",
+        "transaction",
+        UnstableTransactions,
+        "first_unstable_offset",
+        UnstableTransactions.first_undecided_offset,
+    ),
     _one("I-GROUP", "a generation keeps its number", "members", Groups, "new_generation", _keeps_generation),
     _one(
         "I-COOP",

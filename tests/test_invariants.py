@@ -37,6 +37,11 @@ from broker_core.events.replica import (
     ReplicaBecameLeader,
 )
 from broker_core.events.rpc import RpcSent
+from broker_core.events.transaction import (
+    FirstUnstableOffsetChanged,
+    ProducerBatchAppended,
+    TransactionMarkerAppended,
+)
 from broker_core.events.world import InvariantViolated
 from broker_core.run import Run, RunConfig
 from broker_core.sim.disk import SimulatedDisk
@@ -182,6 +187,34 @@ def assignment(*rows: tuple[str, tuple[str, ...]]) -> GroupAssigned:
     return GroupAssigned(broker="b1", group="g", generation_id=1, assignments=rows, data=("",) * len(rows))
 
 
+def numbered(sequence: int, base: int, *, epoch: int = 0, is_transactional: bool = False) -> ProducerBatchAppended:
+    return ProducerBatchAppended(
+        replica="t-0@b1",
+        producer_id=7,
+        producer_epoch=epoch,
+        first_sequence=sequence,
+        last_sequence=sequence,
+        base_offset=base,
+        last_offset=base,
+        is_transactional=is_transactional,
+    )
+
+
+def unstable(before: int, to: int) -> FirstUnstableOffsetChanged:
+    return FirstUnstableOffsetChanged(replica="t-0@b1", from_offset=before, to_offset=to)
+
+
+COMMITTED = TransactionMarkerAppended(
+    replica="t-0@b1",
+    producer_id=7,
+    producer_epoch=0,
+    coordinator_epoch=0,
+    offset=2,
+    result="COMMIT",
+    first_offset=1,
+)
+
+
 def commit(generation_id: int) -> OffsetCommitAccepted:
     return OffsetCommitAccepted(
         broker="b1", group="g", member="c-1", generation_id=generation_id, offsets=(("t-0", 1),)
@@ -316,6 +349,17 @@ BROKEN: dict[str, tuple[str, tuple[Event, ...]]] = {
     ),
     "a commit of an earlier generation": ("I-GROUP", (*GROUP, commit(0))),
     "a partition that its owner has not given up": ("I-COOP", (*GROUP, owns("d", "t-0", "t-1"))),
+    "a sequence number twice": ("I-SEQ", (numbered(0, 1), numbered(0, 2))),
+    "a sequence number left out": ("I-SEQ", (numbered(0, 1), numbered(2, 2))),
+    "an epoch of a producer that falls": ("I-SEQ", (numbered(0, 1, epoch=1), numbered(1, 2))),
+    "a last stable offset behind an open transaction": (
+        "I-LSO",
+        (numbered(0, 1, is_transactional=True), unstable(-1, 2)),
+    ),
+    "a marker that counts before it is replicated": (
+        "I-LSO",
+        (numbered(0, 1, is_transactional=True), unstable(-1, 1), COMMITTED, unstable(1, -1)),
+    ),
     "an index entry inside of a batch": ("I-INDEX", (append(1, 1), indexed(1, 75))),
     "an index entry behind its batch": ("I-INDEX", (append(1, 1), indexed(0, 70))),
     "an index that falls": ("I-INDEX", (append(1, 1), indexed(1, 70), indexed(0, 0))),

@@ -10,6 +10,7 @@ from broker_core.sim.invariants import (  # noqa: F401  (each fills the table of
     group_rules,
     leader_rules,
     log_rules,
+    producer_rules,
     watermark_rules,
     zookeeper_rules,
 )

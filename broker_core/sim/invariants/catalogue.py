@@ -47,6 +47,9 @@ MAY_BREAK: dict[str, tuple[str, ...]] = {
     "I-EXPAND": (LOST_TAIL, STALE_LOG, FOREIGN),
     "I-MINISR": (),
     "I-CONSUME": (),
+    # A log that parted from its leader's may go on with what does not follow.
+    "I-SEQ": (*_CHOSEN, "HW", "KIP101"),
+    "I-LSO": (),
     "I-GROUP": (*_CHOSEN, "HW", "KIP101"),
     "I-COOP": (),
     "I-INDEX": (),

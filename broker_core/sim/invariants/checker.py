@@ -12,7 +12,14 @@ from broker_core.eras import DEFAULT_ERA, ERAS, Era
 from broker_core.events import Envelope, Event
 from broker_core.events.world import InvariantViolated
 from broker_core.sim.invariants.catalogue import INVARIANTS, MAY_BREAK, Explanation, Words, explain_by_mode
-from broker_core.sim.invariants.shadow import Answer, ShadowClient, ShadowGroup, ShadowPartition, ShadowReplica
+from broker_core.sim.invariants.shadow import (
+    Answer,
+    ProducerShadow,
+    ShadowClient,
+    ShadowGroup,
+    ShadowPartition,
+    ShadowReplica,
+)
 
 #: guarantees about records that are there no more: the era explains that only if it is what took them away
 _ABOUT_LOSS = frozenset({"I-COMMIT", "I-COMPLETE"})
@@ -30,6 +37,7 @@ class Checker:
         produce_acks: acks of the Produce requests under way, by correlation.
         coordinators: (leader epoch, broker) of each partition of `__consumer_offsets` that somebody coordinates.
         groups: each group as its newest coordinator has it; `members`: who a client is in its group, by its name.
+        producer_logs: what each replica's log has taken of producers with ids, by `orders-0@b1`.
         positions: where each consumer reads on, by (client, partition).
         controllers: the broker of each controller epoch.
         excuses: explanations that concern the whole cluster, by kind.
@@ -48,6 +56,7 @@ class Checker:
         self.coordinators: dict[str, tuple[int, str]] = {}
         self.groups: dict[str, ShadowGroup] = {}
         self.members: dict[str, ShadowClient] = {}
+        self.producer_logs: dict[str, ProducerShadow] = {}
         self.positions: dict[tuple[str, str], int] = {}
         self.controllers: dict[int, int] = {}
         self.controller_epoch = 0

@@ -277,3 +277,33 @@ class ShadowClient(msgspec.Struct):
     member_id: str = ""
     generation_id: int = -1
     owned: tuple[str, ...] = ()
+
+
+class ProducerShadow(msgspec.Struct):
+    """What a replica's log has taken.
+
+    Attributes:
+        last: producer id -> (epoch, last sequence number or -1, last offset).
+        open: producer id -> first offset of its transaction.
+        ended: (first offset, offset of the marker) of transactions whose marker may not be replicated yet.
+        end: behind the last batch that was noted.
+        is_complete: whether all transactions of the log are known.
+    """
+
+    is_complete: bool
+    start: int
+    high_watermark: int
+    last: dict[int, tuple[int, int, int]] = {}
+    open: dict[int, int] = {}
+    ended: list[tuple[int, int]] = []
+    end: int = 0
+    first_unstable: int = -1
+
+    def expected(self) -> int:
+        """The first offset whose transaction has not ended, or whose marker is not replicated."""
+        waiting = [*self.open.values(), *(first for first, _ in self.ended)]
+        return max(min(waiting), self.start) if waiting else -1
+
+    def replicated(self, offset: int) -> None:
+        """Markers below `offset` count."""
+        self.ended = [row for row in self.ended if row[1] >= offset]

@@ -14,6 +14,7 @@ const GIVERS = {
   "I-CTRL": "controller", "I-LEADERINISR": "controller", "I-ZKVER": "controller", "I-LOGMATCH": "follower",
   "I-WEAKISR": "isr", "I-STRONGISR": "isr", "I-COMMIT": "isr", "I-COMPLETE": "controller", "I-HWLEAD": "leader",
   "I-HWFOLL": "follower", "I-NOTRUNCBELOWHW": "follower", "I-EXPAND": "leader", "I-MINISR": "leader", "I-CONSUME": "leader",
+  "I-SEQ": "leader", "I-LSO": "leader",
   "I-GROUP": "coordinator", "I-COOP": "coordinator", "I-INDEX": "log", "I-SEGNAME": "log", "I-CKPT": "log",
 };
 

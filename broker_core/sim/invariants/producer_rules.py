@@ -1,0 +1,150 @@
+"""I-SEQ and I-LSO: what a log takes of producers with ids, and how far readers of committed records may read.
+
+What a log holds of producers from before it was opened, or behind a truncation, is not told: there nothing is expected.
+"""
+
+from broker_core.events import log, replica, transaction
+from broker_core.sim.invariants.catalogue import Words
+from broker_core.sim.invariants.checker import Checker, watches
+from broker_core.sim.invariants.shadow import ProducerShadow
+
+_SEQ = ("I-SEQ",)
+_LSO = ("I-LSO",)
+_BOTH = ("I-SEQ", "I-LSO")
+_SEQUENCES = 1 << 31
+_NONE = -1
+
+_GAP = Words(
+    "producer {producer}, epoch {epoch}: sequence number {sequence} at offset {offset} follows {before}",
+    "生产者 {producer} 纪元 {epoch}：偏移量 {offset} 处的序列号 {sequence} 跟在 {before} 之后",
+)
+_EPOCH_BACK = Words(
+    "producer {producer}: a batch of epoch {epoch} at offset {offset} follows one of epoch {before}",
+    "生产者 {producer}：偏移量 {offset} 处纪元 {epoch} 的批次跟在纪元 {before} 之后",
+)
+_WRONG_STABLE = Words(
+    "the first unstable offset is {stated}, but it should be {expected} (-1 = none)",
+    "首个不稳定偏移量为 {stated}，但应为 {expected}（-1 表示没有）",
+)
+
+
+def _shadow(checker: Checker, key: str) -> ProducerShadow:
+    shadow = checker.producer_logs.get(key)
+    if shadow is None:
+        shadow = checker.producer_logs[key] = ProducerShadow(False, 0, 0)
+    return shadow
+
+
+def _check_stable(checker: Checker, key: str, shadow: ProducerShadow) -> None:
+    if shadow.is_complete and shadow.first_unstable != shadow.expected():
+        checker.violated("I-LSO", key, _WRONG_STABLE, stated=shadow.first_unstable, expected=shadow.expected())
+
+
+@watches(log.LogOpened, only_for=_BOTH)
+def opened(checker: Checker, event: log.LogOpened) -> None:
+    """A log that comes back whole is known still; the first unstable offset is stated anew."""
+    known = checker.producer_logs.get(event.replica)
+    is_new = event.log_start_offset == event.log_end_offset
+    if known is None or is_new or known.end > event.log_end_offset:
+        known = ProducerShadow(is_new, event.log_start_offset, event.high_watermark)
+        checker.producer_logs[event.replica] = known
+    known.first_unstable = _NONE
+    known.start = event.log_start_offset
+    # which markers count again is not told: the high watermark of the checkpoint is older
+    known.is_complete = known.is_complete and not known.ended and event.high_watermark >= known.high_watermark
+    known.high_watermark = event.high_watermark
+
+
+@watches(log.LogDeleted, only_for=_BOTH)
+def deleted(checker: Checker, event: log.LogDeleted) -> None:
+    checker.producer_logs.pop(event.replica, None)
+
+
+@watches(log.LogTruncated, only_for=_BOTH)
+def truncated(checker: Checker, event: log.LogTruncated) -> None:
+    shadow = _shadow(checker, event.replica)
+    if shadow.end > event.to_offset:
+        unstable = shadow.first_unstable
+        checker.producer_logs[event.replica] = ProducerShadow(False, shadow.start, shadow.high_watermark)
+        checker.producer_logs[event.replica].first_unstable = unstable
+
+
+@watches(log.LogStartOffsetIncremented, only_for=_LSO)
+def log_start(checker: Checker, event: log.LogStartOffsetIncremented) -> None:
+    shadow = _shadow(checker, event.replica)
+    shadow.start = event.to_offset
+    shadow.replicated(event.to_offset)
+
+
+@watches(transaction.ProducerBatchAppended, only_for=_BOTH)
+def batch(checker: Checker, event: transaction.ProducerBatchAppended) -> None:
+    """I-SEQ. The coordinators of the brokers write without sequence numbers."""
+    shadow = _shadow(checker, event.replica)
+    known = shadow.last.get(event.producer_id)
+    if known is not None and event.first_sequence >= 0:
+        epoch, before, _ = known
+        expected = (before + 1) % _SEQUENCES if event.producer_epoch == epoch else 0
+        if event.producer_epoch < epoch:
+            checker.violated(
+                "I-SEQ",
+                event.replica,
+                _EPOCH_BACK,
+                producer=event.producer_id,
+                epoch=event.producer_epoch,
+                offset=event.base_offset,
+                before=epoch,
+            )
+        elif event.first_sequence != expected:
+            checker.violated(
+                "I-SEQ",
+                event.replica,
+                _GAP,
+                producer=event.producer_id,
+                epoch=event.producer_epoch,
+                sequence=event.first_sequence,
+                offset=event.base_offset,
+                before=before,
+            )
+    shadow.last[event.producer_id] = (event.producer_epoch, event.last_sequence, event.last_offset)
+    shadow.end = event.last_offset + 1
+    if event.is_transactional:
+        shadow.open.setdefault(event.producer_id, event.base_offset)
+
+
+@watches(transaction.TransactionMarkerAppended, only_for=_BOTH)
+def marker(checker: Checker, event: transaction.TransactionMarkerAppended) -> None:
+    shadow = _shadow(checker, event.replica)
+    shadow.end = event.offset + 1
+    epoch, sequence, _ = shadow.last.get(event.producer_id, (event.producer_epoch, _NONE, 0))
+    if epoch != event.producer_epoch:
+        sequence = _NONE
+    if event.producer_id in shadow.last:
+        shadow.last[event.producer_id] = (event.producer_epoch, sequence, event.offset)
+    first = shadow.open.pop(event.producer_id, None)
+    if first is not None:
+        shadow.ended.append((first, event.offset))
+
+
+@watches(transaction.ProducersExpired, only_for=_SEQ)
+def expired(checker: Checker, event: transaction.ProducersExpired) -> None:
+    for producer_id in event.producer_ids:
+        _shadow(checker, event.replica).last.pop(producer_id, None)
+
+
+@watches(replica.HighWatermarkAdvanced, replica.HighWatermarkLowered, only_for=_LSO)
+def high_watermark(checker: Checker, event: replica.HighWatermarkAdvanced | replica.HighWatermarkLowered) -> None:
+    """I-LSO: by now all that an append has changed is stated."""
+    shadow = checker.producer_logs.get(event.replica)
+    if shadow is not None and (shadow.open or shadow.ended or shadow.first_unstable != _NONE):
+        _check_stable(checker, event.replica, shadow)
+        shadow.replicated(event.to_offset)
+    if shadow is not None:
+        shadow.high_watermark = event.to_offset
+
+
+@watches(transaction.FirstUnstableOffsetChanged, only_for=_LSO)
+def first_unstable(checker: Checker, event: transaction.FirstUnstableOffsetChanged) -> None:
+    """I-LSO: what is stated must follow from the transactions of the log."""
+    shadow = _shadow(checker, event.replica)
+    shadow.first_unstable = event.to_offset
+    _check_stable(checker, event.replica, shadow)
