@@ -19,7 +19,7 @@ from broker_core.records.record_batch import (
     NO_PRODUCER_ID,
     NO_TIMESTAMP,
     BatchHeader,
-    iterate_batches,
+    batches_in,
     iterate_records,
 )
 
@@ -45,7 +45,9 @@ class AppendableLog(ReadableLog):
         epoch_entries = self._note_epochs(batches)
         last = batches[-1][1]
         max_timestamp = last.max_timestamp if len(batches) == 1 else max(header.max_timestamp for _, header in batches)
-        rolled = self._maybe_roll(len(data), max_timestamp, next_offset, last.last_offset, now_ms)
+        rolled = self._maybe_roll(
+            len(data), max_timestamp, next_offset, last.base_offset + last.last_offset_delta, now_ms
+        )
         if last.has_producer_id:
             duplicate = self._validate_producer(last, data, is_client)
             if duplicate is not None:
@@ -60,7 +62,7 @@ class AppendableLog(ReadableLog):
         a batch at the end of `data` is left out.
         """
         self._now_ms = now_ms
-        found = list(iterate_batches(data))
+        found = batches_in(data)
         if not found:
             raise KafkaException(KafkaError.INVALID_RECORD, "no complete batch to append")
         log_end_offset = self._local.log_end_offset
@@ -81,7 +83,7 @@ class AppendableLog(ReadableLog):
         epoch_entries = self._note_epochs(found)
         # How many messages a compressed one holds is not known, so its first offset is neither.
         first_offset = first.base_offset if first.magic >= MAGIC_V2 else log_end_offset
-        rolled = self._maybe_roll(size, max_timestamp, first_offset, last.last_offset, now_ms)
+        rolled = self._maybe_roll(size, max_timestamp, first_offset, last.base_offset + last.last_offset_delta, now_ms)
         return self._write(data, found, first_offset, max_timestamp, record_count, rolled, epoch_entries)
 
     def roll(self, now_ms: int, new_base_offset: int | None = None) -> RollFact:

@@ -62,7 +62,7 @@ class BatchFact(msgspec.Struct, frozen=True, gc=False):
     crc: int = 0
 
 
-class IndexEntries(NamedTuple):
+class IndexEntries(msgspec.Struct, frozen=True, gc=False):
     """What an append added to the indexes, with absolute offsets."""
 
     offsets: tuple[tuple[int, int], ...]
@@ -442,7 +442,7 @@ class LogSegment:
         return header.max_timestamp
 
     def _index(self, batch: BatchFact, entries: IndexEntries) -> IndexEntries:
-        offsets, timestamps = entries
+        offsets, timestamps = entries.offsets, entries.timestamps
         if self.offset_index.append(batch.last_offset, batch.position):
             offsets += ((batch.last_offset, batch.position),)
         if self.time_index.maybe_append(self.max_timestamp, self.offset_of_max_timestamp):

@@ -43,9 +43,9 @@ class UnstableTransactions:
     @property
     def first_unstable_offset(self) -> int | None:
         """The first offset whose fate is open, or decided by a marker that is not replicated yet."""
-        undecided = self.first_undecided_offset
         if not self._unreplicated:
-            return undecided
+            return next(iter(self._open)) if self._open else None
+        undecided = self.first_undecided_offset
         unreplicated = min(self._unreplicated)
         return unreplicated if undecided is None else min(undecided, unreplicated)
 

@@ -211,6 +211,15 @@ def iterate_batches(data: bytes, position: int = 0) -> Iterator[tuple[int, Batch
         position += header.length + LENGTH_OVERHEAD
 
 
+def batches_in(data: bytes) -> list[tuple[int, BatchHeader]]:
+    """All that `iterate_batches` finds. Mostly that is one batch, which is seen at a glance."""
+    if len(data) >= HEADER_BYTES and data[MAGIC_POSITION] >= MAGIC_V2:
+        header = BatchHeader(*HEADER.unpack_from(data))
+        if header.length + LENGTH_OVERHEAD == len(data):
+            return [(0, header)]
+    return list(iterate_batches(data))
+
+
 def _message_header(data: bytes, position: int) -> BatchHeader | None:
     """The header of the message of magic 0 or 1 at `position`; None where its size cannot be."""
     if len(data) - position < _MESSAGE.size:
