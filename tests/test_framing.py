@@ -59,7 +59,7 @@ def test_a_version_of_api_versions_from_the_future_is_told_apart():
         ("0003 0005 00000001 ffff 00000001 ffff", "MetadataRequest v5: name is null"),
         ("0003 0005 00000001 ffff 00000001 0001", "MetadataRequest v5: the bytes end before the message does"),
         ("0003 0009 00000001 ffff 00 ffffffffff0f", "MetadataRequest v9: a varint of more than five bytes"),
-        ("0003 0009 00000001 ffff 00 ffffffff0f", "MetadataRequest v9: a varint of 4294967295"),
+        ("0003 0009 00000001 ffff 00 01 000000 01 05 ffffffff0f", "MetadataRequest v9: a tagged field of -1 bytes"),
         ("0003 0009 00000001 ffff 00 02 818002", "MetadataRequest v9: a string of 32768 bytes; at most 32767 are"),
     ],
 )
@@ -77,6 +77,8 @@ def test_bytes_that_are_not_utf_8_are_replaced_as_java_does():
 def test_bytes_behind_a_message_and_unknown_tagged_fields_are_skipped():
     _, request = decode_request(bytes.fromhex("0003 0005 00000001 ffff 00000000 00 00"))
     assert request.topics == []
+    _, request = decode_request(bytes.fromhex("0003 0009 00000001 ffff 00 ffffffff0f 000000 ffffffff0f"))
+    assert request.topics is None  # a length of -2, and tagged fields of the number -1
     tagged_header = "0003 0009 00000001 ffff 01 05 02 abcd"
     _, request = decode_request(bytes.fromhex(tagged_header + "01 01 00 00 01 63 02 6869"))
     assert request.topics == []

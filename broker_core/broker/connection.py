@@ -138,7 +138,14 @@ class Connection(QuietNode):
             frame = body.frame
         else:
             answer = request.translation.answer(body, request.body, self._asked(request))
-            frame = encode_response(request.api, request.version, answer, correlation_id=request.header.correlation_id)
+            try:
+                frame = encode_response(
+                    request.api, request.version, answer, correlation_id=request.header.correlation_id
+                )
+            except WireError:
+                # the version cannot say it, such as null where it has none
+                self._server.close(self.number)
+                return
         self._server.send(self.number, frame)
         self._go_on()
 

@@ -89,8 +89,7 @@ class _Decoder(Source):
         with self.block(f"if {count}:"):
             self.line(f"{count}, at = read_varint(data, at - 1)")
             with self.block(f"for _ in range({count}):"):
-                self.line("tag, at = read_varint(data, at)")
-                self.line("length, at = read_varint(data, at)")
+                self.line("tag, length, at = read_tag(data, at)")
                 for field, name in tagged:
                     with self.block(f"if tag == {field.tag}:"):
                         self.read(field, name)

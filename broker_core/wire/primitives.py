@@ -15,16 +15,17 @@ _MOST_VARINT = 0x7FFFFFFF
 
 
 def read_varint(data: bytes | memoryview, at: int) -> tuple[int, int]:
-    """An unsigned varint and where it ends (org.apache.kafka.common.utils.ByteUtils). WireError: beyond int32."""
+    """An unsigned varint and where it ends (org.apache.kafka.common.utils.ByteUtils). As in Java, one with the highest
+    of 32 bits set is a negative number.
+    """
     value = shift = 0
     while True:
         byte = data[at]
         at += 1
         value |= (byte & 0x7F) << shift
         if byte < 0x80:
-            if value > _MOST_VARINT:
-                raise WireError(f"a varint of {value}")
-            return value, at
+            value &= 0xFFFFFFFF
+            return (value if value <= _MOST_VARINT else value - (1 << 32)), at
         shift += 7
         if shift > _MOST_SHIFT:
             raise WireError("a varint of more than five bytes")
@@ -56,12 +57,20 @@ def write_string_length(value: int) -> bytes:
     return write_varint(value)
 
 
+def read_tag(data: bytes | memoryview, at: int) -> tuple[int, int, int]:
+    """Number and size of a tagged field (KIP-482), and where its bytes start."""
+    tag, at = read_varint(data, at)
+    size, at = read_varint(data, at)
+    if size < 0:
+        raise WireError(f"a tagged field of {size} bytes")
+    return tag, size, at
+
+
 def skip_tags(data: bytes | memoryview, at: int) -> int:
-    """Where the tagged fields (KIP-482) that start at `at` end: their count, then number, size and bytes of each."""
+    """Where the tagged fields that start at `at` end: their count, then number, size and bytes of each."""
     count, at = read_varint(data, at)
     for _ in range(count):
-        _, at = read_varint(data, at)
-        size, at = read_varint(data, at)
+        _, size, at = read_tag(data, at)
         at += size
     return at
 

@@ -11,6 +11,7 @@ from broker_core.wire.errors import WireError
 from broker_core.wire.primitives import (
     SHORT_VARINTS,
     read_string_length,
+    read_tag,
     read_varint,
     skip_tags,
     uuid_bytes,
@@ -38,6 +39,7 @@ _HELPERS: dict[str, Any] = {
     "pack": struct.pack,
     "unpack_from": struct.unpack_from,
     "read_string_length": read_string_length,
+    "read_tag": read_tag,
     "read_varint": read_varint,
     "skip_tags": skip_tags,
     "write_string_length": write_string_length,

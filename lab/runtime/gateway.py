@@ -219,7 +219,7 @@ class Gateway:
         for client, frame in arrived:
             if frame is None:
                 if client.number is not None:
-                    del self._clients[client.number]
+                    self._clients.pop(client.number, None)
                     run.disconnect(client.number)
             elif client.number is not None:
                 run.frame(client.number, frame)

@@ -17,14 +17,32 @@ CLUSTER_OPERATIONS = 8096
 _FLAG_VERSION = 4
 """From here on a client says whether topics shall be created; before, they always were."""
 
+_IDS_VERSION = 12
+"""From here on topics may be asked for by id. The field is there since 10."""
 
-def _body(request: Any, asked: Asked) -> MetadataRequest:
+
+def _body(request: Any, asked: Asked) -> Any:
+    error = _refusal(request, asked.version)
+    if error is not None:
+        topics = [
+            _WIRE.MetadataResponseTopic(error_code=error.code, name=topic.name or "", topic_id=topic.topic_id)
+            for topic in request.topics
+        ]
+        return _WIRE.type(controller_id=-1, topics=topics)
     topics = None
     if request.topics is not None and (request.topics or asked.version > 0):
         names = [topic.name if topic.name is not None else asked.topic_of(topic.topic_id) for topic in request.topics]
         topics = tuple(dict.fromkeys(name for name in names if name is not None))
     create = asked.version < _FLAG_VERSION or request.allow_auto_topic_creation
     return MetadataRequest(topics, create)
+
+
+def _refusal(request: Any, version: int) -> KafkaError | None:
+    """Why a request is refused as a whole: ids before their time, or a topic that is named by nothing."""
+    asked_for = [(topic.name, topic.topic_id) for topic in request.topics or ()]
+    if version < _IDS_VERSION and any(name is None or topic_id != NO_TOPIC_ID for name, topic_id in asked_for):
+        return KafkaError.INVALID_REQUEST
+    return KafkaError.UNKNOWN_SERVER_ERROR if (None, NO_TOPIC_ID) in asked_for else None
 
 
 def _answer(body: MetadataResponse, request: Any, asked: Asked) -> Any:
