@@ -1,11 +1,17 @@
 """The registry of commands. Each tool has a file of its own, which registers it on import."""
 
+import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from broker_core.shell.cluster_api import ClusterApi
 from broker_core.shell.parser import Option, ShellError
 from broker_core.shell.process import Process, Running
+
+TOPIC = r"(?!\.\.?(?:\s|$))[a-zA-Z0-9._-]{1,249}"
+"""A topic's name: it becomes a folder and a znode."""
+PARTITION = r"(?!\.\.?-\d+(?:\s|$))[a-zA-Z0-9._-]{1,249}-[0-9]{1,10}"
+"""A partition: a topic, a minus and a number."""
 
 
 class Command(NamedTuple):
@@ -78,6 +84,6 @@ def broker_of(name: str, process: Process, word: str) -> int:
 def partition_of(name: str, word: str) -> str:
     """An argument that must be a topic-partition. Raises ShellError."""
     topic, _, number = word.rpartition("-")
-    if not topic or not number.isdigit():
+    if not re.fullmatch(PARTITION, word):
         raise usage_error(name, f"{word!r} is no partition: a topic, a minus and a number, such as orders-0.")
     return f"{topic}-{int(number)}"

@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 from broker_core.shell import znodes
 from broker_core.shell.cluster_api import ClusterApi
+from broker_core.shell.commands import PARTITION, TOPIC
 from broker_core.shell.parser import ShellError
 from broker_core.shell.process import up_brokers
 from broker_core.wire.messages import MetadataResponse
@@ -188,16 +189,18 @@ def _group(group: str, state: str, members: str | None) -> Condition:
     return holds
 
 
-_LIST = r"\[([\d, ]*)\]"
+_NUMBER = r"\d{1,18}"
+_PATH = r"/|(?:/(?!\.\.?(?:[/\s]))[^/\s]+)+"
+_LIST = r"\[([\d, ]{0,200})\]"
 _CONDITIONS: tuple[tuple[re.Pattern[str], Callable[..., Condition]], ...] = (
-    (re.compile(r"leader (\S+-\d+) == (\d+|none)"), _leader),
-    (re.compile(rf"isr (\S+-\d+) == {_LIST}"), _isr),
-    (re.compile(rf"replicas (\S+-\d+) == {_LIST}"), _replicas),
-    (re.compile(r"controller (==|!=) (\d+)"), _controller),
+    (re.compile(rf"leader ({PARTITION}) == ({_NUMBER}|none)"), _leader),
+    (re.compile(rf"isr ({PARTITION}) == {_LIST}"), _isr),
+    (re.compile(rf"replicas ({PARTITION}) == {_LIST}"), _replicas),
+    (re.compile(rf"controller (==|!=) ({_NUMBER})"), _controller),
     (re.compile(rf"brokers == {_LIST}"), lambda wanted: brokers_are(_ids(wanted))),
-    (re.compile(r"topic (\S+) (exists|gone)"), _topic),
-    (re.compile(r"znode (/\S*) (exists|gone)"), _znode),
-    (re.compile(r"(start|end|hw) (\S+-\d+) broker (\d+) == (\d+)"), _offset),
-    (re.compile(r"committed (\S+) (\S+-\d+) == (\d+)"), _committed),
-    (re.compile(r"group (\S+) == (\w+)(?: (\d+))?"), _group),
+    (re.compile(rf"topic ({TOPIC}) (exists|gone)"), _topic),
+    (re.compile(rf"znode ({_PATH}) (exists|gone)"), _znode),
+    (re.compile(rf"(start|end|hw) ({PARTITION}) broker ({_NUMBER}) == ({_NUMBER})"), _offset),
+    (re.compile(rf"committed (\S+) ({PARTITION}) == ({_NUMBER})"), _committed),
+    (re.compile(rf"group (\S+) == (\w+)(?: ({_NUMBER}))?"), _group),
 )
