@@ -4,7 +4,8 @@ import base64
 import json
 from pathlib import Path
 
-from broker_core.events.group import ConsumerAssigned, GroupTransitioned
+from broker_core.events.group import ConsumerAssigned, GroupsLoadStarted, GroupTransitioned
+from broker_core.events.rpc import RpcSent
 from broker_core.groups.assignors import ASSIGNORS, GroupMemberInfo
 from broker_core.groups.consumer_protocol import Subscription, decode_subscription, encode_subscription
 from broker_core.groups.offsets import (
@@ -26,6 +27,7 @@ from broker_core.records.record_batch import iterate
 from lab.sim.parity import differences
 from tests.shell_runs import ShellRun
 
+LOADING = "COORDINATOR_LOAD_IN_PROGRESS"
 RECORDED = Path(__file__).parent / "data" / "groups" / "consumer-offsets.json"
 
 
@@ -194,4 +196,23 @@ def test_the_console_consumer_in_a_group_goes_on_where_it_stopped_printing() -> 
     assert shell.at("group describe g") == ["group g: Empty none"]
     assert shell.at(f"{read} 5 --timeout-ms 5000")[0] == "3"
     assert shell.at('wait "committed g orders-0 == 3" 1s') == []
+    assert differences(shell.run) == []
+
+
+def test_a_coordinator_with_a_slow_disk_says_that_it_is_still_reading() -> None:
+    shell = group_run()
+    shell.at("consumer stop c1")
+    (group,) = shell.run.view["groups"].values()
+    replicas = shell.run.view["partitions"][group["partition"]]["replicas"]
+    coordinator = int(group["coordinator"][1:])
+    for broker_id in replicas:
+        if broker_id != coordinator:
+            shell.at(f"disk slow {broker_id} 2000ms")
+    shell.at(f"broker kill {coordinator}")
+    shell.at("consumer start c2 --group g --topic orders --assignor range")
+    assert shell.at('wait "group g == Stable 1" 90s') == []
+    events = shell.events(GroupsLoadStarted, RpcSent)
+    assert any(isinstance(event, GroupsLoadStarted) for event in events)
+    refused = [event.api for event in events if isinstance(event, RpcSent) and event.label == LOADING]
+    assert "JoinGroup" in refused
     assert differences(shell.run) == []

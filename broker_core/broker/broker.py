@@ -39,6 +39,7 @@ from broker_core.groups.offsets import OFFSETS_TOPIC
 from broker_core.log import LogConfig
 from broker_core.log.checkpoints import REPLICATION_OFFSET_CHECKPOINT
 from broker_core.log.storage_fault import StorageFault
+from broker_core.log.unified_log import UnifiedLog
 from broker_core.replication.partition import UNLINK_TIMER, Partition, Role
 from broker_core.replication.quota import ReplicationQuotas
 from broker_core.sim.disk import Disk
@@ -647,7 +648,7 @@ class Broker:
     def _offsets_partition_changed(self, state: LeaderAndIsrPartition) -> None:
         partition = self.replicas.partitions[state.partition]
         if partition.is_leader:
-            self.groups.on_election(state.partition, state.leader_epoch, partition.log)
+            self.groups.on_election(state.partition, state.leader_epoch)
         else:
             self.groups.on_resignation(state.partition)
 
@@ -657,6 +658,10 @@ class Broker:
     def group_settings(self) -> GroupSettings:
         """The settings of groups."""
         return self.config.groups
+
+    def offsets_log(self, partition: str) -> UnifiedLog:
+        """The log of a partition of `__consumer_offsets` that this broker leads."""
+        return self.replicas.partitions[partition].log
 
     def append_to_group_log(self, partition: str, data: bytes, store: Store | None) -> KafkaError:
         """Appends to a partition of `__consumer_offsets`; `store` waits until that is committed, for a while."""

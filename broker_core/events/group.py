@@ -5,6 +5,19 @@ from broker_core.events.envelope import Event, kind
 
 @kind(
     "group",
+    en="{broker} reads {partition}, and answers for its groups when it has",
+    zh="{broker} 正在读取 {partition}，读完后才为其中的组应答",
+)
+class GroupsLoadStarted(Event):
+    """The broker leads the partition. Until GroupsLoaded its groups answer COORDINATOR_LOAD_IN_PROGRESS."""
+
+    broker: str
+    partition: str
+    leader_epoch: int
+
+
+@kind(
+    "group",
     en="{broker} coordinates {partition}: {group_count} groups, {offset_count} offsets read",
     zh="{broker} 成为 {partition} 的协调者：读取了 {group_count} 个组、{offset_count} 个位移",
 )

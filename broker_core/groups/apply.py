@@ -9,6 +9,7 @@ from broker_core.events.group import (
     GroupMemberReplaced,
     GroupMemberUpdated,
     GroupsLoaded,
+    GroupsLoadStarted,
     GroupsUnloaded,
     GroupTransitioned,
     OffsetCommitAccepted,
@@ -37,15 +38,23 @@ def _to_bytes(protocols: tuple[tuple[str, str], ...]) -> tuple[tuple[str, bytes]
     return tuple((name, b64decode(metadata)) for name, metadata in protocols)
 
 
+@applies(GroupsLoadStarted)
+def _load_started(subjects: Subjects, event: GroupsLoadStarted, at_us: int) -> None:
+    _groups(subjects, event.broker).loading[event.partition] = event.leader_epoch
+
+
 @applies(GroupsLoaded)
 def _loaded(subjects: Subjects, event: GroupsLoaded, at_us: int) -> None:
-    _groups(subjects, event.broker).owned[event.partition] = event.leader_epoch
+    groups = _groups(subjects, event.broker)
+    groups.loading.pop(event.partition, None)
+    groups.owned[event.partition] = event.leader_epoch
 
 
 @applies(GroupsUnloaded)
 def _unloaded(subjects: Subjects, event: GroupsUnloaded, at_us: int) -> None:
     groups = _groups(subjects, event.broker)
-    del groups.owned[event.partition]
+    groups.loading.pop(event.partition, None)
+    groups.owned.pop(event.partition, None)
     for name in event.groups:
         del groups.known[name]
 

@@ -14,7 +14,7 @@ from typing import Any
 from broker_core.errors import Errors, KafkaError
 from broker_core.groups import apply as _apply  # noqa: F401  registers what facts do
 from broker_core.groups.answers import answer_join, answer_sync, partitions_of, respond_join
-from broker_core.groups.classic_group import ClassicGroup, GroupMember
+from broker_core.groups.classic_group import ClassicGroup
 from broker_core.groups.facts import Groups
 from broker_core.groups.group_log import GroupLog
 from broker_core.groups.host import (
@@ -27,15 +27,13 @@ from broker_core.groups.host import (
     TransactionalCommit,
 )
 from broker_core.groups.joining import Joining
+from broker_core.groups.loading import Loading
 from broker_core.groups.membership import Membership
 from broker_core.groups.offset_commits import OffsetCommits
-from broker_core.groups.offset_log import LoadedLog, replay
-from broker_core.groups.offsets import StoredGroup
 from broker_core.groups.rebalance import Rebalances
 from broker_core.groups.removals import Removals
 from broker_core.groups.states import GroupState
 from broker_core.groups.transactional_commits import TransactionalCommits
-from broker_core.log.unified_log import UnifiedLog
 from broker_core.sim.kernel import Message
 from broker_core.wire.messages import (
     DescribedGroup,
@@ -65,6 +63,7 @@ class GroupCoordinator:
         self._commits = OffsetCommits(self.registry, self._rebalances)
         self._transactional = TransactionalCommits(self.registry)
         self._removals = Removals(self.registry)
+        self._loading = Loading(self.registry, self._rebalances, self._removals)
 
     @property
     def groups(self) -> dict[str, ClassicGroup]:
@@ -73,52 +72,13 @@ class GroupCoordinator:
 
     # partitions come and go
 
-    def on_election(self, partition: str, leader_epoch: int, log: UnifiedLog) -> None:
+    def on_election(self, partition: str, leader_epoch: int) -> None:
         """Leads a partition of `__consumer_offsets` from now on: replays its log."""
-        if partition in self.registry.owned:
-            return
-        loaded = replay(log)
-        offset_count = sum(len(offsets) for offsets in loaded.offsets.values())
-        self.registry.loaded(partition, leader_epoch, len(loaded.names()), offset_count)
-        for name in loaded.names():
-            self._take_in(partition, name, loaded)
-        self._removals.begin()
-
-    def _take_in(self, partition: str, name: str, loaded: LoadedLog) -> None:
-        stored = loaded.groups.get(name) or StoredGroup("", 0, None, None, -1, ())
-        group = self.registry.introduce(
-            name,
-            partition,
-            GroupState.STABLE if stored.members else GroupState.EMPTY,
-            "read from its log",
-            generation_id=stored.generation_id,
-            protocol_type=stored.protocol_type,
-            protocol=stored.protocol_name or "",
-            leader=stored.leader or "",
-            timestamp_ms=stored.current_state_timestamp,
-        )
-        for row in stored.members:
-            told = GroupMember(
-                row.member_id,
-                row.group_instance_id,
-                row.client_id,
-                row.client_host,
-                row.rebalance_timeout_ms,
-                row.session_timeout_ms,
-                ((stored.protocol_name or "", row.subscription),),
-            )
-            self._rebalances.touch(group, self.registry.add(group, told, stored.protocol_type))
-        if stored.members:
-            self.registry.assign(group, {row.member_id: row.assignment for row in stored.members})
-        for name_of_partition, committed in loaded.offsets.get(name, {}).items():
-            self.registry.commit(group, name_of_partition, committed)
-        for producer_id, of_groups in loaded.pending.items():
-            for name_of_partition, committed in of_groups.get(name, {}).items():
-                self.registry.suspend(group, producer_id, name_of_partition, committed)
+        self._loading.begin(partition, leader_epoch)
 
     def on_resignation(self, partition: str) -> None:
         """Leads it no longer: forgets its groups, and says so to all who wait."""
-        if partition not in self.registry.owned:
+        if partition not in self.registry.owned and partition not in self.registry.loading:
             return
         kernel = self._host.kernel
         gone = [group for group in self.groups.values() if group.partition == partition]
@@ -192,6 +152,11 @@ class GroupCoordinator:
 
     # what there is
 
+    @property
+    def is_loading(self) -> bool:
+        """Whether some of its groups are still being read, so that a list of them is not complete."""
+        return bool(self.registry.loading)
+
     def list_groups(self, states: tuple[str, ...]) -> tuple[tuple[str, str, str], ...]:
         """ListGroups: (group, protocol type, state) of those that this broker coordinates."""
         wanted = {state.lower() for state in states}
@@ -258,6 +223,8 @@ class GroupCoordinator:
             self._rebalances.session_due(*data)
         elif what == "pending_expired":
             self._rebalances.pending_expired(*data)
+        elif what == "load":
+            self._loading.load(*data)
         elif what == "expire_offsets":
             self._removals.expire()
         else:

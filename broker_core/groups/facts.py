@@ -12,6 +12,7 @@ from broker_core.events.group import (
     GroupMemberReplaced,
     GroupMemberUpdated,
     GroupsLoaded,
+    GroupsLoadStarted,
     GroupsUnloaded,
     GroupTransitioned,
     OffsetCommitAccepted,
@@ -29,13 +30,15 @@ from broker_core.groups.states import VALID_PREVIOUS_STATES, GroupState
 
 class Groups:
     """`known`: the groups by name. `owned`: the partitions of `__consumer_offsets` that the broker coordinates, with
-    the leader epochs in which it read them. The broker is among the kernel's subjects as "groups@b1".
+    the leader epochs in which it read them; `loading`: those that it is still reading. Among the kernel's subjects it
+    is "groups@b1".
     """
 
     def __init__(self, host: CoordinatorHost) -> None:
         self.host = host
         self.known: dict[str, ClassicGroup] = {}
         self.owned: dict[str, int] = {}
+        self.loading: dict[str, int] = {}
 
     def partition_of(self, group_id: str) -> str:
         """The partition that keeps a group, whether it exists or not."""
@@ -45,14 +48,19 @@ class Groups:
         """Why a request for a group is refused whatever it asks; NONE when it is not."""
         if not group_id and not allows_empty_id:
             return Errors.INVALID_GROUP_ID
-        if self.partition_of(group_id) not in self.owned:
-            return Errors.NOT_COORDINATOR
-        return Errors.NONE
+        partition = self.partition_of(group_id)
+        if partition in self.loading:
+            return Errors.COORDINATOR_LOAD_IN_PROGRESS
+        return Errors.NONE if partition in self.owned else Errors.NOT_COORDINATOR
 
     def _emit(self, event: Event) -> None:
         self.host.kernel.emit(event, self.host.name)
 
     # partitions
+
+    def load_started(self, partition: str, leader_epoch: int) -> None:
+        """The broker leads a partition, and reads it."""
+        self._emit(GroupsLoadStarted(broker=self.host.name, partition=partition, leader_epoch=leader_epoch))
 
     def loaded(self, partition: str, leader_epoch: int, group_count: int, offset_count: int) -> None:
         """The broker has read a partition and coordinates its groups, which follow."""

@@ -7,6 +7,7 @@ import msgspec
 from broker_core.errors import KafkaError
 from broker_core.groups.classic_group import Said
 from broker_core.groups.offsets import CommittedOffset
+from broker_core.log.unified_log import UnifiedLog
 from broker_core.sim.kernel import Kernel, Message
 
 TIMER_PREFIX = "groups."
@@ -91,6 +92,9 @@ class CoordinatorHost(Protocol):
         """Appends a batch as leader. When it is committed (or can no longer be) `stored(store, error)` is called,
         unless the append fails at once: then this returns why.
         """
+
+    def offsets_log(self, partition: str) -> UnifiedLog:
+        """The log of a partition of `__consumer_offsets` that this broker leads."""
 
     def timer(self, delay_us: int, name: str, data: object = None) -> int: ...
 

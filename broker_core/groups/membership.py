@@ -83,6 +83,8 @@ class Membership:
     def heartbeat(self, request: HeartbeatRequest) -> KafkaError:
         """Keeps a session alive; REBALANCE_IN_PROGRESS tells the member to join again."""
         error = self._groups.status(request.group_id)
+        if error is Errors.COORDINATOR_LOAD_IN_PROGRESS:
+            return Errors.NONE  # nobody knows yet whether the member is one; its session begins when the group is read
         if error is not Errors.NONE:
             return error
         group = self._groups.known.get(request.group_id)

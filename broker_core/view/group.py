@@ -6,6 +6,7 @@ from broker_core.events import group
 from broker_core.view.patch import Patch, View, escape
 from broker_core.view.rules import folds, rule
 
+rule(group.GroupsLoadStarted)
 rule(group.GroupsLoaded)
 rule(
     group.ConsumerStateChanged,

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from broker_core.errors import KafkaError
 from broker_core.sim.kernel import Message
 from broker_core.wire.messages import ListGroupsRequest, ListGroupsResponse
 
@@ -12,5 +13,6 @@ if TYPE_CHECKING:
 def handle(broker: "Broker", message: Message) -> None:
     """The groups that this broker coordinates."""
     body: ListGroupsRequest = message.body
-    response = ListGroupsResponse(groups=broker.groups.list_groups(body.states_filter))
+    error = KafkaError.COORDINATOR_LOAD_IN_PROGRESS if broker.groups.is_loading else KafkaError.NONE
+    response = ListGroupsResponse(error, broker.groups.list_groups(body.states_filter))
     broker.kernel.respond(message, response, label=f"{len(response.groups)} groups")

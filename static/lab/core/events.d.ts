@@ -167,6 +167,11 @@ export interface MetadataUpdated {
 }
 
 // group
+export interface GroupsLoadStarted {
+  broker: string;
+  partition: string;
+  leader_epoch: number;
+}
 export interface GroupsLoaded {
   broker: string;
   partition: string;
@@ -732,6 +737,7 @@ export interface DataOf {
   LeaderElected: LeaderElected;
   ConfigurationApplied: ConfigurationApplied;
   MetadataUpdated: MetadataUpdated;
+  GroupsLoadStarted: GroupsLoadStarted;
   GroupsLoaded: GroupsLoaded;
   GroupsUnloaded: GroupsUnloaded;
   GroupTransitioned: GroupTransitioned;

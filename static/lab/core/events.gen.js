@@ -1,7 +1,7 @@
 // Written by `manage.py gen_events` from broker_core/events. Do not change it by hand.
 
 /** Hash of the vocabulary; the server's `welcome` carries its own. */
-export const SCHEMA = "e49401c5e9ac";
+export const SCHEMA = "23bff1769f9b";
 
 /** @import { EventKind, KindInfo } from "./events.d.ts" */
 
@@ -62,6 +62,8 @@ export const KINDS = {
     en: "{broker} applies the configuration of {entity}", zh: "{broker} 应用 {entity} 的配置" },
   MetadataUpdated: { family: "control", fields: [["broker", "str"], ["controller", "int"], ["live_brokers", ["list", "int"]], ["partitions", "int"]],
     en: "{broker} knows brokers {live_brokers}, controller {controller}", zh: "{broker} 已知存活代理 {live_brokers}，控制器 {controller}" },
+  GroupsLoadStarted: { family: "group", fields: [["broker", "str"], ["partition", "str"], ["leader_epoch", "int"]],
+    en: "{broker} reads {partition}, and answers for its groups when it has", zh: "{broker} 正在读取 {partition}，读完后才为其中的组应答" },
   GroupsLoaded: { family: "group", fields: [["broker", "str"], ["partition", "str"], ["group_count", "int"], ["offset_count", "int"], ["leader_epoch", "int"]],
     en: "{broker} coordinates {partition}: {group_count} groups, {offset_count} offsets read", zh: "{broker} 成为 {partition} 的协调者：读取了 {group_count} 个组、{offset_count} 个位移" },
   GroupsUnloaded: { family: "group", fields: [["broker", "str"], ["partition", "str"], ["groups", ["list", "str"]]],

@@ -1,0 +1,79 @@
+"""Becoming the coordinator of a partition: its log is read from the beginning, which takes as long as the disk does
+(`GroupMetadataManager.scheduleLoadGroupAndOffsets`). Until then its groups answer COORDINATOR_LOAD_IN_PROGRESS.
+"""
+
+from broker_core.groups.classic_group import GroupMember
+from broker_core.groups.facts import Groups
+from broker_core.groups.host import TIMER_PREFIX
+from broker_core.groups.offset_log import LOAD_BUFFER_SIZE, LoadedLog, replay
+from broker_core.groups.offsets import StoredGroup
+from broker_core.groups.rebalance import Rebalances
+from broker_core.groups.removals import Removals
+from broker_core.groups.states import GroupState
+
+
+class Loading:
+    """See the module."""
+
+    def __init__(self, groups: Groups, rebalances: Rebalances, removals: Removals) -> None:
+        self._host = groups.host
+        self._groups = groups
+        self._rebalances = rebalances
+        self._removals = removals
+
+    def begin(self, partition: str, leader_epoch: int) -> None:
+        """The broker leads a partition; nothing happens when it has read it or is reading it."""
+        if partition in self._groups.owned or partition in self._groups.loading:
+            return
+        read_us = self._host.kernel.slow_disks.get(self._host.name, 0)
+        if not read_us:
+            self._load(partition, leader_epoch)
+            return
+        size = sum(size for _, size in self._host.offsets_log(partition).describe_files())
+        self._groups.load_started(partition, leader_epoch)
+        self._host.timer((1 + size // LOAD_BUFFER_SIZE) * read_us, TIMER_PREFIX + "load", (partition, leader_epoch))
+
+    def load(self, partition: str, leader_epoch: int) -> None:
+        """The disk has given all, unless the broker leads the partition no more, or in another epoch."""
+        if self._groups.loading.get(partition) == leader_epoch:
+            self._load(partition, leader_epoch)
+
+    def _load(self, partition: str, leader_epoch: int) -> None:
+        loaded = replay(self._host.offsets_log(partition))
+        offset_count = sum(len(offsets) for offsets in loaded.offsets.values())
+        self._groups.loaded(partition, leader_epoch, len(loaded.names()), offset_count)
+        for name in loaded.names():
+            self._take_in(partition, name, loaded)
+        self._removals.begin()
+
+    def _take_in(self, partition: str, name: str, loaded: LoadedLog) -> None:
+        stored = loaded.groups.get(name) or StoredGroup("", 0, None, None, -1, ())
+        group = self._groups.introduce(
+            name,
+            partition,
+            GroupState.STABLE if stored.members else GroupState.EMPTY,
+            "read from its log",
+            generation_id=stored.generation_id,
+            protocol_type=stored.protocol_type,
+            protocol=stored.protocol_name or "",
+            leader=stored.leader or "",
+            timestamp_ms=stored.current_state_timestamp,
+        )
+        for row in stored.members:
+            told = GroupMember(
+                row.member_id,
+                row.group_instance_id,
+                row.client_id,
+                row.client_host,
+                row.rebalance_timeout_ms,
+                row.session_timeout_ms,
+                ((stored.protocol_name or "", row.subscription),),
+            )
+            self._rebalances.touch(group, self._groups.add(group, told, stored.protocol_type))
+        if stored.members:
+            self._groups.assign(group, {row.member_id: row.assignment for row in stored.members})
+        for name_of_partition, committed in loaded.offsets.get(name, {}).items():
+            self._groups.commit(group, name_of_partition, committed)
+        for producer_id, of_groups in loaded.pending.items():
+            for name_of_partition, committed in of_groups.get(name, {}).items():
+                self._groups.suspend(group, producer_id, name_of_partition, committed)
