@@ -24,11 +24,11 @@ _IDS_VERSION = 12
 def _body(request: Any, asked: Asked) -> Any:
     error = _refusal(request, asked.version)
     if error is not None:
-        topics = [
+        refused = [
             _WIRE.MetadataResponseTopic(error_code=error.code, name=topic.name or "", topic_id=topic.topic_id)
             for topic in request.topics
         ]
-        return _WIRE.type(controller_id=-1, topics=topics)
+        return _WIRE.type(controller_id=-1, topics=refused)
     topics = None
     if request.topics is not None and (request.topics or asked.version > 0):
         names = [topic.name if topic.name is not None else asked.topic_of(topic.topic_id) for topic in request.topics]
