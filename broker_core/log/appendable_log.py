@@ -143,7 +143,7 @@ class AppendableLog(ReadableLog):
             last_offset = header.base_offset + header.last_offset_delta
             facts.append(
                 BatchFact(
-                    header.base_offset if header.magic >= MAGIC_V2 else next_offset,
+                    header.base_offset if header.record_count >= 0 else next_offset,
                     last_offset,
                     header.partition_leader_epoch,
                     start + position,
