@@ -11,7 +11,6 @@ from typing import Any
 
 from broker_core.run import Run, RunConfig
 from broker_core.sim.disk import SimulatedDisk
-from broker_core.wire.errors import WireError
 from broker_core.wire.framing import FrameSplitter, decode_response, encode_request
 from broker_core.wire.schemas import BY_NAME
 from broker_core.zk.memory_store import MemoryStore
@@ -91,10 +90,9 @@ class Link:
 
     def send(self, data: bytes) -> None:
         """Bytes as they come over TCP."""
-        try:
-            for frame in self._splitter.feed(data):
-                self._cluster.run.frame(self.number, frame)
-        except WireError:
+        for frame in self._splitter.feed(data):
+            self._cluster.run.frame(self.number, frame)
+        if self._splitter.fault:
             self._cluster.run.disconnect(self.number)
             self._cluster.received[self.number].append(b"")
 
