@@ -5,6 +5,8 @@ retention took all others or a follower starts over, has no index files: the fir
 look for old timestamps makes the `.timeindex`.
 """
 
+from broker_core.errors import KafkaError, KafkaException
+from broker_core.log.config import INT_MAX
 from broker_core.sim.disk import Disk, File
 
 
@@ -28,6 +30,16 @@ class LazyFile:
     def path(self) -> str:
         """Where the file is, or would be."""
         return self._path if self._file is None else self._file.path
+
+    def relative(self, offset: int, base_offset: int) -> int:
+        """An offset as an entry holds it. Raises KafkaException for one that none can hold (`relativeOffset`)."""
+        relative = offset - base_offset
+        if not 0 <= relative <= INT_MAX:
+            raise KafkaException(
+                KafkaError.UNKNOWN_SERVER_ERROR,
+                f"{self.path}: offset {offset} is out of the range of an index that begins at {base_offset}",
+            )
+        return relative
 
     def use(self) -> File:
         """The file, which is made with its full length if there is none."""

@@ -61,7 +61,7 @@ class OffsetIndex:
         count = len(self.positions)
         if count >= self.max_entries:
             return False
-        relative = offset - self.base_offset
+        relative = self.file.relative(offset, self.base_offset)
         self.file.use().write_at(count * ENTRY_BYTES, _ENTRY.pack(relative, position))
         self.relative_offsets.append(relative)
         self.positions.append(position)

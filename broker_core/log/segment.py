@@ -8,11 +8,13 @@ followers read right behind the end.
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from struct import Struct
 from typing import NamedTuple
 
 import msgspec
 
+from broker_core.errors import KafkaException
 from broker_core.log.config import INT_MAX, LogConfig
 from broker_core.log.deleted_files import DeletedFile, mark_deleted
 from broker_core.log.lazy_file import LazyFile
@@ -348,7 +350,12 @@ class LogSegment:
 
     def close(self) -> None:
         """Ends the segment's use as a clean stop does: a last time index entry, files cut to size and flushed."""
-        self.become_inactive()
+        with suppress(KafkaException):
+            # What a damaged index makes impossible does not keep a broker from stopping.
+            self.time_index.maybe_append(self.max_timestamp, self.offset_of_max_timestamp, is_final=True)
+        self.offset_index.trim()
+        self.time_index.trim()
+        self.log.release(self.size)
         self.flush()
         for file in self.files:
             file.close()
@@ -436,10 +443,12 @@ class LogSegment:
         return boundary
 
     def _read_first_timestamp(self) -> int:
-        """What `rolling_based_timestamp` is after a start: the first batch tells."""
-        _, header = next(self.headers())
-        self.rolling_based_timestamp = header.max_timestamp
-        return header.max_timestamp
+        """What `rolling_based_timestamp` is after a start: the first batch tells. There may be none in a file that was
+        believed, although it holds something.
+        """
+        first = next((header.max_timestamp for _, header in self.headers()), None)
+        self.rolling_based_timestamp = first
+        return NO_TIMESTAMP if first is None else first
 
     def _index(self, batch: BatchFact, entries: IndexEntries) -> IndexEntries:
         offsets, timestamps = entries.offsets, entries.timestamps

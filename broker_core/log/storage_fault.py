@@ -2,6 +2,10 @@
 
 from broker_core.errors import KafkaError, KafkaException
 
+_LARGEST_OFFSET = 2**63 - 1
+# What a file system takes; longer numbers are none.
+_LONGEST_NAME = 255
+
 
 class StorageFault(KafkaException):
     """A file of a log directory breaks a rule, so that the directory cannot be used as it is: KAFKA_STORAGE_ERROR.
@@ -23,6 +27,6 @@ class StorageFault(KafkaException):
 def offset_of(path: str) -> int:
     """The offset that a file of a log is named after. Raises StorageFault for a name that is none."""
     stem = path.rpartition("/")[2].partition(".")[0]
-    if not (stem.isascii() and stem.isdigit()):
+    if not (stem.isascii() and stem.isdigit()) or len(stem) > _LONGEST_NAME or int(stem) > _LARGEST_OFFSET:
         raise StorageFault(path, f"its name must begin with an offset, not with {stem!r}", is_io_error=False)
     return int(stem)

@@ -68,7 +68,7 @@ class TimeIndex:
         last_timestamp = self.timestamps[-1] if count else NO_TIMESTAMP
         if timestamp <= last_timestamp or (not is_final and count >= self.max_entries):
             return False
-        relative = offset - self.base_offset
+        relative = self.file.relative(offset, self.base_offset)
         self.file.use().write_at(count * ENTRY_BYTES, _ENTRY.pack(timestamp, relative))
         self.timestamps.append(timestamp)
         self.relative_offsets.append(relative)

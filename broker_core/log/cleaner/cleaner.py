@@ -8,6 +8,7 @@ the old ones. Offsets never change.
 import struct
 from collections.abc import Iterator
 
+from broker_core.errors import KafkaException
 from broker_core.log.cleaner.batch_cleaner import BatchCleaner
 from broker_core.log.cleaner.cleanable import LogToClean, segments_between
 from broker_core.log.cleaner.facts import CleaningFacts, GroupFact, Uncleanable
@@ -47,7 +48,7 @@ def clean(cleanable: LogToClean, now_ms: int, offset_map: OffsetMap) -> Cleaning
     """
     try:
         return _clean(cleanable, now_ms, offset_map)
-    except (InvalidRecord, UnreadableRecords, CorruptRecord) as error:
+    except (InvalidRecord, UnreadableRecords, CorruptRecord, KafkaException) as error:
         raise Uncleanable(str(error)) from error
 
 
@@ -210,7 +211,7 @@ def _clean_group(
             _clean_into(cleaned, segment, cleaner)
         for transaction in cleaner.transactions.take_still_aborted():
             cleaned.transaction_index.append(transaction)
-    except (Uncleanable, InvalidRecord, UnreadableRecords, CorruptRecord):
+    except (Uncleanable, InvalidRecord, UnreadableRecords, CorruptRecord, KafkaException):
         cleaned.delete()
         raise
     cleaned.become_inactive()
