@@ -1,4 +1,4 @@
-// The colours of tokens.css for canvases, read once per theme.
+// The colours of tokens.css for canvases, read once per theme, and the strokes that drawings on canvases share.
 
 const NAMES = ["bg", "panel", "raise", "raise2", "line", "line2", "ink", "ink2", "ink3", "ink4", "leader", "leader-ink", "isr", "outisr",
   "offline", "danger", "danger-ink", "select", "select-ink", "produce", "fetch", "control", "group", "zk", "primary", "primary-ink"];
@@ -50,4 +50,33 @@ export function hatch(context, x, y, w, h, colour) {
   context.lineWidth = 1.6;
   context.stroke();
   context.restore();
+}
+
+/** @param {CanvasRenderingContext2D} context @param {number} x1 @param {number} y1 @param {number} x2 @param {number} y2 */
+export function line(context, x1, y1, x2, y2) {
+  context.beginPath();
+  context.moveTo(x1, y1);
+  context.lineTo(x2, y2);
+  context.stroke();
+}
+
+/** @param {CanvasRenderingContext2D} context @param {number} x @param {number} y @param {number} r @param {string} hue */
+export function dot(context, x, y, r, hue) {
+  context.beginPath();
+  context.arc(x, y, r, 0, 7);
+  context.fillStyle = hue;
+  context.fill();
+}
+
+/** @param {CanvasRenderingContext2D} context @param {number} x @param {number} y @param {number} r @param {string} hue @param {string | null} fill */
+export function ring(context, x, y, r, hue, fill) {
+  context.beginPath();
+  context.arc(x, y, r, 0, 7);
+  if (fill) {
+    context.fillStyle = fill;
+    context.fill();
+  }
+  context.strokeStyle = hue;
+  context.lineWidth = 1.2;
+  context.stroke();
 }

@@ -1,15 +1,15 @@
 // The space-time picture on a canvas: a lane for each node, messages as lines, requests that wait as bars.
 // The future is hatched; of it only the arrivals that are already due are drawn. Dragging scrubs.
 
-import { History } from "../core/history.js";
 import { LABEL_W, layoutLanes, spanOf, windowFor, windowScale } from "../core/layout/spacetime.js";
 import { shortNeeds } from "../core/selectors.js";
 import { tickText, ticks } from "../core/timemap.js";
-import { begin, hatch } from "./palette.js";
+import { Labels } from "./labels.js";
+import { begin, dot, hatch, line, ring } from "./palette.js";
 import { monoWidth } from "./svg.js";
 
 /** @import { Change, Player } from "../core/player.js" */
-/** @import { Span } from "../core/history.js" */
+/** @import { History, Span } from "../core/history.js" */
 /** @import { Window } from "../core/layout/spacetime.js" */
 /** @import { Scale } from "../core/timemap.js" */
 /** @import { Target } from "../core/selectors.js" */
@@ -20,7 +20,6 @@ import { monoWidth } from "./svg.js";
 /** With more messages than this in sight each lane shows how many, instead of a line for each. */
 const LINES_MAX = 400;
 const BUCKET_PX = 4;
-const LABELS_MAX = 60;
 /** While time runs and the picture is crowded it is drawn every so many milliseconds. */
 const CROWDED_MS = 100;
 /** How far keys move time, in parts of the window. @type {Record<string, number>} */
@@ -44,12 +43,12 @@ export class SpaceTime {
   #crowded = false;
   #drawn_ms = 0;
 
-  /** @param {HTMLElement} host @param {Player} player @param {Translate} t @param {Palette} palette */
-  constructor(host, player, t, palette) {
+  /** @param {HTMLElement} host @param {Player} player @param {History} history @param {Translate} t @param {Palette} palette */
+  constructor(host, player, history, t, palette) {
     this.#player = player;
     this.#t = t;
     this.#palette = palette;
-    this.#history = new History(() => player.chunks());
+    this.#history = history;
     this.#canvas.className = "hw-spacetime";
     this.#canvas.tabIndex = 0;
     this.#canvas.setAttribute("role", "slider");
@@ -342,7 +341,7 @@ export class SpaceTime {
   /** @param {number} at_us @param {number} live_at_us */
   #speak(at_us, live_at_us) {
     const canvas = this.#canvas;
-    const now = (at_us / 1e6).toFixed(4);
+    const now = (at_us / 1e6).toFixed(this.#player.mode === "play" ? 0 : 4);
     if (canvas.getAttribute("aria-valuenow") === now) return;
     canvas.setAttribute("aria-label", this.#t("draw.spacetime.label"));
     canvas.setAttribute("aria-valuemin", "0");
@@ -418,79 +417,6 @@ export class SpaceTime {
       event.stopPropagation();
     });
   }
-}
-
-/** Texts on the picture: the more important ones first, none over another. */
-class Labels {
-  /** @type {{ words: string, x: number, y: number, w: number, hue: string, weight: number, bold: boolean }[]} */
-  #list = [];
-  #context;
-  #palette;
-  #width;
-
-  /** @param {CanvasRenderingContext2D} context @param {Palette} palette @param {number} width */
-  constructor(context, palette, width) {
-    this.#context = context;
-    this.#palette = palette;
-    this.#width = width;
-  }
-
-  /** @param {string} words @param {number} x @param {number} y @param {string} hue @param {number} weight @param {boolean} bold */
-  add(words, x, y, hue, weight, bold) {
-    const w = monoWidth(words, 9.3) + 4;
-    const left = Math.max(LABEL_W + 2, Math.min(x, this.#width - w - 2));
-    this.#list.push({ words, x: left, y, w, hue, weight, bold });
-  }
-
-  draw() {
-    const context = this.#context;
-    /** @type {{ x: number, y: number, w: number }[]} */
-    const taken = [];
-    this.#list.sort((a, b) => b.weight - a.weight);
-    for (const label of this.#list) {
-      if (taken.length >= LABELS_MAX) break;
-      const { words, x, y, w, hue, bold } = label;
-      if (taken.some((one) => Math.abs(one.y - y) < 10 && x < one.x + one.w && x + w > one.x)) continue;
-      taken.push(label);
-      context.globalAlpha = 0.88;
-      context.fillStyle = this.#palette.panel;
-      context.fillRect(x - 2, y - 8.5, w, 11);
-      context.globalAlpha = 1;
-      context.font = `${bold ? 700 : 500} 9.3px ${this.#palette.mono}`;
-      context.textAlign = "left";
-      context.fillStyle = hue;
-      context.fillText(words, x, y);
-    }
-  }
-}
-
-/** @param {CanvasRenderingContext2D} context @param {number} x1 @param {number} y1 @param {number} x2 @param {number} y2 */
-function line(context, x1, y1, x2, y2) {
-  context.beginPath();
-  context.moveTo(x1, y1);
-  context.lineTo(x2, y2);
-  context.stroke();
-}
-
-/** @param {CanvasRenderingContext2D} context @param {number} x @param {number} y @param {number} r @param {string} hue */
-function dot(context, x, y, r, hue) {
-  context.beginPath();
-  context.arc(x, y, r, 0, 7);
-  context.fillStyle = hue;
-  context.fill();
-}
-
-/** @param {CanvasRenderingContext2D} context @param {number} x @param {number} y @param {number} r @param {string} hue @param {string | null} fill */
-function ring(context, x, y, r, hue, fill) {
-  context.beginPath();
-  context.arc(x, y, r, 0, 7);
-  if (fill) {
-    context.fillStyle = fill;
-    context.fill();
-  }
-  context.strokeStyle = hue;
-  context.lineWidth = 1.2;
-  context.stroke();
 }
 
 /** Distance of a point from a stretch of line. @param {number} px @param {number} py @param {number} x1 @param {number} y1 @param {number} x2 @param {number} y2 */

@@ -5,6 +5,7 @@
 //   hw-context  { type, id, x, y }          a menu is wanted; preventDefault() keeps the stage's own from opening
 //   hw-command  { line }                    a line of the shell was chosen in the stage's menu
 
+import { History } from "../core/history.js";
 import { menuFor } from "../core/menu.js";
 import { splitRecord, topicNames } from "../core/selectors.js";
 import { DENSITY_H, Density } from "./density.js";
@@ -65,10 +66,11 @@ export class Stage {
     this.#parts = { topology: part(hosts.stage, "hw-topology-part"), strips: part(hosts.stage, "hw-strips-part"),
       density: part(hosts.timeline, "hw-density-part"), spacetime: part(hosts.timeline, "hw-spacetime-part") };
     const palette = readPalette(hosts.stage);
-    this.#topology = new Topology(this.#parts.topology, player, t);
+    const history = new History(() => player.chunks()); // one for both that read it: it is long
+    this.#topology = new Topology(this.#parts.topology, player, history, t);
     this.#strips = new Strips(this.#parts.strips, player, t);
     this.#density = new Density(this.#parts.density, player, t, language, palette);
-    this.#spacetime = new SpaceTime(this.#parts.spacetime, player, t, palette);
+    this.#spacetime = new SpaceTime(this.#parts.spacetime, player, history, t, palette);
     const drawings = [this.#topology, this.#strips, this.#density, this.#spacetime];
     this.#frames = new Frames(player, drawings);
     this.#unsubscribe = player.subscribe((change) => {

@@ -1,11 +1,11 @@
 // The cluster's picture: nodes, links, messages on their way, requests that wait. Elements are kept and patched.
 
-import { History } from "../core/history.js";
 import { MIN_W, along, layoutTopology, progress, topologyHeight, track } from "../core/layout/topology.js";
 import { byName, ephemerals, familyOf, faultsOfLink, faultyLinks, inFlight, ledBy, linkId, nodesByKind, outOfIsr, parkedAt, shortNeeds, unflushed } from "../core/selectors.js";
 import { durationText } from "../core/timemap.js";
 import { Keyed, clip, means, monoWidth, s, set, show, text, uiWidth } from "./svg.js";
 
+/** @import { History } from "../core/history.js" */
 /** @import { Player, Change } from "../core/player.js" */
 /** @import { TopologyLayout, Box, Point } from "../core/layout/topology.js" */
 /** @import { Target } from "../core/selectors.js" */
@@ -57,11 +57,11 @@ export class Topology {
   #badges;
   #pills;
 
-  /** @param {HTMLElement} host @param {Player} player @param {Translate} t */
-  constructor(host, player, t) {
+  /** @param {HTMLElement} host @param {Player} player @param {History} history @param {Translate} t */
+  constructor(host, player, history, t) {
     this.#player = player;
     this.#t = t;
-    this.#history = new History(() => player.chunks());
+    this.#history = history;
     const layer = () => this.#svg.appendChild(s("g"));
     this.#svg.append(s("defs", {},
       s("pattern", { id: "hw-dots", width: 16, height: 16, patternUnits: "userSpaceOnUse" }, s("circle", { cx: 1, cy: 1, r: 0.8, class: "hw-dot" })),
