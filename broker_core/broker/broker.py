@@ -411,6 +411,7 @@ class Broker:
             has_time_index=self.era.time_index,
             has_producer_snapshots=self.era.producer_snapshots,
             epochs_only_rise=self.era.epochs_only_rise,
+            producer_id_expiration_ms=self.config.producer_id_expiration_ms,
             followers_check_size=self.era.followers_check_size,
         )
 

@@ -36,6 +36,8 @@ class BrokerConfig(msgspec.Struct, frozen=True, kw_only=True):
     log_initial_task_delay_ms: int = 30_000
     log_retention_check_interval_ms: int = 300_000
     log_segment_delete_delay_ms: int = 60_000
+    producer_id_expiration_ms: int = 86_400_000
+    producer_id_expiration_check_interval_ms: int = 600_000
     log_cleaner_enable: bool = True
     log_cleaner_threads: int = 1
     log_cleaner_backoff_ms: int = 15_000

@@ -67,6 +67,7 @@ class LogManager:
             Flusher(host),
             RecoveryPointCheckpoints(host),
             LogStartCheckpoints(host),
+            ProducerExpiration(host),
             self._deleted_logs,
             self.cleaner,
         )
@@ -192,6 +193,24 @@ class LogStartCheckpoints:
     def run(self) -> int:
         write_log_starts(self._host)
         return self._host.config.log_flush_start_offset_checkpoint_interval_ms * 1_000
+
+
+class ProducerExpiration:
+    """Forgets producers that have not written for producer.id.expiration.ms (`PeriodicProducerExpirationCheck`)."""
+
+    name = "producer-expiration"
+
+    def __init__(self, host: LogHost) -> None:
+        self._host = host
+
+    def first_delay_us(self) -> int:
+        return self._host.config.producer_id_expiration_check_interval_ms * 1_000
+
+    def run(self) -> int:
+        now_ms = self._host.wall_ms
+        for partition in self._host.partitions.values():
+            partition.expire_producers(now_ms)
+        return self.first_delay_us()
 
 
 class DeletedLogs:

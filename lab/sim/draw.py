@@ -12,6 +12,7 @@ import msgspec
 
 from broker_core.sim.rng import Stream
 from lab.sim.draw_members import draw_members
+from lab.sim.draw_transactions import draw_transactions
 from lab.sim.schedule import Schedule, pause
 
 T = TypeVar("T")
@@ -79,6 +80,7 @@ class _Drawing:
             self.now_ms += self.between(1, GAP_MS_MOST)
             self.pick(acts)(self)
         draw_members(self)
+        draw_transactions(self)
         return Schedule(
             seed=self.seed,
             era=self.era,

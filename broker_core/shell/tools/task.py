@@ -11,6 +11,7 @@ TASKS = {
     "flush": "flushes the logs whose flush.ms is over",
     "recovery-points": "writes recovery-point-offset-checkpoint",
     "log-starts": "writes log-start-offset-checkpoint",
+    "producer-expiration": "forgets producers that have not written for long",
     "deleted-logs": "removes the folders of deleted replicas whose time has come",
     "cleaner": "cleans the compacted logs that are dirty enough",
 }
