@@ -4,7 +4,8 @@ import base64
 import json
 from pathlib import Path
 
-from broker_core.events.group import ConsumerAssigned, GroupsLoadStarted, GroupTransitioned
+from broker_core.events.client import RecordsConsumed
+from broker_core.events.group import ConsumerAssigned, ConsumerStateChanged, GroupsLoadStarted, GroupTransitioned
 from broker_core.events.rpc import RpcSent
 from broker_core.groups.assignors import ASSIGNORS, GroupMemberInfo
 from broker_core.groups.consumer_protocol import Subscription, decode_subscription, encode_subscription
@@ -216,3 +217,31 @@ def test_a_coordinator_with_a_slow_disk_says_that_it_is_still_reading() -> None:
     refused = [event.api for event in events if isinstance(event, RpcSent) and event.label == LOADING]
     assert "JoinGroup" in refused
     assert differences(shell.run) == []
+
+
+def test_who_works_too_long_between_two_polls_is_out_and_reads_the_same_again() -> None:
+    shell = group_run()
+    slow = "--process-ms 1000 --max-poll-records 3 --max-poll-interval-ms 2000"
+    shell.at(f"consumer start c2 --group h --topic orders --assignor range {slow}")
+    assert shell.at('wait "group h == Stable 1" 30s') == []
+    shell.at("producer open p --acks all")
+    shell.at("producer burst p orders-0 5")
+    shell.after(15)
+    events = [event for event in shell.events(ConsumerStateChanged, RecordsConsumed) if event.client == "c2"]
+    left = [event.why for event in events if isinstance(event, ConsumerStateChanged) and event.state == "left"]
+    assert len(left) > 1 and "max.poll.interval.ms (2000 ms)" in left[0]
+    assert {event.position for event in events if isinstance(event, RecordsConsumed)} == {3}
+    assert differences(shell.run) == []
+
+
+def test_a_commit_waits_until_the_records_are_processed() -> None:
+    shell = group_run()
+    shell.at("consumer start c2 --group h --topic orders --assignor range --process-ms 1000")
+    assert shell.at('wait "group h == Stable 1" 30s') == []
+    shell.at("producer open p --acks all")
+    shell.at("producer burst p orders-0 3")
+    (key,) = [key for key in shell.run.view["groups"] if key.startswith("h@")]
+    shell.after(2)
+    assert (shell.node("c2")["position"], shell.run.view["groups"][key]["offsets"]["orders-0"]) == (3, 0)
+    shell.after(2)
+    assert shell.run.view["groups"][key]["offsets"]["orders-0"] == 3

@@ -1,7 +1,8 @@
 """The clients of a run: opened and closed by name."""
 
 from broker_core.clients.consumer import Consumer, ConsumerSettings
-from broker_core.clients.group_consumer import GroupConsumer, GroupConsumerSettings
+from broker_core.clients.group_consumer import GroupConsumer
+from broker_core.clients.group_consumer_settings import GroupConsumerSettings
 from broker_core.clients.producer import Producer, ProducerSettings
 from broker_core.events.world import LinkRestored, NodeAdded, NodeRemoved
 from broker_core.sim.faults import LinkFault
@@ -50,6 +51,8 @@ class Clients:
             ("group.instance.id", settings.group_instance_id or ""),
             ("auto.offset.reset", settings.auto_offset_reset),
             ("session.timeout.ms", str(settings.session_timeout_ms)),
+            ("max.poll.records", str(settings.max_poll_records)),
+            ("max.poll.interval.ms", str(settings.max_poll_interval_ms)),
         )
         self._join(consumer, "consumer", shown)
         consumer.begin()

@@ -7,8 +7,6 @@ an assignor that is cooperative (and only those configured), it keeps what it ow
 import re
 from typing import Any
 
-import msgspec
-
 from broker_core.clients.consumer import (
     EARLIEST_TIMESTAMP,
     LATEST_TIMESTAMP,
@@ -18,12 +16,13 @@ from broker_core.clients.consumer import (
     visible_records,
 )
 from broker_core.clients.exceptions import exception_class, exception_message
+from broker_core.clients.group_consumer_settings import GroupConsumerSettings, Work
 from broker_core.clients.metadata import ClientMetadata, backoff_us
 from broker_core.clients.producer import STALE_METADATA_ERRORS
 from broker_core.errors import Errors, KafkaError
 from broker_core.events.client import ConsumerPositionReset, RecordsConsumed
 from broker_core.events.group import ConsumerAssigned, ConsumerStateChanged
-from broker_core.groups.assignors import ASSIGNORS, DEFAULT_ASSIGNORS, Assignor, GroupMemberInfo
+from broker_core.groups.assignors import ASSIGNORS, Assignor, GroupMemberInfo
 from broker_core.groups.consumer_protocol import (
     PROTOCOL_TYPE,
     Subscription,
@@ -77,32 +76,6 @@ _FATAL = frozenset(
 )
 
 
-class GroupConsumerSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """The consumer configurations that act here: Kafka's names with `_` for `.`, Kafka's defaults; ms and bytes.
-
-    `topics` are names, or with `is_pattern` regular expressions of which one must match.
-    """
-
-    group_id: str
-    topics: tuple[str, ...]
-    is_pattern: bool = False
-    assignors: tuple[str, ...] = DEFAULT_ASSIGNORS
-    group_instance_id: str | None = None
-    auto_offset_reset: str = "latest"
-    enable_auto_commit: bool = True
-    auto_commit_interval_ms: int = 5_000
-    session_timeout_ms: int = 45_000
-    heartbeat_interval_ms: int = 3_000
-    max_poll_interval_ms: int = 300_000
-    metadata_max_age_ms: int = 300_000
-    fetch_min_bytes: int = 1
-    fetch_max_bytes: int = 52_428_800
-    fetch_max_wait_ms: int = 500
-    max_partition_fetch_bytes: int = 1_048_576
-    isolation_level: str = "read_uncommitted"
-    request_timeout_ms: int = 30_000
-
-
 class GroupConsumer:
     """A node. `state` and what it owns and has read change by events alone.
 
@@ -138,6 +111,7 @@ class GroupConsumer:
         self._protocol = ""
         self._commits_before_join = False
         self._committing = False
+        self._work = Work()
 
     @property
     def is_cooperative(self) -> bool:
@@ -293,8 +267,11 @@ class GroupConsumer:
     # joining
 
     def _rejoin(self, why: str) -> None:
-        """Before it joins, a member commits; an eager one gives up all it owns."""
+        """Before it joins, a member commits; an eager one gives up all it owns. Only a poll does so."""
         if self.state != "stable":
+            return
+        if self._work.is_busy:
+            self._work.rejoins_for = why
             return
         self._change("joining", why)
         if not (self.settings.enable_auto_commit and self._commit("before join")):
@@ -310,7 +287,10 @@ class GroupConsumer:
         self._send_join()
 
     def _lost(self, why: str) -> None:
-        """It is no member any more: what it owned others may have by now (`onPartitionsLost`)."""
+        """It is no member any more: what it owned others may have by now (`onPartitionsLost`), it hears at a poll."""
+        if self._work.is_busy:
+            self._work.lost_for = why
+            return
         self.member_id = ""
         self.generation_id = -1
         self._own((), self.owned)
@@ -554,7 +534,7 @@ class GroupConsumer:
 
     def _fetch_all(self) -> None:
         """Asks each leader for the partitions of it that are owned, unless it is being asked."""
-        if self.is_over or self.state == "closing":
+        if self.is_over or self.state == "closing" or self._work.is_busy:
             return
         by_leader: dict[str, list[str]] = {}
         lookups: dict[str, list[str]] = {}
@@ -605,6 +585,8 @@ class GroupConsumer:
         self._ask(leader, "Fetch", request, "fetch", label, data=asked)
 
     def _fetched(self, response: FetchResponse, asked: dict[str, int]) -> None:
+        if self._work.is_busy:
+            return
         is_stale = False
         for answer in response.partitions:
             name = answer.partition
@@ -620,6 +602,7 @@ class GroupConsumer:
             self._later("metadata")
         else:
             self._attempts = 0
+            self._begin_work()
             self._fetch_all()
 
     def _take_in(self, answer: FetchPartitionResponse) -> None:
@@ -629,6 +612,12 @@ class GroupConsumer:
         records, position = visible_records(answer.records, start, answer.aborted_transactions)
         for _, header in iterate_batches(answer.records):
             leader_epoch = header.partition_leader_epoch
+        if self.settings.processing_ms:
+            room = self.settings.max_poll_records - self._work.records
+            if len(records) > room:
+                position = records[room].offset
+                records = records[:room]
+            self._work.records += len(records)
         if position == start:
             return
         self.positions[name] = (position, leader_epoch)
@@ -647,6 +636,42 @@ class GroupConsumer:
             self.name,
         )
 
+    # the application's work
+
+    def _begin_work(self) -> None:
+        """A poll has returned records: the next one comes when they are processed."""
+        work = self._work
+        if work.records:
+            work.begin()
+            self._timer(work.records * self.settings.processing_ms, "processed")
+            self._timer(self.settings.max_poll_interval_ms, "poll_due", work.poll)
+
+    def _poll_late(self, poll: int) -> None:
+        """`max.poll.interval.ms` is over: the heartbeat thread gives the membership up; a static member only falls
+        silent (KIP-62).
+        """
+        if not self._work.is_busy or self._work.poll != poll or self.state != "stable":
+            return
+        member_id, self.member_id, self.generation_id = self.member_id, "", -1
+        self._change("left", f"no poll within max.poll.interval.ms ({self.settings.max_poll_interval_ms} ms)")
+        if self.settings.group_instance_id is None and self._coordinator is not None:
+            request = LeaveGroupRequest(self.settings.group_id, ((member_id, None),))
+            self._ask(self._coordinator, "LeaveGroup", request, "left", f"LeaveGroup {self.settings.group_id}")
+
+    def _poll_again(self) -> None:
+        """The records are processed: now it commits, rejoins, or finds out that it is no member any more."""
+        work, self._work = self._work, Work(poll=self._work.poll)
+        if self.state == "left":
+            self._lost("it polls again")
+        elif work.lost_for:
+            self._lost(work.lost_for)
+        elif work.rejoins_for:
+            self._rejoin(work.rejoins_for)
+        elif self.state == "stable":
+            if work.commits:
+                self._commit("interval")
+            self._fetch_all()
+
     # as a node
 
     def on_request(self, message: Message) -> None:
@@ -658,6 +683,8 @@ class GroupConsumer:
         if what == "fetch":
             self._fetching.discard(node)
         if self.is_over:
+            return
+        if what == "left":
             return
         if what == "commit":
             self._commit_answered(body, *data)
@@ -694,6 +721,8 @@ class GroupConsumer:
             return
         if what in ("fetch", "reset", "metadata"):
             self._later("metadata")
+        elif what == "left":
+            self._coordinator_lost()
         elif what == "find":
             self._later("find")
         elif what == "leave":
@@ -716,7 +745,9 @@ class GroupConsumer:
             self._send_heartbeat(data)
         elif name == "auto_commit":
             self._timer(self.settings.auto_commit_interval_ms, "auto_commit")
-            if self.state == "stable":
+            if self._work.is_busy:
+                self._work.commits = True
+            elif self.state == "stable":
                 self._commit("interval")
         elif name == "metadata_age":
             self._timer(self.settings.metadata_max_age_ms, "metadata_age")
@@ -725,6 +756,10 @@ class GroupConsumer:
             self._change("closed", "it could not leave in time")
         elif self.state == "closing":
             return
+        elif name == "processed":
+            self._poll_again()
+        elif name == "poll_due":
+            self._poll_late(data)
         elif name == "metadata":
             self._ask_for_metadata()
         elif name == "find":

@@ -7,7 +7,7 @@ import re
 from typing import NamedTuple
 
 from broker_core.clients.consumer import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, isolation_id, visible_records
-from broker_core.clients.group_consumer import GroupConsumerSettings
+from broker_core.clients.group_consumer_settings import GroupConsumerSettings
 from broker_core.clients.producer import STALE_METADATA_ERRORS
 from broker_core.errors import Errors
 from broker_core.records.record_batch import Record

@@ -1,6 +1,7 @@
 """kafka-console-consumer.sh --group: the tool as a member of a group, which commits what it has printed."""
 
-from broker_core.clients.group_consumer import GroupConsumer, GroupConsumerSettings
+from broker_core.clients.group_consumer import GroupConsumer
+from broker_core.clients.group_consumer_settings import GroupConsumerSettings
 from broker_core.records.record_batch import Record
 from broker_core.shell.admin import Asking
 from broker_core.shell.java import ERRORS_PACKAGE, JavaException

@@ -75,6 +75,10 @@ register(
                 "consumer start NAME --group G --topic T[,T2] [--assignor A[,A2]] [--instance ID] [--isolation L]",
                 "a member of a group, which reads from the beginning where nothing is committed",
             ),
+            (
+                "... --process-ms MS [--max-poll-records N] [--max-poll-interval-ms MS]",
+                "the member works so long on each record before it polls again",
+            ),
             ("consumer stop NAME", "closes it: it leaves its group; prints what it has read"),
             ("consumer kill NAME", "SIGKILL: the group notices when its session ends"),
             ("consumer output NAME", "prints what it has read"),

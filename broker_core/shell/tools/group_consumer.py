@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from broker_core.clients.group_consumer import GroupConsumerSettings
+from broker_core.clients.group_consumer_settings import GroupConsumerSettings
 from broker_core.groups.assignors import ASSIGNORS, DEFAULT_ASSIGNORS
 from broker_core.shell.cluster_api import ClusterApi
 from broker_core.shell.commands import usage_error
@@ -12,7 +12,8 @@ from broker_core.shell.tools.console_consumer import Formatter
 from broker_core.shell.tools.producer import client_name
 
 CLOSE_US = 20_000_000
-OPTIONS = ("--group", "--topic", "--assignor", "--instance", "--isolation")
+NUMBERS = ("--process-ms", "--max-poll-records", "--max-poll-interval-ms")
+OPTIONS = ("--group", "--topic", "--assignor", "--instance", "--isolation", *NUMBERS)
 ISOLATION_LEVELS = ("read_uncommitted", "read_committed")
 _PRINTED = {"print.partition": "true", "print.offset": "true", "print.key": "true", "key.separator": ":"}
 
@@ -46,6 +47,9 @@ def _settings(words: list[str]) -> GroupConsumerSettings:
             raise usage_error("consumer", f"{assignor!r} is no assignor: {', '.join(ASSIGNORS)}.")
     if given.get("--isolation", ISOLATION_LEVELS[0]) not in ISOLATION_LEVELS:
         raise usage_error("consumer", f"{given['--isolation']!r} is no isolation level: {', '.join(ISOLATION_LEVELS)}.")
+    for option in NUMBERS:
+        if option in given and not (given[option].isdecimal() and int(given[option]) > 0):
+            raise usage_error("consumer", f"{given[option]!r} is no {option}: write a number above 0.")
     names = tuple(given["--topic"].split(","))
     return GroupConsumerSettings(
         group_id=given["--group"],
@@ -57,6 +61,9 @@ def _settings(words: list[str]) -> GroupConsumerSettings:
         auto_commit_interval_ms=500,
         session_timeout_ms=6_000,
         heartbeat_interval_ms=500,
+        processing_ms=int(given.get("--process-ms", 0)),
+        max_poll_records=int(given.get("--max-poll-records", 500)),
+        max_poll_interval_ms=int(given.get("--max-poll-interval-ms", 300_000)),
         isolation_level=given.get("--isolation", ISOLATION_LEVELS[0]),
     )
 

@@ -1,0 +1,52 @@
+"""What a member of a group is told when it is opened, and what its application does between two polls."""
+
+import msgspec
+
+from broker_core.groups.assignors import DEFAULT_ASSIGNORS
+
+
+class GroupConsumerSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """The consumer configurations that act here: Kafka's names with `_` for `.`, Kafka's defaults; ms and bytes.
+
+    `topics` are names, or with `is_pattern` regular expressions of which one must match. `processing_ms` is none of
+    Kafka's: how long the application works on a record before it polls again; with 0 it polls without pause.
+    """
+
+    group_id: str
+    topics: tuple[str, ...]
+    is_pattern: bool = False
+    assignors: tuple[str, ...] = DEFAULT_ASSIGNORS
+    group_instance_id: str | None = None
+    auto_offset_reset: str = "latest"
+    enable_auto_commit: bool = True
+    auto_commit_interval_ms: int = 5_000
+    session_timeout_ms: int = 45_000
+    heartbeat_interval_ms: int = 3_000
+    max_poll_interval_ms: int = 300_000
+    metadata_max_age_ms: int = 300_000
+    fetch_min_bytes: int = 1
+    fetch_max_bytes: int = 52_428_800
+    fetch_max_wait_ms: int = 500
+    max_partition_fetch_bytes: int = 1_048_576
+    isolation_level: str = "read_uncommitted"
+    request_timeout_ms: int = 30_000
+    max_poll_records: int = 500
+    processing_ms: int = 0
+
+
+class Work(msgspec.Struct):
+    """What an application does between two polls: `records` are in hand, and this is its poll number `poll`. What came
+    up meanwhile waits for the next one.
+    """
+
+    poll: int = 0
+    records: int = 0
+    is_busy: bool = False
+    commits: bool = False
+    rejoins_for: str = ""
+    lost_for: str = ""
+
+    def begin(self) -> None:
+        """The records are in the application's hands."""
+        self.poll += 1
+        self.is_busy = True
