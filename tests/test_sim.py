@@ -24,6 +24,31 @@ def test_what_random_simulation_has_found_stays_mended(path: Path) -> None:
     assert played.events > 100
 
 
+@pytest.mark.parametrize(
+    ("script", "alarm"),
+    [
+        ("missed-epoch", ("I-WEAKISR", "without having heard")),
+        ("early-join", ("I-COMPLETE", "KAFKA-7128")),
+        ("watermark-beyond-the-log", ("I-COMMIT", "era")),
+    ],
+)
+def test_what_kafka_itself_gives_away_is_told_and_explained(script: str, alarm: tuple[str, str]) -> None:
+    assert alarm in play(_found(script)).alarms
+
+
+def test_a_replica_made_anew_while_its_topic_is_deleted_stands_in_the_way() -> None:
+    assert play(_found("deleted-while-moved")).found == ("a partition cannot heal, as Kafka's would not",)
+
+
+def test_max_message_bytes_holds_for_followers_before_2_6_only() -> None:
+    assert play(_found("follower-refuses-large")).found == ("a partition cannot heal, as Kafka's would not",)
+    assert play(_found("follower-takes-large")).found == ()
+
+
+def _found(name: str) -> Schedule:
+    return Schedule.of_script((Path(__file__).parent / "data" / "sim" / f"{name}.lab").read_text())
+
+
 def test_a_seed_always_draws_the_same_and_another_draws_another() -> None:
     assert draw(4, "3.9") == draw(4, "3.9")
     assert draw(4, "3.9").lines != draw(5, "3.9").lines

@@ -134,6 +134,8 @@ class _Game:
         differing = differences(run)
         if differing:
             return Failure("view", run.seq, "; ".join(differing[:3]))
+        if self.witness.stuck:
+            self.found.append("a partition cannot heal, as Kafka's would not")
         for kind, partition, detail in () if self.witness.gave_up else self._missing():
             excuse = self.witness.explained.get(partition, "")
             if not excuse:

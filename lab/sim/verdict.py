@@ -19,7 +19,8 @@ class Played(msgspec.Struct, frozen=True):
     Attributes:
         typed: every line, those too that took the faults back.
         alarms: how often each (invariant, what explains it in short or nothing) was raised.
-        found: what an era, an unclean election or a power loss explains: lost records and logs that differ.
+        found: what an era, an unclean election or a power loss explains: lost records and logs that differ; and what
+            Kafka itself would leave behind.
     """
 
     failure: Failure | None
