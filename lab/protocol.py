@@ -80,7 +80,9 @@ ClientFrame = Hello | Ack | Do | Time | Exercise | Complete
 
 
 class Welcome(msgspec.Struct, tag_field="k", tag="welcome"):
-    """`core`: "recorded" while nothing but the recording is there; acting wakes the core."""
+    """`core`: "recorded" while nothing but the recording is there; acting wakes the core. `bootstrap`: where clients
+    join by TCP, empty while they cannot.
+    """
 
     run: str
     branch: str
@@ -89,6 +91,7 @@ class Welcome(msgspec.Struct, tag_field="k", tag="welcome"):
     core: Core
     name: str
     zookeeper: str
+    bootstrap: str
     user: str
     owner: bool
 

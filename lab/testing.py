@@ -32,7 +32,6 @@ from broker_core.eras import DEFAULT_ERA
 from broker_core.events.console import CommandCompleted, CommandPrinted
 from lab.recordings.folder import branch_folder
 from lab.runtime.engine import RunConfig
-from lab.runtime.gateway import HOST
 from lab.runtime.lab import Lab
 from lab.runtime.live_run import Batch, LiveRun
 from lab.runtime.pacer import wall_ms
@@ -81,15 +80,12 @@ class Highwater:
         self._ended: asyncio.Event
         self.ports: dict[int, int] = {}
         """By broker id."""
+        self.bootstrap = ""
+        """`bootstrap.servers` for a client: HOST:PORT of all brokers, commas between."""
         started: Future[None] = Future()
         self._thread = threading.Thread(target=lambda: asyncio.run(self._live(started)), daemon=True)
         self._thread.start()
         started.result(START_S)
-
-    @property
-    def bootstrap(self) -> str:
-        """`bootstrap.servers` for a client: HOST:PORT of all brokers, commas between."""
-        return ",".join(f"{HOST}:{port}" for port in self.ports.values())
 
     def run(self, line: str, timeout_s: float = 30.0) -> list[str]:
         """Runs a line of the shell grammar (Kafka's tools, `broker kill 1`, `link cut 1 2`, `wait ...`) to its end and
@@ -130,7 +126,7 @@ class Highwater:
         try:
             folder = branch_folder("test", "main", runs=self.folder)
             async with standalone(folder, self._config, dict.fromkeys(self._config.brokers, 0)) as (lab, gateway):
-                self._lab, self.ports = lab, dict(gateway.ports)
+                self._lab, self.ports, self.bootstrap = lab, dict(gateway.ports), gateway.bootstrap
                 lab.observers[OBSERVER] = self._commands
                 started.set_result(None)
                 await self._ended.wait()

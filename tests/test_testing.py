@@ -17,7 +17,7 @@ ORDERS = "kafka-topics.sh --create --topic orders --partitions 1 --replication-f
 def test_a_record_outlives_its_leader(highwater: Highwater) -> None:
     assert highwater.run(ORDERS) == ["Created topic orders."]
     leader = highwater.view()["partitions"]["orders-0"]["leader"]
-    producer = KafkaProducer(bootstrap_servers=highwater.bootstrap, acks="all", enable_idempotence=False)
+    producer = KafkaProducer(bootstrap_servers=highwater.bootstrap, acks="all")
     assert producer.send("orders", b"kept").get(30).offset == 0
     highwater.run(f"broker kill {leader}")
     others = sorted({1, 2, 3} - {leader})

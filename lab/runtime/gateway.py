@@ -116,7 +116,7 @@ class Gateway:
     def __init__(self, engine: Engine, ports: Mapping[int, int]) -> None:
         """`ports` by broker id, 0 = a free one. Raises Refusal for one that is taken."""
         self._engine = engine
-        self._bound = {broker_id: _bind(port) for broker_id, port in ports.items()}
+        self._bound = _bind_all(ports)
         self.ports = {broker_id: bound.getsockname()[1] for broker_id, bound in self._bound.items()}
         self._listening: dict[int, tuple[int, asyncio.Server]] = {}
         self._listeners: Mapping[int, int] = {}
@@ -131,6 +131,11 @@ class Gateway:
     def endpoints(self) -> dict[int, tuple[str, int]]:
         """Where each broker is reached."""
         return {broker_id: (HOST, port) for broker_id, port in self.ports.items()}
+
+    @property
+    def bootstrap(self) -> str:
+        """`bootstrap.servers`: HOST:PORT of every broker, commas between."""
+        return ",".join(f"{HOST}:{port}" for port in self.ports.values())
 
     @property
     def client_count(self) -> int:
@@ -249,6 +254,19 @@ class Gateway:
     async def _serve(self, broker_id: int) -> asyncio.Server:
         loop = asyncio.get_running_loop()
         return await loop.create_server(lambda: Client(self, broker_id), sock=self._bound[broker_id], backlog=BACKLOG)
+
+
+def _bind_all(ports: Mapping[int, int]) -> dict[int, socket.socket]:
+    """All or none. Raises Refusal when one is taken."""
+    bound: dict[int, socket.socket] = {}
+    try:
+        for broker_id, port in ports.items():
+            bound[broker_id] = _bind(port)
+    except Refusal:
+        for one in bound.values():
+            one.close()
+        raise
+    return bound
 
 
 def _bind(port: int) -> socket.socket:

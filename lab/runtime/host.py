@@ -98,7 +98,8 @@ class Host:
         async with self._locks[key]:
             lab = self._labs.get(key)
             if lab is None:
-                lab = self._labs[key] = Lab(await asyncio.to_thread(make), self._wake, self._note_branches)
+                recording = await asyncio.to_thread(make)
+                lab = self._labs[key] = Lab(recording, self._wake, self._note_branches, listens=True)
             lab.touch()
             return lab
 

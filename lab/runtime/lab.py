@@ -24,6 +24,7 @@ from lab.refusal import Refusal
 from lab.runtime.gateway import Gateway
 from lab.runtime.live_run import Batch, LiveRun, Snapshot
 from lab.runtime.pacer import Pacer
+from lab.runtime.ports import open_gateway
 from lab.runtime.ring import Ring
 from lab.runtime.space import ensure_space
 from lab.runtime.watcher import Watcher
@@ -53,9 +54,12 @@ class Lab:
         recording: Recording,
         wake: Callable[[Recording, Pacer], LiveRun],
         core_changed: Callable[[], None],
+        *,
+        listens: bool = False,
     ) -> None:
         """`wake` builds the engine from the recording; it is called in the lab's thread when somebody acts.
-        `core_changed` is called when the engine has come or gone."""
+        `core_changed` is called when the engine has come or gone. `listens`: clients may come by TCP whenever the
+        engine runs, to ports that the branch keeps."""
         self.recording = recording
         self.boot = secrets.token_hex(4)
         self.ring = Ring(recording.last_seq)
@@ -74,6 +78,7 @@ class Lab:
         self._loop = asyncio.get_running_loop()
         self._driver: asyncio.Task[None] | None = None
         self._moved = asyncio.Event()
+        self._listens = listens
         self._gateway: Gateway | None = None
         self._snapshot: Snapshot | None = None
         self._time = Batch([], [], recording.last_at_us, None, "pause", 0.0, recording.last_at_us)
@@ -92,6 +97,11 @@ class Lab:
     def zookeeper(self) -> str:
         """HOST:PORT/chroot while the engine runs, else empty."""
         return self._live.zookeeper if self._live else ""
+
+    @property
+    def bootstrap(self) -> str:
+        """`bootstrap.servers` for clients, while the engine runs and has ports; else empty."""
+        return self._gateway.bootstrap if self._gateway and self._live else ""
 
     def clock(self) -> Clock:
         time = self._time
@@ -143,6 +153,8 @@ class Lab:
         async with self._waking:
             if self._live is None:
                 self._live = live = await self._in_thread(lambda: self._build(self.recording, self.pacer))
+                if self._gateway is None and self._listens:
+                    self._gateway = open_gateway(self, self.recording.folder, live.run.config.brokers)
                 if self._gateway is not None:
                     live.run.advertise(self._gateway.endpoints)
                 if self.ring.last_seq != self.recording.last_seq:

@@ -135,6 +135,7 @@ class Watcher:
             core=lab.core,
             name=self._visitor.run_name,
             zookeeper=lab.zookeeper,
+            bootstrap=lab.bootstrap,
             user=self._visitor.user,
             owner=self._visitor.is_owner,
         )

@@ -8,7 +8,7 @@ import { faultsOfLink, linkId, nodesByKind } from "./selectors.js";
 /** What the menus propose; the console takes any other. */
 const LATENCY = "200ms";
 const PERCENT = 20;
-const LINKED = new Set(["broker", "zookeeper", "producer", "consumer"]);
+const LINKED = new Set(["broker", "zookeeper", "producer", "consumer", "client"]);
 
 /** @typedef {{ key: string, values: Record<string, unknown>, line: string, harm: boolean }} MenuItem text key, and the line it sends */
 

@@ -25,7 +25,7 @@ export const byName = new Intl.Collator("en", { numeric: true }).compare;
  */
 export function nodesByKind(view) {
   /** @type {Record<AnyNode["kind"], string[]>} */
-  const kinds = { broker: [], zookeeper: [], shell: [], producer: [], consumer: [] };
+  const kinds = { broker: [], zookeeper: [], shell: [], producer: [], consumer: [], client: [] };
   for (const name of Object.keys(view.nodes).sort(byName)) kinds[view.nodes[name].kind].push(name);
   return kinds;
 }

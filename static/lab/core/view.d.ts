@@ -34,7 +34,9 @@ export interface ConsumerNode extends NodeBase {
   last_reset: string; records: ConsumedRecord[]; assignment?: string[];
   member?: { state: string; member_id: string; generation_id: number; why: string };
 }
-export type AnyNode = BrokerNode | ZooKeeperNode | ShellNode | ProducerNode | ConsumerNode;
+/** A connection by TCP. Settings: broker, host and, as soon as it has said so, client.id and software. */
+export interface ClientNode extends NodeBase { kind: "client"; settings: Record<string, string> }
+export type AnyNode = BrokerNode | ZooKeeperNode | ShellNode | ProducerNode | ConsumerNode | ClientNode;
 
 /** `from`: whose messages do not pass, when only one way is cut. */
 export interface Link { state: "cut" | "one way"; since_us: number; from?: string }

@@ -299,6 +299,9 @@ export class Topology {
         return { target: { type: "client", id }, title: id, tag: `@ ${node.position}`, tag_class: "fetch",
           lines: [[node.partition ? t("draw.consumer.from", { partition: node.partition }) : t("draw.consumer.idle"), ""],
             [t("draw.consumer.lag", { n: Math.max(0, node.high_watermark - node.position) }), "dim"]] };
+      case "client":
+        return { target: { type: "client", id }, title: node.settings["client.id"] || id, tag: "", tag_class: "",
+          lines: [[node.settings.software ?? "", ""], [`${id} · ${node.settings.host}`, "dim"]] };
       case "zookeeper":
         return { target: { type: "znode", id: "/" }, title: `ZooKeeper · ${t("draw.zookeeper.ephemerals", { n: ephemerals(view) })}`, tag: "", tag_class: "", lines: [] };
       case "shell":

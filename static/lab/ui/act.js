@@ -64,7 +64,8 @@ class HwAct extends HwElement {
     const brokers = nodesByKind(view).broker;
     return html`<div class="scroll">
       ${fold(t("act.cluster"), t("act.n_brokers", { n: brokers.length }), html`<ul class="nodes">
-        ${brokers.map((name) => this.broker(view, name))}</ul>`)}
+        ${brokers.map((name) => this.broker(view, name))}</ul>
+        <button class="btn small" @click=${() => (overlay.value = { kind: "connect" })}>${icon("plus")}${t("connect.title")}</button>`)}
       ${fold(t("act.topics"), topicNames(view).length, this.topics(view))}
       ${fold(t("produce.title"), html`<kbd>P</kbd>`, html`<hw-produce></hw-produce>`)}
       ${fold(t("consume.title"), "", html`<hw-consumer></hw-consumer>`)}

@@ -47,6 +47,12 @@ const FACTS = {
     [t("node.znodes"), Object.keys(view.zk).length],
     [t("node.ephemerals"), ephemerals(view)],
   ],
+  client: ({ settings }) => [
+    [t("client.of_broker"), link(`broker:${settings.broker}`, nodeName(settings.broker))],
+    [t("client.host"), settings.host],
+    settings["client.id"] && ["client.id", settings["client.id"]],
+    settings.software && [t("client.software"), settings.software],
+  ],
   shell: () => [],
 };
 

@@ -1,5 +1,6 @@
 // Dialogs: create a topic, bookmark, find, the list of keys, and what to do when somebody acts in the past.
 import { durationText } from "../core/timemap.js";
+import "./connect.js";
 import { act, bookmark, overlay, pastLine } from "./actions.js";
 import { HwElement, html } from "./element.js";
 import { findPlaces } from "./find.js";
@@ -128,6 +129,8 @@ class HwOverlays extends HwElement {
       case "bookmark": return this.bookmark();
       case "find": return this.find();
       case "help": return this.help();
+      case "connect": return dialog(t("connect.title"), html`<hw-connect></hw-connect>
+        <div class="row"><button class="btn pri" @click=${close}>${t("dialog.close")}</button></div>`);
       default: return html``;
     }
   }

@@ -23,10 +23,10 @@ const PLAYHEAD_MAX = 0.9;
  * @typedef {{ id: string, y: number }} LanePlace
  */
 
-/** The nodes from top to bottom: producers, brokers, ZooKeeper, the console, consumers. @param {View} view @param {number} height @returns {LanePlace[]} */
+/** The nodes from top to bottom: producers, brokers, ZooKeeper, the console, consumers, connections by TCP. @param {View} view @param {number} height @returns {LanePlace[]} */
 export function layoutLanes(view, height) {
-  const { producer, broker, zookeeper, shell, consumer } = nodesByKind(view);
-  const ids = [...producer, ...broker, ...zookeeper, ...shell, ...consumer];
+  const { producer, broker, zookeeper, shell, consumer, client } = nodesByKind(view);
+  const ids = [...producer, ...broker, ...zookeeper, ...shell, ...consumer, ...client];
   const pitch = Math.min(LANE_MAX, (height - AXIS_H - 6) / Math.max(1, ids.length));
   return ids.map((id, i) => ({ id, y: AXIS_H + 4 + (i + 0.5) * pitch }));
 }

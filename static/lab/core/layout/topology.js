@@ -38,11 +38,11 @@ export function layoutTopology(view, width, height) {
   const nodes = new Map();
   placeBrokers(kinds.broker, width, height, nodes);
   placeColumn(kinds.producer, MARGIN, height, nodes);
-  placeColumn(kinds.consumer, width - MARGIN - CLIENT_W, height, nodes);
+  placeColumn([...kinds.consumer, ...kinds.client], width - MARGIN - CLIENT_W, height, nodes);
   const zk_y = height - ZK_H - 6;
   for (const id of kinds.zookeeper) nodes.set(id, { x: (width - ZK_W) / 2, y: zk_y, w: ZK_W, h: ZK_H });
   for (const id of kinds.shell) nodes.set(id, { x: MARGIN, y: zk_y, w: 84, h: ZK_H });
-  return { width, height, nodes, links: linksOf(kinds) };
+  return { width, height, nodes, links: linksOf(view, kinds) };
 }
 
 /** One in the middle, two side by side, three as a triangle, four as a square, more on a ring. @param {string[]} ids @param {number} width @param {number} height @param {Map<string, Box>} nodes */
@@ -83,8 +83,8 @@ function placeColumn(ids, x, height, nodes) {
   ids.forEach((id, i) => nodes.set(id, { x, y: Math.round(LEGEND_H + 8 + i * pitch), w: CLIENT_W, h }));
 }
 
-/** @param {ReturnType<typeof nodesByKind>} kinds @returns {LinkPlace[]} */
-function linksOf(kinds) {
+/** @param {View} view @param {ReturnType<typeof nodesByKind>} kinds @returns {LinkPlace[]} */
+function linksOf(view, kinds) {
   /** @type {LinkPlace[]} */
   const links = [];
   /** @param {string} a @param {string} b @param {LinkPlace["kind"]} kind */
@@ -95,6 +95,7 @@ function linksOf(kinds) {
     for (const client of [...kinds.producer, ...kinds.consumer]) add(client, a, "client");
     for (const b of kinds.broker.slice(i + 1)) add(a, b, "broker");
   });
+  for (const client of kinds.client) add(client, view.nodes[client].settings?.broker ?? "", "client");
   return links;
 }
 

@@ -1,0 +1,64 @@
+// How a client of one's own joins: the bootstrap address, programs that are ready to run, and who has joined.
+import { nodesByKind } from "../core/selectors.js";
+import { copy } from "./actions.js";
+import { HwElement, html } from "./element.js";
+import { t } from "./i18n.js";
+import { link } from "./parts.js";
+import { moment, signal, welcome } from "./state.js";
+import { togglePlay } from "./transport.js";
+
+/** Each program writes a record to `orders` and reads the first one there; a test runs every one of them. */
+const PROGRAMS = [
+  { name: "confluent-kafka", file: "confluent_kafka.py" },
+  { name: "kafka-python", file: "kafka_python.py" },
+  { name: "aiokafka", file: "aiokafka.py" },
+];
+const PLACE = "BOOTSTRAP";
+const folder = new URL("../connect/", import.meta.url);
+
+class HwConnect extends HwElement {
+  #chosen = signal(PROGRAMS[0].file);
+  #texts = signal({});
+
+  connectedCallback() {
+    super.connectedCallback();
+    this.choose(PROGRAMS[0].file);
+  }
+
+  async choose(file) {
+    this.#chosen.value = file;
+    if (this.#texts.peek()[file]) return;
+    const response = await fetch(new URL(file, folder));
+    const text = response.ok ? await response.text() : t("error.unexpected");
+    this.#texts.value = { ...this.#texts.peek(), [file]: text };
+  }
+
+  joined(view) {
+    const clients = (nodesByKind(view).client ?? []).filter((name) => "software" in (view.nodes[name].settings ?? {}));
+    if (!clients.length) return html`<p class="dim">${t("connect.nobody")}</p>`;
+    return html`<ul class="list">${clients.map((name) => html`<li>${link(`client:${name}`, name)}
+      <span class="mono">${view.nodes[name].settings["client.id"]}</span>
+      <span class="dim">${view.nodes[name].settings.software}</span></li>`)}</ul>`;
+  }
+
+  render() {
+    const { view } = moment.value;
+    const bootstrap = welcome.value?.bootstrap;
+    if (!bootstrap) {
+      return html`<p>${t("connect.asleep")}</p>
+        <button class="btn" @click=${togglePlay}>${t("connect.wake")}</button>`;
+    }
+    const file = this.#chosen.value;
+    const text = (this.#texts.value[file] ?? "").replaceAll(PLACE, bootstrap);
+    return html`<p class="address"><span class="dim">bootstrap.servers</span>
+        <button class="val mono" title=${t("connect.copy_address")} @click=${() => copy(bootstrap, t("connect.copied"))}>${bootstrap}</button></p>
+      <p class="dim">${t("connect.time")}</p>
+      <div class="row tight"><span class="seg" role="group" aria-label=${t("connect.programs")}>${PROGRAMS.map((program) => html`
+        <button aria-pressed=${program.file === file} @click=${() => this.choose(program.file)}>${program.name}</button>`)}</span>
+        <span class="spacer"></span>
+        <button class="btn small" @click=${() => copy(text, t("connect.copied"))}>${t("connect.copy")}</button></div>
+      <pre class="mono text-file program" tabindex="0">${text}</pre>
+      <h3>${t("connect.joined")}</h3>${this.joined(view)}`;
+  }
+}
+customElements.define("hw-connect", HwConnect);
