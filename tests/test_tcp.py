@@ -196,3 +196,12 @@ def test_a_replica_may_be_moved_to_where_it_is(run: Run) -> None:
     results = ask(run, connection, "AlterReplicaLogDirs", 2, dirs=[here]).results
     replicas = [partition.partition_index for topic in directory.topics for partition in topic.partitions]
     assert [result.partitions[0].error_code for result in results] == [0 if replicas else 9, 3, 17]
+
+
+def test_requests_about_nothing_and_about_what_cannot_be_are_answered(run: Run) -> None:
+    connection = run.connect(0, "127.0.0.1")
+    assert ask(run, connection, "Produce", 9, acks=-1, timeout_ms=100).responses == []
+    controller = ask(run, connection, "Metadata", 9, topics=[]).controller_id
+    names = ["", ".", "..", "a/b", "\0", "\ufffd"]
+    results = ask(run, run.connect(controller, "127.0.0.1"), "DeleteTopics", 5, topic_names=names).responses
+    assert {result.error_code for result in results} == {3} and len(results) == len(names)

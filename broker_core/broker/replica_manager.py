@@ -389,7 +389,7 @@ class ReplicaManager:
             (answer.partition, answer.base_offset if answer.error is KafkaError.NONE else answer.error.name)
             for answer in response.partitions
         ]
-        first = fields[0][1]
+        first = fields[0][1] if fields else "no partitions"
         label = first if isinstance(first, str) else f"ack @{first}"
         self.kernel.respond(message, response, label=label, fields=tuple(fields))
 

@@ -150,7 +150,8 @@ class ZkAdminManager:
     def delete_topic(self, name: str) -> TopicResult:
         """Asks for a topic to be deleted; once more does no harm."""
         zk = self.host.zk
-        if not name or "/" in name or zk.exists(TopicZnode.path(name)) is None:
+        could_exist = _LEGAL_NAME.fullmatch(name) is not None and name not in (".", "..")
+        if not could_exist or zk.exists(TopicZnode.path(name)) is None:
             return TopicResult(name, Errors.UNKNOWN_TOPIC_OR_PARTITION)
         with suppress(NodeExists):
             zk.create(DeleteTopicZnode.path(name), b"", makepath=True)
