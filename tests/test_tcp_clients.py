@@ -1,0 +1,204 @@
+"""Clients of Kafka, as they are, join over TCP: they produce, consume in groups, commit, and outlive a leader."""
+
+import asyncio
+import json
+import select
+import socket
+import struct
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
+from confluent_kafka import Consumer, KafkaError, Message, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient, NewTopic
+from kafka import KafkaConsumer, KafkaProducer
+
+from broker_core.wire.framing import decode_response, encode_request
+from broker_core.wire.schemas import BY_NAME
+from lab.testing import Highwater
+
+PATIENCE_S = 60.0
+COUNT = 50
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Highwater]:
+    settings = {
+        "group.initial.rebalance.delay.ms": "0",
+        "offsets.topic.num.partitions": "3",
+        "transaction.state.log.num.partitions": "3",
+        "zookeeper.session.timeout.ms": "3000",
+    }
+    running = Highwater(tmp_path_factory.mktemp("runs"), config=settings)
+    yield running
+    running.close()
+
+
+def create(cluster: Highwater, topic: str, partitions: int = 3) -> None:
+    admin = AdminClient({"bootstrap.servers": cluster.bootstrap})
+    for created in admin.create_topics([NewTopic(topic, partitions, 3)]).values():
+        created.result(PATIENCE_S)
+
+
+def values(prefix: str) -> list[str]:
+    return [f"{prefix}{number}" for number in range(COUNT)]
+
+
+def produce(cluster: Highwater, topic: str, texts: list[str], **settings: object) -> None:
+    failed: list[KafkaError] = []
+
+    def told(error: KafkaError | None, message: Message) -> None:
+        if error is not None:
+            failed.append(error)
+
+    producer = Producer({"bootstrap.servers": cluster.bootstrap, "acks": "all", **settings})
+    for text in texts:
+        producer.produce(topic, text.encode(), callback=told)
+    assert producer.flush(PATIENCE_S) == 0
+    assert failed == []
+
+
+def consume(cluster: Highwater, topic: str, count: int, **settings: object) -> list[str]:
+    """What a member of a group of its own reads, sorted; its offsets are committed."""
+    consumer = Consumer(
+        {
+            "bootstrap.servers": cluster.bootstrap,
+            "group.id": f"group-{topic}",
+            "auto.offset.reset": "earliest",
+            "enable.auto.commit": False,
+            **settings,
+        }
+    )
+    consumer.subscribe([topic])
+    got: list[str] = []
+    deadline_s = time.monotonic() + PATIENCE_S
+    while len(got) < count and time.monotonic() < deadline_s:
+        message = consumer.poll(0.2)
+        if message is not None and message.error() is None:
+            got.append(message.value().decode())
+    consumer.commit(asynchronous=False)
+    consumer.close()
+    return sorted(got)
+
+
+def test_confluent_kafka_with_every_compression(cluster: Highwater) -> None:
+    create(cluster, "confluent")
+    expected = []
+    for compression in ("none", "gzip", "snappy", "lz4", "zstd"):
+        texts = [text * 20 for text in values(compression)]
+        produce(cluster, "confluent", texts, **{"compression.type": compression})
+        expected += texts
+    assert consume(cluster, "confluent", len(expected)) == sorted(expected)
+
+
+def test_kafka_python(cluster: Highwater) -> None:
+    create(cluster, "kafka-python")
+    producer = KafkaProducer(bootstrap_servers=cluster.bootstrap, acks="all")
+    for text in values("p"):
+        producer.send("kafka-python", text.encode())
+    producer.flush(PATIENCE_S)
+    producer.close()
+    consumer = KafkaConsumer(
+        "kafka-python", bootstrap_servers=cluster.bootstrap, group_id="kp", auto_offset_reset="earliest"
+    )
+    got: list[str] = []
+    deadline_s = time.monotonic() + PATIENCE_S
+    while len(got) < COUNT and time.monotonic() < deadline_s:
+        for records in consumer.poll(timeout_ms=200).values():
+            got += [record.value.decode() for record in records]
+    consumer.close()
+    assert sorted(got) == sorted(values("p"))
+
+
+def test_aiokafka(cluster: Highwater) -> None:
+    create(cluster, "aiokafka")
+
+    async def there_and_back() -> list[str]:
+        producer = AIOKafkaProducer(bootstrap_servers=cluster.bootstrap, acks="all")
+        await producer.start()
+        for text in values("a"):
+            await producer.send("aiokafka", text.encode())
+        await producer.stop()
+        consumer = AIOKafkaConsumer(
+            "aiokafka", bootstrap_servers=cluster.bootstrap, group_id="aio", auto_offset_reset="earliest"
+        )
+        await consumer.start()
+        got = [(await asyncio.wait_for(consumer.getone(), PATIENCE_S)).value.decode() for _ in range(COUNT)]
+        await consumer.stop()
+        return got
+
+    assert sorted(asyncio.run(there_and_back())) == sorted(values("a"))
+
+
+def test_a_transaction_is_seen_when_it_is_committed(cluster: Highwater) -> None:
+    create(cluster, "ledger", 1)
+    producer = Producer({"bootstrap.servers": cluster.bootstrap, "transactional.id": "till"})
+    producer.init_transactions(PATIENCE_S)
+    for text, is_good in (("spoilt", False), ("good", True)):
+        producer.begin_transaction()
+        producer.produce("ledger", text.encode())
+        if is_good:
+            producer.commit_transaction(PATIENCE_S)
+        else:
+            producer.flush(PATIENCE_S)
+            producer.abort_transaction(PATIENCE_S)
+    assert consume(cluster, "ledger", 1) == ["good"]
+
+
+def test_a_group_goes_on_where_it_committed(cluster: Highwater) -> None:
+    create(cluster, "twice", 1)
+    produce(cluster, "twice", ["one"])
+    assert consume(cluster, "twice", 1) == ["one"]
+    produce(cluster, "twice", ["two"])
+    assert consume(cluster, "twice", 1) == ["two"]
+    reader = Consumer({"bootstrap.servers": cluster.bootstrap, "group.id": "group-twice"})
+    (committed,) = reader.committed([TopicPartition("twice", 0)], timeout=PATIENCE_S)
+    reader.close()
+    assert committed.offset == 2
+
+
+def test_a_killed_leader_costs_nothing_that_was_acknowledged(cluster: Highwater) -> None:
+    create(cluster, "fire", 1)
+    cluster.run("broker kill 1")
+    produce(cluster, "fire", values("f"), **{"enable.idempotence": True})
+    cluster.run("broker start 1")
+    assert consume(cluster, "fire", COUNT) == sorted(values("f"))
+
+
+def test_what_is_no_request_is_hung_up_on(cluster: Highwater) -> None:
+    host, port = cluster.bootstrap.split(",")[0].split(":")
+    for data in (b"GET / HTTP/1.1\r\n\r\n", struct.pack(">i", -1), struct.pack(">i", 3) + b"abc"):
+        with socket.create_connection((host, int(port)), PATIENCE_S) as connection:
+            connection.sendall(data)
+            assert connection.recv(1) == b""
+
+
+def test_a_client_that_never_reads_holds_up_nobody(cluster: Highwater) -> None:
+    host, port = cluster.bootstrap.split(",")[0].split(":")
+    api = BY_NAME["ApiVersions"]
+    frame = encode_request(api, 0, api.request.type(), correlation_id=1)
+    with socket.create_connection((host, int(port))) as deaf:
+        deaf.setblocking(False)
+        sent = 0
+        # it is read from until its answers are stuck, and not a byte further
+        while select.select([], [deaf], [], 2.0)[1]:
+            sent += deaf.send(frame * 1_000)
+            assert sent < 64 * 1024 * 1024
+        with socket.create_connection((host, int(port)), PATIENCE_S) as other:
+            other.sendall(frame)
+            (length,) = struct.unpack(">i", other.recv(4))
+            data = b""
+            while len(data) < length:
+                data += other.recv(length - len(data))
+    assert decode_response(api, 0, data)[1].error_code == 0
+
+
+def test_what_clients_did_is_recorded(tmp_path: Path) -> None:
+    running = Highwater(tmp_path, brokers=(1,))
+    produce(running, "kept", ["x"])
+    running.close()
+    (inputs,) = tmp_path.glob("*/main/recording/inputs-0/*.log")
+    assert b'"frame"' in inputs.read_bytes()
+    assert json.loads(next(tmp_path.glob("*/main/recording/checkpoints/*.json")).read_text())["inputs"] > 0
