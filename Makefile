@@ -8,7 +8,7 @@ MANAGE := $(RUN) manage.py
 WITH_CHROMIUM := CHROMIUM=$$($(RUN) tools/ensure_chromium.py) && export CHROMIUM
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lab test check gen bench golden scenarios eras oracle sim tour soak mutants relock needs-dir
+.PHONY: help setup lab test check gen bench golden scenarios eras conformance oracle sim tour soak mutants relock needs-dir
 
 help:  ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):[^#]*## */  make \1\t/' | expand -t 20
@@ -46,6 +46,10 @@ scenarios: setup needs-dir  ## compare with transcripts of a real cluster   (DIR
 
 eras: setup needs-dir  ## compare clusters of each era with real old brokers   (DIR= ONLY=s1b)
 	@$(RUN) -m lab.oracle.eras --dir "$(DIR)" --only "$(ONLY)"
+
+conformance: setup  ## what we answer by TCP against what a real Kafka answered   (KIT=FOLDER ARGS="-- --only produce.")
+	@test -n "$(KIT)" || { echo 'Which kit? Expected: make conformance KIT=FOLDER, the folder that holds the package `conformance`' >&2; exit 2; }
+	@$(RUN) -m lab.oracle.conformance --kit "$(KIT)" $(ARGS)
 
 oracle: setup  ## hand a cluster of ours over to a real Kafka, and take it back (needs Maven)
 	@$(RUN) -m lab.oracle.handover $(ARGS)
