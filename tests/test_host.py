@@ -40,6 +40,46 @@ def play(root: Path, scene: Scene, zookeeper: str = "") -> None:
     asyncio.run(with_host())
 
 
+async def api_versions(host: str, port: int) -> bytes:
+    """The head of what a broker answers: length and correlation id."""
+    deadline_s = time.monotonic() + 30
+    while True:
+        try:
+            reader, writer = await asyncio.open_connection(host, port)
+            break
+        except ConnectionRefusedError:
+            # its broker is up, and its port listens a moment later
+            assert time.monotonic() < deadline_s
+            await asyncio.sleep(0.01)
+    writer.write(bytes.fromhex("0000000a 0012 0000 0000002a ffff"))
+    head = await asyncio.wait_for(reader.readexactly(8), 30)
+    writer.close()
+    return head[4:]
+
+
+def test_a_branch_keeps_its_ports_and_a_fork_has_its_own(tmp_path: Path) -> None:
+    found: list[dict[int, tuple[str, int]]] = []
+
+    async def begin(host: Host) -> None:
+        lab = await host.start("ports", "main", CONFIG)
+        found.append(lab.endpoints)
+        assert await api_versions(*lab.endpoints[1]) == bytes.fromhex("0000002a")
+        fork = await host.fork("ports", "main", lab.ring.last_seq, "other")
+        assert not set(fork.endpoints.values()) & set(lab.endpoints.values())
+
+    async def again(host: Host) -> None:
+        lab = await host.lab("ports", "main")
+        assert lab.endpoints == {}
+        await lab.wake()
+        await lab.act(set_mode("play"))
+        assert lab.endpoints == found[0]
+        assert await api_versions(*lab.endpoints[1]) == bytes.fromhex("0000002a")
+        assert not [node for node in (await lab.act(lambda live: dict(live.run.view["nodes"]))) if node == "tcp-1"]
+
+    play(tmp_path, begin)
+    play(tmp_path, again)
+
+
 def submit(line: str) -> Callable[[LiveRun], int]:
     return lambda live: live.run.submit(line, "me")
 

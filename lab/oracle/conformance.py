@@ -1,4 +1,4 @@
-"""`make conformance KIT=FOLDER`: a cluster of ours against the kit of conversations that were recorded with a real Kafka.
+"""`make conformance KIT=FOLDER`: a cluster of ours against conversations that were recorded with a real Kafka.
 
 FOLDER holds the package `conformance`, which is run as it is.
 """
