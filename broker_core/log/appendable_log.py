@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+from msgspec import structs
+
 from broker_core.errors import KafkaError, KafkaException, UnexpectedAppendOffsetException
 from broker_core.log.append_check import analyze, check_copied
 from broker_core.log.append_info import AppendInfo, ProducerFact
@@ -51,7 +53,7 @@ class AppendableLog(ReadableLog):
         if last.has_producer_id:
             duplicate = self._validate_producer(last, data, is_client)
             if duplicate is not None:
-                return duplicate
+                return structs.replace(duplicate, rolled=rolled, epoch_entries=epoch_entries)
         return self._write(data, batches, next_offset, max_timestamp, valid.record_count, rolled, epoch_entries)
 
     def append_as_follower(self, data: bytes, now_ms: int) -> AppendInfo:
