@@ -167,3 +167,12 @@ def test_unknown_options_of_a_tool_are_its_own_affair() -> None:
     printed = shell.at("kafka-console-consumer.sh --topic x --bogus")
     assert printed[0] == "! bogus is not a recognized option"
     assert printed[1].startswith("! Option")
+
+
+def test_a_topic_of_a_million_partitions_is_refused_at_once() -> None:
+    shell = ShellRun()
+    create = "kafka-topics.sh --create --topic orders --partitions {} --replication-factor 3"
+    assert "Excessively large number of partitions" in "\n".join(shell.at(create.format(1_000_000)))
+    shell.at(create.format(1))
+    grown = shell.at("kafka-topics.sh --alter --topic orders --partitions 1000000")
+    assert "Excessively large number of partitions" in "\n".join(grown)

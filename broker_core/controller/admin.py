@@ -22,6 +22,9 @@ from broker_core.zk.znodes import ConfigZnode, ControllerZnode, DeleteTopicZnode
 
 MAX_NAME_LENGTH = 249
 CLUSTER_METADATA_TOPIC = "__cluster_metadata"
+MOST_PARTITIONS = 10_000
+"""Of one request. A broker in ZooKeeper mode tries any number until its memory ends; this is where Kafka's newer
+controllers draw the line (`ReplicationControlManager`)."""
 _LEGAL_NAME = re.compile(r"[a-zA-Z0-9._-]+")
 
 
@@ -43,6 +46,11 @@ def validate_topic_name(name: str) -> None:
 def collides(name: str, other: str) -> bool:
     """Whether the names of two topics' metrics would be the same: '.' and '_' become one there."""
     return name.replace(".", "_") == other.replace(".", "_")
+
+
+def _refuse_excess(partitions: int) -> None:
+    if partitions > MOST_PARTITIONS:
+        raise KafkaException(Errors.POLICY_VIOLATION, "Excessively large number of partitions per request.")
 
 
 class ZkAdminManager:
@@ -101,6 +109,7 @@ class ZkAdminManager:
             )
         if increment == 0:
             raise KafkaException(Errors.INVALID_PARTITIONS, f"Topic already has {count} partitions.")
+        _refuse_excess(increment)
         live = sorted(self.context.live_brokers)
         if spec.assignment is None:
             start = next((index for index, broker_id in enumerate(live) if broker_id >= known[0][0]), 0)
@@ -169,9 +178,11 @@ class ZkAdminManager:
                 )
             return dict(enumerate(spec.assignment))
         config = self.host.config
+        partitions = config.num_partitions if spec.partitions == -1 else spec.partitions
+        _refuse_excess(partitions)
         return assign_replicas(
             self._racks(),
-            config.num_partitions if spec.partitions == -1 else spec.partitions,
+            partitions,
             config.default_replication_factor if spec.replication_factor == -1 else spec.replication_factor,
             stream=self.host.stream,
         )
