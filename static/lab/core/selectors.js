@@ -30,14 +30,17 @@ export function nodesByKind(view) {
   return kinds;
 }
 
+/** Topics of people before those of brokers. @type {(a: string, b: string) => number} */
+const internalLast = (a, b) => Number(a.startsWith("__")) - Number(b.startsWith("__")) || byName(a, b);
+
 /** @param {View} view @returns {string[]} */
 export function topicNames(view) {
-  return Object.keys(view.topics).sort(byName);
+  return Object.keys(view.topics).sort(internalLast);
 }
 
 /** The partitions of a topic, or all when none is named. @param {View} view @param {string | null} topic @returns {string[]} */
 export function partitionNames(view, topic) {
-  return Object.keys(view.partitions).filter((id) => topic === null || view.partitions[id].topic === topic).sort(byName);
+  return Object.keys(view.partitions).filter((id) => topic === null || view.partitions[id].topic === topic).sort(internalLast);
 }
 
 /** "orders-0@b1:42" -> ["orders-0@b1", 42]. @param {string} record @returns {[string, number]} */

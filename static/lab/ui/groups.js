@@ -92,10 +92,10 @@ class HwGroups extends HwElement {
     if (shown.value !== "groups") return html``;
     const { view, at_us } = moment.value;
     const names = groupNames(view);
-    if (!names.length) return html`<div class="clients">${nothing(t("empty.groups"))}<p class="empty-line"><code>consumer start c1 --group g1 --topic orders</code></p></div>`;
+    if (!names.length) return html`<div class="client-screen">${nothing(t("empty.groups"))}<p class="empty-line"><code>consumer start c1 --group g1 --topic orders</code></p></div>`;
     const key = names.includes(chosen.value) ? chosen.value : names[0];
     const group = view.groups[key];
-    return html`<div class="clients">${this.head(view, key, names, at_us)}
+    return html`<div class="client-screen">${this.head(view, key, names, at_us)}
       ${this.assignment(view, group, partitionsOf(view, group))}${this.chart(view, key, at_us)}</div>`;
   }
 }

@@ -70,8 +70,8 @@ class HwProducers extends HwElement {
     if (shown.value !== "producers") return html``;
     const { view, at_us } = moment.value;
     const names = nodesByKind(view).producer;
-    if (!names.length) return html`<div class="clients">${nothing(t("empty.producers"))}<p class="empty-line"><code>producer open p1 --acks all</code></p></div>`;
-    return html`<div class="clients">${names.map((name) => this.producer(view, name, at_us))}</div>`;
+    if (!names.length) return html`<div class="client-screen">${nothing(t("empty.producers"))}<p class="empty-line"><code>producer open p1 --acks all</code></p></div>`;
+    return html`<div class="client-screen">${names.map((name) => this.producer(view, name, at_us))}</div>`;
   }
 }
 customElements.define("hw-producers", HwProducers);
