@@ -9,7 +9,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -81,6 +81,15 @@ def lab(data: Path, *arguments: str, **environment: str) -> Iterator[LabProcess]
             started.process.wait()
         assert started.process.stdout is not None
         started.process.stdout.close()
+        end_zookeeper(data)
+
+
+def end_zookeeper(data: Path) -> None:
+    """A lab that was killed leaves its server to the next one, which takes it over; after a test there is none."""
+    with suppress(FileNotFoundError, NotADirectoryError, ProcessLookupError):
+        pid = int((data / "zookeeper/zookeeper.pid").read_text())
+        if str(data).encode() in Path(f"/proc/{pid}/cmdline").read_bytes():
+            os.kill(pid, signal.SIGKILL)
 
 
 def lab_file(data: Path) -> dict[str, Any]:
