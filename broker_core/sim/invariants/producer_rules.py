@@ -97,7 +97,9 @@ def batch(checker: Checker, event: transaction.ProducerBatchAppended) -> None:
                 before=epoch,
             )
         elif (
-            event.first_sequence != expected
+            # a producer that has no epoch may leap, as in Kafka (`ProducerAppendInfo.checkSequence`)
+            epoch != _NONE
+            and event.first_sequence != expected
             and event.base_offset >= checker.partition(event.replica.rpartition("@")[0]).compared_from
         ):
             checker.violated(
