@@ -117,6 +117,10 @@ class Run:
             self._chain = _digest(self._chain, unhashed[:HASHED_EVENTS])
             del unhashed[:HASHED_EVENTS]
 
+    def release(self) -> None:
+        """Closes the files of the brokers. What is done with the run later opens them again."""
+        self._cluster.disk.close()
+
     # what it is
 
     @property

@@ -132,6 +132,8 @@ def test_after_a_kill_the_runs_are_there_and_wake_when_somebody_acts(tmp_path: P
             client.run("producer open p1 --acks all")
             client.run("producer send p1 orders-0 k:before")
             seen = client.frames[-1]["ev"][-1][0] if client.frames[-1]["k"] == "d" else client.events()[-1][0]
+            # while time stands still what has happened is written at once
+            client.ask({"k": "time", "op": "pause"})
         zookeeper = int((tmp_path / "zookeeper/zookeeper.pid").read_text())
         running.end(signal.SIGKILL)
         assert is_running(zookeeper)

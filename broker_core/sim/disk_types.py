@@ -108,6 +108,9 @@ class Disk(Protocol):
     def power_loss(self, directory: str = "") -> tuple[CutFact, ...]:
         """Cuts every file, or those below `directory`, back to what was fsynced; returns what was lost, by path."""
 
+    def close(self) -> None:
+        """Lets go of what files hold of the operating system's. They open again when they are used."""
+
 
 def validate_path(path: str) -> str:
     """Returns `path` if it is a relative path of plain names; raises ValueError otherwise."""

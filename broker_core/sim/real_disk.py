@@ -6,12 +6,16 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
+from weakref import WeakSet
 
 from broker_core.errors import KafkaError, KafkaException
 from broker_core.sim.disk_types import Archive, ArchivingDisk, CutFact, is_below, validate_path
 
-MAX_OPEN_FILES = 256
+MAX_OPEN_FILES = 512
+"""Of all disks of the process together, so that many labs fit into what systems usually allow (1,024)."""
+FEWEST_OPEN_FILES = 8
+"""Of a disk, however many there are."""
 _CLOSED = -1
 
 
@@ -152,17 +156,27 @@ class RealDisk(ArchivingDisk):
     the files then survive the death of the process, as page cache does, but not that of the machine.
     """
 
+    _living: ClassVar["WeakSet[RealDisk]"] = WeakSet()
+
     def __init__(self, root: Path | str, physical_fsync: bool = True, archive: Archive | None = None) -> None:
+        #: the files with an open descriptor, in the order in which they were opened
+        self._opened: dict[RealFile, None] = {}
+        self._files: dict[str, RealFile] = {}
         self.root = Path(root)
         self.physical_fsync = physical_fsync
         self.archive = archive
         self.root.mkdir(parents=True, exist_ok=True)
-        self._files: dict[str, RealFile] = {}
-        #: the files with an open descriptor, in the order in which they were opened
-        self._opened: dict[RealFile, None] = {}
+        self._living.add(self)
+
+    def __del__(self) -> None:
+        self.close()
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"_opened": {}}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._living.add(self)
 
     def open(self, path: str, create: bool = True) -> RealFile:
         file = self._files.get(path)
@@ -254,8 +268,11 @@ class RealDisk(ArchivingDisk):
             file.close()
 
     def open_descriptor(self, file: RealFile) -> int:
-        """A new descriptor of a file; the one that was opened first is closed when there are too many."""
-        while len(self._opened) >= MAX_OPEN_FILES:
+        """A new descriptor of a file; those that were opened first are closed when there are too many. A disk gives up
+        its own ones only: another one may be in use by another thread.
+        """
+        share = max(FEWEST_OPEN_FILES, MAX_OPEN_FILES // len(self._living))
+        while len(self._opened) >= share:
             next(iter(self._opened)).close()
         descriptor = os.open(self._real(file.path), os.O_RDWR | os.O_CLOEXEC)
         self._opened[file] = None

@@ -168,6 +168,9 @@ class SimulatedDisk(ArchivingDisk):
         self._ensure(directory)
         self._directories[directory][name] = SimulatedFile(self, path, data)
 
+    def close(self) -> None:
+        """Its files hold nothing."""
+
     def power_loss(self, directory: str = "") -> tuple[CutFact, ...]:
         files = [
             files[name]

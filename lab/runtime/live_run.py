@@ -143,6 +143,7 @@ class LiveRun:
 
     def abandon(self) -> None:
         """Lets go of the engine: the recording is what is left of it."""
+        self.run.release()
         if self._store is not None:
             self._store.close(remove=True)
 

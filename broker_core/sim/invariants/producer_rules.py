@@ -63,7 +63,8 @@ def deleted(checker: Checker, event: log.LogDeleted) -> None:
 @watches(log.LogTruncated, only_for=_BOTH)
 def truncated(checker: Checker, event: log.LogTruncated) -> None:
     shadow = _shadow(checker, event.replica)
-    if shadow.end > event.to_offset:
+    # a log that starts anew behind its end leaps, too: it was so far behind that the leader had deleted what it lacked
+    if shadow.end != event.to_offset:
         unstable = shadow.first_unstable
         checker.producer_logs[event.replica] = ProducerShadow(False, shadow.start, shadow.high_watermark)
         checker.producer_logs[event.replica].first_unstable = unstable

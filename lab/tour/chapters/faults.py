@@ -1,5 +1,7 @@
 """Breaking things: a leader dies and comes back, a controller dies, a broker freezes, a link is cut."""
 
+import re
+
 from lab.tour.chapters.sight import zk
 from lab.tour.lab_page import LabPage
 from lab.tour.shown import Shown
@@ -87,7 +89,7 @@ def walk(tour: Tour) -> None:
 
     with tour.stop("no invariant was broken on the way"):
         health = lab.shown.health
-        assert "✓ 22 invariants" in health, f"The page says {health}."
+        assert any(re.fullmatch(r"✓ \d+ invariants", one) for one in health), f"The page says {health}."
 
 
 def _leader(seen: Shown) -> int:
