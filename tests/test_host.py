@@ -40,8 +40,9 @@ def play(root: Path, scene: Scene, zookeeper: str = "") -> None:
     asyncio.run(with_host())
 
 
-async def api_versions(host: str, port: int) -> bytes:
-    """The head of what a broker answers: length and correlation id."""
+async def connected(lab: Lab) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    """A connection to the first broker, that has asked for ApiVersions and was answered with its correlation id."""
+    host, port = lab.bootstrap.split(",")[0].split(":")
     deadline_s = time.monotonic() + 30
     while True:
         try:
@@ -53,27 +54,47 @@ async def api_versions(host: str, port: int) -> bytes:
             await asyncio.sleep(0.01)
     writer.write(bytes.fromhex("0000000a 0012 0000 0000002a ffff"))
     head = await asyncio.wait_for(reader.readexactly(8), 30)
-    writer.close()
-    return head[4:]
+    assert head[4:] == bytes.fromhex("0000002a")
+    return reader, writer
+
+
+def test_an_engine_that_ends_with_clients_connected_stays_ended(tmp_path: Path) -> None:
+    """Its clients are hung up on, and nobody wakes it to tell it so."""
+
+    async def scene(host: Host) -> None:
+        lab = await host.start("left", "main", CONFIG)
+        reader, writer = await connected(lab)
+        await lab.sleep()
+        await asyncio.wait_for(reader.read(), 30)  # to the end
+        writer.close()
+        await writer.wait_closed()
+        for _ in range(100):  # turns of the event loop, of which one would do
+            await asyncio.sleep(0)
+            assert lab.core == "recorded" and not lab._waking.locked()
+        await lab.act(set_mode("play"))
+        (await connected(lab))[1].close()
+        assert lab.core == "live"
+
+    play(tmp_path, scene)
 
 
 def test_a_branch_keeps_its_ports_and_a_fork_has_its_own(tmp_path: Path) -> None:
-    found: list[dict[int, tuple[str, int]]] = []
+    found: list[str] = []
 
     async def begin(host: Host) -> None:
         lab = await host.start("ports", "main", CONFIG)
-        found.append(lab.endpoints)
-        assert await api_versions(*lab.endpoints[1]) == bytes.fromhex("0000002a")
+        found.append(lab.bootstrap)
+        (await connected(lab))[1].close()
         fork = await host.fork("ports", "main", lab.ring.last_seq, "other")
-        assert not set(fork.endpoints.values()) & set(lab.endpoints.values())
+        assert not set(fork.bootstrap.split(",")) & set(lab.bootstrap.split(","))
 
     async def again(host: Host) -> None:
         lab = await host.lab("ports", "main")
-        assert lab.endpoints == {}
+        assert lab.bootstrap == ""
         await lab.wake()
         await lab.act(set_mode("play"))
-        assert lab.endpoints == found[0]
-        assert await api_versions(*lab.endpoints[1]) == bytes.fromhex("0000002a")
+        assert lab.bootstrap == found[0]
+        (await connected(lab))[1].close()
         assert not [node for node in (await lab.act(lambda live: dict(live.run.view["nodes"]))) if node == "tcp-1"]
 
     play(tmp_path, begin)

@@ -9,6 +9,7 @@ from broker_core.shell.parser import ShellError
 from lab.actions.start_run import LONGEST_NAME, enter_run, start_entered_run
 from lab.models import Branch
 from lab.refusal import Refusal
+from lab.runtime.engine import Input
 from lab.runtime.host import Host, RunConfig
 from lab.runtime.lab import Lab
 from lab.runtime.live_run import LiveRun
@@ -18,20 +19,9 @@ MOST_EVENTS = 300_000
 EVENTS_AT_ONCE = 2_000
 
 
-class _Input(msgspec.Struct, array_like=True):
-    """A recorded input: see `broker_core.run.Input`."""
-
-    step: int
-    seq: int
-    at_us: int
-    kind: str
-    source: str
-    text: str
-
-
 def commands_of(inputs: list[bytes]) -> list[tuple[int, int, str]]:
     """(last event before it, instant in microseconds, line) of each command of a recording, in order."""
-    found = (msgspec.json.decode(data, type=_Input) for data in inputs)
+    found = (msgspec.json.decode(data, type=Input) for data in inputs)
     return [(each.seq, each.at_us, each.text) for each in found if each.kind == "command"]
 
 

@@ -24,7 +24,7 @@ BOOT_STEP_US = 50_000
 BOOT_LIMIT_US = 60_000_000
 AT_ONCE_EVENTS = 5_000
 
-__all__ = ["RunConfig", "begin_recording", "boot", "fork_recording", "wake"]
+__all__ = ["Input", "RunConfig", "begin_recording", "boot", "fork_recording", "wake"]
 
 
 def begin_recording(folder: BranchFolder, config: RunConfig) -> Recording:

@@ -35,12 +35,13 @@ class Engine(Protocol):
 
 
 class Client(asyncio.Protocol):
-    """One connection. `number` is the engine's, None until it knows of it."""
+    """One connection. `number` is the engine's, None until it knows of it; `is_told`: the engine was handed a frame."""
 
     def __init__(self, gateway: "Gateway", broker_id: int) -> None:
         self.gateway = gateway
         self.broker_id = broker_id
         self.number: int | None = None
+        self.is_told = False
         self.peer = ""
         self._transport: asyncio.Transport | None = None
         self._splitter = FrameSplitter()
@@ -153,14 +154,16 @@ class Gateway:
 
     def enter(self, client: Client, frame: bytes) -> None:
         """A frame for the engine."""
+        client.is_told = True
         self._arrived.append((client, frame))
         self._news.set()
 
     def lost(self, client: Client) -> None:
-        """A connection is closed."""
+        """A connection is closed. An engine that never heard of it, or has ended, need not hear that."""
         self._open.discard(client)
-        self._arrived.append((client, None))
-        self._news.set()
+        if client.is_told:
+            self._arrived.append((client, None))
+            self._news.set()
 
     # what the engine says
 
@@ -181,7 +184,9 @@ class Gateway:
     def engine_gone(self) -> None:
         """The engine has ended: nobody answers any more."""
         self.publish((), {})
+        self._arrived.clear()
         for client in list(self._open):
+            client.is_told = False
             client.hang_up()
         self._clients.clear()
 

@@ -99,11 +99,6 @@ class Lab:
         return self._live.zookeeper if self._live else ""
 
     @property
-    def endpoints(self) -> dict[int, tuple[str, int]]:
-        """Host and port of each broker for clients by TCP; empty before the engine has run."""
-        return self._gateway.endpoints if self._gateway else {}
-
-    @property
     def bootstrap(self) -> str:
         """`bootstrap.servers` for clients, while the engine runs and has ports; else empty."""
         return self._gateway.bootstrap if self._gateway and self._live else ""

@@ -34,7 +34,7 @@ class HwConnect extends HwElement {
   }
 
   joined(view) {
-    const clients = (nodesByKind(view).client ?? []).filter((name) => "software" in (view.nodes[name].settings ?? {}));
+    const clients = nodesByKind(view).client.filter((name) => "software" in (view.nodes[name].settings ?? {}));
     if (!clients.length) return html`<p class="dim">${t("connect.nobody")}</p>`;
     return html`<ul class="list">${clients.map((name) => html`<li>${link(`client:${name}`, name)}
       <span class="mono">${view.nodes[name].settings["client.id"]}</span>
