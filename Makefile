@@ -20,7 +20,7 @@ lab: setup  ## start everything and print the address   (PORT=8000 DATA=data)
 	@HIGHWATER_DATA="$(abspath $(DATA))" $(MANAGE) lab --port $(PORT)
 
 test: setup  ## run all tests, in a real browser too   (ARGS="-k name")
-	@$(WITH_CHROMIUM) && $(RUN) -m pytest $(ARGS)
+	@$(WITH_CHROMIUM) && $(RUN) -m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder $(ARGS)
 
 check: setup  ## lint, types, layers, generated files
 	@$(RUN) -m ruff check .

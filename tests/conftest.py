@@ -30,8 +30,12 @@ os.environ.setdefault("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests in a browser come last: no other test could run an event loop of its own after them."""
-    items.sort(key=lambda item: "playwright" in getattr(item, "fixturenames", ()))
+    """Tests in a browser come last: no other test could run an event loop of its own after them.
+
+    They come by files, which is how the processes of `make test` share the tests.
+    """
+    in_browser = {item.path for item in items if "playwright" in getattr(item, "fixturenames", ())}
+    items.sort(key=lambda item: item.path in in_browser)
 
 
 @pytest.fixture(scope="session")
