@@ -7,7 +7,7 @@ import pytest
 from broker_core.eras import ERAS
 from broker_core.events import Event
 from broker_core.events.client import AcknowledgedRecordsLost, RecordsConsumed
-from broker_core.events.control import ControllerElected, LeaderElected, ZnodeChanged, ZnodeCreated
+from broker_core.events.control import ControllerElected, LeaderElected, ZnodeChanged, ZnodeCreated, ZnodeDeleted
 from broker_core.events.group import (
     ConsumerAssigned,
     ConsumerStateChanged,
@@ -21,6 +21,7 @@ from broker_core.events.log import (
     BatchAppended,
     CheckpointWritten,
     LeaderEpochsChanged,
+    LogCleaned,
     LogOpened,
     LogTruncated,
     OffsetIndexEntryAdded,
@@ -187,9 +188,11 @@ def assignment(*rows: tuple[str, tuple[str, ...]]) -> GroupAssigned:
     return GroupAssigned(broker="b1", group="g", generation_id=1, assignments=rows, data=("",) * len(rows))
 
 
-def numbered(sequence: int, base: int, *, epoch: int = 0, is_transactional: bool = False) -> ProducerBatchAppended:
+def numbered(
+    sequence: int, base: int, *, epoch: int = 0, is_transactional: bool = False, node: int = 1
+) -> ProducerBatchAppended:
     return ProducerBatchAppended(
-        replica="t-0@b1",
+        replica=f"t-0@b{node}",
         producer_id=7,
         producer_epoch=epoch,
         first_sequence=sequence,
@@ -202,6 +205,28 @@ def numbered(sequence: int, base: int, *, epoch: int = 0, is_transactional: bool
 
 def unstable(before: int, to: int) -> FirstUnstableOffsetChanged:
     return FirstUnstableOffsetChanged(replica="t-0@b1", from_offset=before, to_offset=to)
+
+
+def cleaned(node: int, to: int) -> LogCleaned:
+    return LogCleaned(
+        replica=f"t-0@b{node}",
+        from_offset=0,
+        to_offset=to,
+        groups=(),
+        bytes_before=140,
+        bytes_after=70,
+        records_before=2,
+        records_after=1,
+        counts=(),
+        fates=(),
+        keys=1,
+        empty_batches=0,
+        delete_horizon_ms=-1,
+        cuts=(),
+        segments=((0, 70, 0, 0),),
+        tail=(),
+        synced=(),
+    )
 
 
 COMMITTED = TransactionMarkerAppended(
@@ -351,6 +376,11 @@ BROKEN: dict[str, tuple[str, tuple[Event, ...]]] = {
     "a partition that its owner has not given up": ("I-COOP", (*GROUP, owns("d", "t-0", "t-1"))),
     "a sequence number twice": ("I-SEQ", (numbered(0, 1), numbered(0, 2))),
     "a sequence number left out": ("I-SEQ", (numbered(0, 1), numbered(2, 2))),
+    "a leader leaps over what it has compacted": ("I-SEQ", (numbered(0, 1), cleaned(1, 3), numbered(2, 3))),
+    "a follower goes back over what was compacted": (
+        "I-SEQ",
+        (numbered(1, 1, node=2), cleaned(1, 3), numbered(0, 3, node=2)),
+    ),
     "an epoch of a producer that falls": ("I-SEQ", (numbered(0, 1, epoch=1), numbered(1, 2))),
     "a last stable offset behind an open transaction": (
         "I-LSO",
@@ -412,6 +442,17 @@ def test_a_healthy_history_has_no_alarm() -> None:
 def test_what_a_coordinator_says_that_has_been_replaced_breaks_nothing() -> None:
     successor = (loaded(2, 1), group("", "Stable", 1, node=2))
     assert violations((*GROUP, *successor, commit(0), group("Stable", "PreparingRebalance", 1))) == []
+
+
+def test_a_follower_lacks_what_its_leader_has_compacted() -> None:
+    assert violations((*HEALTHY, numbered(0, 1, node=2), cleaned(1, 3), numbered(2, 3, node=2))) == []
+
+
+def test_an_order_about_a_deleted_topic_may_come_late() -> None:
+    gone = ZnodeDeleted(path="/brokers/topics/t", zxid=9)
+    made_anew = (opened("b2"), follower(2, of=-1, epoch=4))
+    assert violations((*HEALTHY, state(-1, 4, [1], 1), gone, *made_anew)) == []
+    assert violations((*HEALTHY, state(-1, 3, [1], 1), gone, *made_anew)) == [("I-EPOCHMONO", "")]
 
 
 @pytest.mark.parametrize("name", BROKEN)

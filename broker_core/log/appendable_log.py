@@ -33,7 +33,8 @@ class AppendableLog(ReadableLog):
         """Validates what a producer sent, gives it the next offsets and this leader epoch, and writes it.
 
         That is one batch; of messages of magic 0 and 1, or nothing, it may be several. `is_client` is false for batches
-        of the broker's own coordinators. Raises KafkaException; then nothing was written.
+        of the broker's own coordinators. Raises KafkaException; then nothing was written, but a segment may have been
+        rolled: see `take_rolls_of_refused`.
         """
         self._now_ms = now_ms
         sent = analyze(data, self._config.max_message_bytes, is_client)
@@ -51,7 +52,11 @@ class AppendableLog(ReadableLog):
             len(data), max_timestamp, next_offset, last.base_offset + last.last_offset_delta, now_ms
         )
         if last.has_producer_id:
-            duplicate = self._validate_producer(last, data, is_client)
+            try:
+                duplicate = self._validate_producer(last, data, is_client)
+            except KafkaException:
+                self._rolls_of_refused += rolled
+                raise
             if duplicate is not None:
                 return structs.replace(duplicate, rolled=rolled, epoch_entries=epoch_entries)
         return self._write(data, batches, next_offset, max_timestamp, valid.record_count, rolled, epoch_entries)
@@ -87,6 +92,11 @@ class AppendableLog(ReadableLog):
         first_offset = first.base_offset if first.magic >= MAGIC_V2 else log_end_offset
         rolled = self._maybe_roll(size, max_timestamp, first_offset, last.base_offset + last.last_offset_delta, now_ms)
         return self._write(data, found, first_offset, max_timestamp, record_count, rolled, epoch_entries)
+
+    def take_rolls_of_refused(self) -> tuple[RollFact, ...]:
+        """The rolls before batches that were refused for their producers' sake, since this was last asked."""
+        rolls, self._rolls_of_refused = self._rolls_of_refused, ()
+        return rolls
 
     def roll(self, now_ms: int, new_base_offset: int | None = None) -> RollFact:
         """Begins a new segment at the log's end, or above it where the next batch begins there."""

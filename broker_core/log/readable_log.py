@@ -6,7 +6,7 @@ from broker_core.errors import KafkaError, KafkaException
 from broker_core.log.append_info import ReadInfo
 from broker_core.log.config import LogConfig
 from broker_core.log.leader_epoch_cache import LeaderEpochCache
-from broker_core.log.local_log import LocalLog
+from broker_core.log.local_log import LocalLog, RollFact
 from broker_core.log.producer_state import ProducerStateManager
 from broker_core.log.recovery import LoadedLog, LogPlace
 from broker_core.log.repairs import RepairFact
@@ -44,6 +44,7 @@ class ReadableLog:
         self._local: LocalLog = loaded.local_log
         self._config = place.config
         self._validator = LogValidator(place.config, f"{topic}-{partition}")
+        self._rolls_of_refused: tuple[RollFact, ...] = ()
         self._now_ms = place.now_ms
         self.last_flushed_ms = place.now_ms
         """When the recovery point last moved, or the log was opened."""

@@ -109,7 +109,7 @@ class Partition(ReplicaLog):
         try:
             info = self.log.append_as_leader(data, self.leader_epoch, now_ms, is_client)
         except KafkaException:
-            self._state_epochs_of_refused(epoch)
+            self._state_refused(epoch)
             raise
         self._state_append(info)
         return info
@@ -131,7 +131,7 @@ class Partition(ReplicaLog):
             self.truncate_fully_and_start_at(first.base_offset, refused.message)
             info = log.append_as_follower(data, now_ms)
         except KafkaException:
-            self._state_epochs_of_refused(epoch)
+            self._state_refused(epoch)
             raise
         self._state_append(info)
 

@@ -184,11 +184,15 @@ class ReplicaLog(ReplicaState):
         # Kafka hands this to a background thread at once (`UnifiedLog.roll`).
         self.flush(roll.new_base_offset, states_always=True)
 
-    def _state_epochs_of_refused(self, before: int) -> None:
-        """A batch that no segment can hold is refused when the epoch cache knows its epoch already."""
+    def _state_refused(self, before: int) -> None:
+        """What a refused append has changed: the epoch cache knows the epoch of a batch that no segment can hold, and
+        the producer of a batch is looked at when a segment was rolled for it (`UnifiedLog.append`).
+        """
         cache = self.log.leader_epoch_cache
         if cache.latest_epoch != before:
             self.kernel.emit(LeaderEpochsChanged(replica=self.key, entries=cache.entries), self.node)
+        for roll in self.log.take_rolls_of_refused():
+            self._state_roll(roll)
 
     def _assign_epoch(self, leader_epoch: int, start_offset: int) -> None:
         cache = self.log.leader_epoch_cache

@@ -64,6 +64,8 @@ def became_leader(checker: Checker, event: replica.ReplicaBecameLeader) -> None:
     shadow.believed = believed = {f"b{broker_id}": log_end_offset for broker_id, log_end_offset, _ in event.remotes}
     # At the end of a move the replicas that go are assigned no more before they leave the ISR: nobody waits for them.
     shadow.isr = tuple([node for node in nodes(event.isr) if node == shadow.node or node in believed])
+    if shadow.is_stale:
+        return
     _check_version(checker, partition, shadow, event.partition_epoch)
     earlier = partition.leaders.setdefault(event.leader_epoch, shadow.node)
     if earlier != shadow.node:
@@ -121,7 +123,10 @@ def _told_epoch(
     if leader_epoch < shadow.leader_epoch:
         checker.violated("I-EPOCHMONO", shadow.key, _EPOCH_BACK, before=shadow.leader_epoch, epoch=leader_epoch)
     if leader_epoch > partition.leader_epoch:
-        checker.violated("I-EPOCHMONO", shadow.key, _EPOCH_AHEAD, epoch=leader_epoch, known=partition.leader_epoch)
+        # Before this order about a topic that was deleted meanwhile came one to delete the replica.
+        shadow.is_stale = leader_epoch <= partition.deleted_epoch
+        if not shadow.is_stale:
+            checker.violated("I-EPOCHMONO", shadow.key, _EPOCH_AHEAD, epoch=leader_epoch, known=partition.leader_epoch)
     shadow.leader_epoch = leader_epoch
 
 

@@ -233,6 +233,7 @@ class ShadowPartition(msgspec.Struct):
         history: (leader epoch, base offset) -> the first batch that was written there.
         compared_from: below it some replica was compacted, so that batches are not compared.
         answered: the latest answers to producers; `unsafe`: those with acks=1 whose records are not committed yet.
+        deleted_epoch: the last leader epoch of the deleted topic of this name, whose orders may still be under way.
         excuses: what explains that a guarantee is broken, by kind.
     """
 
@@ -252,6 +253,7 @@ class ShadowPartition(msgspec.Struct):
     compared_from: int = 0
     answered: deque[Answer] = msgspec.field(default_factory=lambda: deque(maxlen=KEPT_ANSWERS))
     unsafe: deque[Answer] = msgspec.field(default_factory=deque)
+    deleted_epoch: int = -1
     excuses: dict[str, Explanation] = {}
 
 

@@ -207,6 +207,8 @@ def znode_deleted(checker: Checker, event: control.ZnodeDeleted) -> None:
                 continue
             for shadow in partition.replicas.values():
                 shadow.is_stale = True
-            new = checker.partitions[name] = ShadowPartition(replicas=partition.replicas)
+            new = checker.partitions[name] = ShadowPartition(
+                replicas=partition.replicas, deleted_epoch=max(partition.leader_epoch, partition.deleted_epoch)
+            )
             if is_foreign:
                 _by_hand(checker, new, path)
