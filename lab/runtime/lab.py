@@ -67,7 +67,8 @@ class Lab:
         self.observers: dict[int, Observer] = {}
         """By the id of the user whom they serve."""
         self.pacer = Pacer()
-        self._unwatched_since_s = self._summarised_s = self.pacer.now_s()
+        self._unwatched_since_s = self.pacer.now_s()
+        self._summarised_s = -SUMMARY_S
         self._summarised_seq = -1
         self._space_checked_s = -SPACE_S
         self._build = wake
