@@ -289,6 +289,39 @@ test("while a segment is fetched the newest target wins", async () => {
   assert.deepEqual(player.view, viewAt(460));
 });
 
+test("steps made while a segment is fetched are counted from where that leads", async () => {
+  const { player } = await recorded({ seq: 10 });
+  player.seekTime(at(450));
+  assert.equal(player.goal_us, at(450));
+  assert.equal(player.at_us, at(10));
+  const there = events.findLast((event) => event[1] <= at(450))[0];
+  player.stepEvent(-1);
+  player.stepEvent(-1);
+  player.stepEvent(1);
+  await settle();
+  assert.equal(player.seq, there - 1);
+  assert.equal(player.goal_us, player.at_us);
+  assert.deepEqual(player.view, viewAt(there - 1));
+  player.seekSeq(700);
+  await player.stepRpc();
+  await settle();
+  assert.equal(player.seq, events.find((event) => event[0] > 700 && event[4][0] === "RpcDelivered")[0]);
+});
+
+test("steps on the way do not lead beyond the ends", async () => {
+  const { player } = await recorded({ seq: 450 });
+  player.seekSeq(2);
+  for (let i = 0; i < 5; i++) player.stepEvent(-1);
+  await settle();
+  assert.equal(player.seq, 1);
+  const { player: other } = await live(END);
+  other.seekSeq(450);
+  for (let i = 0; i < END; i++) other.stepEvent(1);
+  await settle();
+  assert.equal(other.isPast, false, "the newest event is the head");
+  assert.deepEqual(other.view, viewAt(END));
+});
+
 test("stepping over messages stops at deliveries", async () => {
   const { player } = await recorded({ seq: 390 });
   for (let i = 0; i < 5; i++) {

@@ -72,8 +72,6 @@ def walk(tour: Tour) -> None:
         until(page, lambda: page.locator("#verdict").inner_text(), "a word about what differs")
         expect(page.locator(".hw-strips")).to_have_count(2)
         page.keyboard.press("End")
-        clock = page.locator("hw-compare-transport .clock")
-        until(page, lambda: not clock.inner_text().startswith("0.0"), "the end")
         page.keyboard.press("[")
         until(page, lambda: page.locator(".hw-differs").count(), "rings")
         tour.pictures("compare", page)

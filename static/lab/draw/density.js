@@ -5,7 +5,8 @@ import { LABEL_W } from "../core/layout/spacetime.js";
 import { begin, hatch } from "./palette.js";
 import { monoWidth } from "./svg.js";
 
-/** @import { Change, Player } from "../core/player.js" */
+/** @import { Change } from "../core/changes.js" */
+/** @import { Player } from "../core/player.js" */
 /** @import { Mark } from "../core/recording.js" */
 /** @import { Palette } from "./palette.js" */
 /** @import { Translate } from "./topology.js" */

@@ -8,7 +8,8 @@ import { Labels } from "./labels.js";
 import { begin, dot, hatch, line, ring } from "./palette.js";
 import { monoWidth } from "./svg.js";
 
-/** @import { Change, Player } from "../core/player.js" */
+/** @import { Change } from "../core/changes.js" */
+/** @import { Player } from "../core/player.js" */
 /** @import { History, Span } from "../core/history.js" */
 /** @import { Window } from "../core/layout/spacetime.js" */
 /** @import { Scale } from "../core/timemap.js" */

@@ -5,7 +5,8 @@ import { footprint, splitRecord } from "../core/selectors.js";
 import { PartitionDrawing } from "./partition.js";
 import { Keyed, s, set } from "./svg.js";
 
-/** @import { Change, Player } from "../core/player.js" */
+/** @import { Change } from "../core/changes.js" */
+/** @import { Player } from "../core/player.js" */
 /** @import { Camera, Lane, PartitionPlace, StripsLayout } from "../core/layout/strips.js" */
 /** @import { Target } from "../core/selectors.js" */
 /** @import { Translate } from "./topology.js" */

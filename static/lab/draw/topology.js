@@ -6,7 +6,8 @@ import { durationText } from "../core/timemap.js";
 import { Keyed, clip, means, monoWidth, s, set, show, text, uiWidth } from "./svg.js";
 
 /** @import { History } from "../core/history.js" */
-/** @import { Player, Change } from "../core/player.js" */
+/** @import { Change } from "../core/changes.js" */
+/** @import { Player } from "../core/player.js" */
 /** @import { TopologyLayout, Box, Point } from "../core/layout/topology.js" */
 /** @import { Target } from "../core/selectors.js" */
 /** @import { AnyNode, BrokerNode, ProducerNode, Rpc, View } from "../core/view.d.ts" */

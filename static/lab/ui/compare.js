@@ -48,7 +48,7 @@ const found = signal(null);
 const follow = () => {
   const at_us = otherInstant(pairs, players[ahead].at_us);
   const other = players[1 - ahead];
-  if (Math.abs(other.at_us - at_us) >= 1) other.seekTime(Math.min(Math.max(0, at_us), other.live_at_us - 1));
+  if (Math.abs(other.goal_us - at_us) >= 1) other.seekTime(Math.min(Math.max(0, at_us), other.live_at_us - 1));
 };
 
 function seek(at_us) {
@@ -58,7 +58,7 @@ function seek(at_us) {
 /** To a command that both have, or that only the side ahead has, at the instant right before it is given. */
 function toCommand(direction) {
   const all = commands.value[ahead].map(({ at_us }) => at_us);
-  const now = players[ahead].at_us;
+  const now = players[ahead].goal_us;
   const next = direction > 0 ? all.find((at_us) => at_us > now + 1) : all.findLast((at_us) => at_us < now - 1);
   pause();
   seek(next ?? (direction > 0 ? players[ahead].live_at_us : 0));
@@ -71,7 +71,7 @@ function pause() {
 function togglePlay() {
   const player = players[ahead];
   if (player.mode === "play") return player.pause();
-  if (player.at_us >= player.live_at_us - 2) seek(0);
+  if (player.goal_us >= player.live_at_us - 2) seek(0);
   player.setRate(rate.value);
   return player.play();
 }

@@ -1,0 +1,43 @@
+// What has changed since the last telling, and to whom it is told.
+
+/**
+ * @typedef {"view" | "time" | "live" | "mode" | "connection" | "index" | "exercise" | "refused"} Aspect
+ * @typedef {{ what: Set<Aspect>, touched: Set<string>, reset: boolean }} Change
+ *   `touched`: the first two keys of the paths that were written ("replicas/orders-0@b1"); `reset`: the whole view is new
+ */
+
+export class Changes {
+  /** What will be told next; who writes into the view notes here what was touched. @type {Change} */
+  next = nothing();
+  /** @type {Set<(change: Change) => void>} */
+  #listeners = new Set();
+
+  /** @param {(change: Change) => void} listener @returns {() => void} ends it */
+  subscribe(listener) {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** Will be told with the next telling. @param {...Aspect} aspects */
+  note(...aspects) {
+    for (const aspect of aspects) this.next.what.add(aspect);
+  }
+
+  /** Tells all that was noted, if anything was. */
+  tell() {
+    if (this.next.what.size === 0) return;
+    const change = this.next;
+    this.next = nothing();
+    for (const listener of this.#listeners) listener(change);
+  }
+
+  /** Nobody listens any more. */
+  end() {
+    this.#listeners.clear();
+  }
+}
+
+/** @returns {Change} */
+function nothing() {
+  return { what: new Set(), touched: new Set(), reset: false };
+}

@@ -1,0 +1,53 @@
+// Simulated time of the live core: what the server said of it last, and how far it may have gone since.
+
+/**
+ * @typedef {"pause" | "play" | "event_paced"} Mode
+ * @typedef {{ k: "clock", at_us: number, mode: Mode, rate: number, horizon_us: number, next_us: number | null,
+ *             watchers: number, core?: "live" | "recorded" }} Clock
+ *   `horizon_us`: up to there nothing can happen of which the page has not heard; `next_us`: when the next thing is due
+ */
+
+export class LiveClock {
+  /** @type {Clock} */
+  said = { k: "clock", at_us: 0, mode: "pause", rate: 0.0025, horizon_us: 0, next_us: null, watchers: 1 };
+  #now;
+  #said_ms = 0;
+  #event_us = 0;
+
+  /** @param {() => number} now milliseconds that never go back */
+  constructor(now) {
+    this.#now = now;
+  }
+
+  /** @param {Clock} clock */
+  set(clock) {
+    this.said = clock;
+    this.#said_ms = this.#now();
+  }
+
+  /** The newest event happened then. @param {number} at_us */
+  reached(at_us) {
+    this.#event_us = at_us;
+  }
+
+  /** The newest instant of which one has heard. */
+  get heard_us() {
+    return Math.max(this.said.at_us, this.#event_us);
+  }
+
+  /** The instant that it is now. */
+  get at_us() {
+    return Math.max(this.#event_us, this.#extrapolated());
+  }
+
+  /** Does time go on though nothing comes? */
+  get runs() {
+    return this.said.mode !== "pause" && this.#extrapolated() < this.said.horizon_us;
+  }
+
+  #extrapolated() {
+    const { at_us, mode, rate, horizon_us } = this.said;
+    if (mode === "pause") return at_us;
+    return Math.max(at_us, Math.min(horizon_us, Math.floor(at_us + (this.#now() - this.#said_ms) * rate * 1000)));
+  }
+}

@@ -1,0 +1,179 @@
+// The live side of a branch: a snapshot, then events without a gap, the clock of the core, and what is said to this page.
+
+import { extend } from "./marks.js";
+import { Painted } from "./painted.js";
+import { Refusal, Socket } from "./socket.js";
+
+/** @import { Aspect } from "./changes.js" */
+/** @import { WireEvent } from "./events.d.ts" */
+/** @import { Clock, LiveClock } from "./live_clock.js" */
+/** @import { Place, Recording } from "./recording.js" */
+/** @import { View } from "./view.d.ts" */
+
+/**
+ * @typedef {"connecting" | "open" | "lost" | "recorded"} Connection `recorded`: nothing but the recording is there
+ * @typedef {{ note: (...aspects: Aspect[]) => void, announce: (...aspects: Aspect[]) => void, refuse: (refusal: Refusal) => void,
+ *             wake: () => void, snapshot: (place: Place) => void }} Teller
+ *   who is told: with the next frame (`note`) or at once (`announce`); `snapshot`: the live window begins there
+ */
+
+export class LiveFeed {
+  /** @type {Connection} */
+  connection = "connecting";
+  /** While `lost`: seconds until the next attempt. */
+  retry_in_s = 0;
+  /** Why the server will not have us, or null. @type {{ code: number, reason: string } | null} */
+  closed = null;
+  /** What `welcome` said: name, user, owner, zookeeper and so on. @type {Record<string, any> | null} */
+  welcome = null;
+  /** The server speaks another vocabulary: the page has to be loaded again. */
+  outdated = false;
+  /** The last frame about the exercise. @type {Record<string, any> | null} */
+  exercise_state = null;
+  /** How many events a snapshot of the server passed over. */
+  skipped = 0;
+  /** Seq of the last event that came; 0 before the first snapshot. */
+  received = 0;
+  painted = new Painted();
+
+  #schema;
+  #boot;
+  #recording;
+  #clock;
+  #tell;
+  #acked = 0;
+  /** @type {Socket | null} */
+  #socket = null;
+
+  /** @param {{ schema: string, boot: string }} known the page's own vocabulary, and the start of the server that it holds events of @param {Recording} recording @param {LiveClock} clock @param {Teller} tell */
+  constructor({ schema, boot }, recording, clock, tell) {
+    this.#schema = schema;
+    this.#boot = boot;
+    this.#recording = recording;
+    this.#clock = clock;
+    this.#tell = tell;
+  }
+
+  /** @param {string} url @param {typeof WebSocket | null} WebSocketClass null: there is no server, only the recording */
+  connect(url, WebSocketClass) {
+    if (!WebSocketClass) {
+      this.connection = "recorded";
+      return;
+    }
+    this.#socket = new Socket(url, {
+      schema: this.#schema,
+      have: () => this.received,
+      boot: () => this.#boot,
+      onFrame: (frame) => this.#receive(frame),
+      onState: (state, retry_in_s, final) => {
+        this.connection = state === "open" && this.welcome?.core === "recorded" ? "recorded" : state;
+        this.retry_in_s = retry_in_s;
+        this.closed = final;
+        this.#tell.announce("connection");
+      },
+    }, WebSocketClass);
+  }
+
+  /** Is there somebody who could send a snapshot? */
+  get open() {
+    return this.#socket?.open ?? false;
+  }
+
+  /** Asks for a snapshot: what this page has is not what the server has. */
+  refetch() {
+    this.received = 0;
+    this.#socket?.restart();
+  }
+
+  /** Sends a frame and waits for its answer. @param {object} frame @returns {Promise<any>} */
+  ask(frame) {
+    if (this.#socket) return this.#socket.request(frame);
+    return Promise.reject(new Refusal({ code: "recorded", what: "This is a recording; there is no lab behind it." }));
+  }
+
+  /** All that came is drawn: notes how late, and tells the server. @param {boolean} shown is it what the page shows? @param {number} fps */
+  drawn(shown, fps) {
+    const lag_s = this.painted.drawn(shown);
+    if (this.#acked === this.received) return;
+    this.#acked = this.received;
+    this.ack(lag_s, fps);
+  }
+
+  /** @param {number} lag seconds from the server's stamp to the painted frame @param {number} fps */
+  ack(lag, fps) {
+    this.#socket?.send({ k: "ack", seq: this.received, lag: Math.round(lag * 1000) / 1000, fps: Math.round(fps) });
+  }
+
+  close() {
+    this.#socket?.close();
+  }
+
+  /** @param {any} frame */
+  #receive(frame) {
+    switch (frame.k) {
+      case "welcome":
+        this.welcome = frame;
+        this.#boot = frame.boot;
+        this.outdated = frame.schema !== this.#schema;
+        this.connection = frame.core === "recorded" ? "recorded" : "open";
+        this.#tell.announce("connection");
+        break;
+      case "snap":
+        this.#snapshot(frame);
+        break;
+      case "d":
+        this.#events(frame);
+        break;
+      case "clock":
+        this.#setClock(frame);
+        break;
+      case "exercise":
+        if (frame.id) break;
+        this.exercise_state = frame;
+        this.#tell.announce("exercise");
+        break;
+      case "no":
+        if (!frame.id) this.#tell.refuse(new Refusal(frame));
+        break;
+    }
+    this.#tell.wake();
+  }
+
+  /** @param {{ seq: number, at_us: number, state: View, skipped: number }} frame */
+  #snapshot({ seq, at_us, state, skipped }) {
+    this.#recording.restart({ seq, at_us }, state);
+    this.received = seq;
+    this.#clock.reached(at_us);
+    this.skipped = skipped;
+    this.#tell.note("live");
+    this.#tell.snapshot({ seq, at_us });
+  }
+
+  /** @param {{ ev: WireEvent[], sent_ms: number }} frame */
+  #events({ ev, sent_ms }) {
+    const { index } = this.#recording;
+    for (const wire of ev) {
+      if (wire[0] <= this.received) continue;
+      if (wire[0] !== this.received + 1) {
+        this.#socket?.restart();
+        return;
+      }
+      this.#recording.append(wire);
+      this.received = wire[0];
+      this.#clock.reached(wire[1]);
+      if (index) extend(index, wire);
+    }
+    this.painted.came(sent_ms);
+    this.#tell.note("live");
+  }
+
+  /** @param {Clock} clock */
+  #setClock(clock) {
+    const { mode, rate } = this.#clock.said;
+    this.#clock.set(clock);
+    if (clock.core) this.connection = clock.core === "recorded" ? "recorded" : "open";
+    else if (this.connection === "recorded" && this.#socket) this.connection = "open";
+    this.#tell.note("live");
+    if (mode !== clock.mode || rate !== clock.rate) this.#tell.announce("mode");
+  }
+}
