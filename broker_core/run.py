@@ -54,6 +54,18 @@ class Input(msgspec.Struct, frozen=True, array_like=True):
     text: str
     data: bytes = b""
 
+    def encode(self) -> bytes:
+        """As a recording holds it: JSON, and behind a line feed the bytes of a client as they came."""
+        head = msgspec.json.encode((self.step, self.seq, self.at_us, self.kind, self.source, self.text))
+        return b"\n".join((head, self.data)) if self.data else head
+
+    @classmethod
+    def decode(cls, recorded: bytes) -> "Input":
+        """What `encode` gave. In older recordings the JSON holds `data`, too."""
+        head, _, data = recorded.partition(b"\n")
+        given = msgspec.json.decode(head, type=cls)
+        return msgspec.structs.replace(given, data=data) if data else given
+
 
 #: an event, what it changed in the view, and its bytes for a recording
 Made: TypeAlias = tuple[Envelope, Patch, bytes]

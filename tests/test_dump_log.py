@@ -19,7 +19,8 @@ from broker_core.events.console import CommandPrinted
 from broker_core.log.dump import DumpOptions, LocalFiles, Thrown, dump
 from broker_core.log.dump.java import decode, decode_in_pieces, scala_hash_order, split
 from broker_core.records.compression import CompressionType
-from broker_core.records.record_batch import BatchHeader, assemble, build_batch, encode_record, stamp
+from broker_core.records.record import record_parts
+from broker_core.records.record_batch import BatchHeader, assemble, build_batch, stamp
 from broker_core.records.varint import encode_varlong
 from broker_core.shell.parser import ParsedOptions
 from broker_core.shell.tools.dump_log import OPTIONS, dump_options
@@ -207,7 +208,7 @@ def batch_of(body: bytes, codec: CompressionType = CompressionType.NONE, count: 
     )
 
 
-RECORD = encode_record(0, 0, b"k", b"v")
+RECORD = b"".join(record_parts(0, 0, b"k", b"v"))
 GOOD = build_batch([(5, b"k", b"v", ())])
 
 BAD: dict[str, tuple[str, bytes, str]] = {

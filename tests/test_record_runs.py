@@ -1,20 +1,29 @@
 """Records read column by column are those that are read one by one."""
 
+from collections.abc import Sequence
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from broker_core.records.record import (
+    Header,
     InvalidRecord,
     OverlongLength,
     Record,
-    encode_record,
     outline,
+    record_parts,
     skim,
 )
 from broker_core.records.record_runs import Run, read_records, stretches, summarize
 
 _NUMBERS = st.sampled_from([0, 1, 63, 64, -1, -64, -65, 8191, 8192, -8192, 2**20, -(2**40), 2**62])
+
+
+def record(
+    timestamp_delta: int, offset_delta: int, key: bytes | None, value: bytes | None, headers: Sequence[Header] = ()
+) -> bytes:
+    return b"".join(record_parts(timestamp_delta, offset_delta, key, value, headers))
 
 
 @st.composite
@@ -31,7 +40,7 @@ def bodies(draw: st.DrawFn) -> tuple[bytes, int]:
             # The content changes, the lengths do not.
             fill = bytes((number % 251,))
             parts.append(
-                encode_record(
+                record(
                     timestamps[number % len(timestamps)],
                     index,
                     None if key is None else fill * len(key),
@@ -98,19 +107,19 @@ def test_a_damaged_byte_is_found_by_both_or_changes_both(batch: tuple[bytes, int
 
 def test_a_batch_of_like_records_is_a_few_runs() -> None:
     """Offset deltas take a second byte from 64 on: that is where the first run ends."""
-    body = b"".join(encode_record(number // 4, number, b"key-%04d" % number, bytes(100)) for number in range(150))
+    body = b"".join(record(number // 4, number, b"key-%04d" % number, bytes(100)) for number in range(150))
     runs = list(stretches(body, 150))
     assert all(isinstance(run, Run) for run in runs)
     assert [run.record_count for run in runs if isinstance(run, Run)] == [64, 86]
 
 
 def test_lengths_count_unless_records_are_skimmed() -> None:
-    right = encode_record(0, 0, b"key", b"value")
+    right = record(0, 0, b"key", b"value")
     wrong = bytes((right[0] + 2,)) + right[1:]
     with pytest.raises(InvalidRecord, match=r"before its end|are left"):
         outline(wrong, 1)
-    (record,) = skim(wrong, 1)
-    assert wrong[record[2] : record[3]] == b"key"
+    (skimmed,) = skim(wrong, 1)
+    assert wrong[skimmed[2] : skimmed[3]] == b"key"
     with pytest.raises(InvalidRecord, match="too early"):
         skim(wrong[:-2], 1)
 

@@ -31,6 +31,7 @@ from broker_core.records.record import (
     skim,
 )
 from broker_core.records.record_batch import (
+    HEADER_BYTES,
     LOG_APPEND_TIME_FLAG,
     MAGIC_V2,
     NO_PRODUCER_EPOCH,
@@ -144,11 +145,14 @@ class LogValidator:
     def _keep_batch(self, append: Append, header: BatchHeader) -> ValidBatches:
         self._check_header(append, header)
         data = append.data
-        max_timestamp, is_dense = self._check_records(append, header, records_bytes(data, header))
-        if append.codec and not is_dense:
-            raise UnreadableRecords("the offset deltas of compressed records must be dense")
         if header.size < len(data):
             data = data[: header.size]
+        if append.codec:
+            max_timestamp, is_dense = self._check_records(append, header, records_bytes(data, header), 0)
+            if not is_dense:
+                raise UnreadableRecords("the offset deltas of compressed records must be dense")
+        else:
+            max_timestamp, _ = self._check_records(append, header, data, HEADER_BYTES)
         if self.has_append_time:
             max_timestamp = append.now_ms
         if max_timestamp != header.max_timestamp or self.has_append_time != header.has_append_time:
@@ -290,11 +294,13 @@ class LogValidator:
                 f"messages of magic {self.magic} have no place for producer ids and transactions",
             )
 
-    def _check_records(self, append: Append, header: BatchHeader, body: bytes) -> tuple[int, bool]:
-        """The highest timestamp of records that stay as they are, and whether their offset deltas are dense."""
+    def _check_records(self, append: Append, header: BatchHeader, body: bytes, at: int) -> tuple[int, bool]:
+        """The highest timestamp of records that stay as they are, which begin at `at` of `body`, and whether their
+        offset deltas are dense.
+        """
         count = header.record_count
         try:
-            summary = summarize(body, count)
+            summary = summarize(body, count, at)
         except InvalidRecord:
             if not append.codec:
                 raise
@@ -303,7 +309,7 @@ class LogValidator:
             lowest, highest = _timestamp_range(header, summary)
             if self._is_beyond_doubt(append, header, summary, lowest, highest):
                 return max(highest, NO_TIMESTAMP), summary.is_dense
-            outlines = outline(body, count)
+            outlines = outline(body[at:], count)
         examined = list(_examine(header, outlines, is_partial=bool(append.codec)))
         self._refuse(append, header, examined)
         is_dense = all(record[1] == index for index, record in enumerate(outlines))

@@ -58,10 +58,10 @@ value, headers). A key or value that is null ends before it starts.
 ZIGZAG = [(byte >> 1) ^ -(byte & 1) for byte in range(0x80)]
 
 
-def encode_record(
+def record_parts(
     timestamp_delta: int, offset_delta: int, key: bytes | None, value: bytes | None, headers: Sequence[Header] = ()
-) -> bytes:
-    """One record with its length in front."""
+) -> list[bytes]:
+    """One record with its length in front, in pieces: keys and values are not copied."""
     parts = [
         b"\x00",
         encode_varlong(timestamp_delta),
@@ -80,8 +80,7 @@ def encode_record(
             b"\x01" if content is None else encode_varlong(len(content)),
             content or b"",
         )
-    encoded = b"".join(parts)
-    return encode_varlong(len(encoded)) + encoded
+    return [encode_varlong(sum(map(len, parts))), *parts]
 
 
 def outline(body: bytes, record_count: int) -> list[Outline]:

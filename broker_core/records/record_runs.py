@@ -25,16 +25,22 @@ _SMALLEST_BODY = 6
 _LONGEST_TIMESTAMP = 9
 _LONGEST_OFFSET = 4
 _LOW, _HIGH = bytes(range(0x80)), bytes(range(0x80, 0x100))
-# The same, counted from the lowest number, so that bytes are in the order of their numbers.
+# The same byte when the number goes on behind it.
+_GOES_ON = bytes(0x80 | byte for byte in range(0x100))
+# The numbers, counted from the lowest, so that bytes are in the order of their numbers.
 _RANK_OF_ZERO = 64
 _RANKS = bytes(number + _RANK_OF_ZERO for number in ZIGZAG).ljust(0x100, b"\x00")
-# The varints of 0, 1, 2 and so on as columns of bytes, by how many bytes they have; zeros where they have fewer.
+# So many numbers have their varints in a table, which larger batches than that are hardly ever.
+_DENSE_NUMBERS = 8192 * 16
+# The varints of 0, 1, 2 and so on in one, two and three bytes, as columns of bytes: each grows at a pace of its own.
+_LOWEST, _MIDDLE, _UPPER = (
+    b"".join(bytes((group,)) * pace for group in groups) * (_DENSE_NUMBERS // (len(groups) * pace))
+    for groups, pace in ((range(0, 0x80, 2), 1), (range(0x80), 64), (range(16), 8192))
+)
 _DENSE = {
-    1: (bytes(range(0, 0x80, 2)),),
-    2: (
-        bytes(0x80 | number << 1 & 0x7F if number >= 64 else 0 for number in range(8192)),
-        bytes(number >> 6 for number in range(8192)),
-    ),
+    1: (_LOWEST[:64],),
+    2: (_LOWEST[:8192].translate(_GOES_ON), _MIDDLE[:8192]),
+    3: (_LOWEST.translate(_GOES_ON), _MIDDLE.translate(_GOES_ON), _UPPER),
 }
 
 
@@ -49,13 +55,15 @@ class Summary(msgspec.Struct, frozen=True, gc=False):
     """Whether any record has no key."""
 
 
-def summarize(body: bytes, record_count: int) -> Summary:
-    """Reads all records of a batch, at least one; raises InvalidRecord where one breaks the format."""
+def summarize(body: bytes, record_count: int, at: int = 0) -> Summary:
+    """Reads all records of a batch, at least one, which begin at `at`; raises InvalidRecord where one breaks the
+    format.
+    """
     if record_count < SHORTEST_RUN:
-        outlines, at = outline_from(body, 0, record_count)
+        outlines, at = outline_from(body, at, record_count)
         check_end(body, at, record_count)
         return _summarize((outlines,))
-    return _summarize(stretches(body, record_count))
+    return _summarize(stretches(body, record_count, at))
 
 
 def _summarize(stretches: "Iterable[Run | list[Outline]]") -> Summary:
@@ -154,7 +162,14 @@ class Run(NamedTuple):
         if self.offset_at - self.timestamp_at == 1:
             ranks = self._column(self.timestamp_at).translate(_RANKS)
             return min(ranks) - _RANK_OF_ZERO, max(ranks) - _RANK_OF_ZERO
-        deltas = self.timestamp_deltas()
+        if self.offset_at - self.timestamp_at == 2:
+            # Few of them differ.
+            pairs = bytearray(2 * self.record_count)
+            pairs[::2], pairs[1::2] = self._column(self.timestamp_at), self._column(self.timestamp_at + 1)
+            groups = [pair & 0x7F | pair >> 8 << 7 for pair in set(struct.unpack(f"<{self.record_count}H", pairs))]
+            deltas: Sequence[int] = [(group >> 1) ^ -(group & 1) for group in groups]
+        else:
+            deltas = self.timestamp_deltas()
         return min(deltas), max(deltas)
 
     def is_dense(self, index: int) -> bool:
@@ -196,12 +211,12 @@ class Run(NamedTuple):
         return [decode_varlong(self.body, position)[0] for position in positions]
 
 
-def stretches(body: bytes, record_count: int) -> Iterator[Run | list[Outline]]:
-    """All records of the decompressed `body` in order, as runs where they resemble each other, else one by one.
+def stretches(body: bytes, record_count: int, at: int = 0) -> Iterator[Run | list[Outline]]:
+    """All records of the decompressed `body` from `at` on, as runs where they resemble each other, else one by one.
 
     Raises InvalidRecord where one breaks the format or the batch does not end with the last.
     """
-    at = index = 0
+    index = 0
     while index < record_count:
         left = record_count - index
         run = find_run(body, at, left) if left >= SHORTEST_RUN else None

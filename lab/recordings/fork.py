@@ -22,6 +22,11 @@ class _InputPlace(msgspec.Struct, array_like=True):
     at_us: int
     kind: str
 
+    @classmethod
+    def of(cls, recorded: bytes) -> "_InputPlace":
+        """The place of an input, which begins with a line of JSON."""
+        return msgspec.json.decode(recorded.partition(b"\n")[0], type=cls)
+
     def is_before(self, seq: int) -> bool:
         """Whether event `seq` came after it. A change that was met lies before the events with which it was noted."""
         return self.seq < seq or (self.kind == MET and self.seq == seq)
@@ -39,13 +44,7 @@ def fork_recording(parent: Recording, seq: int, folder: BranchFolder) -> Recordi
         shutil.copyfile(parent.folder.recording / TIMELINE, folder.recording / TIMELINE)
         inputs = parent.inputs()
     recording = Recording(folder)
-    recording.append_inputs(
-        [
-            (place.at_us, data)
-            for data in inputs
-            if (place := msgspec.json.decode(data, type=_InputPlace)).is_before(seq)
-        ]
-    )
+    recording.append_inputs([(place.at_us, data) for data in inputs if (place := _InputPlace.of(data)).is_before(seq)])
     folder.checkpoints.mkdir()
     for path in parent.folder.checkpoints.glob("*"):
         if path.suffix[1:] in SUFFIXES:

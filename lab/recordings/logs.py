@@ -94,7 +94,7 @@ class RecordedLogs:
         self.last_at_us = events[-1][0]
 
     def append_inputs(self, inputs: Sequence[tuple[int, bytes]]) -> None:
-        """Writes inputs, each (at_us, JSON). They are with the operating system when this returns."""
+        """Writes inputs, each (at_us, bytes). They are with the operating system when this returns."""
         batch: list[tuple[int, bytes]] = []
         size = 0
         for given in inputs:

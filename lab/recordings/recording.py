@@ -54,7 +54,7 @@ class Recording:
     # Writing
 
     def append_inputs(self, inputs: Sequence[tuple[int, bytes]]) -> None:
-        """Writes inputs, each (at_us, JSON): they are with the operating system when this returns."""
+        """Writes inputs, each (at_us, bytes): they are with the operating system when this returns."""
         if inputs:
             with self._lock:
                 self.logs.append_inputs(inputs)

@@ -49,7 +49,7 @@ def wake(recording: Recording, pacer: Pacer, zookeeper: str) -> LiveRun:
     Raises Refusal when this version of the core does not do what is recorded.
     """
     folder = recording.folder
-    inputs = [msgspec.json.decode(data, type=Input) for data in recording.inputs()]
+    inputs = [Input.decode(recorded) for recorded in recording.inputs()]
     shutil.rmtree(folder.cluster, ignore_errors=True)
     disk = RealDisk(folder.cluster, physical_fsync=False, archive=folder.archive)
     checkpoint = Checkpoints(folder).before(recording.last_seq)
