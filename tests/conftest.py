@@ -19,7 +19,7 @@ from lab.runtime.zookeeper import EmbeddedZookeeper
 from tests.lab_server import LabServer, Visitor
 from tools.ensure_chromium import ensure_chromium
 
-pytest_plugins = ["tests.no_skips", "lab.testing"]
+pytest_plugins = ["tests.no_skips", "tests.lab_page", "lab.testing"]
 
 # How long an example takes says something about the machine, not about the code.
 settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -5,12 +5,10 @@ import re
 from kafka import KafkaProducer
 from playwright.sync_api import Page, expect
 
-from tests.test_page import complaints, lab, with_topic  # noqa: F401  (fixtures)
-
 WAIT_MS = 60_000
 
 
-def test_a_client_joins_and_is_seen(with_topic: Page) -> None:  # noqa: F811
+def test_a_client_joins_and_is_seen(with_topic: Page) -> None:
     page = with_topic
     page.get_by_role("button", name="Connect a client").click()
     dialog = page.get_by_role("dialog", name="Connect a client")

@@ -1,0 +1,97 @@
+"""The lab's page in a real browser against the real server: languages, themes, widths, connections."""
+
+import re
+
+import pytest
+from django.conf import settings
+from playwright.sync_api import Page, WebSocketRoute, expect
+
+from tests.lab_page import PHONE, TABLET, WIDE, console, number, partition, pause, press, shows_event
+from tests.lab_server import LabServer
+
+# Languages, themes, widths, connections
+
+
+def test_chinese_and_light_without_losing_the_place(with_topic: Page) -> None:
+    page = with_topic
+    pause(page)
+    press(page, ",")
+    expect(page).to_have_url(re.compile(r"#seq=\d+$"))
+    there = number(page)
+    page.get_by_role("link", name="中文").click()
+    expect(page.locator("html")).to_have_attribute("lang", "zh-CN")
+    expect(page.get_by_role("button", name="生产一条")).to_be_visible()
+    expect(page.locator(".tp .tag")).to_contain_text("过去")
+    shows_event(page, there)
+    page.get_by_role("link", name="深色或浅色").click()
+    expect(page.locator("html")).to_have_attribute("data-theme", "light")
+    page.reload()
+    expect(page.locator("html")).to_have_attribute("data-theme", "light")
+
+
+@pytest.mark.parametrize("size", [TABLET, PHONE], ids=["tablet", "phone"])
+def test_nothing_sticks_out_of_a_narrow_window(with_topic: Page, size) -> None:
+    page = with_topic
+    page.set_viewport_size(size)
+    page.reload()
+    expect(partition(page, "orders-0")).to_contain_text("HW 0")
+    assert page.evaluate("document.documentElement.scrollWidth") <= size["width"]
+    for selector in (".tbtn .play", ".clock", ".rail", "#inspector .tabs"):
+        box = page.locator(selector).bounding_box()
+        assert box and box["x"] >= 0 and box["x"] + box["width"] <= size["width"], selector
+
+
+def test_the_exercise_is_a_drawer_in_a_narrow_window(lab: Page) -> None:
+    lab.set_viewport_size(TABLET)
+    lab.reload()
+    expect(lab.locator("#side")).to_be_hidden()
+    press(lab, "e")
+    expect(lab.locator("#side")).to_be_visible()
+    press(lab, "e")
+    expect(lab.locator("#side")).to_be_hidden()
+
+
+def test_the_inspector_is_a_sheet_on_a_phone(lab: Page) -> None:
+    lab.set_viewport_size(PHONE)
+    lab.reload()
+    lab.get_by_role("tab", name="znodes").click()
+    expect(lab.get_by_role("treeitem", name="brokers")).to_be_visible()
+    lab.get_by_role("button", name="Close the inspector").click()
+    expect(lab.get_by_role("treeitem", name="brokers")).not_to_be_in_viewport()
+
+
+def test_a_second_page_sees_the_same(with_topic: Page, complaints: list[str]) -> None:
+    page = with_topic
+    other = page.context.new_page()
+    other.on("pageerror", lambda error: complaints.append(error.message))
+    other.goto(page.url)
+    expect(partition(other, "orders-0")).to_contain_text("LEO 0")
+    page.get_by_role("button", name="Produce one").click()
+    expect(partition(other, "orders-0")).to_contain_text("LEO 1")
+    pause(other)
+    expect(page.locator(".tp .tag")).to_contain_text("PAUSED")
+
+
+def test_a_lost_connection_says_so_and_comes_back(page: Page, lab_server: LabServer, complaints: list[str]) -> None:
+    sockets: list[WebSocketRoute] = []
+    is_down = False
+
+    def pass_on(route: WebSocketRoute) -> None:
+        sockets.append(route)
+        if is_down:
+            route.close(code=1012)
+        else:
+            route.connect_to_server()
+
+    page.route_web_socket(re.compile("/ws/runs/"), pass_on)
+    page.set_viewport_size(WIDE)
+    page.goto(f"{lab_server.address}/sign-in/?token={settings.SIGN_IN_TOKEN}")
+    page.get_by_role("button", name="Start the cluster").click()
+    expect(page.locator(".nodes .state.up")).to_have_count(3, timeout=10_000)
+    is_down = True
+    sockets[-1].close(code=1012)
+    expect(page.locator("hw-connection")).to_contain_text("Connection lost")
+    is_down = False
+    expect(page.locator("hw-connection")).to_have_text("", timeout=20_000)
+    assert len(sockets) > 1
+    expect(console(page, "kafka-topics.sh --list")).not_to_contain_text("running")
