@@ -9,7 +9,9 @@ Path = tuple[str, ...]
 
 
 class Bar(NamedTuple):
-    """One line of the table. `of`: the two sides where the figure is a ratio. `limit` None: told, not judged."""
+    """One line of the table. `of`: the two sides where the figure is a ratio. `limit` None: told, not judged.
+    `is_optional`: what is compared with need not be on every machine.
+    """
 
     bench: str
     name: str
@@ -18,10 +20,13 @@ class Bar(NamedTuple):
     sense: Literal["at least", "at most"] = "at most"
     limit: float | None = None
     of: tuple[Path, Path] | None = None
+    is_optional: bool = False
 
 
 class Row(NamedTuple):
-    """What the table shows of a bar: `verdict` is ok, short, told, or missing where the bench said nothing of it."""
+    """What the table shows of a bar: `verdict` is ok, short, told, absent where there was nothing to compare with,
+    or missing where the bench said nothing of it.
+    """
 
     bench: str
     name: str
@@ -30,6 +35,13 @@ class Row(NamedTuple):
     bar: str
     sides: str
     verdict: str
+
+
+def _against(side: str, name: str, figure: Path, sense: Literal["at least", "at most"], limit: float) -> Bar:
+    """Ours of the TCP bench by another side's."""
+    of = ((*figure, "ours"), (*figure, side))
+    whom = {"real": "a real Kafka", "mock": "librdkafka's mock"}[side]
+    return Bar("tcp", f"{name}, by {whom}", (*figure, f"by_{side}"), "", sense, limit, of, side == "real")
 
 
 BARS = (
@@ -153,6 +165,21 @@ BARS = (
     ),
     Bar("server", "fork of a 50,000-event run, worst", ("fork", "worst_ms"), "ms", "at most", 500),
     Bar("server", "fork of a 50,000-event run, median", ("fork", "p50_ms"), "ms"),
+    Bar("tcp", "produce 100 B", ("produce", "100", "ours"), "MB/s"),
+    _against("real", "produce 100 B", ("produce", "100"), "at least", 1.0),
+    _against("mock", "produce 100 B", ("produce", "100"), "at least", 0.4),
+    Bar("tcp", "produce 1 KiB", ("produce", "1024", "ours"), "MB/s"),
+    _against("real", "produce 1 KiB", ("produce", "1024"), "at least", 1.5),
+    Bar("tcp", "consume 100 B", ("consume", "100", "ours"), "MB/s"),
+    _against("real", "consume 100 B", ("consume", "100"), "at least", 0.7),
+    Bar("tcp", "consume 1 KiB", ("consume", "1024", "ours"), "MB/s"),
+    _against("real", "consume 1 KiB", ("consume", "1024"), "at least", 0.7),
+    Bar("tcp", "produce 100 B, factor 3, acks=all", ("produce_all", "100", "ours"), "MB/s"),
+    _against("real", "produce 100 B, factor 3, acks=all", ("produce_all", "100"), "at least", 1.0),
+    Bar("tcp", "produce 1 KiB, factor 3, acks=all", ("produce_all", "1024", "ours"), "MB/s"),
+    _against("real", "produce 1 KiB, factor 3, acks=all", ("produce_all", "1024"), "at least", 1.0),
+    Bar("tcp", "one small produce, factor 3, median", ("small_produce_ms", "ours"), "ms"),
+    _against("real", "one small produce, factor 3", ("small_produce_ms",), "at most", 0.5),
     Bar("page", "event to painted pixel, p99", ("latency_p99_ms",), "ms", "at most", 60),
     Bar("page", "event to painted pixel, median", ("latency_p50_ms",), "ms"),
     Bar("page", "records acknowledged meanwhile", ("records_per_s",), "records/s", "at least", 190),
@@ -168,7 +195,7 @@ def judge(bar: Bar, found: dict[str, Any]) -> Row:
     measured = _at(found, bar.figure)
     limit = "" if bar.limit is None else f"{'≥' if bar.sense == 'at least' else '≤'} {show(bar.limit)}"
     if measured is None:
-        verdict = "missing"
+        verdict = "absent" if bar.is_optional and found else "missing"
     elif bar.limit is None:
         verdict = "told"
     else:

@@ -20,6 +20,7 @@ _LENGTH = struct.Struct(">i")
 _FIXED_HEADER = struct.Struct(">hhi")
 
 _NO_TAGS = b"\0"
+_CRUMB_BYTES = 4096
 
 
 class RequestHeader(msgspec.Struct, frozen=True, gc=False):
@@ -140,26 +141,53 @@ class FrameSplitter:
     def __init__(self, most_bytes: int = 104_857_600) -> None:
         self.fault: WireError | None = None
         self._most_bytes = most_bytes
-        self._buffer = bytearray()
+        #: of the frame that is not whole yet: its bytes, and how many are missing
+        self._pieces: list[bytes | bytearray] = []
+        self._missing = 0
+        #: of a length that is not whole yet
+        self._start = b""
 
-    def feed(self, data: bytes | memoryview) -> list[bytes]:
+    def feed(self, data: bytes) -> list[bytes]:
         """The frames that `data` completes. Holds no more than what came: a length that is merely claimed is free."""
         frames: list[bytes] = []
         if self.fault is not None:
             return frames
-        self._buffer += data
-        at, end = 0, len(self._buffer)
-        with memoryview(self._buffer) as view:
-            while end - at >= _LENGTH.size:
-                (length,) = _LENGTH.unpack_from(view, at)
-                if not 0 <= length <= self._most_bytes:
-                    self.fault = WireError(f"a frame of {length} bytes; expected 0 to {self._most_bytes}")
-                    at = end
-                    break
-                if end - at - _LENGTH.size < length:
-                    break
-                at += _LENGTH.size
-                frames.append(bytes(view[at : at + length]))
-                at += length
-        del self._buffer[:at]
+        if self._missing > len(data):
+            self._hold(data)
+            return frames
+        at, end = self._missing, len(data)
+        if self._missing:
+            frames.append(b"".join((*self._pieces, memoryview(data)[:at])))
+            self._pieces, self._missing = [], 0
+        elif self._start:
+            data = self._start + data
+            end = len(data)
+            self._start = b""
+        while end - at >= _LENGTH.size:
+            (length,) = _LENGTH.unpack_from(data, at)
+            at += _LENGTH.size
+            if not 0 <= length <= self._most_bytes:
+                self.fault = WireError(f"a frame of {length} bytes; expected 0 to {self._most_bytes}")
+                return frames
+            frame = data[at : at + length]
+            at += length
+            if at > end:
+                self._pieces, self._missing = [frame], at - end
+                return frames
+            frames.append(frame)
+        self._start = data[at:]
         return frames
+
+    def _hold(self, data: bytes) -> None:
+        """Keeps bytes that are not the frame's last ones. Crumbs, each of which would weigh more than it holds, are
+        kept together.
+        """
+        self._missing -= len(data)
+        if len(data) > _CRUMB_BYTES:
+            self._pieces.append(data)
+            return
+        last = self._pieces[-1]
+        if not isinstance(last, bytearray):
+            last = bytearray()
+            self._pieces.append(last)
+        last += data
