@@ -478,7 +478,7 @@ class ReplicaManager:
                 )
         if replica_id < 0:
             return self._read_for_consumer(partition, asked, body, left, min_one_message)
-        if fetch_offset == end_offset or self._holds_back(partition, replica_id):
+        if fetch_offset == end_offset or (self.quotas.leader.throttled and self._holds_back(partition, replica_id)):
             records = b""
         else:
             try:
@@ -534,11 +534,7 @@ class ReplicaManager:
     def _holds_back(self, partition: Partition, replica_id: int) -> bool:
         """Whether a follower that is not in sync gets no records because its leader's quota is used up."""
         quota = self.quotas.leader
-        return (
-            bool(quota.throttled)
-            and replica_id not in partition.isr
-            and quota.holds_back(partition.name, self.kernel.now_us)
-        )
+        return replica_id not in partition.isr and quota.holds_back(partition.name, self.kernel.now_us)
 
     def _epoch_error(
         self, partition: Partition, current_leader_epoch: int, from_follower: bool = False

@@ -71,6 +71,8 @@ class LocalLog:
 
     def segments_from(self, offset: int) -> list[LogSegment]:
         """The segment that holds `offset`, and all above it."""
+        if offset >= self._base_offsets[-1]:
+            return self.segments[-1:]
         slot = bisect_right(self._base_offsets, offset)
         return self.segments[max(slot - 1, 0) :]
 

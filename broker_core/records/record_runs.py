@@ -62,8 +62,23 @@ def summarize(body: bytes, record_count: int, at: int = 0) -> Summary:
     if record_count < SHORTEST_RUN:
         outlines, at = outline_from(body, at, record_count)
         check_end(body, at, record_count)
-        return _summarize((outlines,))
+        return _summarize_few(outlines)
     return _summarize(stretches(body, record_count, at))
+
+
+def _summarize_few(outlines: list[Outline]) -> Summary:
+    lowest = highest = outlines[0][0]
+    is_dense, has_null_key = True, False
+    for index, (timestamp_delta, offset_delta, key_at, key_end, _, _, _) in enumerate(outlines):
+        if timestamp_delta < lowest:
+            lowest = timestamp_delta
+        elif timestamp_delta > highest:
+            highest = timestamp_delta
+        if offset_delta != index:
+            is_dense = False
+        if key_end < key_at:
+            has_null_key = True
+    return Summary(lowest, highest, is_dense, has_null_key)
 
 
 def _summarize(stretches: "Iterable[Run | list[Outline]]") -> Summary:

@@ -159,7 +159,9 @@ class Partition(ReplicaLog):
         self.kernel.emit(
             HighWatermarkAdvanced(replica=self.key, from_offset=self.high_watermark, to_offset=reached), self.node
         )
-        self._state_unstable()
+        if self.first_unstable_offset >= 0:
+            # What is stable stays so.
+            self._state_unstable()
         return True
 
     def update_follower(self, broker_id: int, fetch_offset: int, log_start_offset: int, broker_epoch: int) -> bool:

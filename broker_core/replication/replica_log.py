@@ -278,7 +278,8 @@ class ReplicaLog(ReplicaState):
             self.kernel.emit(HighWatermarkAdvanced(replica=self.key, from_offset=before, to_offset=reached), self.node)
         else:
             self._lower_high_watermark(reached)
-        self._state_unstable()
+        if self.first_unstable_offset >= 0:
+            self._state_unstable()
 
     def _state_truncated(self) -> None:
         self.state_deleted_files()

@@ -49,10 +49,6 @@ class Role(StrEnum):
     FOLLOWER = "follower"
 
 
-# Every request asks for it, and a global is found faster than a member of an enumeration.
-_LEADER = Role.LEADER
-
-
 class ReplicaState:
     """One replica of one partition on one broker. `key` is `orders-0@b1`. Offsets are next offsets; times are simulated
     microseconds. Whatever it is beyond its log changes in the `apply` functions below.
@@ -86,8 +82,7 @@ class ReplicaState:
         self.era = era
         self.is_alive = is_alive
         self.on_truncated = on_truncated
-        self.role = Role.OFFLINE
-        self.leader_id = -1
+        self.become(Role.OFFLINE, -1)
         self.leader_epoch = -1
         self.leader_epoch_start_offset = -1
         self.partition_epoch = -1
@@ -99,10 +94,12 @@ class ReplicaState:
         log.high_watermark_moved(self.high_watermark)
         self.first_unstable_offset = -1
 
-    @property
-    def is_leader(self) -> bool:
+    def become(self, role: Role, leader_id: int) -> None:
+        """Takes another role, under this leader."""
+        self.role = role
+        self.is_leader = role is Role.LEADER
         """Whether this broker takes itself for the leader."""
-        return self.role is _LEADER
+        self.leader_id = leader_id
 
     @property
     def isr(self) -> tuple[int, ...]:
@@ -163,8 +160,7 @@ class ReplicaState:
 @applies(ReplicaBecameLeader)
 def _became_leader(subjects: Subjects, event: ReplicaBecameLeader, at_us: int) -> None:
     partition: ReplicaState = subjects[event.replica]
-    partition.role = Role.LEADER
-    partition.leader_id = partition.broker_id
+    partition.become(Role.LEADER, partition.broker_id)
     partition.leader_epoch = event.leader_epoch
     partition.leader_epoch_start_offset = event.leader_epoch_start_offset
     partition.partition_epoch = event.partition_epoch
@@ -184,8 +180,7 @@ def _became_leader(subjects: Subjects, event: ReplicaBecameLeader, at_us: int) -
 @applies(ReplicaBecameFollower)
 def _became_follower(subjects: Subjects, event: ReplicaBecameFollower, at_us: int) -> None:
     partition: ReplicaState = subjects[event.replica]
-    partition.role = Role.FOLLOWER
-    partition.leader_id = event.leader
+    partition.become(Role.FOLLOWER, event.leader)
     partition.leader_epoch = event.leader_epoch
     partition.leader_epoch_start_offset = -1
     partition.partition_epoch = event.partition_epoch
@@ -197,8 +192,7 @@ def _became_follower(subjects: Subjects, event: ReplicaBecameFollower, at_us: in
 @applies(ReplicaWentOffline)
 def _went_offline(subjects: Subjects, event: ReplicaWentOffline, at_us: int) -> None:
     partition: ReplicaState = subjects[event.replica]
-    partition.role = Role.OFFLINE
-    partition.leader_id = -1
+    partition.become(Role.OFFLINE, -1)
     partition.leader_epoch_start_offset = -1
     partition.isr_state = CommittedIsr(())
     partition.remotes = {}

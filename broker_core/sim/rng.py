@@ -38,16 +38,19 @@ class Stream:
 
     def next_u64(self) -> int:
         """The next 64 bits."""
-        if not self._ahead:
-            self._ahead = _mix(self._state)
-            self._state = (self._state + _LANES * _GAMMA) & _MASK
-        return self._ahead.pop()
+        return (self._ahead or self._mix_more()).pop()
+
+    def _mix_more(self) -> list[int]:
+        self._ahead = _mix(self._state)
+        self._state = (self._state + _LANES * _GAMMA) & _MASK
+        return self._ahead
 
     def below(self, bound: int) -> int:
         """An integer in `[0, bound)`. Raises ValueError for a bound below 1."""
         if bound < 1:
             raise ValueError(f"bound is {bound}, expected at least 1")
-        return (self.next_u64() * bound) >> 64
+        # Every message draws its latency: without another call.
+        return ((self._ahead or self._mix_more()).pop() * bound) >> 64
 
     def between(self, low: int, high: int) -> int:
         """An integer in `[low, high]`."""

@@ -33,11 +33,12 @@ _ATTRIBUTES_LOW_BYTE = 22
 def handle(broker: "Broker", message: Message) -> None:
     """Appends what a producer sends; the answer depends on acks. A request without records is not answered."""
     body: ProduceRequest = message.body
-    if any(data is None for _, data in body.partitions):
+    sent = [data for _, data in body.partitions if data is not None]
+    if len(sent) < len(body.partitions):
         broker.kernel.close_connection(message)
         return
     try:
-        is_transactional = any(_begins_transactional(data or b"") for _, data in body.partitions)
+        is_transactional = any(map(_begins_transactional, sent))
     except KafkaException as unreadable:
         _refuse_all(broker, message, unreadable)
         return
