@@ -13,7 +13,7 @@ from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import msgspec
 
-from broker_core.broker.socket_server import Output
+from broker_core.broker.socket_server import Listener, Output
 from broker_core.cluster import Cluster, RunConfig
 from broker_core.events import Envelope
 from broker_core.events.codec import encode_all
@@ -22,7 +22,7 @@ from broker_core.shell.completion import complete
 from broker_core.shell.session import Shell
 from broker_core.sim.disk import Disk
 from broker_core.sim.invariants import INVARIANTS, Checker
-from broker_core.sim.kernel import Message
+from broker_core.sim.kernel import Message, Survives
 from broker_core.sim.scheduler import FOREVER_US
 from broker_core.view.fold import Fold
 from broker_core.view.patch import Patch, View
@@ -30,10 +30,11 @@ from broker_core.zk.memory_store import MemoryStore
 from broker_core.zk.store import ForeignChange, ZkStore
 
 HASHED_EVENTS = 512
+_OF_THE_PROCESS = ("_stated", "_made", "_inputs", "_survives")
 PIECE_BYTES = 4 * 1024 * 1024
 """Of a frame: a longer one is several inputs."""
 
-__all__ = ["Diverged", "Input", "Made", "Output", "Run", "RunConfig"]
+__all__ = ["Diverged", "Input", "Listener", "Made", "Output", "Run", "RunConfig"]
 
 
 class Input(msgspec.Struct, frozen=True, array_like=True):
@@ -83,9 +84,19 @@ class Diverged(RuntimeError):
 
 
 class Run:
-    """See the module. One thread at a time. `invariants`: those that are checked after each event."""
+    """See the module. One thread at a time. `invariants`: those that are checked after each event. `survives`: asked
+    when the handler of a request fails as nobody expected, whether to go on with an alarm; without it nothing goes on.
+    """
 
-    def __init__(self, config: RunConfig, *, disk: Disk, zk: ZkStore, invariants: Collection[str] = INVARIANTS) -> None:
+    def __init__(
+        self,
+        config: RunConfig,
+        *,
+        disk: Disk,
+        zk: ZkStore,
+        invariants: Collection[str] = INVARIANTS,
+        survives: Survives | None = None,
+    ) -> None:
         self.config = config
         #: stated, and not yet encoded, hashed and folded
         self._stated: list[Envelope] = []
@@ -96,6 +107,7 @@ class Run:
         self._fold = Fold()
         self._cluster = Cluster(config, disk, zk)
         self._shell = Shell(self._cluster)
+        self._survives = survives
         self._checker = Checker(self._cluster.era, invariants) if invariants else None
         self._kernel = self._cluster.kernel
         self._listen()
@@ -104,6 +116,7 @@ class Run:
 
     def _listen(self) -> None:
         self._kernel.on_event = self._stated.append if self._checker is None else self._check
+        self._kernel.survives = self._survives
 
     def _check(self, envelope: Envelope) -> None:
         self._stated.append(envelope)
@@ -232,8 +245,8 @@ class Run:
         return tuple(self._cluster.sockets.connections)
 
     @property
-    def listeners(self) -> dict[int, int]:
-        """The brokers that take connections, by id, each with the number of its life."""
+    def listeners(self) -> dict[int, Listener]:
+        """The brokers that take connections, by id."""
         return self._cluster.sockets.listeners()
 
     def advertise(self, endpoints: Mapping[int, tuple[str, int]]) -> None:
@@ -323,8 +336,8 @@ class Run:
         self._catch_up()
         buffer = io.BytesIO()
         pickler = _Pickler(buffer, self._cluster.disk, self._cluster.zookeeper.store)
-        state = {name: value for name, value in self.__dict__.items() if name not in ("_stated", "_made", "_inputs")}
-        self._kernel.on_event = None
+        state = {name: value for name, value in self.__dict__.items() if name not in _OF_THE_PROCESS}
+        self._kernel.on_event = self._kernel.survives = None
         try:
             pickler.dump(state)
         finally:
@@ -332,10 +345,11 @@ class Run:
         return buffer.getvalue()
 
     @classmethod
-    def restore(cls, checkpoint: bytes, *, disk: Disk, zk: ZkStore) -> "Run":
+    def restore(cls, checkpoint: bytes, *, disk: Disk, zk: ZkStore, survives: Survives | None = None) -> "Run":
         """A run from a checkpoint. `disk` must hold the files as they were, `zk` the tree as it was."""
         run = cls.__new__(cls)
         run.__dict__.update(_Unpickler(io.BytesIO(checkpoint), disk, zk).load())
+        run._survives = survives
         run._stated = []
         run._made = []
         run._inputs = []

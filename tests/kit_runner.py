@@ -116,7 +116,13 @@ class Conversation:
         self._brokers = sorted(CONFIG.brokers)
         self._steadying = Steadying(f"kitcase{cluster.played:03}", self._brokers)
         self._names: dict[str, Tree] = {"run": self._steadying.run}
-        self._names |= {f"b{at}": broker_id for at, broker_id in enumerate(self._brokers)}
+        nodes = cluster.run.view["nodes"]
+        for at, broker_id in enumerate(self._brokers):
+            self._names[f"b{at}"] = broker_id
+            self._names[f"epoch{at}"] = nodes[f"b{broker_id}"]["broker_epoch"]
+            self._names[f"port{at}"] = 9092 + at
+        self._names["controller"] = cluster.run.view["controller"]["broker"]
+        self._names["controller_epoch"] = cluster.run.view["controller"]["controller_epoch"]
         self._links: dict[tuple[str, int], Link] = {}
         self._pending: dict[str, tuple[Link, dict[str, Tree], int]] = {}
         self._correlation_id = 0

@@ -46,13 +46,19 @@ class Desk:
     def welcomes(self, client: Client) -> bool:
         return True
 
+    def now_s(self) -> float:
+        return 0.0
+
+    def may_hold(self, more_bytes: int) -> bool:
+        return True
+
     def enter(self, client: Client, frame: bytes) -> None:
         self.frames.append(frame)
 
 
 def connected() -> tuple[Client, Wire, Desk]:
     desk, wire = Desk(), Wire()
-    client = Client(desk, broker_id=1)
+    client = Client(desk, broker_id=1, request_bytes_max=1_000)
     client.connection_made(wire)
     return client, wire, desk
 

@@ -1,10 +1,12 @@
 """Clients by TCP as the core sees them: frames go in, frames come out, and all of it happens again from the inputs."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
+from broker_core.broker.apis import HANDLERS
+from broker_core.errors import KafkaError
 from broker_core.records.record_batch import SimpleRecord, build_batch
 from broker_core.run import Run, RunConfig
 from broker_core.sim.simulated_disk import SimulatedDisk
@@ -16,8 +18,8 @@ CONFIG = RunConfig(brokers=(0, 1, 2), latency_us=0, jitter_us=0)
 SECOND_US = 1_000_000
 
 
-def started() -> Run:
-    run = Run(CONFIG, disk=SimulatedDisk(), zk=MemoryStore())
+def started(survives: Callable[[Exception], bool] | None = None) -> Run:
+    run = Run(CONFIG, disk=SimulatedDisk(), zk=MemoryStore(), survives=survives)
     run.advance(5 * SECOND_US)
     return run
 
@@ -205,3 +207,25 @@ def test_requests_about_nothing_and_about_what_cannot_be_are_answered(run: Run) 
     names = ["", ".", "..", "a/b", "\0", "\ufffd"]
     results = ask(run, run.connect(controller, "127.0.0.1"), "DeleteTopics", 5, topic_names=names).responses
     assert {result.error_code for result in results} == {3} and len(results) == len(names)
+
+
+def test_an_error_of_the_lab_is_an_alarm_and_an_answer_where_a_run_survives_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(broker: object, message: object) -> None:
+        raise ValueError("nobody expected it")
+
+    monkeypatch.setitem(HANDLERS, "Metadata", fails)
+    monkeypatch.setitem(HANDLERS, "FindCoordinator", fails)
+    seen: list[Exception] = []
+    run = started(survives=lambda failure: bool(seen.append(failure)) or True)
+    connection = run.connect(0, "127.0.0.1")
+    found = ask(run, connection, "FindCoordinator", 3, key="g")
+    assert KafkaError.of(found.error_code) is KafkaError.UNKNOWN_SERVER_ERROR
+    run.frame(connection, frame("Metadata", 9))
+    run.advance(run.now_us + SECOND_US)
+    assert run.take_outputs() == [(connection, None)]
+    assert [alarm["invariant"] for alarm in run.view["alarms"].values()] == ["UNKNOWN_SERVER_ERROR"] * 2
+    assert len(seen) == 2
+    other = started()
+    other.frame(other.connect(0, "127.0.0.1"), frame("Metadata", 9))
+    with pytest.raises(ValueError, match="nobody expected it"):
+        other.advance(other.now_us + SECOND_US)

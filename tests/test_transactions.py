@@ -7,7 +7,13 @@ import pytest
 
 from broker_core.eras import ERAS
 from broker_core.events.log import BatchAppended
-from broker_core.events.transaction import ProducersExpired, TransactionTransitioned
+from broker_core.events.rpc import RpcSent
+from broker_core.events.transaction import (
+    ProducersExpired,
+    TransactionsLoaded,
+    TransactionsLoadStarted,
+    TransactionTransitioned,
+)
 from broker_core.transactions.log import decode_key, decode_value, encode_key, encode_value
 from broker_core.transactions.metadata import TransactionMetadata, Transit
 from broker_core.transactions.states import TransactionState
@@ -15,6 +21,7 @@ from lab.sim.parity import differences
 from tests.shell_runs import ShellRun
 
 CREATE = "kafka-topics.sh --create --topic orders --replica-assignment 1:2:3,2:3:1"
+LOADING = "COORDINATOR_LOAD_IN_PROGRESS"
 READ = "kafka-console-consumer.sh --topic orders --partition 0 --from-beginning --timeout-ms 1000 --isolation-level"
 
 
@@ -121,6 +128,23 @@ def test_a_decision_outlives_its_coordinator(shell: ShellRun) -> None:
     shell.at(f"broker start {({1, 2, 3} - set(up(shell))).pop()}")
     shell.after(5)
     assert values(shell) == ["1"]
+
+
+def test_a_coordinator_with_a_slow_disk_says_that_it_is_still_reading(shell: ShellRun) -> None:
+    shell.at("producer open t --transactional-id pay")
+    old = coordinator(shell)
+    for broker_id in sorted({1, 2, 3} - {old}):
+        shell.at(f"disk slow {broker_id} 2000ms")
+    shell.at(f"broker kill {old}")
+    shell.at("producer open u --transactional-id pay")
+    shell.after(60)
+    events = shell.events(TransactionsLoadStarted, TransactionsLoaded, RpcSent)
+    partitions = {event.partition for event in events if isinstance(event, TransactionsLoadStarted)}
+    assert partitions and partitions <= {event.partition for event in events if isinstance(event, TransactionsLoaded)}
+    assert "InitProducerId" in {event.api for event in events if isinstance(event, RpcSent) and event.label == LOADING}
+    (transaction,) = shell.run.view["transactions"].values()
+    assert transaction["producer_epoch"] == 1
+    assert differences(shell.run) == []
 
 
 def up(shell: ShellRun) -> list[int]:

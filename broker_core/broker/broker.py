@@ -15,6 +15,7 @@ from broker_core.broker.config_changes import ConfigChanges
 from broker_core.broker.delayed import DelayedElections, DelayedTopics
 from broker_core.broker.dynamic_config import DynamicBrokerConfig
 from broker_core.broker.fetch_sessions import FetchSessions
+from broker_core.broker.guard import go_on_after
 from broker_core.broker.log_directory import LogDirectory
 from broker_core.broker.log_manager import TIMER_PREFIX, LogManager, write_log_starts, write_recovery_points
 from broker_core.broker.marker_appends import MarkerAppend, marker_decided
@@ -23,7 +24,7 @@ from broker_core.broker.record_deletion import EXPIRED_TIMER
 from broker_core.broker.replica_manager import ReplicaManager
 from broker_core.broker.rpc_text import describe_request
 from broker_core.broker.transaction_parts import ASKERS, TransactionParts
-from broker_core.broker.translation.common import Prepared
+from broker_core.broker.translation.common import CLIENT_PREFIX, Failed, Prepared
 from broker_core.config_defs import ConfigException, Value, topic_values
 from broker_core.controller.controller import Controller
 from broker_core.controller.registration import bootstrap_paths, cluster_id, register_broker, take_producer_ids
@@ -498,7 +499,15 @@ class Broker:
             return
         if message.api == "LeaderAndIsr" and self._opens_logs(message.body) and self._blocks("on_request", message):
             return
-        HANDLERS[message.api](self, message)
+        try:
+            HANDLERS[message.api](self, message)
+        except Exception as failure:
+            go_on_after(self.kernel, failure, self.name, message.api)
+            if message.source.startswith(CLIENT_PREFIX):
+                error = KafkaError.UNKNOWN_SERVER_ERROR
+                self.kernel.respond(message, Failed(error), label=error.name)
+            else:
+                self.kernel.close_connection(message)
 
     def _opens_logs(self, request: LeaderAndIsrRequest) -> bool:
         """Whether a new log is to be opened, for which the topic's configuration is read."""

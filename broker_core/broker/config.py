@@ -18,6 +18,8 @@ class BrokerConfig(msgspec.Struct, frozen=True, kw_only=True):
     those of Kafka 3.9, which the rest keeps.
     """
 
+    socket_request_max_bytes: int = 104_857_600
+    connections_max_idle_ms: int = 600_000
     zookeeper_session_timeout_ms: int = 18_000
     num_partitions: int = 1
     default_replication_factor: int = 1

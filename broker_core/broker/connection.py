@@ -3,8 +3,11 @@
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
+from broker_core.broker.guard import go_on_after
 from broker_core.broker.translation import TRANSLATIONS, Asked, Prepared
+from broker_core.broker.translation.common import CLIENT_PREFIX, Failed
 from broker_core.era_apis import Apis, is_offered
+from broker_core.errors import KafkaError
 from broker_core.events.world import ClientIdentified
 from broker_core.sim.kernel import QuietNode
 from broker_core.wire.errors import WireError
@@ -49,11 +52,20 @@ class Request:
         return self.header.api_version if self.is_offered else 0
 
 
+def error_response(request: Request, error: KafkaError) -> Any:
+    """The answer that says of the whole request that it failed. Raises WireError where the API has none."""
+    response = request.api.response
+    for field in response.structs[response.name].fields:
+        if field.name == "error_code" and field.is_in(request.version):
+            return response.type(error_code=error.code)
+    raise WireError(f"{error.name} cannot be told in an answer to {request.api.name} v{request.version}")
+
+
 class Connection(QuietNode):
     """Requests are answered one after the other, in their order, as Kafka does by muting a channel."""
 
     def __init__(self, server: "SocketServer", broker: "Broker", number: int, peer: str) -> None:
-        self.name = f"tcp-{number}"
+        self.name = f"{CLIENT_PREFIX}{number}"
         self.number = number
         self.broker = broker
         self.peer = peer
@@ -79,10 +91,15 @@ class Connection(QuietNode):
         """Begins with what waits, unless a request is being answered."""
         while self._waiting and self._current is None and self.number in self._server.connections:
             try:
-                self._ask(Request(self._waiting.popleft(), offered(self.broker.era)))
-            except WireError:
+                request = Request(self._waiting.popleft(), offered(self.broker.era))
+            except WireError as error:
                 # a broker says in its log what it could not read, and hangs up
-                self._server.close(self.number)
+                self._server.close(self.number, str(error))
+                return
+            try:
+                self._ask(request)
+            except Exception as failure:
+                self._fail(failure, request)
 
     def _ask(self, request: Request) -> None:
         """Hands a request to the broker."""
@@ -133,21 +150,33 @@ class Connection(QuietNode):
     def on_response(self, api: str, body: Any, context: Any) -> None:
         """The broker's answer goes out, and the next request has its turn."""
         request, self._current = self._current, None
-        assert request is not None and request.translation is not None
-        if isinstance(body, Prepared):
-            frame = body.frame
+        assert request is not None
+        try:
+            frame = self._answer(body, request)
+        except WireError as error:
+            # the version cannot say it, such as null where it has none
+            self._server.close(self.number, str(error))
+        except Exception as failure:
+            self._fail(failure, request)
         else:
+            self._server.send(self.number, frame)
+            self._go_on()
+
+    def _answer(self, body: Any, request: Request) -> bytes:
+        """The frame that goes out. Raises WireError where the version of the request cannot say it."""
+        if isinstance(body, Prepared):
+            return body.frame
+        if isinstance(body, Failed):
+            answer = error_response(request, body.error)
+        else:
+            assert request.translation is not None
             answer = request.translation.answer(body, request.body, self._asked(request))
-            try:
-                frame = encode_response(
-                    request.api, request.version, answer, correlation_id=request.header.correlation_id
-                )
-            except WireError:
-                # the version cannot say it, such as null where it has none
-                self._server.close(self.number)
-                return
-        self._server.send(self.number, frame)
-        self._go_on()
+        return encode_response(request.api, request.version, answer, correlation_id=request.header.correlation_id)
+
+    def _fail(self, failure: Exception, request: Request) -> None:
+        """The lab itself has failed on a request; where it survives that, the client is hung up on."""
+        go_on_after(self._server.kernel, failure, self.broker.name, request.api.name)
+        self._server.close(self.number, KafkaError.UNKNOWN_SERVER_ERROR.name)
 
     def on_disconnect(self, api: str, context: Any, why: str) -> None:
         """The broker has hung up, or is gone."""

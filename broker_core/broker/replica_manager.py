@@ -171,7 +171,9 @@ class ReplicaManager:
             partition.make_leader(state)
         else:
             partition.make_follower(state)
-            if state.leader >= 0 and not self._is_fetching(state.partition, state.leader):
+            # a leader whom the cluster has not is not fetched from
+            is_there = f"b{state.leader}" in self.kernel.nodes
+            if is_there and not self._is_fetching(state.partition, state.leader):
                 self._start_fetching(partition, state.leader)
         self._leadership_changed(state.partition)
         return KafkaError.NONE
@@ -462,7 +464,10 @@ class ReplicaManager:
         fetch_offset = asked.fetch_offset
         end_offset = log.log_end_offset
         if replica_id >= 0 and replica_id not in partition.remotes:
-            return FetchPartitionResponse(name, KafkaError.UNKNOWN_LEADER_EPOCH)
+            # a leader of an earlier epoch knows fewer replicas; who names no epoch is told to look for the leader
+            knows_epoch = asked.current_leader_epoch >= 0
+            error = KafkaError.UNKNOWN_LEADER_EPOCH if knows_epoch else KafkaError.NOT_LEADER_OR_FOLLOWER
+            return FetchPartitionResponse(name, error)
         history = log.leader_epoch_cache
         if may_diverge(history, end_offset, asked.last_fetched_epoch, fetch_offset):
             diverging = diverging_epoch(history, end_offset, asked.last_fetched_epoch, fetch_offset)
@@ -493,7 +498,9 @@ class ReplicaManager:
                 return FetchPartitionResponse(
                     name, refused.error, high_watermark=partition.high_watermark, log_start_offset=log.log_start_offset
                 )
-        return FetchPartitionResponse(name, _NONE, partition.high_watermark, log.log_start_offset, records)
+        high_watermark = partition.high_watermark
+        stable = log.last_stable_offset(high_watermark)
+        return FetchPartitionResponse(name, _NONE, high_watermark, log.log_start_offset, records, None, stable)
 
     def _read_for_consumer(
         self, partition: Partition, asked: FetchPartition, body: FetchRequest, left: int, min_one_message: bool
@@ -622,11 +629,13 @@ class ReplicaManager:
                 self._convert(answer, asked, body) for asked, answer in zip(body.partitions, answers, strict=True)
             ]
         if body.replica_id >= 0:
-            answers = [
-                answer
-                for asked, answer in zip(body.partitions, answers, strict=True)
-                if self._has_news(body, asked, answer)
-            ]
+            # a follower that came by TCP has its session, if any, with its connection
+            if body.session_id:
+                answers = [
+                    answer
+                    for asked, answer in zip(body.partitions, answers, strict=True)
+                    if self._has_news(body, asked, answer)
+                ]
             self.quotas.leader.record_response(answers, self.kernel.scheduler.now_us)
         label, fields = describe_fetched(answers)
         self.kernel.respond(message, FetchResponse(tuple(answers)), label=label, fields=fields)

@@ -5,15 +5,25 @@ whoever holds the socket. Nothing here reads or writes one.
 """
 
 from collections.abc import Mapping
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from broker_core.broker.broker import Broker
 from broker_core.broker.connection import Connection
-from broker_core.events.world import NodeAdded, NodeRemoved
+from broker_core.events.world import ClientRefused, NodeAdded, NodeRemoved
 from broker_core.sim.kernel import Kernel
 
 Output: TypeAlias = tuple[int, bytes | None]
 """A connection, and the frame that goes out over it: b"" where a request has no answer, None = close it."""
+
+
+class Listener(NamedTuple):
+    """A broker that takes connections: the number of its life, the longest request that it takes
+    (`socket.request.max.bytes`), and how long a connection may lie idle (`connections.max.idle.ms`).
+    """
+
+    life: int
+    request_bytes_max: int
+    idle_ms_max: int
 
 
 class SocketServer:
@@ -33,11 +43,15 @@ class SocketServer:
         """Ports and what goes out belong to the process, not to the run."""
         return {**self.__dict__, "endpoints": {}, "_outputs": []}
 
-    def listeners(self) -> dict[int, int]:
-        """The brokers that take connections, each with the number of its life."""
+    def listeners(self) -> dict[int, Listener]:
+        """The brokers that take connections, by id."""
         kernel = self.kernel
         return {
-            broker_id: kernel.incarnations[broker.name]
+            broker_id: Listener(
+                kernel.incarnations[broker.name],
+                broker.config.socket_request_max_bytes,
+                broker.config.connections_max_idle_ms,
+            )
             for broker_id, broker in self.brokers.items()
             if broker.name in kernel.up and broker.state in ("up", "stopping")
         }
@@ -71,8 +85,12 @@ class SocketServer:
             self.kernel.forget(connection.name)
             self.kernel.emit(NodeRemoved(node=connection.name), connection.name)
 
-    def close(self, number: int) -> None:
-        """The broker closes a connection."""
+    def close(self, number: int, why: str = "") -> None:
+        """The broker closes a connection; `why` is what the client did wrong."""
+        connection = self.connections.get(number)
+        if connection is not None and why:
+            refused = ClientRefused(node=connection.name, broker=connection.broker.name, why=why)
+            self.kernel.emit(refused, connection.name)
         self.disconnect(number)
         self._outputs.append((number, None))
 

@@ -6,6 +6,7 @@ from broker_core.broker.transaction_verifier import TransactionVerifier
 from broker_core.controller.registration import take_producer_ids
 from broker_core.errors import KafkaError
 from broker_core.events.envelope import Event
+from broker_core.log.unified_log import UnifiedLog
 from broker_core.sim.kernel import Kernel
 from broker_core.transactions.coordinator import TransactionCoordinator, TransactionSettings, TransactionStore
 from broker_core.transactions.log import TRANSACTION_TOPIC
@@ -70,6 +71,10 @@ class TransactionParts:
         state = self._broker.metadata.partitions.get(partition)
         return None if state is None else state.leader
 
+    def transaction_log(self, partition: str) -> UnifiedLog:
+        """The log of a partition of `__transaction_state` that this broker leads."""
+        return self._broker.replicas.partitions[partition].log
+
     def append_to_transaction_log(
         self, partition: str, data: bytes, store: TransactionStore | None, timeout_ms: int
     ) -> KafkaError:
@@ -132,7 +137,7 @@ class TransactionParts:
         """This broker has become leader or follower of a partition of `__transaction_state`."""
         partition = self._broker.replicas.partitions[state.partition]
         if partition.is_leader:
-            self.coordinator.on_election(state.partition, state.leader_epoch, partition.log)
+            self.coordinator.on_election(state.partition, state.leader_epoch)
         else:
             self.coordinator.on_resignation(state.partition)
 

@@ -28,19 +28,24 @@ controllers draw the line (`ReplicationControlManager`)."""
 _LEGAL_NAME = re.compile(r"[a-zA-Z0-9._-]+")
 
 
-def validate_topic_name(name: str) -> None:
-    """Raises KafkaException(INVALID_TOPIC_EXCEPTION), with Kafka's text, for what is no name (`Topic.validate`)."""
+def why_no_topic_name(name: str) -> str | None:
+    """What is wrong with a name, in Kafka's words (`Topic.validate`); None for a good one."""
     if not name:
-        why = "the empty string is not allowed"
-    elif name in (".", ".."):
-        why = f"'{name}' is not allowed"
-    elif len(name) > MAX_NAME_LENGTH:
-        why = f"the length of '{name}' is longer than the max allowed length {MAX_NAME_LENGTH}"
-    elif not _LEGAL_NAME.fullmatch(name):
-        why = f"'{name}' contains one or more characters other than ASCII alphanumerics, '.', '_' and '-'"
-    else:
-        return
-    raise KafkaException(Errors.INVALID_TOPIC_EXCEPTION, f"Topic name is invalid: {why}")
+        return "the empty string is not allowed"
+    if name in (".", ".."):
+        return f"'{name}' is not allowed"
+    if len(name) > MAX_NAME_LENGTH:
+        return f"the length of '{name}' is longer than the max allowed length {MAX_NAME_LENGTH}"
+    if not _LEGAL_NAME.fullmatch(name):
+        return f"'{name}' contains one or more characters other than ASCII alphanumerics, '.', '_' and '-'"
+    return None
+
+
+def validate_topic_name(name: str) -> None:
+    """Raises KafkaException(INVALID_TOPIC_EXCEPTION) for what is no name."""
+    why = why_no_topic_name(name)
+    if why is not None:
+        raise KafkaException(Errors.INVALID_TOPIC_EXCEPTION, f"Topic name is invalid: {why}")
 
 
 def collides(name: str, other: str) -> bool:

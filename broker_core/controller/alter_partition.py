@@ -5,17 +5,26 @@ from broker_core.controller.kafka_zk_client import KafkaZkClient
 from broker_core.errors import Errors, KafkaError
 from broker_core.wire.messages import AlterPartitionItem, AlterPartitionRequest, AlterPartitionResult
 
+INELIGIBLE_VERSION = 2
+
 
 def request_error(context: ControllerContext, request: AlterPartitionRequest) -> KafkaError:
-    """Why the whole request is refused: its sender is not the broker that is registered under this id now."""
+    """Why the whole request is refused: its sender is not the broker that is registered under this id now, or it
+    names a recovery state that is none.
+    """
     broker = context.live_brokers.get(request.broker_id)
     if broker is None or broker.epoch != request.broker_epoch:
         return Errors.STALE_BROKER_EPOCH
+    if any(item.leader_recovery_state not in (RECOVERED, RECOVERING) for item in request.partitions):
+        return Errors.UNKNOWN_SERVER_ERROR
     return Errors.NONE
 
 
-def check(context: ControllerContext, leader: int, item: AlterPartitionItem) -> KafkaError | LeaderAndIsr:
+def check(
+    context: ControllerContext, request: AlterPartitionRequest, item: AlterPartitionItem
+) -> KafkaError | LeaderAndIsr:
     """What is to be written for a proposal, or why nothing is. NONE: it has been written already, by an earlier try."""
+    leader = request.broker_id
     current = context.leadership.get(item.partition)
     if current is None:
         return Errors.UNKNOWN_TOPIC_OR_PARTITION
@@ -33,7 +42,8 @@ def check(context: ControllerContext, leader: int, item: AlterPartitionItem) -> 
     if item.leader_recovery_state == RECOVERING and (len(isr) > 1 or current.leader_recovery_state == RECOVERED):
         return Errors.INVALID_REQUEST
     if not all(context.is_live(broker_id) for broker_id in isr):
-        return Errors.INELIGIBLE_REPLICA
+        is_known = request.version >= INELIGIBLE_VERSION
+        return Errors.INELIGIBLE_REPLICA if is_known else Errors.OPERATION_NOT_ATTEMPTED
     return LeaderAndIsr(leader, item.leader_epoch, isr, item.leader_recovery_state, item.partition_epoch, context.epoch)
 
 
@@ -44,7 +54,7 @@ def alter_partitions(
     errors: dict[str, KafkaError] = {}
     wanted: dict[str, LeaderAndIsr] = {}
     for item in request.partitions:
-        outcome = check(context, request.broker_id, item)
+        outcome = check(context, request, item)
         if isinstance(outcome, LeaderAndIsr):
             wanted[item.partition] = outcome
         else:

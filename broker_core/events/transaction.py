@@ -18,6 +18,21 @@ class ProducerIdsAllocated(Event):
 
 @kind(
     "transaction",
+    en="{broker} reads {partition}, and answers for its transactional ids when it has",
+    zh="{broker} 正在读取 {partition}，读完后才为其中的事务 ID 应答",
+)
+class TransactionsLoadStarted(Event):
+    """The broker leads the partition. Until TransactionsLoaded its transactional ids answer
+    COORDINATOR_LOAD_IN_PROGRESS.
+    """
+
+    broker: str
+    partition: str
+    leader_epoch: int
+
+
+@kind(
+    "transaction",
     en="{broker} coordinates {partition}: {count} transactional ids read",
     zh="{broker} 成为 {partition} 的事务协调者：读取了 {count} 个事务 ID",
 )
@@ -27,6 +42,7 @@ class TransactionsLoaded(Event):
     broker: str
     partition: str
     count: int
+    leader_epoch: int = 0
 
 
 @kind(

@@ -28,6 +28,15 @@ class NodeRemoved(Event):
     node: str
 
 
+@kind("world", en="{broker} hangs up on {node}: {why}", zh="{broker} 断开 {node} 的连接：{why}")
+class ClientRefused(Event):
+    """A client sent what cannot be read or answered; the connection is closed."""
+
+    node: str
+    broker: str
+    why: str
+
+
 @kind(
     "world",
     en="{node} is {client_id}, {software_name} {software_version}",

@@ -11,6 +11,8 @@ from broker_core.events import Envelope, Event
 from broker_core.sim.scheduler import Scheduler
 
 Subjects = dict[str, Any]
+Survives = Callable[[Exception], bool]
+"""Asked when something failed that nobody expected: whether to go on."""
 _APPLY: dict[type[Event], Callable[[Subjects, Any, int], None]] = {}
 
 F = TypeVar("F", bound=Callable[[Subjects, Any, int], None])
@@ -39,6 +41,7 @@ class Journal:
         subjects: the objects that carry state, by name (`orders-0@b1`, `b1`).
         seq: the number of the last fact; `cause_seq` that of the one behind what happens now.
         current_node: who states facts unless they say otherwise.
+        survives: if set, decides whether the run goes on when the handler of a request fails.
         on_event: if set, sees every envelope right after it was applied (journal, fold, invariants).
     """
 
@@ -49,6 +52,7 @@ class Journal:
         self.cause_seq = 0
         self.current_node = "lab"
         self.on_event: Callable[[Envelope], None] | None = None
+        self.survives: Survives | None = None
 
     def emit(self, event: Event, node: str | None = None) -> int:
         """States a fact: numbers it, applies it, hands it to `on_event`. Returns its sequence number."""

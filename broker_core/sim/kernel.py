@@ -7,6 +7,7 @@ from typing import Any
 
 from broker_core.events.rpc import RpcDelivered, RpcDropped, RpcRescheduled
 from broker_core.sim.facts import Subjects as Subjects
+from broker_core.sim.facts import Survives as Survives
 from broker_core.sim.facts import applies as applies
 from broker_core.sim.links import Links
 from broker_core.sim.messages import Disconnect, Node, RequestTimeout, Timer

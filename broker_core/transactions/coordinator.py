@@ -11,12 +11,12 @@ import msgspec
 
 from broker_core.errors import Errors, KafkaError
 from broker_core.events.envelope import Event
-from broker_core.events.transaction import TransactionsLoaded, TransactionsUnloaded, TransactionTransitioned
+from broker_core.events.transaction import TransactionsUnloaded, TransactionTransitioned
 from broker_core.groups.offsets import partition_for
-from broker_core.log.unified_log import UnifiedLog
 from broker_core.records.record_batch import build_batch
-from broker_core.sim.kernel import Kernel, Message, Subjects, applies
-from broker_core.transactions.log import TRANSACTION_TOPIC, encode_key, encode_value, replay
+from broker_core.sim.kernel import Message, Subjects, applies
+from broker_core.transactions.loading import LOAD_TIMER, TIMER_PREFIX, LoadingHost, Partitions
+from broker_core.transactions.log import TRANSACTION_TOPIC, encode_key, encode_value
 from broker_core.transactions.metadata import (
     LAST_EPOCH,
     NO_PRODUCER_EPOCH,
@@ -36,7 +36,6 @@ from broker_core.wire.messages import (
     PartitionErrors,
 )
 
-TIMER_PREFIX = "transactions."
 _State = TransactionState
 
 _TRANSLATED = {
@@ -90,11 +89,9 @@ class TransactionStore(msgspec.Struct, frozen=True):
     waiting: Message | AddRequest | None = None
 
 
-class TransactionHost(Protocol):
+class TransactionHost(LoadingHost, Protocol):
     """What the coordinator needs of its broker."""
 
-    kernel: Kernel
-    name: str
     producer_ids: ProducerIds
 
     @property
@@ -110,8 +107,6 @@ class TransactionHost(Protocol):
         unless the append fails at once: then this returns why.
         """
 
-    def timer(self, delay_us: int, name: str, data: object = None) -> int: ...
-
     @property
     def transaction_partition_count(self) -> int:
         """How many partitions `__transaction_state` has, or would have."""
@@ -124,26 +119,24 @@ class TransactionHost(Protocol):
 
 
 class TransactionCoordinator:
-    """See the module. `owned`: the partitions that it coordinates, with their leader epochs, which are the epochs of
-    the coordinator.
-    """
+    """See the module."""
 
     def __init__(self, host: TransactionHost) -> None:
         self.host = host
         self.transactions: dict[str, TransactionMetadata] = {}
-        self.owned: dict[str, int] = {}
+        self.partitions = Partitions(host, self._take_in)
         self._is_watching = False
 
     # partitions come and go
 
-    def on_election(self, partition: str, leader_epoch: int, log: UnifiedLog) -> None:
-        """Leads a partition of `__transaction_state` from now on: replays its log, and goes on with what is decided."""
-        if self.owned.get(partition) == leader_epoch:
-            return
-        self.on_resignation(partition)
-        loaded = replay(log)
-        self.owned[partition] = leader_epoch
-        self._emit(TransactionsLoaded(broker=self.host.name, partition=partition, count=len(loaded)))
+    def on_election(self, partition: str, leader_epoch: int) -> None:
+        """Leads a partition of `__transaction_state` from now on: replays its log."""
+        if not self.partitions.knows(partition, leader_epoch):
+            self.on_resignation(partition)
+            self.partitions.begin(partition, leader_epoch)
+
+    def _take_in(self, loaded: dict[str, Transit], leader_epoch: int) -> None:
+        """A partition has been read: goes on with what is decided."""
         for transactional_id, transit in loaded.items():
             metadata = self._create(transactional_id, transit.timeout_ms)
             metadata.current = msgspec.structs.replace(transit, state=_State.EMPTY)
@@ -160,7 +153,7 @@ class TransactionCoordinator:
 
     def on_resignation(self, partition: str) -> None:
         """Leads it no longer: forgets its transactional ids."""
-        if self.owned.pop(partition, None) is None:
+        if self.partitions.status(partition) is Errors.NOT_COORDINATOR:
             return
         gone = tuple(each.transactional_id for each in self.transactions.values() if each.log_partition == partition)
         self.host.forget_markers(partition)
@@ -174,7 +167,7 @@ class TransactionCoordinator:
         """Why a request for a transactional id is refused whatever it asks; NONE when it is not."""
         if not transactional_id:
             return Errors.INVALID_REQUEST
-        return Errors.NONE if self.partition_of(transactional_id) in self.owned else Errors.NOT_COORDINATOR
+        return self.partitions.status(self.partition_of(transactional_id))
 
     # InitProducerId
 
@@ -324,7 +317,9 @@ class TransactionCoordinator:
     def markers_written(self, transactional_id: str, coordinator_epoch: int) -> None:
         """All partitions of a decision have their markers: it is carried out."""
         metadata = self.transactions.get(transactional_id)
-        if metadata is None or metadata.pending is None or self.owned.get(metadata.log_partition) != coordinator_epoch:
+        if metadata is None or metadata.pending is None:
+            return
+        if self.partitions.owned.get(metadata.log_partition) != coordinator_epoch:
             return
         self._write(metadata, metadata.pending, "complete", "all partitions have their markers")
 
@@ -340,7 +335,7 @@ class TransactionCoordinator:
     ) -> None:
         partition = metadata.log_partition
         store = TransactionStore(
-            metadata.transactional_id, partition, self.owned[partition], transit, why, then, waiting
+            metadata.transactional_id, partition, self.partitions.owned[partition], transit, why, then, waiting
         )
         records = [(self.host.wall_ms, encode_key(metadata.transactional_id), encode_value(transit), ())]
         error = self.host.append_to_transaction_log(partition, build_batch(records), store, transit.timeout_ms)
@@ -351,7 +346,7 @@ class TransactionCoordinator:
         """A write is committed, or will not be: goes on with what waited for it."""
         error = _TRANSLATED.get(error, error)
         metadata = self.transactions.get(store.transactional_id)
-        if metadata is None or self.owned.get(store.log_partition) != store.coordinator_epoch:
+        if metadata is None or self.partitions.owned.get(store.log_partition) != store.coordinator_epoch:
             error = Errors.NOT_COORDINATOR
         elif error is Errors.NONE:
             metadata.pending = None
@@ -486,6 +481,8 @@ class TransactionCoordinator:
         elif what == "remove_expired":
             self._remove_expired()
             self._watch_expiry()
+        elif name == LOAD_TIMER:
+            self.partitions.read(*data)
         elif what == "complete_again":
             self.markers_written(*data)
         else:
@@ -542,10 +539,3 @@ def _apply_transition(subjects: Subjects, event: TransactionTransitioned, at_us:
         event.update_ms,
         event.previous_producer_id,
     )
-
-
-@applies(TransactionsUnloaded)
-def _apply_unloaded(subjects: Subjects, event: TransactionsUnloaded, at_us: int) -> None:
-    coordinator: TransactionCoordinator = subjects[f"transactions@{event.broker}"]
-    for transactional_id in event.transactional_ids:
-        coordinator.transactions.pop(transactional_id, None)

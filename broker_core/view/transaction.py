@@ -7,6 +7,7 @@ from broker_core.view.patch import Patch, View, escape
 from broker_core.view.rules import folds, rule
 
 rule(transaction.ProducerIdsAllocated)
+rule(transaction.TransactionsLoadStarted)
 rule(transaction.TransactionsLoaded)
 rule(transaction.ProducerBatchAppended)
 rule(transaction.TransactionMarkerAppended)

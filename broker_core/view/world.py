@@ -11,6 +11,7 @@ rule(
     ("/run", "{'name': event.name, 'seed': event.seed, 'era': event.era, 'start_wall_ms': event.start_wall_ms}"),
 )
 rule(world.NodeRemoved, ("/nodes/{node}", REMOVE))
+rule(world.ClientRefused)
 rule(
     world.ClientIdentified,
     ("/nodes/{node}/settings/client.id", "event.client_id"),

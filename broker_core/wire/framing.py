@@ -135,7 +135,8 @@ class FrameSplitter:
     """Cuts a stream of bytes into frames (without their lengths). `most_bytes` is socket.request.max.bytes.
 
     `fault`: what came instead of a length, negative or above the limit. Nothing behind it can be read; the frames
-    before it are good, and a broker answers them before it hangs up.
+    before it are good, and a broker answers them before it hangs up. `held_bytes`: how much of a frame that is not
+    whole has come.
     """
 
     def __init__(self, most_bytes: int = 104_857_600) -> None:
@@ -144,6 +145,7 @@ class FrameSplitter:
         #: of the frame that is not whole yet: its bytes, and how many are missing
         self._pieces: list[bytes | bytearray] = []
         self._missing = 0
+        self.held_bytes = 0
         #: of a length that is not whole yet
         self._start = b""
 
@@ -158,7 +160,7 @@ class FrameSplitter:
         at, end = self._missing, len(data)
         if self._missing:
             frames.append(b"".join((*self._pieces, memoryview(data)[:at])))
-            self._pieces, self._missing = [], 0
+            self._pieces, self._missing, self.held_bytes = [], 0, 0
         elif self._start:
             data = self._start + data
             end = len(data)
@@ -172,7 +174,7 @@ class FrameSplitter:
             frame = data[at : at + length]
             at += length
             if at > end:
-                self._pieces, self._missing = [frame], at - end
+                self._pieces, self._missing, self.held_bytes = [frame], at - end, len(frame)
                 return frames
             frames.append(frame)
         self._start = data[at:]
@@ -183,6 +185,7 @@ class FrameSplitter:
         kept together.
         """
         self._missing -= len(data)
+        self.held_bytes += len(data)
         if len(data) > _CRUMB_BYTES:
             self._pieces.append(data)
             return

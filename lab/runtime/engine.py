@@ -1,10 +1,12 @@
 """Makes engines: for a new run, for a recording that somebody acts on, for a fork."""
 
+import logging
 import shutil
 from typing import Any
 
 import msgspec
 
+from broker_core.log.storage_fault import StorageFault
 from broker_core.run import Diverged, Input, Made, Run, RunConfig
 from broker_core.sim.disk import RealDisk
 from broker_core.zk.memory_store import MemoryStore
@@ -18,6 +20,9 @@ from lab.refusal import Refusal
 from lab.runtime.kazoo_store import KazooStore
 from lab.runtime.live_run import LiveRun
 from lab.runtime.pacer import Pacer
+from lab.runtime.zookeeper import ZookeeperError
+
+logger = logging.getLogger(__name__)
 
 CHROOT = "/highwater"
 BOOT_STEP_US = 50_000
@@ -55,16 +60,24 @@ def wake(recording: Recording, pacer: Pacer, zookeeper: str) -> LiveRun:
     checkpoint = Checkpoints(folder).before(recording.last_seq)
     if checkpoint is None:
         model = MemoryStore()
-        run = Run(msgspec.convert(recording.config, RunConfig), disk=disk, zk=model)
+        run = Run(msgspec.convert(recording.config, RunConfig), disk=disk, zk=model, survives=survives)
     else:
         checkpoint.restore_disk(folder.cluster)
         model = checkpoint.zookeeper
-        run = Run.restore(checkpoint.engine, disk=disk, zk=model)
+        run = Run.restore(checkpoint.engine, disk=disk, zk=model, survives=survives)
         inputs = inputs[checkpoint.inputs :]
     comparison = Comparison(recording, checkpoint.seq + 1 if checkpoint else 1)
     lost = _execute_again(run, inputs, recording, comparison)
     store = _move_to_server(run, model, zookeeper, folder) if zookeeper else None
     return LiveRun(run, store, model, recording, pacer, lost)
+
+
+def survives(failure: Exception) -> bool:
+    """Whether a lab goes on after the handler of a request has failed: unless its disk or its ZooKeeper has."""
+    if isinstance(failure, OSError | StorageFault | ZookeeperError):
+        return False
+    logger.error("the handler of a request failed, which is an error of the lab; it goes on", exc_info=failure)
+    return True
 
 
 def _execute_again(run: Run, inputs: list[Input], recording: Recording, comparison: Comparison) -> list[Made]:

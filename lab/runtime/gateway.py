@@ -13,10 +13,11 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
-from broker_core.run import Output
+from broker_core.events.world import ClientRefused
+from broker_core.run import Listener
 from broker_core.wire.framing import FrameSplitter
 from lab.refusal import Refusal
-from lab.runtime.live_run import LiveRun
+from lab.runtime.live_run import Batch, LiveRun
 
 logger = logging.getLogger(__name__)
 
@@ -25,6 +26,9 @@ BACKLOG = 128
 MOST_UNDER_WAY = 4
 """Requests of one connection that the engine holds; further ones wait in the socket."""
 MOST_CONNECTIONS = 2_000
+MOST_HELD_BYTES = 256 * 1024 * 1024
+"""Of requests that are not whole yet, over all connections of a lab. Kafka sets no limit."""
+IDLE_LOOK_S = 1.0
 POLL_S = 0.005
 
 
@@ -35,18 +39,21 @@ class Engine(Protocol):
 
 
 class Client(asyncio.Protocol):
-    """One connection. `number` is the engine's, None until it knows of it; `is_told`: the engine was handed a frame."""
+    """One connection. `number` is the engine's, None until it knows of it; `is_told`: the engine was handed a frame;
+    `under_way`: the requests that it has not answered; `active_s`: when something last came or went.
+    """
 
-    def __init__(self, gateway: "Gateway", broker_id: int) -> None:
+    def __init__(self, gateway: "Gateway", broker_id: int, request_bytes_max: int) -> None:
         self.gateway = gateway
         self.broker_id = broker_id
+        self.active_s = 0.0
         self.number: int | None = None
         self.is_told = False
         self.peer = ""
         self._transport: asyncio.Transport | None = None
-        self._splitter = FrameSplitter()
+        self._splitter = FrameSplitter(request_bytes_max)
         self._frames: deque[bytes] = deque()
-        self._under_way = 0
+        self.under_way = 0
         self._may_write = True
         self._is_paused = False
 
@@ -55,18 +62,28 @@ class Client(asyncio.Protocol):
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
         self.peer = transport.get_extra_info("peername")[0]
-        transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        its_socket = transport.get_extra_info("socket")
+        its_socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        its_socket.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        self.active_s = self.gateway.now_s()
         if not self.gateway.welcomes(self):
             transport.abort()
 
     def data_received(self, data: bytes) -> None:
         """Bytes have come."""
-        self._frames += self._splitter.feed(data)
+        self.active_s = self.gateway.now_s()
+        splitter = self._splitter
+        held_bytes = splitter.held_bytes
+        self._frames += splitter.feed(data)
+        if not self.gateway.may_hold(splitter.held_bytes - held_bytes):
+            self.refuse(f"more than {MOST_HELD_BYTES} bytes of requests that are not whole")
+            return
         self._hand_over()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """It is closed, by whichever side."""
         self._transport = None
+        self.gateway.may_hold(-self._splitter.held_bytes)
         self.gateway.lost(self)
 
     def pause_writing(self) -> None:
@@ -80,7 +97,8 @@ class Client(asyncio.Protocol):
 
     def send(self, frame: bytes) -> None:
         """An answer, or b"" for a request that has none."""
-        self._under_way -= 1
+        self.active_s = self.gateway.now_s()
+        self.under_way -= 1
         if frame and self._transport is not None:
             self._transport.write(frame)
         self._hand_over()
@@ -91,12 +109,17 @@ class Client(asyncio.Protocol):
         if self._transport is not None:
             self._transport.close()
 
+    def refuse(self, why: str) -> None:
+        """The broker says in its log what is wrong with a client, and hangs up."""
+        logger.info("b%s hangs up on %s: %s", self.broker_id, self.peer, why)
+        self.hang_up()
+
     def _hand_over(self) -> None:
         """As many frames as may be under way go to the engine; beyond that the socket is left alone. What is no frame
         ends the connection, once all before it is answered.
         """
-        while self._frames and self._may_write and self._under_way < MOST_UNDER_WAY:
-            self._under_way += 1
+        while self._frames and self._may_write and self.under_way < MOST_UNDER_WAY:
+            self.under_way += 1
             self.gateway.enter(self, self._frames.popleft())
         if self._transport is not None and self._is_paused != bool(self._frames):
             self._is_paused = bool(self._frames)
@@ -105,10 +128,9 @@ class Client(asyncio.Protocol):
             else:
                 self._transport.resume_reading()
         transport = self._transport
-        is_done = not self._frames and not self._under_way
+        is_done = not self._frames and not self.under_way
         if self._splitter.fault and is_done and transport is not None and not transport.is_closing():
-            logger.info("b%s hangs up on %s: %s", self.broker_id, self.peer, self._splitter.fault)
-            self.hang_up()
+            self.refuse(str(self._splitter.fault))
 
 
 class Gateway:
@@ -119,14 +141,21 @@ class Gateway:
         self._engine = engine
         self._bound = _bind_all(ports)
         self.ports = {broker_id: bound.getsockname()[1] for broker_id, bound in self._bound.items()}
-        self._listening: dict[int, tuple[int, asyncio.Server]] = {}
-        self._listeners: Mapping[int, int] = {}
+        self._listening: dict[int, tuple[Listener, asyncio.Server]] = {}
+        self._listeners: Mapping[int, Listener] = {}
+        self._held_bytes = 0
+        self._waiting = 0
+        self._loop = asyncio.get_running_loop()
         self._clients: dict[int, Client] = {}
         self._open: set[Client] = set()
         self._arrived: list[tuple[Client, bytes | None]] = []
         self._news = asyncio.Event()
         self._listeners_changed = asyncio.Event()
-        self._tasks = [asyncio.create_task(self._work()), asyncio.create_task(self._listen())]
+        self._tasks = [
+            asyncio.create_task(self._work()),
+            asyncio.create_task(self._listen()),
+            asyncio.create_task(self._close_idle()),
+        ]
 
     @property
     def endpoints(self) -> dict[int, tuple[str, int]]:
@@ -137,6 +166,11 @@ class Gateway:
     def bootstrap(self) -> str:
         """`bootstrap.servers`: HOST:PORT of every broker, commas between."""
         return ",".join(f"{HOST}:{port}" for port in self.ports.values())
+
+    @property
+    def has_waiting(self) -> bool:
+        """Whether an answer is due to somebody."""
+        return self._waiting > 0
 
     @property
     def client_count(self) -> int:
@@ -152,38 +186,61 @@ class Gateway:
         self._open.add(client)
         return True
 
+    def now_s(self) -> float:
+        """A clock that never goes back."""
+        return self._loop.time()
+
+    def may_hold(self, more_bytes: int) -> bool:
+        """Counts what came of frames that are not whole; whether that is not too much yet."""
+        self._held_bytes += more_bytes
+        return more_bytes <= 0 or self._held_bytes <= MOST_HELD_BYTES
+
     def enter(self, client: Client, frame: bytes) -> None:
         """A frame for the engine."""
         client.is_told = True
+        self._waiting += 1
         self._arrived.append((client, frame))
         self._news.set()
 
     def lost(self, client: Client) -> None:
         """A connection is closed. An engine that never heard of it, or has ended, need not hear that."""
         self._open.discard(client)
+        self._waiting -= client.under_way
+        client.under_way = 0
         if client.is_told:
             self._arrived.append((client, None))
             self._news.set()
 
     # what the engine says
 
-    def publish(self, outputs: Sequence[Output], listeners: Mapping[int, int]) -> None:
+    def publish(self, batch: Batch) -> None:
         """What goes out, and who takes connections now."""
-        for number, frame in outputs:
+        refused = False
+        for number, frame in batch.outputs:
             client = self._clients.get(number)
+            if frame is None:
+                refused = True
             if client is None:
                 continue
             if frame is None:
                 client.hang_up()
-            else:
+            elif client.under_way:
+                self._waiting -= 1
                 client.send(frame)
+        if refused:
+            for *_, event in batch.envelopes:
+                if isinstance(event, ClientRefused):
+                    logger.info("%s hangs up on %s: %s", event.broker, event.node, event.why)
+        self._listen_to(batch.listeners)
+
+    def _listen_to(self, listeners: Mapping[int, Listener]) -> None:
         if listeners != self._listeners:
             self._listeners = dict(listeners)
             self._listeners_changed.set()
 
     def engine_gone(self) -> None:
         """The engine has ended: nobody answers any more."""
-        self.publish((), {})
+        self._listen_to({})
         self._arrived.clear()
         for client in list(self._open):
             client.is_told = False
@@ -245,20 +302,33 @@ class Gateway:
         while True:
             await self._listeners_changed.wait()
             self._listeners_changed.clear()
-            for broker_id, (life, server) in list(self._listening.items()):
-                if self._listeners.get(broker_id) != life:
+            for broker_id, (listener, server) in list(self._listening.items()):
+                if self._listeners.get(broker_id) != listener:
                     server.close()
                     del self._listening[broker_id]
                     for client in [client for client in self._open if client.broker_id == broker_id]:
                         client.hang_up()
                     self._bound[broker_id] = _bind(self.ports[broker_id])
-            for broker_id, life in self._listeners.items():
+            for broker_id, listener in self._listeners.items():
                 if broker_id in self._bound and broker_id not in self._listening:
-                    self._listening[broker_id] = (life, await self._serve(broker_id))
+                    self._listening[broker_id] = (listener, await self._serve(broker_id, listener))
 
-    async def _serve(self, broker_id: int) -> asyncio.Server:
-        loop = asyncio.get_running_loop()
-        return await loop.create_server(lambda: Client(self, broker_id), sock=self._bound[broker_id], backlog=BACKLOG)
+    async def _serve(self, broker_id: int, listener: Listener) -> asyncio.Server:
+        return await self._loop.create_server(
+            lambda: Client(self, broker_id, listener.request_bytes_max), sock=self._bound[broker_id], backlog=BACKLOG
+        )
+
+    async def _close_idle(self) -> None:
+        """Who says nothing for long and waits for nothing is hung up on (`Selector.IdleExpiryManager`)."""
+        while True:
+            await asyncio.sleep(IDLE_LOOK_S)
+            now_s = self.now_s()
+            for client in list(self._open):
+                listener = self._listeners.get(client.broker_id)
+                if listener is None or client.under_way or listener.idle_ms_max <= 0:
+                    continue
+                if (now_s - client.active_s) * 1_000 >= listener.idle_ms_max:
+                    client.hang_up()
 
 
 def _bind_all(ports: Mapping[int, int]) -> dict[int, socket.socket]:

@@ -23,7 +23,7 @@ from lab.recordings.summary import write_summary
 from lab.refusal import Refusal
 from lab.runtime.gateway import Gateway
 from lab.runtime.live_run import Batch, LiveRun, Snapshot
-from lab.runtime.pacer import Pacer
+from lab.runtime.pacer import TICK_S, Pacer
 from lab.runtime.ports import open_gateway
 from lab.runtime.ring import Ring
 from lab.runtime.space import ensure_space
@@ -79,6 +79,8 @@ class Lab:
         self._loop = asyncio.get_running_loop()
         self._driver: asyncio.Task[None] | None = None
         self._moved = asyncio.Event()
+        self._due = asyncio.Event()
+        self._alarm_clock: asyncio.TimerHandle | None = None
         self._listens = listens
         self._gateway: Gateway | None = None
         self._snapshot: Snapshot | None = None
@@ -258,7 +260,10 @@ class Lab:
                     return
                 self._stand_still(refusal)
             if was_playing:
-                await asyncio.sleep(self.pacer.pause_before_next_slice_s(began_s))
+                # a tick later, or when something is due that a client waits for
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(self._due.wait(), self.pacer.pause_before_next_slice_s(began_s))
+                self._due.clear()
             else:
                 self._moved.clear()
                 with contextlib.suppress(TimeoutError):
@@ -323,10 +328,19 @@ class Lab:
         if batch.events:
             self.ring.extend(batch.events)
         if self._gateway is not None:
-            self._gateway.publish(batch.outputs, batch.listeners)
+            self._gateway.publish(batch)
         self._time = batch
         for watcher in self.watchers:
             watcher.time_moved()
+        self._look_when_due(batch)
+
+    def _look_when_due(self, batch: Batch) -> None:
+        """Answers that are made on the way leave when they are made, not on the next tick."""
+        if self._alarm_clock is not None:
+            self._alarm_clock.cancel()
+            self._alarm_clock = None
+        if self._gateway is not None and self._gateway.has_waiting and batch.due_s < TICK_S:
+            self._alarm_clock = self._loop.call_later(batch.due_s, self._due.set)
 
     def _watchers_counted(self) -> None:
         for watcher in self.watchers:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import msgspec
 
 from broker_core.events import Envelope
-from broker_core.run import Made, Output, Run
+from broker_core.run import Listener, Made, Output, Run
 from broker_core.zk.memory_store import MemoryStore
 from lab.protocol import encode_event
 from lab.recordings.checkpoints import Checkpoints, events_between
@@ -32,10 +32,12 @@ class Batch:
     mode: Mode
     rate: float
     horizon_us: int
+    due_s: float = 0.0
+    """How long, on the wall, until the next thing happens, if somebody outside waits for it."""
     outputs: Sequence[Output] = ()
     """What goes out by TCP."""
-    listeners: Mapping[int, int] = field(default_factory=dict)
-    """The brokers that take connections, each with the number of its life."""
+    listeners: Mapping[int, Listener] = field(default_factory=dict)
+    """The brokers that take connections, by id."""
 
 
 @dataclass(frozen=True)
@@ -116,6 +118,7 @@ class LiveRun:
             pacer.mode,
             pacer.current_rate(run),
             pacer.horizon_us(run),
+            pacer.pause_before_due_s(run),
             run.take_outputs(),
             run.listeners,
         )

@@ -12,6 +12,7 @@ Mode = Literal["pause", "play", "event_paced"]
 
 TICK_S = 0.033
 """Between two looks at the clock while playing: 30 frames a second on the wire."""
+LEAST_PAUSE_S = 0.002
 BUDGET_S = 0.012
 """The longest that one slice may take; a core that cannot keep up falls behind the rate, and nobody waits for it."""
 LONGEST_GAP_S = 0.25
@@ -77,6 +78,15 @@ class Pacer:
     def pause_before_next_slice_s(self, began_s: float) -> float:
         """How long to sleep after a slice that began at `began_s`, so that slices come every tick and others get in."""
         return max(TICK_S / 4, began_s + TICK_S - self._clock())
+
+    def pause_before_due_s(self, core: Core) -> float:
+        """How long to sleep until the next thing is due, where somebody outside waits for what it brings about: not
+        for the next tick, and not so short that the lab's own traffic would fill the processor with slices.
+        """
+        due_us, rate = core.next_due_us, self.current_rate(core)
+        if due_us is None or rate <= 0:
+            return TICK_S
+        return min(TICK_S, max(LEAST_PAUSE_S, (due_us - core.now_us) / (rate * 1e6)))
 
     def run_slice(self, core: Core) -> None:
         """Runs what has become due since the last slice, within the budget."""

@@ -17,6 +17,8 @@ def handle(broker: "Broker", message: Message) -> None:
     body: AllocateProducerIdsRequest = message.body
     if not broker.controller.is_active:
         response = AllocateProducerIdsResponse(KafkaError.NOT_CONTROLLER)
+    elif body.broker_id not in broker.controller.context.live_brokers:
+        response = AllocateProducerIdsResponse(KafkaError.BROKER_ID_NOT_REGISTERED)
     elif broker.metadata.live_brokers.get(body.broker_id) != body.broker_epoch:
         response = AllocateProducerIdsResponse(KafkaError.STALE_BROKER_EPOCH)
     else:

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from broker_core.errors import KafkaError
 from broker_core.sim.kernel import Message
 from broker_core.transactions.metadata import TransactionMetadata
 from broker_core.transactions.states import TransactionState
@@ -14,10 +15,15 @@ if TYPE_CHECKING:
 def handle(broker: "Broker", message: Message) -> None:
     """The transactional ids that this broker coordinates, as far as the filters let them pass."""
     body: ListTransactionsRequest = message.body
+    coordinator = broker.transactions.coordinator
+    if coordinator.partitions.loading:
+        loading = KafkaError.COORDINATOR_LOAD_IN_PROGRESS
+        broker.kernel.respond(message, ListTransactionsResponse(error=loading), label=loading.name)
+        return
     states = {state.value for state in TransactionState}
     rows = tuple(
         (each.transactional_id, each.current.producer_id, each.state.value)
-        for each in broker.transactions.coordinator.transactions.values()
+        for each in coordinator.transactions.values()
         if _passes(body, each, broker.wall_ms)
     )
     response = ListTransactionsResponse(

@@ -38,4 +38,5 @@ def _stop(broker: "Broker", stop: StopReplicaPartition) -> KafkaError:
             return KafkaError.FENCED_LEADER_EPOCH
         broker.replicas.stop(stop.partition, stop.delete_partition)
         broker.groups.on_resignation(stop.partition)
+        broker.transactions.coordinator.on_resignation(stop.partition)
     return KafkaError.NONE

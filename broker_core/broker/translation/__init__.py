@@ -7,6 +7,7 @@ from broker_core.broker.translation import (
     update_features,
 )
 from broker_core.broker.translation.allocate_producer_ids import ALLOCATE_PRODUCER_IDS
+from broker_core.broker.translation.between_brokers import BETWEEN_BROKERS
 from broker_core.broker.translation.committed_offsets import OFFSET_COMMIT, OFFSET_FETCH
 from broker_core.broker.translation.common import Asked, Prepared, Translation
 from broker_core.broker.translation.configs import ALTER_CONFIGS, DESCRIBE_CONFIGS, INCREMENTAL_ALTER_CONFIGS
@@ -64,6 +65,7 @@ TRANSLATIONS: dict[str, Translation] = {
     "OffsetForLeaderEpoch": OFFSET_FOR_LEADER_EPOCH,
     "Produce": PRODUCE,
     "SyncGroup": SYNC_GROUP,
+    **BETWEEN_BROKERS,
     **DESCRIBE_TRANSACTIONS,
     **NEW_PROTOCOL,
     "UpdateFeatures": Translation(update_features.body),

@@ -5,12 +5,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import msgspec
 
+from broker_core.controller.admin import why_no_topic_name
+from broker_core.errors import KafkaError
+
 if TYPE_CHECKING:
     from broker_core.broker.broker import Broker
     from broker_core.broker.socket_server import SocketServer
 
 T = TypeVar("T")
 
+CLIENT_PREFIX = "tcp-"
+"""So begin the names of connections, as nodes."""
 NO_TOPIC_ID = "AAAAAAAAAAAAAAAAAAAAAA"
 NOT_ASKED = -(2**31)
 """The bit field of authorized operations when nobody asked for it."""
@@ -38,6 +43,12 @@ class Prepared(msgspec.Struct, frozen=True, gc=False):
     """A request whose answer needs nothing but what a connection knows: the frame with which the broker answers."""
 
     frame: bytes
+
+
+class Failed(msgspec.Struct, frozen=True, gc=False):
+    """Stands for an answer that could not be made."""
+
+    error: KafkaError
 
 
 def prepared(body: Any, request: Any, asked: Asked) -> Any:
@@ -68,6 +79,11 @@ def split(partition: str) -> tuple[str, int]:
     """`orders-0` as topic and index."""
     topic, _, index = partition.rpartition("-")
     return (topic[:-1], -int(index)) if topic.endswith(_NO_INDEX) else (topic, int(index))
+
+
+def can_be(topic: str, index: int) -> bool:
+    """Whether a partition may be called so. What else a request of a controller names must not become a folder."""
+    return index >= 0 and why_no_topic_name(topic) is None
 
 
 def partitions_of(

@@ -73,13 +73,15 @@ def _body(request: Any, asked: Asked) -> Any:
                     each.partition_max_bytes,
                 )
             )
-    replica_id = request.replica_state.replica_id if version >= _REPLICA_STATE_VERSION else request.replica_id
+    replica = request.replica_state
+    is_new = version >= _REPLICA_STATE_VERSION
     return FetchRequest(
-        replica_id,
+        replica.replica_id if is_new else request.replica_id,
         request.max_wait_ms if len(partitions) == len(wanted) else 0,
         request.min_bytes,
         min(request.max_bytes, asked.broker.config.fetch_max_bytes),
         tuple(partitions),
+        replica_epoch=replica.replica_epoch if is_new else -1,
         from_follower=version >= _FOLLOWER_VERSION,
         version=version,
         cuts_batches=True,

@@ -98,9 +98,12 @@ class AlterPartitionItem(msgspec.Struct, frozen=True, gc=False):
 
 
 class AlterPartitionRequest(msgspec.Struct, frozen=True, gc=False):
+    """`version`: older ones do not know INELIGIBLE_REPLICA (KIP-841)."""
+
     broker_id: int
     broker_epoch: int
     partitions: tuple[AlterPartitionItem, ...]
+    version: int = 3
 
 
 class AlterPartitionResult(msgspec.Struct, frozen=True, gc=False):

@@ -5,7 +5,7 @@
 /**
  * @typedef {{ seq: number, alarm: Alarm }} NumberedAlarm
  * @typedef {{ seq: number, loss: Loss }} NumberedLoss
- * @typedef {"controller" | "leader" | "isr" | "follower" | "coordinator" | "log"} Giver
+ * @typedef {"lab" | "controller" | "leader" | "isr" | "follower" | "coordinator" | "log"} Giver
  */
 
 /** Who keeps the promise of an invariant. @type {Record<string, Giver>} */
@@ -19,7 +19,7 @@ const GIVERS = {
 };
 
 /** @param {string} invariant @returns {Giver} */
-export const giverOf = (invariant) => GIVERS[invariant] ?? "log";
+export const giverOf = (invariant) => GIVERS[invariant] ?? (invariant === "UNKNOWN_SERVER_ERROR" ? "lab" : "log");
 export const INVARIANTS = Object.keys(GIVERS);
 
 /** The alarms in two lists, each by time: those that nothing explains, and the others. @param {View} view @returns {{ unexplained: NumberedAlarm[], explained: NumberedAlarm[] }} */

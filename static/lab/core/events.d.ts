@@ -545,10 +545,16 @@ export interface ProducerIdsAllocated {
   first: number;
   last: number;
 }
+export interface TransactionsLoadStarted {
+  broker: string;
+  partition: string;
+  leader_epoch: number;
+}
 export interface TransactionsLoaded {
   broker: string;
   partition: string;
   count: number;
+  leader_epoch: number;
 }
 export interface TransactionsUnloaded {
   broker: string;
@@ -639,6 +645,11 @@ export interface NodeAdded {
 }
 export interface NodeRemoved {
   node: string;
+}
+export interface ClientRefused {
+  node: string;
+  broker: string;
+  why: string;
 }
 export interface ClientIdentified {
   node: string;
@@ -792,6 +803,7 @@ export interface DataOf {
   RpcHeld: RpcHeld;
   RpcRescheduled: RpcRescheduled;
   ProducerIdsAllocated: ProducerIdsAllocated;
+  TransactionsLoadStarted: TransactionsLoadStarted;
   TransactionsLoaded: TransactionsLoaded;
   TransactionsUnloaded: TransactionsUnloaded;
   TransactionTransitioned: TransactionTransitioned;
@@ -805,6 +817,7 @@ export interface DataOf {
   RunStarted: RunStarted;
   NodeAdded: NodeAdded;
   NodeRemoved: NodeRemoved;
+  ClientRefused: ClientRefused;
   ClientIdentified: ClientIdentified;
   BrokerStarting: BrokerStarting;
   BrokerStarted: BrokerStarted;

@@ -1,7 +1,7 @@
 // Written by `manage.py gen_events` from broker_core/events. Do not change it by hand.
 
 /** Hash of the vocabulary; the server's `welcome` carries its own. */
-export const SCHEMA = "23bff1769f9b";
+export const SCHEMA = "512cc70ef42f";
 
 /** @import { EventKind, KindInfo } from "./events.d.ts" */
 
@@ -172,7 +172,9 @@ export const KINDS = {
     en: "{rpc} goes on, due at {due_us} us", zh: "{rpc} 继续，预计 {due_us} 微秒到达" },
   ProducerIdsAllocated: { family: "transaction", fields: [["broker", "str"], ["first", "int"], ["last", "int"]],
     en: "{broker} may give out producer ids {first} to {last}", zh: "{broker} 可分配生产者 ID {first} 至 {last}" },
-  TransactionsLoaded: { family: "transaction", fields: [["broker", "str"], ["partition", "str"], ["count", "int"]],
+  TransactionsLoadStarted: { family: "transaction", fields: [["broker", "str"], ["partition", "str"], ["leader_epoch", "int"]],
+    en: "{broker} reads {partition}, and answers for its transactional ids when it has", zh: "{broker} 正在读取 {partition}，读完后才为其中的事务 ID 应答" },
+  TransactionsLoaded: { family: "transaction", fields: [["broker", "str"], ["partition", "str"], ["count", "int"], ["leader_epoch", "int"]],
     en: "{broker} coordinates {partition}: {count} transactional ids read", zh: "{broker} 成为 {partition} 的事务协调者：读取了 {count} 个事务 ID" },
   TransactionsUnloaded: { family: "transaction", fields: [["broker", "str"], ["partition", "str"], ["transactional_ids", ["list", "str"]]],
     en: "{broker} no longer coordinates {partition}", zh: "{broker} 不再是 {partition} 的事务协调者" },
@@ -198,6 +200,8 @@ export const KINDS = {
     en: "{node} joined the picture as {node_kind}", zh: "{node} 作为 {node_kind} 加入" },
   NodeRemoved: { family: "world", fields: [["node", "str"]],
     en: "{node} left the picture", zh: "{node} 离开" },
+  ClientRefused: { family: "world", fields: [["node", "str"], ["broker", "str"], ["why", "str"]],
+    en: "{broker} hangs up on {node}: {why}", zh: "{broker} 断开 {node} 的连接：{why}" },
   ClientIdentified: { family: "world", fields: [["node", "str"], ["client_id", "str"], ["software_name", "str"], ["software_version", "str"]],
     en: "{node} is {client_id}, {software_name} {software_version}", zh: "{node} 是 {client_id}，{software_name} {software_version}" },
   BrokerStarting: { family: "world", fields: [["broker", "str"], ["clean_shutdown", "bool"]],

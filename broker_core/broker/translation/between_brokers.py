@@ -1,0 +1,277 @@
+"""What a controller and brokers ask each other: LeaderAndIsr (API key 4), StopReplica (5), UpdateMetadata (6),
+ControlledShutdown (7) and AlterPartition (56). A broker without an authoriser takes them from anybody.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from broker_core.broker.translation.common import NO_TOPIC_ID, Asked, Translation, by_topic, can_be, named, split
+from broker_core.errors import KafkaError
+from broker_core.wire.messages import (
+    AlterPartitionItem,
+    AlterPartitionRequest,
+    AlterPartitionResponse,
+    AlterPartitionResult,
+    ControlledShutdownRequest,
+    ControlledShutdownResponse,
+    LeaderAndIsrPartition,
+    LeaderAndIsrRequest,
+    LeaderAndIsrResponse,
+    StopReplicaPartition,
+    StopReplicaRequest,
+    StopReplicaResponse,
+    UpdateMetadataPartition,
+    UpdateMetadataRequest,
+    UpdateMetadataResponse,
+)
+from broker_core.wire.schemas import BY_NAME
+
+_LEADER_AND_ISR = BY_NAME["LeaderAndIsr"].response
+_STOP_REPLICA = BY_NAME["StopReplica"].response
+_UPDATE_METADATA = BY_NAME["UpdateMetadata"].response
+_CONTROLLED_SHUTDOWN = BY_NAME["ControlledShutdown"].response
+_ALTER_PARTITION = BY_NAME["AlterPartition"].response
+
+_IDS_IN_LEADER_AND_ISR = 5
+_IDS_IN_ALTER_PARTITION = 2
+_EPOCHS_IN_ALTER_PARTITION = 3
+_DELETE_FLAG_OF_ALL = 2
+"""The last version in which StopReplica deletes all its partitions or none."""
+_UNKNOWN = KafkaError.UNKNOWN_SERVER_ERROR
+
+
+def _states(request: Any) -> Iterator[tuple[str, str, Any]]:
+    """(topic, topic id, state) of the partitions in a request of the controller; they are grouped or not by version."""
+    for state in request.ungrouped_partition_states:
+        yield state.topic_name, "", state
+    for topic in request.topic_states:
+        for state in topic.partition_states:
+            yield topic.topic_name, "" if topic.topic_id == NO_TOPIC_ID else topic.topic_id, state
+
+
+# LeaderAndIsr
+
+
+def _become_body(request: Any, asked: Asked) -> Any:
+    states = list(_states(request))
+    if request.is_k_raft_controller:
+        return _become_answer(LeaderAndIsrResponse(_UNKNOWN), request, asked)
+    return LeaderAndIsrRequest(
+        request.controller_id,
+        request.controller_epoch,
+        _epoch(request.broker_epoch),
+        tuple(
+            LeaderAndIsrPartition(
+                named(topic, state.partition_index),
+                state.leader,
+                state.leader_epoch,
+                tuple(state.isr),
+                state.partition_epoch,
+                tuple(state.replicas),
+                topic_id,
+                state.is_new,
+                state.leader_recovery_state,
+                state.controller_epoch,
+            )
+            for topic, topic_id, state in states
+            if can_be(topic, state.partition_index)
+        ),
+        tuple(leader.broker_id for leader in request.live_leaders),
+    )
+
+
+def _become_answer(body: LeaderAndIsrResponse, request: Any, asked: Asked) -> Any:
+    errors = dict(body.partitions)
+    topics: dict[str, list[Any]] = {}
+    for topic, topic_id, state in _states(request):
+        error = errors.get(named(topic, state.partition_index), body.error)
+        if not can_be(topic, state.partition_index):
+            error = KafkaError.INVALID_TOPIC_EXCEPTION
+        row = _LEADER_AND_ISR.LeaderAndIsrPartitionError(
+            topic_name=topic, partition_index=state.partition_index, error_code=error.code
+        )
+        topics.setdefault(topic_id or NO_TOPIC_ID, []).append(row)
+    if asked.version < _IDS_IN_LEADER_AND_ISR:
+        rows = [row for rows in topics.values() for row in rows]
+        return _LEADER_AND_ISR.type(error_code=body.error.code, partition_errors=rows)
+    return _LEADER_AND_ISR.type(
+        error_code=body.error.code,
+        topics=[
+            _LEADER_AND_ISR.LeaderAndIsrTopicError(topic_id=topic_id, partition_errors=rows)
+            for topic_id, rows in topics.items()
+        ],
+    )
+
+
+def _epoch(told: int) -> int:
+    """A broker epoch; who does not know it is believed to know the broker that there is."""
+    return told if told != -1 else 2**63 - 1
+
+
+# StopReplica
+
+
+def _stops(request: Any, version: int) -> Iterable[StopReplicaPartition]:
+    if version > _DELETE_FLAG_OF_ALL:
+        for topic in request.topic_states:
+            for state in topic.partition_states:
+                name = named(topic.topic_name, state.partition_index)
+                yield StopReplicaPartition(name, state.leader_epoch, state.delete_partition)
+        return
+    names = [named(each.topic_name, each.partition_index) for each in request.ungrouped_partitions]
+    names += [named(topic.name, index) for topic in request.topics for index in topic.partition_indexes]
+    for name in names:
+        yield StopReplicaPartition(name, -1, request.delete_partitions)
+
+
+def _stop_body(request: Any, asked: Asked) -> Any:
+    stops = tuple(_stops(request, asked.version))
+    if request.is_k_raft_controller:
+        return _stop_answer(StopReplicaResponse(_UNKNOWN), request, asked)
+    return StopReplicaRequest(request.controller_id, request.controller_epoch, _epoch(request.broker_epoch), stops)
+
+
+def _stop_answer(body: StopReplicaResponse, request: Any, asked: Asked) -> Any:
+    return _STOP_REPLICA.type(
+        error_code=body.error.code,
+        partition_errors=[
+            _STOP_REPLICA.StopReplicaPartitionError(topic_name=topic, partition_index=index, error_code=error.code)
+            for (topic, index), error in ((split(name), error) for name, error in body.partitions)
+        ],
+    )
+
+
+# UpdateMetadata
+
+
+def _update_body(request: Any, asked: Asked) -> Any:
+    if request.is_k_raft_controller:
+        return _UPDATE_METADATA.type(error_code=_UNKNOWN.code)
+    known = asked.broker.metadata.live_brokers
+    return UpdateMetadataRequest(
+        request.controller_id,
+        request.controller_epoch,
+        _epoch(request.broker_epoch),
+        tuple(
+            UpdateMetadataPartition(
+                named(topic, state.partition_index),
+                state.leader,
+                state.leader_epoch,
+                tuple(state.isr),
+                tuple(state.replicas),
+                tuple(state.offline_replicas),
+                state.zk_version,
+                topic_id,
+                state.controller_epoch,
+            )
+            for topic, topic_id, state in _states(request)
+            if can_be(topic, state.partition_index)
+        ),
+        # the wire does not say of which life a broker is; one that the lab has not is left out
+        tuple((each.id, known.get(each.id, -1)) for each in request.live_brokers if each.id in asked.server.brokers),
+    )
+
+
+def _update_answer(body: UpdateMetadataResponse, request: Any, asked: Asked) -> Any:
+    return _UPDATE_METADATA.type(error_code=body.error.code)
+
+
+# ControlledShutdown
+
+
+def _shutdown_body(request: Any, asked: Asked) -> ControlledShutdownRequest:
+    return ControlledShutdownRequest(request.broker_id, _epoch(request.broker_epoch))
+
+
+def _shutdown_answer(body: ControlledShutdownResponse, request: Any, asked: Asked) -> Any:
+    return _CONTROLLED_SHUTDOWN.type(
+        error_code=body.error.code,
+        remaining_partitions=[
+            _CONTROLLED_SHUTDOWN.RemainingPartition(topic_name=topic, partition_index=index)
+            for topic, index in map(split, body.remaining)
+        ],
+    )
+
+
+# AlterPartition
+
+
+def _alter_body(request: Any, asked: Asked) -> AlterPartitionRequest:
+    return AlterPartitionRequest(
+        request.broker_id,
+        request.broker_epoch,
+        tuple(
+            AlterPartitionItem(
+                named(topic, each.partition_index),
+                each.leader_epoch,
+                tuple((broker.broker_id, broker.broker_epoch) for broker in each.new_isr_with_epochs)
+                if asked.version >= _EPOCHS_IN_ALTER_PARTITION
+                else tuple((broker_id, -1) for broker_id in each.new_isr),
+                each.leader_recovery_state,
+                each.partition_epoch,
+            )
+            for topic, each in _altered(request, asked)
+            if topic is not None
+        ),
+        asked.version,
+    )
+
+
+def _altered(request: Any, asked: Asked) -> Iterator[tuple[str | None, Any]]:
+    """(topic, partition) of what is to be altered; None for a topic id that the controller does not know."""
+    for topic in request.topics:
+        has_ids = asked.version >= _IDS_IN_ALTER_PARTITION
+        name = asked.topic_of(topic.topic_id) if has_ids else topic.topic_name
+        for each in topic.partitions:
+            yield name, each
+
+
+def _alter_answer(body: AlterPartitionResponse, request: Any, asked: Asked) -> Any:
+    if body.error is not KafkaError.NONE:
+        return _ALTER_PARTITION.type(error_code=body.error.code)
+    has_ids = asked.version >= _IDS_IN_ALTER_PARTITION
+    topics = [
+        _ALTER_PARTITION.TopicData(
+            topic_name="" if has_ids else topic,
+            topic_id=asked.topic_id_of(topic) if has_ids else NO_TOPIC_ID,
+            partitions=[_altered_partition(index, row, asked) for index, row in rows],
+        )
+        for topic, rows in by_topic((row.partition, row) for row in body.partitions).items()
+    ]
+    if has_ids:
+        topics += [
+            _ALTER_PARTITION.TopicData(
+                topic_id=topic.topic_id,
+                partitions=[
+                    _ALTER_PARTITION.PartitionData(
+                        partition_index=each.partition_index, error_code=KafkaError.UNKNOWN_TOPIC_ID.code
+                    )
+                    for each in topic.partitions
+                ],
+            )
+            for topic in request.topics
+            if asked.topic_of(topic.topic_id) is None
+        ]
+    return _ALTER_PARTITION.type(topics=topics)
+
+
+def _altered_partition(index: int, row: AlterPartitionResult, asked: Asked) -> Any:
+    if row.error is not KafkaError.NONE:
+        return _ALTER_PARTITION.PartitionData(partition_index=index, error_code=row.error.code)
+    return _ALTER_PARTITION.PartitionData(
+        partition_index=index,
+        leader_id=row.leader,
+        leader_epoch=row.leader_epoch,
+        isr=list(row.isr),
+        leader_recovery_state=row.leader_recovery_state,
+        partition_epoch=row.partition_epoch,
+    )
+
+
+BETWEEN_BROKERS = {
+    "LeaderAndIsr": Translation(_become_body, _become_answer),
+    "StopReplica": Translation(_stop_body, _stop_answer),
+    "UpdateMetadata": Translation(_update_body, _update_answer),
+    "ControlledShutdown": Translation(_shutdown_body, _shutdown_answer),
+    "AlterPartition": Translation(_alter_body, _alter_answer),
+}

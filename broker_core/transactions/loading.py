@@ -1,0 +1,106 @@
+"""Becoming the coordinator of a partition of `__transaction_state`: its log is read from the beginning, which takes as
+long as the disk does (`TransactionStateManager.loadTransactionsForTxnTopicPartition`). Until then its transactional ids
+answer COORDINATOR_LOAD_IN_PROGRESS.
+"""
+
+from collections.abc import Callable
+from typing import Protocol
+
+from broker_core.errors import Errors, KafkaError
+from broker_core.events.envelope import Event
+from broker_core.events.transaction import TransactionsLoaded, TransactionsLoadStarted, TransactionsUnloaded
+from broker_core.log.unified_log import UnifiedLog
+from broker_core.sim.kernel import Kernel, Subjects, applies
+from broker_core.transactions.log import LOAD_BUFFER_SIZE, replay
+from broker_core.transactions.metadata import Transit
+
+TIMER_PREFIX = "transactions."
+LOAD_TIMER = TIMER_PREFIX + "load"
+
+
+class LoadingHost(Protocol):
+    """What loading needs of its broker."""
+
+    kernel: Kernel
+    name: str
+
+    def transaction_log(self, partition: str) -> UnifiedLog:
+        """The log of a partition of `__transaction_state` that this broker leads."""
+
+    def timer(self, delay_us: int, name: str, data: object = None) -> int: ...
+
+
+class Partitions:
+    """The partitions that a broker coordinates, with the leader epochs in which it read them, which are the epochs of
+    the coordinator: `owned`; and those that it is still reading: `loading`. `take_in` gets what was read.
+    """
+
+    def __init__(self, host: LoadingHost, take_in: Callable[[dict[str, Transit], int], None]) -> None:
+        self._host = host
+        self._take_in = take_in
+        self.owned: dict[str, int] = {}
+        self.loading: dict[str, int] = {}
+
+    def status(self, partition: str) -> KafkaError:
+        """Why nobody is answered for a partition; NONE when it has been read."""
+        if partition in self.loading:
+            return Errors.COORDINATOR_LOAD_IN_PROGRESS
+        return Errors.NONE if partition in self.owned else Errors.NOT_COORDINATOR
+
+    def knows(self, partition: str, leader_epoch: int) -> bool:
+        """Whether it is read, or being read, in this very epoch."""
+        return leader_epoch in (self.owned.get(partition), self.loading.get(partition))
+
+    def begin(self, partition: str, leader_epoch: int) -> None:
+        """Reads a partition that the broker leads from now on."""
+        read_us = self._host.kernel.slow_disks.get(self._host.name, 0)
+        if not read_us:
+            self._load(partition, leader_epoch)
+            return
+        size = sum(size for _, size in self._host.transaction_log(partition).describe_files())
+        started = TransactionsLoadStarted(broker=self._host.name, partition=partition, leader_epoch=leader_epoch)
+        self._emit(started)
+        self._host.timer((1 + size // LOAD_BUFFER_SIZE) * read_us, LOAD_TIMER, (partition, leader_epoch))
+
+    def read(self, partition: str, leader_epoch: int) -> None:
+        """The disk has given all, unless the broker leads the partition no more, or in another epoch."""
+        if self.loading.get(partition) == leader_epoch:
+            self._load(partition, leader_epoch)
+
+    def _load(self, partition: str, leader_epoch: int) -> None:
+        loaded = replay(self._host.transaction_log(partition))
+        self._emit(
+            TransactionsLoaded(
+                broker=self._host.name, partition=partition, count=len(loaded), leader_epoch=leader_epoch
+            )
+        )
+        self._take_in(loaded, leader_epoch)
+
+    def _emit(self, event: Event) -> None:
+        self._host.kernel.emit(event, self._host.name)
+
+
+def _partitions(subjects: Subjects, broker: str) -> Partitions:
+    found: Partitions = subjects[f"transactions@{broker}"].partitions
+    return found
+
+
+@applies(TransactionsLoadStarted)
+def _load_started(subjects: Subjects, event: TransactionsLoadStarted, at_us: int) -> None:
+    _partitions(subjects, event.broker).loading[event.partition] = event.leader_epoch
+
+
+@applies(TransactionsLoaded)
+def _loaded(subjects: Subjects, event: TransactionsLoaded, at_us: int) -> None:
+    partitions = _partitions(subjects, event.broker)
+    partitions.loading.pop(event.partition, None)
+    partitions.owned[event.partition] = event.leader_epoch
+
+
+@applies(TransactionsUnloaded)
+def _unloaded(subjects: Subjects, event: TransactionsUnloaded, at_us: int) -> None:
+    coordinator = subjects[f"transactions@{event.broker}"]
+    coordinator.partitions.loading.pop(event.partition, None)
+    coordinator.partitions.owned.pop(event.partition, None)
+    for transactional_id in event.transactional_ids:
+        coordinator.transactions.pop(transactional_id, None)
