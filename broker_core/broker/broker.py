@@ -47,8 +47,8 @@ from broker_core.sim.disk import Disk
 from broker_core.sim.kernel import Kernel, Message
 from broker_core.sim.rng import Stream
 from broker_core.sim.zookeeper import ZK_NODE, ZkClient, ZooKeeper
-from broker_core.transactions.coordinator import TIMER_PREFIX as TRANSACTIONS_TIMER_PREFIX
 from broker_core.transactions.coordinator import TransactionStore
+from broker_core.transactions.loading import TIMER_PREFIX as TRANSACTIONS_TIMER_PREFIX
 from broker_core.transactions.log import TRANSACTION_TOPIC
 from broker_core.wire.messages import (
     ControlledShutdownRequest,
