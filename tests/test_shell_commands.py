@@ -137,7 +137,7 @@ def test_a_consumer_of_many_topics() -> None:
     for topic in ("eu", "us", "other"):
         shell.at(f"kafka-topics.sh --create --topic {topic} --replica-assignment 1:2")
         shell.at(f"kafka-console-producer.sh --topic {topic} <<< {topic}-1")
-    printed = shell.at("kafka-console-consumer.sh --include 'e.|u.' --from-beginning --timeout-ms 1000")
+    printed = shell.at("kafka-console-consumer.sh --include 'e.|u.' --from-beginning --timeout-ms 9000")
     assert sorted(line for line in printed if not line.startswith("!")) == ["eu-1", "us-1"]
     assert printed[-1] == "! Processed a total of 2 messages"
 
@@ -154,7 +154,7 @@ def test_tools_help() -> None:
         "kafka-log-dirs.sh",
     ):
         printed = shell.at(f"{tool} --help")
-        assert printed[0].startswith("! This tool ")
+        assert printed[0].startswith(("! This tool ", "! An interactive shell "))
         assert printed[1].split()[:2] == ["!", "Option"]
         assert any(line.startswith("! --topic") for line in printed)
 

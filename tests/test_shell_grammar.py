@@ -73,9 +73,11 @@ def test_times(word: str, time_us: int) -> None:
     assert duration_us(word) == time_us
 
 
-def test_input_stands_behind_three_arrows(shell: ShellRun) -> None:
+def test_input_stands_behind_three_arrows() -> None:
+    shell = ShellRun()
+    shell.at("kafka-topics.sh --create --topic orders --replica-assignment 1:2")
     assert shell.at("kafka-console-producer.sh --topic orders <<< 'a b' <<< c", "d") == []
-    printed = shell.at("kafka-console-consumer.sh --topic orders --from-beginning --max-messages 3")
+    printed = shell.at("kafka-console-consumer.sh --topic orders --partition 0 --from-beginning --max-messages 3")
     assert printed == ["a b", "c", "d", "! Processed a total of 3 messages"]
     with pytest.raises(ShellError, match="Nothing follows <<<"):
         shell.at("kafka-console-producer.sh --topic orders <<<")
@@ -172,7 +174,7 @@ def test_a_line_that_cannot_be_run_leaves_no_trace(shell: ShellRun, line: str, w
     ("line", "items"),
     [
         ("kafka-to", ["kafka-topics.sh"]),
-        ("kafka-topics.sh --de", ["--delete", "--describe"]),
+        ("kafka-topics.sh --de", ["--delete", "--delete-config", "--describe"]),
         ("kafka-topics.sh --describe --topic ", ["orders"]),
         ("kafka-topics.sh --describe --topic o", ["orders"]),
         ("kafka-topics.sh --list --li", []),

@@ -693,6 +693,8 @@ class ReplicaManager:
         error = self._epoch_error(partition, leader_epoch)
         if error is not None:
             return ListOffsetsResult(name, error)
+        if timestamp < LATEST_TIERED_TIMESTAMP:
+            return ListOffsetsResult(name, KafkaError.UNSUPPORTED_VERSION)
         log = partition.log
         upper_bound = log.log_end_offset if replica_id >= 0 else _readable_end(partition, body.isolation_level)
         if timestamp in (EARLIEST_TIMESTAMP, EARLIEST_LOCAL_TIMESTAMP):

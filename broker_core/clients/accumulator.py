@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
+from broker_core.records.compression import CompressionType
 from broker_core.records.record_batch import HEADER_BYTES, SimpleRecord, build_batch
 from broker_core.records.varint import encode_varlong
 
@@ -44,11 +45,22 @@ class Batch(msgspec.Struct):
     #: of the first record, -1 = the producer is not idempotent
     base_sequence: int = -1
 
-    def close(self, producer_id: int = -1, epoch: int = -1, base_sequence: int = -1, *, in_txn: bool = False) -> None:
+    def close(
+        self,
+        producer_id: int = -1,
+        epoch: int = -1,
+        base_sequence: int = -1,
+        *,
+        in_txn: bool = False,
+        compression: CompressionType = CompressionType.NONE,
+        compression_level: int | None = None,
+    ) -> None:
         """Takes no more records: they become the bytes that are sent, and sent again."""
         self.base_sequence = base_sequence
         self.data = build_batch(
             self.records,
+            compression=compression,
+            compression_level=compression_level,
             producer_id=producer_id,
             producer_epoch=epoch,
             base_sequence=base_sequence,

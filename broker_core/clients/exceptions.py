@@ -57,7 +57,6 @@ _MESSAGES = {
         "The group member's supported protocols are incompatible with those of existing members or first group member "
         "tried to join with empty protocol type or empty protocol list."
     ),
-    Errors.INVALID_GROUP_ID: "The group id is invalid.",
     Errors.UNKNOWN_MEMBER_ID: "The coordinator is not aware of this member.",
     Errors.INVALID_SESSION_TIMEOUT: (
         "The session timeout is not within the range allowed by the broker (as configured by "
@@ -68,9 +67,7 @@ _MESSAGES = {
     Errors.INVALID_COMMIT_OFFSET_SIZE: "The committing offset data size is not valid.",
     Errors.NON_EMPTY_GROUP: "The group is not empty.",
     Errors.GROUP_ID_NOT_FOUND: "The group id does not exist.",
-    Errors.GROUP_MAX_SIZE_REACHED: (
-        "The consumer group has reached its max size. It already has the configured maximum number of members."
-    ),
+    Errors.GROUP_MAX_SIZE_REACHED: ("The consumer group has reached its max size."),
     Errors.FENCED_INSTANCE_ID: (
         "The broker rejected this static consumer since another consumer with the same group.instance.id has "
         "registered with a different member.id."
@@ -99,11 +96,6 @@ _MESSAGES = {
         "was ongoing."
     ),
     Errors.PRODUCER_FENCED: "There is a newer producer with the same transactionalId which fences the current one.",
-    Errors.TRANSACTIONAL_ID_NOT_FOUND: "The transactionalId could not be found",
-    Errors.UNKNOWN_PRODUCER_ID: (
-        "This exception is raised by the broker if it could not locate the producer metadata associated with the "
-        "producerId in question."
-    ),
     Errors.TRANSACTION_ABORTABLE: (
         "The server encountered an error with the transaction. The client can abort the transaction to continue using "
         "this transactional ID."
@@ -112,6 +104,119 @@ _MESSAGES = {
         "The leader high watermark has not caught up from a recent leader election so the offsets cannot be "
         "guaranteed to be monotonically increasing."
     ),
+    Errors.REPLICA_NOT_AVAILABLE: (
+        "The replica is not available for the requested topic-partition. Produce/Fetch requests and other "
+        "requests intended only for the leader or follower return NOT_LEADER_OR_FOLLOWER if the broker is not a "
+        "replica of the topic-partition."
+    ),
+    Errors.STALE_CONTROLLER_EPOCH: "The controller moved to another broker.",
+    Errors.INVALID_GROUP_ID: "The configured groupId is invalid.",
+    Errors.TOPIC_AUTHORIZATION_FAILED: "Topic authorization failed.",
+    Errors.GROUP_AUTHORIZATION_FAILED: "Group authorization failed.",
+    Errors.CLUSTER_AUTHORIZATION_FAILED: "Cluster authorization failed.",
+    Errors.UNSUPPORTED_SASL_MECHANISM: "The broker does not support the requested SASL mechanism.",
+    Errors.ILLEGAL_SASL_STATE: "Request is not valid given the current SASL state.",
+    Errors.UNSUPPORTED_VERSION: "The version of API is not supported.",
+    Errors.UNSUPPORTED_FOR_MESSAGE_FORMAT: "The message format version on the broker does not support the request.",
+    Errors.TRANSACTION_COORDINATOR_FENCED: (
+        "Indicates that the transaction coordinator sending a WriteTxnMarker is no longer the current coordinator"
+        " for a given producer."
+    ),
+    Errors.TRANSACTIONAL_ID_AUTHORIZATION_FAILED: "Transactional Id authorization failed.",
+    Errors.SECURITY_DISABLED: "Security features are disabled.",
+    Errors.OPERATION_NOT_ATTEMPTED: (
+        "The broker did not attempt to execute this operation. This may happen for batched RPCs where some "
+        "operations in the batch failed, causing the broker to respond without trying the rest."
+    ),
+    Errors.LOG_DIR_NOT_FOUND: "The user-specified log directory is not found in the broker config.",
+    Errors.SASL_AUTHENTICATION_FAILED: "SASL Authentication failed.",
+    Errors.UNKNOWN_PRODUCER_ID: (
+        "This exception is raised by the broker if it could not locate the producer metadata associated with the "
+        "producerId in question. This could happen if, for instance, the producer's records were deleted because "
+        "their retention time had elapsed. Once the last records of the producerId are removed, the producer's "
+        "metadata is removed from the broker, and future appends by the producer will return this exception."
+    ),
+    Errors.DELEGATION_TOKEN_AUTH_DISABLED: "Delegation Token feature is not enabled.",
+    Errors.DELEGATION_TOKEN_NOT_FOUND: "Delegation Token is not found on server.",
+    Errors.DELEGATION_TOKEN_OWNER_MISMATCH: "Specified Principal is not valid Owner/Renewer.",
+    Errors.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED: (
+        "Delegation Token requests are not allowed on PLAINTEXT/1-way SSL channels and on delegation token "
+        "authenticated channels."
+    ),
+    Errors.DELEGATION_TOKEN_AUTHORIZATION_FAILED: "Delegation Token authorization failed.",
+    Errors.DELEGATION_TOKEN_EXPIRED: "Delegation Token is expired.",
+    Errors.INVALID_PRINCIPAL_TYPE: "Supplied principalType is not supported.",
+    Errors.FETCH_SESSION_ID_NOT_FOUND: "The fetch session ID was not found.",
+    Errors.INVALID_FETCH_SESSION_EPOCH: "The fetch session epoch is invalid.",
+    Errors.LISTENER_NOT_FOUND: (
+        "There is no listener on the leader broker that matches the listener on which metadata request was processed."
+    ),
+    Errors.UNSUPPORTED_COMPRESSION_TYPE: (
+        "The requesting client does not support the compression type of given partition."
+    ),
+    Errors.STALE_BROKER_EPOCH: "Broker epoch has changed.",
+    Errors.MEMBER_ID_REQUIRED: (
+        "The group member needs to have a valid member id before actually entering a consumer group."
+    ),
+    Errors.UNSTABLE_OFFSET_COMMIT: "There are unstable offsets that need to be cleared.",
+    Errors.THROTTLING_QUOTA_EXCEEDED: "The throttling quota has been exceeded.",
+    Errors.RESOURCE_NOT_FOUND: "A request illegally referred to a resource that does not exist.",
+    Errors.DUPLICATE_RESOURCE: "A request illegally referred to the same resource twice.",
+    Errors.UNACCEPTABLE_CREDENTIAL: "Requested credential would not meet criteria for acceptability.",
+    Errors.INCONSISTENT_VOTER_SET: (
+        "Indicates that the either the sender or recipient of a voter-only request is not one of the expected voters."
+    ),
+    Errors.INVALID_UPDATE_VERSION: "The given update version was invalid.",
+    Errors.FEATURE_UPDATE_FAILED: "Unable to update finalized features due to an unexpected server error.",
+    Errors.PRINCIPAL_DESERIALIZATION_FAILURE: (
+        "Request principal deserialization failed during forwarding. This indicates an internal error on the "
+        "broker cluster security setup."
+    ),
+    Errors.SNAPSHOT_NOT_FOUND: "Requested snapshot was not found.",
+    Errors.UNKNOWN_TOPIC_ID: "This server does not host this topic ID.",
+    Errors.DUPLICATE_BROKER_REGISTRATION: "This broker ID is already in use.",
+    Errors.BROKER_ID_NOT_REGISTERED: "The given broker ID was not registered.",
+    Errors.INCONSISTENT_TOPIC_ID: "The log's topic ID did not match the topic ID in the request.",
+    Errors.INCONSISTENT_CLUSTER_ID: "The clusterId in the request does not match that found on the server.",
+    Errors.TRANSACTIONAL_ID_NOT_FOUND: "The transactionalId could not be found.",
+    Errors.FETCH_SESSION_TOPIC_ID_ERROR: "The fetch session encountered inconsistent topic ID usage.",
+    Errors.INELIGIBLE_REPLICA: "The new ISR contains at least one ineligible replica.",
+    Errors.NEW_LEADER_ELECTED: (
+        "The AlterPartition request successfully updated the partition state but the leader has changed."
+    ),
+    Errors.OFFSET_MOVED_TO_TIERED_STORAGE: "The requested offset is moved to tiered storage.",
+    Errors.FENCED_MEMBER_EPOCH: (
+        "The member epoch is fenced by the group coordinator. The member must abandon all its partitions and rejoin."
+    ),
+    Errors.UNRELEASED_INSTANCE_ID: (
+        "The instance ID is still used by another member in the consumer group. That member must leave first."
+    ),
+    Errors.UNSUPPORTED_ASSIGNOR: "The assignor or its version range is not supported by the consumer group.",
+    Errors.STALE_MEMBER_EPOCH: (
+        "The member epoch is stale. The member must retry after receiving its updated member epoch via the "
+        "ConsumerGroupHeartbeat API."
+    ),
+    Errors.MISMATCHED_ENDPOINT_TYPE: "The request was sent to an endpoint of the wrong type.",
+    Errors.UNSUPPORTED_ENDPOINT_TYPE: "This endpoint type is not supported yet.",
+    Errors.UNKNOWN_CONTROLLER_ID: "This controller ID is not known.",
+    Errors.UNKNOWN_SUBSCRIPTION_ID: (
+        "Client sent a push telemetry request with an invalid or outdated subscription ID."
+    ),
+    Errors.TELEMETRY_TOO_LARGE: (
+        "Client sent a push telemetry request larger than the maximum size the broker will accept."
+    ),
+    Errors.INVALID_REGISTRATION: "The controller has considered the broker registration to be invalid.",
+    Errors.INVALID_RECORD_STATE: (
+        "The record state is invalid. The acknowledgement of delivery could not be completed."
+    ),
+    Errors.SHARE_SESSION_NOT_FOUND: "The share session was not found.",
+    Errors.INVALID_SHARE_SESSION_EPOCH: "The share session epoch is invalid.",
+    Errors.FENCED_STATE_EPOCH: (
+        "The share coordinator rejected the request because the share-group state epoch did not match."
+    ),
+    Errors.INVALID_VOTER_KEY: "The voter key doesn't match the receiving replica's key.",
+    Errors.DUPLICATE_VOTER: "The voter is already part of the set of voters.",
+    Errors.VOTER_NOT_FOUND: "The voter is not part of the set of voters.",
 }
 
 _CLASSES = {
@@ -128,6 +233,19 @@ _CLASSES = {
     Errors.INVALID_CONFIG: "InvalidConfigurationException",
     Errors.UNKNOWN_SERVER_ERROR: "UnknownServerException",
     Errors.KAFKA_STORAGE_ERROR: "KafkaStorageException",
+    Errors.CORRUPT_MESSAGE: "CorruptRecordException",
+    Errors.STALE_CONTROLLER_EPOCH: "ControllerMovedException",
+    Errors.TOPIC_AUTHORIZATION_FAILED: "TopicAuthorizationException",
+    Errors.GROUP_AUTHORIZATION_FAILED: "GroupAuthorizationException",
+    Errors.CLUSTER_AUTHORIZATION_FAILED: "ClusterAuthorizationException",
+    Errors.DUPLICATE_SEQUENCE_NUMBER: "DuplicateSequenceException",
+    Errors.TRANSACTIONAL_ID_AUTHORIZATION_FAILED: "TransactionalIdAuthorizationException",
+    Errors.SASL_AUTHENTICATION_FAILED: "SaslAuthenticationException",
+    Errors.DELEGATION_TOKEN_AUTH_DISABLED: "DelegationTokenDisabledException",
+    Errors.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED: "UnsupportedByAuthenticationException",
+    Errors.DELEGATION_TOKEN_AUTHORIZATION_FAILED: "DelegationTokenAuthorizationException",
+    Errors.PRINCIPAL_DESERIALIZATION_FAILURE: "PrincipalDeserializationException",
+    Errors.FETCH_SESSION_TOPIC_ID_ERROR: "FetchSessionTopicIdException",
 }
 
 

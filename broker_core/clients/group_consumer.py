@@ -208,15 +208,21 @@ class GroupConsumer:
     def _ask_for_metadata(self) -> None:
         topics = None if self.settings.is_pattern else self.settings.topics
         node = self.metadata.node_to_ask()
-        self._ask(node, "Metadata", MetadataRequest(topics, topics is not None), "metadata", "Metadata")
+        create = topics is not None and self.settings.allow_auto_create_topics
+        self._ask(node, "Metadata", MetadataRequest(topics, create), "metadata", "Metadata")
 
     def _metadata_came(self, body: Any) -> None:
         self.metadata.update(body)
         known = {name for name, _, error in body.topics if error is Errors.NONE}
+        invalid = [name for name, _, error in body.topics if error is Errors.INVALID_TOPIC_EXCEPTION]
+        if invalid:
+            self._change("failed", f"InvalidTopicException: Invalid topics: [{', '.join(invalid)}]")
+            return
         if self.settings.is_pattern:
             patterns = [re.compile(topic) for topic in self.settings.topics]
             matching = {name for name in known if any(pattern.fullmatch(name) for pattern in patterns)}
-            topics = tuple(sorted(matching.difference(INTERNAL_TOPICS)))
+            hidden = INTERNAL_TOPICS if self.settings.exclude_internal_topics else ()
+            topics = tuple(sorted(matching.difference(hidden)))
         else:
             topics = tuple(sorted(self.settings.topics))
         counts = {topic: self.metadata.partition_counts.get(topic, 0) for topic in topics if topic in known}

@@ -32,6 +32,8 @@ class GroupConsumerSettings(msgspec.Struct, frozen=True, kw_only=True):
     request_timeout_ms: int = 30_000
     max_poll_records: int = 500
     processing_ms: int = 0
+    exclude_internal_topics: bool = True
+    allow_auto_create_topics: bool = True
 
 
 class Work(msgspec.Struct):

@@ -23,6 +23,7 @@ from broker_core.events.client import (
     ProduceStarted,
     RecordsGathered,
 )
+from broker_core.records.compression import CompressionType
 from broker_core.records.record_batch import SimpleRecord
 from broker_core.sim.kernel import Kernel, Message, Subjects, applies
 from broker_core.wire.messages import (
@@ -65,6 +66,9 @@ class ProducerSettings(msgspec.Struct, frozen=True, kw_only=True):
     enable_idempotence: bool = False
     transactional_id: str = ""
     transaction_timeout_ms: int = 60_000
+    compression: CompressionType = CompressionType.NONE
+    #: of the codec, None = its default
+    compression_level: int | None = None
 
 
 class ProduceResult(msgspec.Struct, frozen=True, gc=False):
@@ -253,13 +257,21 @@ class Producer:
     def _close(self, batch: Batch, *, to_send: bool = True) -> None:
         if batch.data:
             return
+        codec, level = self.settings.compression, self.settings.compression_level
         if self.is_idempotent and to_send:
             manager = self.transactions
             sequence = manager.next_sequence(batch.partition, batch.count)
             in_txn = bool(manager.transactional_id)
-            batch.close(manager.producer_id, manager.producer_epoch, sequence, in_txn=in_txn)
+            batch.close(
+                manager.producer_id,
+                manager.producer_epoch,
+                sequence,
+                in_txn=in_txn,
+                compression=codec,
+                compression_level=level,
+            )
         else:
-            batch.close()
+            batch.close(compression=codec, compression_level=level)
         self.kernel.emit(
             ProduceStarted(
                 client=self.name,

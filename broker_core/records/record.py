@@ -39,13 +39,14 @@ class SimpleRecord(NamedTuple):
 
 
 class Record(msgspec.Struct, frozen=True, gc=False):
-    """A record that was read, with its absolute offset and timestamp (ms)."""
+    """A record that was read, with its absolute offset and timestamp (ms). `has_append_time`: a broker has set it."""
 
     offset: int
     timestamp: int
     key: bytes | None
     value: bytes | None
     headers: tuple[Header, ...] = ()
+    has_append_time: bool = False
 
 
 Outline = tuple[int, int, int, int, int, int, tuple[Header, ...]]

@@ -17,6 +17,7 @@ from itertools import chain
 
 import google_crc32c
 import msgspec
+from msgspec.structs import replace
 
 from broker_core.records.compression import CompressionType, compress, decompress
 from broker_core.records.legacy import SMALLEST_SIZE, read_message
@@ -277,10 +278,14 @@ def iterate_records(data: bytes, header: BatchHeader, position: int = 0) -> Iter
     """The records of the batch at `position`. Raises InvalidRecord where one breaks the format, UnreadableRecords."""
     if header.magic < MAGIC_V2:
         messages = read_message(data, position).records()
-        return (Record(message.offset, message.timestamp, message.key, message.value) for message in messages)
+        return (
+            Record(message.offset, message.timestamp, message.key, message.value, (), message.has_append_time)
+            for message in messages
+        )
     body = records_bytes(data, header, position)
-    append_time = header.max_timestamp if header.attributes & LOG_APPEND_TIME_FLAG else None
-    return read_records(body, header.record_count, header.base_offset, header.base_timestamp, append_time)
+    append_time = header.max_timestamp if header.has_append_time else None
+    records = read_records(body, header.record_count, header.base_offset, header.base_timestamp, append_time)
+    return records if append_time is None else (replace(record, has_append_time=True) for record in records)
 
 
 def build_batch(

@@ -1,5 +1,7 @@
 """How Kafka's command line tools complain: usage errors, exceptions, and what they log of them."""
 
+import re
+from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Sequence
 
 from broker_core.clients.exceptions import exception_class, exception_message
@@ -8,6 +10,14 @@ from broker_core.shell.parser import Option, OptionError, ParsedOptions, usage_l
 from broker_core.shell.process import Process
 
 ERRORS_PACKAGE = "org.apache.kafka.common.errors."
+
+
+_OF_COMMON = ("InvalidRecordException", "KafkaException")
+
+
+def error_class(name: str) -> str:
+    """An exception of Kafka's clients with its package."""
+    return f"org.apache.kafka.common.{name}" if name in _OF_COMMON else ERRORS_PACKAGE + name
 
 
 class JavaException(Exception):
@@ -22,12 +32,12 @@ class JavaException(Exception):
     @staticmethod
     def of(error: KafkaError, message: str | None = None) -> "JavaException":
         """The exception of a protocol error, with what the broker said about it."""
-        return JavaException(ERRORS_PACKAGE + exception_class(error), exception_message(error, message))
+        return JavaException(error_class(exception_class(error)), exception_message(error, message))
 
     @staticmethod
     def in_future(error: KafkaError, message: str | None = None) -> "JavaException":
         """The same as it comes out of a future, whose text repeats it."""
-        name = ERRORS_PACKAGE + exception_class(error)
+        name = error_class(exception_class(error))
         cause = f"{name}: {exception_message(error) if message is None else message}"
         return JavaException("java.util.concurrent.ExecutionException", cause, (cause,))
 
@@ -43,11 +53,64 @@ class JavaException(Exception):
 
 
 def split(text: str, separator: str) -> list[str]:
-    """`String.split`: without the empty parts at the end."""
+    """`String.split`: without the empty parts at the end; what is empty itself stays one empty part."""
     parts = text.split(separator)
-    while len(parts) > 1 and not parts[-1]:
+    while text and parts and not parts[-1]:
         parts.pop()
     return parts
+
+
+ZERO_UUID = "A" * 22
+
+
+def parse_uuid(text: str) -> str:
+    """An id of a topic in the form in which it is printed (`Uuid.fromString`). Raises JavaException."""
+    try:
+        if len(text) > 24:
+            raise ValueError(f"Input string with prefix `{text[:24]}` is too long to be decoded as a base64 UUID")
+        decoded = _decode_base64(text)
+        if len(decoded) != 16:
+            raise ValueError(
+                f"Input string `{text}` decoded as {len(decoded)} bytes, which is not equal to the expected 16 bytes "
+                "of a base64-encoded UUID"
+            )
+    except ValueError as error:
+        raise JavaException("java.lang.IllegalArgumentException", str(error)) from None
+    return urlsafe_b64encode(decoded).decode().rstrip("=")
+
+
+def _decode_base64(text: str) -> bytes:
+    """`Base64.getUrlDecoder().decode`. Raises ValueError with its message."""
+    if len(text) == 1:
+        raise ValueError("Input byte[] should at least have 2 bytes for base64 bytes")
+    digits = text.rstrip("=")
+    for character in digits:
+        if not (character.isascii() and (character.isalnum() or character in "-_")):
+            raise ValueError(f"Illegal base64 character {ord(character):x}")
+    padding = len(text) - len(digits)
+    if padding and (padding > 2 or len(text) % 4):
+        raise ValueError("Input byte array has wrong 4-byte ending unit")
+    if len(digits) % 4 == 1:
+        raise ValueError("Last unit does not have enough valid bits")
+    return urlsafe_b64decode(digits + "=" * (-len(digits) % 4))
+
+
+def load_properties(process: Process, name: str) -> dict[str, str]:
+    """A file of properties (`Utils.loadProps`). Raises JavaException when there is none."""
+    if name not in process.files:
+        raise JavaException("java.nio.file.NoSuchFileException", name)
+    properties = {}
+    for line in process.files[name].splitlines():
+        text = line.strip()
+        if text and text[0] not in "#!":
+            key, _, value = re.sub(r"\s*[=:]\s*|\s+", "=", text, count=1).partition("=")
+            properties[key] = value
+    return properties
+
+
+def key_values(given: Sequence[str]) -> dict[str, str]:
+    """`name=value` of repeated options; the value may be missing (`CommandLineUtils.parseKeyValueArgs`)."""
+    return {name: value for name, _, value in (text.partition("=") for text in given)}
 
 
 class UsageError(Exception):
@@ -62,7 +125,11 @@ def log_error(process: Process, lines: Sequence[str], logger: str) -> None:
 
 
 def print_usage(process: Process, error: UsageError, options: Sequence[Option]) -> int:
-    """Prints a usage error with the table of options (`CommandLineUtils.printUsageAndExit`). Returns the exit code."""
+    """Prints a usage error with the table of options (`CommandLineUtils.printUsageAndExit`), or the version of Kafka.
+    Returns the exit code."""
+    if isinstance(error, VersionAsked):
+        process.out(KAFKA_VERSION)
+        return 0
     process.err(str(error))
     for line in usage_lines(options):
         process.err(line)
@@ -70,12 +137,21 @@ def print_usage(process: Process, error: UsageError, options: Sequence[Option]) 
 
 
 HELP = Option("help", "Print usage information.")
+VERSION = Option("version", "Display Kafka version.")
+KAFKA_VERSION = "3.9.1"
+
+
+class VersionAsked(UsageError):
+    """The tool prints the version of Kafka, and ends."""
 
 
 def check_help(options: ParsedOptions, about: str) -> None:
-    """Raises UsageError with what the tool is for, if --help was given (`CommandLineUtils.maybePrintHelpOrVersion`)."""
+    """Raises UsageError with what the tool is for, if --help was given, or VersionAsked, if --version was
+    (`CommandLineUtils.maybePrintHelpOrVersion`)."""
     if "help" in options:
         raise UsageError(about)
+    if "version" in options:
+        raise VersionAsked()
 
 
 def check_required(options: ParsedOptions, *names: str) -> None:

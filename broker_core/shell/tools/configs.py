@@ -8,7 +8,16 @@ from broker_core.controller.admin import validate_topic_name
 from broker_core.errors import Errors, KafkaException
 from broker_core.shell.admin import Asking, ask_any, ask_broker, bootstrap, metadata
 from broker_core.shell.commands import Command, register
-from broker_core.shell.java import HELP, JavaException, UsageError, check_help, check_invalid, print_usage
+from broker_core.shell.java import (
+    HELP,
+    VERSION,
+    JavaException,
+    UsageError,
+    check_help,
+    check_invalid,
+    load_properties,
+    print_usage,
+)
 from broker_core.shell.parser import Option, OptionError, ParsedOptions, ShellError
 from broker_core.shell.process import Process, Running, settled
 from broker_core.shell.tools.topics import FORMAT_WARNING
@@ -44,7 +53,7 @@ OPTIONS = (
     Option("entity-type", "The type of the entity.", "String", repeats=True, values="|".join(LAB_TYPES)),
     HELP,
     Option("topic", "The topic's name.", "String", values="topic"),
-    Option("version", "Display Kafka version."),
+    VERSION,
 )
 
 
@@ -87,9 +96,6 @@ def _run(process: Process, arguments: list[str]) -> Running:
             "This tool helps to manipulate and describe entity config for a topic, client, user, broker, ip or "
             "client-metrics",
         )
-        if "version" in options:
-            process.out("3.9.1")
-            return 0
         entity = _entity(options, arguments)
         if "alter" in options:
             yield from _alter(process, options, entity)
@@ -187,7 +193,7 @@ def _to_add(process: Process, options: ParsedOptions) -> dict[str, str]:
     """The configurations to add, in the order of a `java.util.Properties`."""
     added: dict[str, str] = {}
     if "add-config-file" in options:
-        added |= _properties(process, options.value("add-config-file") or "")
+        added |= load_properties(process, options.value("add-config-file") or "")
     text = options.value("add-config")
     if text is not None:
         pairs = [re.split(r"\s*=\s*" + _BRACKETED, pair) for pair in _split(text)]
@@ -210,18 +216,6 @@ def _split(text: str) -> list[str]:
     while len(parts) > 1 and not parts[-1]:
         parts.pop()
     return parts
-
-
-def _properties(process: Process, name: str) -> dict[str, str]:
-    if name not in process.files:
-        raise JavaException("java.nio.file.NoSuchFileException", name)
-    properties = {}
-    for line in process.files[name].splitlines():
-        text = line.strip()
-        if text and text[0] not in "#!":
-            key, _, value = re.sub(r"\s*[=:]\s*|\s+", "=", text, count=1).partition("=")
-            properties[key] = value
-    return properties
 
 
 def _to_delete(options: ParsedOptions) -> list[str]:

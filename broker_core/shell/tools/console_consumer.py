@@ -1,24 +1,23 @@
-"""kafka-console-consumer.sh (`org.apache.kafka.tools.consumer.ConsoleConsumer`, `DefaultMessageFormatter`).
+"""kafka-console-consumer.sh (`org.apache.kafka.tools.consumer.ConsoleConsumer`).
 
-It reads one partition, or all partitions of a topic, without a consumer group unless --group names one.
+It reads one partition, or as a member of a group, which has a random name unless --group names one.
 """
 
-import re
-from typing import NamedTuple
+from typing import Protocol
 
-from broker_core.clients.consumer import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, isolation_id, visible_records
-from broker_core.clients.group_consumer_settings import GroupConsumerSettings
+from broker_core.clients.consumer import isolation_id, visible_records
 from broker_core.clients.producer import STALE_METADATA_ERRORS
+from broker_core.config_defs import ConfigException
 from broker_core.errors import Errors
 from broker_core.records.record_batch import Record
 from broker_core.shell.admin import RETRY_BACKOFF_US, Asking, metadata
 from broker_core.shell.commands import Command, register
-from broker_core.shell.java import ERRORS_PACKAGE, HELP, JavaException, UsageError, check_help, log_error, print_usage
-from broker_core.shell.parser import Option, OptionError, ParsedOptions
+from broker_core.shell.console_consumer_options import OPTIONS, Complaint, Plan, plan_of, properties_of
+from broker_core.shell.console_formatters import MessageFormatter, Unreadable
+from broker_core.shell.java import ERRORS_PACKAGE, JavaException, UsageError, log_error, print_usage
+from broker_core.shell.parser import OptionError, ParsedOptions
 from broker_core.shell.process import Call, Disconnected, Process, Running, Sleep
 from broker_core.shell.tools.console_group import GroupReader
-from broker_core.shell.tools.console_producer import key_values
-from broker_core.shell.tools.topics import topic_filter
 from broker_core.wire.messages import (
     FetchPartition,
     FetchRequest,
@@ -29,214 +28,131 @@ from broker_core.wire.messages import (
 )
 
 LOGGER = "org.apache.kafka.tools.consumer.ConsoleConsumer"
+GROUPS_MAX = 100_000
+JOIN_GROUP = 11
 FETCH_MAX_WAIT_MS = 500
 FETCH_MAX_BYTES = 52_428_800
 MAX_PARTITION_FETCH_BYTES = 1_048_576
 
-OPTIONS = (
-    Option("bootstrap-server", "The brokers to connect to; the lab adds those that are up.", "server to connect to"),
-    Option("consumer-property", "A consumer configuration; auto.offset.reset acts.", "consumer_prop", repeats=True),
-    Option("from-beginning", "Start with the earliest record instead of the latest."),
-    Option("group", "The consumer group id of the consumer.", "consumer group id"),
-    HELP,
-    Option("include", "A regular expression of topics.", "Java regex (String)"),
-    Option(
-        "isolation-level",
-        "read_committed to pass over transactions that were aborted or have not ended; read_uncommitted else.",
-        "isolation level",
-        values="read_committed|read_uncommitted",
-    ),
-    Option("max-messages", "Stop after this many records.", "num_messages", "Integer"),
-    Option("offset", "Where to start: earliest, latest or an offset.", "consume offset", values="earliest|latest"),
-    Option("partition", "The partition to read; all unless given.", "partition", "Integer"),
-    Option(
-        "property",
-        "How records are printed: print.timestamp, print.partition, print.offset, print.headers, print.key, "
-        "print.value, "
-        "key.separator, headers.separator, null.literal.",
-        "prop",
-        repeats=True,
-    ),
-    Option("skip-message-on-error", "Skip a record that cannot be printed."),
-    Option("timeout-ms", "Stop when no record comes for so long.", "timeout_ms", "Long"),
-    Option("topic", "The topic to read.", "topic", values="topic"),
-)
 
+class RecordReader(Protocol):
+    """What the records come from."""
 
-class Formatter:
-    """Records into lines (`DefaultMessageFormatter`)."""
+    def poll(self) -> Asking[list[tuple[str, Record]]]: ...
 
-    def __init__(self, properties: dict[str, str]) -> None:
-        self.prints = {
-            name: properties.get(f"print.{name}", "true" if name == "value" else "false").strip().lower() == "true"
-            for name in ("timestamp", "partition", "offset", "headers", "key", "value")
-        }
-        self.separator = properties.get("key.separator", "\t")
-        self.headers_separator = properties.get("headers.separator", ",")
-        self.null_literal = properties.get("null.literal", "null")
+    def close(self, unread: list[tuple[str, Record]]) -> Asking[None]: ...
 
-    def line(self, partition: str, record: Record) -> str:
-        """The record as it is printed."""
-        parts = []
-        if self.prints["timestamp"]:
-            parts.append(f"CreateTime:{record.timestamp}" if record.timestamp >= 0 else "NO_TIMESTAMP")
-        if self.prints["partition"]:
-            parts.append(f"Partition:{partition.rpartition('-')[2]}")
-        if self.prints["offset"]:
-            parts.append(f"Offset:{record.offset}")
-        if self.prints["headers"]:
-            headers = self.headers_separator.join(f"{name}:{self._text(value)}" for name, value in record.headers)
-            parts.append(headers or "NO_HEADERS")
-        if self.prints["key"]:
-            parts.append(self._text(record.key))
-        if self.prints["value"]:
-            parts.append(self._text(record.value))
-        return self.separator.join(parts)
-
-    def _text(self, data: bytes | None) -> str:
-        return self.null_literal if data is None else data.decode("utf-8", "backslashreplace")
-
-
-class Plan(NamedTuple):
-    """What is to be read: the topics of these names.
-
-    `start`: an offset, or EARLIEST_TIMESTAMP or LATEST_TIMESTAMP. `reset`: where to go on after an offset that is out
-    of range; None = nowhere. `max_messages`, `timeout_us` None = without end.
-    """
-
-    topics: re.Pattern[str]
-    partition: int | None
-    start: int
-    reset: int | None
-    max_messages: int | None
-    timeout_us: int | None
-    #: the topic to ask for, None = look through all
-    asked: tuple[str] | None
-    isolation_level: str
-
-
-def _plan(options: ParsedOptions) -> Plan:
-    """Checks the options in the tool's order. Raises UsageError and OptionError."""
-    check_help(options, "This tool helps to read data from Kafka topics and outputs it to standard output.")
-    if ("topic" in options) == ("include" in options):
-        raise UsageError("Exactly one of --include/--topic is required.")
-    from_beginning = "from-beginning" in options
-    partition = options.integer("partition")
-    if partition is not None:
-        if "topic" not in options:
-            raise UsageError("The topic is required when partition is specified.")
-        if from_beginning and "offset" in options:
-            raise UsageError("Options from-beginning and offset cannot be specified together.")
-    elif "offset" in options:
-        raise UsageError("The partition is required when offset is specified.")
-    reset = key_values(options.values("consumer-property")).get("auto.offset.reset")
-    if reset is not None and from_beginning and reset != "earliest":
-        raise UsageError(
-            f"Can't simultaneously specify --from-beginning and 'auto.offset.reset={reset}', please remove one option"
-        )
-    resets = {"earliest": EARLIEST_TIMESTAMP, "latest": LATEST_TIMESTAMP, "none": None}
-    if reset is not None and reset not in resets:
-        raise JavaException(
-            "org.apache.kafka.common.config.ConfigException",
-            f"Invalid value {reset} for configuration auto.offset.reset: String must be one of: latest, earliest, none",
-        )
-    reset_to = resets[reset or ("earliest" if from_beginning else "latest")]
-    start = _start(options.value("offset"), from_beginning or reset == "earliest")
-    timeout_ms = options.integer("timeout-ms")
-    max_messages = options.integer("max-messages")
-    return Plan(
-        _topics(options),
-        partition,
-        start,
-        reset_to,
-        None if max_messages is None or max_messages < 0 else max_messages,
-        None if timeout_ms is None or timeout_ms < 0 else timeout_ms * 1000,
-        (options.value("topic") or "",) if "topic" in options else None,
-        options.value("isolation-level") or "read_uncommitted",
-    )
-
-
-def _topics(options: ParsedOptions) -> re.Pattern[str]:
-    """Raises JavaException for a regular expression that is none."""
-    include = options.value("include")
-    return topic_filter(include) if include is not None else re.compile(re.escape(options.value("topic") or ""))
-
-
-def _start(offset: str | None, from_beginning: bool) -> int:
-    if offset is None:
-        return EARLIEST_TIMESTAMP if from_beginning else LATEST_TIMESTAMP
-    named = {"earliest": EARLIEST_TIMESTAMP, "latest": LATEST_TIMESTAMP}.get(offset.lower())
-    if named is not None:
-        return named
-    if not offset.isdigit() or int(offset) >= 1 << 63:
-        raise UsageError(
-            f"The provided offset value '{offset}' is incorrect. "
-            "Valid values are 'earliest', 'latest', or a non-negative long."
-        )
-    return int(offset)
+    def drop(self) -> None: ...
 
 
 def _run(process: Process, arguments: list[str]) -> Running:
     options = ParsedOptions(OPTIONS)
+    random_group = f"console-consumer-{process.cluster.kernel.streams['console-consumer'].below(GROUPS_MAX)}"
     try:
-        plan = _plan(options.parse(arguments))
-        formatter = Formatter(key_values(options.values("property")))
-    except OptionError as error:
-        return print_usage(process, UsageError(error.message), OPTIONS)
+        try:
+            options.parse(arguments)
+        except OptionError as error:
+            raise UsageError(error.message) from None
+        properties = properties_of(process, options, random_group)
     except UsageError as error:
         return print_usage(process, error, OPTIONS)
-    except JavaException as error:
-        for line in error.stack_trace():
+    except Complaint as complaint:
+        process.err(str(complaint))
+        return 1
+    except (OptionError, JavaException) as error:
+        exception = JavaException.option(error) if isinstance(error, OptionError) else error
+        for line in exception.stack_trace():
             process.err(line)
         return 1
-    group = options.value("group")
-    if group is not None and plan.partition is None:
-        return (yield from _run_in_group(process, options, plan, formatter, group))
-    count = 0
-    reader = Reader(process, plan)
     try:
-        while plan.max_messages is None or count < plan.max_messages:
-            records = yield from reader.poll()
-            for partition, record in records[: None if plan.max_messages is None else plan.max_messages - count]:
-                process.out(formatter.line(partition, record))
-                count += 1
-    except JavaException as error:
-        log_error(process, ["Error processing message, terminating consumer process: "], LOGGER)
-        process.err(f"{error.java_class}: {error.message}" if error.message else error.java_class)
-    finally:
-        process.err(f"Processed a total of {count} messages")
-    return 0
+        plan = plan_of(options, properties)
+    except (ConfigException, JavaException) as error:
+        config_class = "org.apache.kafka.common.config.ConfigException"
+        return _unknown_error(
+            process, JavaException(config_class, str(error)) if isinstance(error, ConfigException) else error
+        )
+    era = process.cluster.era
+    has_groups = era.apis is None or JOIN_GROUP in era.apis
+    in_group = plan.partition is None and (has_groups or plan.settings.group_id != random_group)
+    reader: RecordReader = Reader(process, plan)
+    if in_group:
+        reader = GroupReader(process, plan.settings, properties.consumer["client.id"], plan.timeout_us)
+    printer = _Printer(process, properties.formatter, skips="skip-message-on-error" in options)
+    exit_code = yield from _print_all(process, options, reader, printer)
+    if "enable-systest-events" in options:
+        process.out("shutdown_complete")
+    return exit_code
 
 
-def _run_in_group(process: Process, options: ParsedOptions, plan: Plan, formatter: Formatter, group: str) -> Running:
-    include = options.value("include")
-    settings = GroupConsumerSettings(
-        group_id=group,
-        topics=(plan.topics.pattern if include is not None else options.value("topic") or "",),
-        is_pattern=include is not None,
-        auto_offset_reset="earliest" if plan.reset == EARLIEST_TIMESTAMP else "latest",
-        isolation_level=plan.isolation_level,
-    )
-    reader = GroupReader(process, settings, plan.timeout_us)
-    count = 0
+def _unknown_error(process: Process, error: JavaException) -> int:
+    log_error(process, ["Unknown error when running consumer: "], LOGGER)
+    for line in error.stack_trace():
+        process.err(line)
+    return 1
+
+
+class _Printer:
+    """Prints records, and keeps what is not yet a whole line."""
+
+    def __init__(self, process: Process, formatter: MessageFormatter, *, skips: bool) -> None:
+        self.count = 0
+        self._process = process
+        self._formatter = formatter
+        self._skips = skips
+        self._rest = ""
+
+    def print(self, partition: str, record: Record) -> None:
+        """Raises Unreadable for a record that cannot be printed, unless such records are skipped."""
+        self.count += 1
+        try:
+            text = self._formatter.text(partition, record)
+        except Unreadable as error:
+            self._write(error.written)
+            if not self._skips:
+                raise
+            log_error(self._process, ["Error processing message, skipping this message: "], LOGGER)
+            self._process.err(error.stack_trace()[0])
+        else:
+            self._write(text)
+
+    def _write(self, text: str) -> None:
+        *lines, self._rest = (self._rest + text).split("\n")
+        for line in lines:
+            self._process.out(line)
+
+    def finish(self) -> None:
+        """Nothing more comes."""
+        if self._rest:
+            self._process.out(self._rest)
+        self._process.err(f"Processed a total of {self.count} messages")
+
+
+def _print_all(process: Process, options: ParsedOptions, reader: RecordReader, printer: _Printer) -> Running:
     unread: list[tuple[str, Record]] = []
+    failure: JavaException | None = None
     try:
-        while plan.max_messages is None or count < plan.max_messages:
+        wanted = options.integer("max-messages")
+        limit = -1 if wanted is None else wanted
+        while printer.count < limit or limit == -1:
             records = yield from reader.poll()
-            left = len(records) if plan.max_messages is None else plan.max_messages - count
+            left = len(records) if limit == -1 else limit - printer.count
             unread = records[left:]
             for partition, record in records[:left]:
-                process.out(formatter.line(partition, record))
-                count += 1
+                printer.print(partition, record)
+    except OptionError as error:
+        failure = JavaException.option(error)
+    except Unreadable as error:
+        failure = error
     except JavaException as error:
         log_error(process, ["Error processing message, terminating consumer process: "], LOGGER)
-        process.err(f"{error.java_class}: {error.message}" if error.message else error.java_class)
+        process.err(error.stack_trace()[0])
     except GeneratorExit:
         reader.drop()
+        printer.finish()
         raise
     yield from reader.close(unread)
-    process.err(f"Processed a total of {count} messages")
-    return 0
+    printer.finish()
+    return 0 if failure is None else _unknown_error(process, failure)
 
 
 class Reader:
@@ -290,6 +206,13 @@ class Reader:
         if not led:
             self.known = None
         return led
+
+    def close(self, unread: list[tuple[str, Record]]) -> Asking[None]:
+        """Nothing is left to do: it has committed nothing, and belongs to no group."""
+        yield from ()
+
+    def drop(self) -> None:
+        """The process is gone."""
 
     def _look_up(self, broker_id: int, partitions: list[str]) -> Asking[None]:
         asked = tuple((partition, -1, self.lookups[partition]) for partition in partitions if partition in self.lookups)
@@ -351,17 +274,23 @@ class Reader:
         if self.plan.reset is None:
             raise JavaException(
                 "org.apache.kafka.clients.consumer.OffsetOutOfRangeException",
-                f"Fetch position {self.positions[partition]} is out of range for partition {partition}, "
-                "and no reset policy is configured",
+                f"Fetch position FetchPosition{{offset={self.positions[partition]}, offsetEpoch=Optional.empty, "
+                f"currentLeader={self._leader_and_epoch(partition)}}} is out of range for partition {partition}",
             )
         del self.positions[partition]
         self.lookups[partition] = self.plan.reset
+
+    def _leader_and_epoch(self, partition: str) -> str:
+        rows = () if self.known is None else self.known.partitions
+        _, leader, epoch, *_ = next(row for row in rows if row[0] == partition)
+        address = f"127.0.0.1:{self.process.cluster.broker_port(leader)}"
+        return f"LeaderAndEpoch{{leader=Optional[{address} (id: {leader} rack: null)], epoch={epoch}}}"
 
 
 register(
     Command(
         "kafka-console-consumer.sh",
-        "Print records. It reads without a group unless one is named, until --max-messages, --timeout-ms or interrupt.",
+        "Print records, in a group of its own unless one is named, until --max-messages, --timeout-ms or interrupt.",
         (
             (
                 "kafka-console-consumer.sh --topic T --from-beginning --max-messages N",
@@ -371,14 +300,5 @@ register(
         ),
         _run,
         OPTIONS,
-        missing=(
-            "command-config",
-            "consumer.config",
-            "enable-systest-events",
-            "formatter",
-            "formatter-config",
-            "key-deserializer",
-            "value-deserializer",
-        ),
     )
 )

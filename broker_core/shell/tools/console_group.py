@@ -1,13 +1,19 @@
 """kafka-console-consumer.sh --group: the tool as a member of a group, which commits what it has printed."""
 
+import re
+
 from broker_core.clients.group_consumer import GroupConsumer
 from broker_core.clients.group_consumer_settings import GroupConsumerSettings
 from broker_core.records.record_batch import Record
 from broker_core.shell.admin import Asking
-from broker_core.shell.java import ERRORS_PACKAGE, JavaException
+from broker_core.shell.java import ERRORS_PACKAGE, JavaException, log_error
 from broker_core.shell.process import Process, Until
 
 CLIENT_ID = "console-consumer"
+NAME = re.compile(r"(?!b\d+$|zk$|shell$|lab$)[A-Za-z][A-Za-z0-9._-]{0,39}")
+METADATA_LOGGER = "org.apache.kafka.clients.Metadata"
+CONSUMER_PACKAGE = "org.apache.kafka.clients.consumer."
+OF_CONSUMER = ("NoOffsetForPartitionException", "OffsetOutOfRangeException")
 CLOSE_US = 20_000_000
 LONG_US = 1 << 60
 
@@ -15,9 +21,12 @@ LONG_US = 1 << 60
 class GroupReader:
     """A consumer that lives as long as the tool runs."""
 
-    def __init__(self, process: Process, settings: GroupConsumerSettings, timeout_us: int | None) -> None:
+    def __init__(
+        self, process: Process, settings: GroupConsumerSettings, client_id: str, timeout_us: int | None
+    ) -> None:
         self._process = process
         self._settings = settings
+        self._client_id = client_id if NAME.fullmatch(client_id) else CLIENT_ID
         self._timeout_us = timeout_us
         self._consumer: GroupConsumer | None = None
 
@@ -27,18 +36,27 @@ class GroupReader:
         consumer = self._consumer
         if consumer is None:
             clients = process.cluster.clients
-            names = [CLIENT_ID, *(f"{CLIENT_ID}-{number}" for number in range(1, 1_000))]
+            wanted = self._client_id
+            names = [wanted, *(f"{wanted}-{number}" for number in range(1, 1_000))]
             name = next(name for name in names if clients.is_free(name))
             consumer = self._consumer = clients.open_group_consumer(name, self._settings)
         member = consumer
         deadline_us = LONG_US if self._timeout_us is None else process.now_us + self._timeout_us
         yield Until(lambda cluster: bool(member.output) or member.is_over, deadline_us)
         if member.is_over:
-            java_class, _, message = member.why.partition(": ")
-            raise JavaException(ERRORS_PACKAGE + java_class, message)
+            raise self._failure(member)
         if not member.output:
             raise JavaException(ERRORS_PACKAGE + "TimeoutException", "")
         return member.take_output()
+
+    def _failure(self, member: GroupConsumer) -> JavaException:
+        java_class, _, message = member.why.partition(": ")
+        invalid = message.removeprefix("Invalid topics: ")
+        if invalid != message:
+            client = f"[Consumer clientId={member.name}, groupId={self._settings.group_id}]"
+            log_error(self._process, [f"{client} Metadata response reported invalid topics {invalid}"], METADATA_LOGGER)
+        package = CONSUMER_PACKAGE if java_class in OF_CONSUMER else ERRORS_PACKAGE
+        return JavaException(package + java_class, message)
 
     def close(self, unread: list[tuple[str, Record]]) -> Asking[None]:
         """Goes back to the records that were not printed, commits, and leaves the group."""

@@ -1,33 +1,38 @@
 """kafka-console-producer.sh (`kafka.tools.ConsoleProducer`, `LineMessageReader`)."""
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from broker_core.clients.accumulator import record_size_upper_bound
 from broker_core.clients.partitioners import StickyPartitioner, partition_for_key
 from broker_core.clients.producer import Producer, ProduceResult, ProducerSettings
+from broker_core.config_defs import ConfigException
 from broker_core.errors import Errors
 from broker_core.shell.admin import RETRY_BACKOFF_US, Asking
 from broker_core.shell.commands import Command, register
 from broker_core.shell.java import (
     ERRORS_PACKAGE,
     HELP,
+    VERSION,
     JavaException,
     UsageError,
     check_help,
     check_required,
+    error_class,
+    key_values,
+    load_properties,
     log_error,
     print_usage,
 )
 from broker_core.shell.parser import Option, OptionError, ParsedOptions
 from broker_core.shell.process import Process, Running, Sleep, Until, settled
+from broker_core.shell.producer_config import era_settings, settings_of
 from broker_core.shell.tools.producer import result_is_in
 
 CLIENT_ID = "console-producer"
 CALLBACK_LOGGER = "org.apache.kafka.clients.producer.internals.ErrorLoggingCallback"
 SENDER_LOGGER = "org.apache.kafka.clients.producer.internals.Sender"
 METADATA_LOGGER = "org.apache.kafka.clients.Metadata"
-ACKS = {"all": -1, "-1": -1, "0": 0, "1": 1}
 READER_DEFAULTS = {
     "parse.key": "false",
     "key.separator": "\t",
@@ -38,20 +43,26 @@ READER_DEFAULTS = {
     "ignore.error": "false",
     "null.marker": None,
 }
-PRODUCER_DEFAULTS = {
-    "acks": "-1",
-    "retries": "3",
-    "request.timeout.ms": "1500",
-    "delivery.timeout.ms": "120000",
-    "max.block.ms": "60000",
-    "batch.size": "16384",
-    "max.request.size": "1048576",
-}
-
 OPTIONS = (
     Option("batch-size", "Bytes of a batch, at most.", "size", "Integer"),
     Option("bootstrap-server", "The brokers to connect to; the lab adds those that are up.", "server to connect to"),
+    Option(
+        "compression-codec",
+        "none, gzip, snappy, lz4 or zstd; gzip if nothing follows.",
+        "compression-codec",
+        optional=True,
+        values="none|gzip|snappy|lz4|zstd",
+    ),
     HELP,
+    VERSION,
+    Option("line-reader", "The class that reads the lines.", "reader_class"),
+    Option("max-memory-bytes", "How much may wait to be sent.", "total memory in bytes", "Long"),
+    Option("max-partition-memory-bytes", "Bytes of a batch, at most.", "memory in bytes per partition", "Integer"),
+    Option("metadata-expiry-ms", "After how long metadata is asked for again.", "metadata expiration interval", "Long"),
+    Option("producer.config", "A file of producer configurations.", "config file", values="file"),
+    Option("reader-config", "A file of properties for reading lines.", "config file", values="file"),
+    Option("retry-backoff-ms", "The pause before a failed send is tried again.", "Long", "Long"),
+    Option("socket-buffer-size", "The size of the TCP buffer.", "size", "Integer"),
     Option("max-block-ms", "How long a send may wait for metadata.", "max block on send", "Long"),
     Option("message-send-max-retries", "How often a failed send is tried again.", "retries", "Integer"),
     Option("producer-property", "A producer configuration.", "producer_prop", repeats=True),
@@ -68,13 +79,22 @@ OPTIONS = (
     Option("timeout", "How long records may gather; the end of the input sends them anyhow.", "timeout_ms", "Long"),
     Option("topic", "The topic to produce to.", "topic", values="topic"),
 )
-_PROPERTY_OPTIONS = {
-    "batch-size": "batch.size",
-    "max-block-ms": "max.block.ms",
-    "message-send-max-retries": "retries",
-    "request-required-acks": "acks",
-    "request-timeout-ms": "request.timeout.ms",
-}
+_PROPERTY_OPTIONS = (
+    ("timeout", "linger.ms", "1000"),
+    ("request-required-acks", "acks", "-1"),
+    ("request-timeout-ms", "request.timeout.ms", "1500"),
+    ("message-send-max-retries", "retries", "3"),
+    ("retry-backoff-ms", "retry.backoff.ms", "100"),
+    ("socket-buffer-size", "send.buffer.bytes", "102400"),
+    ("max-memory-bytes", "buffer.memory", "33554432"),
+    ("batch-size", "batch.size", "16384"),
+    ("max-partition-memory-bytes", "batch.size", "16384"),
+    ("metadata-expiry-ms", "metadata.max.age.ms", "300000"),
+    ("max-block-ms", "max.block.ms", "60000"),
+)
+"""Options that set a configuration, and what it is when neither the option nor a property says anything."""
+TEXTS = ("request-required-acks",)
+LINE_READERS = ("kafka.tools.ConsoleProducer$LineMessageReader",)
 
 
 class Line(NamedTuple):
@@ -156,42 +176,47 @@ def _config_exception(message: str) -> JavaException:
     return JavaException("org.apache.kafka.common.config.ConfigException", message)
 
 
-def key_values(given: list[str]) -> dict[str, str]:
-    """`name=value` of repeated options (`CommandLineUtils.parseKeyValueArgs`). Raises JavaException."""
-    pairs = {}
-    for text in given:
-        name, equals, value = text.partition("=")
-        if not equals:
-            raise JavaException("java.lang.IllegalArgumentException", f"Missing value for key {name}")
-        pairs[name] = value
-    return pairs
+def producer_settings(process: Process, options: ParsedOptions) -> ProducerSettings:
+    """The producer's configuration; properties count where no option says anything. Raises JavaException, and
+    OptionError for an option that is no number."""
+    properties: dict[str, str] = {}
+    config_file = options.value("producer.config")
+    if config_file is not None:
+        properties |= load_properties(process, config_file)
+    properties |= key_values(options.values("producer-property"))
+    codec = options.value("compression-codec")
+    properties["compression.type"] = "none" if "compression-codec" not in options else codec or "gzip"
+    for option, name, default in _PROPERTY_OPTIONS:
+        if option in options or name not in properties:
+            value = options.value(option)
+            if option not in TEXTS:
+                options.integer(option)
+            properties[name] = default if value is None else value
+    try:
+        settings = settings_of(properties)
+    except ConfigException as error:
+        raise _config_exception(str(error)) from None
+    if "delivery.timeout.ms" in properties:
+        least_ms = int(properties["linger.ms"]) + settings.request_timeout_ms
+        if settings.delivery_timeout_ms < least_ms:
+            cause = (
+                "org.apache.kafka.common.config.ConfigException: delivery.timeout.ms should be equal to or larger than "
+                "linger.ms + request.timeout.ms"
+            )
+            raise JavaException(
+                "org.apache.kafka.common.KafkaException", "Failed to construct kafka producer", (cause,)
+            )
+    return settings
 
 
-def producer_settings(options: ParsedOptions) -> ProducerSettings:
-    """The producer's configuration; --producer-property counts where nothing else was said. Raises JavaException."""
-    properties: dict[str, str] = {**PRODUCER_DEFAULTS, **key_values(options.values("producer-property"))}
-    for option, name in _PROPERTY_OPTIONS.items():
-        value = options.value(option)
-        if value is not None:
-            properties[name] = value
-    if properties["acks"] not in ACKS:
-        raise _config_exception(
-            f"Invalid value {properties['acks']} for configuration acks: String must be one of: all, -1, 0, 1"
-        )
-    if properties.get("enable.idempotence") == "true" and ACKS[properties["acks"]] != -1:
-        raise _config_exception(
-            "Must set acks to all in order to use the idempotent producer. Otherwise we cannot guarantee idempotence."
-        )
-    numbers: dict[str, Any] = {}
-    for name in PRODUCER_DEFAULTS:
-        if name != "acks":
-            if not properties[name].strip().lstrip("-").isdigit():
-                raise _config_exception(
-                    f"Invalid value {properties[name]} for configuration {name}: Not a number of type "
-                    + ("LONG" if name == "max.block.ms" else "INT")
-                )
-            numbers[name.replace(".", "_")] = int(properties[name])
-    return ProducerSettings(acks=ACKS[properties["acks"]], **numbers)
+def _reader(process: Process, options: ParsedOptions) -> "LineReader":
+    """What reads the lines. Raises JavaException."""
+    name = options.value("line-reader")
+    if name is not None and name not in LINE_READERS:
+        raise JavaException("java.lang.ClassNotFoundException", name)
+    config_file = options.value("reader-config")
+    properties = {} if config_file is None else load_properties(process, config_file)
+    return LineReader({**properties, **key_values(options.values("property"))})
 
 
 def _run(process: Process, arguments: list[str]) -> Running:
@@ -205,8 +230,8 @@ def _run(process: Process, arguments: list[str]) -> Running:
     except UsageError as error:
         return print_usage(process, error, OPTIONS)
     try:
-        settings = producer_settings(options)
-        reader = LineReader(key_values(options.values("property")))
+        settings = era_settings(producer_settings(process, options), process.cluster.era)
+        reader = _reader(process, options)
     except (JavaException, OptionError) as error:
         return _threw(process, error)
     clients = process.cluster.clients
@@ -224,8 +249,8 @@ def _run(process: Process, arguments: list[str]) -> Running:
 
 
 def _threw(process: Process, error: JavaException | OptionError) -> int:
-    exception = JavaException.option(error) if isinstance(error, OptionError) else error
-    for line in exception.stack_trace():
+    lines = [error.message] if isinstance(error, OptionError) else error.stack_trace()
+    for line in lines:
         process.err(line)
     return 1
 
@@ -311,7 +336,7 @@ def _await_all(process: Process, producer: Producer, topic: str, pending: dict[i
         _log_retries(process, producer)
         result = producer.take_result(sequence) or ProduceResult()
         if result.exception:
-            error = JavaException(ERRORS_PACKAGE + result.exception, result.message)
+            error = JavaException(error_class(result.exception), result.message)
             for line in lines:
                 _log_failure(process, topic, line, error)
     pending.clear()
@@ -354,16 +379,5 @@ register(
         ),
         _run,
         OPTIONS,
-        missing=(
-            "compression-codec",
-            "line-reader",
-            "max-memory-bytes",
-            "max-partition-memory-bytes",
-            "metadata-expiry-ms",
-            "producer.config",
-            "reader-config",
-            "retry-backoff-ms",
-            "socket-buffer-size",
-        ),
     )
 )

@@ -16,6 +16,7 @@ from broker_core.shell.group_admin import (
 )
 from broker_core.shell.java import (
     HELP,
+    VERSION,
     JavaException,
     UsageError,
     check_help,
@@ -57,6 +58,7 @@ OPTIONS = (
     Option("from-file", "Reset to what a CSV file says.", "path to CSV file", values="files"),
     Option("group", "The group.", "consumer group", repeats=True),
     HELP,
+    VERSION,
     Option("list", "List all groups."),
     Option("members", "Describe the members."),
     Option("offsets", "Describe the offsets; this is what --describe does."),

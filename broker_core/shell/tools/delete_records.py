@@ -10,6 +10,7 @@ from broker_core.shell.commands import Command, register
 from broker_core.shell.java import (
     ERRORS_PACKAGE,
     HELP,
+    VERSION,
     JavaException,
     UsageError,
     check_help,
@@ -22,12 +23,13 @@ from broker_core.wire.messages import DeleteRecordsRequest, DeleteRecordsRespons
 
 COMMON_PACKAGE = "org.apache.kafka.server.common."
 ADMIN_PACKAGE = "org.apache.kafka.clients.admin.internals."
-VERSION = 1
+FILE_VERSION = 1
 RETRY_BACKOFF_MAX_US = 1_000_000
 
 OPTIONS = (
     Option("bootstrap-server", "The brokers to connect to; the lab adds those that are up.", "server(s) to use"),
     HELP,
+    VERSION,
     Option(
         "offset-json-file",
         'The file with an offset for each partition: {"partitions":[{"topic":"foo","partition":1,"offset":1}],'
@@ -96,8 +98,8 @@ def _offsets(text: str) -> dict[str, int]:
             COMMON_PACKAGE + "AdminOperationException", "The input string is not a valid JSON"
         ) from None
     root = java_json.as_object(root)
-    version = java_json.as_int(root["version"]) if "version" in root else VERSION
-    if version != VERSION:
+    version = java_json.as_int(root["version"]) if "version" in root else FILE_VERSION
+    if version != FILE_VERSION:
         raise JavaException(COMMON_PACKAGE + "AdminOperationException", f"Not supported version field value {version}")
     if "partitions" not in root:
         raise JavaException(COMMON_PACKAGE + "AdminOperationException", "Missing partitions field")

@@ -14,7 +14,7 @@ from broker_core.log.dump import (
 from broker_core.log.dump.java import INT_MAX
 from broker_core.shell.cluster_api import ClusterApi
 from broker_core.shell.commands import Command, register
-from broker_core.shell.java import HELP, UsageError, check_help, check_required, print_usage
+from broker_core.shell.java import HELP, VERSION, UsageError, check_help, check_required, print_usage
 from broker_core.shell.parser import Option, OptionError, ParsedOptions
 from broker_core.shell.process import Process, Running, Sleep
 
@@ -22,7 +22,6 @@ ABOUT = (
     "This tool helps to parse a log file and dump its contents to the console, useful for debugging a seemingly "
     "corrupt log segment."
 )
-KAFKA_VERSION = "3.9.1"
 _DECODERS = "|".join(f"org.apache.kafka.tools.api.{kind}Decoder" for kind in ("String", "Integer", "Long", "Default"))
 _LINES_AT_ONCE = 500
 
@@ -67,7 +66,7 @@ OPTIONS = (
         values=_DECODERS,
     ),
     Option("verify-index-only", "Hold the entries of an index against the log without printing them."),
-    Option("version", "Display Kafka version."),
+    VERSION,
 )
 MISSING = ("cluster-metadata-decoder", "remote-log-metadata-decoder")
 
@@ -105,9 +104,6 @@ def _run(process: Process, arguments: list[str]) -> Running:
     try:
         options.parse(arguments)
         check_help(options, ABOUT)
-        if "version" in options:
-            process.out(KAFKA_VERSION)
-            return 0
         return (yield from _dump(process, files_of(options), dump_options(options)))
     except UsageError as error:
         return print_usage(process, error, OPTIONS)

@@ -6,7 +6,17 @@ from collections.abc import Callable
 from broker_core.errors import Errors
 from broker_core.shell.admin import RETRY_BACKOFF_US, Asking, metadata
 from broker_core.shell.commands import Command, register
-from broker_core.shell.java import HELP, JavaException, UsageError, check_help, print_usage
+from broker_core.shell.java import (
+    ERRORS_PACKAGE,
+    HELP,
+    VERSION,
+    JavaException,
+    UsageError,
+    check_help,
+    log_error,
+    print_usage,
+    split,
+)
 from broker_core.shell.parser import Option, OptionError, ParsedOptions
 from broker_core.shell.process import Call, Disconnected, Process, Running, Sleep
 from broker_core.shell.tools.topics import INTERNAL_TOPICS, topic_filter
@@ -14,6 +24,7 @@ from broker_core.wire.messages import ListOffsetsRequest, ListOffsetsResponse
 
 NAMED_TIMES = {"latest": -1, "earliest": -2, "max-timestamp": -3, "earliest-local": -4, "latest-tiered": -5}
 RETRIES_US = 60_000_000
+HANDLER_LOGGER = "org.apache.kafka.clients.admin.internals.ListOffsetsHandler"
 _RULE = re.compile(r"([^:,]*)(?::(\d*)(?:-(\d*))?)?")
 
 OPTIONS = (
@@ -21,6 +32,7 @@ OPTIONS = (
     Option("exclude-internal-topics", "Leave internal topics out."),
     Option("partitions", "Numbers of partitions, with commas; all unless given.", "partition ids"),
     HELP,
+    VERSION,
     Option(
         "time",
         "latest, earliest, max-timestamp, or milliseconds since 1970.",
@@ -42,18 +54,24 @@ def _run(process: Process, arguments: list[str]) -> Running:
     options = ParsedOptions(OPTIONS)
     try:
         options.parse(arguments)
-        check_help(options, "This tool gets topic-partition offsets.")
+        check_help(options, "An interactive shell for getting topic-partition offsets.")
         if "topic-partitions" in options and ("topic" in options or "partitions" in options):
             raise Terse("--topic-partitions cannot be used with --topic or --partitions")
         wanted = _filter(options)
-        timestamp = _timestamp(options.value("time") or "latest")
+        timestamp = _timestamp("latest" if "time" not in options else options.value("time") or "")
         yield from _print_offsets(process, options, wanted, timestamp)
-    except OptionError as error:
-        return print_usage(process, UsageError(error.message), OPTIONS)
     except UsageError as error:
         return print_usage(process, error, OPTIONS)
-    except (Terse, JavaException) as error:
-        process.err(f"Error occurred: {error.message if isinstance(error, JavaException) else error}")
+    except OptionError as error:
+        process.err(f"Error occurred: {error.message}")
+        return 1
+    except Terse as error:
+        process.err(f"Error occurred: {error}")
+        return 1
+    except JavaException as error:
+        process.err(f"Error occurred: {error.message}")
+        for line in error.stack_trace():
+            process.err(line)
         return 1
     return 0
 
@@ -61,7 +79,7 @@ def _run(process: Process, arguments: list[str]) -> Running:
 def _timestamp(text: str) -> int:
     if text in NAMED_TIMES:
         return NAMED_TIMES[text]
-    if re.fullmatch(r"[+-]?\d+", text) is None:
+    if re.fullmatch(r"[+-]?\d+", text) is None or not -(1 << 63) <= int(text) < 1 << 63:
         raise Terse(
             f"Malformed time argument {text}. Please use -1 or latest / -2 or earliest / -3 or max-timestamp / "
             "-4 or earliest-local / -5 or latest-tiered, or a specified long format timestamp"
@@ -72,29 +90,29 @@ def _timestamp(text: str) -> int:
 def _filter(options: ParsedOptions) -> Filter:
     rules = options.value("topic-partitions")
     if rules is not None:
-        filters = [_rule(rule) for rule in rules.split(",")]
+        filters = [_rule(rule) for rule in split(rules, ",")]
         return lambda topic, number: any(each(topic, number) for each in filters)
     topic = options.value("topic")
     pattern = topic_filter(topic) if topic is not None else None
-    numbers = None
-    if "partitions" in options:
-        numbers = _numbers(options.value("partitions") or "")
+    numbers = _numbers(options.value("partitions") or "")
     return lambda topic, number: (
-        (pattern is None or pattern.fullmatch(topic) is not None) and (numbers is None or number in numbers)
+        (pattern is None or pattern.fullmatch(topic) is not None) and (not numbers or number in numbers)
     )
 
 
 def _numbers(text: str) -> list[int]:
-    if re.fullmatch(r"\d+(,\d+)*", text) is None:
+    words = [word for word in split(text, ",") if text]
+    if any(re.fullmatch(r"[+-]?\d+", word) is None for word in words):
         raise Terse("--partitions expects a comma separated list of numeric partition ids, but received: " + text)
-    return [int(word) for word in text.split(",")]
+    return [int(word) for word in words]
 
 
 def _rule(text: str) -> Filter:
     """`topic`, `topic:3`, `topic:0-3` (the end is not included), `topic:2-`, `:1`."""
     match = _RULE.fullmatch(text)
     if match is None:
-        raise Terse(f"Invalid rule specification: {text}")
+        cause = f"org.apache.kafka.tools.TerseException: Invalid rule specification: {text}"
+        raise JavaException("java.lang.RuntimeException", cause, (cause,))
     name, first, last = match.groups()
     pattern = topic_filter(name) if name else None
     ranged = last is not None
@@ -119,40 +137,63 @@ def _print_offsets(process: Process, options: ParsedOptions, wanted: Filter, tim
     ]
     if not rows:
         raise Terse("Could not match any topic-partitions with the specified filters")
-    lines = []
+    offsets = yield from _offsets(process, [row[0] for row in rows], timestamp)
     for partition, *_ in rows:
-        offset = yield from _offset(process, partition, timestamp)
-        topic, _, number = partition.rpartition("-")
-        if offset is not None and offset >= 0:
-            lines.append(f"{topic}:{number}:{offset}")
-    for line in lines:
-        process.out(line)
+        answer = offsets[partition]
+        if isinstance(answer, JavaException):
+            process.err(f"Skip getting offsets for topic-partition {partition} due to error: {answer.stack_trace()[0]}")
+    for partition in sorted(offsets):
+        answer = offsets[partition]
+        if isinstance(answer, int) and answer >= 0:
+            topic, _, number = partition.rpartition("-")
+            process.out(f"{topic}:{number}:{answer}")
 
 
-def _offset(process: Process, partition: str, timestamp: int) -> Asking[int | None]:
-    """Asks the partition's leader, whoever that is by then; None after a minute without an answer."""
+def _offsets(process: Process, partitions: list[str], timestamp: int) -> Asking[dict[str, int | JavaException]]:
+    """Asks each partition's leader, whoever that is by then; a timeout for those without an answer in a minute."""
     deadline_us = process.now_us + RETRIES_US
-    topic = partition.rpartition("-")[0]
+    answers: dict[str, int | JavaException] = {}
+    topics = tuple(dict.fromkeys(partition.rpartition("-")[0] for partition in partitions))
     while process.now_us < deadline_us:
-        known = yield from metadata(process, (topic,), "listOffsets")
-        leader = next((row[1] for row in known.partitions if row[0] == partition), -1)
-        if leader >= 0:
-            body = ListOffsetsRequest(-1, ((partition, -1, timestamp),))
-            response: ListOffsetsResponse | Disconnected = yield Call(
-                leader, "ListOffsets", body, f"ListOffsets {partition}"
-            )
-            if not isinstance(response, Disconnected):
-                (answer,) = response.partitions
-                if answer.error is Errors.NONE:
-                    return answer.offset
-                if not answer.error.retriable:
-                    raise JavaException.of(answer.error)
+        known = yield from metadata(process, topics, "listOffsets")
+        leaders = {row[0]: row[1] for row in known.partitions}
+        pending = [partition for partition in partitions if partition not in answers]
+        for leader in dict.fromkeys(leaders.get(partition, -1) for partition in pending):
+            if leader >= 0:
+                asked = [partition for partition in pending if leaders.get(partition) == leader]
+                yield from _ask_leader(process, leader, asked, timestamp, answers)
+        if len(answers) == len(partitions):
+            return answers
         yield Sleep(RETRY_BACKOFF_US)
-    process.err(
-        f"Skip getting offsets for topic-partition {partition} due to error: "
-        "org.apache.kafka.common.errors.TimeoutException: Timed out waiting for a node assignment. Call: listOffsets"
+    timeout = JavaException(
+        ERRORS_PACKAGE + "TimeoutException", "Timed out waiting for a node assignment. Call: listOffsets"
     )
-    return None
+    return {partition: answers.get(partition, timeout) for partition in partitions}
+
+
+def _ask_leader(
+    process: Process, leader: int, partitions: list[str], timestamp: int, answers: dict[str, int | JavaException]
+) -> Asking[None]:
+    """One request to a broker; what it says for good goes to `answers`."""
+    body = ListOffsetsRequest(-1, tuple((partition, -1, timestamp) for partition in partitions))
+    response: ListOffsetsResponse | Disconnected = yield Call(
+        leader, "ListOffsets", body, f"ListOffsets {', '.join(partitions)}"
+    )
+    if isinstance(response, Disconnected):
+        return
+    for answer in response.partitions:
+        if answer.error is Errors.NONE:
+            answers[answer.partition] = answer.offset
+        elif not answer.error.retriable:
+            answers[answer.partition] = JavaException.of(answer.error)
+            log_error(
+                process,
+                [
+                    f"[AdminClient clientId=GetOffsetShell] ListOffsets request for topic partition {answer.partition} "
+                    f"failed due to an unexpected error {answer.error.name}"
+                ],
+                HANDLER_LOGGER,
+            )
 
 
 register(

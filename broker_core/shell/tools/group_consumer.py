@@ -7,8 +7,8 @@ from broker_core.groups.assignors import ASSIGNORS, DEFAULT_ASSIGNORS
 from broker_core.shell.cluster_api import ClusterApi
 from broker_core.shell.commands import usage_error
 from broker_core.shell.completion_sources import topics
+from broker_core.shell.console_formatters import DefaultMessageFormatter
 from broker_core.shell.process import Process, Running, Until
-from broker_core.shell.tools.console_consumer import Formatter
 from broker_core.shell.tools.producer import client_name
 
 CLOSE_US = 20_000_000
@@ -85,10 +85,10 @@ def _unknown(process: Process, name: str) -> Running:
 
 
 def _print(process: Process, name: str) -> None:
-    formatter = Formatter(_PRINTED)
+    formatter = DefaultMessageFormatter(process, _PRINTED)
     output = process.cluster.clients.group_consumers[name].output
     rows = [
-        ((int(partition.rpartition("-")[2]), record.offset, formatter.line(partition, record)))
+        ((int(partition.rpartition("-")[2]), record.offset, formatter.text(partition, record).removesuffix("\n")))
         for partition, record in output
     ]
     for _, _, line in sorted(rows):

@@ -5,7 +5,7 @@ from broker_core.errors import Errors
 from broker_core.shell import java_json
 from broker_core.shell.admin import ask_controller
 from broker_core.shell.commands import Command, register
-from broker_core.shell.java import HELP, JavaException, UsageError, check_help, print_usage
+from broker_core.shell.java import HELP, VERSION, JavaException, UsageError, check_help, print_usage
 from broker_core.shell.parser import Option, OptionError, ParsedOptions
 from broker_core.shell.process import Process, Running, settled
 from broker_core.wire.messages import ElectionType, ElectLeadersRequest, ElectLeadersResponse, PartitionResult
@@ -24,6 +24,7 @@ OPTIONS = (
         values="preferred|unclean",
     ),
     HELP,
+    VERSION,
     Option("partition", "The partition's number; with topic.", "partition id", "Integer"),
     Option(
         "path-to-json-file",

@@ -10,6 +10,7 @@ from broker_core.shell.commands import Command, register
 from broker_core.shell.java import (
     ERRORS_PACKAGE,
     HELP,
+    VERSION,
     JavaException,
     UsageError,
     check_help,
@@ -26,6 +27,7 @@ OPTIONS = (
     Option("broker-list", "Ids of brokers, with commas; all unless given.", "Broker list"),
     Option("describe", "Describe the log directories of the brokers."),
     HELP,
+    VERSION,
     Option("topic-list", "Topics, with commas; all unless given.", "Topic list", values="topic"),
 )
 

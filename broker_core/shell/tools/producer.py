@@ -4,12 +4,14 @@ import re
 from collections.abc import Callable, Sequence
 
 from broker_core.clients.producer import Producer, ProducerSettings
+from broker_core.eras import Era
 from broker_core.shell.admin import RETRY_BACKOFF_US, Asking
 from broker_core.shell.cluster_api import ClusterApi
 from broker_core.shell.commands import Command, partition_of, register, usage_error
 from broker_core.shell.completion_sources import partitions
 from broker_core.shell.parser import ShellError
 from broker_core.shell.process import Process, Running, Sleep, Until
+from broker_core.shell.producer_config import ACKS
 from broker_core.shell.producer_transactions import end_or_begin, init_transactions, why_not
 
 OPEN_OPTIONS = (
@@ -22,7 +24,6 @@ OPEN_OPTIONS = (
     "--batch-size",
 )
 VERBS = ("open", "send", "begin", "commit", "abort", "burst", "stream", "close", "drop")
-ACKS = {"all": -1, "-1": -1, "0": 0, "1": 1}
 CLOSE_US = 120_000_000
 RATE_MAX = 10_000
 BURST_MAX = 100_000
@@ -74,8 +75,10 @@ def _settings(words: list[str]) -> dict[str, str]:
         raise usage_error("producer", f"acks is {given['--acks']!r}, expected all, -1, 0 or 1.")
     if given.get("--idempotence", "false") not in ("true", "false"):
         raise usage_error("producer", f"idempotence is {given['--idempotence']!r}, expected true or false.")
-    if _is_idempotent(given) and ACKS[given.get("--acks", "all")] != -1:
+    if _asks_for_idempotence(given) and ACKS[given.get("--acks", "all")] != -1:
         raise usage_error("producer", "an idempotent producer needs --acks all.")
+    if _asks_for_idempotence(given) and given.get("--retries") == "0":
+        raise usage_error("producer", "an idempotent producer needs retries.")
     if "--transactional-id" in given and given.get("--idempotence") == "false":
         raise usage_error("producer", "a transactional producer is idempotent, too: leave out --idempotence false.")
     for option in ("--retries", "--timeout", "--batch-size", "--transaction-timeout"):
@@ -84,14 +87,22 @@ def _settings(words: list[str]) -> dict[str, str]:
     return given
 
 
-def _is_idempotent(given: dict[str, str]) -> bool:
+def _asks_for_idempotence(given: dict[str, str]) -> bool:
     return given.get("--idempotence") == "true" or "--transactional-id" in given
+
+
+def _is_idempotent(given: dict[str, str], era: Era) -> bool:
+    """As in the Java client: unless that was switched off, or acks or retries rule it out (KIP-679)."""
+    if "--idempotence" in given or "--transactional-id" in given:
+        return _asks_for_idempotence(given)
+    return era.transactions and ACKS[given.get("--acks", "all")] == -1 and given.get("--retries") != "0"
 
 
 def _open(process: Process, name: str, given: dict[str, str]) -> Running:
     clients = process.cluster.clients
-    if _is_idempotent(given) and not process.cluster.era.transactions:
-        process.err(f"Brokers of era {process.cluster.era.name} know no producer ids: these came with 0.11 (KIP-98).")
+    era = process.cluster.era
+    if _asks_for_idempotence(given) and not era.transactions:
+        process.err(f"Brokers of era {era.name} know no producer ids: these came with 0.11 (KIP-98).")
         return 1
     if not clients.is_free(name):
         process.err(f"There is a node named {name} already; producer close {name} ends it.")
@@ -104,7 +115,7 @@ def _open(process: Process, name: str, given: dict[str, str]) -> Running:
         delivery_timeout_ms=int(given.get("--timeout", 15_000)),
         max_block_ms=15_000,
         batch_size=int(given.get("--batch-size", ProducerSettings().batch_size)),
-        enable_idempotence=_is_idempotent(given),
+        enable_idempotence=_is_idempotent(given, era),
         transactional_id=given.get("--transactional-id", ""),
         transaction_timeout_ms=int(given.get("--transaction-timeout", 60_000)),
     )

@@ -11,6 +11,7 @@ from broker_core.shell.commands import Command, register
 from broker_core.shell.java import (
     ERRORS_PACKAGE,
     HELP,
+    VERSION,
     JavaException,
     UsageError,
     check_help,
@@ -74,6 +75,7 @@ OPTIONS = (
     Option("execute", "Move partitions as a plan says."),
     Option("generate", "Propose a plan for topics and brokers. Nothing moves."),
     HELP,
+    VERSION,
     Option("list", "List the moves that are under way."),
     Option("preserve-throttles", "With verify or cancel: leave the throttles as they are."),
     Option(

@@ -11,12 +11,15 @@ from broker_core.shell.commands import Command, register
 from broker_core.shell.java import (
     ERRORS_PACKAGE,
     HELP,
+    VERSION,
+    ZERO_UUID,
     JavaException,
     UsageError,
     check_help,
     check_invalid,
     check_required,
     log_error,
+    parse_uuid,
     print_usage,
     split,
 )
@@ -53,6 +56,9 @@ COLLISION_WARNING = (
     "WARNING: Due to limitations in metric names, topics with a period ('.') or underscore ('_') could collide. "
     "To avoid issues it is best to use either, but not both."
 )
+BOTH_WARNING = (
+    "Only topic id will be used when both --topic and --topic-id are specified and topicId is not Uuid.ZERO_UUID"
+)
 FORMAT_WARNING = (
     "WARNING: The configuration message.format.version={} is specified. This configuration will be ignored if the "
     "version "
@@ -70,16 +76,25 @@ OPTIONS = (
     Option("config", "A topic configuration override for the topic being created.", "name=value", repeats=True),
     Option("create", "Create a new topic."),
     Option("delete", "Delete a topic."),
+    Option("delete-config", "Nothing: kafka-configs.sh removes configurations of topics.", "name", repeats=True),
     Option("describe", "List details for the given topics."),
     Option("exclude-internal", "With list or describe: leave internal topics out."),
     HELP,
+    VERSION,
     Option("if-exists", "With alter, delete or describe: do nothing when the topic does not exist."),
     Option("if-not-exists", "With create: do nothing when the topic exists already."),
     Option("list", "List all available topics."),
+    Option(
+        "partition-size-limit-per-response",
+        "How many partitions a response may tell of.",
+        "maximum number of partitions per response",
+        "Integer",
+    ),
     Option("partitions", "The number of partitions.", "# of partitions", "Integer"),
     Option("replica-assignment", "Replicas of each partition by hand, such as 1:2:3,2:3:1.", "broker:broker,..."),
     Option("replication-factor", "The replication factor of each partition.", "replication factor", "Integer"),
     Option("topic", "The topic; a regular expression except with create.", "topic", values="topic"),
+    Option("topic-id", "With describe: the topic with this id.", "topic-id"),
     Option("topics-with-overrides", "With describe: only topics that have configurations of their own."),
     Option("unavailable-partitions", "With describe: only partitions whose leader is not available."),
     Option("under-min-isr-partitions", "With describe: only partitions whose ISR count is less than the minimum."),
@@ -91,7 +106,7 @@ def _run(process: Process, arguments: list[str]) -> Running:
     options = ParsedOptions(OPTIONS)
     try:
         options.parse(arguments)
-        _check(options)
+        _check(process, options)
     except OptionError as error:
         process.err(error.message)
         process.err(f"{error.java_class}: {error.message}")
@@ -129,13 +144,16 @@ def _failed(process: Process, error: JavaException) -> int:
     return 1
 
 
-def _check(options: ParsedOptions) -> None:
+def _check(process: Process, options: ParsedOptions) -> None:
     """Raises UsageError for options that do not fit together, in the tool's order."""
     check_help(options, "This tool helps to create, delete, describe, or change a topic.")
     if len(arguments_given(options)) != 1:
         raise UsageError("Command must include exactly one action: --list, --describe, --create, --alter or --delete")
-    if "describe" in options and "if-exists" in options and "topic" not in options:
-        raise UsageError("--topic or --topic-id is required to describe a topic")
+    if "describe" in options and "if-exists" in options:
+        if "topic" not in options and "topic-id" not in options:
+            raise UsageError("--topic or --topic-id is required to describe a topic")
+        if "topic" in options and "topic-id" in options:
+            process.out(BOTH_WARNING)
     if "list" not in options and "describe" not in options:
         check_required(options, "topic")
     if "alter" in options:
@@ -152,6 +170,8 @@ def _check(options: ParsedOptions) -> None:
         ("replica-assignment", ("alter", "create")),
     ):
         check_invalid(options, name, _actions_but(allowed))
+        if name == "config":
+            check_invalid(options, "delete-config", [*_actions_but(("alter",)), "bootstrap-server"])
     if "create" in options:
         check_invalid(options, "replica-assignment", ("partitions", "replication-factor"))
     for report in REPORTS:
@@ -318,9 +338,25 @@ def _delete(process: Process, options: ParsedOptions) -> Asking[None]:
         raise_first_error(response.topics)
 
 
+def _named_by_id(process: Process, options: ParsedOptions, topic_id: str) -> Asking[list[str]]:
+    """The topic that has an id. Raises JavaException when it must be there and is not."""
+    known = yield from metadata(process, None, "listTopics")
+    names = [name for name, its_id, error in known.topics if error is Errors.NONE and its_id == topic_id]
+    if "exclude-internal" in options:
+        names = [name for name in names if name not in INTERNAL_TOPICS]
+    if not names and "if-exists" not in options:
+        raise JavaException("java.lang.IllegalArgumentException", f"TopicId '{topic_id}' does not exist as expected")
+    return names
+
+
 def _describe(process: Process, options: ParsedOptions) -> Asking[None]:
-    names = yield from _found(process, options, "listTopics")
-    _ensure_found(options, names)
+    given_id = options.value("topic-id")
+    topic_id = ZERO_UUID if given_id is None else parse_uuid(given_id)
+    if topic_id != ZERO_UUID:
+        names = yield from _named_by_id(process, options, topic_id)
+    else:
+        names = yield from _found(process, options, "listTopics")
+        _ensure_found(options, names)
     known = yield from metadata(process, tuple(_described_order(names)), "describeTopics")
     configs = yield from _configs_of(process, [name for name, _, error in known.topics if error is Errors.NONE])
     moving = yield from _moving(process, [row[0] for row in known.partitions])
@@ -420,6 +456,6 @@ register(
         ),
         _run,
         OPTIONS,
-        missing=("command-config", "topic-id", "partition-size-limit-per-response"),
+        missing=("command-config",),
     )
 )

@@ -8,9 +8,9 @@ from typing import Any, TextIO
 from django.core.management.base import BaseCommand
 
 from broker_core.log.dump import LocalFiles, Thrown, dump
-from broker_core.shell.java import UsageError, check_help
+from broker_core.shell.java import KAFKA_VERSION, UsageError, VersionAsked, check_help
 from broker_core.shell.parser import OptionError, ParsedOptions, usage_lines
-from broker_core.shell.tools.dump_log import ABOUT, KAFKA_VERSION, MISSING, OPTIONS, dump_options, files_of
+from broker_core.shell.tools.dump_log import ABOUT, MISSING, OPTIONS, dump_options, files_of
 
 INTERRUPTED = 130
 _SHORT_FORM = "manage.py dump_log FILE... is short for --deep-iteration --print-data-log --files FILE,..."
@@ -60,14 +60,14 @@ def _run(arguments: Sequence[str], out: TextIO, err: TextIO) -> int:
     try:
         options.parse(_known(arguments))
         check_help(options, f"{ABOUT}\n{_SHORT_FORM}")
-        if "version" in options:
-            out.write(f"{KAFKA_VERSION}\n")
-            return 0
         is_short = bool(options.operands) and "files" not in options
         paths = options.operands if is_short else files_of(options)
         wanted = dump_options(options)
         if is_short:
             wanted = wanted._replace(print_data_log=True)
+    except VersionAsked:
+        out.write(f"{KAFKA_VERSION}\n")
+        return 0
     except UsageError as error:
         err.writelines(f"{line}\n" for line in (str(error), *usage_lines(OPTIONS)))
         return 1
