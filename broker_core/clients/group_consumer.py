@@ -109,6 +109,9 @@ class GroupConsumer:
         self._attempts = 0
         self._epoch = 0
         self._protocol = ""
+        #: what others in the group subscribe to; only its leader looks after it
+        self._others_topics: tuple[str, ...] = ()
+        self._sync_waits: tuple[JoinGroupResponse, int] | None = None
         self._commits_before_join = False
         self._committing = False
         self._work = Work()
@@ -206,7 +209,8 @@ class GroupConsumer:
     # metadata
 
     def _ask_for_metadata(self) -> None:
-        topics = None if self.settings.is_pattern else self.settings.topics
+        own = self.settings.topics
+        topics = None if self.settings.is_pattern else tuple(dict.fromkeys((*own, *self._others_topics)))
         node = self.metadata.node_to_ask()
         create = topics is not None and self.settings.allow_auto_create_topics
         self._ask(node, "Metadata", MetadataRequest(topics, create), "metadata", "Metadata")
@@ -225,7 +229,8 @@ class GroupConsumer:
             topics = tuple(sorted(matching.difference(hidden)))
         else:
             topics = tuple(sorted(self.settings.topics))
-        counts = {topic: self.metadata.partition_counts.get(topic, 0) for topic in topics if topic in known}
+        watched = (*topics, *(topic for topic in self._others_topics if topic not in topics))
+        counts = {topic: self.metadata.partition_counts.get(topic, 0) for topic in watched if topic in known}
         has_changed = topics != self._topics
         counts_changed = counts != self._counts
         self._topics, self._counts = topics, counts
@@ -234,6 +239,10 @@ class GroupConsumer:
                 self._later("metadata")
             elif self._coordinator is None:
                 self._find_coordinator()
+        elif self.state == "syncing" and self._sync_waits is not None:
+            (joined, epoch), self._sync_waits = self._sync_waits, None
+            if epoch == self._epoch:
+                self._send_sync(joined)
         elif self.state == "stable":
             if has_changed or counts_changed:
                 self._rejoin("the topics have changed")
@@ -356,7 +365,24 @@ class GroupConsumer:
             self._protocol = response.protocol_name or ""
             self._change("syncing", f"generation {response.generation_id}, assignor {self._protocol}")
             self._timer(self.settings.heartbeat_interval_ms, "heartbeat", (self.member_id, self.generation_id))
-            self._send_sync(response)
+            self._look_after(response)
+            if any(topic not in self.metadata.partition_counts for topic in self._others_topics):
+                self._sync_waits = (response, self._epoch)
+                self._ask_for_metadata()
+            else:
+                self._send_sync(response)
+
+    def _look_after(self, joined: JoinGroupResponse) -> None:
+        """The leader of a group asks for the metadata of all its topics (`updateGroupSubscription`)."""
+        subscribed = {
+            topic for _, _, metadata in joined.members for topic in decode_subscription(metadata).topics
+        }.difference(self._topics)
+        self._others_topics = tuple(sorted(subscribed))
+        self._counts = {topic: count for topic, count in self._counts.items() if topic in self._topics} | {
+            topic: self.metadata.partition_counts[topic]
+            for topic in self._others_topics
+            if topic in self.metadata.partition_counts
+        }
 
     def _send_sync(self, joined: JoinGroupResponse) -> None:
         assignments: tuple[tuple[str, bytes], ...] = ()

@@ -152,8 +152,8 @@ class Joining:
     def _replace(
         self, group: ClassicGroup, message: Message, request: JoinGroupRequest, old_id: str, new_id: str
     ) -> None:
-        """The process was started anew: it takes the place of the old one, whose requests are fenced. In a stable
-        group that it does not change, it gets what it had, without a rebalance.
+        """The process was started anew: it takes the place of the old one, whose requests are fenced, and keeps its
+        client id. In a stable group that it does not change, it gets what it had, without a rebalance.
         """
         instance = request.group_instance_id or ""
         old = group.members[old_id]
@@ -168,7 +168,7 @@ class Joining:
         )
         answer_join(self._host.kernel, old, JoinGroupResponse(Errors.FENCED_INSTANCE_ID, member_id=old_id))
         answer_sync(self._host.kernel, old, SyncGroupResponse(Errors.FENCED_INSTANCE_ID))
-        member = self._groups.replace(group, instance, old_id, new_id, request.client_id or message.source)
+        member = self._groups.replace(group, instance, old_id, new_id, old.client_id)
         member.timer_due_us = 0
         self._rebalances.touch(group, member)
         self._groups.update(group, member, said_by(request))
