@@ -188,7 +188,7 @@ def test_the_frame_is_said_to_change_only_when_it_does():
     learner = Learner()
     assert not learner.look()
     learner.send()
-    changes = [learner.run.step_rpc() and learner.look() for _ in range(6)]
+    changes = [learner.run.step_rpc() and learner.look() for _ in range(30)]
     assert True in changes and False in changes
 
 

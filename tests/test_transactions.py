@@ -176,7 +176,9 @@ def test_transactional_methods_need_their_state(shell: ShellRun) -> None:
     shell.at("producer open p --idempotence true")
     assert shell.at("producer begin p")[0].startswith("IllegalStateException: Cannot use transactional methods")
     shell.at("producer open t --transactional-id pay")
-    assert shell.at("producer send t orders-0 a:1") == ["IllegalStateException: Cannot call send in state READY"]
+    assert shell.at("producer send t orders-0 a:1") == [
+        "IllegalStateException: Cannot add partition orders-0 to transaction while in state  READY"
+    ]
     assert shell.at("producer commit t") == [
         "IllegalStateException: TransactionalId pay: Invalid transition attempted from state READY to state "
         "COMMITTING_TRANSACTION"

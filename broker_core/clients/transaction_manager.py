@@ -24,6 +24,7 @@ RETRY_TIMER = "transaction"
 ADD_PARTITIONS_RETRY_US = 20_000
 TRANSACTION = 1
 ADD_PARTITIONS_VERSION = 3
+EPOCH_MAX = 32_767
 """The last one of clients."""
 
 _MOVED = frozenset({Errors.NOT_COORDINATOR, Errors.COORDINATOR_NOT_AVAILABLE})
@@ -125,15 +126,22 @@ class TransactionManager:
         """A batch is lost: its transaction can only be aborted; a fenced producer can do nothing any more."""
         self.error = (exception_class(error), self._fenced_text if error in _FENCED else message)
         if not self.transactional_id:
-            # what comes next would leave a gap
-            self.sequences.clear()
-            self._state("initializing", "a batch is lost, so it begins anew", -1, -1)
-            self._go_on()
+            self._begin_anew()
         elif error is Errors.PRODUCER_FENCED:
             self._change("fatal error", self.error[0])
         elif self.state in ("in transaction", "committing"):
             self._raises = (self.producer_id, self.producer_epoch)
             self._change("abortable error", self.error[0])
+
+    def _begin_anew(self) -> None:
+        """What comes next would leave a gap: numbers begin anew, in the next epoch (KIP-360)."""
+        self.sequences.clear()
+        why = "a batch is lost, so it begins anew"
+        if self.producer_epoch < EPOCH_MAX:
+            self._state("ready", why, self.producer_id, self.producer_epoch + 1)
+        else:
+            self._state("initializing", why, -1, -1)
+            self._go_on()
 
     def batches_through(self) -> None:
         """Nothing is queued or under way any more."""

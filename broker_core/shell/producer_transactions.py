@@ -1,6 +1,7 @@
 """The transactions of the lab's producers at the shell, in the words of Kafka's own (`KafkaProducer`)."""
 
 from broker_core.clients.producer import Producer
+from broker_core.clients.transaction_manager import TransactionManager
 from broker_core.shell.admin import Asking
 from broker_core.shell.process import Process, Running, Until
 
@@ -51,8 +52,8 @@ def end_or_begin(process: Process, name: str, verb: str) -> Running:
     if not manager.transactional_id:
         process.out(_NOT_TRANSACTIONAL)
     elif manager.state not in _BEFORE[verb]:
-        if manager.is_broken and manager.error is not None:
-            process.out(": ".join(manager.error))
+        if manager.is_broken:
+            process.out(_failed_before(manager))
         else:
             process.out(
                 f"IllegalStateException: TransactionalId {manager.transactional_id}: Invalid transition attempted from "
@@ -77,11 +78,39 @@ def _end(process: Process, producer: Producer, verb: str) -> Asking[None]:
         process.out(": ".join(manager.error))
 
 
-def why_not(producer: Producer) -> str:
+def abort_open_transaction(process: Process, producer: Producer) -> Asking[None]:
+    """A producer that is closed leaves no transaction open (`Sender.run`)."""
+    manager = producer.transactions
+    if manager.transactional_id and manager.state in ("in transaction", "abortable error"):
+        manager.end_transaction(commits=False)
+        yield Until(lambda _: manager.state not in ("aborting", "initializing"), _limit_us(process, producer), 1_000)
+
+
+def _failed_before(manager: TransactionManager) -> str:
+    """What every call throws after an error (`TransactionManager.maybeFailWithError`)."""
+    name, message = manager.error or ("", "")
+    who = (
+        f"Producer with transactionalId '{manager.transactional_id}' and (producerId={manager.producer_id}, "
+        f"epoch={manager.producer_epoch})"
+    )
+    if name == "ProducerFencedException":
+        return f"{name}: {who} has been fenced by another producer with the same transactionalId"
+    if name == "InvalidProducerEpochException":
+        return f"{name}: {who} attempted to produce with an old epoch"
+    what = "KafkaException: Cannot execute transactional method because we are in an error state"
+    return f"{what} / {name}: {message}"
+
+
+def why_not(producer: Producer, partition: str) -> str:
     """What `KafkaProducer.send` throws where the state of the transaction allows no record; nothing where it does."""
     manager = producer.transactions
     if not manager.transactional_id or manager.state == "in transaction":
         return ""
-    if manager.is_broken and manager.error is not None:
-        return ": ".join(manager.error)
-    return f"IllegalStateException: Cannot call send in state {_JAVA_STATES[manager.state]}"
+    if manager.is_broken:
+        return _failed_before(manager)
+    if not manager.has_ids:
+        why = "before completing a call to initTransactions"
+    else:
+        # Kafka has two spaces here
+        why = f"while in state  {_JAVA_STATES[manager.state]}"
+    return f"IllegalStateException: Cannot add partition {partition} to transaction {why}"

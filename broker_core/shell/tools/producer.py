@@ -12,7 +12,7 @@ from broker_core.shell.completion_sources import partitions
 from broker_core.shell.parser import ShellError
 from broker_core.shell.process import Process, Running, Sleep, Until
 from broker_core.shell.producer_config import ACKS
-from broker_core.shell.producer_transactions import end_or_begin, init_transactions, why_not
+from broker_core.shell.producer_transactions import abort_open_transaction, end_or_begin, init_transactions, why_not
 
 OPEN_OPTIONS = (
     "--acks",
@@ -153,7 +153,7 @@ def _send(process: Process, name: str, partition: str, records: list[str]) -> Ru
         key, colon, value = record.partition(":")
         if name not in process.cluster.clients.producers:
             return _missing(process, name)
-        refused = why_not(producer) or (yield from wait_for_partition(process, name, partition))
+        refused = why_not(producer, partition) or (yield from wait_for_partition(process, name, partition))
         if refused:
             process.out(refused)
             continue
@@ -203,7 +203,7 @@ def _make(process: Process, name: str, partition: str, verb: str, number: int) -
     producer = process.cluster.clients.producers.get(name)
     if producer is None:
         return _missing(process, name)
-    refused = why_not(producer)
+    refused = why_not(producer, partition)
     if refused and number:
         process.out(refused)
     elif verb == "burst":
@@ -223,6 +223,7 @@ def _close(process: Process, name: str, *, wait: bool) -> Running:
         producer.stream(producer.running_stream.partition, 0)
     if wait:
         yield Until(lambda _: producer.is_idle, process.now_us + CLOSE_US)
+        yield from abort_open_transaction(process, producer)
     if clients.producers.get(name) is producer:
         clients.close(name)
     return 0
