@@ -282,6 +282,12 @@ class Run:
                 return False
         return True
 
+    def finish(self, command: int) -> None:
+        """Runs until a console command is done, or nothing waits."""
+        is_running, step = self._shell.is_running, self._kernel.step
+        while is_running(command) and step() is not None:
+            pass
+
     def step_rpc(self) -> bool:
         """Runs until one message was delivered. False when nothing waits."""
         while True:

@@ -1,8 +1,21 @@
 """What a broker knows of the cluster, as the controller last told it (`kafka.server.metadata.ZkMetadataCache`)."""
 
+from typing import NamedTuple
+
 from broker_core.wire.messages import UpdateMetadataPartition, UpdateMetadataRequest
 
 DELETED_LEADER = -2
+
+
+class PartitionRow(NamedTuple):
+    """What a client is told of a partition."""
+
+    partition: str
+    leader: int
+    leader_epoch: int
+    replicas: tuple[int, ...]
+    isr: tuple[int, ...]
+    offline_replicas: tuple[int, ...]
 
 
 class MetadataCache:
@@ -14,12 +27,14 @@ class MetadataCache:
         self.controller_epoch = 0
         self.partitions: dict[str, UpdateMetadataPartition] = {}
         self.topic_ids: dict[str, str] = {}
+        self._rows: dict[str, list[PartitionRow]] = {}
 
     def update(self, request: UpdateMetadataRequest) -> None:
         """Takes an UpdateMetadata: brokers are replaced as a whole, partitions one by one."""
         self.controller_id = request.controller_id
         self.controller_epoch = request.controller_epoch
         self.live_brokers = dict(request.live_brokers)
+        self._rows.clear()
         for partition in request.partitions:
             topic = partition.partition.rpartition("-")[0]
             if partition.leader == DELETED_LEADER:
@@ -29,6 +44,17 @@ class MetadataCache:
             else:
                 self.partitions[partition.partition] = partition
                 self.topic_ids[topic] = partition.topic_id
+
+    def rows_of(self, topic: str) -> list[PartitionRow]:
+        """The partitions of a topic by their numbers. Clients ask far more often than the controller tells news."""
+        if not self._rows:
+            for name, state in self.partitions.items():
+                offline = tuple([broker_id for broker_id in state.replicas if broker_id not in self.live_brokers])
+                row = PartitionRow(name, state.leader, state.leader_epoch, state.replicas, state.isr, offline)
+                self._rows.setdefault(name.rpartition("-")[0], []).append(row)
+            for rows in self._rows.values():
+                rows.sort(key=lambda row: int(row.partition.rpartition("-")[2]))
+        return self._rows.get(topic, [])
 
     def is_alive(self, broker_id: int) -> bool:
         """Whether the controller counts the broker among the living."""

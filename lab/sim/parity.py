@@ -1,15 +1,16 @@
 """The folded view must say what the live cluster says of itself."""
 
-import json
 from typing import Any
+
+import msgspec
 
 from broker_core.run import Run
 
 
 def differences(run: Run) -> list[str]:
     """Every path at which the view and the cluster's own description differ."""
-    live: dict[str, Any] = json.loads(json.dumps(run.describe()))
-    view: dict[str, Any] = json.loads(json.dumps(run.view))
+    live: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(run.describe()))
+    view: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(run.view))
     found: list[str] = []
 
     def compare(path: str, ours: Any, theirs: Any) -> None:

@@ -72,14 +72,13 @@ class _Game:
         except ShellError as error:
             raise Unplayable(f"{line}: {error.what}") from None
         if not is_background(line):
-            while number in run.running_commands:
-                run.step_event()
+            run.finish(number)
 
     # looking
 
     def _look(self) -> Failure | None:
         """The first alarm that nothing explains, up to now."""
-        self.witness.see(made[0] for made in self.run.take())
+        self.witness.see(self.run.take())
         return self.witness.unexplained
 
     def _heal(self) -> Failure | None:

@@ -5,12 +5,13 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from broker_core.events import Envelope, Event
+from broker_core.events import Event
 from broker_core.events.client import ProduceAcknowledged
 from broker_core.events.control import LeaderElected, ReplicaStateChanged, ZnodeDeleted
 from broker_core.events.log import LogDeleted, LogOpened, PowerLost
 from broker_core.events.replica import FetcherFailed
 from broker_core.events.world import BrokerExiting, InvariantViolated
+from broker_core.run import Made
 from lab.sim.aftermath import Acknowledged
 from lab.sim.verdict import Failure
 
@@ -47,12 +48,11 @@ class Witness:
         self._being_deleted: set[str] = set()
         self._made_anew: set[str] = set()
 
-    def see(self, envelopes: Iterable[Envelope]) -> None:
-        """Takes note of the next events."""
-        for envelope in envelopes:
-            note = _NOTES.get(type(envelope[4]))
-            if note is not None:
-                note(self, envelope[0], envelope[4])
+    def see(self, made: Iterable[Made]) -> None:
+        """Takes note of what happened next."""
+        for (seq, _, _, _, event), _, _ in made:
+            if type(event) in _NOTES:
+                _NOTES[type(event)](self, seq, event)
 
     def _acknowledged(self, seq: int, event: ProduceAcknowledged) -> None:
         if event.acks == -1:

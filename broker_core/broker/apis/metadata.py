@@ -16,19 +16,13 @@ def answer(broker: "Broker", body: MetadataRequest) -> MetadataResponse:
     cache = broker.metadata
     names = sorted(cache.topic_ids) if body.topics is None else body.topics
     topics = []
-    partitions = []
     for name in names:
         topic_id = cache.topic_ids.get(name)
         error = KafkaError.NONE
         if topic_id is None:
             error = _error_of_absent(broker, name, create=body.allow_auto_topic_creation)
         topics.append((name, topic_id or "", error))
-    wanted = set(names)
-    for partition, state in cache.partitions.items():
-        if partition.rpartition("-")[0] in wanted:
-            offline = tuple(broker_id for broker_id in state.replicas if not cache.is_alive(broker_id))
-            partitions.append((partition, state.leader, state.leader_epoch, state.replicas, state.isr, offline))
-    partitions.sort(key=lambda row: (row[0].rpartition("-")[0], int(row[0].rpartition("-")[2])))
+    partitions = [row for name in sorted(set(names)) for row in cache.rows_of(name)]
     return MetadataResponse(tuple(sorted(cache.live_brokers)), cache.controller_id, tuple(topics), tuple(partitions))
 
 
