@@ -346,7 +346,7 @@ class Cluster:
         """Each append of a broker takes so much longer; 0 = no longer than ever. It is the machine's disk: a new
         process has it, too.
         """
-        broker = self._broker(broker_id, "up", "starting", "frozen", "down")
+        broker = self._broker(broker_id, "up", "starting", "frozen", "exiting", "down")
         self.kernel.emit(DiskSlowed(broker=broker.name, latency_us=latency_us), broker.name)
         if latency_us:
             self.kernel.slow_disks[broker.name] = latency_us
@@ -357,7 +357,7 @@ class Cluster:
         """ZooKeeper gives up a broker's session, whatever its process does. One that lives hears it at its next
         heartbeat and registers again.
         """
-        broker = self._broker(broker_id, "up", "starting", "frozen", "down")
+        broker = self._broker(broker_id, "up", "starting", "frozen", "exiting", "down")
         if not self.zookeeper.has_session(broker.name):
             raise ClusterError(
                 f"Broker {broker_id} has no session.", "a broker that ZooKeeper knows.", "Wait until it has one."

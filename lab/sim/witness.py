@@ -10,6 +10,7 @@ from broker_core.events.client import ProduceAcknowledged
 from broker_core.events.control import LeaderElected, ReplicaStateChanged, ZnodeDeleted
 from broker_core.events.log import LogDeleted, LogOpened, PowerLost
 from broker_core.events.replica import FetcherFailed
+from broker_core.events.rpc import RpcSent
 from broker_core.events.world import BrokerExiting, InvariantViolated
 from broker_core.run import Made
 from lab.sim.aftermath import Acknowledged
@@ -18,8 +19,9 @@ from lab.sim.verdict import Failure
 _TOO_LARGE = ("RECORD_LIST_TOO_LARGE", "MESSAGE_TOO_LARGE")
 _AGAIN = "the append begins at"
 _BEING_DELETED = ("ReplicaDeletionStarted", "ReplicaDeletionSuccessful")
+_STRAY = "a log of a deleted topic of the same name that its broker has left behind"
 _LEFT = "a replica that a move made anew while its topic was deleted"
-_REASONS = re.compile("power loss|unclean election|without having heard|KAFKA-7128|made anew|era")
+_REASONS = re.compile("power loss|unclean election|without having heard|KAFKA-7128|made anew|left behind|era")
 _TOPIC = re.compile("/brokers/topics/([^/]+)")
 
 
@@ -34,7 +36,7 @@ class Witness:
         deleted: the znodes that were deleted.
         gave_up: whether a broker ended its process by itself.
         stuck: partitions that cannot heal, as Kafka's would not: a follower gave them up since what it was given was
-            too large, or it had it; or a replica of a deleted topic stands in the way.
+            too large, or it had it; or a replica or a log of a deleted topic stands in the way.
     """
 
     def __init__(self) -> None:
@@ -83,6 +85,14 @@ class Witness:
     def _exiting(self, seq: int, event: BrokerExiting) -> None:
         self.gave_up = True
 
+    def _sent(self, seq: int, event: RpcSent) -> None:
+        # A broker that is down when a move takes a replica from it is never told to delete the log.
+        if event.api == "LeaderAndIsr" and event.kind == "response":
+            for name, error in event.fields:
+                if error == "INCONSISTENT_TOPIC_ID":
+                    self.stuck.add(name)
+                    self.explained[name] = _STRAY
+
     # A broker that returns resumes the moves of partitions, those of a topic that is being deleted, too: all replicas
     # are told, and who has deleted its own makes it anew. The deletion is complete without it.
 
@@ -116,6 +126,7 @@ _NOTES: dict[type[Event], Callable[[Witness, int, Any], None]] = {
     LeaderElected: Witness._elected,
     PowerLost: Witness._power_lost,
     FetcherFailed: Witness._fetcher_failed,
+    RpcSent: Witness._sent,
     BrokerExiting: Witness._exiting,
     ReplicaStateChanged: Witness._replica_state,
     LogOpened: Witness._opened,
