@@ -323,7 +323,7 @@ class Run:
         process.
         """
         store = self._cluster.zookeeper.store
-        if isinstance(store, ForeignSource):
+        if not isinstance(store, MemoryStore) and isinstance(store, ForeignSource):
             for change in store.take_foreign():
                 self._inputs.append(self._input("met", "zookeeper", msgspec.json.encode(change).decode()))
         inputs, self._inputs = self._inputs, []

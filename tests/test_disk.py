@@ -161,7 +161,10 @@ def test_many_files_need_few_descriptors(tmp_path: Path, monkeypatch: pytest.Mon
     assert open_descriptors() == before
 
 
-def test_a_full_disk_is_one_clear_message_and_no_half_batch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("parts", [(b"123456",), (b"12", memoryview(b"345"), b"6")])
+def test_a_full_disk_is_one_clear_message_and_no_half_batch(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, parts: tuple[bytes, ...]
+) -> None:
     disk = RealDisk(tmp_path)
     file = disk.open("a/0.log")
     file.append(b"whole")
@@ -173,9 +176,11 @@ def test_a_full_disk_is_one_clear_message_and_no_half_batch(tmp_path: Path, monk
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "pwrite", half)
+    monkeypatch.setattr(os, "pwritev", lambda descriptor, buffers, at: half(descriptor, b"".join(buffers), at))
     with pytest.raises(KafkaException, match=r"a/0\.log failed: No space left on device; free some space") as refusal:
-        file.append(b"123456")
+        file.append(*parts)
     assert refusal.value.error is KafkaError.KAFKA_STORAGE_ERROR
     monkeypatch.undo()
     assert (file.size, disk.read_file("a/0.log")) == (5, b"whole")
-    assert file.append(b"!") == 5
+    assert file.append(*parts) == 5
+    assert disk.read_file("a/0.log") == b"whole123456"

@@ -130,3 +130,12 @@ def test_a_length_without_end_is_told_from_other_faults() -> None:
     with pytest.raises(InvalidRecord) as fault:
         outline(b"\x1a\x00\x00\x00\xff\xff\xff\xff\xff\x01" + bytes(4), 1)
     assert not isinstance(fault.value, OverlongLength)
+
+
+def test_offset_deltas_of_three_bytes_are_dense_or_not() -> None:
+    deltas = list(range(8_000, 20_000))
+    for gap, is_dense in ((0, True), (1, False)):
+        offsets = [*range(8_000), *deltas[:5_000], *(delta + gap for delta in deltas[5_000:])]
+        body = b"".join(record(number // 7, number, None, bytes(9)) for number in offsets)
+        summary = summarize(body, len(offsets))
+        assert (summary.is_dense, summary.highest_timestamp_delta) == (is_dense, max(offsets) // 7)

@@ -3,12 +3,13 @@
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import msgspec
 import pytest
 
 from broker_core.broker.apis import HANDLERS
 from broker_core.errors import KafkaError
 from broker_core.records.record_batch import SimpleRecord, build_batch
-from broker_core.run import Run, RunConfig
+from broker_core.run import Input, Run, RunConfig
 from broker_core.sim.simulated_disk import SimulatedDisk
 from broker_core.wire.framing import decode_response, encode_request
 from broker_core.wire.schemas import BY_NAME
@@ -229,3 +230,12 @@ def test_an_error_of_the_lab_is_an_alarm_and_an_answer_where_a_run_survives_it(m
     other.frame(other.connect(0, "127.0.0.1"), frame("Metadata", 9))
     with pytest.raises(ValueError, match="nobody expected it"):
         other.advance(other.now_us + SECOND_US)
+
+
+def test_an_input_is_recorded_with_its_bytes_as_they_came_and_older_recordings_are_read() -> None:
+    recorded = Input(7, 12, 1_000_000, "frame", "3", "", b'\n["{\x00\xff\n')
+    assert Input.decode(recorded.encode()) == recorded
+    assert recorded.encode().endswith(recorded.data)
+    assert Input.decode(msgspec.json.encode(recorded)) == recorded
+    command = Input(7, 12, 1_000_000, "command", "page", "broker kill 1")
+    assert Input.decode(command.encode()) == command == Input.decode(msgspec.json.encode(command))

@@ -44,13 +44,12 @@ class AppendableLog(ReadableLog):
         next_offset = self._local.log_end_offset
         append = Append(data, sent.batches, sent.codec, next_offset, leader_epoch, now_ms, is_client)
         valid = self._validator.validate(append)
-        data, batches = valid.data, valid.batches
+        data, batches, parts = valid.data, valid.batches, valid.parts
+        size = sum(map(len, parts))
         epoch_entries = self._note_epochs(batches)
         last = batches[-1][1]
         max_timestamp = last.max_timestamp if len(batches) == 1 else max(header.max_timestamp for _, header in batches)
-        rolled = self._maybe_roll(
-            len(data), max_timestamp, next_offset, last.base_offset + last.last_offset_delta, now_ms
-        )
+        rolled = self._maybe_roll(size, max_timestamp, next_offset, last.base_offset + last.last_offset_delta, now_ms)
         if last.has_producer_id:
             try:
                 duplicate = self._validate_producer(last, data, is_client)
@@ -59,7 +58,26 @@ class AppendableLog(ReadableLog):
                 raise
             if duplicate is not None:
                 return structs.replace(duplicate, rolled=rolled, epoch_entries=epoch_entries)
-        return self._write(data, batches, next_offset, max_timestamp, valid.record_count, rolled, epoch_entries)
+        return self._write(data, parts, batches, next_offset, max_timestamp, valid.record_count, rolled, epoch_entries)
+
+    def append_made(self, header: BatchHeader, parts: Sequence[bytes], now_ms: int) -> AppendInfo:
+        """Writes a batch that was made right here, at the log's end: there is nothing to check. `parts` are its bytes,
+        `header` says what they begin with.
+        """
+        self._now_ms = now_ms
+        batches = ((0, header),)
+        epoch_entries = self._note_epochs(batches)
+        rolled = self._maybe_roll(header.size, header.max_timestamp, header.base_offset, header.last_offset, now_ms)
+        return self._write(
+            parts[0],
+            parts,
+            batches,
+            header.base_offset,
+            header.max_timestamp,
+            header.record_count,
+            rolled,
+            epoch_entries,
+        )
 
     def append_as_follower(self, data: bytes, now_ms: int) -> AppendInfo:
         """Writes batches as another log has them; offsets, epochs and CRCs stay, new leader epochs enter the cache.
@@ -91,7 +109,7 @@ class AppendableLog(ReadableLog):
         # How many messages a compressed one holds is not known, so its first offset is neither.
         first_offset = first.base_offset if first.magic >= MAGIC_V2 else log_end_offset
         rolled = self._maybe_roll(size, max_timestamp, first_offset, last.base_offset + last.last_offset_delta, now_ms)
-        return self._write(data, found, first_offset, max_timestamp, record_count, rolled, epoch_entries)
+        return self._write(data, (data,), found, first_offset, max_timestamp, record_count, rolled, epoch_entries)
 
     def take_rolls_of_refused(self) -> tuple[RollFact, ...]:
         """The rolls before batches that were refused for their producers' sake, since this was last asked."""
@@ -137,6 +155,7 @@ class AppendableLog(ReadableLog):
     def _write(
         self,
         data: bytes,
+        parts: Sequence[bytes | memoryview],
         batches: Sequence[tuple[int, BatchHeader]],
         first_offset: int,
         max_timestamp: int,
@@ -144,7 +163,9 @@ class AppendableLog(ReadableLog):
         rolled: tuple[RollFact, ...],
         epoch_entries: tuple[tuple[int, int], ...],
     ) -> AppendInfo:
-        """Writes batches that were found right to the end of the active segment."""
+        """Writes `parts`, batches that were found right, to the end of the active segment. `data`: where their records
+        are, markers among them.
+        """
         local = self._local
         segment = local.segments[-1]
         start = segment.size
@@ -167,7 +188,7 @@ class AppendableLog(ReadableLog):
             next_offset = last_offset + 1
             if header.producer_id != NO_PRODUCER_ID:
                 has_producers = True
-        entries = segment.append(data, facts)
+        entries = segment.append(parts, facts)
         local.log_end_offset = next_offset
         segment.log.modified_ms = self._now_ms
         aborted, producers = self._note_producers(data, batches) if has_producers else ((), ())
@@ -177,7 +198,7 @@ class AppendableLog(ReadableLog):
             next_offset - 1,
             max_timestamp,
             record_count,
-            len(data),
+            segment.size - start,
             segment.base_offset,
             start,
             tuple(facts),

@@ -243,7 +243,7 @@ class _Loader:
         self.deleted_files += [mark_deleted(place.disk, file.path) for file in segment.files]
         for base_offset, data in parts:
             part = place.segment(base_offset)
-            part.append(data, facts_of(data))
+            part.append((data,), facts_of(data))
             part.become_inactive()
             part.flush()
 

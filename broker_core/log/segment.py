@@ -174,8 +174,10 @@ class LogSegment:
             return True
         return not 0 <= last_offset - self.base_offset <= INT_MAX
 
-    def append(self, data: bytes, batches: Sequence[BatchFact]) -> IndexEntries:
-        """Writes `data`, whose `batches` begin at `size`. Decides for each batch whether it enters the indexes."""
+    def append(self, parts: Sequence[bytes | memoryview], batches: Sequence[BatchFact]) -> IndexEntries:
+        """Writes `parts`, which together are `batches` that begin at `size`. Decides for each batch whether it enters
+        the indexes.
+        """
         position = self.size
         log = self.log
         if position == 0:
@@ -183,10 +185,10 @@ class LogSegment:
             self.offset_index.use()
             self.time_index.use()
         if log.size == position:
-            log.append(data)
+            log.append(*parts)
         else:
-            log.write_at(position, data)
-        self.size = position + len(data)
+            log.write_at(position, b"".join(parts))
+        self.size = position + sum(map(len, parts))
         last_offsets, positions = self._tail_last_offsets, self._tail_positions
         if not positions:
             # What an earlier process appended, or what a truncation left, is found through the index alone.

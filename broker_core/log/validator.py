@@ -43,7 +43,7 @@ from broker_core.records.record_batch import (
     iterate_batches,
     parse_header,
     records_bytes,
-    stamp,
+    stamped_header,
     with_max_timestamp,
 )
 from broker_core.records.record_runs import Summary, summarize
@@ -69,11 +69,21 @@ class Append(msgspec.Struct, frozen=True, gc=False):
 
 
 class ValidBatches(msgspec.Struct, frozen=True, gc=False):
-    """What is to be written, offsets and epochs in place: the bytes, and (position, header) of each batch in them."""
+    """What is to be written, offsets and epochs in place: the bytes, and (position, header) of each batch in them.
+
+    `start` stands for as many bytes at the beginning of `data`, where it is not empty: a large batch is not copied for
+    the sake of its offset.
+    """
 
     data: bytes
     batches: Sequence[tuple[int, BatchHeader]]
     record_count: int
+    start: bytes = b""
+
+    @property
+    def parts(self) -> tuple[bytes | memoryview, ...]:
+        """The bytes, in pieces."""
+        return (self.start, memoryview(self.data)[len(self.start) :]) if self.start else (self.data,)
 
 
 class _Examined(NamedTuple):
@@ -157,8 +167,8 @@ class LogValidator:
             max_timestamp = append.now_ms
         if max_timestamp != header.max_timestamp or self.has_append_time != header.has_append_time:
             data = with_max_timestamp(data, self.timestamp_type, max_timestamp)
-        data = stamp(data, append.next_offset, append.leader_epoch)
-        return ValidBatches(data, ((0, parse_header(data)),), header.record_count)
+        start = stamped_header(data, append.next_offset, append.leader_epoch)
+        return ValidBatches(data, ((0, parse_header(start)),), header.record_count, start)
 
     def _keep_messages(self, append: Append) -> ValidBatches:
         kept: list[bytes] = []

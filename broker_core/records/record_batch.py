@@ -338,9 +338,13 @@ def build_batch(
     )
 
 
-def assemble(
-    body: bytes,
-    *,
+def assemble(*body: bytes, **fields: int) -> bytes:
+    """A batch: `batch_parts`, joined."""
+    return b"".join(batch_parts(*body, **fields))
+
+
+def batch_parts(
+    *body: bytes,
     base_offset: int,
     leader_epoch: int,
     attributes: int,
@@ -351,8 +355,8 @@ def assemble(
     producer_epoch: int,
     base_sequence: int,
     record_count: int,
-) -> bytes:
-    """A header with its CRC, and the records `body` (already compressed) behind it."""
+) -> tuple[bytes, ...]:
+    """A header with its CRC, and the records `body` (already compressed, in pieces) behind it."""
     after_crc = _AFTER_CRC.pack(
         attributes,
         last_offset_delta,
@@ -363,21 +367,21 @@ def assemble(
         base_sequence,
         record_count,
     )
-    return b"".join(
-        (
-            _STAMP.pack(base_offset, _SMALLEST_LENGTH + len(body), leader_epoch),
-            b"\x02",
-            google_crc32c.extend(crc32c(after_crc), body).to_bytes(4, "big"),
-            after_crc,
-            body,
-        )
-    )
+    crc = crc32c(after_crc)
+    for piece in body:
+        crc = google_crc32c.extend(crc, piece)
+    start = _STAMP.pack(base_offset, _SMALLEST_LENGTH + sum(map(len, body)), leader_epoch)
+    return (b"".join((start, b"\x02", crc.to_bytes(4, "big"), after_crc)), *body)
 
 
 def stamp(data: bytes, base_offset: int, leader_epoch: int) -> bytes:
     """The batch with another base offset and leader epoch; both lie outside the CRC."""
-    start = _STAMP.pack(base_offset, len(data) - LENGTH_OVERHEAD, leader_epoch)
-    return b"".join((start, memoryview(data)[_STAMP.size :]))
+    return stamped_header(data, base_offset, leader_epoch) + data[HEADER_BYTES:]
+
+
+def stamped_header(data: bytes, base_offset: int, leader_epoch: int) -> bytes:
+    """The header of the batch `data` with another base offset and leader epoch."""
+    return _STAMP.pack(base_offset, len(data) - LENGTH_OVERHEAD, leader_epoch) + data[_STAMP.size : HEADER_BYTES]
 
 
 def set_base_offset_and_epoch(data: bytearray, base_offset: int, leader_epoch: int, position: int = 0) -> None:

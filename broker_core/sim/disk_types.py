@@ -40,8 +40,10 @@ class File(Protocol):
     modified_ms: int
     """When it was last written, as far as somebody has said so: the disk has no clock."""
 
-    def append(self, data: bytes) -> int:
-        """Writes `data` at the end; returns the position where it begins. Raises KAFKA_STORAGE_ERROR."""
+    def append(self, *parts: bytes | memoryview) -> int:
+        """Writes `parts`, few of them, one behind the other at the end; returns the position where they begin. Raises
+        KAFKA_STORAGE_ERROR.
+        """
 
     def write_at(self, position: int, data: bytes) -> None:
         """Writes `data` at `position`, over what is there; the file grows when needed. Raises KAFKA_STORAGE_ERROR."""

@@ -54,10 +54,9 @@ class RealFile:
             self._descriptor = self._disk.open_descriptor(self)
         return self._descriptor
 
-    def append(self, data: bytes) -> int:
+    def append(self, *parts: bytes | memoryview) -> int:
         position = self.size
-        self._write(position, data)
-        self.size = self.written_size = position + len(data)
+        self.size = self.written_size = position + self._write(position, *parts)
         return position
 
     def write_at(self, position: int, data: bytes) -> None:
@@ -135,18 +134,24 @@ class RealFile:
             self.written_size = self.synced_size
         return cuts
 
-    def _write(self, position: int, data: bytes) -> None:
+    def _write(self, position: int, *parts: bytes | memoryview) -> int:
+        """Returns how many bytes that were."""
+        size = sum(map(len, parts))
         descriptor = self._descriptor
         if descriptor == _CLOSED:
             descriptor = self.descriptor
         try:
-            written = os.pwrite(descriptor, data, position)
-            while written < len(data):
-                written += os.pwrite(descriptor, data[written:], position + written)
+            if len(parts) == 1:
+                written = os.pwrite(descriptor, parts[0], position)
+            else:
+                written = os.pwritev(descriptor, parts, position)
+            while written < size:
+                written += os.pwrite(descriptor, b"".join(parts)[written:], position + written)
         except OSError as error:
             # Half a batch at the end would be taken for a torn write later on; the file goes back to its size.
             os.ftruncate(descriptor, self.size)
             raise _storage_error(self.path, error) from error
+        return size
 
 
 class RealDisk(ArchivingDisk):

@@ -18,12 +18,13 @@ class SimulatedFile:
         # (position, bytes) below synced_size as the last fsync left them, oldest first.
         self._overwritten: list[tuple[int, bytes]] = []
 
-    def append(self, data: bytes) -> int:
+    def append(self, *parts: bytes | memoryview) -> int:
         position = self.size
         if len(self._data) < position:
             self._data.extend(bytes(position - len(self._data)))
-        self._data += data
-        self.size = position + len(data)
+        for part in parts:
+            self._data += part
+        self.size = len(self._data)
         return position
 
     def write_at(self, position: int, data: bytes) -> None:

@@ -15,7 +15,16 @@ import msgspec
 from broker_core.log.checkpoints import LEADER_EPOCH_CHECKPOINT, RECOVERY_POINT_CHECKPOINT, OffsetCheckpoint
 from broker_core.log.config import LONG_MAX, LogConfig
 from broker_core.log.unified_log import UnifiedLog
-from broker_core.records.record_batch import HEADER_BYTES, SimpleRecord, build_batch, iterate_batches
+from broker_core.records.record import record_parts
+from broker_core.records.record_batch import (
+    HEADER_BYTES,
+    NO_PRODUCER_EPOCH,
+    NO_PRODUCER_ID,
+    NO_SEQUENCE,
+    batch_parts,
+    iterate_batches,
+    parse_header,
+)
 from broker_core.sim.disk import RealDisk
 from lab.recordings.copying import link
 from lab.recordings.folder import BranchFolder
@@ -36,6 +45,8 @@ _CONFIG = LogConfig(
     retention_ms=-1,
 )
 _READ_BYTES = 64 * 1024
+_FEW_PIECES = 64
+"""Of a batch, so many are written one by one; more of them, which are small, are joined first."""
 _LARGEST_BATCH = 8 * 1024 * 1024
 """A batch of inputs, some of which are what clients send, fits into a segment."""
 
@@ -174,13 +185,28 @@ class RecordedLogs:
         )
 
     def _append(self, log: UnifiedLog, records: Sequence[tuple[int, bytes]]) -> None:
-        # As a follower appends: what we wrote ourselves needs no validation record by record.
-        batch = build_batch(
-            (SimpleRecord(at_us, None, value) for at_us, value in records),
+        first_us, last_us = records[0][0], records[-1][0]
+        body = [
+            piece
+            for index, (at_us, value) in enumerate(records)
+            for piece in record_parts(at_us - first_us, index, None, value)
+        ]
+        if len(body) > _FEW_PIECES:
+            body = [b"".join(body)]
+        parts = batch_parts(
+            *body,
             base_offset=log.log_end_offset,
             leader_epoch=LEADER_EPOCH,
+            attributes=0,
+            last_offset_delta=len(records) - 1,
+            base_timestamp=first_us,
+            max_timestamp=last_us,
+            producer_id=NO_PRODUCER_ID,
+            producer_epoch=NO_PRODUCER_EPOCH,
+            base_sequence=NO_SEQUENCE,
+            record_count=len(records),
         )
-        log.append_as_follower(batch, records[-1][0])
+        log.append_made(parse_header(parts[0]), parts, last_us)
 
     def _read(self, first_seq: int, last_seq: int) -> list[StoredEvent]:
         found: list[StoredEvent] = []

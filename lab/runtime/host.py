@@ -13,10 +13,10 @@ from broker_core.run import RunConfig
 from lab.recordings.folder import BranchFolder, branch_folder
 from lab.recordings.recording import Recording
 from lab.runtime import engine
-from lab.runtime.garbage import look_rarely
 from lab.runtime.lab import Lab
 from lab.runtime.lab_file import note_branches
 from lab.runtime.live_run import LiveRun
+from lab.runtime.memory import suit_engines
 from lab.runtime.pacer import Pacer
 
 logger = logging.getLogger(__name__)
@@ -147,7 +147,7 @@ def host() -> Host:
     """The host of this process, made at the first call, which must come from the event loop that serves."""
     global _host
     if _host is None:
-        look_rarely()
+        suit_engines()
         _host = Host(settings.RUNS, settings.ZOOKEEPER)
     return _host
 

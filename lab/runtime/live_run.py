@@ -19,6 +19,11 @@ from lab.runtime.pacer import Mode, Pacer
 
 FLUSH_S = 0.25
 POLL_OUTSIDE_S = 0.1
+LONG_CHECKPOINT_S = 0.3
+REST_AFTER_CHECKPOINT = 10
+"""A checkpoint that took long is not followed by another one for ten times as long: where clients write much, there is
+much to keep, and they wait meanwhile.
+"""
 
 
 @dataclass(frozen=True)
@@ -73,6 +78,7 @@ class LiveRun:
         self._inputs = len(recording.inputs())
         self._oldest_pending_s = 0.0
         self._polled_s = 0.0
+        self._may_checkpoint_s = 0.0
 
     @property
     def zookeeper(self) -> str:
@@ -107,7 +113,8 @@ class LiveRun:
             envelopes.append(envelope)
             events.append(encode_event(envelope[0], data, patch))
         self._flush_when_due()
-        if run.seq - self._checkpointed_seq >= events_between(run.seq):
+        is_due = run.seq - self._checkpointed_seq >= events_between(run.seq)
+        if is_due and self.pacer.now_s() >= self._may_checkpoint_s:
             self.checkpoint()
         pacer = self.pacer
         return Batch(
@@ -125,11 +132,15 @@ class LiveRun:
 
     def checkpoint(self) -> None:
         """Keeps the engine, if it can be kept now: not in the middle of a command."""
+        began_s = self.pacer.now_s()
         engine = self.run.checkpoint()
         if engine is not None:
             self._recording.flush()
             self._checkpoints.save(self.run.seq, self._inputs, engine, self._model)
             self._checkpointed_seq = self.run.seq
+            ended_s = self.pacer.now_s()
+            if ended_s - began_s > LONG_CHECKPOINT_S:
+                self._may_checkpoint_s = ended_s + REST_AFTER_CHECKPOINT * (ended_s - began_s)
 
     def snapshot(self) -> Snapshot:
         return Snapshot(self.run.seq, self.run.now_us, msgspec.json.encode(self.run.view))

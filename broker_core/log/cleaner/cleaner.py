@@ -238,7 +238,7 @@ def _clean_into(cleaned: LogSegment, source: LogSegment, cleaner: BatchCleaner) 
         parts.append(part)
         position += len(part)
         if position - cleaned.size >= _CHUNK_BYTES:
-            cleaned.append(b"".join(parts), facts)
+            cleaned.append((b"".join(parts),), facts)
             parts, facts = [], []
     if parts:
-        cleaned.append(b"".join(parts), facts)
+        cleaned.append((b"".join(parts),), facts)

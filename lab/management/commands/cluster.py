@@ -18,6 +18,7 @@ from lab.recordings.folder import branch_folder
 from lab.refusal import Refusal
 from lab.runtime import engine
 from lab.runtime.gateway import HOST
+from lab.runtime.memory import suit_engines
 from lab.runtime.pacer import wall_ms
 from lab.runtime.standalone import standalone
 
@@ -55,6 +56,7 @@ class Command(BaseCommand):
             jitter_us=0,
         )
         logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(message)s")
+        suit_engines()
         try:
             asyncio.run(self._run(config, options["port"]))
         except (Refusal, ClusterError, ConfigException) as error:

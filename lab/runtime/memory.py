@@ -1,0 +1,39 @@
+"""How a process that hosts engines treats its memory.
+
+An engine makes many small objects and no cycles: reference counts free them all. A collector that looks after every
+700 objects, as Python's does by itself, spends a tenth of the time to find nothing.
+
+What clients send and fetch are objects of a megabyte. The C library by itself gives the memory of such back to the
+system at once, and then each of them costs a page fault every 4 KiB: a copy takes three times as long.
+"""
+
+import ctypes
+import gc
+
+YOUNG_OBJECTS = 50_000
+KEPT_BYTES = 32 * 1024 * 1024
+LARGEST_KEPT_BYTES = 16 * 1024 * 1024
+# of malloc.h
+_TRIM_THRESHOLD, _TOP_PAD, _MMAP_THRESHOLD = -1, -2, -3
+
+
+def suit_engines() -> None:
+    """Both of the above, for this process."""
+    look_rarely()
+    keep_free_memory()
+
+
+def look_rarely() -> None:
+    """Looks after 50,000 new objects, and never again at what is there now: modules, classes, settings."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(YOUNG_OBJECTS, 20, 50)
+
+
+def keep_free_memory() -> None:
+    """Keeps some memory that is free for the next large object, where the C library can be told so (glibc)."""
+    tell = getattr(ctypes.CDLL(None), "mallopt", None)
+    if tell is not None:
+        tell(_MMAP_THRESHOLD, LARGEST_KEPT_BYTES)
+        tell(_TRIM_THRESHOLD, KEPT_BYTES)
+        tell(_TOP_PAD, KEPT_BYTES // 2)
