@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterable
 
 import pytest
+from msgspec import structs
 
 from broker_core.eras import ERAS
 from broker_core.events import Event
@@ -446,6 +447,8 @@ def test_what_a_coordinator_says_that_has_been_replaced_breaks_nothing() -> None
 
 def test_a_follower_lacks_what_its_leader_has_compacted() -> None:
     assert violations((*HEALTHY, numbered(0, 1, node=2), cleaned(1, 3), numbered(2, 3, node=2))) == []
+    marker = structs.replace(COMMITTED, replica="t-0@b2", offset=3)
+    assert violations((*HEALTHY, numbered(0, 1, node=2), cleaned(1, 3), marker, numbered(2, 4, node=2))) == []
 
 
 def test_an_order_about_a_deleted_topic_may_come_late() -> None:

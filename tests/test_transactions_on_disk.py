@@ -4,11 +4,13 @@ one, and what of it survives a stop.
 
 import pytest
 
+from broker_core.clients.consumer import visible_records
 from broker_core.errors import KafkaError, KafkaException
 from broker_core.log import LogConfig, UnifiedLog
+from broker_core.log.cleaner.record_filter import empty_batch
 from broker_core.log.transaction_index import AbortedTransaction
 from broker_core.records.control_record import ControlRecordType, build_end_transaction_marker
-from broker_core.records.record_batch import build_batch
+from broker_core.records.record_batch import build_batch, parse_header
 from broker_core.sim.disk import Disk, SimulatedDisk
 
 DIRECTORY = "broker-1/orders-0"
@@ -174,6 +176,16 @@ def test_a_follower_builds_the_same_index_and_state() -> None:
     assert follower.first_unstable_offset == leader.first_unstable_offset
     follower.high_watermark_moved(follower.log_end_offset)
     assert last_stable_offset(follower) == 10
+
+
+def test_a_marker_that_compaction_has_emptied_ends_nothing() -> None:
+    marker = Producer(open_log(SimulatedDisk()), 7).marker(ABORT)
+    emptied = empty_batch(parse_header(marker))
+    follower = open_log(SimulatedDisk())
+    assert follower.append_as_follower(emptied, NOW_MS).producers == ()
+    assert follower.log_end_offset == 1
+    assert follower.producer_state.is_empty
+    assert visible_records(emptied, 0, ((7, 0),)) == ([], 1)
 
 
 @pytest.mark.parametrize("how", ["clean", "kill", "power loss", "without snapshots", "without indexes"])

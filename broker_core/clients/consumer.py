@@ -8,7 +8,7 @@ from broker_core.clients.metadata import ClientMetadata, backoff_us
 from broker_core.clients.producer import STALE_METADATA_ERRORS
 from broker_core.errors import Errors
 from broker_core.events.client import ConsumerPositionReset, RecordsConsumed
-from broker_core.records.control_record import ControlRecordType, read_end_transaction_marker
+from broker_core.records.control_record import ControlRecordType, read_marker
 from broker_core.records.record_batch import Record, iterate_batches, iterate_records
 from broker_core.sim.kernel import Kernel, Message, Subjects, applies
 from broker_core.wire.messages import (
@@ -58,7 +58,7 @@ def visible_records(
         while to_come and to_come[-1][1] <= header.last_offset:
             skipped.add(to_come.pop()[0])
         if header.is_control:
-            marker = read_end_transaction_marker(next(iterate_records(data, header, at)))
+            marker = read_marker(data, header, at)
             if marker is not None and marker[0] is ControlRecordType.ABORT:
                 skipped.discard(header.producer_id)
         elif not (header.is_transactional and header.producer_id in skipped):

@@ -14,7 +14,7 @@ from broker_core.log.readable_log import ReadableLog
 from broker_core.log.segment import BatchFact
 from broker_core.log.transaction_index import AbortedTransaction
 from broker_core.log.validator import Append
-from broker_core.records.control_record import read_end_transaction_marker
+from broker_core.records.control_record import read_marker
 from broker_core.records.record_batch import (
     LENGTH_OVERHEAD,
     MAGIC_V2,
@@ -22,7 +22,6 @@ from broker_core.records.record_batch import (
     NO_TIMESTAMP,
     BatchHeader,
     batches_in,
-    iterate_records,
 )
 
 
@@ -224,7 +223,9 @@ class AppendableLog(ReadableLog):
         for position, header in batches:
             if header.producer_id != NO_PRODUCER_ID:
                 completed = update_producers(producers, header, data, position)
-                facts.append(producer_fact(header, data, position, completed))
+                fact = producer_fact(header, data, position, completed)
+                if fact is not None:
+                    facts.append(fact)
                 if completed is not None:
                     ended.append(completed)
         if not ended:
@@ -236,7 +237,7 @@ class AppendableLog(ReadableLog):
     def _validate_producer(self, header: BatchHeader, data: bytes, is_client: bool) -> AppendInfo | None:
         """Checks the sequence of a batch; answers a repeated one with the offsets of the first time."""
         if header.is_control:
-            marker = read_end_transaction_marker(next(iterate_records(data, header)))
+            marker = read_marker(data, header, 0)
             if marker is not None:
                 self.producer_state.validate_marker(header, marker[1])
             return None

@@ -10,8 +10,8 @@ from broker_core.log.segment_recovery import check_end
 from broker_core.log.storage_fault import StorageFault
 from broker_core.log.transaction_index import AbortedTransaction, TransactionIndex
 from broker_core.log.transactions import CompletedTransaction
-from broker_core.records.control_record import read_end_transaction_marker
-from broker_core.records.record_batch import NO_PRODUCER_ID, BatchHeader, iterate_records
+from broker_core.records.control_record import read_marker
+from broker_core.records.record_batch import NO_PRODUCER_ID, BatchHeader
 from broker_core.sim.disk import CutFact
 
 
@@ -27,20 +27,20 @@ def update_producers(
     if not header.is_control:
         producers.append_data(header)
         return None
-    for record in iterate_records(data, header, position):
-        marker = read_end_transaction_marker(record)
-        if marker is not None:
-            return producers.append_marker(header, *marker)
-    return None
+    marker = read_marker(data, header, position)
+    return None if marker is None else producers.append_marker(header, *marker)
 
 
 def producer_fact(
     header: BatchHeader, data: bytes, position: int, completed: CompletedTransaction | None
-) -> ProducerFact:
-    """What a batch at `position` of `data` says of its producer; `completed` is the transaction that it ends."""
-    marker = None
-    if header.is_control:
-        marker = read_end_transaction_marker(next(iterate_records(data, header, position)))
+) -> ProducerFact | None:
+    """What a batch at `position` of `data` says of its producer; `completed` is the transaction that it ends.
+
+    A control batch without a marker says nothing.
+    """
+    marker = read_marker(data, header, position) if header.is_control else None
+    if header.is_control and marker is None:
+        return None
     return ProducerFact(
         header.producer_id,
         header.producer_epoch,

@@ -7,7 +7,7 @@ epoch of the coordinator. Source: `ControlRecordType`, `EndTransactionMarker`; K
 import struct
 from enum import IntEnum
 
-from broker_core.records.record_batch import NO_LEADER_EPOCH, Record, build_batch
+from broker_core.records.record_batch import NO_LEADER_EPOCH, BatchHeader, Record, build_batch, iterate_records
 
 _CONTROL_KEY = struct.Struct(">hh")
 _END_TXN_VALUE = struct.Struct(">hi")
@@ -51,3 +51,11 @@ def read_end_transaction_marker(record: Record) -> tuple[ControlRecordType, int]
     if control_type not in (ControlRecordType.ABORT, ControlRecordType.COMMIT):
         return None
     return ControlRecordType(control_type), _END_TXN_VALUE.unpack_from(record.value)[1]
+
+
+def read_marker(data: bytes, header: BatchHeader, position: int) -> tuple[ControlRecordType, int] | None:
+    """The marker in the control batch at `position` of `data`; None in another kind, and in one that compaction has
+    emptied.
+    """
+    record = next(iterate_records(data, header, position), None)
+    return None if record is None else read_end_transaction_marker(record)

@@ -132,11 +132,11 @@ def batch(checker: Checker, event: transaction.ProducerBatchAppended) -> None:
 def marker(checker: Checker, event: transaction.TransactionMarkerAppended) -> None:
     shadow = _shadow(checker, event.replica)
     shadow.end = event.offset + 1
-    epoch, sequence, _ = shadow.last.get(event.producer_id, (event.producer_epoch, _NONE, 0))
-    if epoch != event.producer_epoch:
-        sequence = _NONE
     if event.producer_id in shadow.last:
-        shadow.last[event.producer_id] = (event.producer_epoch, sequence, event.offset)
+        epoch, sequence, offset = shadow.last[event.producer_id]
+        if epoch != event.producer_epoch:
+            sequence = _NONE
+        shadow.last[event.producer_id] = (event.producer_epoch, sequence, offset)
     first = shadow.open.pop(event.producer_id, None)
     if first is not None:
         shadow.ended.append((first, event.offset))

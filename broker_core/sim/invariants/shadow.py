@@ -285,7 +285,7 @@ class ProducerShadow(msgspec.Struct):
     """What a replica's log has taken.
 
     Attributes:
-        last: producer id -> (epoch, last sequence number or -1, last offset).
+        last: producer id -> (epoch, last sequence number or -1, last offset of data).
         open: producer id -> first offset of its transaction.
         ended: (first offset, offset of the marker) of transactions whose marker may not be replicated yet.
         end: behind the last batch that was noted.
