@@ -168,7 +168,7 @@ class GroupCoordinator:
 
     def describe_group(self, group_id: str) -> DescribedGroup:
         """DescribeGroups, of one group; an unknown one is Dead."""
-        error = self.registry.status(group_id)
+        error = self.registry.status(group_id, allows_empty_id=True)
         if error is not Errors.NONE:
             return DescribedGroup(group_id, error)
         group = self.groups.get(group_id)

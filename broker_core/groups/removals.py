@@ -52,7 +52,7 @@ class Removals:
 
     def delete_group(self, group_id: str) -> KafkaError:
         """DeleteGroups, of one group: only an empty one."""
-        error = self._groups.status(group_id)
+        error = self._groups.status(group_id, allows_empty_id=True)
         if error is not Errors.NONE:
             return error
         group = self._groups.known.get(group_id)

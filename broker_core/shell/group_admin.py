@@ -4,7 +4,7 @@ from typing import Any
 
 from broker_core.errors import Errors, KafkaError
 from broker_core.shell.admin import DEFAULT_API_TIMEOUT_US, RETRY_BACKOFF_US, Asking, ask_any, metadata
-from broker_core.shell.java import ERRORS_PACKAGE, JavaException
+from broker_core.shell.java import ERRORS_PACKAGE, JavaException, log_error
 from broker_core.shell.process import Call, Disconnected, Process, Sleep, up_brokers
 from broker_core.wire.messages import (
     DescribedGroup,
@@ -15,6 +15,9 @@ from broker_core.wire.messages import (
     OffsetFetchRequest,
 )
 
+TIMEOUT_US = 5_000_000
+LEADER_LOGGER = "org.apache.kafka.clients.admin.internals.PartitionLeaderStrategy"
+_NO_TOPIC = frozenset({Errors.UNKNOWN_TOPIC_OR_PARTITION, Errors.INVALID_TOPIC_EXCEPTION})
 _RETRIED = frozenset({Errors.NOT_COORDINATOR, Errors.COORDINATOR_NOT_AVAILABLE, Errors.COORDINATOR_LOAD_IN_PROGRESS})
 
 
@@ -87,21 +90,53 @@ def list_groups(process: Process) -> Asking[list[tuple[str, str, str]]]:
 
 
 def list_offsets(process: Process, partitions: list[str], timestamp: int) -> Asking[dict[str, int]]:
-    """Offsets of partitions by time (-1 latest, -2 earliest); -1 where no record is as late. Partitions without a
-    leader are missing.
+    """Offsets of partitions by time (-1 latest, -2 earliest); -1 where no record is as late.
+
+    Raises JavaException for a topic that there is not, and when a partition has had no leader for five seconds.
     """
     found: dict[str, int] = {}
-    if not partitions:
-        return found
     topics = tuple(dict.fromkeys(name.rpartition("-")[0] for name in partitions))
-    known = yield from metadata(process, topics, "listOffsets")
-    leaders = {row[0]: row[1] for row in known.partitions}
-    for leader in sorted({leaders.get(name, -1) for name in partitions}):
-        if leader < 0:
-            continue
-        names = [name for name in partitions if leaders.get(name) == leader]
-        body = ListOffsetsRequest(-1, tuple((name, -1, timestamp) for name in names))
-        response = yield Call(leader, "ListOffsets", body, "ListOffsets " + ", ".join(names))
-        if not isinstance(response, Disconnected):
-            found |= {row.partition: row.offset for row in response.partitions if row.error is Errors.NONE}
+    deadline_us = process.now_us + TIMEOUT_US
+    while len(found) < len(set(partitions)):
+        known = yield from metadata(process, topics, "listOffsets")
+        errors = {name: error for name, _, error in known.topics}
+        for name in partitions:
+            error = errors.get(name.rpartition("-")[0], Errors.NONE)
+            if error in _NO_TOPIC:
+                raise _no_topic(process, name, error)
+        leaders = {row[0]: row[1] for row in known.partitions}
+        for leader in sorted({leaders.get(name, -1) for name in partitions if name not in found}):
+            names = [name for name in partitions if leaders.get(name) == leader and name not in found]
+            if leader < 0 or not names:
+                continue
+            body = ListOffsetsRequest(-1, tuple((name, -1, timestamp) for name in names))
+            response = yield Call(leader, "ListOffsets", body, "ListOffsets " + ", ".join(names))
+            if not isinstance(response, Disconnected):
+                found |= {row.partition: row.offset for row in response.partitions if row.error is Errors.NONE}
+        if len(found) < len(set(partitions)):
+            if process.now_us >= deadline_us:
+                late = "Timed out waiting for a node assignment. Call: listOffsets(api=METADATA)"
+                raise _in_futures(f"{ERRORS_PACKAGE}TimeoutException: {late}")
+            yield Sleep(RETRY_BACKOFF_US)
     return found
+
+
+def _no_topic(process: Process, partition: str, error: KafkaError) -> JavaException:
+    topic = partition.rpartition("-")[0]
+    is_invalid = error is Errors.INVALID_TOPIC_EXCEPTION
+    what = (
+        "invalid topic error for topic {} in `Metadata` response" if is_invalid else "unknown topic error for topic {}"
+    )
+    log_error(process, [f"[AdminClient clientId=adminclient-1] Received {what.format(topic)}"], LEADER_LOGGER)
+    exception = JavaException.of(error)
+    process.err(exception.stack_trace()[0])
+    why = (
+        f"due to invalid topic `{topic}`" if is_invalid else f"because metadata for topic `{topic}` could not be found"
+    )
+    return _in_futures(f"{exception.java_class}: Failed to fetch metadata for partition {partition} {why}")
+
+
+def _in_futures(cause: str) -> JavaException:
+    """An exception as the tool wraps it: once by the future, once by itself."""
+    outer = f"java.util.concurrent.ExecutionException: {cause}"
+    return JavaException("java.lang.RuntimeException", outer, (outer, cause))

@@ -25,7 +25,7 @@ from broker_core.shell.java import (
 )
 from broker_core.shell.parser import Option, OptionError, ParsedOptions
 from broker_core.shell.process import Process, Running, settled
-from broker_core.shell.tools.consumer_groups_reset import SCENARIOS, reset_offsets
+from broker_core.shell.tools.consumer_groups_reset import SCENARIOS, partitions_in, reset_offsets
 from broker_core.wire.messages import (
     DeleteGroupsRequest,
     DescribedGroup,
@@ -81,12 +81,17 @@ def _run(process: Process, arguments: list[str]) -> Running:
     options = ParsedOptions(OPTIONS)
     try:
         options.parse(arguments)
+    except OptionError as error:
+        process.err(f"{error.java_class}: {error.message}")
+        return 1
+    try:
         _check(process, options)
     except OptionError as error:
         return print_usage(process, UsageError(error.message), OPTIONS)
     except UsageError as error:
         return print_usage(process, error, OPTIONS)
     try:
+        options.integer("timeout")
         if "list" in options:
             yield from _list(process, options)
         elif "describe" in options:
@@ -197,10 +202,14 @@ def _list(process: Process, options: ParsedOptions) -> Asking[None]:
 
 
 def _describe(process: Process, options: ParsedOptions) -> Asking[None]:
-    for name in (yield from _groups(process, options)):
+    follows_table = False
+    for name in sorted((yield from _groups(process, options))):
         group = yield from describe_group(process, name)
         if group.state == "Dead":
-            _error(process, f"Consumer group '{name}' does not exist.")
+            if not follows_table:
+                process.out("")
+            process.out(f"Error: Consumer group '{name}' does not exist.")
+            follows_table = False
             if "members" in options:
                 _print_members(process, group, is_verbose="verbose" in options)
             continue
@@ -215,7 +224,7 @@ def _describe(process: Process, options: ParsedOptions) -> Asking[None]:
         if "members" in options:
             _print_members(process, group, is_verbose="verbose" in options)
         else:
-            yield from _print_offsets(process, group)
+            follows_table = (yield from _print_offsets(process, group, follows_table=follows_table)) or follows_table
 
 
 def _print_state(process: Process, group: DescribedGroup, broker_id: int) -> None:
@@ -257,7 +266,8 @@ def _assignment_text(partitions: tuple[str, ...]) -> str:
     return ", ".join(sorted(f"({','.join(numbers)})" for numbers in by_topic.values())) or MISSING
 
 
-def _print_offsets(process: Process, group: DescribedGroup) -> Asking[None]:
+def _print_offsets(process: Process, group: DescribedGroup, *, follows_table: bool) -> Asking[bool]:
+    """Whether a table was printed. Its last line has no end, so what follows one stands without a blank line."""
     committed = yield from committed_offsets(process, group.group_id)
     owners: dict[str, DescribedGroupMember] = {}
     for member in group.members:
@@ -282,14 +292,18 @@ def _print_offsets(process: Process, group: DescribedGroup) -> Asking[None]:
                 MISSING if owner is None else owner.client_id,
             ]
         )
+    if not rows:
+        return False
     header = ["GROUP", "TOPIC", "PARTITION", "CURRENT-OFFSET", "LOG-END-OFFSET", "LAG"]
     header += ["CONSUMER-ID", "HOST", "CLIENT-ID"]
     widths = [max(15, *(len(row[at]) for row in [header, *rows])) for at in range(len(header))]
     widths[2:6] = [10, 15, 15, 15]
     widths[8] = 0
-    process.out("")
+    if not follows_table:
+        process.out("")
     for row in [header, *rows]:
         process.out(" ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)))
+    return True
 
 
 # delete
@@ -363,11 +377,10 @@ def _partitions_of(process: Process, topics: list[str]) -> Asking[tuple[list[str
     named: list[str] = []
     whole: list[str] = []
     for text in topics:
-        topic, colon, numbers = text.partition(":")
-        if colon:
-            named += [f"{topic}-{int(number)}" for number in numbers.split(",")]
+        if ":" in text:
+            named += partitions_in(text)
         else:
-            whole.append(topic)
+            whole.append(text)
     unknown: list[str] = []
     if whole:
         known = yield from metadata(process, tuple(whole), "describeTopics")

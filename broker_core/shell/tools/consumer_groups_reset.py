@@ -7,9 +7,10 @@ from broker_core.errors import Errors
 from broker_core.groups.consumer_protocol import sorted_partitions, split_partition
 from broker_core.shell.admin import Asking, metadata
 from broker_core.shell.group_admin import ask_coordinator, committed_offsets, describe_group, list_groups, list_offsets
-from broker_core.shell.java import JavaException, UsageError
+from broker_core.shell.java import JavaException, UsageError, split
 from broker_core.shell.parser import ParsedOptions
 from broker_core.shell.process import Process
+from broker_core.shell.tools.topics import described_order
 from broker_core.wire.messages import OffsetCommitRequest
 
 SCENARIOS = (
@@ -26,7 +27,7 @@ _LISTED = "[to-offset], [to-current], [to-datetime], [from-file], [by-duration],
 _DURATION = re.compile(
     r"([+-])?P(?:(-?\d+)D)?(?:T(?=[-\d])(?:(-?\d+)H)?(?:(-?\d+)M)?(?:(-?\d+(?:\.\d+)?)S)?)?", re.IGNORECASE
 )
-_ISO = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:[.,](\d{3}))?(Z|[+-]\d\d:?\d\d|[+-]\d\d)?")
+_ISO = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)\.(\d{1,3})(Z|[+-]\d\d:?\d\d|[+-]\d\d)")
 EARLIEST, LATEST = -2, -1
 
 Plan = dict[str, int]
@@ -74,6 +75,8 @@ def _print(process: Process, options: ParsedOptions, plans: dict[str, Plan]) -> 
                 topic, number = split_partition(name)
                 process.out(f"{prefix}{topic},{number},{plan[name]}")
         return
+    if not plans:
+        return
     cells = [("GROUP", "TOPIC", "PARTITION", "NEW-OFFSET")]
     for group in sorted(plans):
         for name in sorted_partitions(plans[group]):
@@ -92,24 +95,33 @@ def _partitions(process: Process, options: ParsedOptions, group: str) -> Asking[
         found: list[str] = []
         whole: list[str] = []
         for text in options.values("topic"):
-            topic, colon, numbers = text.partition(":")
-            if not colon:
-                whole.append(topic)
-                continue
-            for number in numbers.split(","):
-                if not number.isdigit():
-                    raise UsageError(f"Invalid partition '{number}' specified in topic arg '{text}''")
-                found.append(f"{topic}-{int(number)}")
+            if ":" in text:
+                found += partitions_in(text)
+            else:
+                whole.append(text)
         if whole:
             known = yield from metadata(process, tuple(whole), "describeTopics")
             for _, _, error in known.topics:
                 if error is not Errors.NONE:
                     raise _in_runtime(JavaException.in_future(error))
-            found += [row[0] for row in known.partitions]
+            for topic in described_order(whole):
+                found += [row[0] for row in known.partitions if split_partition(row[0])[0] == topic]
         return found
     if "from-file" in options:
         return []
     raise UsageError("One of the reset scopes should be defined: --all-topics, --topic.")
+
+
+def partitions_in(text: str) -> list[str]:
+    """The partitions that a topic with numbers, `orders:0,1`, means. Raises UsageError."""
+    words = split(text, ":")
+    if len(words) != 2:
+        raise UsageError(f"Invalid topic arg '{text}', expected topic name and partitions")
+    topic, numbers = words
+    for number in split(numbers, ","):
+        if re.fullmatch(r"[+-]?\d+", number) is None:
+            raise UsageError(f"Invalid partition '{number}' specified in topic arg '{text}''")
+    return [f"{topic}-{int(number)}" for number in split(numbers, ",")]
 
 
 def _in_runtime(error: JavaException) -> JavaException:
@@ -172,11 +184,21 @@ def _from_file(process: Process, name: str, group: str) -> Plan:
         cause = f"java.nio.file.NoSuchFileException: {name}"
         raise _in_runtime(JavaException("java.io.IOException", f"Unable to read file {name}", (cause,)))
     plan: Plan = {}
+    first = process.files[name].split("\n")[0].split(",")
+    if len(first) > 2 and re.fullmatch(r"[+-]?\d+", first[1].strip()) is None:
+        # tried as a plan without groups, twice
+        why = f'Cannot deserialize value of type `int` from String "{first[1]}": not a valid `int` value'
+        for _ in range(2):
+            process.err(f"com.fasterxml.jackson.databind.exc.InvalidFormatException: {why}")
     for line in process.files[name].splitlines():
         cells = line.strip().split(",")
         if len(cells) == 4 and cells[0] == group:
             cells = cells[1:]
+        if len(cells) == 2:
+            cells.append("0")
         if len(cells) == 3 and cells[1].isdigit() and re.fullmatch(r"-?\d+", cells[2]):
+            if int(cells[2]) < 0:
+                raise UsageError("Invalid negative offset")
             plan[f"{cells[0]}-{int(cells[1])}"] = int(cells[2])
     return plan
 
@@ -189,6 +211,8 @@ def parse_datetime(text: str) -> int:
 
     if "T" not in text:
         raise wrong("Error parsing timestamp. It does not contain a 'T' according to ISO8601 format")
+    if not re.search("[+Z-]", text.split("T")[1]):
+        text += "Z"
     match = _ISO.fullmatch(text)
     if match is None:
         raise wrong(f'Unparseable date: "{text}"')

@@ -357,7 +357,7 @@ def _describe(process: Process, options: ParsedOptions) -> Asking[None]:
     else:
         names = yield from _found(process, options, "listTopics")
         _ensure_found(options, names)
-    known = yield from metadata(process, tuple(_described_order(names)), "describeTopics")
+    known = yield from metadata(process, tuple(described_order(names)), "describeTopics")
     configs = yield from _configs_of(process, [name for name, _, error in known.topics if error is Errors.NONE])
     moving = yield from _moving(process, [row[0] for row in known.partitions])
     live = set(known.brokers)
@@ -395,7 +395,7 @@ def _describe(process: Process, options: ParsedOptions) -> Asking[None]:
                 )
 
 
-def _described_order(names: list[str]) -> list[str]:
+def described_order(names: list[str]) -> list[str]:
     """The order in which the tool shows topics: that of the maps through which the admin client hands them on."""
     count = len(names)
     asked = hash_map_order(names, count)
