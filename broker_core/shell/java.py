@@ -167,3 +167,24 @@ def check_invalid(options: ParsedOptions, name: str, others: Sequence[str]) -> N
         for other in others:
             if other in options:
                 raise UsageError(f'Option "[{name}]" can\'t be used with option "[{other}]"')
+
+
+def justified(text: str, width: int) -> list[str]:
+    """A message in lines of so many characters, but for the last one: the spaces in their middle are wider
+    (argparse4j)."""
+    lines: list[list[str]] = [[]]
+    for word in text.split(" "):
+        if lines[-1] and len(" ".join([*lines[-1], word])) > width:
+            lines.append([])
+        lines[-1].append(word)
+    return [*(_stretched(words, width) for words in lines[:-1]), " ".join(lines[-1])]
+
+
+def _stretched(words: list[str], width: int) -> str:
+    gaps = len(words) - 1
+    if not gaps:
+        return words[0]
+    each, rest = divmod(width - len(" ".join(words)), gaps)
+    first = (gaps - rest + 1) // 2
+    spaces = [" " * (1 + each + (first <= gap < first + rest)) for gap in range(gaps)]
+    return "".join(word + space for word, space in zip(words, [*spaces, ""], strict=True))

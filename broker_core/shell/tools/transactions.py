@@ -3,15 +3,19 @@
 from collections.abc import Sequence
 from typing import Any
 
-from broker_core.clients.exceptions import exception_class, exception_message
-from broker_core.errors import Errors, KafkaError
+from broker_core.clients.exceptions import exception_message
+from broker_core.errors import Errors
+from broker_core.groups.consumer_protocol import sorted_partitions
 from broker_core.shell.admin import DEFAULT_API_TIMEOUT_US, RETRY_BACKOFF_US, Asking, ask_any, metadata
 from broker_core.shell.cluster_api import ClusterApi
-from broker_core.shell.commands import Command, register, usage_error
+from broker_core.shell.commands import Command, register
 from broker_core.shell.completion_sources import topics
+from broker_core.shell.java import JavaException, justified, log_error
 from broker_core.shell.parser import Option, OptionError, ParsedOptions
 from broker_core.shell.process import Call, Disconnected, Process, Running, Sleep, up_brokers
+from broker_core.shell.tools.transactions_hanging import Failed, abort, find_hanging
 from broker_core.wire.messages import (
+    ActiveProducer,
     DescribedTransaction,
     DescribeProducersRequest,
     DescribeTransactionsRequest,
@@ -19,46 +23,156 @@ from broker_core.wire.messages import (
     ListTransactionsRequest,
 )
 
+_TOPIC = Option("topic", "The topic.", "topic", values="topic")
+_PARTITION = Option("partition", "The partition.", "partition", "Integer")
+_BROKER = Option("broker-id", "The replica to ask; the leader unless given.", "id", "Integer")
+COMMANDS: dict[str, tuple[Option, ...]] = {
+    "list": (Option("duration-filter", "Only transactions that run for longer, in ms.", "ms", "Long"),),
+    "describe": (Option("transactional-id", "The transactional id.", "id"),),
+    "describe-producers": (_BROKER, _TOPIC, _PARTITION),
+    "abort": (
+        _TOPIC,
+        _PARTITION,
+        Option("start-offset", "Where the transaction begins.", "offset", "Long"),
+        Option("producer-id", "Its producer's id.", "id", "Long"),
+        Option("producer-epoch", "Its producer's epoch.", "epoch", "Integer"),
+        Option("coordinator-epoch", "Its coordinator's epoch.", "epoch", "Integer"),
+    ),
+    "find-hanging": (
+        _BROKER,
+        Option("max-transaction-timeout", "How old a transaction must be, in minutes.", "minutes", "Integer"),
+        _TOPIC,
+        _PARTITION,
+    ),
+}
+REQUIRED = {
+    "describe": ("transactional-id",),
+    "describe-producers": ("topic", "partition"),
+    "abort": ("topic", "partition"),
+}
 OPTIONS = (
     Option("bootstrap-server", "The brokers to connect to; the lab adds those that are up.", "server to connect to"),
-    Option("duration-filter", "list: only transactions that run for longer, in ms.", "ms", "Long"),
-    Option("transactional-id", "describe: the transactional id.", "id"),
-    Option("topic", "describe-producers: the topic.", "topic", values="topic"),
-    Option("partition", "describe-producers: the partition.", "partition", "Integer"),
-    Option("broker-id", "describe-producers: the replica to ask; the leader unless given.", "id", "Integer"),
+    *dict.fromkeys(option for options in COMMANDS.values() for option in options),
 )
-VERBS = ("list", "describe", "describe-producers")
+USAGE = {
+    "": (
+        "usage: kafka-transactions.sh [-h] [-v] [--command-config FILE]",
+        "                             --bootstrap-server host:port COMMAND ...",
+    ),
+    "list": (
+        "usage: kafka-transactions.sh --bootstrap-server host:port list [-h]",
+        "                             [--duration-filter DURATION_FILTER]",
+    ),
+    "describe": (
+        "usage: kafka-transactions.sh --bootstrap-server host:port describe [-h]",
+        "                             --transactional-id TRANSACTIONAL_ID",
+    ),
+    "describe-producers": (
+        "usage: kafka-transactions.sh --bootstrap-server host:port",
+        "                             describe-producers [-h]",
+        "                             [--broker-id BROKER_ID] --topic TOPIC",
+        "                             --partition PARTITION",
+    ),
+    "abort": (
+        "usage: kafka-transactions.sh --bootstrap-server host:port abort [-h]",
+        "                             --topic TOPIC --partition PARTITION",
+        "                             [--start-offset START_OFFSET]",
+        "                             [--producer-id PRODUCER_ID]",
+        "                             [--producer-epoch PRODUCER_EPOCH]",
+        "                             [--coordinator-epoch COORDINATOR_EPOCH]",
+    ),
+    "find-hanging": (
+        "usage: kafka-transactions.sh --bootstrap-server host:port find-hanging [-h]",
+        "                             [--broker-id BROKER_ID]",
+        "                             [--max-transaction-timeout MAX_TRANSACTION_TIMEOUT]",
+        "                             [--topic TOPIC] [--partition PARTITION]",
+    ),
+}
+HANDLER_LOGGER = "org.apache.kafka.clients.admin.internals.DescribeProducersHandler"
+USAGE_WIDTH = 75
 _TRANSACTION = 1
 _AGAIN = frozenset({Errors.COORDINATOR_NOT_AVAILABLE, Errors.COORDINATOR_LOAD_IN_PROGRESS, Errors.NOT_COORDINATOR})
 _NONE = "None"
 
 
-class _Failed(Exception):
-    """What the tool prints before it ends with exit code 1."""
+class _BadArguments(Exception):
+    """The arguments are not understood: `command` says whose usage is printed."""
+
+    def __init__(self, command: str, message: str) -> None:
+        super().__init__(message)
+        self.command = command
 
 
 def _run(process: Process, arguments: list[str]) -> Running:
-    verb = next((word for word in arguments if word in VERBS), "")
     try:
-        options = ParsedOptions(OPTIONS).parse([word for word in arguments if word != verb])
-    except OptionError as error:
-        raise usage_error("kafka-transactions.sh", error.message) from None
+        command, options = _parse(arguments)
+    except _BadArguments as error:
+        for line in USAGE[error.command]:
+            process.err(line)
+        for line in justified(f"kafka-transactions.sh: error: {error}", USAGE_WIDTH):
+            process.err(line)
+        return 1
     try:
-        if verb == "list":
+        if command == "list":
             table = yield from _list(process, options)
-        elif verb == "describe" and "transactional-id" in options:
+        elif command == "describe":
             table = yield from _describe(process, options.value("transactional-id") or "")
-        elif verb == "describe-producers" and "topic" in options and "partition" in options:
+        elif command == "describe-producers":
             partition = f"{options.value('topic')}-{options.integer('partition')}"
-            table = yield from _describe_producers(process, partition, options.integer("broker-id"))
+            producers = yield from _producers(process, partition, options.integer("broker-id"))
+            table = [_PRODUCERS, *map(_producer_row, producers)]
+        elif command == "abort":
+            yield from abort(process, options, _producers)
+            return 0
         else:
-            raise usage_error("kafka-transactions.sh", f"kafka-transactions.sh {' '.join(arguments)} is not complete.")
-    except _Failed as failed:
-        process.err(f"{failed}. Enable debug logging for additional detail.")
+            table = yield from find_hanging(process, options, _producers, _partitions_of)
+    except Failed as failed:
+        process.err(str(failed))
         return 1
     for line in _lines(table):
         process.out(line)
     return 0
+
+
+def _parse(arguments: list[str]) -> tuple[str, ParsedOptions]:
+    """The command and its options (`argparse4j`). Raises _BadArguments."""
+    words = list(arguments)
+    before: list[str] = []
+    while words and words[0] in ("--bootstrap-server", "--command-config"):
+        before += words[:2]
+        words = words[2:]
+    if not words:
+        raise _BadArguments("", "too few arguments")
+    command, rest = words[0], words[1:]
+    if command not in COMMANDS:
+        choices = ", ".join(f"'{each}'" for each in COMMANDS)
+        raise _BadArguments("", f"invalid choice: '{command}' (choose from {choices})")
+    options = ParsedOptions(COMMANDS[command])
+    try:
+        options.parse(rest)
+    except OptionError as error:
+        unknown = next((word for word in rest if word.startswith("-") and word.lstrip("-") in error.message), rest[-1])
+        complaint = "expected one argument" if "requires" in error.message else ""
+        raise _BadArguments(
+            command, f"argument {unknown}: {complaint}" if complaint else f"unrecognized arguments: '{unknown}'"
+        ) from None
+    if options.operands:
+        raise _BadArguments(command, f"unrecognized arguments: '{options.operands[0]}'")
+    for option in COMMANDS[command]:
+        try:
+            if option.kind != "String":
+                options.integer(option.name)
+        except OptionError:
+            value = options.values(option.name)[-1]
+            raise _BadArguments(
+                command,
+                f"argument --{option.name}: could not convert '{value}' to {option.kind} "
+                f'(For input string: "{value}")',
+            ) from None
+    for name in reversed(REQUIRED.get(command, ())):
+        if name not in options:
+            raise _BadArguments(command, f"argument --{name} is required")
+    return command, options
 
 
 def _lines(rows: Sequence[Sequence[str]]) -> list[str]:
@@ -92,11 +206,11 @@ def _ask_coordinator(process: Process, transactional_id: str) -> Asking[tuple[in
             if not isinstance(response, Disconnected) and response.transaction_states[0].error not in _AGAIN:
                 return found.node_id, response.transaction_states[0]
         yield Sleep(RETRY_BACKOFF_US)
-    raise _Failed(_could_not_describe(transactional_id, "Timed out waiting for a node assignment"))
+    raise Failed(_could_not_describe(transactional_id, "Timed out waiting for a node assignment"))
 
 
 def _could_not_describe(transactional_id: str, why: str) -> str:
-    return f"Failed to describe transaction state of transactional-id `{transactional_id}`: {why}"
+    return _detailed(f"Failed to describe transaction state of transactional-id `{transactional_id}`: {why}")
 
 
 def _describe(process: Process, transactional_id: str) -> Asking[list[list[str]]]:
@@ -106,21 +220,30 @@ def _describe(process: Process, transactional_id: str) -> Asking[list[list[str]]
             f"DescribeTransactions request for transactionalId `{transactional_id}` failed because the ID could not "
             "be found"
         )
-        raise _Failed(_could_not_describe(transactional_id, why))
+        raise Failed(_could_not_describe(transactional_id, why))
     if found.error is not Errors.NONE:
-        raise _Failed(_could_not_describe(transactional_id, exception_message(found.error)))
+        raise Failed(_could_not_describe(transactional_id, exception_message(found.error)))
     start_ms = found.transaction_start_time_ms
     header = ["CoordinatorId", "TransactionalId", "ProducerId", "ProducerEpoch", "TransactionState"]
     header += ["TransactionTimeoutMs", "CurrentTransactionStartTimeMs", "TransactionDurationMs", "TopicPartitions"]
     row = [str(coordinator), transactional_id, str(found.producer_id), str(found.producer_epoch)]
     row += [found.transaction_state, str(found.transaction_timeout_ms)]
     row += [_NONE, _NONE] if start_ms < 0 else [str(start_ms), str(process.wall_ms - start_ms)]
-    return [header, [*row, ",".join(found.partitions)]]
+    return [header, [*row, ",".join(sorted_partitions(found.partitions))]]
 
 
-def _describe_producers(process: Process, partition: str, broker_id: int | None) -> Asking[list[list[str]]]:
+def _partitions_of(process: Process, transactional_id: str) -> Asking[tuple[str, ...]]:
+    """Where the transaction of an id writes."""
+    _, found = yield from _ask_coordinator(process, transactional_id)
+    return found.partitions
+
+
+def _producers(process: Process, partition: str, broker_id: int | None) -> Asking[tuple[ActiveProducer, ...]]:
+    """What a replica knows of its producers. Raises Failed."""
     deadline_us = process.now_us + DEFAULT_API_TIMEOUT_US
-    error: KafkaError = Errors.UNKNOWN_TOPIC_OR_PARTITION
+    where = "leader" if broker_id is None else f"broker {broker_id}"
+    api = "METADATA" if broker_id is None else "DESCRIBE_PRODUCERS"
+    why = f"Timed out waiting for a node assignment. Call: describeProducers(api={api})"
     while process.now_us < deadline_us:
         known = yield from metadata(process, (partition.rpartition("-")[0],), "describeProducers")
         leader = next((row[1] for row in known.partitions if row[0] == partition), -1)
@@ -130,15 +253,34 @@ def _describe_producers(process: Process, partition: str, broker_id: int | None)
             response = yield Call(asked, "DescribeProducers", body, f"DescribeProducers {partition}")
             if not isinstance(response, Disconnected):
                 (found,) = response.partitions
-                error = found.error
-                if error is Errors.NONE:
-                    return [_PRODUCERS, *(_producer_row(each) for each in found.active_producers)]
-                if not error.retriable:
+                if found.error is Errors.NONE:
+                    producers: tuple[ActiveProducer, ...] = found.active_producers
+                    return producers
+                if found.error is Errors.NOT_LEADER_OR_FOLLOWER and broker_id is not None:
+                    why = _not_there(process, partition, broker_id)
+                    break
+                if not found.error.retriable:
+                    why = exception_message(found.error, found.message)
                     break
         yield Sleep(RETRY_BACKOFF_US)
-    why = f"{exception_class(error)}: {exception_message(error)}"
-    where = f"broker {broker_id}" if broker_id is not None else "the leader"
-    raise _Failed(f"Failed to describe producers for partition {partition} on {where}: {why}")
+    raise Failed(_detailed(f"Failed to describe producers for partition {partition} on {where}: {why}"))
+
+
+def _not_there(process: Process, partition: str, broker_id: int) -> str:
+    log_error(
+        process,
+        [
+            f"[AdminClient clientId=adminclient-1] Not leader error in `DescribeProducers` response for partition "
+            f"{partition} for brokerId {broker_id} set in options"
+        ],
+        HANDLER_LOGGER,
+    )
+    process.err(JavaException.of(Errors.NOT_LEADER_OR_FOLLOWER).stack_trace()[0])
+    return f"Failed to describe active producers for partition {partition} on brokerId {broker_id}"
+
+
+def _detailed(message: str) -> str:
+    return f"{message}. Enable debug logging for additional detail."
 
 
 _PRODUCERS = ["ProducerId", "ProducerEpoch", "LatestCoordinatorEpoch", "LastSequence", "LastTimestamp"]
@@ -153,12 +295,12 @@ def _producer_row(each: Any) -> list[str]:
 
 def _complete(cluster: ClusterApi, words: Sequence[str]) -> list[str]:
     if len(words) == 1:
-        return list(VERBS)
+        return list(COMMANDS)
     if words[-2] == "--topic":
         return topics(cluster)
     if words[-2] == "--transactional-id":
         return sorted({manager.transactions.transactional_id for manager in cluster.clients.producers.values()} - {""})
-    return [f"--{option.name}" for option in OPTIONS]
+    return [f"--{option.name}" for option in COMMANDS.get(words[0], ())]
 
 
 register(
@@ -172,6 +314,8 @@ register(
                 "kafka-transactions.sh describe-producers --topic T --partition P [--broker-id N]",
                 "what a replica knows of its producers",
             ),
+            ("kafka-transactions.sh abort --topic T --partition P --start-offset N", "ends a transaction by force"),
+            ("kafka-transactions.sh find-hanging --topic T | --broker-id N", "transactions that nobody would end"),
         ),
         _run,
         OPTIONS,
