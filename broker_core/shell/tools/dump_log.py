@@ -18,6 +18,7 @@ from broker_core.shell.java import HELP, VERSION, UsageError, check_help, check_
 from broker_core.shell.parser import Option, OptionError, ParsedOptions
 from broker_core.shell.process import Process, Running, Sleep
 
+START_US = 200_000
 ABOUT = (
     "This tool helps to parse a log file and dump its contents to the console, useful for debugging a seemingly "
     "corrupt log segment."
@@ -103,6 +104,8 @@ def _run(process: Process, arguments: list[str]) -> Running:
     options = ParsedOptions(OPTIONS)
     try:
         options.parse(arguments)
+        if not arguments:
+            raise UsageError(ABOUT)
         check_help(options, ABOUT)
         return (yield from _dump(process, files_of(options), dump_options(options)))
     except UsageError as error:
@@ -123,6 +126,8 @@ def _died(process: Process, trace: Sequence[str]) -> int:
 
 def _dump(process: Process, paths: Sequence[str], options: DumpOptions) -> Running:
     held = ""
+    # the Java machine starts; what is under way to the disk meanwhile gets there
+    yield Sleep(START_US)
     try:
         for text in dump(paths, options, DiskFiles(process.cluster.disk, _folders(process.cluster)), process.err):
             *lines, held = (held + text).split("\n")
