@@ -9,7 +9,6 @@ import contextlib
 import logging
 import secrets
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Protocol, TypeVar
 
@@ -22,6 +21,7 @@ from lab.recordings.recording import Recording
 from lab.recordings.summary import write_summary
 from lab.refusal import Refusal
 from lab.runtime.gateway import Gateway
+from lab.runtime.lab_thread import LabThread
 from lab.runtime.live_run import Batch, LiveRun, Snapshot
 from lab.runtime.pacer import TICK_S, Pacer
 from lab.runtime.ports import open_gateway
@@ -75,8 +75,8 @@ class Lab:
         self._core_changed = core_changed
         self._live: LiveRun | None = None
         self._waking = asyncio.Lock()
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix=f"lab-{recording.folder.run}-{recording.folder.branch}")
         self._loop = asyncio.get_running_loop()
+        self._thread = LabThread(self._loop, f"lab-{recording.folder.run}-{recording.folder.branch}")
         self._driver: asyncio.Task[None] | None = None
         self._moved = asyncio.Event()
         self._due = asyncio.Event()
@@ -238,7 +238,7 @@ class Lab:
         await self.sleep()
         await self._in_thread(lambda: write_summary(self.recording))
         await self._in_thread(self.recording.close)
-        self._thread.shutdown()
+        self._thread.close()
 
     def _ensure_space(self) -> None:
         now_s = self.pacer.now_s()
@@ -322,7 +322,7 @@ class Lab:
                 except Exception:
                     logger.exception("what follows %s failed, and follows no more", self.recording.folder.path)
                     self.observers.pop(user_id, None)
-            self._loop.call_soon_threadsafe(self._publish, batch)
+            self._thread.tell(self._publish, batch)
 
     def _publish(self, batch: Batch) -> None:
         if batch.events:
@@ -350,4 +350,4 @@ class Lab:
         return Snapshot(self.recording.last_seq, self.recording.last_at_us, self.recording.encoded_view())
 
     async def _in_thread(self, job: Callable[[], T]) -> T:
-        return await self._loop.run_in_executor(self._thread, job)
+        return await self._thread.do(job)

@@ -1,0 +1,70 @@
+"""The thread of a lab: its jobs, one after the other, and what they tell the event loop."""
+
+import asyncio
+import threading
+from collections.abc import Callable
+from queue import SimpleQueue
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+
+class LabThread:
+    """One thread. The loop is woken once a job, by its end: waking it takes longer than many a job, and a pool of
+    threads does it twice.
+    """
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, name: str) -> None:
+        self._loop = loop
+        self._jobs: SimpleQueue[tuple[Callable[[], Any], asyncio.Future[Any]] | None] = SimpleQueue()
+        self._told: list[tuple[Callable[..., None], tuple[Any, ...]]] = []
+        self._thread = threading.Thread(target=self._work, name=name, daemon=True)
+        self._thread.start()
+
+    async def do(self, job: Callable[[], T]) -> T:
+        """Runs a job after those before it. One that is cancelled before its turn does not run."""
+        done: asyncio.Future[T] = self._loop.create_future()
+        self._jobs.put((job, done))
+        return await done
+
+    def tell(self, callback: Callable[..., None], *arguments: Any) -> None:
+        """From within a job: the loop calls `callback` when the job has ended, before anybody hears of that."""
+        self._told.append((callback, arguments))
+
+    def close(self) -> None:
+        """Returns when all jobs are done."""
+        self._jobs.put(None)
+        self._thread.join()
+
+    def _work(self) -> None:
+        while (given := self._jobs.get()) is not None:
+            job, done = given
+            if done.cancelled():
+                continue
+            result, error = None, None
+            try:
+                result = job()
+            except BaseException as raised:
+                error = raised
+            told, self._told = self._told, []
+            try:
+                self._loop.call_soon_threadsafe(self._settle, told, done, result, error)
+            except RuntimeError:
+                # the loop is closed, so nobody waits
+                return
+
+    def _settle(
+        self,
+        told: list[tuple[Callable[..., None], tuple[Any, ...]]],
+        done: "asyncio.Future[Any]",
+        result: Any,
+        error: BaseException | None,
+    ) -> None:
+        for callback, arguments in told:
+            self._loop.call_soon(callback, *arguments)
+        if done.cancelled():
+            return
+        if error is None:
+            done.set_result(result)
+        else:
+            done.set_exception(error)
