@@ -20,6 +20,14 @@ DeletedFolders = Literal["go", "wait for the next round", "wait"]
 Beyond = Literal["hang", "exit", "truncate"]
 
 
+class ProducerDefaults(msgspec.Struct, frozen=True):
+    """What a producer of an era does unless told otherwise."""
+
+    acks: str = "all"
+    idempotent: bool = True
+    partitioner: str = "built-in"
+
+
 class Era(msgspec.Struct, frozen=True, kw_only=True):
     """One choice for each behaviour; what is not said is as in 3.9.
 
@@ -73,6 +81,8 @@ class Era(msgspec.Struct, frozen=True, kw_only=True):
         producer_ids_at_start: whether each broker takes a block of producer ids when it starts, and further ones itself
             (3.0: it asks the controller).
         transactions: whether producers may be idempotent and transactional (KIP-98, 0.11).
+        producer: what a producer of that time does unless told otherwise: acks, whether it numbers its batches (both
+            KIP-679, 3.0), and where records without a key go (KIP-480 in 2.4, KIP-794 in 3.3).
         verifies_transactions: whether leaders ask the coordinator before the first batch of a transaction (KIP-890,
             3.6).
         paths: the empty znodes that a broker creates when it starts.
@@ -122,6 +132,7 @@ class Era(msgspec.Struct, frozen=True, kw_only=True):
     feature_znode: bool = True
     producer_ids_at_start: bool = False
     transactions: bool = True
+    producer: ProducerDefaults = ProducerDefaults()
     verifies_transactions: bool = True
     paths: tuple[str, ...] = (
         "/consumers",
@@ -177,6 +188,7 @@ _2_4 = msgspec.structs.replace(
     leader_recovery_state=False,
     feature_znode=False,
     producer_ids_at_start=True,
+    producer=ProducerDefaults(acks="1", idempotent=False, partitioner="sticky"),
     verifies_transactions=False,
     paths=_3_9.paths[:-1],
     broker_znode=4,
@@ -204,6 +216,7 @@ _1_1 = msgspec.structs.replace(
     joins_isr_from_epoch_start=False,
     takeover_shrinks_isr=False,
     broker_epochs=False,
+    producer=ProducerDefaults(acks="1", idempotent=False, partitioner="round-robin"),
     topic_znode=1,
     meta_properties=("broker.id", "version"),
     deleted_folders="wait for the next round",
@@ -234,6 +247,7 @@ _0_8 = msgspec.structs.replace(
     isr_lag="fetches_and_messages",
     isr_checks_per_lag_time=1,
     isr_change_notified=False,
+    producer=ProducerDefaults(acks="1", idempotent=False, partitioner="random"),
     paths=(*_0_10.paths[:5], "/config/topics"),
     cluster_id=False,
     broker_znode=1,

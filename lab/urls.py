@@ -6,7 +6,7 @@ from channels.auth import AuthMiddlewareStack
 from channels.routing import URLRouter
 from django.urls import include, path
 
-from lab import api, disk_api, views
+from lab import api, clients_api, disk_api, views
 from lab.consumers import LabSocket
 from lab.static_files import serve
 
@@ -36,6 +36,7 @@ urlpatterns = [
     path(f"api/runs/{_BRANCH}/disk/page", disk_api.page),
     path(f"api/runs/{_BRANCH}/disk/lookup", disk_api.lookup),
     path(f"api/runs/{_BRANCH}/disk/zero-copy", disk_api.zero_copy),
+    path(f"api/runs/{_BRANCH}/assignments", clients_api.assignments),
     path(f"api/runs/{_BRANCH}/fork", api.fork),
     path(f"api/runs/{_BRANCH}/bookmark", api.add_bookmark),
     path("", include("lab.analytics.urls")),

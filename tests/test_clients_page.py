@@ -1,4 +1,4 @@
-"""The screens of consumer groups and producers in a real browser."""
+"""The screens of consumer groups, producers and transactions in a real browser."""
 
 import re
 
@@ -19,6 +19,15 @@ LINES = (
     'wait "group shop == Stable 3" 30s',
     "producer send p1 orders-0 a:1 b:2 c:3",
     'wait "committed shop orders-0 == 3" 30s',
+    "producer open p2 --linger 400 --ignore-keys true",
+    "producer send p2 orders-9 warm:up",
+    "producer open t1 --transactional-id pay",
+    "producer begin t1",
+    "producer send t1 orders-8 d:4",
+    "producer abort t1",
+    "producer begin t1",
+    "producer send t1 orders-8 e:5",
+    "producer offsets t1 --group shop orders-0@3",
 )
 
 
@@ -33,23 +42,44 @@ def test_who_owns_what_and_what_waits_in_a_producer(page_of: Page, lab_server: L
         socket.ask({"k": "time", "op": "pause"})
         # From a pause on nothing arrives: what is handed over goes under way, and the rest waits.
         socket.run("producer burst p1 orders-1 9")
+        socket.run("producer burst p1 orders 9")
+        socket.run("producer burst p2 orders 3")
     page.goto(f"{lab_server.address}/r/{run}/main?view=groups")
     groups = page.locator("hw-groups")
+    owners = groups.locator(".assignment .owners")
     expect(groups.locator(".statechart .state")).to_have_count(5)
     expect(groups.locator(".statechart .state.active")).to_contain_text("Stable")
-    expect(groups.locator(".owners tbody tr")).to_have_count(7)
+    expect(owners.locator("tbody tr")).to_have_count(10)
     for client, owned in (("c1", 3), ("c2", 3), ("c3", 4)):
-        row = groups.locator(".owners tbody tr", has_text=re.compile(f"^\\s*{client}"))
+        row = owners.locator("tbody tr", has_text=re.compile(f"^\\s*{client}"))
         expect(row.locator(".own.owned")).to_have_count(owned)
-    expect(groups.locator(".owners tbody tr", has_text="c1").locator(".own.was")).not_to_have_count(0)
-    expect(groups.locator(".owners tr.sum").nth(1).locator("td").first).to_have_text("3")
+    expect(owners.locator("tbody tr", has_text="c1").locator(".own.was")).not_to_have_count(0)
+    expect(owners.locator("tr.sum").nth(1).locator("td").first).to_have_text("3")
     expect(groups.get_by_text("static: till")).to_be_visible()
+    plans = groups.locator(".plans tbody tr")
+    expect(plans).to_have_count(4)
+    expect(plans.filter(has_text="roundrobin").locator(".moves")).not_to_have_count(0)
+    expect(plans.filter(has_text="cooperative").locator(".moves")).to_have_count(0)
+    expect(groups.locator(".slot-table tr", has_text="shop, orders-0").first).to_contain_text("offset 3")
+    expect(groups.locator(".slot-table tr.pending")).to_have_count(1)
     nothing_sticks_out(page)
     press(page, "o")
     producers = page.locator("hw-producers")
-    expect(producers.locator(".producer")).to_have_count(1)
-    expect(producers.locator(".batch")).not_to_have_count(0)
-    expect(producers.locator(".slots .used")).not_to_have_count(0)
+    expect(producers.locator(".producer")).to_have_count(3)
+    first, second = (producers.locator(".producer").nth(place) for place in (0, 1))
+    expect(first.locator(".slots .used")).not_to_have_count(0)
+    expect(first.locator(".choices li").first).to_contain_text("murmur2")
+    expect(first.locator(".tag.id")).to_contain_text("epoch 0")
+    expect(second.locator(".batch .ring")).to_have_count(1)
+    expect(second.locator(".choices li").first).to_contain_text("stays there")
     nothing_sticks_out(page)
-    press(page, "o")
+    press(page, "r")
+    transactions = page.locator("hw-transactions")
     expect(producers.locator(".producer")).to_have_count(0)
+    expect(transactions.locator(".statechart .state.active")).to_contain_text("Ongoing")
+    log = transactions.locator(".txn-log", has_text="orders-8")
+    expect(log).to_contain_text("LSO 2 · HW 3 · LEO 3")
+    expect(log.locator(".markers").last).to_contain_text(": 0–1")
+    nothing_sticks_out(page)
+    press(page, "r")
+    expect(transactions.locator(".txn-log")).to_have_count(0)

@@ -176,11 +176,26 @@ def test_a_message_is_delayed_and_delivered_at_last(shell: ShellRun) -> None:
 
 
 def test_a_produce_that_arrives_twice_is_stored_twice_without_idempotence(shell: ShellRun) -> None:
+    shell.at("producer close p")
+    shell.at("producer open p --idempotence false")
+    shell.at("producer send p orders-0 second:0")
+    shell.after(2)
+    shell.events()
     rpc = produce_request(shell)
     shell.at(f"message duplicate {rpc}")
     shell.after(2)
     events = shell.events(BatchAppended, ProduceAcknowledged)
-    assert sorted(e.base_offset for e in events if isinstance(e, BatchAppended)) == [1, 1, 1, 2, 2, 2]
+    assert sorted(e.base_offset for e in events if isinstance(e, BatchAppended)) == [2, 2, 2, 3, 3, 3]
+    assert [e.base_offset for e in events if isinstance(e, ProduceAcknowledged)] == [2]
+    assert differences(shell.run) == []
+
+
+def test_a_produce_that_arrives_twice_is_stored_once_with_idempotence(shell: ShellRun) -> None:
+    rpc = produce_request(shell)
+    shell.at(f"message duplicate {rpc}")
+    shell.after(2)
+    events = shell.events(BatchAppended, ProduceAcknowledged)
+    assert [e.base_offset for e in events if isinstance(e, BatchAppended)] == [1, 1, 1]
     assert [e.base_offset for e in events if isinstance(e, ProduceAcknowledged)] == [1]
     assert differences(shell.run) == []
 

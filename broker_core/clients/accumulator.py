@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from broker_core.records.compression import CompressionType
-from broker_core.records.record_batch import HEADER_BYTES, SimpleRecord, build_batch
+from broker_core.records.record_batch import HEADER_BYTES, SimpleRecord, build_batch, with_producer
 from broker_core.records.varint import encode_varlong
 
 MAX_RECORD_OVERHEAD = 21
@@ -27,12 +27,14 @@ def record_size_upper_bound(
 
 class Batch(msgspec.Struct):
     """Records for one partition on their way. `data` is empty until the batch is closed for its first attempt;
-    `told_count`: how many of its records the journal knows of.
+    `told_count`: how many of its records the journal knows of, and `told_why` they waited; `memory`: what it takes of
+    buffer.memory, in bytes.
     """
 
     sequence: int
     partition: str
     created_us: int
+    memory: int = 0
     records: list[SimpleRecord] = []
     size: int = HEADER_BYTES
     data: bytes = b""
@@ -42,8 +44,11 @@ class Batch(msgspec.Struct):
     correlation: int = 0
     keep_result: bool = False
     told_count: int = 0
+    told_why: str = ""
     #: of the first record, -1 = the producer is not idempotent
     base_sequence: int = -1
+    producer_id: int = -1
+    producer_epoch: int = -1
 
     def close(
         self,
@@ -56,7 +61,7 @@ class Batch(msgspec.Struct):
         compression_level: int | None = None,
     ) -> None:
         """Takes no more records: they become the bytes that are sent, and sent again."""
-        self.base_sequence = base_sequence
+        self.producer_id, self.producer_epoch, self.base_sequence = producer_id, epoch, base_sequence
         self.data = build_batch(
             self.records,
             compression=compression,
@@ -68,29 +73,78 @@ class Batch(msgspec.Struct):
         )
         self.records = []
 
+    def number_anew(self, producer_id: int, epoch: int, base_sequence: int) -> None:
+        """Numbers begin anew while it is under way; what is on the wire already keeps the old ones."""
+        self.producer_id, self.producer_epoch, self.base_sequence = producer_id, epoch, base_sequence
+        self.data = with_producer(self.data, producer_id, epoch, base_sequence)
+
 
 class RecordAccumulator:
-    """The queues of a producer. `batch_size` in bytes; `buffered_bytes` counts until `release`."""
+    """The queues of a producer. `batch_size`, `buffer_memory` in bytes; a batch takes its memory until `release`."""
 
-    def __init__(self, batch_size: int) -> None:
+    def __init__(self, batch_size: int, buffer_memory: int, linger_us: int) -> None:
         self.batch_size = batch_size
-        self.buffered_bytes = 0
+        self.buffer_memory = buffer_memory
+        self.linger_us = linger_us
+        self.used_memory = 0
+        #: the newest batch that a flush sends, however little is in it
+        self.flushed_sequence = 0
+        self.is_closing = False
+        #: whether somebody waits for memory: then all batches go
+        self.is_exhausted = False
         self._queues: dict[str, deque[Batch]] = {}
         self._next_sequence = 1
+
+    def takes_more(self, partition: str, size: int = 0) -> bool:
+        """Whether the last batch of a partition is open and has room."""
+        queue = self._queues.get(partition)
+        if not queue:
+            return False
+        last = queue[-1]
+        return not last.data and last.size + size <= self.batch_size
+
+    def waiting(self, partition: str) -> int | None:
+        """How many batches of a partition wait; None before its first one."""
+        queue = self._queues.get(partition)
+        return None if queue is None else len(queue)
+
+    def memory_for(self, partition: str, record_size: int) -> int:
+        """The memory that must be free for a record of this upper bound, 0 where it joins a batch."""
+        joins = self.takes_more(partition, record_size - HEADER_BYTES)
+        return 0 if joins else max(self.batch_size, record_size)
+
+    def has_room(self, partition: str, record_size: int) -> bool:
+        """Whether a record may be appended now."""
+        return self.used_memory + self.memory_for(partition, record_size) <= self.buffer_memory
 
     def append(self, partition: str, record: SimpleRecord, now_us: int) -> Batch:
         """Adds a record to the last batch of its partition if that is open and has room, else to a new one."""
         size = record_size_upper_bound(record.key, record.value, record.headers) - HEADER_BYTES
+        memory = self.memory_for(partition, size + HEADER_BYTES)
         queue = self._queues.setdefault(partition, deque())
-        if not queue or queue[-1].data or queue[-1].size + size > self.batch_size:
-            queue.append(Batch(self._next_sequence, partition, now_us))
+        if memory:
+            queue.append(Batch(self._next_sequence, partition, now_us, memory))
             self._next_sequence += 1
+            self.used_memory += memory
         batch = queue[-1]
         batch.records.append(record)
         batch.size += size
         batch.count += 1
-        self.buffered_bytes += size
         return batch
+
+    def flush(self) -> None:
+        """What is here now goes, however little it is."""
+        self.flushed_sequence = self._next_sequence - 1
+
+    def due_us(self, queue: deque[Batch]) -> int:
+        """From when on the first batch of a queue may be sent (`RecordAccumulator.batchReady`)."""
+        first = queue[0]
+        if first.attempts:
+            return first.not_before_us
+        is_full = len(queue) > 1 or first.size >= self.batch_size
+        if is_full or self.is_closing or self.is_exhausted or first.sequence <= self.flushed_sequence:
+            return first.created_us
+        return first.created_us + self.linger_us
 
     def put_back(self, batch: Batch) -> None:
         """A batch shall be tried again: before the younger ones."""
@@ -99,7 +153,7 @@ class RecordAccumulator:
 
     def release(self, batch: Batch) -> None:
         """A batch has ended, in whatever way: its memory is free."""
-        self.buffered_bytes -= batch.size - HEADER_BYTES
+        self.used_memory -= batch.memory
 
     def queues(self) -> Iterator[tuple[str, deque[Batch]]]:
         """The partitions with their waiting batches, oldest first; partitions in the order of their first use."""
@@ -112,6 +166,16 @@ class RecordAccumulator:
             while queue and queue[0].created_us <= created_us:
                 old.append(queue.popleft())
         return old
+
+    def take_unsent(self) -> list[Batch]:
+        """Takes out the batches that were never sent (`abortUndrainedBatches`)."""
+        unsent = []
+        for queue in self._queues.values():
+            unsent += [batch for batch in queue if not batch.data]
+            sent = [batch for batch in queue if batch.data]
+            queue.clear()
+            queue.extend(sent)
+        return unsent
 
     def oldest_us(self) -> int | None:
         """When the oldest waiting batch was begun."""

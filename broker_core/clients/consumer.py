@@ -4,8 +4,7 @@ from typing import Any
 
 import msgspec
 
-from broker_core.clients.metadata import ClientMetadata, backoff_us
-from broker_core.clients.producer import STALE_METADATA_ERRORS
+from broker_core.clients.metadata import STALE_METADATA_ERRORS, ClientMetadata, backoff_us
 from broker_core.errors import Errors
 from broker_core.events.client import ConsumerPositionReset, RecordsConsumed
 from broker_core.records.control_record import ControlRecordType, read_marker

@@ -3,7 +3,8 @@
 from broker_core.clients.consumer import Consumer, ConsumerSettings
 from broker_core.clients.group_consumer import GroupConsumer
 from broker_core.clients.group_consumer_settings import GroupConsumerSettings
-from broker_core.clients.producer import Producer, ProducerSettings
+from broker_core.clients.producer import Producer
+from broker_core.clients.producer_settings import ProducerSettings
 from broker_core.events.world import LinkRestored, NodeAdded, NodeRemoved
 from broker_core.sim.faults import LinkFault
 from broker_core.sim.kernel import Kernel

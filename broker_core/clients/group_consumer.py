@@ -17,8 +17,7 @@ from broker_core.clients.consumer import (
 )
 from broker_core.clients.exceptions import exception_class, exception_message
 from broker_core.clients.group_consumer_settings import GroupConsumerSettings, Work
-from broker_core.clients.metadata import ClientMetadata, backoff_us
-from broker_core.clients.producer import STALE_METADATA_ERRORS
+from broker_core.clients.metadata import STALE_METADATA_ERRORS, ClientMetadata, backoff_us
 from broker_core.errors import Errors, KafkaError
 from broker_core.events.client import ConsumerPositionReset, RecordsConsumed
 from broker_core.events.group import ConsumerAssigned, ConsumerStateChanged

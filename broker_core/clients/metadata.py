@@ -9,6 +9,20 @@ RETRY_BACKOFF_US = 100_000
 RETRY_BACKOFF_US_MAX = 1_000_000
 
 
+STALE_METADATA_ERRORS = frozenset(
+    {
+        Errors.NOT_LEADER_OR_FOLLOWER,
+        Errors.LEADER_NOT_AVAILABLE,
+        Errors.UNKNOWN_TOPIC_OR_PARTITION,
+        Errors.FENCED_LEADER_EPOCH,
+        Errors.UNKNOWN_LEADER_EPOCH,
+        Errors.NETWORK_EXCEPTION,
+        Errors.KAFKA_STORAGE_ERROR,
+    }
+)
+"""Errors after which a client asks for metadata (`InvalidMetadataException`)."""
+
+
 def backoff_us(attempts: int) -> int:
     """How long to wait before the attempt after `attempts` failed ones: `retry.backoff.ms`, doubled up to
     `retry.backoff.max.ms` (KIP-580, without its jitter)."""

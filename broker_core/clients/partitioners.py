@@ -1,17 +1,21 @@
-"""Which partition a record goes to when nobody said so (`BuiltInPartitioner`, `Utils.murmur2`; KIP-794).
+"""Which partition a record goes to when nobody said so (`BuiltInPartitioner`, `DefaultPartitioner`, `Utils.murmur2`).
 
-Records with a key go to the partition of the key's hash, over all partitions. Records without one stick to a
-partition until `batch.size` bytes went there, then to another one, drawn with more weight where less waits to be sent.
+Records with a key go to the partition of the key's hash, over all partitions, unless keys shall be ignored. What
+becomes of the others has changed four times, and a producer of the lab may be told which of the rules to follow.
 """
 
 from bisect import bisect_right
 from collections.abc import Sequence
 from itertools import accumulate
+from typing import NamedTuple, Protocol
 
+from broker_core.config_defs.java_text import string_code
 from broker_core.sim.rng import Stream
 
 _MASK = 0xFFFFFFFF
 _M = 0x5BD1E995
+RANDOM_FOR_US = 600_000_000
+"""`topic.metadata.refresh.interval.ms` of the Scala producer."""
 
 
 def murmur2(data: bytes) -> int:
@@ -35,28 +39,76 @@ def partition_for_key(key: bytes, partition_count: int) -> int:
     return (murmur2(key) & 0x7FFFFFFF) % partition_count
 
 
-class StickyPartitioner:
-    """The choice for records without a key, for one topic of one producer."""
+class Choice(NamedTuple):
+    """A partition, and why: `rule` is "key", or what chose for a record without one: "new" or "stays" (sticky),
+    "next" (round robin), "random". `key_hash` is that of the key, None without one.
+    """
+
+    partition: int
+    rule: str
+    key_hash: int | None = None
+
+
+class Queues(Protocol):
+    """What a partitioner may know of the accumulator: of one topic's partitions, by number."""
+
+    def waiting(self, partition: int) -> int | None:
+        """How many batches wait; None before the first one."""
+
+    def takes_more(self, partition: int) -> bool:
+        """Whether the last batch is open and has room."""
+
+
+class Partitioner:
+    """The choice for one topic of one producer."""
 
     def __init__(self, stream: Stream, batch_size: int) -> None:
         self.stream = stream
         self.batch_size = batch_size
+
+    def of_key(self, key: bytes, partition_count: int) -> Choice:
+        """The partition of a record with a key."""
+        hashed = murmur2(key)
+        return Choice((hashed & 0x7FFFFFFF) % partition_count, "key", hashed)
+
+    def without_key(self, available: Sequence[int], queues: Queues, now_us: int) -> Choice:
+        """The partition for the next record that has no key. `available` are the partitions that have a leader."""
+        raise NotImplementedError
+
+    def appended(self, byte_count: int, *, batch_completed: bool) -> None:
+        """What was chosen without a key got so many bytes; `batch_completed`: no batch is open there any more."""
+
+    def _another(self, available: Sequence[int], current: int | None) -> int:
+        others = [each for each in available if each != current] or list(available)
+        return others[self.stream.below(len(others))]
+
+
+class StickyPartitioner(Partitioner):
+    """Since 3.3 (KIP-794): one partition until `batch.size` bytes went there, then another one, drawn with more weight
+    where less waits to be sent.
+    """
+
+    def __init__(self, stream: Stream, batch_size: int) -> None:
+        super().__init__(stream, batch_size)
         self._partition: int | None = None
         self._produced_bytes = 0
 
     def partition(self, available: Sequence[int], queue_sizes: Sequence[int] = ()) -> int:
-        """The partition for the next record.
-
-        `available` are the partitions that have a leader. `queue_sizes`, if given, say of each how many batches wait
-        for it.
-        """
+        """The partition for the next record; `queue_sizes`, if given, say of each how many batches wait for it."""
         if self._partition is None or self._partition not in available:
             self._partition = self._next(available, queue_sizes)
             self._produced_bytes = 0
         return self._partition
 
+    def without_key(self, available: Sequence[int], queues: Queues, now_us: int) -> Choice:
+        before = self._partition
+        sizes = [queues.waiting(each) for each in available]
+        known = [size for size in sizes if size is not None]
+        number = self.partition(available, known if len(known) == len(sizes) else ())
+        return Choice(number, "stays" if number == before else "new")
+
     def appended(self, byte_count: int, *, batch_completed: bool) -> None:
-        """Takes note of what went to the current partition, and lets go of it after enough bytes."""
+        """Lets go of the current partition after enough bytes."""
         self._produced_bytes += byte_count
         enough = self._produced_bytes >= self.batch_size
         if enough and (batch_completed or self._produced_bytes >= 2 * self.batch_size):
@@ -68,3 +120,61 @@ class StickyPartitioner:
         ceiling = max(queue_sizes) + 1
         cumulative = list(accumulate(ceiling - size for size in queue_sizes))
         return available[bisect_right(cumulative, self.stream.below(cumulative[-1]))]
+
+
+class StickyBatchPartitioner(Partitioner):
+    """2.4 to 3.2 (KIP-480): one partition until a batch is full there, then another one at random."""
+
+    def __init__(self, stream: Stream, batch_size: int) -> None:
+        super().__init__(stream, batch_size)
+        self._partition: int | None = None
+
+    def without_key(self, available: Sequence[int], queues: Queues, now_us: int) -> Choice:
+        current = self._partition
+        if current is not None and current in available and queues.takes_more(current):
+            return Choice(current, "stays")
+        self._partition = self._another(available, self._partition)
+        return Choice(self._partition, "new")
+
+
+class RoundRobinPartitioner(Partitioner):
+    """The Java producer until 2.3: one after the other, from a random start on."""
+
+    def __init__(self, stream: Stream, batch_size: int) -> None:
+        super().__init__(stream, batch_size)
+        self._counter: int | None = None
+
+    def without_key(self, available: Sequence[int], queues: Queues, now_us: int) -> Choice:
+        self._counter = self.stream.below(1 << 31) if self._counter is None else (self._counter + 1) & 0x7FFFFFFF
+        return Choice(available[self._counter % len(available)], "next")
+
+
+class RandomPartitioner(Partitioner):
+    """The Scala producer, until 0.8: any partition, and that one for ten minutes. It takes Java's hash of a key."""
+
+    def __init__(self, stream: Stream, batch_size: int) -> None:
+        super().__init__(stream, batch_size)
+        self._partition: int | None = None
+        self._until_us = 0
+
+    def of_key(self, key: bytes, partition_count: int) -> Choice:
+        code = string_code(key.decode(errors="replace"))
+        signed = code - (1 << 32) if code >> 31 else code
+        return Choice((0 if signed == -(1 << 31) else abs(signed)) % partition_count, "key", signed)
+
+    def without_key(self, available: Sequence[int], queues: Queues, now_us: int) -> Choice:
+        current = self._partition
+        if current is not None and current in available and now_us < self._until_us:
+            return Choice(current, "stays")
+        self._until_us = now_us + RANDOM_FOR_US
+        self._partition = available[self.stream.below(len(available))]
+        return Choice(self._partition, "random")
+
+
+PARTITIONERS: dict[str, type[Partitioner]] = {
+    "built-in": StickyPartitioner,
+    "sticky": StickyBatchPartitioner,
+    "round-robin": RoundRobinPartitioner,
+    "random": RandomPartitioner,
+}
+"""By the names that the shell has for them, the newest first."""

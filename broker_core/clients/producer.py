@@ -1,106 +1,66 @@
-"""A producer of the lab (`KafkaProducer`, `RecordAccumulator`, `Sender`).
+"""A producer of the lab (`KafkaProducer`): what the application calls, and the node that brokers answer.
 
-Records gather in batches, a queue for each partition. With linger.ms=0 a batch leaves at once, unless five requests
-are under way to its leader already: then it goes on filling. A failed batch goes back to the head of its queue and is
-tried again after a pause, until delivery.timeout.ms has passed since it was begun.
+Records get a partition (partitioners), gather in batches (accumulator), and leave by the sender.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
-from broker_core.clients.accumulator import Batch, RecordAccumulator
-from broker_core.clients.exceptions import exception_class, exception_message
-from broker_core.clients.metadata import ClientMetadata, backoff_us
+from broker_core.clients.accumulator import Batch, record_size_upper_bound
+from broker_core.clients.metadata import ClientMetadata
+from broker_core.clients.metadata_requests import METADATA_TIMER
+from broker_core.clients.partitioners import PARTITIONERS, Choice, Partitioner
+from broker_core.clients.producer_settings import ProduceResult, ProducerSettings
+from broker_core.clients.sender import EXPIRE_TIMER, PUMP_TIMER, Sender, Sent
 from broker_core.clients.transaction_manager import APIS, RETRY_TIMER, TransactionManager
-from broker_core.errors import Errors, KafkaError
 from broker_core.events.client import (
     ProduceAcknowledged,
     ProduceFailed,
+    ProducerBlocked,
     ProduceRetried,
     ProducerStreamChanged,
     ProduceStarted,
-    RecordsGathered,
+    RecordPartitioned,
 )
-from broker_core.records.compression import CompressionType
 from broker_core.records.record_batch import SimpleRecord
 from broker_core.sim.kernel import Kernel, Message, Subjects, applies
-from broker_core.wire.messages import (
-    MetadataRequest,
-    MetadataResponse,
-    ProducePartitionResponse,
-    ProduceRequest,
-    ProduceResponse,
-)
 
-STALE_METADATA_ERRORS = frozenset(
-    {
-        Errors.NOT_LEADER_OR_FOLLOWER,
-        Errors.LEADER_NOT_AVAILABLE,
-        Errors.UNKNOWN_TOPIC_OR_PARTITION,
-        Errors.FENCED_LEADER_EPOCH,
-        Errors.UNKNOWN_LEADER_EPOCH,
-        Errors.NETWORK_EXCEPTION,
-        Errors.KAFKA_STORAGE_ERROR,
-    }
-)
-"""Errors after which a client asks for metadata (`InvalidMetadataException`)."""
-
-
-PRODUCE_VERSION = 11
-
-
-class ProducerSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """The producer configurations that act here: Kafka's names with `_` for `.`, Kafka's defaults; ms and bytes."""
-
-    acks: int = -1
-    retries: int = 2147483647
-    request_timeout_ms: int = 30_000
-    delivery_timeout_ms: int = 120_000
-    max_block_ms: int = 60_000
-    max_in_flight_requests_per_connection: int = 5
-    batch_size: int = 16_384
-    buffer_memory: int = 33_554_432
-    max_request_size: int = 1_048_576
-    enable_idempotence: bool = False
-    transactional_id: str = ""
-    transaction_timeout_ms: int = 60_000
-    compression: CompressionType = CompressionType.NONE
-    #: of the codec, None = its default
-    compression_level: int | None = None
-
-
-class ProduceResult(msgspec.Struct, frozen=True, gc=False):
-    """How a batch ended. `exception`: the error's Java class, empty after a success. `base_offset` -1 with acks=0."""
-
-    base_offset: int = -1
-    exception: str = ""
-    message: str = ""
-    error: KafkaError = Errors.NONE
-
-
-class _Sent(msgspec.Struct, frozen=True, gc=False):
-    """What an answer to a Produce is about."""
-
-    batch: Batch
-    leader: str
+KEY_SHOWN = 40
 
 
 class Stream(msgspec.Struct):
-    """A steady stream: `rate` records a second to a partition since `started_us`; `ticks` of them have fallen due."""
+    """A steady stream: `rate` records a second to a partition, or to a topic, since `started_us`; `ticks` of them have
+    fallen due.
+    """
 
     partition: str
     rate: int
     started_us: int
+    is_topic: bool = False
     ticks: int = 0
+
+
+class _TopicQueues:
+    """What partitioners see of the accumulator."""
+
+    def __init__(self, sender: Sender, topic: str) -> None:
+        self._accumulator = sender.accumulator
+        self._topic = topic
+
+    def waiting(self, partition: int) -> int | None:
+        return self._accumulator.waiting(f"{self._topic}-{partition}")
+
+    def takes_more(self, partition: int) -> bool:
+        return self._accumulator.takes_more(f"{self._topic}-{partition}")
 
 
 class Producer:
     """A node. See the module.
 
     The counters that the page shows (`sent`, `acknowledged`, `failed`, `retried`, `last_...`) and the stream change
-    by events alone.
+    by events alone. A `place` is a partition or, with `is_topic`, a topic: then the partitioner chooses.
     """
 
     def __init__(
@@ -120,60 +80,113 @@ class Producer:
         self.last_offset = -1
         self.last_error = ""
         self.last_latency_us = 0
+        self.blocked = ""
         self.transactions = TransactionManager(self, settings.transactional_id, settings.transaction_timeout_ms)
-        self.is_idempotent = settings.enable_idempotence or bool(settings.transactional_id)
-        self._accumulator = RecordAccumulator(settings.batch_size)
-        self._in_flight: dict[int, Batch] = {}
-        self._in_flight_count: dict[str, int] = {}
+        self.sender = Sender(kernel, name, settings, self.metadata, self.transactions, self._ended)
+        self._partitioners: dict[str, Partitioner] = {}
         self._made_up_count = 0
         self.results: dict[int, ProduceResult] = {}
-        #: (correlation, partition, attempts left, error) of retries not yet looked at; None while nobody wants to know
-        self.retries_seen: list[tuple[int, str, int, KafkaError]] | None = None
-        self._metadata_wanted: dict[str, int] = {}
-        self._metadata_under_way = False
-        self._metadata_attempts = 0
-        self._metadata_not_before_us = 0
-        self._expiry_armed = False
 
     # what the application calls
 
     def send(
         self,
-        partition: str,
+        place: str,
         key: bytes | None,
         value: bytes | None,
         headers: Sequence[tuple[str, bytes | None]] = (),
         *,
+        is_topic: bool = False,
         keep_result: bool = False,
         now: bool = True,
-    ) -> int:
-        """Hands over one record; returns the sequence number of the batch that it joined, for `take_result`.
-
-        `now` False leaves it waiting for `flush`, so that records sent together share batches.
+    ) -> tuple[str, int]:
+        """Hands over one record; returns its partition and the sequence number of the batch that it joined, for
+        `take_result`. `now` False leaves it waiting for `flush`, so that records sent together share batches.
         """
         record = SimpleRecord(self.start_wall_ms + self.kernel.now_us // 1000, key, value, tuple(headers))
-        batch = self._accumulator.append(partition, record, self.kernel.now_us)
+        name, partitioner = place, None
+        if is_topic:
+            choice = self._choose(place, key)
+            name = f"{place}-{choice.partition}"
+            partitioner = None if choice.rule == "key" else self._partitioner(place)
+        accumulator = self.sender.accumulator
+        batch = accumulator.append(name, record, self.kernel.now_us)
         batch.keep_result |= keep_result
-        self._arm_expiry()
+        if partitioner is not None:
+            size = record_size_upper_bound(key, value, headers)
+            partitioner.appended(size, batch_completed=not accumulator.takes_more(name))
+        self.sender.arm_expiry()
         if now:
-            self._pump()
-        return batch.sequence
+            self.sender.pump()
+        return name, batch.sequence
+
+    def _partitioner(self, topic: str) -> Partitioner:
+        known = self._partitioners.get(topic)
+        if known is None:
+            stream = self.kernel.streams[f"partitioner/{self.name}"]
+            known = PARTITIONERS[self.settings.partitioner](stream, self.settings.batch_size)
+            self._partitioners[topic] = known
+        return known
+
+    def _choose(self, topic: str, key: bytes | None) -> Choice:
+        partitioner = self._partitioner(topic)
+        count = self.metadata.partition_counts[topic]
+        if key is not None and not self.settings.partitioner_ignore_keys:
+            choice = partitioner.of_key(key, count)
+        else:
+            with_leader = [each for each in range(count) if self.metadata.leader_of(f"{topic}-{each}") is not None]
+            choice = partitioner.without_key(
+                with_leader or range(count), _TopicQueues(self.sender, topic), self.kernel.now_us
+            )
+        self.kernel.emit(
+            RecordPartitioned(
+                client=self.name,
+                partition=f"{topic}-{choice.partition}",
+                key=None if key is None else key.decode(errors="replace")[:KEY_SHOWN],
+                rule=choice.rule,
+                key_hash=choice.key_hash,
+                partition_count=count,
+            ),
+            self.name,
+        )
+        return choice
+
+    def has_room(self, place: str, record_size: int, *, is_topic: bool = False) -> bool:
+        """Whether buffer.memory holds one more record of this upper bound; for a topic, wherever it goes."""
+        accumulator = self.sender.accumulator
+        if not is_topic:
+            return accumulator.has_room(place, record_size)
+        return accumulator.used_memory + max(accumulator.batch_size, record_size) <= accumulator.buffer_memory
+
+    def block(self, why: str) -> None:
+        """The application waits in `send` from now on, or goes on (""): while it waits for memory all batches go."""
+        if why != self.blocked:
+            self.kernel.emit(ProducerBlocked(client=self.name, why=why), self.name)
+            self.sender.accumulator.is_exhausted = bool(why)
+            self.sender.pump()
 
     def flush(self) -> None:
         """Sends what waits."""
-        self._pump()
+        self.sender.accumulator.flush()
+        self.sender.pump()
 
-    def burst(self, partition: str, count: int) -> None:
-        """Sends `count` made-up records as fast as batches fill."""
-        for _ in range(count):
-            self.send(partition, *self._made_up(), now=False)
-        self._pump()
+    def begin_close(self) -> None:
+        """`KafkaProducer.close`: what waits goes at once."""
+        self.sender.accumulator.is_closing = True
+        self.sender.pump()
 
-    def stream(self, partition: str, rate: int) -> None:
+    def hand_over(self) -> None:
+        """Sends of what was handed over with `now` False all that may go."""
+        self.sender.pump()
+
+    def stream(self, place: str, rate: int, *, is_topic: bool = False) -> None:
         """Begins a steady stream of `rate` records a second, in place of the one that runs, or ends it (0)."""
-        self.kernel.emit(ProducerStreamChanged(client=self.name, partition=partition, rate=rate), self.name)
+        changed = ProducerStreamChanged(client=self.name, partition=place, rate=rate, is_topic=is_topic)
+        self.kernel.emit(changed, self.name)
         if self.running_stream is not None:
             self._next_tick(self.running_stream)
+        else:
+            self.block("")
 
     def take_result(self, sequence: int) -> ProduceResult | None:
         """How a batch sent with `keep_result` ended, once; None while it is under way."""
@@ -181,7 +194,22 @@ class Producer:
 
     def want_topic(self, topic: str) -> None:
         """Asks for a topic's metadata."""
-        self._want_metadata(f"{topic}-0")
+        self.sender.metadata_requests.want(topic)
+
+    def end_transaction(self, *, commits: bool) -> None:
+        """Ends the transaction; with an abort what was not sent yet is dropped, else it goes at once."""
+        if commits:
+            self.sender.accumulator.flush()
+        else:
+            self.sender.abort_unsent()
+        self.transactions.end_transaction(commits=commits)
+        self.sender.pump()
+
+    def made_up(self) -> tuple[bytes, bytes]:
+        """The key and value of the next made-up record."""
+        number = self._made_up_count
+        self._made_up_count += 1
+        return f"k{number % 10}".encode(), f"{self.name}-{number}".encode()
 
     @property
     def rate(self) -> int:
@@ -191,12 +219,12 @@ class Producer:
     @property
     def asks_for_metadata(self) -> bool:
         """Whether a Metadata request is under way."""
-        return self._metadata_under_way
+        return self.sender.metadata_requests.is_under_way
 
     @property
     def is_idle(self) -> bool:
         """Whether nothing is queued, under way or streaming."""
-        return not self._in_flight and self.running_stream is None and self._accumulator.is_empty
+        return self.sender.is_idle and self.running_stream is None
 
     def description(self) -> dict[str, object]:
         """This producer as the view shows it; what folding its events must give."""
@@ -210,128 +238,15 @@ class Producer:
             "last_offset": self.last_offset,
             "last_error": self.last_error,
             "last_latency_us": self.last_latency_us,
+            "blocked": self.blocked,
             "transaction": self.transactions.description(),
         }
 
-    def _made_up(self) -> tuple[bytes, bytes]:
-        number = self._made_up_count
-        self._made_up_count += 1
-        return f"k{number % 10}".encode(), f"{self.name}-{number}".encode()
-
-    # sending
-
-    def _pump(self) -> None:
-        if self.transactions.is_broken:
-            self._give_up_waiting()
-        now_us = self.kernel.now_us
-        for partition, queue in self._accumulator.queues():
-            while queue and queue[0].not_before_us <= now_us:
-                leader = self.metadata.leader_of(partition)
-                if leader is None:
-                    self._want_metadata(partition)
-                    self._tell_what_waits(queue, "metadata")
-                    break
-                if self._in_flight_count.get(leader, 0) >= self.settings.max_in_flight_requests_per_connection:
-                    self._tell_what_waits(queue, "in flight")
-                    break
-                if self.is_idempotent and not self._may_send(partition, queue[0]):
-                    break
-                self._transmit(queue.popleft(), leader)
-
-    def _tell_what_waits(self, queue: Iterable[Batch], why: str) -> None:
-        for batch in queue:
-            if not batch.data and batch.told_count < batch.count:
-                batch.told_count = batch.count
-                self.kernel.emit(
-                    RecordsGathered(
-                        client=self.name,
-                        partition=batch.partition,
-                        sequence=batch.sequence,
-                        count=batch.count,
-                        size=batch.size,
-                        why=why,
-                    ),
-                    self.name,
-                )
-
-    def _close(self, batch: Batch, *, to_send: bool = True) -> None:
-        if batch.data:
-            return
-        codec, level = self.settings.compression, self.settings.compression_level
-        if self.is_idempotent and to_send:
-            manager = self.transactions
-            sequence = manager.next_sequence(batch.partition, batch.count)
-            in_txn = bool(manager.transactional_id)
-            batch.close(
-                manager.producer_id,
-                manager.producer_epoch,
-                sequence,
-                in_txn=in_txn,
-                compression=codec,
-                compression_level=level,
-            )
-        else:
-            batch.close(compression=codec, compression_level=level)
-        self.kernel.emit(
-            ProduceStarted(
-                client=self.name,
-                partition=batch.partition,
-                sequence=batch.sequence,
-                count=batch.count,
-                acks=self.settings.acks,
-                size=len(batch.data),
-            ),
-            self.name,
-        )
-
-    def _transmit(self, batch: Batch, leader: str) -> None:
-        self._close(batch)
-        settings = self.settings
-        batch.attempts += 1
-        no_answer = settings.acks == 0
-        batch.correlation = self.kernel.request(
-            self.name,
-            leader,
-            "Produce",
-            ProduceRequest(
-                settings.acks,
-                settings.request_timeout_ms,
-                ((batch.partition, batch.data),),
-                settings.transactional_id or None,
-                PRODUCE_VERSION,
-            ),
-            label=f"Produce {batch.partition}",
-            fields=(
-                ("acks", settings.acks),
-                ("partition", batch.partition),
-                ("records", batch.count),
-                ("bytes", len(batch.data)),
-            ),
-            context=_Sent(batch, leader),
-            timeout_us=None if no_answer else settings.request_timeout_ms * 1000,
-            one_way=no_answer,
-        )
-        if no_answer:
-            self._succeed(batch, -1)
-        else:
-            self._in_flight[batch.sequence] = batch
-            self._in_flight_count[leader] = self._in_flight_count.get(leader, 0) + 1
-
-    def _may_send(self, partition: str, batch: Batch) -> bool:
-        """Whether the batch may be numbered and sent; one that is sent again only as the first that is under way."""
-        if batch.data:
-            ahead = [each for each in self._in_flight.values() if each.partition == partition]
-            return all(each.sequence > batch.sequence for each in ahead)
-        return self.transactions.may_send(partition)
+    # what its parts ask of it
 
     def ids_changed(self) -> None:
         """The producer has an id, a partition was added to its transaction, or neither will be."""
-        self._pump()
-
-    def _give_up_waiting(self) -> None:
-        exception, message = self.transactions.error or ("", "")
-        for batch in self._accumulator.take_older_than(self.kernel.now_us):
-            self._fail(batch, ProduceResult(-1, exception, message, Errors.INVALID_PRODUCER_EPOCH))
+        self.sender.pump()
 
     def request_timeout_us(self) -> int:
         """How long it waits for an answer."""
@@ -340,103 +255,17 @@ class Producer:
     @property
     def has_unsent(self) -> bool:
         """Whether batches are queued or under way."""
-        return bool(self._in_flight) or not self._accumulator.is_empty
+        return not self.sender.is_idle
 
-    def _answered(self, sent: _Sent) -> bool:
-        """Takes a batch out of those under way; False when it had expired meanwhile."""
-        self._in_flight_count[sent.leader] -= 1
-        return self._in_flight.pop(sent.batch.sequence, None) is not None
+    def numbered_batches(self, partition: str) -> Sequence[Batch]:
+        """The batches of a partition that have numbers and have not ended, the oldest first."""
+        return self.sender.numbered_batches(partition)
 
-    def _succeed(self, batch: Batch, base_offset: int) -> None:
-        self.kernel.emit(
-            ProduceAcknowledged(
-                client=self.name,
-                partition=batch.partition,
-                sequence=batch.sequence,
-                base_offset=base_offset,
-                count=batch.count,
-                acks=self.settings.acks,
-                latency_us=self.kernel.now_us - batch.created_us,
-            ),
-            self.name,
-        )
-        self._end(batch, ProduceResult(base_offset=base_offset))
-
-    def _fail(self, batch: Batch, result: ProduceResult) -> None:
-        self._close(batch, to_send=False)
-        self.kernel.emit(
-            ProduceFailed(
-                client=self.name,
-                partition=batch.partition,
-                sequence=batch.sequence,
-                count=batch.count,
-                acks=self.settings.acks,
-                error=result.exception,
-                message=result.message,
-            ),
-            self.name,
-        )
-        self._end(batch, result)
-
-    def _end(self, batch: Batch, result: ProduceResult) -> None:
-        self._accumulator.release(batch)
+    def _ended(self, batch: Batch, result: ProduceResult) -> None:
         if batch.keep_result:
             self.results[batch.sequence] = result
-        if self.is_idempotent:
-            if result.exception and batch.base_sequence >= 0:
-                self.transactions.batch_failed(result.error, result.message)
-            if not self.has_unsent:
-                self.transactions.batches_through()
 
-    def _retry_or_fail(self, batch: Batch, error: KafkaError, message: str | None) -> None:
-        if error in STALE_METADATA_ERRORS:
-            self._want_metadata(batch.partition)
-        in_time = self.kernel.now_us < batch.created_us + self.settings.delivery_timeout_ms * 1000
-        if not error.retriable or batch.attempts > self.settings.retries or not in_time:
-            self._fail(batch, ProduceResult(-1, exception_class(error), exception_message(error, message), error))
-            return
-        self.kernel.emit(
-            ProduceRetried(client=self.name, partition=batch.partition, sequence=batch.sequence, error=error.name),
-            self.name,
-        )
-        if self.retries_seen is not None:
-            left = self.settings.retries - batch.attempts
-            self.retries_seen.append((batch.correlation, batch.partition, left, error))
-        batch.not_before_us = self.kernel.now_us + backoff_us(batch.attempts)
-        self._accumulator.put_back(batch)
-        self.kernel.timer(self.name, batch.not_before_us, "pump")
-
-    # time
-
-    def _arm_expiry(self) -> None:
-        if not self._expiry_armed:
-            self._expiry_armed = True
-            self.kernel.timer(self.name, self.kernel.now_us + self.settings.delivery_timeout_ms * 1000, "expire")
-
-    def _expire(self) -> None:
-        """Gives up what is older than delivery.timeout.ms, and comes again when the next one is."""
-        self._expiry_armed = False
-        timeout_us = self.settings.delivery_timeout_ms * 1000
-        deadline_us = self.kernel.now_us - timeout_us
-        for batch in self._accumulator.take_older_than(deadline_us):
-            self._give_up(batch)
-        for batch in [batch for batch in self._in_flight.values() if batch.created_us <= deadline_us]:
-            del self._in_flight[batch.sequence]
-            self._give_up(batch)
-        left = [batch.created_us for batch in self._in_flight.values()]
-        waiting_since_us = self._accumulator.oldest_us()
-        if waiting_since_us is not None:
-            left.append(waiting_since_us)
-        if left:
-            self._expiry_armed = True
-            self.kernel.timer(self.name, min(left) + timeout_us, "expire")
-
-    def _give_up(self, batch: Batch) -> None:
-        message = (
-            f"Expiring {batch.count} record(s) for {batch.partition}:{self.settings.delivery_timeout_ms} ms "
-            "has passed since batch creation"
-        )
-        self._fail(batch, ProduceResult(-1, "TimeoutException", message, Errors.REQUEST_TIMED_OUT))
+    # a steady stream
 
     def _next_tick(self, stream: Stream) -> None:
         due_us = stream.started_us + stream.ticks * 1_000_000 // stream.rate
@@ -446,54 +275,17 @@ class Producer:
         stream = self.running_stream
         if stream is None or stream.started_us != started_us:
             return
-        if self._accumulator.buffered_bytes < self.settings.buffer_memory:
-            self.send(stream.partition, *self._made_up())
+        place, is_topic = stream.partition, stream.is_topic
+        if is_topic and place not in self.metadata.partition_counts:
+            self.want_topic(place)
+        else:
+            key, value = self.made_up()
+            is_full = not self.has_room(place, record_size_upper_bound(key, value), is_topic=is_topic)
+            self.block("memory" if is_full else "")
+            if not is_full:
+                self.send(place, key, value, is_topic=is_topic)
         stream.ticks += 1
         self._next_tick(stream)
-
-    # metadata
-
-    def _want_metadata(self, partition: str) -> None:
-        topic = partition.rpartition("-")[0]
-        self._metadata_wanted.setdefault(topic, 0)
-        self._ask_for_metadata()
-
-    def _ask_for_metadata(self) -> None:
-        pausing = self.kernel.now_us < self._metadata_not_before_us
-        if self._metadata_under_way or pausing or not self._metadata_wanted:
-            return
-        self._metadata_under_way = True
-        topics = tuple(self._metadata_wanted)
-        node = self.metadata.node_to_ask()
-        self.kernel.request(
-            self.name,
-            node,
-            "Metadata",
-            MetadataRequest(topics, allow_auto_topic_creation=True),
-            label="Metadata " + ", ".join(topics),
-            context=node,
-            timeout_us=self.settings.request_timeout_ms * 1000,
-        )
-
-    def _metadata_came(self, response: MetadataResponse) -> None:
-        self._metadata_under_way = False
-        self.metadata.update(response)
-        waiting = [
-            partition.rpartition("-")[0]
-            for partition, queue in self._accumulator.queues()
-            if queue and self.metadata.leader_of(partition) is None
-        ]
-        self._metadata_wanted = {topic: 0 for topic in self._metadata_wanted if topic in waiting}
-        if self._metadata_wanted:
-            self._ask_again()
-        else:
-            self._metadata_attempts = 0
-        self._pump()
-
-    def _ask_again(self) -> None:
-        self._metadata_attempts += 1
-        self._metadata_not_before_us = self.kernel.now_us + backoff_us(self._metadata_attempts)
-        self.kernel.timer(self.name, self._metadata_not_before_us, "metadata")
 
     # as a node
 
@@ -503,49 +295,32 @@ class Producer:
     def on_response(self, api: str, body: Any, context: Any) -> None:
         """A broker answers."""
         if api == "Metadata":
-            self._metadata_came(body)
-            return
-        if api in APIS:
+            self.sender.metadata_requests.came(body)
+            self.sender.pump()
+        elif api in APIS:
             self.transactions.on_response(api, body)
-            return
-        response: ProduceResponse = body
-        sent: _Sent = context
-        if self._answered(sent):
-            answer: ProducePartitionResponse = response.partitions[0]
-            if answer.error is Errors.NONE:
-                self._succeed(sent.batch, answer.base_offset)
-            else:
-                # what is wrong with a record says more than what follows for the batch (`Sender.failBatch`)
-                message = answer.record_errors[0][1] if answer.record_errors else answer.message
-                self._retry_or_fail(sent.batch, answer.error, message)
-        self._pump()
+        else:
+            sent: Sent = context
+            self.sender.answered(sent, body)
 
     def on_disconnect(self, api: str, context: Any, why: str) -> None:
         """A broker is gone, or does not answer in time: the others come first for metadata, batches are tried again."""
         if api == "Metadata":
-            self._metadata_under_way = False
-            self.metadata.unreachable(context)
-            self._ask_again()
-            return
-        if api in APIS:
+            self.sender.metadata_requests.failed(context)
+        elif api in APIS:
             self.transactions.on_disconnect(context)
-            return
-        sent: _Sent = context
-        self.metadata.unreachable(sent.leader)
-        if self.settings.acks == 0:
-            self._want_metadata(sent.batch.partition)
-        elif self._answered(sent):
-            self._retry_or_fail(sent.batch, Errors.NETWORK_EXCEPTION, None)
-        self._pump()
+        else:
+            sent: Sent = context
+            self.sender.disconnected(sent)
 
     def on_timer(self, name: str, data: Any) -> None:
-        """`pump`: a pause before a retry is over; `expire`; `metadata`: ask again; `tick` of a stream."""
-        if name == "pump":
-            self._pump()
-        elif name == "expire":
-            self._expire()
-        elif name == "metadata":
-            self._ask_for_metadata()
+        """Pauses, the end of linger.ms and of delivery.timeout.ms, and the ticks of a stream."""
+        if name == PUMP_TIMER:
+            self.sender.pump()
+        elif name == EXPIRE_TIMER:
+            self.sender.expire()
+        elif name == METADATA_TIMER:
+            self.sender.metadata_requests.ask()
         elif name == RETRY_TIMER:
             self.transactions.on_timer()
         else:
@@ -589,4 +364,10 @@ def _retried(subjects: Subjects, event: ProduceRetried, at_us: int) -> None:
 def _stream_changed(subjects: Subjects, event: ProducerStreamChanged, at_us: int) -> None:
     producer: Producer = subjects[event.client]
     producer.partition = event.partition
-    producer.running_stream = Stream(event.partition, event.rate, at_us) if event.rate else None
+    producer.running_stream = Stream(event.partition, event.rate, at_us, event.is_topic) if event.rate else None
+
+
+@applies(ProducerBlocked)
+def _blocked(subjects: Subjects, event: ProducerBlocked, at_us: int) -> None:
+    producer: Producer = subjects[event.client]
+    producer.blocked = event.why

@@ -4,10 +4,20 @@ A producer with idempotence asks for an id before its first batch. With a transa
 adds each partition before it writes there, and ends what it has begun; one request is under way at a time.
 """
 
+from collections.abc import Sequence
 from typing import Any, Protocol
 
+from broker_core.clients.accumulator import Batch
 from broker_core.clients.exceptions import exception_class, exception_message
 from broker_core.clients.metadata import ClientMetadata, backoff_us
+from broker_core.clients.sequence_numbers import SequenceNumbers
+from broker_core.clients.transactional_offsets import (
+    MEMBER_EXCEPTION,
+    TransactionalOffsets,
+    commit_error,
+    is_mismatch,
+    mismatch_text,
+)
 from broker_core.errors import Errors, KafkaError
 from broker_core.events.transaction import ProducerStateChanged
 from broker_core.sim.kernel import Kernel, Subjects, applies
@@ -19,12 +29,14 @@ from broker_core.wire.messages import (
     InitProducerIdRequest,
 )
 
-APIS = frozenset({"FindCoordinator", "InitProducerId", "AddPartitionsToTxn", "EndTxn"})
+APIS = frozenset(
+    {"FindCoordinator", "InitProducerId", "AddPartitionsToTxn", "AddOffsetsToTxn", "TxnOffsetCommit", "EndTxn"}
+)
 RETRY_TIMER = "transaction"
 ADD_PARTITIONS_RETRY_US = 20_000
 TRANSACTION = 1
-ADD_PARTITIONS_VERSION = 3
 EPOCH_MAX = 32_767
+ADD_PARTITIONS_VERSION = 3
 """The last one of clients."""
 
 _MOVED = frozenset({Errors.NOT_COORDINATOR, Errors.COORDINATOR_NOT_AVAILABLE})
@@ -50,6 +62,9 @@ class TransactionalProducer(Protocol):
     def has_unsent(self) -> bool:
         """Whether batches of the transaction are queued or under way."""
 
+    def numbered_batches(self, partition: str) -> Sequence[Batch]:
+        """The batches of a partition that have numbers and have not ended, the oldest first."""
+
 
 class TransactionManager:
     """See the module. `state`, `producer_id` and `producer_epoch` change by events alone.
@@ -67,11 +82,12 @@ class TransactionManager:
         self.producer_id = -1
         self.producer_epoch = -1
         self.error: tuple[str, str] | None = None
-        #: partition -> sequence number of its next record
-        self.sequences: dict[str, int] = {}
+        self.numbers = SequenceNumbers()
         #: the partitions of the transaction, and those still to be added
         self.added: dict[str, None] = {}
         self.to_add: dict[str, None] = {}
+        #: the last call of sendOffsetsToTransaction in this transaction
+        self.offsets: TransactionalOffsets | None = None
         self._coordinator: str | None = None
         self._is_asking = False
         self._attempts = 0
@@ -99,49 +115,91 @@ class TransactionManager:
         self.error = None
         self._change("in transaction", "the application begins a transaction")
 
+    def send_offsets(self, offsets: TransactionalOffsets) -> None:
+        """Commits offsets of a group with the transaction."""
+        self.offsets = offsets
+        self._go_on()
+
     def end_transaction(self, *, commits: bool) -> None:
         """Commits, or aborts: once all batches are through."""
         self._change("committing" if commits else "aborting", "the application ends the transaction")
         self._go_on()
 
-    def may_send(self, partition: str) -> bool:
-        """Whether a batch for a partition may go now; what it needs first is asked for."""
+    def why_not_send(self, partition: str) -> str:
+        """What a new batch for a partition has to wait for, in the words of RecordsGathered; nothing when it may go.
+        What it needs is asked for.
+        """
         if not self.has_ids:
             self.begin()
-            return False
-        if not self.transactional_id or partition in self.added:
+            return "producer id"
+        if self.transactional_id and partition not in self.added:
+            if partition not in self.to_add:
+                self.to_add[partition] = None
+                self._go_on()
+            return "transaction"
+        ids = (self.producer_id, self.producer_epoch)
+        is_stale = self.numbers.is_stale(partition, ids) and bool(self.producer.numbered_batches(partition))
+        return "numbers" if is_stale or partition in self.numbers.unresolved else ""
+
+    def numbers_of(self, batch: Batch) -> tuple[int, int, int]:
+        """The producer's id, epoch and next number, for a batch that is being closed."""
+        first = self.numbers.take(batch.partition, batch.count, (self.producer_id, self.producer_epoch))
+        return self.producer_id, self.producer_epoch, first
+
+    def may_repeat(self, batch: Batch, sent: tuple[int, int]) -> bool:
+        """Whether a batch that was refused as out of order is tried again (`TransactionManager.canRetry`). `sent`:
+        epoch and number with which it went.
+        """
+        partition = batch.partition
+        is_renumbered = sent != (batch.producer_epoch, batch.base_sequence)
+        if partition not in self.numbers.unresolved and (
+            is_renumbered or not self.numbers.follows_acknowledged(partition, batch.base_sequence)
+        ):
             return True
-        if partition not in self.to_add:
-            self.to_add[partition] = None
-            self._go_on()
-        return False
+        if self.transactional_id:
+            return False
+        self._begin_anew(partition, batch)
+        return True
 
-    def next_sequence(self, partition: str, count: int) -> int:
-        """The sequence number of the first of `count` records."""
-        sequence = self.sequences.get(partition, 0)
-        self.sequences[partition] = (sequence + count) & 0x7FFFFFFF
-        return sequence
-
-    def batch_failed(self, error: KafkaError, message: str) -> None:
-        """A batch is lost: its transaction can only be aborted; a fenced producer can do nothing any more."""
-        self.error = (exception_class(error), self._fenced_text if error in _FENCED else message)
+    def batch_failed(self, batch: Batch, error: KafkaError, message: str) -> None:
+        """A numbered batch is lost: its transaction can only be aborted; without one, numbers begin anew in the
+        partition, as soon as it is known that nothing of it is under way. A fenced producer can do nothing any more.
+        """
         if not self.transactional_id:
-            self._begin_anew()
-        elif error is Errors.PRODUCER_FENCED:
+            if error is Errors.REQUEST_TIMED_OUT:
+                self.numbers.unresolved[batch.partition] = None
+            else:
+                self._begin_anew(batch.partition)
+            return
+        self.error = (exception_class(error), self._fenced_text if error in _FENCED else message)
+        if error is Errors.PRODUCER_FENCED:
             self._change("fatal error", self.error[0])
         elif self.state in ("in transaction", "committing"):
             self._raises = (self.producer_id, self.producer_epoch)
             self._change("abortable error", self.error[0])
 
-    def _begin_anew(self) -> None:
-        """What comes next would leave a gap: numbers begin anew, in the next epoch (KIP-360)."""
-        self.sequences.clear()
-        why = "a batch is lost, so it begins anew"
-        if self.producer_epoch < EPOCH_MAX:
-            self._state("ready", why, self.producer_id, self.producer_epoch + 1)
-        else:
-            self._state("initializing", why, -1, -1)
+    def resolve(self) -> None:
+        """Finds out what became of batches that expired: once nothing of their partitions is under way."""
+        for partition in list(self.numbers.unresolved):
+            if self.producer.numbered_batches(partition):
+                continue
+            if self.numbers.nothing_is_missing(partition):
+                del self.numbers.unresolved[partition]
+            elif not self.transactional_id:
+                self._begin_anew(partition)
+
+    def _begin_anew(self, partition: str, refused: Batch | None = None) -> None:
+        """Another epoch, for which nobody is asked (`bumpIdempotentProducerEpoch`); after the last, another id."""
+        if self.producer_epoch >= EPOCH_MAX:
+            self._state("initializing", "its epochs are used up", -1, -1)
+            self.numbers.unresolved.pop(partition, None)
             self._go_on()
+            return
+        epoch = self.producer_epoch + 1
+        self._state("ready", f"a batch of {partition} is lost, so numbers begin anew", self.producer_id, epoch)
+        under_way = [*([] if refused is None else [refused]), *self.producer.numbered_batches(partition)]
+        under_way.sort(key=lambda batch: batch.sequence)
+        self.numbers.restart(partition, under_way, (self.producer_id, epoch))
 
     def batches_through(self) -> None:
         """Nothing is queued or under way any more."""
@@ -161,8 +219,10 @@ class TransactionManager:
                 ids = self._raises or (-1, -1)
                 request = InitProducerIdRequest(self.transactional_id or None, self.timeout_ms, *ids)
                 self._ask(node, "InitProducerId", request)
+        elif self._waiting_offsets is not None and not self.to_add:
+            self._send_offsets(self._waiting_offsets)
         elif self.to_add or (self.state in ("committing", "aborting") and not self.producer.has_unsent):
-            if not self.to_add and not self.added:
+            if not self.to_add and not self.added and self.offsets is None:
                 self._ended()
             elif self._coordinator is None:
                 self._find_coordinator()
@@ -176,6 +236,19 @@ class TransactionManager:
                 is_commit = self.state == "committing"
                 end = EndTxnRequest(self.transactional_id, self.producer_id, self.producer_epoch, is_commit)
                 self._ask(self._coordinator, "EndTxn", end)
+
+    @property
+    def _waiting_offsets(self) -> TransactionalOffsets | None:
+        offsets = self.offsets
+        return None if offsets is None or offsets.is_done or self.state != "in transaction" else offsets
+
+    def _send_offsets(self, offsets: TransactionalOffsets) -> None:
+        if self._coordinator is None:
+            self._find_coordinator()
+            return
+        api, body = offsets.next_request(self.transactional_id, self.producer_id, self.producer_epoch)
+        nodes = {"AddOffsetsToTxn": self._coordinator, "FindCoordinator": self.producer.metadata.node_to_ask()}
+        self._ask(nodes.get(api) or str(offsets.coordinator), api, body)
 
     def _find_coordinator(self) -> None:
         node = self.producer.metadata.node_to_ask()
@@ -206,12 +279,17 @@ class TransactionManager:
         """A broker is gone, or does not answer in time."""
         self._is_asking = False
         self._coordinator = None
+        if self.offsets is not None:
+            self.offsets.coordinator = None
         self.producer.metadata.unreachable(node)
         self._later()
 
     def on_response(self, api: str, body: Any) -> None:
         """A broker answers."""
         self._is_asking = False
+        if api == "TxnOffsetCommit":
+            self._offsets_answered(commit_error(body))
+            return
         error: KafkaError = body.error
         if api == "AddPartitionsToTxn":
             error = next((each for _, each in body.results_by_transaction[0][1] if each is not Errors.NONE), error)
@@ -227,6 +305,25 @@ class TransactionManager:
             self._attempts = 0
             self._succeeded(api, body)
 
+    def _offsets_answered(self, error: KafkaError) -> None:
+        offsets = self.offsets
+        if offsets is None:
+            return
+        if error in _MOVED:
+            offsets.coordinator = None
+            self._later()
+        elif error in _AGAIN:
+            self._later()
+        elif is_mismatch(error):
+            self.error = (MEMBER_EXCEPTION, mismatch_text(error))
+            self._change("abortable error", MEMBER_EXCEPTION)
+        elif error is not Errors.NONE:
+            self._refused(error)
+        else:
+            self._attempts = 0
+            offsets.is_done = True
+            self._go_on()
+
     def _refused(self, error: KafkaError) -> None:
         self.error = (exception_class(error), exception_message(error))
         is_abortable = error is Errors.TRANSACTION_ABORTABLE
@@ -235,11 +332,18 @@ class TransactionManager:
 
     def _succeeded(self, api: str, body: Any) -> None:
         if api == "FindCoordinator":
-            self._coordinator = f"b{body.node_id}"
+            if self._waiting_offsets is not None and self._coordinator is not None:
+                self._waiting_offsets.coordinator = f"b{body.node_id}"
+            else:
+                self._coordinator = f"b{body.node_id}"
+        elif api == "AddOffsetsToTxn":
+            if self.offsets is not None:
+                self.offsets.is_added = True
         elif api == "InitProducerId":
             self._raises = None
             self._state("ready", "it has a producer id", body.producer_id, body.producer_epoch)
-            self.sequences.clear()
+            if self.transactional_id:
+                self.numbers.clear()
             self.producer.ids_changed()
         elif api == "AddPartitionsToTxn":
             for name, _ in body.results_by_transaction[0][1]:
@@ -252,6 +356,7 @@ class TransactionManager:
 
     def _ended(self) -> None:
         self.added.clear()
+        self.offsets = None
         if self._raises is None:
             self._change("ready", "the transaction has ended")
         else:

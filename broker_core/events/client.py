@@ -9,8 +9,12 @@ from broker_core.events.envelope import Event, kind
     zh="{client}：发往 {partition} 的 {count} 条在批次中等待，{size} 字节",
 )
 class RecordsGathered(Event):
-    """A batch of the accumulator stays there and goes on filling. `size` in bytes, before compression; `why` it waits:
-    "in flight" (as many requests as allowed are under way) or "metadata" (no leader is known).
+    """A batch of the accumulator stays there and goes on filling. `size` in bytes, before compression. `why` it waits:
+
+    "linger" (until `due_us`, when linger.ms is over, or it is full), "pause" (an earlier one of its partition failed,
+    and is tried again at `due_us`), "in flight" (as many requests as allowed are under way), "metadata" (no leader is
+    known), "producer id", "transaction" (its partition is not in it yet), "numbers" (whether an earlier batch was
+    written is not known yet). `due_us` 0: nobody knows until when.
     """
 
     client: str
@@ -18,6 +22,33 @@ class RecordsGathered(Event):
     sequence: int
     count: int
     size: int
+    why: str
+    due_us: int = 0
+
+
+@kind(
+    "client",
+    en="{client}: a record with key {key} goes to {partition}, {rule}",
+    zh="{client}：键为 {key} 的记录发往 {partition}，{rule}",
+)
+class RecordPartitioned(Event):
+    """The producer's partitioner has chosen. `rule`: "key" (`key_hash` of it, over `partition_count` partitions), or of
+    records without a key "new", "stays" (sticky), "next" (round robin), "random". `key` as text, None without one.
+    """
+
+    client: str
+    partition: str
+    key: str | None
+    rule: str
+    key_hash: int | None
+    partition_count: int
+
+
+@kind("client", en="{client} blocks: {why}", zh="{client} 阻塞：{why}")
+class ProducerBlocked(Event):
+    """The application waits in send(). `why`: "memory" (buffer.memory is used up); empty: it goes on."""
+
+    client: str
     why: str
 
 
@@ -27,12 +58,38 @@ class RecordsGathered(Event):
     zh="{client} 向 {partition} 发送 {count} 条，acks={acks}",
 )
 class ProduceStarted(Event):
+    """A batch is closed and sent. `request` counts the producer's requests: batches of one request share it. `leader`:
+    to whom it goes, empty when it is not sent at all but given up. `producer_id`, `producer_epoch`, `base_sequence`: -1
+    = the producer does not number its batches.
+    """
+
     client: str
     partition: str
     sequence: int
     count: int
     acks: int
     size: int = 0
+    leader: str = ""
+    request: int = 0
+    producer_id: int = -1
+    producer_epoch: int = -1
+    base_sequence: int = -1
+
+
+@kind("client", en="{client} sends {count} to {partition} again", zh="{client} 再次向 {partition} 发送 {count} 条")
+class ProduceRepeated(Event):
+    """A batch goes out once more, with the fields of its ProduceStarted; `attempt` 2 = the first repetition."""
+
+    client: str
+    partition: str
+    sequence: int
+    count: int
+    attempt: int
+    leader: str
+    request: int
+    producer_id: int
+    producer_epoch: int
+    base_sequence: int
 
 
 @kind(
@@ -69,21 +126,25 @@ class ProduceFailed(Event):
 
 @kind("client", en="{client}: retries {partition}, {error}", zh="{client}：重试 {partition}，{error}")
 class ProduceRetried(Event):
+    """An attempt has failed; the batch waits in its queue until `due_us`, the end of the pause before the next one."""
+
     client: str
     partition: str
     sequence: int
     error: str
+    due_us: int = 0
 
 
 @kind(
     "client", en="{client} streams {rate} records/s to {partition}", zh="{client} 以每秒 {rate} 条持续写入 {partition}"
 )
 class ProducerStreamChanged(Event):
-    """`rate` in records a second; 0 = the stream stopped."""
+    """`rate` in records a second; 0 = the stream stopped. `is_topic`: `partition` is a topic, a partitioner chooses."""
 
     client: str
     partition: str
     rate: int
+    is_topic: bool = False
 
 
 @kind("client", en="{client} read {partition} up to {position}", zh="{client} 读取 {partition} 至 {position}")

@@ -40,6 +40,7 @@ CRC_POSITION = 17
 ATTRIBUTES_POSITION = 21
 """The CRC covers the batch from here to its end."""
 MAX_TIMESTAMP_POSITION = 35
+PRODUCER_POSITION = 43
 NO_PRODUCER_ID = -1
 NO_PRODUCER_EPOCH = -1
 NO_SEQUENCE = -1
@@ -58,6 +59,7 @@ LAST_OFFSET_DELTA = struct.Struct(">i")
 LAST_OFFSET_DELTA_POSITION = 23
 _STAMP = struct.Struct(">qii")
 _AFTER_CRC = struct.Struct(">hiqqqhii")
+_PRODUCER = struct.Struct(">qhi")
 
 # offset, size, CRC, magic, attributes, and with magic 1 the timestamp, for which the smallest message has room
 _MESSAGE = struct.Struct(">qiIBBq")
@@ -399,5 +401,13 @@ def with_max_timestamp(data: bytes, timestamp_type: TimestampType, max_timestamp
     changed[21] = 0
     changed[22] = changed[22] & _KNOWN_ATTRIBUTES & ~LOG_APPEND_TIME_FLAG | timestamp_type << 3
     changed[MAX_TIMESTAMP_POSITION : MAX_TIMESTAMP_POSITION + 8] = max_timestamp.to_bytes(8, "big", signed=True)
+    changed[CRC_POSITION : CRC_POSITION + 4] = crc32c(bytes(changed[ATTRIBUTES_POSITION:])).to_bytes(4, "big")
+    return bytes(changed)
+
+
+def with_producer(data: bytes, producer_id: int, epoch: int, base_sequence: int) -> bytes:
+    """The batch with other numbers of its producer, CRC included (`ProducerBatch.resetProducerState`)."""
+    changed = bytearray(data)
+    _PRODUCER.pack_into(changed, PRODUCER_POSITION, producer_id, epoch, base_sequence)
     changed[CRC_POSITION : CRC_POSITION + 4] = crc32c(bytes(changed[ATTRIBUTES_POSITION:])).to_bytes(4, "big")
     return bytes(changed)

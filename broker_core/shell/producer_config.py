@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec import structs
 
-from broker_core.clients.producer import ProducerSettings
+from broker_core.clients.producer_settings import ProducerSettings
 from broker_core.config_defs.keys import INT_MAX, ConfigException, ConfigKey, ConfigType, table
 from broker_core.eras import Era
 from broker_core.records.compression import CompressionType
@@ -46,6 +46,7 @@ _NAMES = (
     "max.block.ms",
     "max.in.flight.requests.per.connection",
     "batch.size",
+    "linger.ms",
     "buffer.memory",
     "max.request.size",
     "transaction.timeout.ms",
@@ -97,5 +98,15 @@ def _obstacle(values: Mapping[str, Any], acks: int, *, is_asked_for: bool) -> bo
 
 
 def era_settings(settings: ProducerSettings, era: Era) -> ProducerSettings:
-    """The same without idempotence where the era's brokers know none (before KIP-98)."""
-    return settings if era.transactions else structs.replace(settings, enable_idempotence=False)
+    """The same without idempotence where the era's brokers know none (KIP-98), and with the era's partitioner."""
+    idempotent = settings.enable_idempotence and era.transactions
+    return structs.replace(settings, enable_idempotence=idempotent, partitioner=era.producer.partitioner)
+
+
+def with_era_defaults(given: Mapping[str, str], era: Era) -> dict[str, str]:
+    """The same, with what producers of the era did where nothing is said (acks and idempotence; KIP-679)."""
+    asks_for_ids = "transactional.id" in given
+    defaults = {} if asks_for_ids else {"acks": era.producer.acks}
+    if not era.producer.idempotent and not asks_for_ids:
+        defaults["enable.idempotence"] = "false"
+    return {**defaults, **given}

@@ -5,7 +5,7 @@ from broker_core.clients.transaction_manager import TransactionManager
 from broker_core.shell.admin import Asking
 from broker_core.shell.process import Process, Running, Until
 
-_JAVA_STATES = {
+JAVA_STATES = {
     "": "UNINITIALIZED",
     "initializing": "INITIALIZING",
     "ready": "READY",
@@ -17,17 +17,17 @@ _JAVA_STATES = {
 }
 _AFTER = {"begin": "in transaction", "commit": "committing", "abort": "aborting"}
 _BEFORE = {"begin": ("ready",), "commit": ("in transaction",), "abort": ("in transaction", "abortable error")}
-_NOT_TRANSACTIONAL = (
+NOT_TRANSACTIONAL = (
     "IllegalStateException: Cannot use transactional methods without enabling transactions by setting the "
     "transactional.id configuration property"
 )
 
 
-def _limit_us(process: Process, producer: Producer) -> int:
+def limit_us(process: Process, producer: Producer) -> int:
     return process.now_us + producer.settings.max_block_ms * 1_000
 
 
-def _late(producer: Producer, what: str) -> str:
+def late(producer: Producer, what: str) -> str:
     return f"TimeoutException: Timeout expired after {producer.settings.max_block_ms}ms while awaiting {what}"
 
 
@@ -35,9 +35,9 @@ def init_transactions(process: Process, producer: Producer) -> Asking[None]:
     """Waits for the producer's id and epoch, and says why they do not come."""
     manager = producer.transactions
     manager.begin()
-    yield Until(lambda _: manager.state != "initializing", _limit_us(process, producer), poll_us=1_000)
+    yield Until(lambda _: manager.state != "initializing", limit_us(process, producer), poll_us=1_000)
     if manager.state == "initializing":
-        process.out(_late(producer, "InitProducerId"))
+        process.out(late(producer, "InitProducerId"))
     elif manager.error is not None:
         process.out(": ".join(manager.error))
 
@@ -50,14 +50,14 @@ def end_or_begin(process: Process, name: str, verb: str) -> Running:
         return 1
     manager = producer.transactions
     if not manager.transactional_id:
-        process.out(_NOT_TRANSACTIONAL)
+        process.out(NOT_TRANSACTIONAL)
     elif manager.state not in _BEFORE[verb]:
         if manager.is_broken:
-            process.out(_failed_before(manager))
+            process.out(failed_before(manager))
         else:
             process.out(
                 f"IllegalStateException: TransactionalId {manager.transactional_id}: Invalid transition attempted from "
-                f"state {_JAVA_STATES[manager.state]} to state {_JAVA_STATES[_AFTER[verb]]}"
+                f"state {JAVA_STATES[manager.state]} to state {JAVA_STATES[_AFTER[verb]]}"
             )
     elif verb == "begin":
         manager.begin_transaction()
@@ -69,11 +69,11 @@ def end_or_begin(process: Process, name: str, verb: str) -> Running:
 def _end(process: Process, producer: Producer, verb: str) -> Asking[None]:
     manager = producer.transactions
     commits = verb == "commit"
-    manager.end_transaction(commits=commits)
-    limit_us = _limit_us(process, producer)
-    yield Until(lambda _: manager.state not in (_AFTER[verb], "initializing"), limit_us, poll_us=1_000)
+    producer.end_transaction(commits=commits)
+    deadline_us = limit_us(process, producer)
+    yield Until(lambda _: manager.state not in (_AFTER[verb], "initializing"), deadline_us, poll_us=1_000)
     if manager.state == _AFTER[verb]:
-        process.out(_late(producer, f"EndTxn({str(commits).lower()})"))
+        process.out(late(producer, f"EndTxn({str(commits).lower()})"))
     elif manager.is_broken and manager.error is not None:
         process.out(": ".join(manager.error))
 
@@ -82,11 +82,11 @@ def abort_open_transaction(process: Process, producer: Producer) -> Asking[None]
     """A producer that is closed leaves no transaction open (`Sender.run`)."""
     manager = producer.transactions
     if manager.transactional_id and manager.state in ("in transaction", "abortable error"):
-        manager.end_transaction(commits=False)
-        yield Until(lambda _: manager.state not in ("aborting", "initializing"), _limit_us(process, producer), 1_000)
+        producer.end_transaction(commits=False)
+        yield Until(lambda _: manager.state not in ("aborting", "initializing"), limit_us(process, producer), 1_000)
 
 
-def _failed_before(manager: TransactionManager) -> str:
+def failed_before(manager: TransactionManager) -> str:
     """What every call throws after an error (`TransactionManager.maybeFailWithError`)."""
     name, message = manager.error or ("", "")
     who = (
@@ -107,10 +107,10 @@ def why_not(producer: Producer, partition: str) -> str:
     if not manager.transactional_id or manager.state == "in transaction":
         return ""
     if manager.is_broken:
-        return _failed_before(manager)
+        return failed_before(manager)
     if not manager.has_ids:
         why = "before completing a call to initTransactions"
     else:
         # Kafka has two spaces here
-        why = f"while in state  {_JAVA_STATES[manager.state]}"
+        why = f"while in state  {JAVA_STATES[manager.state]}"
     return f"IllegalStateException: Cannot add partition {partition} to transaction {why}"

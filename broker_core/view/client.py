@@ -5,20 +5,51 @@ from broker_core.view.rules import rule
 
 RECORDS_SHOWN = 20
 
-_BATCH = (
-    "'partition': event.partition, 'count': event.count, 'size': event.size, 'retries': 0, 'since_us': at_us, "
-    "'error': ''"
+CHOICES_SHOWN = 12
+
+_WAITING = (
+    "{'partition': event.partition, 'count': event.count, 'size': event.size, 'retries': 0, 'since_us': at_us, "
+    "'error': '', 'state': event.why, 'due_us': event.due_us, 'leader': '', 'request': 0, 'producer_epoch': -1, "
+    "'base_sequence': -1}"
+)
+_SENT = (
+    "{'partition': event.partition, 'count': event.count, 'size': event.size, 'retries': 0, 'since_us': at_us, "
+    "'error': '', 'state': 'sent', 'due_us': 0, 'leader': event.leader, 'request': event.request, "
+    "'producer_epoch': event.producer_epoch, 'base_sequence': event.base_sequence}"
 )
 
-rule(
-    client.RecordsGathered,
-    ("/nodes/{client}/batches/{sequence}", f"{{'state': event.why, {_BATCH}}}"),
+#: epoch, and the number that comes next; -1 where batches have none
+_NEXT_NUMBER = (
+    "[event.producer_epoch, event.base_sequence + event.count] if event.base_sequence >= 0 "
+    "else view['nodes'][k_client]['sequences'].get(k_partition, [-1, -1])"
 )
+
+rule(client.RecordsGathered, ("/nodes/{client}/batches/{sequence}", _WAITING))
+rule(
+    client.RecordPartitioned,
+    (
+        "/nodes/{client}/choices",
+        f"[*old, [event.partition, event.key, event.rule, event.key_hash, event.partition_count]][-{CHOICES_SHOWN}:]",
+    ),
+)
+rule(client.ProducerBlocked, ("/nodes/{client}/blocked", "event.why"))
 rule(
     client.ProduceStarted,
-    ("/nodes/{client}/batches/{sequence}", f"{{'state': 'sent', {_BATCH}}}"),
+    ("/nodes/{client}/batches/{sequence}", _SENT),
     ("/nodes/{client}/partition", "event.partition"),
     ("/nodes/{client}/sent", "old + event.count"),
+    ("/nodes/{client}/sequences/{partition}", _NEXT_NUMBER),
+)
+rule(
+    client.ProduceRepeated,
+    ("/nodes/{client}/batches/{sequence}/state", "'sent'"),
+    ("/nodes/{client}/batches/{sequence}/since_us", "at_us"),
+    ("/nodes/{client}/batches/{sequence}/due_us", "0"),
+    ("/nodes/{client}/batches/{sequence}/leader", "event.leader"),
+    ("/nodes/{client}/batches/{sequence}/request", "event.request"),
+    ("/nodes/{client}/batches/{sequence}/producer_epoch", "event.producer_epoch"),
+    ("/nodes/{client}/batches/{sequence}/base_sequence", "event.base_sequence"),
+    ("/nodes/{client}/sequences/{partition}", _NEXT_NUMBER),
 )
 rule(
     client.ProduceAcknowledged,
@@ -37,6 +68,9 @@ rule(
 rule(
     client.ProduceRetried,
     ("/nodes/{client}/batches/{sequence}/retries", "old + 1"),
+    ("/nodes/{client}/batches/{sequence}/state", "'pause'"),
+    ("/nodes/{client}/batches/{sequence}/since_us", "at_us"),
+    ("/nodes/{client}/batches/{sequence}/due_us", "event.due_us"),
     ("/nodes/{client}/batches/{sequence}/error", "event.error"),
     ("/nodes/{client}/retried", "old + 1"),
     ("/nodes/{client}/last_error", "event.error"),
@@ -50,6 +84,7 @@ rule(
     client.RecordsConsumed,
     ("/nodes/{client}/partition", "event.partition"),
     ("/nodes/{client}/position", "event.position"),
+    ("/nodes/{client}/positions/{partition}", "event.position"),
     ("/nodes/{client}/high_watermark", "event.high_watermark"),
     ("/nodes/{client}/records", f"(old + [list(record) for record in event.records])[-{RECORDS_SHOWN}:]"),
 )
@@ -57,6 +92,7 @@ rule(
     client.ConsumerPositionReset,
     ("/nodes/{client}/partition", "event.partition"),
     ("/nodes/{client}/position", "event.to_offset"),
+    ("/nodes/{client}/positions/{partition}", "event.to_offset"),
     ("/nodes/{client}/last_reset", "event.why"),
 )
 rule(

@@ -1,8 +1,10 @@
 """Consumer groups, each under `GROUP@BROKER`: while a replaced coordinator does not know that it is, there are two."""
 
+from base64 import b64decode
 from typing import Any
 
 from broker_core.events import group
+from broker_core.groups.consumer_protocol import PROTOCOL_TYPE, ProtocolError, decode_subscription
 from broker_core.view.patch import Patch, View, escape
 from broker_core.view.rules import folds, rule
 
@@ -52,7 +54,7 @@ def _transitioned(view: View, event: group.GroupTransitioned, seq: int, at_us: i
         "due_us": event.due_us,
     }
     if known is None:
-        empty: dict[str, Any] = {"members": {}, "offsets": {}, "previous": {}, "pending": {}}
+        empty: dict[str, Any] = {"members": {}, "offsets": {}, "commits": {}, "previous": {}, "pending": {}}
         view["groups"][key] = {**shown, **empty}
         return [[f"/groups/{escape(key)}", {**shown, **{name: {} for name in empty}}]]
     known.update(shown)
@@ -63,12 +65,30 @@ def _transitioned(view: View, event: group.GroupTransitioned, seq: int, at_us: i
 def _member_added(view: View, event: group.GroupMemberAdded, seq: int, at_us: int, node: str) -> Patch:
     key = _key(event)
     member = {"client": event.client, "instance": event.instance, "assignment": []}
+    member["topics"] = _topics(event.protocols) if event.protocol_type == PROTOCOL_TYPE else []
     view["groups"][key]["members"][event.member] = member
     return [[f"/groups/{escape(key)}/members/{escape(event.member)}", dict(member)]]
 
 
-rule(group.GroupMemberUpdated)
 rule(group.OffsetCommitAccepted)
+
+
+def _topics(protocols: tuple[tuple[str, str], ...]) -> list[str]:
+    """What a member subscribes to; a client may say anything there."""
+    if not protocols:
+        return []
+    try:
+        return sorted(set(decode_subscription(b64decode(protocols[0][1])).topics))
+    except ProtocolError:
+        return []
+
+
+@folds(group.GroupMemberUpdated)
+def _member_updated(view: View, event: group.GroupMemberUpdated, seq: int, at_us: int, node: str) -> Patch:
+    key = _key(event)
+    topics = _topics(event.protocols)
+    view["groups"][key]["members"][event.member]["topics"] = topics
+    return [[f"/groups/{escape(key)}/members/{escape(event.member)}/topics", topics]]
 
 
 @folds(group.GroupMemberReplaced)
@@ -123,7 +143,10 @@ def _assigned(view: View, event: group.GroupAssigned, seq: int, at_us: int, node
 def _committed(view: View, event: group.OffsetCommitted, seq: int, at_us: int, node: str) -> Patch:
     key = _key(event)
     view["groups"][key]["offsets"][event.partition] = event.offset
-    return [[f"/groups/{escape(key)}/offsets/{event.partition}", event.offset]]
+    commit = [event.offset, event.leader_epoch, event.metadata, event.commit_timestamp_ms]
+    view["groups"][key]["commits"][event.partition] = commit
+    root = f"/groups/{escape(key)}"
+    return [[f"{root}/offsets/{event.partition}", event.offset], [f"{root}/commits/{event.partition}", commit]]
 
 
 @folds(group.TransactionalOffsetPending)
@@ -146,4 +169,6 @@ def _decided(view: View, event: group.TransactionalOffsetsDecided, seq: int, at_
 def _offset_removed(view: View, event: group.OffsetRemoved, seq: int, at_us: int, node: str) -> Patch:
     key = _key(event)
     view["groups"][key]["offsets"].pop(event.partition, None)
-    return [[f"/groups/{escape(key)}/offsets/{event.partition}"]]
+    view["groups"][key]["commits"][event.partition] = None
+    root = f"/groups/{escape(key)}"
+    return [[f"{root}/offsets/{event.partition}"], [f"{root}/commits/{event.partition}", None]]

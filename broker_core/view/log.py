@@ -67,6 +67,11 @@ def _tail(rows: tuple[tuple[int, int, int, int, int, int], ...]) -> dict[str, li
     return {str(row[0]): list(row[1:]) for row in rows}
 
 
+def _markers_below(replica: dict[str, Any] | None, end_offset: int) -> list[list[Any]]:
+    """The markers of transactions that are left of a log that ends there; what it had before it was opened stays."""
+    return [] if replica is None else [marker for marker in replica["markers"] if marker[0] < end_offset]
+
+
 @folds(log.LogOpened)
 def _opened(view: View, event: log.LogOpened, seq: int, at_us: int, node: str) -> Patch:
     partition, _, broker = event.replica.rpartition("@")
@@ -82,6 +87,7 @@ def _opened(view: View, event: log.LogOpened, seq: int, at_us: int, node: str) -
         "log_end_offset": event.log_end_offset,
         "high_watermark": event.high_watermark,
         "first_unstable_offset": -1,
+        "markers": _markers_below(view["replicas"].get(event.replica), event.log_end_offset),
         "isr": [],
         "pending_isr": None,
         "partition_epoch": -1,
@@ -145,8 +151,10 @@ def _truncated(view: View, event: log.LogTruncated, seq: int, at_us: int, node: 
     replica["log_start_offset"] = start
     replica["flushed"] = flushed = min(replica["flushed"], event.to_offset)
     replica["synced"] = _segments(event.synced)
+    replica["markers"] = markers = _markers_below(replica, event.to_offset)
     return [
         [f"/replicas/{name}/log_end_offset", event.to_offset],
+        [f"/replicas/{name}/markers", markers],
         [f"/replicas/{name}/log_start_offset", start],
         [f"/replicas/{name}/flushed", flushed],
         [f"/replicas/{name}/tail", dict(replica["tail"])],

@@ -6,11 +6,20 @@ from broker_core.events import transaction
 from broker_core.view.patch import Patch, View, escape
 from broker_core.view.rules import folds, rule
 
+MARKERS_SHOWN = 20
+
 rule(transaction.ProducerIdsAllocated)
 rule(transaction.TransactionsLoadStarted)
 rule(transaction.TransactionsLoaded)
 rule(transaction.ProducerBatchAppended)
-rule(transaction.TransactionMarkerAppended)
+rule(
+    transaction.TransactionMarkerAppended,
+    (
+        "/replicas/{replica}/markers",
+        "[*old, [event.offset, event.result, event.producer_id, event.producer_epoch, event.first_offset]]"
+        f"[-{MARKERS_SHOWN}:]",
+    ),
+)
 rule(transaction.ProducersExpired)
 rule(transaction.FirstUnstableOffsetChanged, ("/replicas/{replica}/first_unstable_offset", "event.to_offset"))
 rule(

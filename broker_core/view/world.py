@@ -66,6 +66,9 @@ def _node_added(view: View, event: world.NodeAdded, seq: int, at_us: int, node: 
         if event.node_kind == "producer":
             added |= {
                 "batches": {},
+                "choices": [],
+                "sequences": {},
+                "blocked": "",
                 "rate": 0,
                 "sent": 0,
                 "acknowledged": 0,
@@ -83,7 +86,7 @@ def _node_added(view: View, event: world.NodeAdded, seq: int, at_us: int, node: 
                 },
             }
         else:
-            added |= {"position": -1, "high_watermark": -1, "last_reset": "", "records": []}
+            added |= {"position": -1, "high_watermark": -1, "last_reset": "", "records": [], "positions": {}}
             if "group.id" in added["settings"]:
                 added |= {"member": {"state": "", "member_id": "", "generation_id": -1, "why": ""}, "assignment": []}
     view["nodes"][event.node] = added

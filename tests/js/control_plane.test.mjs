@@ -6,7 +6,9 @@ import { test } from "node:test";
 
 import { INVARIANTS, giverOf, lostByOneAck, seqBefore, settingsOf, sortedAlarms } from "../../static/lab/core/alarms.js";
 import { controllerQueue, countByState, firedWatches, partOfWay, watchesOf } from "../../static/lab/core/controller.js";
-import { groupNames, isReplaced, lagRows, memberRows, partitionsOf, queuesOf, waited } from "../../static/lab/core/groups.js";
+import { factsForAssignors, groupNames, isReplaced, lagRows, lastCommits, memberRows, partitionsOf, waited } from "../../static/lab/core/groups.js";
+import { queuesOf, slotsOf, usedMemory, waitedPart } from "../../static/lab/core/producers.js";
+import { openPart, transactionKeys, transactionalLogs } from "../../static/lab/core/transactions.js";
 import { STATE_H, STATE_W, columnsOf, layoutChart } from "../../static/lab/core/layout/statechart.js";
 import { dataLines, diffLines, kindOf, nameParts, partitionAt } from "../../static/lab/core/znode.js";
 
@@ -103,12 +105,14 @@ test("groups: who owns what, who had it before, how far behind, and how long a s
   const group = {
     group: "g", coordinator: "b1", partition: "__consumer_offsets-0", state: "Stable", since_us: 10, due_us: 0, generation_id: 2,
     protocol: "range", leader: "c1-x", why: "", offsets: { "t-0": 3 }, previous: { "t-0": "c2", "t-1": "c1" },
-    members: { "c1-x": { client: "c1", instance: "", assignment: ["t-0"] }, "c2-y": { client: "c2", instance: "i", assignment: ["t-1"] } },
+    commits: { "t-1": null, "t-0": [3, 0, "", 99] },
+    members: { "c1-x": { client: "c1", instance: "", topics: ["t"], assignment: ["t-0"] }, "c2-y": { client: "c2", instance: "i", topics: ["t", "gone"], assignment: ["t-1"] } },
   };
   const view = {
     groups: { "g@b1": group, "a@b2": { ...group, group: "a", coordinator: "b2" } },
     partitions: { "t-0": { topic: "t", leader: 1 }, "t-1": { topic: "t", leader: 1 }, "t-2": { topic: "t", leader: 1 }, "__consumer_offsets-0": { topic: "__consumer_offsets", leader: 1 } },
-    replicas: { "t-0@b1": { log_start_offset: 0, high_watermark: 5, log_end_offset: 6 } },
+    replicas: { "t-0@b1": { log_start_offset: 0, high_watermark: 5, log_end_offset: 6, first_unstable_offset: 4 } },
+    topics: { t: { partitions: 3 } }, nodes: { c1: { kind: "consumer", positions: { "t-0": 4 } } },
   };
   assert.deepEqual(groupNames(view), ["a@b2", "g@b1"]);
   assert.equal(isReplaced(view, "a@b2"), true);
@@ -120,12 +124,45 @@ test("groups: who owns what, who had it before, how far behind, and how long a s
   ]);
   const [first, second] = lagRows(view, group, columns);
   assert.deepEqual([first.lag, first.committed, second.lag, second.committed], [2, 3, null, null]);
+  assert.deepEqual([first.position, first.last_stable_offset, second.position], [4, 4, null]);
+  assert.deepEqual(lastCommits(group), [{ partition: "t-0", value: [3, 0, "", 99] }, { partition: "t-1", value: null }]);
+  assert.deepEqual(factsForAssignors(view, group), {
+    generation_id: 2, partitions: { t: 3 },
+    members: [{ id: "c1-x", instance: "", topics: ["t"], owned: ["t-0"] }, { id: "c2-y", instance: "i", topics: ["t", "gone"], owned: ["t-1"] }],
+  });
   assert.equal(waited(group, 20), null);
   assert.equal(waited({ ...group, due_us: 30 }, 20), 0.5);
 });
 
-test("a producer's batches stand in the queues of their partitions, the oldest first", () => {
-  const batch = (partition, state) => ({ partition, state, count: 1, size: 70, retries: 0, since_us: 0, error: "" });
-  const queues = queuesOf({ batches: { 10: batch("t-1", "sent"), 9: batch("t-1", "in flight"), 2: batch("t-0", "sent") } });
-  assert.deepEqual(queues.map(({ partition, batches }) => [partition, batches.map(({ sequence }) => sequence)]), [["t-0", [2]], ["t-1", [9, 10]]]);
+test("a producer: what waits by partitions, what is under way by requests, and the memory of all", () => {
+  const batch = (partition, state, more = {}) => ({ partition, state, count: 1, size: 70, retries: 0, since_us: 0, due_us: 0, error: "", leader: "", request: 0, ...more });
+  const producer = {
+    sequences: { "t-2": [0, 4] },
+    batches: {
+      10: batch("t-1", "in flight"), 9: batch("t-1", "pause", { due_us: 40, since_us: 20 }), 2: batch("t-0", "sent", { leader: "b1", request: 7 }),
+      3: batch("t-3", "sent", { leader: "b1", request: 7 }), 4: batch("t-3", "sent", { leader: "b1", request: 8, size: 200 }),
+    },
+  };
+  assert.deepEqual(queuesOf(producer).map(({ partition, batches }) => [partition, batches.map(({ sequence }) => sequence)]),
+    [["t-0", []], ["t-1", [9, 10]], ["t-2", []], ["t-3", []]]);
+  const [{ leader, slots }] = slotsOf(producer);
+  assert.deepEqual([leader, slots.map(({ request, batches }) => [request, batches.length])], ["b1", [[7, 2], [8, 1]]]);
+  assert.equal(usedMemory(producer, 100), 4 * 100 + 200);
+  assert.equal(waitedPart(batch("t-0", "linger", { due_us: 100, since_us: 90 }), 80, 40), 0.25);
+  assert.equal(waitedPart(producer.batches[9], 80, 30), 0.5);
+  assert.equal(waitedPart(producer.batches[10], 80, 30), null);
+});
+
+test("transactions: by id, how long one is open, and what its partitions hold back", () => {
+  const one = { transactional_id: "b", coordinator: "b1", partition: "s-0", state: "Ongoing", timeout_ms: 1000, start_ms: 5500, partitions: ["t-0"] };
+  const replica = { log_start_offset: 3, log_end_offset: 9, high_watermark: 8, first_unstable_offset: 6, markers: [[2, "ABORT", 7, 0, 1], [5, "ABORT", 7, 0, 4], [4, "COMMIT", 8, 0, -1]] };
+  const view = {
+    run: { start_wall_ms: 5000 }, transactions: { "b@b1": one, "a@b2": { ...one, transactional_id: "a", coordinator: "b2" }, "b@b2": { ...one, coordinator: "b2" } },
+    partitions: { "s-0": { leader: 1 }, "t-0": { leader: 1 }, "t-1": { leader: 1 } }, replicas: { "t-0@b1": replica, "t-1@b1": { ...replica, markers: [] } },
+  };
+  assert.deepEqual(transactionKeys(view), ["a@b2", "b@b1", "b@b2"]);
+  assert.equal(openPart(view, one, 1_000_000), 0.5);
+  assert.equal(openPart(view, { ...one, state: "CompleteAbort" }, 1_000_000), null);
+  const [log, ...others] = transactionalLogs(view, one.partitions);
+  assert.deepEqual([log.last_stable_offset, log.markers.length, log.aborted.map(([offset]) => offset), others.length], [6, 2, [5], 0]);
 });

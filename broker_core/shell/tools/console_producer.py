@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from broker_core.clients.accumulator import record_size_upper_bound
-from broker_core.clients.partitioners import StickyPartitioner, partition_for_key
-from broker_core.clients.producer import Producer, ProduceResult, ProducerSettings
+from broker_core.clients.producer import Producer
+from broker_core.clients.producer_settings import ProduceResult, ProducerSettings
 from broker_core.config_defs import ConfigException
 from broker_core.errors import Errors
 from broker_core.shell.admin import RETRY_BACKOFF_US, Asking
@@ -26,7 +26,8 @@ from broker_core.shell.java import (
 )
 from broker_core.shell.parser import Option, OptionError, ParsedOptions
 from broker_core.shell.process import Process, Running, Sleep, Until, settled
-from broker_core.shell.producer_config import era_settings, settings_of
+from broker_core.shell.producer_config import era_settings, settings_of, with_era_defaults
+from broker_core.shell.producer_options import shown_settings
 from broker_core.shell.tools.producer import result_is_in
 
 CLIENT_ID = "console-producer"
@@ -193,7 +194,7 @@ def producer_settings(process: Process, options: ParsedOptions) -> ProducerSetti
                 options.integer(option)
             properties[name] = default if value is None else value
     try:
-        settings = settings_of(properties)
+        settings = settings_of(with_era_defaults(properties, process.cluster.era))
     except ConfigException as error:
         raise _config_exception(str(error)) from None
     if "delivery.timeout.ms" in properties:
@@ -238,8 +239,8 @@ def _run(process: Process, arguments: list[str]) -> Running:
     name = CLIENT_ID
     while not clients.is_free(name):
         name += "-2"
-    producer = clients.open_producer(name, settings, (("acks", str(settings.acks)), ("retries", str(settings.retries))))
-    producer.retries_seen = []
+    producer = clients.open_producer(name, settings, shown_settings(settings))
+    producer.sender.retries_seen = []
     try:
         exit_code = yield from _produce(process, producer, options.value("topic") or "", reader, "sync" in options)
     finally:
@@ -256,9 +257,6 @@ def _threw(process: Process, error: JavaException | OptionError) -> int:
 
 
 def _produce(process: Process, producer: Producer, topic: str, reader: LineReader, sync: bool) -> Asking[int]:
-    sticky = StickyPartitioner(
-        process.cluster.kernel.streams[f"partitioner/{producer.name}"], producer.settings.batch_size
-    )
     pending: dict[int, list[Line]] = {}
     exit_code = 0
     try:
@@ -266,7 +264,7 @@ def _produce(process: Process, producer: Producer, topic: str, reader: LineReade
             refused = yield from _wait_for_topic(process, producer, topic, line)
             if refused:
                 continue
-            sequence = _hand_over(process, producer, topic, sticky, line)
+            sequence = _hand_over(process, producer, topic, line)
             if sequence:
                 pending.setdefault(sequence, []).append(line)
             if sync:
@@ -279,7 +277,7 @@ def _produce(process: Process, producer: Producer, topic: str, reader: LineReade
     return exit_code
 
 
-def _hand_over(process: Process, producer: Producer, topic: str, sticky: StickyPartitioner, line: Line) -> int:
+def _hand_over(process: Process, producer: Producer, topic: str, line: Line) -> int:
     """Gives a record to the producer; its batch's sequence number, 0 when it is too large."""
     size = record_size_upper_bound(line.key, line.value, line.headers)
     if size > producer.settings.max_request_size:
@@ -289,18 +287,7 @@ def _hand_over(process: Process, producer: Producer, topic: str, sticky: StickyP
         )
         _log_failure(process, topic, line, JavaException(ERRORS_PACKAGE + "RecordTooLargeException", message))
         return 0
-    count = producer.metadata.partition_counts[topic]
-    if line.key is not None:
-        number = partition_for_key(line.key, count)
-    else:
-        known = producer.metadata
-        available = [each for each in range(count) if known.leader_of(f"{topic}-{each}") is not None] or list(
-            range(count)
-        )
-        number = sticky.partition(available)
-    sequence = producer.send(f"{topic}-{number}", line.key, line.value, line.headers, keep_result=True, now=False)
-    if line.key is None:
-        sticky.appended(size, batch_completed=True)
+    _, sequence = producer.send(topic, line.key, line.value, line.headers, is_topic=True, keep_result=True, now=False)
     return sequence
 
 
@@ -343,14 +330,14 @@ def _await_all(process: Process, producer: Producer, topic: str, pending: dict[i
 
 
 def _log_retries(process: Process, producer: Producer) -> None:
-    for correlation, partition, left, error in producer.retries_seen or ():
+    for correlation, partition, left, error in producer.sender.retries_seen or ():
         if error is not Errors.NETWORK_EXCEPTION:
             process.err(
                 f"WARN [Producer clientId={CLIENT_ID}] Got error produce response with correlation id {correlation} "
                 f"on topic-partition {partition}, retrying ({left} attempts left). Error: {error.name} "
                 f"({SENDER_LOGGER})"
             )
-    producer.retries_seen = []
+    producer.sender.retries_seen = []
 
 
 def _log_failure(process: Process, topic: str, line: Line, error: JavaException) -> None:

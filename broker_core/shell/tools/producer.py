@@ -2,28 +2,28 @@
 
 import re
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
-from broker_core.clients.producer import Producer, ProducerSettings
-from broker_core.eras import Era
+from broker_core.clients.accumulator import record_size_upper_bound
+from broker_core.clients.producer import Producer
 from broker_core.shell.admin import RETRY_BACKOFF_US, Asking
 from broker_core.shell.cluster_api import ClusterApi
-from broker_core.shell.commands import Command, partition_of, register, usage_error
-from broker_core.shell.completion_sources import partitions
+from broker_core.shell.commands import PARTITION, TOPIC, Command, partition_of, register, usage_error
+from broker_core.shell.completion_sources import partitions, topics
 from broker_core.shell.parser import ShellError
 from broker_core.shell.process import Process, Running, Sleep, Until
-from broker_core.shell.producer_config import ACKS
-from broker_core.shell.producer_transactions import abort_open_transaction, end_or_begin, init_transactions, why_not
-
-OPEN_OPTIONS = (
-    "--acks",
-    "--retries",
-    "--idempotence",
-    "--transactional-id",
-    "--transaction-timeout",
-    "--timeout",
-    "--batch-size",
+from broker_core.shell.producer_options import (
+    CHOICES,
+    OPEN_OPTIONS,
+    parse_options,
+    settings_of,
+    shown_settings,
+    wants_ids,
 )
-VERBS = ("open", "send", "begin", "commit", "abort", "burst", "stream", "close", "drop")
+from broker_core.shell.producer_transactions import abort_open_transaction, end_or_begin, init_transactions, why_not
+from broker_core.shell.transaction_offsets import complete_offsets, send_offsets
+
+VERBS = ("open", "send", "begin", "commit", "abort", "offsets", "burst", "stream", "flush", "close", "drop")
 CLOSE_US = 120_000_000
 RATE_MAX = 10_000
 BURST_MAX = 100_000
@@ -48,88 +48,53 @@ def _producer(process: Process, arguments: list[str]) -> Running:
         raise usage_error("producer", f"producer {' '.join(arguments)} is not understood.")
     name, rest = client_name("producer", arguments[1]), arguments[2:]
     if verb == "open":
-        return _open(process, name, _settings(rest))
-    if verb in ("close", "drop", "begin", "commit", "abort"):
+        return _open(process, name, parse_options(rest))
+    if verb in ("close", "drop", "begin", "commit", "abort", "flush"):
         if rest:
             raise usage_error("producer", f"{' '.join(rest)} is too much.")
         if verb in ("close", "drop"):
             return _close(process, name, wait=verb == "close")
-        return end_or_begin(process, name, verb)
+        return _flush(process, name) if verb == "flush" else end_or_begin(process, name, verb)
+    if verb == "offsets":
+        return send_offsets(process, name, rest)
     if len(rest) < 2 or (verb != "send" and len(rest) > 2):
         raise usage_error("producer", f"producer {' '.join(arguments)} is not complete.")
-    partition = partition_of("producer", rest[0])
+    place = _place(rest[0])
     if verb == "send":
-        return _send(process, name, partition, rest[1:])
+        return _send(process, name, place, rest[1:])
     least, most = (0, RATE_MAX) if verb == "stream" else (1, BURST_MAX)
     if not rest[1].isdigit() or not least <= int(rest[1]) <= most:
         raise usage_error("producer", f"{rest[1]!r} is no number from {least} to {most}.")
-    return _make(process, name, partition, verb, int(rest[1]))
+    if verb == "stream":
+        return _stream(process, name, place, int(rest[1]))
+    return _burst(process, name, place, int(rest[1]))
 
 
-def _settings(words: list[str]) -> dict[str, str]:
-    """The options of `open`. Raises ShellError."""
-    given = dict(zip(words[::2], words[1::2], strict=False))
-    if len(words) % 2 or any(word not in OPEN_OPTIONS for word in words[::2]):
-        raise usage_error("producer", f"{' '.join(words)}: these are no options of producer open here.")
-    if given.get("--acks", "all") not in ACKS:
-        raise usage_error("producer", f"acks is {given['--acks']!r}, expected all, -1, 0 or 1.")
-    if given.get("--idempotence", "false") not in ("true", "false"):
-        raise usage_error("producer", f"idempotence is {given['--idempotence']!r}, expected true or false.")
-    if _asks_for_idempotence(given) and ACKS[given.get("--acks", "all")] != -1:
-        raise usage_error("producer", "an idempotent producer needs --acks all.")
-    if _asks_for_idempotence(given) and given.get("--retries") == "0":
-        raise usage_error("producer", "an idempotent producer needs retries.")
-    if "--transactional-id" in given and given.get("--idempotence") == "false":
-        raise usage_error("producer", "a transactional producer is idempotent, too: leave out --idempotence false.")
-    for option in ("--retries", "--timeout", "--batch-size", "--transaction-timeout"):
-        if not given.get(option, "0").isdigit():
-            raise usage_error("producer", f"{option} is {given[option]!r}, expected a number.")
-    return given
+class Place(NamedTuple):
+    """Where records go: a partition, or a topic of which the partitioner chooses one."""
+
+    name: str
+    is_topic: bool
 
 
-def _asks_for_idempotence(given: dict[str, str]) -> bool:
-    return given.get("--idempotence") == "true" or "--transactional-id" in given
-
-
-def _is_idempotent(given: dict[str, str], era: Era) -> bool:
-    """As in the Java client: unless that was switched off, or acks or retries rule it out (KIP-679)."""
-    if "--idempotence" in given or "--transactional-id" in given:
-        return _asks_for_idempotence(given)
-    return era.transactions and ACKS[given.get("--acks", "all")] == -1 and given.get("--retries") != "0"
+def _place(word: str) -> Place:
+    """An argument that is a partition, or a topic: what ends with a minus and a number is a partition."""
+    if not re.fullmatch(PARTITION, word) and re.fullmatch(TOPIC, word):
+        return Place(word, is_topic=True)
+    return Place(partition_of("producer", word), is_topic=False)
 
 
 def _open(process: Process, name: str, given: dict[str, str]) -> Running:
     clients = process.cluster.clients
     era = process.cluster.era
-    if _asks_for_idempotence(given) and not era.transactions:
+    if wants_ids(given) and not era.transactions:
         process.err(f"Brokers of era {era.name} know no producer ids: these came with 0.11 (KIP-98).")
         return 1
     if not clients.is_free(name):
         process.err(f"There is a node named {name} already; producer close {name} ends it.")
         return 1
-    acks = ACKS[given.get("--acks", "all")]
-    settings = ProducerSettings(
-        acks=acks,
-        retries=int(given.get("--retries", ProducerSettings().retries)),
-        request_timeout_ms=5_000,
-        delivery_timeout_ms=int(given.get("--timeout", 15_000)),
-        max_block_ms=15_000,
-        batch_size=int(given.get("--batch-size", ProducerSettings().batch_size)),
-        enable_idempotence=_is_idempotent(given, era),
-        transactional_id=given.get("--transactional-id", ""),
-        transaction_timeout_ms=int(given.get("--transaction-timeout", 60_000)),
-    )
-    shown = [("acks", str(acks)), ("linger.ms", "0"), ("request.timeout.ms", "5000")]
-    shown.append(("delivery.timeout.ms", str(settings.delivery_timeout_ms)))
-    if settings.enable_idempotence:
-        shown.append(("enable.idempotence", "true"))
-    if settings.transactional_id:
-        shown.append(("transactional.id", settings.transactional_id))
-        shown.append(("transaction.timeout.ms", str(settings.transaction_timeout_ms)))
-    for option in ("--retries", "--batch-size"):
-        if option in given:
-            shown.append((option.removeprefix("--").replace("-", "."), given[option]))
-    producer = clients.open_producer(name, settings, tuple(shown))
+    settings = settings_of(given, era)
+    producer = clients.open_producer(name, settings, shown_settings(settings))
     if settings.transactional_id:
         yield from init_transactions(process, producer)
     return 0
@@ -144,22 +109,20 @@ def _bytes(text: str) -> bytes | None:
     return None if text == "null" else text.encode()
 
 
-def _send(process: Process, name: str, partition: str, records: list[str]) -> Running:
+def _send(process: Process, name: str, place: Place, records: list[str]) -> Running:
     """One record after the other; each waits for its acknowledgement."""
     producer = process.cluster.clients.producers.get(name)
     if producer is None:
         return _missing(process, name)
     for record in records:
-        key, colon, value = record.partition(":")
         if name not in process.cluster.clients.producers:
             return _missing(process, name)
-        refused = why_not(producer, partition) or (yield from wait_for_partition(process, name, partition))
+        key, value = _key_and_value(record)
+        refused = yield from _why_not(process, producer, place, record_size_upper_bound(key, value))
         if refused:
             process.out(refused)
             continue
-        sequence = producer.send(
-            partition, _bytes(key) if colon else None, _bytes(value) if colon else _bytes(record), keep_result=True
-        )
+        partition, sequence = producer.send(place.name, key, value, is_topic=place.is_topic, keep_result=True)
         yield Until(result_is_in(producer, sequence), process.now_us + 2 * CLOSE_US, poll_us=1_000)
         result = producer.take_result(sequence)
         if result is None:
@@ -169,6 +132,54 @@ def _send(process: Process, name: str, partition: str, records: list[str]) -> Ru
         else:
             process.out(f"{partition}@{result.base_offset}" if result.base_offset >= 0 else f"{partition} sent")
     return 0
+
+
+def _key_and_value(record: str) -> tuple[bytes | None, bytes | None]:
+    key, colon, value = record.partition(":")
+    return (_bytes(key), _bytes(value)) if colon else (None, _bytes(record))
+
+
+def _why_not(process: Process, producer: Producer, place: Place, size: int) -> Asking[str]:
+    """Waits until a record of this size may be handed over; what `KafkaProducer.send` throws if it may not."""
+    deadline_us = process.now_us + producer.settings.max_block_ms * 1000
+    refused = why_not(producer, place.name)
+    if refused:
+        return refused
+    most = producer.settings.max_request_size
+    if size > most:
+        return (
+            f"RecordTooLargeException: The message is {size} bytes when serialized which is larger than {most}, which "
+            "is the value of the max.request.size configuration."
+        )
+    if size > producer.settings.buffer_memory:
+        return (
+            f"RecordTooLargeException: The message is {size} bytes when serialized which is larger than the total "
+            "memory buffer you have configured with the buffer.memory configuration."
+        )
+    missing = yield from (_wait_for_topic if place.is_topic else wait_for_partition)(process, producer.name, place.name)
+    if missing:
+        return missing
+    return (yield from _wait_for_memory(process, producer, place, size, deadline_us))
+
+
+def _wait_for_memory(process: Process, producer: Producer, place: Place, size: int, deadline_us: int) -> Asking[str]:
+    def has_room(_: object = None) -> bool:
+        return producer.has_room(place.name, size, is_topic=place.is_topic)
+
+    if has_room():
+        return ""
+    producer.block("memory")
+    in_time = yield Until(has_room, deadline_us, poll_us=1_000)
+    producer.block("")
+    if in_time:
+        return ""
+    accumulator, limit_ms = producer.sender.accumulator, producer.settings.max_block_ms
+    needed = max(accumulator.batch_size, size)
+    return (
+        f"BufferExhaustedException: Failed to allocate {needed} bytes within the configured max blocking time "
+        f"{limit_ms} ms. Total memory: {accumulator.buffer_memory} bytes. Available memory: "
+        f"{accumulator.buffer_memory - accumulator.used_memory} bytes. Poolable size: {accumulator.batch_size} bytes"
+    )
 
 
 def result_is_in(producer: Producer, sequence: int) -> Callable[[ClusterApi], bool]:
@@ -199,18 +210,66 @@ def wait_for_partition(process: Process, name: str, partition: str) -> Asking[st
     return ""
 
 
-def _make(process: Process, name: str, partition: str, verb: str, number: int) -> Running:
+def _wait_for_topic(process: Process, name: str, topic: str) -> Asking[str]:
+    """Waits until a producer knows a topic."""
+    producer = process.cluster.clients.producers[name]
+    limit_ms = producer.settings.max_block_ms
+    deadline_us = process.now_us + limit_ms * 1000
+    while topic not in producer.metadata.partition_counts:
+        if process.now_us >= deadline_us:
+            return f"TimeoutException: Topic {topic} not present in metadata after {limit_ms} ms."
+        producer.want_topic(topic)
+        yield Until(lambda _: not producer.asks_for_metadata, deadline_us, poll_us=1_000)
+        if topic not in producer.metadata.partition_counts:
+            yield Sleep(RETRY_BACKOFF_US)
+    return ""
+
+
+def _stream(process: Process, name: str, place: Place, rate: int) -> Running:
     producer = process.cluster.clients.producers.get(name)
     if producer is None:
         return _missing(process, name)
-    refused = why_not(producer, partition)
-    if refused and number:
+    refused = why_not(producer, place.name)
+    if refused and rate:
         process.out(refused)
-    elif verb == "burst":
-        producer.burst(partition, number)
     else:
-        producer.stream(partition, number)
+        producer.stream(place.name, rate, is_topic=place.is_topic)
     yield from ()
+    return 0
+
+
+def _burst(process: Process, name: str, place: Place, count: int) -> Running:
+    """Made-up records, as fast as there is memory for them; nobody waits for their acknowledgements."""
+    producer = process.cluster.clients.producers.get(name)
+    if producer is None:
+        return _missing(process, name)
+    refused = why_not(producer, place.name)
+    if not refused and place.is_topic:
+        refused = yield from _wait_for_topic(process, name, place.name)
+    if refused:
+        process.out(refused)
+        return 0
+    for _ in range(count):
+        key, value = producer.made_up()
+        size = record_size_upper_bound(key, value)
+        if not producer.has_room(place.name, size, is_topic=place.is_topic):
+            deadline_us = process.now_us + producer.settings.max_block_ms * 1000
+            refused = yield from _wait_for_memory(process, producer, place, size, deadline_us)
+            if refused:
+                process.out(refused)
+                return 0
+        producer.send(place.name, key, value, is_topic=place.is_topic, now=False)
+    producer.hand_over()
+    return 0
+
+
+def _flush(process: Process, name: str) -> Running:
+    """Sends what waits, and waits until all of it has ended."""
+    producer = process.cluster.clients.producers.get(name)
+    if producer is None:
+        return _missing(process, name)
+    producer.flush()
+    yield Until(lambda _: not producer.has_unsent, process.now_us + CLOSE_US, poll_us=1_000)
     return 0
 
 
@@ -222,6 +281,7 @@ def _close(process: Process, name: str, *, wait: bool) -> Running:
     if producer.running_stream is not None:
         producer.stream(producer.running_stream.partition, 0)
     if wait:
+        producer.begin_close()
         yield Until(lambda _: producer.is_idle, process.now_us + CLOSE_US)
         yield from abort_open_transaction(process, producer)
     if clients.producers.get(name) is producer:
@@ -235,9 +295,11 @@ def _complete(cluster: ClusterApi, words: Sequence[str]) -> list[str]:
     if len(words) == 2:
         return list(cluster.clients.producers) if words[0] != "open" else []
     if words[0] == "open":
-        values = {"--acks": ["all", "0", "1"], "--idempotence": ["true", "false"]}
-        return values.get(words[-2], list(OPEN_OPTIONS))
-    return partitions(cluster) if len(words) == 3 and words[0] in ("send", "burst", "stream") else []
+        return list(CHOICES.get(words[-2], OPEN_OPTIONS))
+    if words[0] == "offsets":
+        return complete_offsets(cluster, words)
+    places = words[0] in ("send", "burst", "stream") and len(words) == 3
+    return [*partitions(cluster), *topics(cluster)] if places else []
 
 
 register(
@@ -246,19 +308,31 @@ register(
         "Producers that stay open.",
         (
             (
-                "producer open NAME [--acks all|0|1] [--retries N] [--timeout MS] [--batch-size BYTES]",
-                "linger.ms=0, delivery within 15 s",
+                "producer open NAME [--acks all|0|1] [--linger MS] [--batch-size BYTES] [--buffer-memory BYTES]",
+                "linger.ms=0, delivery within 15 s; it numbers its batches unless --idempotence false or acks speak "
+                "against it",
             ),
             (
-                "producer open NAME --idempotence true | --transactional-id ID [--transaction-timeout MS]",
-                "with a producer id and sequence numbers; with an id also transactions",
+                "... [--max-in-flight N] [--retries N] [--timeout MS] [--max-block MS]",
+                "requests under way to a leader; attempts; how long a record may take, and send() may block",
+            ),
+            (
+                "... [--partitioner built-in|sticky|round-robin|random] [--ignore-keys true]",
+                "where records without a key go: as since 3.3, 2.4, 0.8.2, or as the Scala producer",
+            ),
+            (
+                "producer open NAME --transactional-id ID [--transaction-timeout MS]",
+                "with transactions; another producer with the same id fences it",
             ),
             ("producer begin NAME", "begins a transaction"),
             ("producer commit NAME", "ends it: its records count"),
             ("producer abort NAME", "ends it: its records count for nobody who reads committed ones"),
-            ("producer send NAME T-P K:V ...", "one after the other; null stands for null, no colon for a null key"),
-            ("producer burst NAME T-P COUNT", "as many made-up records at once"),
-            ("producer stream NAME T-P RATE", "so many made-up records a second; 0 stops"),
+            ("producer offsets NAME --group G T-P@OFFSET ...", "sendOffsetsToTransaction: commits them with it"),
+            ("producer offsets NAME --consumer C", "the same with the positions of a member of a group"),
+            ("producer send NAME T-P|T K:V ...", "one after the other; null stands for null, no colon for a null key"),
+            ("producer burst NAME T-P|T COUNT", "as many made-up records at once; of a topic the partitioner chooses"),
+            ("producer stream NAME T-P|T RATE", "so many made-up records a second; 0 stops"),
+            ("producer flush NAME", "sends what lingers, and waits for it"),
             ("producer close NAME", "waits for what is under way"),
             ("producer drop NAME", "does not wait"),
         ),

@@ -8,6 +8,19 @@ export interface RecordsGathered {
   count: number;
   size: number;
   why: string;
+  due_us: number;
+}
+export interface RecordPartitioned {
+  client: string;
+  partition: string;
+  key: string | null;
+  rule: string;
+  key_hash: number | null;
+  partition_count: number;
+}
+export interface ProducerBlocked {
+  client: string;
+  why: string;
 }
 export interface ProduceStarted {
   client: string;
@@ -16,6 +29,23 @@ export interface ProduceStarted {
   count: number;
   acks: number;
   size: number;
+  leader: string;
+  request: number;
+  producer_id: number;
+  producer_epoch: number;
+  base_sequence: number;
+}
+export interface ProduceRepeated {
+  client: string;
+  partition: string;
+  sequence: number;
+  count: number;
+  attempt: number;
+  leader: string;
+  request: number;
+  producer_id: number;
+  producer_epoch: number;
+  base_sequence: number;
 }
 export interface ProduceAcknowledged {
   client: string;
@@ -40,11 +70,13 @@ export interface ProduceRetried {
   partition: string;
   sequence: number;
   error: string;
+  due_us: number;
 }
 export interface ProducerStreamChanged {
   client: string;
   partition: string;
   rate: number;
+  is_topic: boolean;
 }
 export interface RecordsConsumed {
   client: string;
@@ -722,7 +754,10 @@ export interface ForeignZnodeChanged {
 
 export interface DataOf {
   RecordsGathered: RecordsGathered;
+  RecordPartitioned: RecordPartitioned;
+  ProducerBlocked: ProducerBlocked;
   ProduceStarted: ProduceStarted;
+  ProduceRepeated: ProduceRepeated;
   ProduceAcknowledged: ProduceAcknowledged;
   ProduceFailed: ProduceFailed;
   ProduceRetried: ProduceRetried;

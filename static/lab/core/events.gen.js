@@ -1,24 +1,30 @@
 // Written by `manage.py gen_events` from broker_core/events. Do not change it by hand.
 
 /** Hash of the vocabulary; the server's `welcome` carries its own. */
-export const SCHEMA = "512cc70ef42f";
+export const SCHEMA = "d1eeb6f58008";
 
 /** @import { EventKind, KindInfo } from "./events.d.ts" */
 
 /** Kind to family, fields in the order of the wire with their types, and label templates. */
 /** @type {Record<EventKind, KindInfo>} */
 export const KINDS = {
-  RecordsGathered: { family: "client", fields: [["client", "str"], ["partition", "str"], ["sequence", "int"], ["count", "int"], ["size", "int"], ["why", "str"]],
+  RecordsGathered: { family: "client", fields: [["client", "str"], ["partition", "str"], ["sequence", "int"], ["count", "int"], ["size", "int"], ["why", "str"], ["due_us", "int"]],
     en: "{client}: {count} for {partition} wait in a batch, {size} B", zh: "{client}：发往 {partition} 的 {count} 条在批次中等待，{size} 字节" },
-  ProduceStarted: { family: "client", fields: [["client", "str"], ["partition", "str"], ["sequence", "int"], ["count", "int"], ["acks", "int"], ["size", "int"]],
+  RecordPartitioned: { family: "client", fields: [["client", "str"], ["partition", "str"], ["key", ["maybe", "str"]], ["rule", "str"], ["key_hash", ["maybe", "int"]], ["partition_count", "int"]],
+    en: "{client}: a record with key {key} goes to {partition}, {rule}", zh: "{client}：键为 {key} 的记录发往 {partition}，{rule}" },
+  ProducerBlocked: { family: "client", fields: [["client", "str"], ["why", "str"]],
+    en: "{client} blocks: {why}", zh: "{client} 阻塞：{why}" },
+  ProduceStarted: { family: "client", fields: [["client", "str"], ["partition", "str"], ["sequence", "int"], ["count", "int"], ["acks", "int"], ["size", "int"], ["leader", "str"], ["request", "int"], ["producer_id", "int"], ["producer_epoch", "int"], ["base_sequence", "int"]],
     en: "{client} sends {count} to {partition}, acks={acks}", zh: "{client} 向 {partition} 发送 {count} 条，acks={acks}" },
+  ProduceRepeated: { family: "client", fields: [["client", "str"], ["partition", "str"], ["sequence", "int"], ["count", "int"], ["attempt", "int"], ["leader", "str"], ["request", "int"], ["producer_id", "int"], ["producer_epoch", "int"], ["base_sequence", "int"]],
+    en: "{client} sends {count} to {partition} again", zh: "{client} 再次向 {partition} 发送 {count} 条" },
   ProduceAcknowledged: { family: "client", fields: [["client", "str"], ["partition", "str"], ["sequence", "int"], ["base_offset", "int"], ["count", "int"], ["acks", "int"], ["latency_us", "int"]],
     en: "{client}: {count} to {partition} acknowledged at {base_offset} after {latency_us} us", zh: "{client}：发往 {partition} 的 {count} 条在 {base_offset} 得到确认，耗时 {latency_us} 微秒" },
   ProduceFailed: { family: "client", fields: [["client", "str"], ["partition", "str"], ["sequence", "int"], ["count", "int"], ["acks", "int"], ["error", "str"], ["message", "str"]],
     en: "{client}: {count} to {partition} failed, {error}", zh: "{client}：发往 {partition} 的 {count} 条失败，{error}" },
-  ProduceRetried: { family: "client", fields: [["client", "str"], ["partition", "str"], ["sequence", "int"], ["error", "str"]],
+  ProduceRetried: { family: "client", fields: [["client", "str"], ["partition", "str"], ["sequence", "int"], ["error", "str"], ["due_us", "int"]],
     en: "{client}: retries {partition}, {error}", zh: "{client}：重试 {partition}，{error}" },
-  ProducerStreamChanged: { family: "client", fields: [["client", "str"], ["partition", "str"], ["rate", "int"]],
+  ProducerStreamChanged: { family: "client", fields: [["client", "str"], ["partition", "str"], ["rate", "int"], ["is_topic", "bool"]],
     en: "{client} streams {rate} records/s to {partition}", zh: "{client} 以每秒 {rate} 条持续写入 {partition}" },
   RecordsConsumed: { family: "client", fields: [["client", "str"], ["partition", "str"], ["position", "int"], ["high_watermark", "int"], ["records", ["list", ["tuple", "int", "int", ["maybe", "str"], ["maybe", "str"]]]]],
     en: "{client} read {partition} up to {position}", zh: "{client} 读取 {partition} 至 {position}" },

@@ -1,13 +1,17 @@
-// Readings of the view about consumer groups and producers: who owns what, how far behind, what waits in a producer.
+// Readings of the view about consumer groups: who owns what, how far behind, what their last commits say.
 
 import { byName, leaderReplica, partitionNames } from "./selectors.js";
 
-/** @import { Group, ProducerBatch, ProducerNode, View } from "./view.d.ts" */
+/** @import { Group, View } from "./view.d.ts" */
 
 /**
  * One cell of the table of an assignment: "owned", "was" (another has had it before), or "".
  * @typedef {{ id: string, client: string, instance: string, isLeader: boolean, cells: ("owned" | "was" | "")[] }} MemberRow
- * @typedef {{ partition: string, committed: number | null, start: number, high_watermark: number, end: number, lag: number | null }} Lag
+ * @typedef {{ partition: string, position: number | null, committed: number | null, start: number, last_stable_offset: number,
+ *   high_watermark: number, end: number, lag: number | null }} Lag
+ * What the assignors are asked to plan with, and a plan of one of them.
+ * @typedef {{ generation_id: number, partitions: Record<string, number>, members: { id: string, instance: string, topics: string[], owned: string[] }[] }} GroupFacts
+ * @typedef {{ assignor: string, assignment: Record<string, string[]>, rounds: number, moved: string[], stopped: string[] }} Plan
  */
 
 /** The keys of the groups, by name; of two coordinators the one that the cluster knows comes first. @param {View} view @returns {string[]} */
@@ -37,27 +41,44 @@ export function memberRows(group, partitions) {
   }));
 }
 
-/** How far a group is behind in each partition. @param {View} view @param {Group} group @param {string[]} partitions @returns {Lag[]} */
+/** The last offset that readers of committed records see the end of. @param {{ first_unstable_offset: number, high_watermark: number }} replica */
+export const lastStableOffset = ({ first_unstable_offset: unstable, high_watermark }) => (unstable < 0 ? high_watermark : Math.min(unstable, high_watermark));
+
+/** How far a group is in each partition. @param {View} view @param {Group} group @param {string[]} partitions @returns {Lag[]} */
 export function lagRows(view, group, partitions) {
   return partitions.map((name) => {
     const replica = view.partitions[name] && leaderReplica(view, name);
     const committed = group.offsets[name] ?? null;
-    const [start, high_watermark, end] = replica ? [replica.log_start_offset, replica.high_watermark, replica.log_end_offset] : [0, 0, 0];
-    return { partition: name, committed, start, high_watermark, end, lag: committed === null ? null : Math.max(0, high_watermark - committed) };
+    const high_watermark = replica ? replica.high_watermark : 0;
+    return {
+      partition: name, committed, position: positionOf(view, group, name), start: replica ? replica.log_start_offset : 0,
+      last_stable_offset: replica ? lastStableOffset(replica) : 0, high_watermark, end: replica ? replica.log_end_offset : 0,
+      lag: committed === null ? null : Math.max(0, high_watermark - committed),
+    };
   });
+}
+
+/** What the owner of a partition reads next, if it is a consumer of the lab. @param {View} view @param {Group} group @param {string} name */
+function positionOf(view, group, name) {
+  const owner = Object.values(group.members).find(({ assignment }) => assignment.includes(name));
+  const node = owner && view.nodes[owner.client];
+  return node?.kind === "consumer" ? node.positions[name] ?? null : null;
+}
+
+/** A group as an assignor sees it. @param {View} view @param {Group} group @returns {GroupFacts} */
+export function factsForAssignors(view, group) {
+  const members = Object.entries(group.members).map(([id, { instance, topics, assignment }]) => ({ id, instance, topics, owned: assignment }));
+  const topics = new Set(members.flatMap(({ topics: wanted }) => wanted).filter((topic) => topic in view.topics));
+  return { generation_id: group.generation_id, partitions: Object.fromEntries([...topics].map((topic) => [topic, view.topics[topic].partitions])), members };
+}
+
+/** The last value of each key that a group's partition of __consumer_offsets holds; a value of null is a tombstone.
+ * @param {Group} group @returns {{ partition: string, value: [number, number, string, number] | null }[]} */
+export function lastCommits({ commits }) {
+  return Object.keys(commits).sort(byName).map((partition) => ({ partition, value: commits[partition] }));
 }
 
 /** How much of the time that a state waits has passed, 0 to 1; null when it waits for nobody. @param {Group} group @param {number} at_us */
 export function waited({ since_us, due_us }, at_us) {
   return due_us > since_us ? Math.min(1, Math.max(0, (at_us - since_us) / (due_us - since_us))) : null;
-}
-
-/** The batches of a producer by their partitions, the oldest first. @param {ProducerNode} producer @returns {{ partition: string, batches: (ProducerBatch & { sequence: number })[] }[]} */
-export function queuesOf(producer) {
-  /** @type {Record<string, (ProducerBatch & { sequence: number })[]>} */
-  const queues = {};
-  for (const [sequence, batch] of Object.entries(producer.batches)) (queues[batch.partition] ??= []).push({ ...batch, sequence: Number(sequence) });
-  return Object.keys(queues).sort(byName).map((partition) => ({
-    partition, batches: queues[partition].sort((one, other) => one.sequence - other.sequence),
-  }));
 }

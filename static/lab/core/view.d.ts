@@ -4,15 +4,31 @@ export type Optional<T> = T | null;
 
 export interface Run { name: string; seed: number; era: string; start_wall_ms: number }
 
-/** A batch of a producer until it is acknowledged or given up; `size` in bytes. */
+/** A batch of a producer until it is acknowledged or given up; `size` in bytes. `state`: "sent", or what it waits for, until `due_us` (0: nobody
+ *  knows). Batches of one `request` went together. `base_sequence` -1: it has no numbers. */
 export interface ProducerBatch {
-  partition: string; count: number; size: number; state: "metadata" | "in flight" | "sent"; retries: number; since_us: number; error: string;
+  partition: string; count: number; size: number;
+  state: "linger" | "pause" | "metadata" | "in flight" | "producer id" | "transaction" | "numbers" | "sent";
+  retries: number; since_us: number; due_us: number; error: string; leader: string; request: number; producer_epoch: number; base_sequence: number;
+}
+/** partition, key, rule, hash of the key, how many partitions */
+export type PartitionChoice = [string, Optional<string>, "key" | "new" | "stays" | "next" | "random", Optional<number>, number];
+export interface ProducerTransaction { state: string; transactional_id: string; producer_id: number; producer_epoch: number; why: string }
+/** A transactional id as its coordinator knows it; `start_ms` -1: no transaction is open. */
+export interface Transaction {
+  transactional_id: string; coordinator: string; partition: string; state: string; since_us: number; producer_id: number;
+  producer_epoch: number; timeout_ms: number; start_ms: number; partitions: string[]; why: string;
 }
 /** `previous`: who had a partition before, by the name of the client; `due_us` 0: the state waits for nobody. */
 export interface Group {
   group: string; coordinator: string; partition: string; state: "Empty" | "PreparingRebalance" | "CompletingRebalance" | "Stable";
   since_us: number; due_us: number; generation_id: number; protocol: string; leader: string; why: string;
-  members: Record<string, { client: string; instance: string; assignment: string[] }>; offsets: Record<string, number>; previous: Record<string, string>;
+  members: Record<string, { client: string; instance: string; topics: string[]; assignment: string[] }>; offsets: Record<string, number>;
+  previous: Record<string, string>;
+  /** offset, leader epoch, metadata, when (ms); null: a tombstone */
+  commits: Record<string, Optional<[number, number, string, number]>>;
+  /** by producer id: what counts once its transaction is committed */
+  pending: Record<string, Record<string, number>>;
 }
 
 interface NodeBase { state: "starting" | "up" | "frozen" | "down"; since_us: number; settings?: Record<string, string> }
@@ -26,12 +42,15 @@ export interface ShellNode extends NodeBase { kind: "shell" }
 export interface ProducerNode extends NodeBase {
   kind: "producer"; settings: Record<string, string>; partition: string; batches: Record<string, ProducerBatch>; rate: number; sent: number; acknowledged: number;
   failed: number; retried: number; last_offset: number; last_error: string; last_latency_us: number;
+  choices: PartitionChoice[]; blocked: "" | "memory"; transaction: ProducerTransaction;
+  /** by partition: epoch, the number that comes next */
+  sequences: Record<string, [number, number]>;
 }
 /** offset, timestamp, key, value */
 export type ConsumedRecord = [number, number, Optional<string>, Optional<string>];
 export interface ConsumerNode extends NodeBase {
   kind: "consumer"; settings: Record<string, string>; partition: string; position: number; high_watermark: number;
-  last_reset: string; records: ConsumedRecord[]; assignment?: string[];
+  last_reset: string; records: ConsumedRecord[]; assignment?: string[]; positions: Record<string, number>;
   member?: { state: string; member_id: string; generation_id: number; why: string };
 }
 /** A connection by TCP. Settings: broker, host and, as soon as it has said so, client.id and software. */
@@ -53,7 +72,9 @@ export type TailBatch = [number, number, number, number, number, number];
 export interface Replica {
   partition: string; node: string; broker_id: number; role: "leader" | "follower" | "offline"; leader: number;
   leader_epoch: number; leader_epoch_start_offset: number; log_start_offset: number; log_end_offset: number;
-  high_watermark: number; isr: number[]; pending_isr: Optional<number[]>; partition_epoch: number;
+  high_watermark: number; first_unstable_offset: number; isr: number[]; pending_isr: Optional<number[]>; partition_epoch: number;
+  /** offset, COMMIT or ABORT, producer id, epoch, where the transaction began here (-1: it has written nothing) */
+  markers: [number, "COMMIT" | "ABORT", number, number, number][];
   remotes: Record<string, { log_end_offset: number; last_caught_up_us: number }>;
   /** leader epoch, start offset */
   epochs: [number, number][];
@@ -118,5 +139,7 @@ export interface View {
   losses: Record<string, Loss>;
   /** by `group@broker`: a coordinator that has been replaced and does not know it has one, too */
   groups: Record<string, Group>;
+  /** by `transactional id@broker`, as groups are */
+  transactions: Record<string, Transaction>;
   console: Record<string, ConsoleEntry>;
 }

@@ -57,6 +57,7 @@ class HwRail extends HwElement {
       ${this.item("znodes", { symbol: "tree", key: "N", ...screen("zookeeper") })}
       ${this.item("groups", { key: "G", ...screen("groups") })}
       ${this.item("producers", { symbol: "produce", key: "O", ...screen("producers") })}
+      ${this.item("transactions", { symbol: "transaction", key: "R", ...screen("transactions") })}
       ${this.item("alarms", { symbol: "alarm", key: "L", badge: alarms, ...screen("alarms") })}
       ${this.item("console", { key: "C", press: () => (consoleOpen.value = !consoleOpen.value), pressed: consoleOpen.value })}
       <a href=${`${this.dataset.analytics}?t=${(moment.value.at_us / 1e6).toFixed(6)}`} title=${t("analytics.title")} aria-label=${t("analytics.title")}>${icon("chart")}</a>
@@ -146,6 +147,8 @@ class HwStageBar extends HwElement {
           ${icon("groups")}${t("stage.groups")}</button>
         <button aria-pressed=${shown.value === "producers"} title="${t("stage.producers_title")} ( O )" @click=${() => (shown.value = "producers")}>
           ${icon("produce")}${t("stage.producers")}</button>
+        <button aria-pressed=${shown.value === "transactions"} title="${t("stage.transactions_title")} ( R )" @click=${() => (shown.value = "transactions")}>
+          ${icon("transaction")}${t("stage.transactions")}</button>
         <button aria-pressed=${shown.value === "alarms"} title="${t("stage.alarms_title")} ( L )" @click=${() => (shown.value = "alarms")}>
           ${icon("alarm")}${t("stage.alarms")}</button>
         <button aria-pressed=${shown.value === "table"} title="${t("stage.table_title")} ( V )" @click=${() => (shown.value = "table")}>

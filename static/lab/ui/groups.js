@@ -1,16 +1,13 @@
 // The screen of consumer groups: the state machine with its clock, who owns which partition, and how far behind the group is.
-import { groupNames, isReplaced, lagRows, memberRows, partitionsOf, waited } from "../core/groups.js";
+import { groupNames, isReplaced, lagRows, lastCommits, memberRows, partitionsOf, waited } from "../core/groups.js";
 import { durationText } from "../core/timemap.js";
 import { HwElement, html, svg } from "./element.js";
-import { t } from "./i18n.js";
-import { link, nothing, unlessMasked } from "./parts.js";
+import { wall } from "./format.js";
+import { chosen, chosenKey } from "./group_preview.js";
+import { language, t } from "./i18n.js";
+import { link, nothing, ring, unlessMasked } from "./parts.js";
 import { CHARTS, stateChart } from "./statechart.js";
-import { effect, moment, nodeTarget, player, select, selection, shown, signal } from "./state.js";
-
-const RING = 2 * Math.PI * 9;
-
-/** The group that is shown, as "group@broker"; "" = the first. */
-const chosen = signal("");
+import { effect, moment, nodeTarget, player, select, selection, shown } from "./state.js";
 
 class HwGroups extends HwElement {
   connectedCallback() {
@@ -38,9 +35,7 @@ class HwGroups extends HwElement {
   clock(group, at_us) {
     const part = waited(group, at_us);
     if (part === null) return "";
-    return html`<p class="clock">${svg`<svg class="ring" viewBox="0 0 24 24" aria-hidden="true"><circle cx="12" cy="12" r="9"></circle>
-        <circle class="gone" cx="12" cy="12" r="9" stroke-dasharray="${RING * part} ${RING}"></circle></svg>`}
-      ${t("groups.waits", { time: durationText(Math.max(0, group.due_us - at_us)) })}</p>`;
+    return html`<p class="clock">${ring(part)}${t("groups.waits", { time: durationText(Math.max(0, group.due_us - at_us)) })}</p>`;
   }
 
   chart(view, key, at_us) {
@@ -63,12 +58,13 @@ class HwGroups extends HwElement {
         ${state ? html`<span class="dim">${state}</span>` : ""}</button></th>${cells.map(cell)}</tr>`;
   }
 
-  /** Log start to log end, with what is committed and the high watermark. */
-  strip({ start, committed, high_watermark, end }) {
+  /** Log start to log end, with what is committed, the member's position, the last stable offset and the high watermark. */
+  strip({ start, committed, position, last_stable_offset, high_watermark, end }) {
     const at = (offset) => (end > start ? Math.min(100, Math.max(0, (100 * (offset - start)) / (end - start))) : 0);
     return svg`<svg class="lag-strip" viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">
-      <rect class="log" width="100" height="10"></rect><rect class="seen" width=${at(high_watermark)} height="10"></rect>
-      ${committed === null ? "" : svg`<rect class="done" width=${at(committed)} height="10"></rect>`}</svg>`;
+      <rect class="log" width="100" height="10"></rect><rect class="seen" width=${at(high_watermark)} height="10"></rect><rect class="stable" width=${at(last_stable_offset)} height="10"></rect>
+      ${committed === null ? "" : svg`<rect class="done" width=${at(committed)} height="10"></rect>`}
+      ${position === null ? "" : svg`<rect class="position" x=${Math.min(98.4, at(position))} width="1.6" height="10"></rect>`}</svg>`;
   }
 
   assignment(view, group, partitions) {
@@ -81,11 +77,31 @@ class HwGroups extends HwElement {
         <thead><tr><td></td>${partitions.map((name) => html`<th scope="col"><button @click=${() => select(`partition:${name}`)}>${name}</button></th>`)}</tr></thead>
         <tbody>${rows.map((row) => this.member(view, row, partitions))}</tbody>
         <tbody>${line("strip", (lag) => this.strip(lag))}${line("committed", ({ committed }) => unlessMasked(committed ?? "—"))}
-          ${line("high_watermark", ({ high_watermark }) => high_watermark)}${line("lag", ({ lag }) => unlessMasked(lag === null ? "—" : html`<b class=${lag ? "behind" : ""}>${lag}</b>`))}</tbody>
+          ${line("position", ({ position }) => unlessMasked(position ?? "—"))}${line("last_stable_offset", ({ last_stable_offset }) => last_stable_offset)}
+          ${line("high_watermark", ({ high_watermark }) => high_watermark)}${line("end", ({ end }) => end)}${line("lag", ({ lag }) => unlessMasked(lag === null ? "—" : html`<b class=${lag ? "behind" : ""}>${lag}</b>`))}</tbody>
       </table></div>
       <p class="legend dim"><span class="swatch owned"></span>${t("groups.legend_owned")} <span class="swatch was"></span>${t("groups.legend_was")}
-        <span class="swatch done"></span>${t("groups.committed")} <span class="swatch seen"></span>${t("groups.high_watermark")}</p>` : nothing(t("groups.nobody"))}
+        <span class="swatch done"></span>${t("groups.committed")} <span class="swatch position"></span>${t("groups.position")}
+        <span class="swatch stable"></span>${t("groups.last_stable_offset")} <span class="swatch seen"></span>${t("groups.high_watermark")}</p>` : nothing(t("groups.nobody"))}
     </section>`;
+  }
+
+  /** The group's slot of __consumer_offsets: the last value of each key, as compaction would leave it. */
+  slot(group) {
+    const commits = lastCommits(group);
+    const members = Object.values(group.members).map(({ client }) => client).join(", ");
+    const value = ([offset, leader_epoch, metadata, at_ms]) => html`<td class="mono">${unlessMasked(`offset ${offset}`)}</td><td class="mono">${leader_epoch < 0 ? "—" : leader_epoch}</td>
+      <td class="mono">${metadata || "—"}</td><td class="mono">${wall(at_ms, language)}</td>`;
+    const pending = Object.entries(group.pending).flatMap(([id, offsets]) => Object.entries(offsets).map(([partition, offset]) => [id, partition, offset]));
+    return html`<section aria-label=${t("groups.slot", { partition: group.partition })}><h3>${t("groups.slot", { partition: group.partition })} <span class="dim">${t("groups.slot_said")}</span></h3>
+      <div class="scroll-x" tabindex="0"><table class="slot-table">
+        <thead><tr>${["key", "value", "leader_epoch", "metadata", "written"].map((name) => html`<th scope="col">${t(`groups.slot_${name}`)}</th>`)}</tr></thead>
+        <tbody>${commits.map(({ partition, value: last }) => html`<tr><th scope="row" class="mono">${group.group}, ${partition}</th>
+            ${last === null ? html`<td class="dim" colspan="4">${t("groups.tombstone")}</td>` : value(last)}</tr>`)}
+          ${pending.map(([id, partition, offset]) => html`<tr class="pending"><th scope="row" class="mono">${group.group}, ${partition}</th>
+            <td class="mono">offset ${offset}</td><td class="dim" colspan="3">${t("groups.pending", { id })}</td></tr>`)}
+          <tr><th scope="row" class="mono">${group.group}</th><td colspan="4"><span class="mono">${t("groups.slot_group", { n: group.generation_id, protocol: group.protocol || "—", members: members || "—" })}</span></td></tr></tbody>
+      </table></div></section>`;
   }
 
   render() {
@@ -93,10 +109,11 @@ class HwGroups extends HwElement {
     const { view, at_us } = moment.value;
     const names = groupNames(view);
     if (!names.length) return html`<div class="client-screen">${nothing(t("empty.groups"))}<p class="empty-line"><code>consumer start c1 --group g1 --topic orders</code></p></div>`;
-    const key = names.includes(chosen.value) ? chosen.value : names[0];
+    const key = chosenKey(view);
     const group = view.groups[key];
     return html`<div class="client-screen">${this.head(view, key, names, at_us)}
-      ${this.assignment(view, group, partitionsOf(view, group))}${this.chart(view, key, at_us)}</div>`;
+      ${this.assignment(view, group, partitionsOf(view, group))}<hw-group-preview></hw-group-preview>
+      ${this.chart(view, key, at_us)}${this.slot(group)}</div>`;
   }
 }
 customElements.define("hw-groups", HwGroups);

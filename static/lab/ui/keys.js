@@ -91,6 +91,7 @@ export const KEYS = [
   { key: "N", name: "zookeeper", run: () => (shown.value = shown.value === "zookeeper" ? "picture" : "zookeeper") },
   { key: "G", name: "groups", run: () => (shown.value = shown.value === "groups" ? "picture" : "groups") },
   { key: "O", name: "producers", run: () => (shown.value = shown.value === "producers" ? "picture" : "producers") },
+  { key: "R", name: "transactions", run: () => (shown.value = shown.value === "transactions" ? "picture" : "transactions") },
   { key: "L", name: "alarms", run: () => (shown.value = shown.value === "alarms" ? "picture" : "alarms") },
   { key: "V", name: "table", run: () => (shown.value = shown.value === "table" ? "picture" : "table") },
   { key: "\\", name: "panels", run: collapse },

@@ -1,6 +1,6 @@
 // Pieces that several panels are built of.
 import { act } from "./actions.js";
-import { html } from "./element.js";
+import { html, svg } from "./element.js";
 import { t } from "./i18n.js";
 import { choicesFor } from "./menus.js";
 import { masked, select } from "./state.js";
@@ -23,6 +23,16 @@ export const table = (titles, rows, { words = [], name = "" } = {}) => {
     <tbody>${rows.map((cells) => html`<tr>${cells.map((cell, place) => html`<td class=${kind(place)}>${cell}</td>`)}</tr>`)}</tbody>
   </table>`;
 };
+
+const ROUND = 2 * Math.PI * 9;
+
+/** A ring that closes while something waits; `part` of it is over, 0 to 1. */
+export const ring = (part, className = "") => html`${svg`<svg class="ring ${className}" viewBox="0 0 24 24" aria-hidden="true"><circle cx="12" cy="12" r="9"></circle>
+  <circle class="gone" cx="12" cy="12" r="9" stroke-dasharray="${ROUND * part} ${ROUND}"></circle></svg>`}`;
+
+/** A bar that is full to a part of it, 0 to 100. */
+export const fillBar = (percent, className = "fill") => svg`<svg class=${className} viewBox="0 0 100 1" preserveAspectRatio="none" aria-hidden="true">
+  <rect width=${percent} height="1"></rect></svg>`;
 
 /** A note in the place of something that is not there. */
 export const nothing = (text) => html`<p class="empty-note">${text}</p>`;

@@ -7,7 +7,7 @@ const EMPTY = {
   run: {}, nodes: {}, links: {}, link_faults: {}, topics: {}, partitions: {}, replicas: {}, rpcs: {}, parked: {}, zk: {},
   watches: {}, controller: { broker: -1, controller_epoch: 0 }, controller_partitions: {}, controller_replicas: {}, controller_events: [],
   checkpoints: {},
-  alarms: {}, losses: {}, groups: {}, console: {},
+  alarms: {}, losses: {}, groups: {}, transactions: {}, console: {},
 };
 
 /** The player of core/player.js; set once by lab.js. */
@@ -28,7 +28,7 @@ export const tab = signal("inspect");
 export const sideTab = signal("exercise");
 export const shown = signal("picture"); // picture, table, or one of SCREENS
 /** What takes the place of the picture, the inspector and the space-time drawing. */
-export const SCREENS = ["disk", "zookeeper", "groups", "producers", "alarms"];
+export const SCREENS = ["disk", "zookeeper", "groups", "producers", "transactions", "alarms"];
 export const consoleOpen = signal(false);
 export const panels = signal({ side: true, inspector: true });
 /** Frame `exercise` of the socket, null while none is in progress. */

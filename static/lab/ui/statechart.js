@@ -1,7 +1,7 @@
 // A state machine as a chart, drawn from the table that the controller or the group coordinator itself goes by.
 import { STATE_W, layoutChart } from "../core/layout/statechart.js";
 import { html, svg } from "./element.js";
-import { t } from "./i18n.js";
+import { has, t } from "./i18n.js";
 
 /** The tables of the state machines by name, as lab/state_charts.py says them. */
 export const CHARTS = JSON.parse(document.getElementById("state-charts")?.textContent ?? "{}");
@@ -20,8 +20,11 @@ function nameLines(state) {
   return [name, suffix, false];
 }
 
+/** What a state of a machine means; the names of some are used by several machines. */
+export const meaning = (name, state) => t(has(`state.${name}.${state}`) ? `state.${name}.${state}` : `state.${state}`);
+
 /**
- * @param {string} name partition or replica
+ * @param {string} name partition, replica, group or transaction
  * @param {{ active: string, from?: string, counts: Record<string, number>, label: string }} shown `from`: where the last step came from
  */
 export function stateChart(name, { active, from = "", counts, label }) {
@@ -31,7 +34,7 @@ export function stateChart(name, { active, from = "", counts, label }) {
   const state = ({ state: one, x, y, w, h }) => {
     const [first, second, isSecondBold] = nameLines(one);
     return svg`<g class="state ${one === active ? "active" : ""} ${counts[one] ? "some" : ""}" transform="translate(${x},${y})">
-      <title>${one}: ${t(`state.${one}`)}</title>
+      <title>${one}: ${meaning(name, one)}</title>
       <rect width=${w} height=${h} rx="7"></rect>
       <text class=${isSecondBold ? "rest" : "name"} x=${STATE_W / 2} y="16">${first}</text>
       <text class=${isSecondBold ? "name" : "rest"} x=${STATE_W / 2} y="29">${second}</text>

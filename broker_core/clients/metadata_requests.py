@@ -1,0 +1,75 @@
+"""How a producer keeps its picture of the cluster fresh: one Metadata request at a time, with pauses between."""
+
+from collections.abc import Callable
+
+from broker_core.clients.metadata import ClientMetadata, backoff_us
+from broker_core.sim.kernel import Kernel
+from broker_core.wire.messages import MetadataRequest, MetadataResponse
+
+METADATA_TIMER = "metadata"
+
+
+class MetadataRequests:
+    """`lacks_leader` says which partitions wait for one; as long as there are any it goes on asking."""
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        name: str,
+        metadata: ClientMetadata,
+        timeout_us: int,
+        lacks_leader: Callable[[], list[str]],
+    ) -> None:
+        self.kernel = kernel
+        self.name = name
+        self.metadata = metadata
+        self.is_under_way = False
+        self._timeout_us = timeout_us
+        self._lacks_leader = lacks_leader
+        self._wanted: dict[str, None] = {}
+        self._attempts = 0
+        self._not_before_us = 0
+
+    def want(self, topic: str) -> None:
+        """Asks for a topic's metadata."""
+        self._wanted[topic] = None
+        self.ask()
+
+    def ask(self) -> None:
+        """Asks, unless it does so already, or pauses, or wants nothing."""
+        if self.is_under_way or self.kernel.now_us < self._not_before_us or not self._wanted:
+            return
+        self.is_under_way = True
+        topics = tuple(self._wanted)
+        node = self.metadata.node_to_ask()
+        self.kernel.request(
+            self.name,
+            node,
+            "Metadata",
+            MetadataRequest(topics, allow_auto_topic_creation=True),
+            label="Metadata " + ", ".join(topics),
+            context=node,
+            timeout_us=self._timeout_us,
+        )
+
+    def came(self, response: MetadataResponse) -> None:
+        """An answer."""
+        self.is_under_way = False
+        self.metadata.update(response)
+        waiting = {partition.rpartition("-")[0] for partition in self._lacks_leader()}
+        self._wanted = {topic: None for topic in self._wanted if topic in waiting}
+        if self._wanted:
+            self._ask_again()
+        else:
+            self._attempts = 0
+
+    def failed(self, node: str) -> None:
+        """The broker that was asked is gone, or does not answer in time."""
+        self.is_under_way = False
+        self.metadata.unreachable(node)
+        self._ask_again()
+
+    def _ask_again(self) -> None:
+        self._attempts += 1
+        self._not_before_us = self.kernel.now_us + backoff_us(self._attempts)
+        self.kernel.timer(self.name, self._not_before_us, METADATA_TIMER)

@@ -1,0 +1,419 @@
+"""What takes batches out of a producer's accumulator and sends them (`Sender`, `NetworkClient`'s in-flight requests).
+
+A leader is asked as soon as a batch for it is ready, unless as many requests as allowed are under way to it; then all
+its partitions may put their first ready batch into the request. What fails goes back to the head of its queue and is
+tried again after a pause, until delivery.timeout.ms has passed since the batch was begun.
+"""
+
+from collections.abc import Callable, Sequence
+
+import msgspec
+
+from broker_core.clients.accumulator import Batch, RecordAccumulator
+from broker_core.clients.exceptions import exception_class, exception_message
+from broker_core.clients.metadata import STALE_METADATA_ERRORS, ClientMetadata, backoff_us
+from broker_core.clients.metadata_requests import MetadataRequests
+from broker_core.clients.producer_settings import ProduceResult, ProducerSettings
+from broker_core.clients.transaction_manager import TransactionManager
+from broker_core.errors import Errors, KafkaError
+from broker_core.events.client import (
+    ProduceAcknowledged,
+    ProduceFailed,
+    ProduceRepeated,
+    ProduceRetried,
+    ProduceStarted,
+    RecordsGathered,
+)
+from broker_core.sim.kernel import Kernel
+from broker_core.wire.messages import ProducePartitionResponse, ProduceRequest, ProduceResponse
+
+PRODUCE_VERSION = 11
+PUMP_TIMER = "pump"
+EXPIRE_TIMER = "expire"
+
+
+class Sent(msgspec.Struct, frozen=True, gc=False):
+    """What an answer to a Produce is about: the batches, each with the epoch and number that it went with."""
+
+    batches: tuple[tuple[Batch, tuple[int, int]], ...]
+    leader: str
+
+
+class Sender:
+    """See the module. `ended` is told of each batch how it ended."""
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        name: str,
+        settings: ProducerSettings,
+        metadata: ClientMetadata,
+        transactions: TransactionManager,
+        ended: Callable[[Batch, ProduceResult], None],
+    ) -> None:
+        self.kernel = kernel
+        self.name = name
+        self.settings = settings
+        self.metadata = metadata
+        self.transactions = transactions
+        self.is_idempotent = settings.enable_idempotence or bool(settings.transactional_id)
+        self.accumulator = RecordAccumulator(settings.batch_size, settings.buffer_memory, settings.linger_ms * 1_000)
+        self.metadata_requests = MetadataRequests(
+            kernel, name, metadata, settings.request_timeout_ms * 1_000, self._partitions_without_leader
+        )
+        #: (correlation, partition, attempts left, error) of retries not yet looked at; None while nobody wants to know
+        self.retries_seen: list[tuple[int, str, int, KafkaError]] | None = None
+        self._ended = ended
+        self._in_flight: dict[int, Batch] = {}
+        self._in_flight_count: dict[str, int] = {}
+        self._request_count = 0
+        self._expiry_armed = False
+        self._pump_due_us = 0
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing is queued or under way."""
+        return not self._in_flight and self.accumulator.is_empty
+
+    def numbered_batches(self, partition: str) -> Sequence[Batch]:
+        """The batches of a partition that have numbers and have not ended, the oldest first."""
+        waiting = next((queue for name, queue in self.accumulator.queues() if name == partition), ())
+        batches = [batch for batch in waiting if batch.base_sequence >= 0]
+        return sorted(batches + self._under_way(partition), key=lambda batch: batch.sequence)
+
+    # what may go
+
+    def pump(self) -> None:
+        """Sends all that may go now, and tells of the rest what it waits for."""
+        if self.transactions.is_broken:
+            self._give_up_waiting()
+        is_sending = True
+        while is_sending:
+            is_sending = False
+            for leader, batches in self._ready().items():
+                if self._in_flight_count.get(leader, 0) < self.settings.max_in_flight_requests_per_connection:
+                    self._transmit(leader, batches)
+                    is_sending = True
+        self._tell_what_waits()
+
+    def _ready(self) -> dict[str, list[Batch]]:
+        """The first batches that may go, by the leaders of their partitions; no more than a request may hold."""
+        ready: dict[str, list[Batch]] = {}
+        sizes: dict[str, int] = {}
+        leaders_due = set()
+        for partition, queue in self.accumulator.queues():
+            leader = self.metadata.leader_of(partition) if queue else None
+            if leader is None or self._why_not(partition, queue[0]):
+                continue
+            if self.accumulator.due_us(queue) <= self.kernel.now_us:
+                leaders_due.add(leader)
+            elif queue[0].attempts:
+                continue
+            size = sizes.get(leader, 0) + queue[0].size
+            if leader not in ready or size <= self.settings.max_request_size:
+                ready.setdefault(leader, []).append(queue[0])
+                sizes[leader] = size
+        return {leader: batches for leader, batches in ready.items() if leader in leaders_due}
+
+    def _why_not(self, partition: str, batch: Batch) -> str:
+        """What else than time and room a batch waits for."""
+        if self.settings.max_in_flight_requests_per_connection == 1 and self._under_way(partition):
+            return "in flight"
+        if not self.is_idempotent:
+            return ""
+        if batch.data:
+            # one that is sent again only goes as the first that is under way
+            return "in flight" if any(each.sequence < batch.sequence for each in self._under_way(partition)) else ""
+        return self.transactions.why_not_send(partition)
+
+    def _under_way(self, partition: str) -> list[Batch]:
+        return [batch for batch in self._in_flight.values() if batch.partition == partition]
+
+    def _tell_what_waits(self) -> None:
+        next_us = 0
+        for partition, queue in self.accumulator.queues():
+            if not queue:
+                continue
+            leader = self.metadata.leader_of(partition)
+            due_us = self.accumulator.due_us(queue)
+            if leader is None:
+                self.metadata_requests.want(partition.rpartition("-")[0])
+                why = "metadata"
+            elif due_us > self.kernel.now_us:
+                next_us = min(next_us or due_us, due_us)
+                why = "pause" if queue[0].attempts else "linger"
+            else:
+                why = self._why_not(partition, queue[0]) or "in flight"
+            for batch in queue:
+                if not batch.data and (batch.told_count, batch.told_why) != (batch.count, why):
+                    self._tell(batch, why, due_us if why == "linger" else 0)
+        if next_us and not self.kernel.now_us < self._pump_due_us <= next_us:
+            self._pump_due_us = next_us
+            self.kernel.timer(self.name, next_us, PUMP_TIMER)
+
+    def _tell(self, batch: Batch, why: str, due_us: int) -> None:
+        batch.told_count, batch.told_why = batch.count, why
+        self.kernel.emit(
+            RecordsGathered(
+                client=self.name,
+                partition=batch.partition,
+                sequence=batch.sequence,
+                count=batch.count,
+                size=batch.size,
+                why=why,
+                due_us=due_us,
+            ),
+            self.name,
+        )
+
+    # sending
+
+    def _transmit(self, leader: str, batches: list[Batch]) -> None:
+        self._request_count += 1
+        for batch in batches:
+            next(queue for name, queue in self.accumulator.queues() if name == batch.partition).popleft()
+            batch.attempts += 1
+            if not batch.data:
+                self._close(batch, leader)
+            else:
+                self._repeat(batch, leader)
+        settings = self.settings
+        no_answer = settings.acks == 0
+        names = ", ".join(batch.partition for batch in batches)
+        correlation = self.kernel.request(
+            self.name,
+            leader,
+            "Produce",
+            ProduceRequest(
+                settings.acks,
+                settings.request_timeout_ms,
+                tuple((batch.partition, batch.data) for batch in batches),
+                settings.transactional_id or None,
+                PRODUCE_VERSION,
+            ),
+            label=f"Produce {names}",
+            fields=(
+                ("acks", settings.acks),
+                ("partition", names),
+                ("records", sum(batch.count for batch in batches)),
+                ("bytes", sum(len(batch.data) for batch in batches)),
+            ),
+            context=Sent(
+                tuple((batch, (batch.producer_epoch, batch.base_sequence)) for batch in batches),
+                leader,
+            ),
+            timeout_us=None if no_answer else settings.request_timeout_ms * 1000,
+            one_way=no_answer,
+        )
+        if not no_answer:
+            self._in_flight_count[leader] = self._in_flight_count.get(leader, 0) + 1
+        for batch in batches:
+            batch.correlation = correlation
+            if no_answer:
+                self._succeed(batch, -1)
+            else:
+                self._in_flight[batch.sequence] = batch
+
+    def _close(self, batch: Batch, leader: str) -> None:
+        """Makes the bytes of a batch; `leader` empty: it is given up, and never sent."""
+        numbers = self.transactions.numbers_of(batch) if self.is_idempotent and leader else ()
+        batch.close(
+            *numbers,
+            in_txn=bool(numbers) and bool(self.settings.transactional_id),
+            compression=self.settings.compression,
+            compression_level=self.settings.compression_level,
+        )
+        self.kernel.emit(
+            ProduceStarted(
+                client=self.name,
+                partition=batch.partition,
+                sequence=batch.sequence,
+                count=batch.count,
+                acks=self.settings.acks,
+                size=len(batch.data),
+                leader=leader,
+                request=self._request_count if leader else 0,
+                producer_id=batch.producer_id,
+                producer_epoch=batch.producer_epoch,
+                base_sequence=batch.base_sequence,
+            ),
+            self.name,
+        )
+
+    def _repeat(self, batch: Batch, leader: str) -> None:
+        self.kernel.emit(
+            ProduceRepeated(
+                client=self.name,
+                partition=batch.partition,
+                sequence=batch.sequence,
+                count=batch.count,
+                attempt=batch.attempts,
+                leader=leader,
+                request=self._request_count,
+                producer_id=batch.producer_id,
+                producer_epoch=batch.producer_epoch,
+                base_sequence=batch.base_sequence,
+            ),
+            self.name,
+        )
+
+    # answers
+
+    def answered(self, sent: Sent, response: ProduceResponse) -> None:
+        """A leader has answered."""
+        self._in_flight_count[sent.leader] -= 1
+        answers = {answer.partition: answer for answer in response.partitions}
+        for batch, numbers in sent.batches:
+            # one that had expired meanwhile has ended
+            if self._in_flight.pop(batch.sequence, None) is not None:
+                self._take_answer(batch, numbers, answers[batch.partition])
+        self._through()
+
+    def disconnected(self, sent: Sent) -> None:
+        """A leader is gone, or does not answer in time."""
+        self.metadata.unreachable(sent.leader)
+        if self.settings.acks == 0:
+            for batch, _ in sent.batches:
+                self.metadata_requests.want(batch.partition.rpartition("-")[0])
+        else:
+            self._in_flight_count[sent.leader] -= 1
+            for batch, _ in sent.batches:
+                if self._in_flight.pop(batch.sequence, None) is not None:
+                    self._retry_or_fail(batch, Errors.NETWORK_EXCEPTION, None, repeats=True)
+        self._through()
+
+    def _through(self) -> None:
+        self.transactions.resolve()
+        self.pump()
+
+    def _take_answer(self, batch: Batch, numbers: tuple[int, int], answer: ProducePartitionResponse) -> None:
+        error = answer.error
+        if error is Errors.NONE:
+            self._succeed(batch, answer.base_offset)
+        elif error is Errors.DUPLICATE_SEQUENCE_NUMBER:
+            self._succeed(batch, -1)
+        else:
+            # what is wrong with a record says more than what follows for the batch (`Sender.failBatch`)
+            message = answer.record_errors[0][1] if answer.record_errors else answer.message
+            is_out_of_order = error is Errors.OUT_OF_ORDER_SEQUENCE_NUMBER and self.is_idempotent
+            repeats = self.transactions.may_repeat(batch, numbers) if is_out_of_order else error.retriable
+            self._retry_or_fail(batch, error, message, repeats=repeats)
+
+    def _succeed(self, batch: Batch, base_offset: int) -> None:
+        if batch.base_sequence >= 0:
+            self.transactions.numbers.acknowledged(batch)
+        self.kernel.emit(
+            ProduceAcknowledged(
+                client=self.name,
+                partition=batch.partition,
+                sequence=batch.sequence,
+                base_offset=base_offset,
+                count=batch.count,
+                acks=self.settings.acks,
+                latency_us=self.kernel.now_us - batch.created_us,
+            ),
+            self.name,
+        )
+        self._end(batch, ProduceResult(base_offset=base_offset))
+
+    def _fail(self, batch: Batch, result: ProduceResult) -> None:
+        if not batch.data:
+            self._close(batch, "")
+        self.kernel.emit(
+            ProduceFailed(
+                client=self.name,
+                partition=batch.partition,
+                sequence=batch.sequence,
+                count=batch.count,
+                acks=self.settings.acks,
+                error=result.exception,
+                message=result.message,
+            ),
+            self.name,
+        )
+        self._end(batch, result)
+
+    def _end(self, batch: Batch, result: ProduceResult) -> None:
+        self.accumulator.release(batch)
+        self._ended(batch, result)
+        if self.is_idempotent:
+            if result.exception and batch.base_sequence >= 0:
+                self.transactions.batch_failed(batch, result.error, result.message)
+            if self.is_idle:
+                self.transactions.batches_through()
+
+    def _retry_or_fail(self, batch: Batch, error: KafkaError, message: str | None, *, repeats: bool) -> None:
+        if error in STALE_METADATA_ERRORS:
+            self.metadata_requests.want(batch.partition.rpartition("-")[0])
+        in_time = self.kernel.now_us < batch.created_us + self.settings.delivery_timeout_ms * 1000
+        if not repeats or batch.attempts > self.settings.retries or not in_time:
+            self._fail(batch, ProduceResult(-1, exception_class(error), exception_message(error, message), error))
+            return
+        batch.not_before_us = self.kernel.now_us + backoff_us(batch.attempts)
+        self.kernel.emit(
+            ProduceRetried(
+                client=self.name,
+                partition=batch.partition,
+                sequence=batch.sequence,
+                error=error.name,
+                due_us=batch.not_before_us,
+            ),
+            self.name,
+        )
+        if self.retries_seen is not None:
+            left = self.settings.retries - batch.attempts
+            self.retries_seen.append((batch.correlation, batch.partition, left, error))
+        self.accumulator.put_back(batch)
+
+    # giving up
+
+    def abort_unsent(self) -> None:
+        """The transaction is aborted: what was never sent need not be (`RecordAccumulator.abortUndrainedBatches`)."""
+        for batch in self.accumulator.take_unsent():
+            message = "Failing batch since transaction was aborted"
+            self._fail(batch, ProduceResult(-1, "TransactionAbortedException", message, Errors.TRANSACTION_ABORTABLE))
+
+    def _give_up_waiting(self) -> None:
+        exception, message = self.transactions.error or ("", "")
+        for batch in self.accumulator.take_older_than(self.kernel.now_us):
+            self._fail(batch, ProduceResult(-1, exception, message, Errors.INVALID_PRODUCER_EPOCH))
+
+    def arm_expiry(self) -> None:
+        """A batch has begun: somebody must look when its time is over."""
+        if not self._expiry_armed:
+            self._expiry_armed = True
+            due_us = self.kernel.now_us + self.settings.delivery_timeout_ms * 1000
+            self.kernel.timer(self.name, due_us, EXPIRE_TIMER)
+
+    def expire(self) -> None:
+        """Gives up what is older than delivery.timeout.ms, and comes again when the next one is."""
+        self._expiry_armed = False
+        timeout_us = self.settings.delivery_timeout_ms * 1000
+        deadline_us = self.kernel.now_us - timeout_us
+        for batch in self.accumulator.take_older_than(deadline_us):
+            self._give_up(batch)
+        for batch in [batch for batch in self._in_flight.values() if batch.created_us <= deadline_us]:
+            del self._in_flight[batch.sequence]
+            self._give_up(batch)
+        left = [batch.created_us for batch in self._in_flight.values()]
+        waiting_since_us = self.accumulator.oldest_us()
+        if waiting_since_us is not None:
+            left.append(waiting_since_us)
+        if left:
+            self._expiry_armed = True
+            self.kernel.timer(self.name, min(left) + timeout_us, EXPIRE_TIMER)
+        self._through()
+
+    def _give_up(self, batch: Batch) -> None:
+        message = (
+            f"Expiring {batch.count} record(s) for {batch.partition}:{self.settings.delivery_timeout_ms} ms "
+            "has passed since batch creation"
+        )
+        self._fail(batch, ProduceResult(-1, "TimeoutException", message, Errors.REQUEST_TIMED_OUT))
+
+    def _partitions_without_leader(self) -> list[str]:
+        return [
+            partition
+            for partition, queue in self.accumulator.queues()
+            if queue and self.metadata.leader_of(partition) is None
+        ]

@@ -1,0 +1,67 @@
+"""The numbers that an idempotent producer gives its records, by partition (`TxnPartitionMap`; KIP-98, KIP-360)."""
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+from broker_core.clients.accumulator import Batch
+from broker_core.records.record_batch import increment_sequence
+
+ProducerIds: TypeAlias = tuple[int, int]
+"""Producer id and epoch."""
+
+
+class SequenceNumbers:
+    """What comes next in each partition, and which numbers a broker is known to have.
+
+    `unresolved`: partitions of which a batch expired while nobody knew whether it was written; no new batch is numbered
+    there until that is found out.
+    """
+
+    def __init__(self) -> None:
+        self.unresolved: dict[str, None] = {}
+        self._next: dict[str, int] = {}
+        self._ids: dict[str, ProducerIds] = {}
+        self._acknowledged: dict[str, int] = {}
+
+    def clear(self) -> None:
+        """A new id or epoch for all partitions: everything begins at 0."""
+        for numbers in (self.unresolved, self._next, self._ids, self._acknowledged):
+            numbers.clear()
+
+    def is_stale(self, partition: str, ids: ProducerIds) -> bool:
+        """Whether a partition's numbers belong to an earlier id or epoch."""
+        return self._ids.get(partition, ids) != ids
+
+    def take(self, partition: str, count: int, ids: ProducerIds) -> int:
+        """The number of the first of `count` records."""
+        if self.is_stale(partition, ids):
+            self.restart(partition, (), ids)
+        self._ids[partition] = ids
+        first = self._next.get(partition, 0)
+        self._next[partition] = increment_sequence(first, count)
+        return first
+
+    def restart(self, partition: str, under_way: Sequence[Batch], ids: ProducerIds) -> None:
+        """Begins at 0 with a new epoch, with the batches that are under way first (`startSequencesAtBeginning`)."""
+        number = 0
+        for batch in under_way:
+            batch.number_anew(*ids, number)
+            number = increment_sequence(number, batch.count)
+        self._next[partition] = number
+        self._ids[partition] = ids
+        self._acknowledged.pop(partition, None)
+        self.unresolved.pop(partition, None)
+
+    def acknowledged(self, batch: Batch) -> None:
+        """A broker has a batch."""
+        if self._ids.get(batch.partition) == (batch.producer_id, batch.producer_epoch):
+            last = increment_sequence(batch.base_sequence, batch.count - 1)
+            self._acknowledged[batch.partition] = max(last, self._acknowledged.get(batch.partition, -1))
+
+    def follows_acknowledged(self, partition: str, first: int) -> bool:
+        """Whether a number is the one behind the last that a broker is known to have."""
+        return first == increment_sequence(self._acknowledged.get(partition, -1), 1)
+
+    def nothing_is_missing(self, partition: str) -> bool:
+        """Whether brokers have all that was numbered."""
+        return self.follows_acknowledged(partition, self._next.get(partition, 0))

@@ -1,0 +1,83 @@
+"""What each of Kafka's assignors would make of a group now, before anybody rebalances."""
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from broker_core.groups.assignors import ASSIGNORS, Assignor, GroupMemberInfo
+from broker_core.groups.assignors.assignor import Assignment
+from broker_core.groups.consumer_protocol import Subscription, sorted_partitions
+
+ROUNDS_MOST = 4
+
+
+class PreviewMember(msgspec.Struct, frozen=True):
+    """A member as it stands: what it subscribes to, and what it has."""
+
+    id: str
+    instance: str
+    topics: tuple[str, ...]
+    owned: tuple[str, ...]
+
+
+class Preview(msgspec.Struct, frozen=True):
+    """A plan. `rounds`: rebalances until it stands; `moved`: partitions that get another owner; `stopped`: those that
+    nobody reads during the rebalance, although their owner may keep them.
+    """
+
+    assignor: str
+    assignment: Assignment
+    rounds: int
+    moved: list[str]
+    stopped: list[str]
+
+
+def previews(
+    partition_counts: Mapping[str, int], members: Sequence[PreviewMember], generation_id: int
+) -> list[Preview]:
+    """A plan by each assignor, from the same present assignment. What of it is of topics that are gone counts not."""
+    return [_preview(name, partition_counts, members, generation_id) for name in ASSIGNORS]
+
+
+def _preview(
+    name: str, partition_counts: Mapping[str, int], members: Sequence[PreviewMember], generation_id: int
+) -> Preview:
+    before = {partition: member.id for member in members for partition in member.owned}
+    owned: Assignment = {member.id: list(member.owned) for member in members}
+    rounds = 0
+    if members:
+        for rounds in range(1, ROUNDS_MOST + 1):
+            plan = _round(name, partition_counts, members, owned, generation_id + rounds - 1)
+            is_over = not ASSIGNORS[name].is_cooperative or not _gives_up(owned, plan)
+            owned = plan
+            if is_over:
+                break
+    after = {partition: member_id for member_id, partitions in owned.items() for partition in partitions}
+    moved = [partition for partition in before if after.get(partition) != before[partition]]
+    stopped = moved if ASSIGNORS[name].is_cooperative else list(before)
+    return Preview(name, owned, rounds, sorted_partitions(moved), sorted_partitions(stopped))
+
+
+def _round(
+    name: str,
+    partition_counts: Mapping[str, int],
+    members: Sequence[PreviewMember],
+    owned: Assignment,
+    generation_id: int,
+) -> Assignment:
+    leader: Assignor = ASSIGNORS[name]()
+    infos = []
+    for member in members:
+        held = tuple(sorted_partitions(owned[member.id]))
+        own: Assignor = ASSIGNORS[name]()
+        own.on_assignment(held, generation_id)
+        kept = held if own.is_cooperative else ()
+        subscription = Subscription(member.topics, own.user_data(held), kept, generation_id if kept else -1)
+        infos.append(GroupMemberInfo(member.id, member.instance or None, subscription))
+    plan = leader.assign(partition_counts, infos)
+    return {member.id: sorted_partitions(plan.get(member.id, [])) for member in members}
+
+
+def _gives_up(owned: Assignment, plan: Assignment) -> bool:
+    """Whether somebody has to hand something over: then another rebalance follows at once."""
+    return any(set(owned[member_id]).difference(plan[member_id]) for member_id in owned)

@@ -1,0 +1,36 @@
+"""What the screens of clients ask over HTTP: what the assignors of the core would make of a group."""
+
+import msgspec
+from django.http import HttpRequest, HttpResponse
+from django.views.decorators.http import require_POST
+
+from broker_core.groups.preview import PreviewMember, previews
+from lab.api import body_of, for_branch, json_answer
+from lab.models import Branch
+from lab.refusal import Refusal
+from lab.runtime.lab import Lab
+
+MEMBERS_MOST = 200
+PARTITIONS_MOST = 2_000
+
+
+class _Group(msgspec.Struct):
+    """A group as the page shows it, at whatever instant that is. `partitions`: topic -> how many."""
+
+    generation_id: int
+    partitions: dict[str, int]
+    members: list[PreviewMember]
+
+
+@require_POST
+@for_branch
+async def assignments(request: HttpRequest, branch: Branch, lab: Lab) -> HttpResponse:
+    """A plan by each assignor."""
+    group = body_of(request, _Group)
+    if len(group.members) > MEMBERS_MOST or sum(group.partitions.values()) > PARTITIONS_MOST:
+        raise Refusal(
+            "The group is too large for a preview.",
+            f"At most {MEMBERS_MOST} members and {PARTITIONS_MOST} partitions were expected.",
+            "Look at what its next rebalance gives.",
+        )
+    return json_answer(previews(group.partitions, group.members, group.generation_id))
