@@ -252,7 +252,10 @@ class _Drawing:
     def open_producer(self) -> None:
         name = self.new_name("p")
         self.producers.append(name)
-        self.type(f"producer open {name} --acks {self.pick(('all', 'all', 'all', '1', '0'))} --timeout 6000")
+        acks = self.pick(("all", "all", "all", "1", "0"))
+        # every other one would number its batches unless told otherwise
+        numbers = " --idempotence false" if acks == "all" and int(name[1:]) % 2 else ""
+        self.type(f"producer open {name} --acks {acks}{numbers} --timeout 6000")
 
     def stream_records(self) -> None:
         self.type(f"producer stream {self.pick(self.producers)} {self.a_partition()} {self.between(2, 16)}")
