@@ -80,7 +80,7 @@ class EraCluster:
         """The topic t with one partition."""
         configs = "".join(f" --config {name.replace('_', '.')}={value}" for name, value in config.items())
         self.sh(f"kafka-topics.sh --create --topic t --replica-assignment {':'.join(map(str, replicas))}{configs}")
-        self.sh("producer open all --acks all")
+        self.sh("producer open all --acks all --idempotence false")
         self.sh("producer open one --acks 1")
 
     def produce(self, *values: str, acks: str = "all") -> list[str]:
