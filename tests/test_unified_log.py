@@ -226,6 +226,24 @@ def test_available_bytes_are_counted_over_segments(disk: Disk) -> None:
     assert log.bytes_available(8, upper_bound=8) == 0
 
 
+@pytest.mark.parametrize("is_opened_anew", [False, True])
+def test_a_reader_that_asks_for_it_gets_the_beginning_of_one_more_batch(disk: Disk, is_opened_anew: bool) -> None:
+    log = open_log(disk)
+    for _ in range(4):
+        log.append_as_leader(batch_of(2), 0, NOW_MS)
+    if is_opened_anew:
+        log.close(clean=True)
+        log = open_log(disk)
+    size = len(batch_of(2))
+    whole = log.read(0, 10 * size).data
+    for asked, next_offset in ((size, 2), (size + 5, 2), (size + 30, 2), (2 * size - 1, 2), (2 * size, 4), (9 * size, 8)):
+        found = log.read(0, asked, cuts_batches=True)
+        assert (found.data, found.next_offset) == (whole[:asked], next_offset)
+    assert log.read(0, size - 1, cuts_batches=True).data == whole[:size]
+    assert log.read(0, size - 1, min_one_message=False, cuts_batches=True).data == b""
+    assert log.read(2, 2 * size, 6, cuts_batches=True).data == whole[size : 3 * size]
+
+
 @pytest.mark.parametrize("is_archived", [False, True])
 def test_truncating_cuts_batches_and_says_what_went(disk: Disk, is_archived: bool) -> None:
     disk.archive = MemoryArchive() if is_archived else None

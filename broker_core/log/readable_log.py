@@ -119,12 +119,9 @@ class ReadableLog:
                 if bound_segment is segment:
                     end = bound_position
             data, next_offset = (
-                segment.read(position, max_bytes, end, min_one_message) if end > position else (b"", None)
+                segment.read(position, max_bytes, end, min_one_message, cuts_batches) if end > position else (b"", None)
             )
             if next_offset is not None:
-                left = min(max_bytes, end - position) - len(data)
-                if cuts_batches and left > 0:
-                    data += segment.log.read(position + len(data), left)
                 return ReadInfo(data, segment.base_offset, position, _BASE_OFFSET.unpack_from(data)[0], next_offset)
         return ReadInfo(b"", segment.base_offset, position, offset, offset)
 

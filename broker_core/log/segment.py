@@ -245,17 +245,22 @@ class LogSegment:
                 return found[-count:] if count else []
             steps_back *= 2
 
-    def read(self, position: int, max_bytes: int, end: int, min_one_message: bool) -> tuple[bytes, int | None]:
-        """(bytes, offset after them): whole batches from `position` to `end`, as many as fit into `max_bytes`.
+    def read(
+        self, position: int, max_bytes: int, end: int, min_one_message: bool, cuts_batches: bool = False
+    ) -> tuple[bytes, int | None]:
+        """(bytes, offset after the whole batches): those from `position` to `end`, as many as fit into `max_bytes`.
 
         `position` and `end` are batch boundaries. With `min_one_message` the first batch is returned even when it alone
-        is larger. The offset is None when nothing fits.
+        is larger; with `cuts_batches` the beginning of one more fills up what is left. The offset is None when nothing
+        fits.
         """
+        stop = end
         if end - position > max_bytes:
             end = self._last_boundary(position, position + max_bytes, min_one_message)
             if end == position:
                 return b"", None
-        data = self.log.read(position, end - position)
+            stop = max(end, position + max_bytes) if cuts_batches else end
+        data = self.log.read(position, stop - position)
         tail = self._tail_positions
         if tail and position >= tail[0]:
             return data, self._tail_last_offsets[bisect_left(tail, end) - 1] + 1
