@@ -136,11 +136,15 @@ def _start(view: View, partition: str, broker_ids: Iterable[int]) -> int:
 def differing_logs(view: View, disk: Disk) -> Iterator[tuple[str, str]]:
     """Partitions whose replicas hold different records at the same offset, with the first difference.
 
-    What only one of them holds still may have been compacted in the other.
+    What only one of them holds still may have been compacted in the other. Where a partition cannot heal, as Kafka's
+    would not, replicas may be missing.
     """
     for name, partition in view["partitions"].items():
-        first, *others = partition["replicas"]
-        start = _start(view, name, partition["replicas"])
+        present = [broker_id for broker_id in partition["replicas"] if f"{name}@b{broker_id}" in view["replicas"]]
+        if not present:
+            continue
+        first, *others = present
+        start = _start(view, name, present)
         ours = records_of(disk, first, name)
         for other in others:
             theirs = records_of(disk, other, name)
@@ -164,7 +168,7 @@ def lost_records(view: View, disk: Disk, acknowledged: Iterable[Acknowledged]) -
         promised[each.partition].append(each)
     for name, batches in promised.items():
         partition = view["partitions"].get(name)
-        if partition is None:
+        if partition is None or f"{name}@b{partition['leader']}" not in view["replicas"]:
             continue
         start = _start(view, name, [partition["leader"]])
         held = records_of(disk, partition["leader"], name)
