@@ -22,6 +22,7 @@ from broker_core.config_defs import (
     topic_value,
     validate_topic_configs,
 )
+from broker_core.config_defs.java_text import is_integer
 from broker_core.controller.admin import validate_topic_name
 from broker_core.controller.controller import Controller
 from broker_core.errors import Errors, KafkaException
@@ -207,20 +208,20 @@ class ConfigAdmin:
 
     def _alter_broker(self, name: str, change: Callable[[dict[str, str]], dict[str, str]], validate_only: bool) -> None:
         if name:
-            self._check_broker(name, "Node")
+            self._check_broker(name, "Node", "")
         entity = name or ConfigZnode.DEFAULT_ENTITY
         configs = change(acceptable(self._written("brokers", entity), per_broker=bool(name)))
         self.host.dynamic.validate(configs, per_broker=bool(name))
         if not validate_only:
             self._write("brokers", entity, configs)
 
-    def _check_broker(self, name: str, called: str = "Broker") -> None:
-        if not name.lstrip("-").isdigit():
+    def _check_broker(self, name: str, called: str = "Broker", or_else: str = " or empty string") -> None:
+        if not is_integer(name):
             raise KafkaException(Errors.INVALID_REQUEST, f"{called} id must be an integer, but it is: {name}")
         if int(name) != self.host.broker_id:
+            expected = f"{self.host.broker_id}{or_else}"
             raise KafkaException(
-                Errors.INVALID_REQUEST,
-                f"Unexpected broker id, expected {self.host.broker_id} or empty string, but received {name}",
+                Errors.INVALID_REQUEST, f"Unexpected broker id, expected {expected}, but received {name}"
             )
 
     def _written(self, kind: EntityType, name: str) -> dict[str, str]:
@@ -266,8 +267,9 @@ def _changed(now: dict[str, str], ops: tuple[AlterConfigOp, ...]) -> dict[str, s
                 )
             listed = [each for each in configs.get(op.name, text_of(key.default)).split(",") if each]
             given = [each for each in (op.value or "").split(",") if each]
+            added = [*listed, *(each for each in given if each not in listed)]
             kept = [each for each in listed if each not in given]
-            configs[op.name] = ",".join([*listed, *given] if op.operation == "APPEND" else kept)
+            configs[op.name] = ",".join(added if op.operation == "APPEND" else kept)
     return configs
 
 

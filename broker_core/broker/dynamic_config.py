@@ -4,6 +4,7 @@ What the broker was started with may be overridden in ZooKeeper, for all brokers
 this one (/config/brokers/N). What stands there and cannot be taken is passed over, as Kafka does.
 """
 
+import re
 from collections.abc import Mapping
 
 from broker_core.broker.config import BrokerConfig
@@ -12,11 +13,13 @@ from broker_core.config_defs import (
     DYNAMIC_CONFIGS,
     PER_BROKER_CONFIGS,
     ConfigException,
+    ConfigType,
     Value,
     broker_key,
     broker_synonyms,
+    topic_value,
 )
-from broker_core.config_defs.java_text import scala_set
+from broker_core.config_defs.java_text import is_integer, scala_set
 
 THREAD_POOLS = (
     "num.io.threads",
@@ -26,6 +29,27 @@ THREAD_POOLS = (
     "background.threads",
 )
 """Pools that may at most double or halve at once."""
+
+_OF_LISTENERS = frozenset(
+    {
+        "ssl.key.password",
+        "ssl.keystore.certificate.chain",
+        "ssl.keystore.key",
+        "ssl.keystore.location",
+        "ssl.keystore.password",
+        "ssl.keystore.type",
+        "ssl.truststore.certificates",
+        "ssl.truststore.location",
+        "ssl.truststore.password",
+        "ssl.truststore.type",
+    }
+)
+"""What changes for single listeners only (`SslConfigs.RECONFIGURABLE_CONFIGS`)."""
+
+_AS_THE_WHOLE = -2
+_OUR_CLASSES = ("org.apache.kafka.", "kafka.")
+"""Where classes are that a broker finds: nobody adds any to it here."""
+_ENDPOINT = re.compile(r"(.*)://\[?([0-9a-zA-Z\-%._:]*)\]?:(-?[0-9]+)", re.ASCII)
 
 
 class DynamicBrokerConfig:
@@ -59,7 +83,7 @@ class DynamicBrokerConfig:
         merged = self._merged(defaults, own)
         BrokerConfig.of(merged)
         _check_requirements(merged)
-        why = self._check_threads(merged)
+        why = self._check_threads(merged) or _local_retention_refusal(merged) or _reporters_refusal(merged)
         if why is not None:
             raise ConfigException.of(
                 "Invalid dynamic configuration", f"org.apache.kafka.common.config.ConfigException: {why}"
@@ -83,6 +107,33 @@ class DynamicBrokerConfig:
             if wanted != now and not max(now // 2, 1) <= wanted <= now * 2:
                 return _cleaner_refusal(now, wanted) if name == "log.cleaner.threads" else _refusal(name, now, wanted)
         return None
+
+
+def _reporters_refusal(settings: Mapping[str, str]) -> str | None:
+    """Why metrics cannot be told to these classes (`DynamicMetricsReporters`)."""
+    reporters = filter(None, (each.strip() for each in settings.get("metric.reporters", "").split(",")))
+    if all(reporter.startswith(_OUR_CLASSES) for reporter in reporters):
+        return None
+    return (
+        "Validation of dynamic config update of Set(metric.reporters) failed with class "
+        "class kafka.server.DynamicMetricsReporters"
+    )
+
+
+def _local_retention_refusal(settings: Mapping[str, str]) -> str | None:
+    """Why what is kept locally cannot be more than what is kept at all (`DynamicLogConfig`)."""
+    for unit in ("ms", "bytes"):
+        kept = topic_value(f"retention.{unit}", settings, {})
+        local = topic_value(f"local.retention.{unit}", settings, {})
+        assert isinstance(kept, int) and isinstance(local, int)
+        whole, part = f"log.retention.{unit}", f"log.local.retention.{unit}"
+        if kept == -1 or local == _AS_THE_WHOLE:
+            continue
+        if local == -1:
+            return str(ConfigException.of(part, local, f"Value must not be -1 as {whole} value is set as {kept}."))
+        if local > kept:
+            return str(ConfigException.of(part, local, f"Value must not be more than {whole} property value: {kept}"))
+    return None
 
 
 def _number(name: str, settings: Mapping[str, str]) -> int:
@@ -112,6 +163,11 @@ def check(configs: Mapping[str, str], *, per_broker: bool) -> None:
     fixed = [name for name in configs if name in BROKER_CONFIGS and name not in DYNAMIC_CONFIGS]
     if fixed:
         raise ConfigException(f"Cannot update these configs dynamically: {scala_set(fixed)}")
+    if of_listeners := [name for name in configs if name in _OF_LISTENERS]:
+        raise ConfigException(
+            "These security configs can be dynamically updated only per-listener using the listener prefix: "
+            f"HashSet({', '.join(of_listeners)})"
+        )
     _check_types(configs)
     own = [name for name in configs if name in PER_BROKER_CONFIGS]
     if own and not per_broker:
@@ -125,6 +181,8 @@ def _check_types(configs: Mapping[str, str]) -> None:
         key = broker_key(name)
         if key is not None:
             key.parse(text)
+            if key.type is ConfigType.CLASS and text and not text.startswith(_OUR_CLASSES):
+                raise ConfigException.of(name, text, f"Class {text} could not be found.")
 
 
 def _check_requirements(settings: Mapping[str, str]) -> None:
@@ -139,6 +197,20 @@ def _check_requirements(settings: Mapping[str, str]) -> None:
         value = values.get(name)
         if isinstance(value, int) and (value == 0 or (value < 0 and name == "log.roll.ms")):
             raise ConfigException(f"requirement failed: {why}")
+    for name in ("listeners", "advertised.listeners"):
+        _check_endpoints(settings.get(name, ""))
+    for override in filter(None, settings.get("max.connections.per.ip.overrides", "").split(",")):
+        count = override.rpartition(":")[2].strip()
+        if not is_integer(count):
+            raise ConfigException(f'For input string: "{count}"')
+
+
+def _check_endpoints(listeners: str) -> None:
+    for endpoint in filter(None, (each.strip() for each in listeners.split(","))):
+        if _ENDPOINT.fullmatch(endpoint) is None:
+            raise ConfigException(
+                f"Error creating broker listeners from '{listeners}': Unable to parse {endpoint} to a broker endpoint"
+            )
 
 
 def acceptable(configs: Mapping[str, str], *, per_broker: bool) -> dict[str, str]:

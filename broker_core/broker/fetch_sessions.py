@@ -20,7 +20,7 @@ CACHE_SLOTS = 1_000
 
 
 class SessionPartition(msgspec.Struct):
-    """What a client wants of a partition, and what it was told last."""
+    """What a client wants of a partition, and what it was told last. `topic`: its name, once it was found by the id."""
 
     fetch_offset: int
     current_leader_epoch: int
@@ -29,6 +29,7 @@ class SessionPartition(msgspec.Struct):
     partition_max_bytes: int
     told_high_watermark: int = -1
     told_log_start_offset: int = -1
+    topic: str | None = None
 
 
 class FetchSession:
@@ -51,6 +52,7 @@ class FetchSession:
             if known is not None:
                 partition.told_high_watermark = known.told_high_watermark
                 partition.told_log_start_offset = known.told_log_start_offset
+                partition.topic = known.topic
             self.partitions[key] = partition
         for key in forgotten:
             self.partitions.pop(key, None)
@@ -113,10 +115,10 @@ class FetchSessions:
         session = self._sessions.get(session_id)
         if session is None:
             return KafkaError.FETCH_SESSION_ID_NOT_FOUND
-        if session.uses_topic_ids != uses_topic_ids:
-            return KafkaError.FETCH_SESSION_TOPIC_ID_ERROR
         if session.epoch != epoch:
             return KafkaError.INVALID_FETCH_SESSION_EPOCH
+        if session.uses_topic_ids != uses_topic_ids:
+            return KafkaError.FETCH_SESSION_TOPIC_ID_ERROR
         session.update(wanted, forgotten)
         if not session.partitions:
             del self._sessions[session_id]

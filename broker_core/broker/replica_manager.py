@@ -43,6 +43,8 @@ from broker_core.wire.messages import (
 
 _NONE = KafkaError.NONE
 CONSUMER = -1
+DEBUGGING_CONSUMER = -2
+"""A reader that any replica serves."""
 READ_COMMITTED = 1
 LATEST_TIMESTAMP = -1
 EARLIEST_TIMESTAMP = -2
@@ -253,12 +255,8 @@ class ReplicaManager:
         self, name: str, data: bytes, acks: int, now_ms: int, *, is_client: bool = True
     ) -> tuple[ProducePartitionResponse, int]:
         partition = self.partitions.get(name)
-        if partition is None:
-            known = name in self.host.metadata.partitions
-            error = KafkaError.NOT_LEADER_OR_FOLLOWER if known else KafkaError.UNKNOWN_TOPIC_OR_PARTITION
-            return ProducePartitionResponse(name, error), -1
-        if not partition.is_leader:
-            return ProducePartitionResponse(name, KafkaError.NOT_LEADER_OR_FOLLOWER), -1
+        if partition is None or not partition.is_leader:
+            return ProducePartitionResponse(name, self._not_leader(name)), -1
         try:
             info = partition.append_as_leader(data, acks, now_ms, is_client=is_client)
         except KafkaException as refused:
@@ -441,7 +439,8 @@ class ReplicaManager:
         # The sizes that old readers ask for are kept to, even where no batch fits (`hardMaxBytesLimit`).
         may_exceed = body.version >= SOFT_LIMIT_VERSION
         for asked in body.partitions:
-            answer = self._read(asked, body, body.max_bytes - byte_count, may_exceed and byte_count == 0)
+            left = max(body.max_bytes - byte_count, 0) if byte_count else body.max_bytes
+            answer = self._read(asked, body, left, may_exceed and byte_count == 0)
             byte_count += len(answer.records)
             answers.append(answer)
         return answers, byte_count
@@ -452,14 +451,12 @@ class ReplicaManager:
         name, replica_id = asked.partition, body.replica_id
         partition = self.partitions.get(name)
         if partition is None:
-            known = name in self.host.metadata.partitions
-            return FetchPartitionResponse(
-                name, KafkaError.NOT_LEADER_OR_FOLLOWER if known else KafkaError.UNKNOWN_TOPIC_OR_PARTITION
-            )
+            return FetchPartitionResponse(name, self._not_leader(name))
         if asked.current_leader_epoch != partition.leader_epoch or not partition.is_leader:
             error = self._epoch_error(partition, asked.current_leader_epoch, body.from_follower)
             if error is not None:
-                return FetchPartitionResponse(name, error)
+                is_elsewhere = error is KafkaError.NOT_LEADER_OR_FOLLOWER
+                return FetchPartitionResponse(name, self._not_leader(name) if is_elsewhere else error)
         log = partition.log
         fetch_offset = asked.fetch_offset
         end_offset = log.log_end_offset
@@ -542,6 +539,11 @@ class ReplicaManager:
         """Whether a follower that is not in sync gets no records because its leader's quota is used up."""
         quota = self.quotas.leader
         return replica_id not in partition.isr and quota.holds_back(partition.name, self.kernel.now_us)
+
+    def _not_leader(self, name: str) -> KafkaError:
+        """Why a partition is not served here: others do, or nobody knows of it (any more)."""
+        known = name in self.host.metadata.partitions
+        return KafkaError.NOT_LEADER_OR_FOLLOWER if known else KafkaError.UNKNOWN_TOPIC_OR_PARTITION
 
     def _epoch_error(
         self, partition: Partition, current_leader_epoch: int, from_follower: bool = False
@@ -686,11 +688,8 @@ class ReplicaManager:
         replica_id = body.replica_id
         partition = self.partitions.get(name)
         if partition is None:
-            known = name in self.host.metadata.partitions
-            return ListOffsetsResult(
-                name, KafkaError.NOT_LEADER_OR_FOLLOWER if known else KafkaError.UNKNOWN_TOPIC_OR_PARTITION
-            )
-        error = self._epoch_error(partition, leader_epoch)
+            return ListOffsetsResult(name, self._not_leader(name))
+        error = self._epoch_error(partition, leader_epoch, from_follower=replica_id == DEBUGGING_CONSUMER)
         if error is not None:
             return ListOffsetsResult(name, error)
         if timestamp < LATEST_TIERED_TIMESTAMP:
@@ -698,7 +697,8 @@ class ReplicaManager:
         log = partition.log
         upper_bound = log.log_end_offset if replica_id >= 0 else _readable_end(partition, body.isolation_level)
         if timestamp in (EARLIEST_TIMESTAMP, EARLIEST_LOCAL_TIMESTAMP):
-            return ListOffsetsResult(name, offset=log.log_start_offset, leader_epoch=partition.leader_epoch)
+            first_epoch = log.leader_epoch_cache.epoch_for(log.log_start_offset)
+            return ListOffsetsResult(name, offset=log.log_start_offset, leader_epoch=first_epoch)
         if replica_id == CONSUMER and partition.high_watermark < partition.leader_epoch_start_offset:
             return ListOffsetsResult(name, KafkaError.OFFSET_NOT_AVAILABLE)
         if timestamp == LATEST_TIMESTAMP:
@@ -711,7 +711,7 @@ class ReplicaManager:
             return ListOffsetsResult(name, refused.error)
         if found is None or found[1] >= upper_bound:
             return ListOffsetsResult(name)
-        return ListOffsetsResult(name, offset=found[1], timestamp=found[0], leader_epoch=partition.leader_epoch)
+        return ListOffsetsResult(name, offset=found[1], timestamp=found[0], leader_epoch=found[2])
 
     def offsets_for_leader_epochs(self, body: OffsetForLeaderEpochRequest) -> OffsetForLeaderEpochResponse:
         """Where leader epochs end in the logs that this broker leads (`Partition.lastOffsetForLeaderEpoch`)."""
@@ -719,11 +719,7 @@ class ReplicaManager:
         for name, current_leader_epoch, epoch in body.partitions:
             partition = self.partitions.get(name)
             if partition is None:
-                error: KafkaError | None = (
-                    KafkaError.NOT_LEADER_OR_FOLLOWER
-                    if name in self.host.metadata.partitions
-                    else KafkaError.UNKNOWN_TOPIC_OR_PARTITION
-                )
+                error: KafkaError | None = self._not_leader(name)
             else:
                 error = self._epoch_error(partition, current_leader_epoch)
             if partition is None or error is not None:

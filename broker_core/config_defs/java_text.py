@@ -36,3 +36,9 @@ def hash_map_order(
 def scala_set(names: Iterable[str]) -> str:
     """`Set(a, b)` of what a `java.util.Properties` holds."""
     return f"Set({', '.join(hash_map_order(list(names)))})"
+
+
+def is_integer(text: str) -> bool:
+    """Whether `Integer.parseInt` reads it."""
+    digits = text[1:] if text[:1] in ("-", "+") else text
+    return digits.isascii() and digits.isdigit() and -(2**31) <= int(text) < 2**31

@@ -142,7 +142,7 @@ class ClassicGroup:
         """Assignors that all members support."""
         counts: dict[str, int] = {}
         for member in self.members.values():
-            for name, _ in member.protocols:
+            for name in dict(member.protocols):
                 counts[name] = counts.get(name, 0) + 1
         return [name for name, count in counts.items() if count == len(self.members)]
 

@@ -74,7 +74,7 @@ class Joining:
 
     def _join_new(self, group: ClassicGroup, message: Message, request: JoinGroupRequest) -> None:
         instance = request.group_instance_id
-        client_id = request.client_id or message.source
+        client_id = _client_id(message, request)
         member_id = self._new_member_id(client_id if instance is None else instance)
         if instance is not None:
             old_id = group.static_members.get(instance)
@@ -101,7 +101,7 @@ class Joining:
         told = GroupMember(
             member_id,
             request.group_instance_id,
-            request.client_id or message.source,
+            _client_id(message, request),
             request.client_host,
             request.rebalance_timeout_ms,
             request.session_timeout_ms,
@@ -205,3 +205,7 @@ class Joining:
         self._groups.replace(group, member.group_instance_id, rejoin.member_id, rejoin.old_member_id, member.client_id)
         member.timer_due_us = 0
         self._rebalances.touch(group, member)
+
+
+def _client_id(message: Message, request: JoinGroupRequest) -> str:
+    return message.source if request.client_id is None else request.client_id

@@ -25,7 +25,10 @@ class OffsetCommits:
         self._rebalances = rebalances
 
     def commit(self, message: Message, request: OffsetCommitRequest) -> None:
-        """Answered when the records are committed."""
+        """Answered when the records are committed. Where no partition exists, the group is not looked at."""
+        if not any(self._host.has_partition(name) for name, *_ in request.partitions):
+            respond_commit(self._host.kernel, message, refused_offsets(self._host, request.partitions, Errors.NONE))
+            return
         error = self._groups.status(request.group_id, allows_empty_id=True)
         group = self._groups.known.get(request.group_id)
         if error is Errors.NONE and group is None:
@@ -36,7 +39,7 @@ class OffsetCommits:
         if error is Errors.NONE and group is not None:
             error = self._error(group, request)
         if group is None or error is not Errors.NONE:
-            respond_commit(self._host.kernel, message, tuple((name, error) for name, *_ in request.partitions))
+            respond_commit(self._host.kernel, message, refused_offsets(self._host, request.partitions, error))
             return
         self._store(group, message, request)
 
@@ -99,6 +102,15 @@ class OffsetCommits:
         )
 
 
+def refused_offsets(
+    host: CoordinatorHost, partitions: tuple[tuple[str, int, int, str], ...], error: KafkaError
+) -> tuple[tuple[str, KafkaError], ...]:
+    """The error of the whole request for each partition; of one that does not exist, that it does not."""
+    return tuple(
+        (name, error if host.has_partition(name) else Errors.UNKNOWN_TOPIC_OR_PARTITION) for name, *_ in partitions
+    )
+
+
 def examine_offsets(
     host: CoordinatorHost, partitions: tuple[tuple[str, int, int, str], ...]
 ) -> tuple[tuple[tuple[str, KafkaError], ...], dict[str, CommittedOffset]]:
@@ -109,7 +121,7 @@ def examine_offsets(
         error = Errors.NONE
         if not host.has_partition(name):
             error = Errors.UNKNOWN_TOPIC_OR_PARTITION
-        elif len(metadata.encode()) > host.group_settings.offset_metadata_max_bytes:
+        elif len(metadata.encode("utf-16-le")) // 2 > host.group_settings.offset_metadata_max_bytes:
             error = Errors.OFFSET_METADATA_TOO_LARGE
         else:
             offsets[name] = CommittedOffset(offset, leader_epoch, metadata, host.wall_ms)

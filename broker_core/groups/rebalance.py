@@ -159,7 +159,7 @@ class Rebalances:
 
     def _remove_member(self, group: ClassicGroup, member: GroupMember, why: str) -> None:
         kernel = self._host.kernel
-        answer_join(kernel, member, JoinGroupResponse(Errors.UNKNOWN_MEMBER_ID, member_id=member.member_id))
+        answer_join(kernel, member, JoinGroupResponse(Errors.UNKNOWN_MEMBER_ID))
         answer_sync(kernel, member, SyncGroupResponse(Errors.UNKNOWN_MEMBER_ID))
         self._groups.remove(group, member, why)
 

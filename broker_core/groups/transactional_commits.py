@@ -9,7 +9,7 @@ from broker_core.groups.answers import OFFSET_ERRORS
 from broker_core.groups.classic_group import ClassicGroup
 from broker_core.groups.facts import Groups
 from broker_core.groups.host import TransactionalCommit
-from broker_core.groups.offset_commits import examine_offsets, offset_records
+from broker_core.groups.offset_commits import examine_offsets, offset_records, refused_offsets
 from broker_core.groups.states import GroupState
 from broker_core.records.record_batch import build_batch
 from broker_core.sim.kernel import Message
@@ -27,6 +27,9 @@ class TransactionalCommits:
 
     def commit(self, message: Message, request: TxnOffsetCommitRequest, error: KafkaError) -> None:
         """Answered when the records are committed. `error`: why the group is not known to be in the transaction."""
+        if not any(self._host.has_partition(name) for name, *_ in request.partitions):
+            self._respond(message, refused_offsets(self._host, request.partitions, Errors.NONE))
+            return
         error = _NOT_VERIFIED.get(error, error)
         if error is Errors.NONE:
             error = self._groups.status(request.group_id)
@@ -35,7 +38,7 @@ class TransactionalCommits:
             group = self._groups.known.get(request.group_id) or self._groups.create(request.group_id)
             error = _error(group, request)
         if group is None or error is not Errors.NONE:
-            self._respond(message, tuple((name, error) for name, *_ in request.partitions))
+            self._respond(message, refused_offsets(self._host, request.partitions, error))
             return
         order, offsets = examine_offsets(self._host, request.partitions)
         if not offsets:

@@ -102,7 +102,8 @@ class ReadableLog:
 
         At most `max_bytes`, but with `min_one_message` always the first batch; never beyond one segment. With
         `cuts_batches` the beginning of one more batch fills up what is left of `max_bytes`. The answer is empty
-        when `offset` is at or above the bound. Raises OFFSET_OUT_OF_RANGE outside of the log.
+        when `offset` is at or above the bound. Raises OFFSET_OUT_OF_RANGE outside of the log, and
+        UNKNOWN_SERVER_ERROR where less than nothing is asked for.
         """
         local = self._local
         end_offset = local.log_end_offset
@@ -113,6 +114,8 @@ class ReadableLog:
         bound = end_offset if upper_bound is None or upper_bound > end_offset else upper_bound
         segment, position = local.locate(offset)
         if offset < bound:
+            if max_bytes < 0:
+                raise KafkaException(KafkaError.UNKNOWN_SERVER_ERROR, f"Invalid max size {max_bytes} for log read")
             end = segment.size
             if bound < end_offset:
                 bound_segment, bound_position = local.locate(bound)

@@ -304,8 +304,9 @@ class LogSegment:
                 continue
             data = self.log.read(position, header.size)
             for record in iterate_records(data, header):
-                if record.timestamp >= timestamp and record.offset >= start_offset:
-                    return TimestampAndOffset(record.timestamp, record.offset, header.partition_leader_epoch)
+                found = header.max_timestamp if header.has_append_time else record.timestamp
+                if found >= timestamp and record.offset >= start_offset:
+                    return TimestampAndOffset(found, record.offset, header.partition_leader_epoch)
         return None
 
     def truncate_to(self, offset: int, now_ms: int) -> tuple[CutFact, ...]:

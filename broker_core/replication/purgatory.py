@@ -39,7 +39,7 @@ class Purgatory(Generic[Waiting]):
         operation = self._operations.pop(request, None)
         if operation is not None:
             for partition in operation.partitions:
-                del self._watchers[partition][request]
+                self._watchers[partition].pop(request, None)  # a request may have named a partition twice
         return operation
 
     def get(self, request: str) -> Waiting | None:

@@ -2,7 +2,8 @@
 
 from typing import TYPE_CHECKING
 
-from broker_core.errors import KafkaError
+from broker_core.controller.admin import validate_topic_name
+from broker_core.errors import KafkaError, KafkaException
 from broker_core.sim.kernel import Message
 from broker_core.wire.messages import (
     ActiveProducer,
@@ -28,7 +29,12 @@ def handle(broker: "Broker", message: Message) -> None:
 def _describe(broker: "Broker", name: str) -> DescribedProducers:
     partition = broker.replicas.partitions.get(name)
     if partition is None:
-        if name.rpartition("-")[0] not in broker.metadata.topic_ids:
+        topic = name.rpartition("-")[0].removesuffix("/")  # so ends that of one before a negative index
+        try:
+            validate_topic_name(topic)
+        except KafkaException as illegal:
+            return DescribedProducers(name, illegal.error, illegal.message)
+        if topic not in broker.metadata.topic_ids:
             return DescribedProducers(name, KafkaError.UNKNOWN_TOPIC_OR_PARTITION, _NOT_HOSTED)
         is_known = name in broker.metadata.partitions
         error = KafkaError.NOT_LEADER_OR_FOLLOWER if is_known else KafkaError.UNKNOWN_TOPIC_OR_PARTITION

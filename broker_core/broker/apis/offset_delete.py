@@ -13,9 +13,10 @@ if TYPE_CHECKING:
 def handle(broker: "Broker", message: Message) -> None:
     """Removes committed offsets of topics that no member is subscribed to."""
     body: OffsetDeleteRequest = message.body
-    known = tuple(name for name in body.partitions if broker.has_partition(name))
+    partitions = dict.fromkeys(body.partitions)
+    known = tuple(name for name in partitions if broker.has_partition(name))
     error, results = broker.groups.delete_offsets(body.group_id, known)
     decided = dict(results)
-    rows = tuple((name, decided.get(name, KafkaError.UNKNOWN_TOPIC_OR_PARTITION)) for name in body.partitions)
+    rows = tuple((name, decided.get(name, KafkaError.UNKNOWN_TOPIC_OR_PARTITION)) for name in partitions)
     response = OffsetDeleteResponse(error, rows if error is KafkaError.NONE else ())
     broker.kernel.respond(message, response, label="deleted" if error is KafkaError.NONE else error.name)

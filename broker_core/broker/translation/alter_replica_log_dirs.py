@@ -18,11 +18,11 @@ _LONGEST_NAME = 255 - len(".-future") - 32
 
 def body(request: Any, asked: Asked) -> Any:
     """The answer; nothing moves."""
-    rows = [
-        (partition, _error(asked.broker, directory.path, partition))
+    rows = {
+        partition: _error(asked.broker, directory.path, partition)
         for directory in request.dirs
         for partition, _ in partitions_of(directory.topics)
-    ]
+    }
     return _WIRE.type(
         results=[
             _WIRE.AlterReplicaLogDirTopicResult(
@@ -32,7 +32,7 @@ def body(request: Any, asked: Asked) -> Any:
                     for index, error in errors
                 ],
             )
-            for topic, errors in by_topic(rows).items()
+            for topic, errors in by_topic(rows.items()).items()
         ]
     )
 

@@ -21,11 +21,12 @@ _UNSTABLE = KafkaError.UNSTABLE_OFFSET_COMMIT.code
 
 
 def _commit_body(request: Any, asked: Asked) -> OffsetCommitRequest:
+    partitions = dict(partitions_of(request.topics))  # one that is there twice counts as it is there last
     return OffsetCommitRequest(
         request.group_id,
         tuple(
             (name, each.committed_offset, each.committed_leader_epoch, each.committed_metadata or "")
-            for name, each in partitions_of(request.topics)
+            for name, each in partitions.items()
         ),
         request.generation_id_or_member_epoch,
         request.member_id,
@@ -52,7 +53,7 @@ def _partitions(topics: Iterable[Any] | None) -> tuple[str, ...] | None:
     """What is asked of a group; None = all that it has."""
     if topics is None:
         return None
-    return tuple(name for name, _ in partitions_of(topics, partitions="partition_indexes"))
+    return tuple(dict(partitions_of(topics, partitions="partition_indexes")))
 
 
 def _fetch_body(request: Any, asked: Asked) -> OffsetFetchRequest:

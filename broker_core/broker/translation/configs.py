@@ -3,8 +3,10 @@
 from collections import Counter
 from typing import Any
 
+from broker_core.broker.translation import loggers
 from broker_core.broker.translation.common import Asked, Translation
 from broker_core.broker.translation.config_values import (
+    BROKER_LOGGER_RESOURCE,
     BROKER_RESOURCE,
     CLIENT_METRICS_RESOURCE,
     SOURCES,
@@ -35,6 +37,8 @@ _INCREMENTAL = SCHEMAS[44].response
 
 _OPERATIONS = ("SET", "DELETE", "APPEND", "SUBTRACT")
 _TYPES = {TOPIC_RESOURCE: "TOPIC", BROKER_RESOURCE: "BROKER"}
+_NOT_THESE = "AlterConfigs is only supported for topics and brokers, but resource type is CLIENT_METRICS"
+_ONCE = KafkaError.INVALID_REQUEST, "Each resource must appear at most once."
 
 Refusal = tuple[KafkaError, str | None]
 
@@ -59,6 +63,10 @@ def _describe_answer(body: DescribeConfigsResponse, request: Any, asked: Asked) 
         )
         if each.resource_type in _TYPES:
             _fill(answer, next(described), each, request)
+        elif each.resource_type == BROKER_LOGGER_RESOURCE:
+            refusal = loggers.description(each.resource_name, asked.broker.broker_id)
+            if refusal is not None:
+                answer.error_code, answer.error_message = refusal[0].code, refusal[1]
         elif each.resource_type == CLIENT_METRICS_RESOURCE:
             answer.error_code = KafkaError.INVALID_REQUEST.code
             answer.error_message = "Config type client-metrics is only supported on KRaft clusters"
@@ -101,28 +109,44 @@ def _entry(entry: ConfigEntry, *, is_topic: bool, request: Any) -> Any:
 # altering
 
 
-def _refusal(each: Any) -> Refusal | None:
-    """Why a resource is refused for how the request is written; None when it is not."""
-    if each.resource_type not in _TYPES:
-        return KafkaError.INVALID_REQUEST, f"Unknown resource type {each.resource_type}"
+def _refusals(request: Any, asked: Asked, *, is_incremental: bool) -> list[Refusal | None]:
+    """For each resource, why it is refused for how the request is written; None when it is not
+    (`ConfigAdminManager.preprocess`).
+    """
+    counts = Counter((each.resource_type, each.resource_name) for each in request.resources)
+    return [
+        _ONCE if counts[each.resource_type, each.resource_name] > 1 else _refusal(each, asked, is_incremental)
+        for each in request.resources
+    ]
+
+
+def _refusal(each: Any, asked: Asked, is_incremental: bool) -> Refusal | None:
     if any(count > 1 for count in Counter(config.name for config in each.configs).values()):
         return KafkaError.INVALID_REQUEST, "Error due to duplicate config keys"
-    operations = {getattr(config, "config_operation", 0) for config in each.configs}
-    if not operations <= {0, 1, 2, 3}:
-        return KafkaError.UNKNOWN_SERVER_ERROR, None
     nulls = [
         config.name for config in each.configs if config.value is None and getattr(config, "config_operation", 0) != 1
     ]
     if nulls:
-        return KafkaError.INVALID_REQUEST, f"Null value not supported for : {','.join(nulls)}"
+        return KafkaError.INVALID_REQUEST, f"Null value not supported for : {', '.join(nulls)}"
+    if each.resource_type == BROKER_LOGGER_RESOURCE and is_incremental:
+        return loggers.alteration(each, asked.broker.broker_id) or (KafkaError.NONE, None)
+    if each.resource_type == CLIENT_METRICS_RESOURCE:
+        return KafkaError.INVALID_REQUEST, _NOT_THESE
+    if each.resource_type not in _TYPES:
+        return KafkaError.INVALID_REQUEST, f"Unknown resource type {each.resource_type}"
+    operations = {getattr(config, "config_operation", 0) for config in each.configs}
+    if strange := operations - set(range(len(_OPERATIONS))):
+        if each.resource_type == BROKER_RESOURCE:
+            return KafkaError.INVALID_REQUEST, f"Unknown operations type {min(strange)}"
+        return KafkaError.UNKNOWN_SERVER_ERROR, None
     return None
 
 
 def _alter_body(request: Any, asked: Asked) -> AlterConfigsRequest:
     resources = tuple(
         (_resource(each), tuple((config.name, config.value) for config in each.configs))
-        for each in request.resources
-        if _refusal(each) is None
+        for each, refusal in zip(request.resources, _refusals(request, asked, is_incremental=False), strict=True)
+        if refusal is None
     )
     return AlterConfigsRequest(resources, request.validate_only)
 
@@ -136,17 +160,16 @@ def _incremental_body(request: Any, asked: Asked) -> IncrementalAlterConfigsRequ
                 for config in each.configs
             ),
         )
-        for each in request.resources
-        if _refusal(each) is None
+        for each, refusal in zip(request.resources, _refusals(request, asked, is_incremental=True), strict=True)
+        if refusal is None
     )
     return IncrementalAlterConfigsRequest(resources, request.validate_only)
 
 
-def _altered(body: AlterConfigsResponse, request: Any, schema: Any) -> Any:
+def _altered(body: AlterConfigsResponse, request: Any, refusals: list[Refusal | None], schema: Any) -> Any:
     results = iter(body.results)
     responses = []
-    for each in request.resources:
-        refusal = _refusal(each)
+    for each, refusal in zip(request.resources, refusals, strict=True):
         if refusal is None:
             result = next(results)
             refusal = (result.error, result.message)
@@ -163,11 +186,11 @@ def _altered(body: AlterConfigsResponse, request: Any, schema: Any) -> Any:
 
 
 def _alter_answer(body: AlterConfigsResponse, request: Any, asked: Asked) -> Any:
-    return _altered(body, request, _ALTER)
+    return _altered(body, request, _refusals(request, asked, is_incremental=False), _ALTER)
 
 
 def _incremental_answer(body: AlterConfigsResponse, request: Any, asked: Asked) -> Any:
-    return _altered(body, request, _INCREMENTAL)
+    return _altered(body, request, _refusals(request, asked, is_incremental=True), _INCREMENTAL)
 
 
 DESCRIBE_CONFIGS = Translation(_describe_body, _describe_answer)

@@ -10,9 +10,8 @@ _WIRE = SCHEMAS[21].response
 
 
 def _body(request: Any, asked: Asked) -> DeleteRecordsRequest:
-    return DeleteRecordsRequest(
-        request.timeout_ms, tuple((name, each.offset) for name, each in partitions_of(request.topics))
-    )
+    offsets = {name: each.offset for name, each in partitions_of(request.topics)}
+    return DeleteRecordsRequest(request.timeout_ms, tuple(offsets.items()))
 
 
 def _answer(body: DeleteRecordsResponse, request: Any, asked: Asked) -> Any:

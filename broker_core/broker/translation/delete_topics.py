@@ -30,7 +30,8 @@ def _is_both(topic: Any) -> bool:
 
 
 def _body(request: Any, asked: Asked) -> DeleteTopicsRequest:
-    names = [_name(topic, asked) for topic in _topics(request, asked) if not _is_both(topic)]
+    topics = _topics(request, asked)
+    names = [] if any(_is_both(topic) for topic in topics) else [_name(topic, asked) for topic in topics]
     return DeleteTopicsRequest(tuple(dict.fromkeys(name for name in names if name is not None)), request.timeout_ms)
 
 
@@ -38,10 +39,14 @@ def _answer(body: DeleteTopicsResponse, request: Any, asked: Asked) -> Any:
     results = {result.name: result for result in body.topics}
     by_id = {result.topic_id: result for result in body.topics if result.topic_id}
     responses = []
-    for topic in _topics(request, asked):
+    topics = _topics(request, asked)
+    is_refused = any(_is_both(topic) for topic in topics)
+    for topic in topics:
         result = by_id.get(topic.topic_id) if topic.name is None else results.get(topic.name)
-        if _is_both(topic):
+        if is_refused:
             error, name, message = KafkaError.INVALID_REQUEST, topic.name, None
+        elif result is not None and result.error is KafkaError.NOT_CONTROLLER:
+            error, name, message = result.error, topic.name, result.message
         elif result is not None:
             error, name, message = result.error, result.name, result.message
         elif topic.topic_id == NO_TOPIC_ID:

@@ -9,11 +9,17 @@ from broker_core.wire.schemas import SCHEMAS
 
 _CLUSTER = SCHEMAS[60].response
 _BROKERS = 1
+_CONTROLLERS = 2
 
 
 def body(request: Any, asked: Asked) -> Any:
-    """What the broker knows of its cluster; nothing has to be asked."""
-    if request.endpoint_type != _BROKERS:
+    """What the broker knows of its cluster; nothing has to be asked (`AuthHelper.computeDescribeClusterResponse`)."""
+    if request.endpoint_type not in (_BROKERS, _CONTROLLERS):
+        return _CLUSTER.type(
+            error_code=KafkaError.UNSUPPORTED_ENDPOINT_TYPE.code,
+            error_message=f"Unsupported endpoint type {request.endpoint_type}",
+        )
+    if request.endpoint_type == _CONTROLLERS:
         return _CLUSTER.type(
             error_code=KafkaError.MISMATCHED_ENDPOINT_TYPE.code,
             error_message="The request was sent to an endpoint of type BROKER, but we wanted an endpoint of type "

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from broker_core.broker.translation.common import Asked, Translation, by_topic, partitions_of, split
+from broker_core.broker.translation.common import Asked, Translation, partitions_of, split
 from broker_core.wire.messages import (
     DescribeProducersRequest,
     DescribeProducersResponse,
@@ -25,10 +25,11 @@ def _producers_body(request: Any, asked: Asked) -> DescribeProducersRequest:
 
 
 def _producers_answer(body: DescribeProducersResponse, request: Any, asked: Asked) -> Any:
+    rows = iter(body.partitions)
     return _PRODUCERS.type(
         topics=[
             _PRODUCERS.TopicResponse(
-                name=topic,
+                name=topic.name,
                 partitions=[
                     _PRODUCERS.PartitionResponse(
                         partition_index=index,
@@ -46,10 +47,10 @@ def _producers_answer(body: DescribeProducersResponse, request: Any, asked: Aske
                             for each in row.active_producers
                         ],
                     )
-                    for index, row in rows
+                    for index, row in zip(topic.partition_indexes, rows, strict=False)
                 ],
             )
-            for topic, rows in by_topic((row.partition, row) for row in body.partitions).items()
+            for topic in request.topics
         ]
     )
 

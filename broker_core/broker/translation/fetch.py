@@ -15,6 +15,7 @@ _FOLLOWER_VERSION = 11
 """From here on a consumer may read from a follower (KIP-392)."""
 _REPLICA_STATE_VERSION = 15
 _LEADER_VERSION = 16
+_ISOLATION_LEVELS = (0, 1)
 
 _STALE = (KafkaError.NOT_LEADER_OR_FOLLOWER, KafkaError.FENCED_LEADER_EPOCH)
 _UNKNOWN = (KafkaError.UNKNOWN_TOPIC_OR_PARTITION, KafkaError.UNKNOWN_TOPIC_ID)
@@ -39,6 +40,13 @@ def _asked_partitions(request: Any, version: int) -> dict[TopicPartitionKey, Ses
     }
 
 
+def _name(key: TopicPartitionKey, partition: SessionPartition, asked: Asked) -> str | None:
+    """The topic's name; behind an id it is kept once it was found."""
+    if partition.topic is None:
+        partition.topic = asked.topic_of(key[0]) if asked.version >= _TOPIC_IDS_VERSION else key[0]
+    return partition.topic
+
+
 def _forgotten(request: Any, version: int) -> list[TopicPartitionKey]:
     return [(_key(topic, version), index) for topic in request.forgotten_topics_data for index in topic.partitions]
 
@@ -58,14 +66,14 @@ def _body(request: Any, asked: Asked) -> Any:
         )
         if isinstance(found, KafkaError):
             return _WIRE.type(error_code=found.code, session_id=0)
-        wanted = found.partitions
+        wanted = found.partitions or wanted  # a session without partitions has ended: a fetch without session
     partitions = []
-    for (topic, index), each in wanted.items():
-        name = asked.topic_of(topic) if version >= _TOPIC_IDS_VERSION else topic
+    for key, each in wanted.items():
+        name = _name(key, each, asked)
         if name is not None:
             partitions.append(
                 FetchPartition(
-                    named(name, index),
+                    named(name, key[1]),
                     each.fetch_offset,
                     each.current_leader_epoch,
                     each.last_fetched_epoch,
@@ -73,6 +81,8 @@ def _body(request: Any, asked: Asked) -> Any:
                     each.partition_max_bytes,
                 )
             )
+    if request.isolation_level not in _ISOLATION_LEVELS and partitions:
+        return _refused(request, version, KafkaError.UNKNOWN_SERVER_ERROR)
     replica = request.replica_state
     is_new = version >= _REPLICA_STATE_VERSION
     return FetchRequest(
@@ -89,6 +99,31 @@ def _body(request: Any, asked: Asked) -> Any:
     )
 
 
+def _refused(request: Any, version: int, error: KafkaError) -> Any:
+    """The error of the whole request; before there were topic ids it stands at each partition, too."""
+    topics = request.topics if version < _TOPIC_IDS_VERSION else ()
+    return _WIRE.type(
+        error_code=error.code,
+        session_id=request.session_id,
+        responses=[
+            _WIRE.FetchableTopicResponse(
+                topic=topic.topic,
+                partitions=[
+                    _WIRE.PartitionData(
+                        partition_index=each.partition,
+                        error_code=error.code,
+                        high_watermark=-1,
+                        aborted_transactions=[],
+                        records=None,
+                    )
+                    for each in topic.partitions
+                ],
+            )
+            for topic in topics
+        ],
+    )
+
+
 def _answer(body: FetchResponse, request: Any, asked: Asked) -> Any:
     version, sessions = asked.version, asked.broker.fetch_sessions
     session: FetchSession | None = None
@@ -98,19 +133,21 @@ def _answer(body: FetchResponse, request: Any, asked: Asked) -> Any:
         session = sessions.get(request.session_id)
         if session is not None:
             wanted = session.partitions
-    elif request.session_epoch == 0 and wanted:
+    elif request.session_epoch == 0:
         session = sessions.create(wanted, version >= _TOPIC_IDS_VERSION)
         wanted = session.partitions if session is not None else wanted
     rows = {row.partition: row for row in body.partitions}
     topics: dict[str, list[Any]] = {}
     leaders: set[int] = set()
-    for key in list(wanted):
+    for key, each in list(wanted.items()):
         topic, index = key
-        name = asked.topic_of(topic) if version >= _TOPIC_IDS_VERSION else topic
+        name = _name(key, each, asked)
         row = rows.get(named(name or topic, index))
         if row is None:
             error = KafkaError.UNKNOWN_TOPIC_ID if name is None else KafkaError.UNKNOWN_TOPIC_OR_PARTITION
             row = FetchPartitionResponse(named(name or topic, index), error)
+        elif version >= _TOPIC_IDS_VERSION and asked.topic_id_of(name or "") not in (topic, NO_TOPIC_ID):
+            row = FetchPartitionResponse(row.partition, KafkaError.INCONSISTENT_TOPIC_ID)
         if session is not None and not session.has_news(key, row) and is_incremental:
             continue
         partition = _partition(row, index)

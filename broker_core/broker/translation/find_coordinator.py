@@ -10,19 +10,38 @@ from broker_core.wire.schemas import SCHEMAS
 
 _WIRE = SCHEMAS[10].response
 _BATCH_VERSION = 4
+_SHARE_GROUP = 2
+"""A kind of keys that 3.9 knows from version 6 on, and that nobody coordinates yet (KIP-932)."""
+_SHARE_GROUP_VERSION = 6
 
 
-def _body(request: Any, asked: Asked) -> FindCoordinatorRequest:
+def _body(request: Any, asked: Asked) -> Any:
+    if request.key_type == _SHARE_GROUP:
+        return _without_coordinator(request, asked)
     if asked.version >= _BATCH_VERSION:
         return FindCoordinatorRequest("", request.key_type, tuple(request.coordinator_keys))
     return FindCoordinatorRequest(request.key, request.key_type)
+
+
+def _without_coordinator(request: Any, asked: Asked) -> Any:
+    is_known = asked.version >= _SHARE_GROUP_VERSION
+    error = KafkaError.COORDINATOR_NOT_AVAILABLE if is_known else KafkaError.INVALID_REQUEST
+    body = FindCoordinatorResponse(error)
+    if asked.version < _BATCH_VERSION:
+        return _answer(body, request, asked)
+    return _WIRE.type(
+        coordinators=[
+            _WIRE.Coordinator(key=key, node_id=-1, host="", port=-1, error_code=error.code)
+            for key in request.coordinator_keys
+        ]
+    )
 
 
 def _answer(body: FindCoordinatorResponse, request: Any, asked: Asked) -> Any:
     if asked.version < _BATCH_VERSION:
         host, port = _place(body, asked)
         return _WIRE.type(
-            error_code=body.error.code, error_message=_text(body, "NONE"), node_id=body.node_id, host=host, port=port
+            error_code=body.error.code, error_message=_text(body), node_id=body.node_id, host=host, port=port
         )
     coordinators = []
     for key, each in zip(request.coordinator_keys, body.coordinators, strict=True):
@@ -34,7 +53,7 @@ def _answer(body: FindCoordinatorResponse, request: Any, asked: Asked) -> Any:
                 host=host,
                 port=port,
                 error_code=each.error.code,
-                error_message=_text(each, ""),
+                error_message=_text_of_key(each),
             )
         )
     return _WIRE.type(coordinators=coordinators)
@@ -44,8 +63,13 @@ def _place(found: FindCoordinatorResponse, asked: Asked) -> tuple[str, int]:
     return asked.server.endpoint(found.node_id) if found.node_id >= 0 else ("", -1)
 
 
-def _text(found: FindCoordinatorResponse, good: str) -> str:
-    return good if found.error is KafkaError.NONE else exception_message(found.error)
+def _text(found: FindCoordinatorResponse) -> str:
+    return "NONE" if found.error is KafkaError.NONE else exception_message(found.error)
+
+
+def _text_of_key(found: FindCoordinatorResponse) -> str:
+    """Batches tell the text of an exception only; that nobody coordinates a key now is none."""
+    return exception_message(found.error) if found.error is KafkaError.INVALID_REQUEST else ""
 
 
 FIND_COORDINATOR = Translation(_body, _answer)

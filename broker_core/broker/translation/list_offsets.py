@@ -1,8 +1,9 @@
 """ListOffsets (API key 2)."""
 
+from collections import Counter
 from typing import Any
 
-from broker_core.broker.translation.common import Asked, Translation, by_topic, partitions_of
+from broker_core.broker.translation.common import Asked, Translation, partitions_of
 from broker_core.errors import KafkaError
 from broker_core.wire.messages import ListOffsetsRequest, ListOffsetsResponse, ListOffsetsResult
 from broker_core.wire.schemas import SCHEMAS
@@ -10,6 +11,7 @@ from broker_core.wire.schemas import SCHEMAS
 _WIRE = SCHEMAS[2].response
 
 
+_ISOLATION_LEVELS = (0, 1)
 _LEAST_VERSIONS = {-1: 0, -2: 0, -3: 7, -4: 8, -5: 9}
 """From which version on a client may ask for an offset that has no timestamp of its own."""
 
@@ -18,41 +20,55 @@ def _is_supported(timestamp: int, version: int) -> bool:
     return timestamp >= 0 or version >= _LEAST_VERSIONS.get(timestamp, version + 1)
 
 
+def _refusals(request: Any, asked: Asked) -> list[tuple[str, Any, KafkaError]]:
+    """Each partition that is asked for, with the reason why that cannot be answered; NONE where it can."""
+    asked_for = list(partitions_of(request.topics))
+    counts = Counter(name for name, _ in asked_for)
+    rows = []
+    for name, each in asked_for:
+        error = KafkaError.NONE
+        if request.isolation_level not in _ISOLATION_LEVELS:
+            error = KafkaError.UNKNOWN_SERVER_ERROR
+        elif counts[name] > 1:
+            error = KafkaError.INVALID_REQUEST
+        elif not _is_supported(each.timestamp, asked.version):
+            error = KafkaError.UNSUPPORTED_VERSION
+        rows.append((name, each, error))
+    return rows
+
+
 def _body(request: Any, asked: Asked) -> ListOffsetsRequest:
     return ListOffsetsRequest(
         request.replica_id,
         tuple(
             (name, each.current_leader_epoch, each.timestamp)
-            for name, each in partitions_of(request.topics)
-            if _is_supported(each.timestamp, asked.version)
+            for name, each, error in _refusals(request, asked)
+            if error is KafkaError.NONE
         ),
         request.isolation_level,
     )
 
 
 def _answer(body: ListOffsetsResponse, request: Any, asked: Asked) -> Any:
-    unsupported = [
-        ListOffsetsResult(name, KafkaError.UNSUPPORTED_VERSION)
-        for name, each in partitions_of(request.topics)
-        if not _is_supported(each.timestamp, asked.version)
-    ]
+    found = {row.partition: row for row in body.partitions}
+    rows = iter([found.get(name) or ListOffsetsResult(name, error) for name, _, error in _refusals(request, asked)])
     return _WIRE.type(
         topics=[
             _WIRE.ListOffsetsTopicResponse(
-                name=topic,
+                name=topic.name,
                 partitions=[
                     _WIRE.ListOffsetsPartitionResponse(
-                        partition_index=index,
+                        partition_index=each.partition_index,
                         error_code=row.error.code,
                         timestamp=row.timestamp,
                         offset=row.offset,
                         leader_epoch=row.leader_epoch,
                         old_style_offsets=[row.offset] if row.offset >= 0 else [],
                     )
-                    for index, row in rows
+                    for each, row in zip(topic.partitions, rows, strict=False)
                 ],
             )
-            for topic, rows in by_topic((row.partition, row) for row in (*body.partitions, *unsupported)).items()
+            for topic in request.topics
         ]
     )
 

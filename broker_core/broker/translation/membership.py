@@ -24,6 +24,8 @@ _SYNC = SCHEMAS[14].response
 _MEMBERS_VERSION = 3
 """From here on several members leave in one request."""
 _NULL_PROTOCOL_VERSION = 7
+_SYNC_PROTOCOL_VERSION = 5
+"""From here on a member has to say what it expects."""
 
 
 def _join_body(request: Any, asked: Asked) -> JoinGroupRequest:
@@ -59,7 +61,9 @@ def _join_answer(body: JoinGroupResponse, request: Any, asked: Asked) -> Any:
     )
 
 
-def _sync_body(request: Any, asked: Asked) -> SyncGroupRequest:
+def _sync_body(request: Any, asked: Asked) -> Any:
+    if asked.version >= _SYNC_PROTOCOL_VERSION and None in (request.protocol_type, request.protocol_name):
+        return _SYNC.type(error_code=KafkaError.INCONSISTENT_GROUP_PROTOCOL.code)
     return SyncGroupRequest(
         request.group_id,
         request.generation_id,

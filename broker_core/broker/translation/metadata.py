@@ -31,7 +31,7 @@ def _body(request: Any, asked: Asked) -> Any:
         return _WIRE.type(controller_id=-1, topics=refused)
     topics = None
     if request.topics is not None and (request.topics or asked.version > 0):
-        names = [topic.name if topic.name is not None else asked.topic_of(topic.topic_id) for topic in request.topics]
+        names = [asked.topic_of(topic_id) for topic_id in _ids(request)] or [topic.name for topic in request.topics]
         topics = tuple(dict.fromkeys(name for name in names if name is not None))
     create = asked.version < _FLAG_VERSION or request.allow_auto_topic_creation
     return MetadataRequest(topics, create)
@@ -42,7 +42,13 @@ def _refusal(request: Any, version: int) -> KafkaError | None:
     asked_for = [(topic.name, topic.topic_id) for topic in request.topics or ()]
     if version < _IDS_VERSION and any(name is None or topic_id != NO_TOPIC_ID for name, topic_id in asked_for):
         return KafkaError.INVALID_REQUEST
-    return KafkaError.UNKNOWN_SERVER_ERROR if (None, NO_TOPIC_ID) in asked_for else None
+    is_nameless = any(name is None for name, _ in asked_for)
+    return KafkaError.UNKNOWN_SERVER_ERROR if is_nameless and not _ids(request) else None
+
+
+def _ids(request: Any) -> list[str]:
+    """The topic ids of a request, each once. Where there is one, names do not count."""
+    return list(dict.fromkeys(topic.topic_id for topic in request.topics or () if topic.topic_id != NO_TOPIC_ID))
 
 
 def _answer(body: MetadataResponse, request: Any, asked: Asked) -> Any:
@@ -59,13 +65,11 @@ def _answer(body: MetadataResponse, request: Any, asked: Asked) -> Any:
         )
         for name, topic_id, error in body.topics
     ]
-    for topic in request.topics or ():
-        if topic.name is None and asked.topic_of(topic.topic_id) is None:
-            topics.append(
-                _WIRE.MetadataResponseTopic(
-                    error_code=KafkaError.UNKNOWN_TOPIC_ID.code, name=None, topic_id=topic.topic_id
-                )
-            )
+    topics += [
+        _WIRE.MetadataResponseTopic(error_code=KafkaError.UNKNOWN_TOPIC_ID.code, name=None, topic_id=topic_id)
+        for topic_id in _ids(request)
+        if asked.topic_of(topic_id) is None
+    ]
     brokers = []
     for broker_id in body.brokers:
         host, port = asked.server.endpoint(broker_id)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from broker_core.broker.translation.common import Asked, Translation, by_topic, partitions_of
+from broker_core.broker.translation.common import Asked, Translation, partitions_of
 from broker_core.wire.messages import OffsetForLeaderEpochRequest, OffsetForLeaderEpochResponse
 from broker_core.wire.schemas import SCHEMAS
 
@@ -20,21 +20,22 @@ def _body(request: Any, asked: Asked) -> OffsetForLeaderEpochRequest:
 
 
 def _answer(body: OffsetForLeaderEpochResponse, request: Any, asked: Asked) -> Any:
+    rows = iter(body.partitions)
     return _WIRE.type(
         topics=[
             _WIRE.OffsetForLeaderTopicResult(
-                topic=topic,
+                topic=topic.topic,
                 partitions=[
                     _WIRE.EpochEndOffset(
-                        partition=index,
+                        partition=each.partition,
                         error_code=row.error.code,
                         leader_epoch=row.leader_epoch,
                         end_offset=row.end_offset,
                     )
-                    for index, row in rows
+                    for each, row in zip(topic.partitions, rows, strict=False)
                 ],
             )
-            for topic, rows in by_topic((row.partition, row) for row in body.partitions).items()
+            for topic in request.topics
         ]
     )
 

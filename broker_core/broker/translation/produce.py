@@ -12,10 +12,11 @@ _WIRE = SCHEMAS[0].response
 
 
 def _body(request: Any, asked: Asked) -> ProduceRequest:
+    partitions = dict(partitions_of(request.topic_data, partitions="partition_data"))
     return ProduceRequest(
         request.acks,
         request.timeout_ms,
-        tuple((name, each.records) for name, each in partitions_of(request.topic_data, partitions="partition_data")),
+        tuple((name, each.records) for name, each in partitions.items()),  # of one that is there twice, the last
         request.transactional_id,
         asked.version,
     )

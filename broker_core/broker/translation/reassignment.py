@@ -1,6 +1,6 @@
 """ElectLeaders (API key 43), AlterPartitionReassignments (45) and ListPartitionReassignments (46)."""
 
-from typing import Any
+from typing import Any, Literal
 
 from broker_core.broker.translation.common import Asked, Translation, by_topic, partitions_of
 from broker_core.clients.exceptions import exception_message
@@ -19,6 +19,7 @@ from broker_core.wire.schemas import SCHEMAS
 _ELECT = SCHEMAS[43].response
 _ALTER = SCHEMAS[45].response
 _LIST = SCHEMAS[46].response
+_ELECTION_TYPES: dict[int, Literal["PREFERRED", "UNCLEAN"]] = {0: "PREFERRED", 1: "UNCLEAN"}
 
 
 def _text(error: KafkaError) -> str:
@@ -29,16 +30,18 @@ def _partition_text(row: PartitionResult) -> str | None:
     return None if row.error is KafkaError.NONE else exception_message(row.error, row.message)
 
 
-def _elect_body(request: Any, asked: Asked) -> ElectLeadersRequest:
+def _elect_body(request: Any, asked: Asked) -> Any:
+    if request.election_type not in _ELECTION_TYPES:
+        return _refused(request, KafkaError.UNKNOWN_SERVER_ERROR, KafkaError.UNKNOWN_SERVER_ERROR)
     partitions = None
     if request.topic_partitions is not None:
         partitions = tuple(name for name, _ in partitions_of(request.topic_partitions, name="topic"))
-    return ElectLeadersRequest("UNCLEAN" if request.election_type else "PREFERRED", partitions, request.timeout_ms)
+    return ElectLeadersRequest(_ELECTION_TYPES[request.election_type], partitions, request.timeout_ms)
 
 
 def _elect_answer(body: ElectLeadersResponse, request: Any, asked: Asked) -> Any:
     if body.error is KafkaError.NOT_CONTROLLER:
-        return _not_controller(request)
+        return _refused(request, KafkaError.NONE, KafkaError.NOT_CONTROLLER)
     return _ELECT.type(
         error_code=body.error.code,
         replica_election_results=[
@@ -56,21 +59,20 @@ def _elect_answer(body: ElectLeadersResponse, request: Any, asked: Asked) -> Any
     )
 
 
-def _not_controller(request: Any) -> Any:
-    """The one error of the whole request that stands at each partition, without a text."""
+def _refused(request: Any, error: KafkaError, error_of_each: KafkaError) -> Any:
+    """An error of the whole request stands at each partition, without a text."""
     return _ELECT.type(
+        error_code=error.code,
         replica_election_results=[
             _ELECT.ReplicaElectionResult(
                 topic=topic.topic,
                 partition_result=[
-                    _ELECT.PartitionResult(
-                        partition_id=index, error_code=KafkaError.NOT_CONTROLLER.code, error_message=None
-                    )
+                    _ELECT.PartitionResult(partition_id=index, error_code=error_of_each.code, error_message=None)
                     for index in topic.partitions
                 ],
             )
             for topic in request.topic_partitions or ()
-        ]
+        ],
     )
 
 

@@ -25,7 +25,7 @@ _BOTH = (
 )
 
 
-def _refusal(topic: Any, count: int) -> tuple[KafkaError, str] | None:
+def _refusal(topic: Any, count: int) -> tuple[KafkaError, str | None] | None:
     """Why a topic is refused for how the request is written; None when it is not."""
     if count > 1:
         return KafkaError.INVALID_REQUEST, "Found multiple entries for this topic."
@@ -34,13 +34,19 @@ def _refusal(topic: Any, count: int) -> tuple[KafkaError, str] | None:
         return KafkaError.INVALID_CONFIG, f"Null value not supported for topic configs: {','.join(nulls)}"
     if topic.assignments and (topic.num_partitions != -1 or topic.replication_factor != -1):
         return KafkaError.INVALID_REQUEST, _BOTH
-    indexes = sorted(each.partition_index for each in topic.assignments)
-    if indexes != list(range(len(indexes))):
+    indexes = _assignment(topic)
+    # Kafka adds up the indexes from 0 on; what comes through with one below 0 fails later on.
+    if sum(index for index in indexes if index >= 0) != len(indexes) * (len(indexes) - 1) // 2:
         return KafkaError.INVALID_REPLICA_ASSIGNMENT, "partitions should be a consecutive 0-based integer sequence"
-    return None
+    return (KafkaError.UNKNOWN_SERVER_ERROR, None) if any(index < 0 for index in indexes) else None
 
 
-def _refusals(request: Any, asked: Asked) -> list[tuple[KafkaError, str] | None]:
+def _assignment(topic: Any) -> dict[int, tuple[int, ...]]:
+    """The replicas by partition. One that is there twice counts as it is there last."""
+    return {each.partition_index: tuple(each.broker_ids) for each in topic.assignments}
+
+
+def _refusals(request: Any, asked: Asked) -> list[tuple[KafkaError, str | None] | None]:
     """For each topic of the request; only a controller looks that closely."""
     if asked.broker.known_controller() != asked.broker.broker_id:
         return [None for _ in request.topics]
@@ -54,7 +60,7 @@ def _create_body(request: Any, asked: Asked) -> CreateTopicsRequest:
             topic.name,
             topic.num_partitions,
             topic.replication_factor,
-            tuple(tuple(each.broker_ids) for each in sorted(topic.assignments, key=lambda each: each.partition_index)),
+            tuple(replicas for _, replicas in sorted(_assignment(topic).items())),
             tuple((config.name, config.value or "") for config in topic.configs),
         )
         for topic, refusal in zip(request.topics, _refusals(request, asked), strict=True)
@@ -84,7 +90,8 @@ def _created(topic: Any, result: TopicResult, asked: Asked) -> Any:
     config = asked.broker.config
     partitions, factor = topic.num_partitions, topic.replication_factor
     if topic.assignments:
-        partitions, factor = len(topic.assignments), len(topic.assignments[0].broker_ids)
+        assignment = _assignment(topic)
+        partitions, factor = len(assignment), len(assignment[0])
     overrides = {each.name: each.value for each in topic.configs}
     return _CREATE.CreatableTopicResult(
         name=result.name,
@@ -104,7 +111,9 @@ def _created(topic: Any, result: TopicResult, asked: Asked) -> Any:
     )
 
 
-def _grow_body(request: Any, asked: Asked) -> CreatePartitionsRequest:
+def _grow_body(request: Any, asked: Asked) -> Any:
+    if asked.broker.known_controller() == asked.broker.broker_id and any(not topic.name for topic in request.topics):
+        return _nameless(request)
     specs = tuple(
         CreatePartitionsSpec(
             topic.name,
@@ -116,13 +125,24 @@ def _grow_body(request: Any, asked: Asked) -> CreatePartitionsRequest:
     return CreatePartitionsRequest(specs, request.timeout_ms, request.validate_only)
 
 
+def _nameless(request: Any) -> Any:
+    """To look for a topic without a name ends the whole request."""
+    error = KafkaError.UNKNOWN_SERVER_ERROR
+    return _GROW.type(
+        results=[
+            _GROW.CreatePartitionsTopicResult(name=topic.name, error_code=error.code, error_message=None)
+            for topic in request.topics
+        ]
+    )
+
+
 def _grow_answer(body: CreatePartitionsResponse, request: Any, asked: Asked) -> Any:
     return _GROW.type(
         results=[
             _GROW.CreatePartitionsTopicResult(
                 name=result.name, error_code=result.error.code, error_message=result.message
             )
-            for result in body.topics
+            for result in {result.name: result for result in body.topics}.values()
         ]
     )
 

@@ -165,7 +165,7 @@ def _commit_body(request: Any, asked: Asked) -> TxnOffsetCommitRequest:
         request.producer_epoch,
         tuple(
             (name, each.committed_offset, each.committed_leader_epoch, each.committed_metadata or "")
-            for name, each in partitions_of(request.topics)
+            for name, each in dict(partitions_of(request.topics)).items()
         ),
         request.generation_id,
         request.member_id,

@@ -23,7 +23,7 @@ class FindCoordinatorResponse(msgspec.Struct, frozen=True, gc=False):
 
 class JoinGroupRequest(msgspec.Struct, frozen=True, gc=False):
     """`protocols`: (assignor, metadata), the preferred one first. From version 4 on a dynamic member that names no id
-    is given one, with which it asks again (KIP-394). `client_id` empty: the name of the node that asks.
+    is given one, with which it asks again (KIP-394). `client_id` None: the name of the node that asks.
     """
 
     group_id: str
@@ -35,7 +35,7 @@ class JoinGroupRequest(msgspec.Struct, frozen=True, gc=False):
     protocols: tuple[tuple[str, bytes], ...]
     reason: str = ""
     version: int = 9
-    client_id: str = ""
+    client_id: str | None = None
     client_host: str = "/127.0.0.1"
 
 
