@@ -27,6 +27,7 @@ class LogConfig(msgspec.Struct, frozen=True, kw_only=True):
     message_timestamp_type: str = "CreateTime"
     message_timestamp_before_max_ms: int = LONG_MAX
     message_timestamp_after_max_ms: int = LONG_MAX
+    message_timestamp_difference_max_ms: int = LONG_MAX
     compression_type: str = "producer"
     compression_gzip_level: int = -1
     compression_lz4_level: int = 9
@@ -83,10 +84,22 @@ class LogConfig(msgspec.Struct, frozen=True, kw_only=True):
         return TimestampType.CREATE_TIME
 
     @property
+    def before_max_ms(self) -> int:
+        """How old a timestamp may be. What 3.6 replaced counts where that is not set (KIP-937)."""
+        own = self.message_timestamp_before_max_ms
+        return own if own != LONG_MAX else self.message_timestamp_difference_max_ms
+
+    @property
+    def after_max_ms(self) -> int:
+        """How far ahead a timestamp may be."""
+        own = self.message_timestamp_after_max_ms
+        return own if own != LONG_MAX else self.message_timestamp_difference_max_ms
+
+    @property
     def has_timestamp_window(self) -> bool:
         """Whether the producers' timestamps are checked at all."""
         return (
-            self.message_timestamp_before_max_ms != LONG_MAX or self.message_timestamp_after_max_ms != LONG_MAX
+            self.before_max_ms != LONG_MAX or self.after_max_ms != LONG_MAX
         ) and self.timestamp_type is TimestampType.CREATE_TIME
 
     @property

@@ -192,8 +192,7 @@ class ProducerStateManager:
         (`maybeStartTransactionVerification`).
         """
         entry = self._producers.get(producer_id)
-        is_open = entry is not None and entry.current_transaction_first_offset is not None
-        if is_open and entry is not None and entry.producer_epoch == producer_epoch:
+        if entry is not None and entry.current_transaction_first_offset is not None:
             return None
         known = self._verifications.get(producer_id)
         if known is None or known.producer_epoch < producer_epoch:

@@ -336,8 +336,7 @@ class LogValidator:
         if lowest < _LONG_MIN or highest > _LONG_MAX:
             return False
         return not self.has_window or (
-            lowest >= append.now_ms - self.config.message_timestamp_before_max_ms
-            and highest <= append.now_ms + self.config.message_timestamp_after_max_ms
+            lowest >= append.now_ms - self.config.before_max_ms and highest <= append.now_ms + self.config.after_max_ms
         )
 
     def _read_wrapper(self, append: Append, header: BatchHeader) -> list[Message]:
@@ -392,7 +391,7 @@ class LogValidator:
             text = f"Compacted topic cannot accept message without key in topic partition {self.topic_partition}"
             return KafkaError.INVALID_RECORD, text
         if not self.has_append_time and record.timestamp != NO_TIMESTAMP:
-            before, after = config.message_timestamp_before_max_ms, config.message_timestamp_after_max_ms
+            before, after = config.before_max_ms, config.after_max_ms
             age = _as_long(now_ms - record.timestamp)
             if age <= before and _as_long(-age) <= after:
                 return None

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from broker_core.broker.record_deletion import INTERNAL_TOPICS
 from broker_core.errors import KafkaError
 from broker_core.sim.kernel import Message
 from broker_core.transactions.coordinator import AddRequest
@@ -24,7 +25,7 @@ def handle(broker: "Broker", message: Message) -> None:
     if not body.transactions:
         broker.kernel.respond(message, AddPartitionsToTxnResponse(), label="nothing")
     for transaction in body.transactions:
-        outcome: KafkaError | PartitionErrors | None = _unknown(broker, transaction)
+        outcome: KafkaError | PartitionErrors | None = _refused(broker, transaction)
         if outcome is None:
             if transaction.verify_only:
                 outcome = coordinator.verify_partitions(transaction)
@@ -34,15 +35,18 @@ def handle(broker: "Broker", message: Message) -> None:
             coordinator.added(request, transaction.transactional_id, outcome)
 
 
-def _unknown(broker: "Broker", transaction: AddPartitionsToTxnTransaction) -> PartitionErrors | None:
-    if all(name in broker.metadata.partitions for name in transaction.partitions):
+def _refused(broker: "Broker", transaction: AddPartitionsToTxnTransaction) -> PartitionErrors | None:
+    errors = [(name, _error(broker, name, transaction.verify_only)) for name in transaction.partitions]
+    if all(error is KafkaError.NONE for _, error in errors):
         return None
     return tuple(
-        (
-            name,
-            KafkaError.OPERATION_NOT_ATTEMPTED
-            if name in broker.metadata.partitions
-            else KafkaError.UNKNOWN_TOPIC_OR_PARTITION,
-        )
-        for name in transaction.partitions
+        (name, KafkaError.OPERATION_NOT_ATTEMPTED if error is KafkaError.NONE else error) for name, error in errors
     )
+
+
+def _error(broker: "Broker", name: str, verify_only: bool) -> KafkaError:
+    """Clients write to the internal topics in other ways; a broker may ask about a partition of one."""
+    if not verify_only and name.rpartition("-")[0] in INTERNAL_TOPICS:
+        return KafkaError.TOPIC_AUTHORIZATION_FAILED
+    known = name in broker.metadata.partitions
+    return KafkaError.NONE if known else KafkaError.UNKNOWN_TOPIC_OR_PARTITION

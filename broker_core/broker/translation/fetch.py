@@ -172,12 +172,13 @@ def _answer(body: FetchResponse, request: Any, asked: Asked) -> Any:
 
 def _partition(row: FetchPartitionResponse, index: int) -> Any:
     if row.error is not KafkaError.NONE:
+        is_unreadable = row.error is KafkaError.UNSUPPORTED_COMPRESSION_TYPE
         return _WIRE.PartitionData(
             partition_index=index,
             error_code=row.error.code,
             high_watermark=-1,
-            aborted_transactions=[] if row.error in _UNKNOWN else None,
-            records=b"",
+            aborted_transactions=[] if is_unreadable or row.error in _UNKNOWN else None,
+            records=None if is_unreadable else b"",
         )
     partition = _WIRE.PartitionData(
         partition_index=index,

@@ -11,6 +11,7 @@ from broker_core.errors import KafkaError
 Refusal = tuple[KafkaError, str]
 
 _SET, _DELETE, _APPEND, _SUBTRACT = range(4)
+_ROOT = "root"
 _NAMES = {_APPEND: "APPEND", _SUBTRACT: "SUBTRACT"}
 
 
@@ -34,6 +35,8 @@ def alteration(resource: Any, broker_id: int) -> Refusal | None:
         return KafkaError.INVALID_REQUEST, f"Unexpected node id. Expected {broker_id}, but received {broker_id}"
     for config in resource.configs:
         operation = config.config_operation
+        if operation == _DELETE and config.name == _ROOT:
+            return KafkaError.INVALID_REQUEST, "Removing the log level of the root logger is not allowed"
         if operation in (_SET, _DELETE):
             return KafkaError.INVALID_CONFIG, f"Logger {config.name} does not exist!"
         named = f"{_NAMES[operation]} operation" if operation in _NAMES else f"Unknown operation type {operation}"
