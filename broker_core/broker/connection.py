@@ -98,6 +98,10 @@ class Connection(QuietNode):
                 return
             try:
                 self._ask(request)
+            except WireError as error:
+                # what could be read, but not taken as this API's request
+                self._server.close(self.number, str(error))
+                return
             except Exception as failure:
                 self._fail(failure, request)
 
