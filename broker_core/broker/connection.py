@@ -8,6 +8,7 @@ from broker_core.broker.translation import TRANSLATIONS, Asked, Prepared
 from broker_core.broker.translation.common import CLIENT_PREFIX, Failed
 from broker_core.era_apis import Apis, is_offered
 from broker_core.errors import KafkaError
+from broker_core.events.rpc import Fields
 from broker_core.events.world import ClientIdentified
 from broker_core.sim.kernel import QuietNode
 from broker_core.wire.errors import WireError
@@ -113,19 +114,24 @@ class Connection(QuietNode):
         body = translation.body(request.body, self._asked(request))
         if isinstance(body, api.response.type):
             body = Prepared(encode_response(api, request.version, body, correlation_id=header.correlation_id))
-        is_one_way = api.name == "Produce" and request.body.acks == 0
+        fields: Fields = (
+            ("api_version", header.api_version),
+            ("correlation_id", header.correlation_id),
+            ("client_id", header.client_id or ""),
+            ("bytes", len(request.frame)),
+        )
+        is_one_way = False
+        if api.name == "Produce":
+            # whoever checks what producers were promised looks for it first
+            fields = (("acks", request.body.acks), *fields)
+            is_one_way = request.body.acks == 0
         self._server.kernel.request(
             self.name,
             self.broker.name,
             api.name,
             body,
             label=api.name,
-            fields=(
-                ("api_version", header.api_version),
-                ("correlation_id", header.correlation_id),
-                ("client_id", header.client_id or ""),
-                ("bytes", len(request.frame)),
-            ),
+            fields=fields,
             one_way=is_one_way,
         )
         if is_one_way:
