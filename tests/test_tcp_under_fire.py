@@ -91,7 +91,7 @@ def create(cluster: Highwater, topic: str) -> None:
 def read(cluster: Highwater, topic: str) -> list[int]:
     """All that the topic holds, in order."""
     partition = TopicPartition(topic, 0, 0)
-    consumer = Consumer({"bootstrap.servers": cluster.bootstrap, "group.id": "reader"})
+    consumer = Consumer({"bootstrap.servers": cluster.bootstrap, "group.id": "reader", "enable.auto.commit": False})
     _, end = consumer.get_watermark_offsets(partition, timeout=PATIENCE_S)
     consumer.assign([partition])
     got: list[int] = []
