@@ -47,9 +47,8 @@ scenarios: setup needs-dir  ## compare with transcripts of a real cluster   (DIR
 eras: setup needs-dir  ## compare clusters of each era with real old brokers   (DIR= ONLY=s1b)
 	@$(RUN) -m lab.oracle.eras --dir "$(DIR)" --only "$(ONLY)"
 
-conformance: setup  ## what we answer by TCP against what a real Kafka answered   (KIT=FOLDER ARGS="-- --only produce.")
-	@test -n "$(KIT)" || { echo 'Which kit? Expected: make conformance KIT=FOLDER, the folder that holds the package `conformance`' >&2; exit 2; }
-	@$(RUN) -m lab.oracle.conformance --kit "$(KIT)" $(ARGS)
+conformance: setup  ## Kafka's own clients and others on clusters of ours   (KIT=FOLDER ARGS="--parts java,tools")
+	@$(RUN) -m lab.oracle.conformance $(if $(KIT),--kit "$(abspath $(KIT))") $(ARGS)
 
 oracle: setup  ## hand a cluster of ours over to a real Kafka, and take it back (needs Maven)
 	@$(RUN) -m lab.oracle.handover $(ARGS)

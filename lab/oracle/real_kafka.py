@@ -87,6 +87,11 @@ class RealKafka:
         )
         return done.stdout
 
+    def command(self, main_class: str, *arguments: str) -> list[str]:
+        """The command line of a program, for one that is to start fast and run briefly."""
+        java, *rest = self._command("tool", "256m", main_class, arguments)
+        return [java, "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", *rest]
+
     def dump(self, files: Iterable[Path], *options: str) -> str:
         """DumpLogSegments on these files."""
         names = ",".join(str(file) for file in files)

@@ -7,11 +7,16 @@ import { link } from "./parts.js";
 import { moment, signal, welcome } from "./state.js";
 import { togglePlay } from "./transport.js";
 
-/** Each program writes a record to `orders` and reads the first one there; a test runs every one of them. */
+/** Each program writes a record to `orders` and reads one there. A test runs those in Python, `make conformance` the others. */
 const PROGRAMS = [
   { name: "confluent-kafka", file: "confluent_kafka.py" },
   { name: "kafka-python", file: "kafka_python.py" },
   { name: "aiokafka", file: "aiokafka.py" },
+  { name: "Java", file: "Orders.java" },
+  { name: "Go", file: "franz_go.go" },
+  { name: "Node", file: "kafkajs.mjs" },
+  { name: "kcat", file: "kcat.sh" },
+  { name: "kafka-*.sh", file: "console_tools.sh" },
 ];
 const PLACE = "BOOTSTRAP";
 const folder = new URL("../connect/", import.meta.url);
