@@ -58,7 +58,7 @@ class HwConnect extends HwElement {
     return html`<p class="address"><span class="dim">bootstrap.servers</span>
         <button class="val mono" title=${t("connect.copy_address")} @click=${() => copy(bootstrap, t("connect.copied"))}>${bootstrap}</button></p>
       <p class="dim">${t("connect.time")}</p>
-      <div class="row tight"><span class="seg" role="group" aria-label=${t("connect.programs")}>${PROGRAMS.map((program) => html`
+      <div class="row tight"><span class="seg wraps" role="group" aria-label=${t("connect.programs")}>${PROGRAMS.map((program) => html`
         <button aria-pressed=${program.file === file} @click=${() => this.choose(program.file)}>${program.name}</button>`)}</span>
         <span class="spacer"></span>
         <button class="btn small" @click=${() => copy(text, t("connect.copied"))}>${t("connect.copy")}</button></div>
