@@ -27,7 +27,8 @@ export class Density {
   #palette;
   #canvas = document.createElement("canvas");
   #width = 800;
-  #drawn_ms = -Infinity;
+  /** Has something changed that is to be seen at once? */
+  #urgent = true;
 
   /** @param {HTMLElement} host @param {Player} player @param {Translate} t @param {string} language @param {Palette} palette */
   constructor(host, player, t, language, palette) {
@@ -53,8 +54,11 @@ export class Density {
   }
 
   #redraw() {
-    this.#drawn_ms = -Infinity;
-    this.dirty = true;
+    this.#urgent = this.dirty = true;
+  }
+
+  get pace_ms() {
+    return this.#player.mode === "play" && !this.#urgent ? EVERY_MS : 0;
   }
 
   /** @param {Change} change */
@@ -64,10 +68,8 @@ export class Density {
   }
 
   draw() {
-    const { index, at_us, live_at_us, isPast, mode } = this.#player;
-    const now = performance.now();
-    if (mode === "play" && now - this.#drawn_ms < EVERY_MS) return false;
-    this.#drawn_ms = now;
+    const { index, at_us, live_at_us, isPast } = this.#player;
+    this.#urgent = false;
     const p = this.#palette;
     const map = densityScale(Math.max(live_at_us, at_us), this.#width);
     const context = begin(this.#canvas, this.#width, DENSITY_H);

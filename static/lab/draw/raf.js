@@ -1,12 +1,14 @@
 // The one caller of requestAnimationFrame. A frame: take what has come, apply it, move time on, draw what is dirty.
 // It sleeps when nothing is dirty and nothing moves. What has come is drawn in the next frame; where nothing but time has
-// moved, frames are left out on a machine to which they cost much, so that what comes next need not wait for them.
+// moved, frames are left out on a machine to which they cost much, so that what comes next need not wait for them. For the
+// same reason drawings that keep a pace take turns: at most one of them in a frame.
 
 /** @import { Player } from "../core/player.js" */
 
 /**
  * A drawing. `draw` is called in each frame in which it is dirty; it says whether it wants to draw again in the next.
- * @typedef {{ dirty: boolean, draw: () => boolean | void }} Drawing
+ * `pace_ms`: so long at least from one time to the next; without, or 0, it is drawn in each frame in which it is dirty.
+ * @typedef {{ dirty: boolean, pace_ms?: number, draw: () => boolean | void }} Drawing
  */
 
 /** Patches may take this part of a frame. Drawing costs more than what a batch's patches do: better a long frame than two. */
@@ -24,6 +26,8 @@ export class Frames {
   /** When the last frame began, and what frames cost: script, style, layout and paint, in ms. */
   #began_ms = 0;
   #cost_ms = 0;
+  /** When those that keep a pace were drawn. @type {Map<Drawing, number>} */
+  #drawn_ms = new Map();
   /** Its message is handled after the frame in which it was sent has been painted. */
   #after = new MessageChannel();
   /** Has something come, or has somebody done something, since the last frame that was drawn? */
@@ -70,21 +74,39 @@ export class Frames {
       this.#asked = 0; // a drawing that throws must not stop the others for good
       this.#news = false;
     }
-    if (again || this.#drawings.some((drawing) => drawing.dirty)) this.#ask();
+    // One that keeps a pace waits for a frame that others want: while time runs there are many.
+    if (again || this.#drawings.some((drawing) => drawing.dirty && !drawing.pace_ms)) this.#ask();
   }
 
   /** @param {number} now */
   #draw(now) {
     const moving = this.#player.tick(BUDGET_MS);
     let again = moving;
+    const turn = this.#whoseTurn(now);
     for (const drawing of this.#drawings) {
-      if (!drawing.dirty) continue;
+      if (!drawing.dirty || (drawing.pace_ms && drawing !== turn)) continue;
       drawing.dirty = false;
+      this.#drawn_ms.set(drawing, now);
       if (drawing.draw()) again = drawing.dirty = true;
     }
     if (this.#last_ms) this.#fps += (1000 / Math.max(1, now - this.#last_ms) - this.#fps) * 0.1;
     this.#last_ms = moving ? now : 0;
     this.#player.painted(this.#fps);
     return again;
+  }
+
+  /** Of the dirty drawings that keep a pace the one that is most overdue; null when none is. @param {number} now */
+  #whoseTurn(now) {
+    /** @type {Drawing | null} */
+    let turn = null;
+    let most = 1;
+    for (const drawing of this.#drawings) {
+      if (!drawing.dirty || !drawing.pace_ms) continue;
+      const overdue = (now - (this.#drawn_ms.get(drawing) ?? -Infinity)) / drawing.pace_ms;
+      if (overdue < most) continue;
+      most = overdue;
+      turn = drawing;
+    }
+    return turn;
   }
 }

@@ -42,7 +42,6 @@ export class SpaceTime {
   #window = null;
   #dragging = false;
   #crowded = false;
-  #drawn_ms = 0;
 
   /** @param {HTMLElement} host @param {Player} player @param {History} history @param {Translate} t @param {Palette} palette */
   constructor(host, player, history, t, palette) {
@@ -75,12 +74,14 @@ export class SpaceTime {
     if (what.has("view") || what.has("time") || what.has("mode") || what.has("index")) this.dirty = true;
   }
 
+  get pace_ms() {
+    return this.#crowded && this.#player.mode === "play" ? CROWDED_MS : 0;
+  }
+
   draw() {
     const { view, at_us, mode, rate, isPast, live_at_us } = this.#player;
     if (!view) return false;
     const moving = mode === "play";
-    if (this.#crowded && moving && performance.now() - this.#drawn_ms < CROWDED_MS) return true;
-    this.#drawn_ms = performance.now();
     if (!this.#dragging) this.#window = windowFor(this.#window, at_us, spanOf(mode === "event_paced" ? Math.min(rate, 0.0025) : rate), moving);
     const map = windowScale(/** @type {Window} */ (this.#window), this.#width);
     const context = begin(this.#canvas, this.#width, this.#height);

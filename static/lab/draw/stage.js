@@ -71,7 +71,8 @@ export class Stage {
     this.#strips = new Strips(this.#parts.strips, player, t);
     this.#density = new Density(this.#parts.density, player, t, language, palette);
     this.#spacetime = new SpaceTime(this.#parts.spacetime, player, history, t, palette);
-    const drawings = [this.#topology, this.#strips, this.#density, this.#spacetime];
+    // The canvases first: to set a font on one works out all styles that are out of date, and those of the SVG will be.
+    const drawings = [this.#density, this.#spacetime, this.#topology, this.#strips];
     this.#frames = new Frames(player, drawings);
     this.#unsubscribe = player.subscribe((change) => {
       if (change.reset || change.touched.size) this.#follow();

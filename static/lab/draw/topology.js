@@ -102,12 +102,14 @@ export class Topology {
       }
   }
 
+  get pace_ms() {
+    return this.#player.mode === "play" && !this.#gliding ? CROWDED_MS : 0;
+  }
+
   draw() {
     const { view, at_us } = this.#player;
     if (!view) return false;
-    const now = performance.now();
-    if (this.#player.mode === "play" && !this.#gliding && now - this.#drawn_ms < CROWDED_MS) return true;
-    this.#drawn_ms = now;
+    this.#drawn_ms = performance.now();
     this.#place(view);
     const layout = /** @type {TopologyLayout} */ (this.#layout);
     if (this.#structure) {
