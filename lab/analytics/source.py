@@ -10,14 +10,18 @@ whole yet, is left out.
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import msgspec
-import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
 from broker_core.records.record_batch import HEADER, HEADER_BYTES, iterate
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from lab.analytics.arrow_batches import Row
 
 NAME = "highwater"
 SCHEMA = "seq bigint, at_us bigint, node string, cause_seq bigint, kind string, fields array<string>"
@@ -26,17 +30,6 @@ MOST_PARTITIONS = 64
 ROWS_PER_BATCH = 16_384
 _LENGTH_OVERHEAD = 12
 
-_Row: TypeAlias = tuple[int, int, str, int, str, list[str | None]]
-_ARROW_SCHEMA = pa.schema(
-    [
-        ("seq", pa.int64()),
-        ("at_us", pa.int64()),
-        ("node", pa.string()),
-        ("cause_seq", pa.int64()),
-        ("kind", pa.string()),
-        ("fields", pa.list_(pa.string())),
-    ]
-)
 _decode = msgspec.json.Decoder(tuple[int, str, int, list[Any]]).decode
 _encode = msgspec.json.Encoder().encode
 
@@ -80,12 +73,15 @@ class RecordingReader(DataSourceReader):
         count = min(max(self.wanted, size // PARTITION_BYTES), MOST_PARTITIONS)
         return [span for path, ends in segments for span in _spans(path, ends, -(-size // count))]
 
-    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+    def read(self, partition: InputPartition) -> "Iterator[pa.RecordBatch]":
+        # The processes that only plan what is to be read go without pyarrow.
+        from lab.analytics.arrow_batches import arrow_batch
+
         assert isinstance(partition, Span)
         with Path(partition.path).open("rb") as stream:
             stream.seek(partition.start)
             data = stream.read(partition.end - partition.start)
-        rows: list[_Row] = []
+        rows: list[Row] = []
         for record in iterate(data):
             # Offset 0 holds the recording's header.
             if not 1 <= record.offset <= self.last_seq or record.value is None:
@@ -93,21 +89,14 @@ class RecordingReader(DataSourceReader):
             at_us, node, cause_seq, (kind, *fields) = _decode(record.value)
             rows.append((record.offset, at_us, node, cause_seq, kind, [_text(value) for value in fields]))
             if len(rows) == ROWS_PER_BATCH:
-                yield _arrow(rows)
+                yield arrow_batch(rows)
                 rows = []
         if rows:
-            yield _arrow(rows)
+            yield arrow_batch(rows)
 
 
 def _text(value: Any) -> str | None:
     return value if value is None or type(value) is str else _encode(value).decode()
-
-
-def _arrow(rows: list[_Row]) -> pa.RecordBatch:
-    columns = [
-        pa.array(column, field.type) for column, field in zip(zip(*rows, strict=True), _ARROW_SCHEMA, strict=True)
-    ]
-    return pa.RecordBatch.from_arrays(columns, schema=_ARROW_SCHEMA)
 
 
 def _batch_ends(path: Path, last_seq: int) -> list[int]:
