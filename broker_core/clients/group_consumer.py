@@ -7,19 +7,11 @@ an assignor that is cooperative (and only those configured), it keeps what it ow
 import re
 from typing import Any
 
-from broker_core.clients.consumer import (
-    EARLIEST_TIMESTAMP,
-    LATEST_TIMESTAMP,
-    RECORDS_SHOWN,
-    isolation_id,
-    shown_text,
-    visible_records,
-)
 from broker_core.clients.exceptions import exception_class, exception_message
 from broker_core.clients.group_consumer_settings import GroupConsumerSettings, Work
-from broker_core.clients.metadata import STALE_METADATA_ERRORS, ClientMetadata, backoff_us
+from broker_core.clients.group_fetcher import UNKNOWN_POSITION, GroupFetcher
+from broker_core.clients.metadata import ClientMetadata, backoff_us
 from broker_core.errors import Errors, KafkaError
-from broker_core.events.client import ConsumerPositionReset, RecordsConsumed
 from broker_core.events.group import ConsumerAssigned, ConsumerStateChanged
 from broker_core.groups.assignors import ASSIGNORS, Assignor, GroupMemberInfo
 from broker_core.groups.consumer_protocol import (
@@ -31,13 +23,9 @@ from broker_core.groups.consumer_protocol import (
     encode_subscription,
     sorted_partitions,
 )
-from broker_core.records.record_batch import Record, iterate_batches
+from broker_core.records.record_batch import Record
 from broker_core.sim.kernel import Kernel, Message, Subjects, applies
 from broker_core.wire.messages import (
-    FetchPartition,
-    FetchPartitionResponse,
-    FetchRequest,
-    FetchResponse,
     FindCoordinatorRequest,
     FindCoordinatorResponse,
     HeartbeatRequest,
@@ -45,8 +33,6 @@ from broker_core.wire.messages import (
     JoinGroupRequest,
     JoinGroupResponse,
     LeaveGroupRequest,
-    ListOffsetsRequest,
-    ListOffsetsResponse,
     MetadataRequest,
     OffsetCommitRequest,
     OffsetCommitResponse,
@@ -56,11 +42,9 @@ from broker_core.wire.messages import (
     SyncGroupResponse,
 )
 
-RECORDS_KEPT = 10_000
 JOIN_TIMEOUT_LAPSE_MS = 5_000
 CLOSE_TIMEOUT_US = 10_000_000
 INTERNAL_TOPICS = ("__consumer_offsets", "__transaction_state")
-UNKNOWN_POSITION = -1
 
 _COORDINATOR_MOVED = frozenset({Errors.NOT_COORDINATOR, Errors.COORDINATOR_NOT_AVAILABLE})
 _LOST_MEMBERSHIP = frozenset({Errors.UNKNOWN_MEMBER_ID, Errors.ILLEGAL_GENERATION})
@@ -78,8 +62,7 @@ _FATAL = frozenset(
 class GroupConsumer:
     """A node. `state` and what it owns and has read change by events alone.
 
-    `positions`: partition -> (offset of the next record, leader epoch of the last one or -1); an offset of
-    UNKNOWN_POSITION must be looked up first. `output`: (partition, record) of the records read last.
+    What it reads, and from where, is its fetcher's.
     """
 
     def __init__(self, kernel: Kernel, name: str, settings: GroupConsumerSettings, bootstrap: tuple[str, ...]) -> None:
@@ -92,8 +75,7 @@ class GroupConsumer:
         self.member_id = ""
         self.generation_id = -1
         self.owned: tuple[str, ...] = ()
-        self.positions: dict[str, tuple[int, int]] = {}
-        self.output: list[tuple[str, Record]] = []
+        self._fetcher = GroupFetcher(self)
         self.partition = ""
         self.last_position = -1
         self.high_watermark = -1
@@ -103,8 +85,6 @@ class GroupConsumer:
         self._coordinator: str | None = None
         self._topics: tuple[str, ...] = ()
         self._counts: dict[str, int] = {}
-        self._fetching: set[str] = set()
-        self._lookups: set[str] = set()
         self._attempts = 0
         self._epoch = 0
         self._protocol = ""
@@ -113,12 +93,22 @@ class GroupConsumer:
         self._sync_waits: tuple[JoinGroupResponse, int] | None = None
         self._commits_before_join = False
         self._committing = False
-        self._work = Work()
+        self.work = Work()
 
     @property
     def is_cooperative(self) -> bool:
         """Whether all its assignors are; then it keeps its partitions while it joins."""
         return all(assignor.is_cooperative for assignor in self._assignors.values())
+
+    @property
+    def positions(self) -> dict[str, tuple[int, int]]:
+        """Where it reads on, as `GroupFetcher` has it."""
+        return self._fetcher.positions
+
+    @property
+    def may_fetch(self) -> bool:
+        """Whether its application waits for records."""
+        return not (self.is_over or self.state == "closing" or self.work.is_busy)
 
     @property
     def is_over(self) -> bool:
@@ -145,9 +135,14 @@ class GroupConsumer:
         if self.settings.enable_auto_commit:
             self._timer(self.settings.auto_commit_interval_ms, "auto_commit")
 
+    @property
+    def output(self) -> list[tuple[str, Record]]:
+        """(partition, record) of the records read last that nobody has taken."""
+        return self._fetcher.output
+
     def take_output(self) -> list[tuple[str, Record]]:
         """What was read since the last call (`KafkaConsumer.poll`)."""
-        taken, self.output = self.output, []
+        taken, self._fetcher.output = self._fetcher.output, []
         return taken
 
     def seek(self, partition: str, offset: int) -> None:
@@ -170,7 +165,7 @@ class GroupConsumer:
             self._change("closed", "nothing is left to do")
             return
         request = LeaveGroupRequest(self.settings.group_id, ((self.member_id, None),))
-        self._ask(self._coordinator, "LeaveGroup", request, "leave", f"LeaveGroup {self.settings.group_id}")
+        self.ask(self._coordinator, "LeaveGroup", request, "leave", f"LeaveGroup {self.settings.group_id}")
 
     def _fail(self, error: KafkaError) -> None:
         self._change("failed", f"{exception_class(error)}: {exception_message(error)}")
@@ -184,7 +179,7 @@ class GroupConsumer:
             self.name,
         )
 
-    def _ask(
+    def ask(
         self, node: str, api: str, body: Any, what: str, label: str, timeout_ms: int | None = None, data: Any = None
     ) -> None:
         self.kernel.request(
@@ -200,7 +195,7 @@ class GroupConsumer:
     def _timer(self, delay_ms: int, name: str, data: Any = None) -> None:
         self.kernel.timer(self.name, self.kernel.now_us + delay_ms * 1_000, name, data)
 
-    def _later(self, name: str) -> None:
+    def later(self, name: str) -> None:
         """Tries again after a pause; what has changed meanwhile makes it void."""
         self._attempts += 1
         self.kernel.timer(self.name, self.kernel.now_us + backoff_us(self._attempts), name, self._epoch)
@@ -212,7 +207,7 @@ class GroupConsumer:
         topics = None if self.settings.is_pattern else tuple(dict.fromkeys((*own, *self._others_topics)))
         node = self.metadata.node_to_ask()
         create = topics is not None and self.settings.allow_auto_create_topics
-        self._ask(node, "Metadata", MetadataRequest(topics, create), "metadata", "Metadata")
+        self.ask(node, "Metadata", MetadataRequest(topics, create), "metadata", "Metadata")
 
     def _metadata_came(self, body: Any) -> None:
         self.metadata.update(body)
@@ -235,7 +230,7 @@ class GroupConsumer:
         self._topics, self._counts = topics, counts
         if self.state == "finding the coordinator":
             if not self.settings.is_pattern and any(topic not in known for topic in topics):
-                self._later("metadata")
+                self.later("metadata")
             elif self._coordinator is None:
                 self._find_coordinator()
         elif self.state == "syncing" and self._sync_waits is not None:
@@ -246,16 +241,16 @@ class GroupConsumer:
             if has_changed or counts_changed:
                 self._rejoin("the topics have changed")
             else:
-                self._fetch_all()
+                self._fetcher.fetch_all()
         if self.state != "finding the coordinator" and any(not count for count in counts.values()):
-            self._later("metadata")
+            self.later("metadata")
 
     # the coordinator
 
     def _find_coordinator(self) -> None:
         request = FindCoordinatorRequest(self.settings.group_id)
         label = f"FindCoordinator {self.settings.group_id}"
-        self._ask(self.metadata.node_to_ask(), "FindCoordinator", request, "find", label)
+        self.ask(self.metadata.node_to_ask(), "FindCoordinator", request, "find", label)
 
     def _coordinator_found(self, response: FindCoordinatorResponse) -> None:
         if self.is_over:
@@ -264,7 +259,7 @@ class GroupConsumer:
             if response.error in _FATAL:
                 self._fail(response.error)
             else:
-                self._later("find")
+                self.later("find")
             return
         self._attempts = 0
         self._coordinator = f"b{response.node_id}"
@@ -276,7 +271,7 @@ class GroupConsumer:
     def _coordinator_lost(self) -> None:
         if self._coordinator is not None:
             self._coordinator = None
-            self._later("find")
+            self.later("find")
 
     # joining
 
@@ -284,8 +279,8 @@ class GroupConsumer:
         """Before it joins, a member commits; an eager one gives up all it owns. Only a poll does so."""
         if self.state != "stable":
             return
-        if self._work.is_busy:
-            self._work.rejoins_for = why
+        if self.work.is_busy:
+            self.work.rejoins_for = why
             return
         self._change("joining", why)
         if not (self.settings.enable_auto_commit and self._commit("before join")):
@@ -302,8 +297,8 @@ class GroupConsumer:
 
     def _lost(self, why: str) -> None:
         """It is no member any more: what it owned others may have by now (`onPartitionsLost`), it hears at a poll."""
-        if self._work.is_busy:
-            self._work.lost_for = why
+        if self.work.is_busy:
+            self.work.lost_for = why
             return
         self.member_id = ""
         self.generation_id = -1
@@ -312,7 +307,7 @@ class GroupConsumer:
 
     def _send_join(self) -> None:
         if self._coordinator is None:
-            self._later("join")
+            self.later("join")
             return
         settings = self.settings
         owned = self.owned if self.is_cooperative else ()
@@ -337,7 +332,7 @@ class GroupConsumer:
             protocols,
         )
         timeout_ms = max(settings.request_timeout_ms, settings.max_poll_interval_ms + JOIN_TIMEOUT_LAPSE_MS)
-        self._ask(
+        self.ask(
             self._coordinator, "JoinGroup", request, "join", f"JoinGroup {settings.group_id}", timeout_ms, self._epoch
         )
 
@@ -354,9 +349,9 @@ class GroupConsumer:
             self._lost("the coordinator does not know it")
         elif error in _COORDINATOR_MOVED:
             self._coordinator_lost()
-            self._later("join")
+            self.later("join")
         elif error is not Errors.NONE:
-            self._later("join")
+            self.later("join")
         else:
             self._attempts = 0
             self.member_id = response.member_id
@@ -406,7 +401,7 @@ class GroupConsumer:
             return
         timeout_ms = max(self.settings.request_timeout_ms, self.settings.max_poll_interval_ms + JOIN_TIMEOUT_LAPSE_MS)
         label = f"SyncGroup {self.settings.group_id}"
-        self._ask(self._coordinator, "SyncGroup", request, "sync", label, timeout_ms, self._epoch)
+        self.ask(self._coordinator, "SyncGroup", request, "sync", label, timeout_ms, self._epoch)
 
     def _all_counts(self, members: list[GroupMemberInfo]) -> dict[str, int]:
         """Partition counts as this leader knows them, of the topics of other members, too."""
@@ -437,7 +432,7 @@ class GroupConsumer:
             self._rejoin("it gave up " + ", ".join(revoked))
             return
         self._look_up_committed()
-        self._fetch_all()
+        self._fetcher.fetch_all()
 
     def _own(self, partitions: tuple[str, ...], revoked: tuple[str, ...]) -> None:
         partitions = tuple(sorted_partitions(partitions))
@@ -455,7 +450,7 @@ class GroupConsumer:
         request = HeartbeatRequest(
             self.settings.group_id, self.generation_id, self.member_id, self.settings.group_instance_id
         )
-        self._ask(self._coordinator, "Heartbeat", request, "heartbeat", "Heartbeat", data=membership)
+        self.ask(self._coordinator, "Heartbeat", request, "heartbeat", "Heartbeat", data=membership)
 
     def _heartbeat_answered(self, response: HeartbeatResponse, membership: tuple[str, int]) -> None:
         error = response.error
@@ -487,7 +482,7 @@ class GroupConsumer:
         )
         label = ", ".join(f"{name}@{offset}" for name, offset, *_ in rows[:3])
         data = (why, self._epoch)
-        self._ask(self._coordinator, "OffsetCommit", request, "commit", f"OffsetCommit {label}", data=data)
+        self.ask(self._coordinator, "OffsetCommit", request, "commit", f"OffsetCommit {label}", data=data)
         return True
 
     def _commit_answered(self, response: OffsetCommitResponse | None, why: str, epoch: int) -> None:
@@ -516,162 +511,30 @@ class GroupConsumer:
         if wanted and self._coordinator is not None:
             request = OffsetFetchRequest(self.settings.group_id, wanted, require_stable=True)
             label = f"OffsetFetch {self.settings.group_id}"
-            self._ask(self._coordinator, "OffsetFetch", request, "offsets", label, data=wanted)
+            self.ask(self._coordinator, "OffsetFetch", request, "offsets", label, data=wanted)
 
     def _committed_came(self, response: OffsetFetchResponse) -> None:
         if response.error is not Errors.NONE:
             if response.error in _COORDINATOR_MOVED:
                 self._coordinator_lost()
-            self._later("offsets")
+            self.later("offsets")
             return
         if response.unstable:
             # a transaction is about to say where the group stands
-            self._later("offsets")
+            self.later("offsets")
         for name, offset, leader_epoch, _ in response.partitions:
             if name in response.unstable:
                 continue
             if name in self.owned and name not in self.positions:
                 self.positions[name] = (offset, leader_epoch)
-        self._fetch_all()
-
-    def _reset_answered(self, response: ListOffsetsResponse) -> None:
-        is_stale = False
-        for answer in response.partitions:
-            self._lookups.discard(answer.partition)
-            if answer.error is Errors.NONE:
-                known = self.positions.get(answer.partition)
-                if known is not None and known[0] == UNKNOWN_POSITION:
-                    self._reset(answer.partition, answer.offset, answer.leader_epoch)
-            else:
-                is_stale = True
-        if is_stale:
-            self._later("metadata")
-        self._fetch_all()
-
-    def _reset(self, name: str, offset: int, leader_epoch: int) -> None:
-        self.positions[name] = (offset, leader_epoch)
-        self.kernel.emit(
-            ConsumerPositionReset(
-                client=self.name,
-                partition=name,
-                from_offset=UNKNOWN_POSITION,
-                to_offset=offset,
-                why=f"no valid offset is committed, auto.offset.reset={self.settings.auto_offset_reset}",
-            ),
-            self.name,
-        )
-
-    # fetching
-
-    def _fetch_all(self) -> None:
-        """Asks each leader for the partitions of it that are owned, unless it is being asked."""
-        if self.is_over or self.state == "closing" or self._work.is_busy:
-            return
-        by_leader: dict[str, list[str]] = {}
-        lookups: dict[str, list[str]] = {}
-        for name in self.owned:
-            if name not in self.positions:
-                continue
-            leader = self.metadata.leader_of(name)
-            if leader is None:
-                self._later("metadata")
-                continue
-            if self.positions[name][0] == UNKNOWN_POSITION:
-                if name not in self._lookups:
-                    lookups.setdefault(leader, []).append(name)
-            elif leader not in self._fetching:
-                by_leader.setdefault(leader, []).append(name)
-        timestamp = EARLIEST_TIMESTAMP if self.settings.auto_offset_reset == "earliest" else LATEST_TIMESTAMP
-        for leader, names in lookups.items():
-            self._lookups.update(names)
-            epochs = self.metadata.partitions
-            rows = tuple((name, epochs[name].leader_epoch, timestamp) for name in names)
-            asked = ListOffsetsRequest(-1, rows, isolation_level=isolation_id(self.settings.isolation_level))
-            self._ask(leader, "ListOffsets", asked, "reset", "ListOffsets " + ", ".join(names), data=tuple(names))
-        for leader, names in by_leader.items():
-            self._fetch(leader, names)
-
-    def _fetch(self, leader: str, names: list[str]) -> None:
-        self._fetching.add(leader)
-        settings = self.settings
-        partitions = tuple(
-            FetchPartition(
-                name,
-                self.positions[name][0],
-                current_leader_epoch=self.metadata.partitions[name].leader_epoch,
-                partition_max_bytes=settings.max_partition_fetch_bytes,
-            )
-            for name in names
-        )
-        request = FetchRequest(
-            -1,
-            settings.fetch_max_wait_ms,
-            settings.fetch_min_bytes,
-            settings.fetch_max_bytes,
-            partitions,
-            isolation_level=isolation_id(settings.isolation_level),
-        )
-        label = "Fetch " + ", ".join(f"{name}@{self.positions[name][0]}" for name in names[:3])
-        asked = {name: self.positions[name][0] for name in names}
-        self._ask(leader, "Fetch", request, "fetch", label, data=asked)
-
-    def _fetched(self, response: FetchResponse, asked: dict[str, int]) -> None:
-        if self._work.is_busy:
-            return
-        is_stale = False
-        for answer in response.partitions:
-            name = answer.partition
-            if name not in self.owned or self.positions.get(name, (UNKNOWN_POSITION, -1))[0] != asked[name]:
-                continue
-            if answer.error is Errors.OFFSET_OUT_OF_RANGE:
-                self.positions[name] = (UNKNOWN_POSITION, -1)
-            elif answer.error is not Errors.NONE:
-                is_stale = is_stale or answer.error in STALE_METADATA_ERRORS
-            else:
-                self._take_in(answer)
-        if is_stale:
-            self._later("metadata")
-        else:
-            self._attempts = 0
-            self._begin_work()
-            self._fetch_all()
-
-    def _take_in(self, answer: FetchPartitionResponse) -> None:
-        name = answer.partition
-        position, leader_epoch = self.positions[name]
-        start = position
-        records, position = visible_records(answer.records, start, answer.aborted_transactions)
-        for _, header in iterate_batches(answer.records):
-            leader_epoch = header.partition_leader_epoch
-        if self.settings.processing_ms:
-            room = self.settings.max_poll_records - self._work.records
-            if len(records) > room:
-                position = records[room].offset
-                records = records[:room]
-            self._work.records += len(records)
-        if position == start:
-            return
-        self.positions[name] = (position, leader_epoch)
-        self.output = [*self.output, *((name, record) for record in records)][-RECORDS_KEPT:]
-        self.kernel.emit(
-            RecordsConsumed(
-                client=self.name,
-                partition=name,
-                position=position,
-                high_watermark=answer.high_watermark,
-                records=tuple(
-                    (record.offset, record.timestamp, shown_text(record.key), shown_text(record.value))
-                    for record in records[-RECORDS_SHOWN:]
-                ),
-            ),
-            self.name,
-        )
+        self._fetcher.fetch_all()
 
     # the application's work
 
-    def _begin_work(self) -> None:
-        """A poll has returned records: the next one comes when they are processed."""
-        work = self._work
+    def poll_returned(self) -> None:
+        """A poll has returned records, perhaps: the next one comes when they are processed."""
+        self._attempts = 0
+        work = self.work
         if work.records:
             work.begin()
             self._timer(work.records * self.settings.processing_ms, "processed")
@@ -681,17 +544,17 @@ class GroupConsumer:
         """`max.poll.interval.ms` is over: the heartbeat thread gives the membership up; a static member only falls
         silent (KIP-62).
         """
-        if not self._work.is_busy or self._work.poll != poll or self.state != "stable":
+        if not self.work.is_busy or self.work.poll != poll or self.state != "stable":
             return
         member_id, self.member_id, self.generation_id = self.member_id, "", -1
         self._change("left", f"no poll within max.poll.interval.ms ({self.settings.max_poll_interval_ms} ms)")
         if self.settings.group_instance_id is None and self._coordinator is not None:
             request = LeaveGroupRequest(self.settings.group_id, ((member_id, None),))
-            self._ask(self._coordinator, "LeaveGroup", request, "left", f"LeaveGroup {self.settings.group_id}")
+            self.ask(self._coordinator, "LeaveGroup", request, "left", f"LeaveGroup {self.settings.group_id}")
 
     def _poll_again(self) -> None:
         """The records are processed: now it commits, rejoins, or finds out that it is no member any more."""
-        work, self._work = self._work, Work(poll=self._work.poll)
+        work, self.work = self.work, Work(poll=self.work.poll)
         if self.state == "left":
             self._lost("it polls again")
         elif work.lost_for:
@@ -701,7 +564,7 @@ class GroupConsumer:
         elif self.state == "stable":
             if work.commits:
                 self._commit("interval")
-            self._fetch_all()
+            self._fetcher.fetch_all()
 
     # as a node
 
@@ -712,7 +575,7 @@ class GroupConsumer:
         """A broker answers."""
         what, node, data = context
         if what == "fetch":
-            self._fetching.discard(node)
+            self._fetcher.asked_in_vain(what, node, data)
         if self.is_over:
             return
         if what == "left":
@@ -736,26 +599,23 @@ class GroupConsumer:
         elif what == "offsets":
             self._committed_came(body)
         elif what == "reset":
-            self._reset_answered(body)
+            self._fetcher.reset_answered(body)
         else:
-            self._fetched(body, data)
+            self._fetcher.fetched(body, data)
 
     def on_disconnect(self, api: str, context: Any, why: str) -> None:
         """The broker is gone, or does not answer in time."""
         what, node, data = context
         self.metadata.unreachable(node)
-        if what == "fetch":
-            self._fetching.discard(node)
-        if what == "reset":
-            self._lookups.difference_update(data)
+        self._fetcher.asked_in_vain(what, node, data)
         if self.is_over:
             return
         if what in ("fetch", "reset", "metadata"):
-            self._later("metadata")
+            self.later("metadata")
         elif what == "left":
             self._coordinator_lost()
         elif what == "find":
-            self._later("find")
+            self.later("find")
         elif what == "leave":
             self._change("closed", "the coordinator is gone")
         else:
@@ -764,7 +624,7 @@ class GroupConsumer:
             if what == "commit":
                 self._commit_answered(None, *data)
             elif what == "join" and data == self._epoch:
-                self._later("join")
+                self.later("join")
             elif what == "sync" and data == self._epoch:
                 self._join("the coordinator is gone")
 
@@ -776,8 +636,8 @@ class GroupConsumer:
             self._send_heartbeat(data)
         elif name == "auto_commit":
             self._timer(self.settings.auto_commit_interval_ms, "auto_commit")
-            if self._work.is_busy:
-                self._work.commits = True
+            if self.work.is_busy:
+                self.work.commits = True
             elif self.state == "stable":
                 self._commit("interval")
         elif name == "metadata_age":

@@ -1,0 +1,207 @@
+"""What a member of a group reads: positions, where to begin without one, Fetch requests, records (`Fetcher`)."""
+
+from typing import Any, Protocol
+
+from broker_core.clients.consumer import (
+    EARLIEST_TIMESTAMP,
+    LATEST_TIMESTAMP,
+    RECORDS_SHOWN,
+    isolation_id,
+    shown_text,
+    visible_records,
+)
+from broker_core.clients.group_consumer_settings import GroupConsumerSettings, Work
+from broker_core.clients.metadata import STALE_METADATA_ERRORS, ClientMetadata
+from broker_core.errors import Errors
+from broker_core.events.client import ConsumerPositionReset, RecordsConsumed
+from broker_core.records.record_batch import Record, iterate_batches
+from broker_core.sim.kernel import Kernel
+from broker_core.wire.messages import (
+    FetchPartition,
+    FetchPartitionResponse,
+    FetchRequest,
+    FetchResponse,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+)
+
+RECORDS_KEPT = 10_000
+UNKNOWN_POSITION = -1
+
+
+class FetchingMember(Protocol):
+    """The consumer."""
+
+    kernel: Kernel
+    name: str
+    settings: GroupConsumerSettings
+    metadata: ClientMetadata
+    owned: tuple[str, ...]
+    work: Work
+
+    @property
+    def may_fetch(self) -> bool:
+        """Whether its application waits for records."""
+
+    def ask(
+        self, node: str, api: str, body: Any, what: str, label: str, timeout_ms: int | None = None, data: Any = None
+    ) -> None:
+        """Sends a request; the answer comes back as `what` with `data`."""
+
+    def later(self, name: str) -> None:
+        """Tries again after a pause."""
+
+    def poll_returned(self) -> None:
+        """Records have come, perhaps: the application works on them."""
+
+
+class GroupFetcher:
+    """See the module. `positions`: partition -> (offset of the next record, leader epoch of the last one or -1); an
+    offset of UNKNOWN_POSITION must be looked up first. `output`: (partition, record) of the records read last.
+    """
+
+    def __init__(self, member: FetchingMember) -> None:
+        self.member = member
+        self.positions: dict[str, tuple[int, int]] = {}
+        self.output: list[tuple[str, Record]] = []
+        self._fetching: set[str] = set()
+        self._lookups: set[str] = set()
+
+    def asked_in_vain(self, what: str, node: str, data: Any) -> None:
+        """A leader will not answer, or has: it may be asked again."""
+        if what == "fetch":
+            self._fetching.discard(node)
+        elif what == "reset":
+            self._lookups.difference_update(data)
+
+    def reset_answered(self, response: ListOffsetsResponse) -> None:
+        """A leader says where a partition begins or ends."""
+        is_stale = False
+        for answer in response.partitions:
+            self._lookups.discard(answer.partition)
+            if answer.error is Errors.NONE:
+                known = self.positions.get(answer.partition)
+                if known is not None and known[0] == UNKNOWN_POSITION:
+                    self._reset(answer.partition, answer.offset, answer.leader_epoch)
+            else:
+                is_stale = True
+        if is_stale:
+            self.member.later("metadata")
+        self.fetch_all()
+
+    def _reset(self, name: str, offset: int, leader_epoch: int) -> None:
+        self.positions[name] = (offset, leader_epoch)
+        self.member.kernel.emit(
+            ConsumerPositionReset(
+                client=self.member.name,
+                partition=name,
+                from_offset=UNKNOWN_POSITION,
+                to_offset=offset,
+                why=f"no valid offset is committed, auto.offset.reset={self.member.settings.auto_offset_reset}",
+            ),
+            self.member.name,
+        )
+
+    def fetch_all(self) -> None:
+        """Asks each leader for the partitions of it that are owned, unless it is being asked."""
+        if not self.member.may_fetch:
+            return
+        by_leader: dict[str, list[str]] = {}
+        lookups: dict[str, list[str]] = {}
+        for name in self.member.owned:
+            if name not in self.positions:
+                continue
+            leader = self.member.metadata.leader_of(name)
+            if leader is None:
+                self.member.later("metadata")
+                continue
+            if self.positions[name][0] == UNKNOWN_POSITION:
+                if name not in self._lookups:
+                    lookups.setdefault(leader, []).append(name)
+            elif leader not in self._fetching:
+                by_leader.setdefault(leader, []).append(name)
+        timestamp = EARLIEST_TIMESTAMP if self.member.settings.auto_offset_reset == "earliest" else LATEST_TIMESTAMP
+        for leader, names in lookups.items():
+            self._lookups.update(names)
+            epochs = self.member.metadata.partitions
+            rows = tuple((name, epochs[name].leader_epoch, timestamp) for name in names)
+            asked = ListOffsetsRequest(-1, rows, isolation_level=isolation_id(self.member.settings.isolation_level))
+            self.member.ask(leader, "ListOffsets", asked, "reset", "ListOffsets " + ", ".join(names), data=tuple(names))
+        for leader, names in by_leader.items():
+            self._fetch(leader, names)
+
+    def _fetch(self, leader: str, names: list[str]) -> None:
+        self._fetching.add(leader)
+        settings = self.member.settings
+        partitions = tuple(
+            FetchPartition(
+                name,
+                self.positions[name][0],
+                current_leader_epoch=self.member.metadata.partitions[name].leader_epoch,
+                partition_max_bytes=settings.max_partition_fetch_bytes,
+            )
+            for name in names
+        )
+        request = FetchRequest(
+            -1,
+            settings.fetch_max_wait_ms,
+            settings.fetch_min_bytes,
+            settings.fetch_max_bytes,
+            partitions,
+            isolation_level=isolation_id(settings.isolation_level),
+        )
+        label = "Fetch " + ", ".join(f"{name}@{self.positions[name][0]}" for name in names[:3])
+        asked = {name: self.positions[name][0] for name in names}
+        self.member.ask(leader, "Fetch", request, "fetch", label, data=asked)
+
+    def fetched(self, response: FetchResponse, asked: dict[str, int]) -> None:
+        """A leader answers what was `asked`: the positions by partition."""
+        if self.member.work.is_busy:
+            return
+        is_stale = False
+        for answer in response.partitions:
+            name = answer.partition
+            if name not in self.member.owned or self.positions.get(name, (UNKNOWN_POSITION, -1))[0] != asked[name]:
+                continue
+            if answer.error is Errors.OFFSET_OUT_OF_RANGE:
+                self.positions[name] = (UNKNOWN_POSITION, -1)
+            elif answer.error is not Errors.NONE:
+                is_stale = is_stale or answer.error in STALE_METADATA_ERRORS
+            else:
+                self._take_in(answer)
+        if is_stale:
+            self.member.later("metadata")
+        else:
+            self.member.poll_returned()
+            self.fetch_all()
+
+    def _take_in(self, answer: FetchPartitionResponse) -> None:
+        name = answer.partition
+        position, leader_epoch = self.positions[name]
+        start = position
+        records, position = visible_records(answer.records, start, answer.aborted_transactions)
+        for _, header in iterate_batches(answer.records):
+            leader_epoch = header.partition_leader_epoch
+        if self.member.settings.processing_ms:
+            room = self.member.settings.max_poll_records - self.member.work.records
+            if len(records) > room:
+                position = records[room].offset
+                records = records[:room]
+            self.member.work.records += len(records)
+        if position == start:
+            return
+        self.positions[name] = (position, leader_epoch)
+        self.output = [*self.output, *((name, record) for record in records)][-RECORDS_KEPT:]
+        self.member.kernel.emit(
+            RecordsConsumed(
+                client=self.member.name,
+                partition=name,
+                position=position,
+                high_watermark=answer.high_watermark,
+                records=tuple(
+                    (record.offset, record.timestamp, shown_text(record.key), shown_text(record.value))
+                    for record in records[-RECORDS_SHOWN:]
+                ),
+            ),
+            self.member.name,
+        )
