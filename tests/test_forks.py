@@ -76,7 +76,7 @@ def test_sealed_segments_are_shared(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     from lab.recordings import logs
 
     small = msgspec.structs.replace(logs._CONFIG, segment_bytes=100_000)
-    monkeypatch.setattr(logs, "_CONFIG", small)
+    monkeypatch.setitem(logs._CONFIGS, logs.EVENTS, small)
     parent, live = busy_run(tmp_path, 4_000)
     forked, live_fork = fork(parent, 3_500, tmp_path)
     ours, theirs = (recording.folder.recording / "events-0" for recording in (parent, forked))

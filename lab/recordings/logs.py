@@ -44,6 +44,8 @@ _CONFIG = LogConfig(
     max_message_bytes=15 * 1024 * 1024,
     retention_ms=-1,
 )
+# Each new segment waits for the hardware, and what clients send fills many.
+_CONFIGS = {EVENTS: _CONFIG, INPUTS: msgspec.structs.replace(_CONFIG, segment_bytes=128 * 1024 * 1024)}
 _READ_BYTES = 64 * 1024
 _FEW_PIECES = 64
 """Of a batch, so many are written one by one; more of them, which are small, are joined first."""
@@ -177,7 +179,7 @@ class RecordedLogs:
             f"{topic}-0",
             topic,
             0,
-            _CONFIG,
+            _CONFIGS[topic],
             now_ms=0,
             clean_shutdown=was_clean,
             recovery_point=points.get((topic, 0), 0),
