@@ -11,6 +11,7 @@ from broker_core.clients.partitioners import PARTITIONERS, Partitioner
 from broker_core.eras import ERAS
 from broker_core.events.client import ProducerBlocked, ProduceRepeated, ProduceStarted, RecordPartitioned
 from broker_core.events.log import BatchAppended
+from broker_core.shell.producer_options import settings_of
 from broker_core.sim.rng import Stream
 from lab.sim.parity import differences
 
@@ -232,3 +233,10 @@ def test_a_transaction_commits_the_offsets_that_it_has_read(shell: ShellRun) -> 
     shell.at("producer begin t")
     assert shell.at("producer send t orders-2 x:1") == ["orders-2@0"]
     assert differences(shell.run) == []
+
+
+def test_who_asks_for_idempotence_gets_acks_all_in_each_era() -> None:
+    asked = [settings_of({"--idempotence": "true"}, ERAS[era]) for era in ("1.1", "2.4", "3.9")]
+    assert [(settings.acks, settings.enable_idempotence) for settings in asked] == [(-1, True)] * 3
+    unasked = settings_of({}, ERAS["2.4"])
+    assert (unasked.acks, unasked.enable_idempotence) == (1, False)

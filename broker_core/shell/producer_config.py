@@ -104,8 +104,10 @@ def era_settings(settings: ProducerSettings, era: Era) -> ProducerSettings:
 
 
 def with_era_defaults(given: Mapping[str, str], era: Era) -> dict[str, str]:
-    """The same, with what producers of the era did where nothing is said (acks and idempotence; KIP-679)."""
-    asks_for_ids = "transactional.id" in given
+    """The same, with what producers of the era did where nothing is said (acks and idempotence; KIP-679). Who asks for
+    idempotence and says nothing of acks has always got acks=all (`KafkaProducer.configureAcks`).
+    """
+    asks_for_ids = "transactional.id" in given or given.get("enable.idempotence", "").lower() == "true"
     defaults = {} if asks_for_ids else {"acks": era.producer.acks}
     if not era.producer.idempotent and not asks_for_ids:
         defaults["enable.idempotence"] = "false"

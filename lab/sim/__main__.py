@@ -10,6 +10,7 @@ from broker_core.eras import ERAS
 from lab.sim.campaign import Result, Tally, play_seed, run_campaign, write_script
 from lab.sim.draw import draw
 from lab.sim.player import play
+from lab.sim.verdict import UNPLAYABLE
 
 PROGRESS_S = 10.0
 SHRUNK_MOST = 5
@@ -73,12 +74,12 @@ def _many(seeds: range, eras: tuple[str, ...], jobs: int, out: Path) -> int:
 
 def _report(failed: list[Result], out: Path) -> int:
     """Each failure; the first ones shrunk to scripts, one of each kind before others."""
-    kinds: set[str] = set()
+    kinds = {UNPLAYABLE}
     for result in failed:
         failure = result.failure
         assert failure is not None
         print(f"seed {result.seed}, era {result.era}, event {failure.seq}: {failure.kind}: {failure.detail}")
-        if failure.kind not in kinds and len(kinds) < SHRUNK_MOST:
+        if failure.kind not in kinds and len(kinds) <= SHRUNK_MOST:
             kinds.add(failure.kind)
             path, short = write_script(result, out)
             print(f"  shrunk to {path}, event {short.seq}; play it by manage.py play {path}")

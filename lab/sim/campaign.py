@@ -11,9 +11,9 @@ from pathlib import Path
 import msgspec
 
 from lab.sim.draw import draw
-from lab.sim.player import play
+from lab.sim.player import Unplayable, play
 from lab.sim.shrink import shrink
-from lab.sim.verdict import Failure
+from lab.sim.verdict import UNPLAYABLE, Failure, Played
 
 SEEDS_A_TASK = 10
 
@@ -106,7 +106,10 @@ def _play_all(task: list[tuple[int, str]]) -> list[Result]:
 def play_seed(seed: int, era: str) -> Result:
     """Draws and plays one schedule."""
     begun_s = time.process_time()
-    played = play(draw(seed, era))
+    try:
+        played = play(draw(seed, era))
+    except Unplayable as error:
+        played = Played(Failure(UNPLAYABLE, 0, str(error)), 0, (), {})
     gc.collect()
     cpu_s = time.process_time() - begun_s
     return Result(seed, era, played.events, cpu_s, played.failure, played.alarms, played.found)

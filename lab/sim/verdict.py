@@ -3,6 +3,10 @@
 import msgspec
 
 
+UNPLAYABLE = "unplayable"
+"""The kind of a schedule with a line that means nothing to the shell. It cannot be shrunk."""
+
+
 class Failure(msgspec.Struct, frozen=True):
     """What was wrong. `kind` is the same for the same bug, as far as one can tell: an invariant's name, the place
     of an exception, `view`, `not healed`, `logs differ`, `record lost`. `seq`: the event at which it was found.
