@@ -2,7 +2,6 @@
 
 import msgspec
 
-
 UNPLAYABLE = "unplayable"
 """The kind of a schedule with a line that means nothing to the shell. It cannot be shrunk."""
 
