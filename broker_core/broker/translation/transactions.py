@@ -89,7 +89,13 @@ def _topic_results(errors: PartitionErrors) -> list[Any]:
 def _add_partitions_answer(body: AddPartitionsToTxnResponse, request: Any, asked: Asked) -> Any:
     if asked.version < _BATCH_VERSION:
         alone = body.results_by_transaction[0][1] if body.results_by_transaction else ()
-        return _ADD_PARTITIONS.type(results_by_topic_v3_and_below=_topic_results(alone))
+        # topics of which nothing is asked are told all the same
+        idle = [
+            _ADD_PARTITIONS.AddPartitionsToTxnTopicResult(name=topic.name)
+            for topic in request.v3_and_below_topics
+            if not topic.partitions
+        ]
+        return _ADD_PARTITIONS.type(results_by_topic_v3_and_below=[*_topic_results(alone), *idle])
     return _ADD_PARTITIONS.type(
         error_code=body.error.code,
         results_by_transaction=[
