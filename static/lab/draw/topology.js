@@ -294,7 +294,9 @@ export class Topology {
       case "producer": {
         const acks = node.settings.acks === "-1" ? "all" : (node.settings.acks ?? "");
         const where = node.partition ? t("draw.producer.to", { partition: node.partition }) : t("draw.producer.idle");
-        const counts = t("draw.producer.counts", { in_flight: inFlight(view, id), acknowledged: node.acknowledged });
+        const waiting = Object.values(node.batches).filter(({ state }) => state !== "sent").length;
+        const in_flight = inFlight(view, id);
+        const counts = waiting ? t("draw.producer.waits", { waiting, in_flight }) : t("draw.producer.counts", { in_flight, acknowledged: node.acknowledged });
         return { target: { type: "client", id }, title: id, tag: acks && `acks=${acks}`, tag_class: "produce",
           lines: [[node.rate ? `${where} · ${node.rate}/s` : where, ""], node.failed ? [t("draw.producer.failed", { n: node.failed }), "bad"] : [counts, "dim"]] };
       }
