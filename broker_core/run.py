@@ -14,6 +14,7 @@ from typing import Any, Protocol, TypeAlias, runtime_checkable
 import msgspec
 
 from broker_core.broker.socket_server import Listener, Output
+from broker_core.broker.wire_bytes import WireBytes, wire_bytes
 from broker_core.cluster import Cluster, RunConfig
 from broker_core.events import Envelope
 from broker_core.events.codec import encode_all
@@ -34,7 +35,7 @@ _OF_THE_PROCESS = ("_stated", "_made", "_inputs", "_survives")
 PIECE_BYTES = 4 * 1024 * 1024
 """Of a frame: a longer one is several inputs."""
 
-__all__ = ["Diverged", "Input", "Listener", "Made", "Output", "Run", "RunConfig"]
+__all__ = ["Diverged", "Input", "Listener", "Made", "Output", "Run", "RunConfig", "WireBytes"]
 
 
 class Input(msgspec.Struct, frozen=True, array_like=True):
@@ -252,6 +253,18 @@ class Run:
     def advertise(self, endpoints: Mapping[int, tuple[str, int]]) -> None:
         """At which host and port clients reach each broker. Not a part of what happens: only answers tell it."""
         self._cluster.sockets.endpoints = dict(endpoints)
+
+    def body_of(self, rpc: str) -> Any:
+        """What a message under way says, as nodes exchange it; None when it is not under way."""
+        message = self._kernel.in_flight.get(rpc)
+        return None if message is None else message.body
+
+    def wire_bytes(self, rpc: str, question: Any = None) -> WireBytes | None:
+        """A message under way as the bytes that it is on the wire, or would be; None where there are none. `question`:
+        what the request said, for a response. The run is for looking from then on: it is not to go on.
+        """
+        message = self._kernel.in_flight.get(rpc)
+        return None if message is None else wire_bytes(self._cluster.sockets, message, question)
 
     def take_outputs(self) -> list[Output]:
         """What goes out over the connections since the last call, in order."""

@@ -26,6 +26,7 @@ from lab.recordings.recording import Recording
 from lab.recordings.summary import Summary, read_summary
 from lab.recordings.timeline import SEGMENT_EVENTS
 from lab.refusal import Refusal
+from lab.runtime.exchange import exchanged
 from lab.runtime.host import host
 from lab.runtime.lab import Lab
 
@@ -110,6 +111,16 @@ async def log_contents(request: HttpRequest, branch: Branch, lab: Lab) -> HttpRe
     seq = number_of(request, "seq")
     place = history.seek(recording, seq=recording.last_seq if seq is None else seq)
     return json_answer(await asyncio.to_thread(contents, recording, place["seq"]))
+
+
+@require_GET
+@for_branch
+async def message_bytes(request: HttpRequest, branch: Branch, lab: Lab) -> HttpResponse:
+    """The bytes of the message `rpc`, which was sent at or before event `seq`, and what each of them is."""
+    rpc, seq = request.GET.get("rpc", ""), number_of(request, "seq")
+    last = lab.recording.last_seq if seq is None else seq
+    found = await asyncio.to_thread(exchanged, lab.recording, rpc, last, lab.endpoints)
+    return json_answer(msgspec.to_builtins(found))
 
 
 @require_GET

@@ -37,6 +37,7 @@ urlpatterns = [
     path(f"api/runs/{_BRANCH}/disk/lookup", disk_api.lookup),
     path(f"api/runs/{_BRANCH}/disk/zero-copy", disk_api.zero_copy),
     path(f"api/runs/{_BRANCH}/assignments", clients_api.assignments),
+    path(f"api/runs/{_BRANCH}/message", api.message_bytes),
     path(f"api/runs/{_BRANCH}/fork", api.fork),
     path(f"api/runs/{_BRANCH}/bookmark", api.add_bookmark),
     path("", include("lab.analytics.urls")),

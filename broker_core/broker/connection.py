@@ -183,6 +183,11 @@ class Connection(QuietNode):
             answer = request.translation.answer(body, request.body, self._asked(request))
         return encode_response(request.api, request.version, answer, correlation_id=request.header.correlation_id)
 
+    def answer_as_sent(self, body: Any) -> tuple[str, int, bytes] | None:
+        """API, version and frame of the answer that a body becomes, for who looks at it; None when nobody asked."""
+        request = self._current
+        return None if request is None else (request.api.name, request.version, self._answer(body, request))
+
     def _fail(self, failure: Exception, request: Request) -> None:
         """The lab itself has failed on a request; where it survives that, the client is hung up on."""
         go_on_after(self._server.kernel, failure, self.broker.name, request.api.name)

@@ -106,6 +106,11 @@ class Lab:
         """`bootstrap.servers` for clients, while the engine runs and has ports; else empty."""
         return self._gateway.bootstrap if self._gateway and self._live else ""
 
+    @property
+    def endpoints(self) -> dict[int, tuple[str, int]]:
+        """Where clients reach each broker, if the branch has ports."""
+        return self._gateway.endpoints if self._gateway else {}
+
     def clock(self) -> Clock:
         time = self._time
         return Clock(

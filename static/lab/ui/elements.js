@@ -14,6 +14,7 @@ import "./disk_past.js";
 import "./exercise.js";
 import "./files.js";
 import "./group_preview.js";
+import "./message_bytes.js";
 import "./groups.js";
 import "./inspect.js";
 import "./inspector.js";

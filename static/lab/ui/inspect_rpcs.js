@@ -77,5 +77,6 @@ export function messageCard(view, id, at_us) {
     </section>
     ${parked ? section(t("purgatory.parked"), "", html`<ul class="list flat">${parkedRow(parked, id, at_us)}</ul>`) : ""}
     ${end ? "" : arrivalSection(id)}
+    ${rpc.kind === "watch" ? "" : section(t("bytes.title"), "", html`<hw-message-bytes rpc=${id}></hw-message-bytes>`)}
     ${about in view.partitions ? leaderView(view, about, at_us) : ""}`;
 }

@@ -1,0 +1,66 @@
+"""A message under way as the bytes that it is on the wire, or would be: for those who look at it."""
+
+from typing import Any, NamedTuple
+
+from broker_core.broker.socket_server import SocketServer
+from broker_core.broker.translation import TRANSLATIONS, Asked
+from broker_core.broker.translation.common import CLIENT_PREFIX, Failed
+from broker_core.broker.translation.outgoing import request_of
+from broker_core.sim.kernel import Message
+from broker_core.wire.errors import WireError
+from broker_core.wire.framing import encode_request, encode_response
+from broker_core.wire.schemas import BY_NAME, offered
+
+FETCHERS_APIS = frozenset({"Fetch", "OffsetForLeaderEpoch", "ListOffsets"})
+
+
+class WireBytes(NamedTuple):
+    """A whole frame, with its length. `is_real`: it comes or goes by TCP just so; otherwise it is what Kafka's own
+    nodes would send.
+    """
+
+    api: str
+    version: int
+    is_request: bool
+    data: bytes
+    is_real: bool
+
+
+def wire_bytes(server: SocketServer, message: Message, question: Any = None) -> WireBytes | None:
+    """The bytes of a message; None where there are none, such as for ZooKeeper's. A request by TCP is an input of the
+    run, where its bytes are. `question`: the body of the request that a response between nodes of the lab answers.
+    """
+    api = BY_NAME.get(message.api)
+    if api is None or message.kind == "watch":
+        return None
+    is_request = message.kind == "request"
+    client, broker_name = (message.source, message.destination) if is_request else (message.destination, message.source)
+    if client.startswith(CLIENT_PREFIX):
+        connection = server.connections.get(int(client.removeprefix(CLIENT_PREFIX)))
+        sent = None if connection is None or is_request else connection.answer_as_sent(message.body)
+        return None if sent is None else WireBytes(sent[0], sent[1], is_request, sent[2], is_real=True)
+    broker = server.brokers.get(int(broker_name[1:])) if broker_name[1:].isdigit() else None
+    versions = offered(broker.era).get(api.key) if broker is not None else None
+    if broker is None or versions is None or isinstance(message.body, Failed):
+        return None
+    version = versions[1]
+    asked = Asked(version, _client_id(client, message.api), "127.0.0.1", broker, server)
+    try:
+        request = request_of(message.api, message.body if is_request else question, asked)
+        if request is None:
+            return None
+        if is_request:
+            data = encode_request(api, version, request, correlation_id=message.correlation, client_id=asked.client_id)
+        else:
+            answer = TRANSLATIONS[message.api].answer(message.body, request, asked)
+            data = encode_response(api, version, answer, correlation_id=message.correlation)
+    except WireError:
+        return None
+    return WireBytes(message.api, version, is_request, data, is_real=False)
+
+
+def _client_id(node: str, api: str) -> str:
+    """What Kafka's brokers call themselves when they ask; the lab's clients go by their names."""
+    if not node[1:].isdigit():
+        return node
+    return f"broker-{node[1:]}-fetcher-0" if api in FETCHERS_APIS else node[1:]
