@@ -9,6 +9,7 @@ import { moment } from "./state.js";
 
 const ROW = 16;
 const PAGE_BYTES = 512;
+const DEEPEST = 4;
 const hex = (number, digits) => number.toString(16).padStart(digits, "0");
 
 class HwMessageBytes extends HwElement {
@@ -61,7 +62,7 @@ class HwMessageBytes extends HwElement {
   row(field, place, now) {
     return html`<button class="field-row ${hueOfField(field)} ${place === now ? "on" : ""}" tabindex="-1" title="${field.path} · ${field.type} · ${field.value}"
       @click=${() => (this.at = field.position)} @mouseenter=${() => (this.at = field.position)}>
-      <i></i><span class="mono" style="padding-left:${(field.depth ?? 0) * 7}px">${shortName(field.path) || t("bytes.rest")}</span><span class="mono value">${field.value}</span></button>`;
+      <i></i><span class="mono depth-${Math.min(field.depth ?? 0, DEEPEST)}">${shortName(field.path) || t("bytes.rest")}</span><span class="mono value">${field.value}</span></button>`;
   }
 
   shown() {
