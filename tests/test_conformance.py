@@ -12,6 +12,8 @@ AREAS = sorted(path.stem for path in FOLDER.glob("*.json"))
 CASES = [(area, name) for area in AREAS for name in cases(area)]
 
 
+IMPOSTOR = "between_brokers"
+"""The area whose cases give brokers orders that their controller knows nothing of."""
 DIFFERENT = {"configs.topic_documentation"}
 """Cases that are answered otherwise, on purpose: Kafka's explanations of its configurations are not told."""
 
@@ -23,11 +25,13 @@ def recorded(area: str) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def clusters() -> Iterator[dict[str, Cluster]]:
-    """One cluster an area, made when its first case is played. None of them raises an alarm."""
+    """One cluster an area, made when its first case is played. None of them raises an alarm, unless somebody plays the
+    controller.
+    """
     made: dict[str, Cluster] = {}
     yield made
-    for cluster in made.values():
-        assert cluster.run.view["alarms"] == {}
+    for area, cluster in made.items():
+        assert area == IMPOSTOR or cluster.run.view["alarms"] == {}
 
 
 @pytest.mark.parametrize(("area", "name"), CASES, ids=[name for _, name in CASES])

@@ -695,7 +695,7 @@ class ReplicaManager:
         if timestamp < LATEST_TIERED_TIMESTAMP:
             return ListOffsetsResult(name, KafkaError.UNSUPPORTED_VERSION)
         log = partition.log
-        upper_bound = log.log_end_offset if replica_id >= 0 else _readable_end(partition, body.isolation_level)
+        upper_bound = _readable_end(partition, body.isolation_level) if replica_id == CONSUMER else log.log_end_offset
         if timestamp in (EARLIEST_TIMESTAMP, EARLIEST_LOCAL_TIMESTAMP):
             first_epoch = log.leader_epoch_cache.epoch_for(log.log_start_offset)
             return ListOffsetsResult(name, offset=log.log_start_offset, leader_epoch=first_epoch)

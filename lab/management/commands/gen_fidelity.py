@@ -6,7 +6,6 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand
 
-from broker_core.broker.apis import HANDLERS
 from broker_core.broker.translation import TRANSLATIONS
 from broker_core.broker.translation.security import SECURITY
 from broker_core.eras import ERAS
@@ -56,6 +55,4 @@ def _range(least: int, greatest: int) -> str:
 def _answered(name: str) -> str:
     if name in SECURITY:
         return "as with security off"
-    if name in TRANSLATIONS:
-        return "yes"
-    return "only between the lab's brokers" if name in HANDLERS else "no"
+    return "yes" if name in TRANSLATIONS else "no"
