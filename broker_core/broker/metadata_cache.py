@@ -49,7 +49,8 @@ class MetadataCache:
         """The partitions of a topic by their numbers. Clients ask far more often than the controller tells news."""
         if not self._rows:
             for name, state in self.partitions.items():
-                offline = tuple([broker_id for broker_id in state.replicas if broker_id not in self.live_brokers])
+                told = state.offline_replicas
+                offline = tuple([each for each in state.replicas if each not in self.live_brokers or each in told])
                 row = PartitionRow(name, state.leader, state.leader_epoch, state.replicas, state.isr, offline)
                 self._rows.setdefault(name.rpartition("-")[0], []).append(row)
             for rows in self._rows.values():

@@ -60,6 +60,8 @@ from broker_core.zk.znodes import (
     ZnodeDataError,
 )
 
+NO_BROKER_EPOCH = -1
+"""Of a broker that does not tell, as before KIP-380."""
 REBALANCE_TIMER = "controller.auto-leader-rebalance"
 FIRST_REBALANCE_US = 5_000_000
 
@@ -366,9 +368,12 @@ class Controller:
         def process() -> None:
             nonlocal response
             broker = self.context.live_brokers.get(request.broker_id)
+            tells_epoch = self.host.era.broker_epochs and request.broker_epoch != NO_BROKER_EPOCH
             if broker is None:
-                response = ControlledShutdownResponse(Errors.BROKER_NOT_AVAILABLE)
-            elif request.broker_epoch < broker.epoch and self.host.era.broker_epochs:
+                # who tells an epoch is looked up by it first, and nobody has counted on not finding him
+                error = Errors.UNKNOWN_SERVER_ERROR if tells_epoch else Errors.BROKER_NOT_AVAILABLE
+                response = ControlledShutdownResponse(error)
+            elif tells_epoch and request.broker_epoch < broker.epoch:
                 response = ControlledShutdownResponse(Errors.STALE_BROKER_EPOCH)
             else:
                 remaining = self.changes.shut_down_broker(request.broker_id)

@@ -127,7 +127,8 @@ def _stops(request: Any, version: int) -> Iterable[StopReplicaPartition]:
 def _stop_body(request: Any, asked: Asked) -> Any:
     stops = tuple(_stops(request, asked.version))
     if request.is_k_raft_controller:
-        return _stop_answer(StopReplicaResponse(_UNKNOWN), request, asked)
+        failed = StopReplicaResponse(_UNKNOWN, tuple((stop.partition, _UNKNOWN) for stop in stops))
+        return _stop_answer(failed, request, asked)
     return StopReplicaRequest(request.controller_id, request.controller_epoch, _epoch(request.broker_epoch), stops)
 
 
@@ -180,7 +181,7 @@ def _update_answer(body: UpdateMetadataResponse, request: Any, asked: Asked) -> 
 
 
 def _shutdown_body(request: Any, asked: Asked) -> ControlledShutdownRequest:
-    return ControlledShutdownRequest(request.broker_id, _epoch(request.broker_epoch))
+    return ControlledShutdownRequest(request.broker_id, request.broker_epoch)
 
 
 def _shutdown_answer(body: ControlledShutdownResponse, request: Any, asked: Asked) -> Any:
