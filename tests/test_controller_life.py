@@ -297,8 +297,10 @@ def test_controlled_shutdown_names_what_cannot_be_handed_over():
 
 def test_controlled_shutdown_is_refused_to_strangers():
     cluster = FakeCluster()
-    assert cluster.controller.controlled_shutdown(ControlledShutdownRequest(9, 1)).error is Errors.BROKER_NOT_AVAILABLE
-    assert cluster.controller.controlled_shutdown(ControlledShutdownRequest(2, 0)).error is Errors.STALE_BROKER_EPOCH
+    asked = cluster.controller.controlled_shutdown
+    assert asked(ControlledShutdownRequest(9, -1)).error is Errors.BROKER_NOT_AVAILABLE
+    assert asked(ControlledShutdownRequest(9, 1)).error is Errors.UNKNOWN_SERVER_ERROR
+    assert asked(ControlledShutdownRequest(2, 0)).error is Errors.STALE_BROKER_EPOCH
     idle = cluster.brokers[2].controller
     assert idle.controlled_shutdown(ControlledShutdownRequest(2, 0)).error is Errors.STALE_CONTROLLER_EPOCH
 
