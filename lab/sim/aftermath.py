@@ -91,6 +91,18 @@ def complaints(view: View) -> list[str]:
     return wrong
 
 
+def abandoned(view: View) -> set[str]:
+    """Partitions without a leader that are assigned to nobody of their ISR: a move was cancelled when only new replicas
+    were in sync. The last one stays in the ISR (`removeReplicasFromIsr`), so only an unclean election gives them a
+    leader.
+    """
+    return {
+        name
+        for name, partition in view["partitions"].items()
+        if partition["leader"] < 0 and not set(partition["isr"]) & set(partition["replicas"])
+    }
+
+
 def _complaints_of(view: View, name: str, partition: Mapping[str, Any]) -> Iterator[str]:
     if sorted(partition["isr"]) != sorted(partition["replicas"]) or partition["leader"] not in partition["isr"]:
         yield f"{name}: leader {partition['leader']}, ISR {partition['isr']} of replicas {partition['replicas']}"

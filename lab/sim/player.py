@@ -10,6 +10,7 @@ from broker_core.shell.transcript import ready_line
 from broker_core.sim.disk import SimulatedDisk
 from broker_core.zk.memory_store import MemoryStore
 from lab.sim.aftermath import (
+    abandoned,
     complaints,
     differing_logs,
     lost_records,
@@ -121,6 +122,7 @@ class _Game:
         self._type(line)
 
     def _wrong(self) -> list[str]:
+        self.witness.stuck |= abandoned(self.run.view)
         if not self.witness.stuck:
             return complaints(self.run.view)
         topics = {f"/brokers/topics/{partition.rpartition('-')[0]}" for partition in self.witness.stuck}

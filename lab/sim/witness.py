@@ -36,7 +36,8 @@ class Witness:
         deleted: the znodes that were deleted.
         gave_up: whether a broker ended its process by itself.
         stuck: partitions that cannot heal, as Kafka's would not: a follower gave them up since what it was given was
-            too large, or it had it; or a replica or a log of a deleted topic stands in the way.
+            too large, or it had it; a replica or a log of a deleted topic stands in the way; or a move was cancelled
+            when only new replicas were in sync.
     """
 
     def __init__(self) -> None:
