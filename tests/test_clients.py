@@ -68,7 +68,8 @@ def test_a_producer_finds_the_new_leader() -> None:
     assert shell.at("producer send p orders-1 a:1") == ["orders-1@0"]
     shell.at("broker kill 2")
     assert shell.at("producer send p orders-1 b:2") == ["orders-1@1"]
-    assert shell.node("p")["retried"] >= 1
+    # nobody has lost a request: the dead broker refuses the connection, and the batch waits for metadata
+    assert shell.node("p")["retried"] == 0
     assert (shell.node("p")["acknowledged"], shell.node("p")["last_offset"]) == (2, 1)
     assert differences(shell.run) == []
 

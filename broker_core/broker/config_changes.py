@@ -75,30 +75,34 @@ class ConfigChanges:
 
     def listen(self) -> None:
         """Watches for changes from now on. What was announced before is known: everything is read at the start."""
-        self._last_executed = max([self._last_executed, *(number for number, _ in self._notifications())])
+        numbers = (_number(path) for path in self._notifications())
+        self._last_executed = max([self._last_executed, *(number for number in numbers if number is not None)])
 
     def on_change(self) -> None:
         """The children of /config/changes have changed."""
         now_ms = self.host.wall_ms
-        notifications = self._notifications()
-        for number, path in notifications:
+        paths = self._notifications()
+        for path in paths:
+            number = _number(path)
+            if number is None:
+                # Kafka ends here with an error: nothing that comes after such a name is heard of any more
+                return
             if number > self._last_executed:
                 self._execute(path)
                 self._last_executed = number
-        self._purge([path for _, path in notifications], now_ms)
+        self._purge(paths, now_ms)
 
-    def _notifications(self) -> list[tuple[int, str]]:
-        """(number, path) in order; has the next one reported."""
-        parent, prefix = ConfigChangeZnode.PARENT, ConfigChangeZnode.SEQUENCE_PATH
+    def _notifications(self) -> list[str]:
+        """The paths, in order of their names; has the next one reported."""
+        parent = ConfigChangeZnode.PARENT
         try:
-            paths = [f"{parent}/{name}" for name in self.host.zk.children(parent, watch=True)]
+            paths = sorted(f"{parent}/{name}" for name in self.host.zk.children(parent, watch=True))
         except NoNode:
             return []
-        found = [(int(path.removeprefix(prefix)), path) for path in paths if path.removeprefix(prefix).isdigit()]
         now_ms = self.host.wall_ms
         for path in paths:
             self._seen_ms.setdefault(path, now_ms)
-        return sorted(found)
+        return paths
 
     def _purge(self, paths: list[str], now_ms: int) -> None:
         for path in paths:
@@ -191,3 +195,9 @@ class ConfigChanges:
         self.host.emit(
             ConfigurationApplied(broker=self.host.name, entity=entity, configs=tuple(sorted(overrides.items())))
         )
+
+
+def _number(path: str) -> int | None:
+    """The number at the end of a notification's name; None where there is none."""
+    suffix = path[len(ConfigChangeZnode.SEQUENCE_PATH) :]
+    return int(suffix) if suffix.isdecimal() else None

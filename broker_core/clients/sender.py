@@ -83,6 +83,12 @@ class Sender:
 
     # what may go
 
+    def _leader_of(self, partition: str) -> str | None:
+        """The leader to send to. One whose process is gone refuses the connection: what is for it waits, as without a
+        leader, and no attempt is counted."""
+        leader = self.metadata.leader_of(partition)
+        return leader if leader in self.kernel.up else None
+
     def pump(self) -> None:
         """Sends all that may go now, and tells of the rest what it waits for."""
         if self.transactions.is_broken:
@@ -102,7 +108,7 @@ class Sender:
         sizes: dict[str, int] = {}
         leaders_due = set()
         for partition, queue in self.accumulator.queues():
-            leader = self.metadata.leader_of(partition) if queue else None
+            leader = self._leader_of(partition) if queue else None
             if leader is None or self._why_not(partition, queue[0]):
                 continue
             if self.accumulator.due_us(queue) <= self.kernel.now_us:
@@ -134,7 +140,7 @@ class Sender:
         for partition, queue in self.accumulator.queues():
             if not queue:
                 continue
-            leader = self.metadata.leader_of(partition)
+            leader = self._leader_of(partition)
             due_us = self.accumulator.due_us(queue)
             if leader is None:
                 self.metadata_requests.want(partition.rpartition("-")[0])
@@ -413,7 +419,5 @@ class Sender:
 
     def _partitions_without_leader(self) -> list[str]:
         return [
-            partition
-            for partition, queue in self.accumulator.queues()
-            if queue and self.metadata.leader_of(partition) is None
+            partition for partition, queue in self.accumulator.queues() if queue and self._leader_of(partition) is None
         ]
