@@ -429,7 +429,7 @@ def test_a_long_dump_in_a_run_comes_in_parts() -> None:
     number = shell.run.submit(f"kafka-dump-log.sh --files broker-1/orders-0/{NAME} --print-data-log", "test")
     began = shell.run.view["console"][str(number)]
     assert began["state"] == "running"
-    shell.after(0.5)
+    shell.after(0.1)
     done = shell.run.view["console"][str(number)]
     assert (done["state"], done["exit_code"]) == ("done", 0)
     parts = [event.lines for event in shell.events(CommandPrinted) if event.command == number]

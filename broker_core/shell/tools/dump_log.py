@@ -18,7 +18,6 @@ from broker_core.shell.java import HELP, VERSION, UsageError, check_help, check_
 from broker_core.shell.parser import Option, OptionError, ParsedOptions
 from broker_core.shell.process import Process, Running, Sleep
 
-START_US = 200_000
 ABOUT = (
     "This tool helps to parse a log file and dump its contents to the console, useful for debugging a seemingly "
     "corrupt log segment."
@@ -126,8 +125,6 @@ def _died(process: Process, trace: Sequence[str]) -> int:
 
 def _dump(process: Process, paths: Sequence[str], options: DumpOptions) -> Running:
     held = ""
-    # the Java machine starts; what is under way to the disk meanwhile gets there
-    yield Sleep(START_US)
     try:
         for text in dump(paths, options, DiskFiles(process.cluster.disk, _folders(process.cluster)), process.err):
             *lines, held = (held + text).split("\n")
