@@ -27,6 +27,13 @@ def test_chinese_and_light_without_losing_the_place(with_topic: Page) -> None:
     expect(page.locator("html")).to_have_attribute("data-theme", "light")
     page.reload()
     expect(page.locator("html")).to_have_attribute("data-theme", "light")
+    page.get_by_role("tab", name="延迟区").click()
+    page.locator("hw-purgatory button").first.click()
+    page.get_by_role("button", name="显示字节").click()
+    expect(page.locator("hw-message-bytes .hex")).to_be_visible(timeout=20_000)
+    page.keyboard.press("ArrowRight")
+    expect(page.locator("hw-message-bytes .field-row.on")).to_contain_text("request_api_key")
+    expect(page.locator("hw-message-bytes .message-field")).to_contain_text("1 Fetch")
 
 
 @pytest.mark.parametrize("size", [TABLET, PHONE], ids=["tablet", "phone"])
