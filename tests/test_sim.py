@@ -1,5 +1,6 @@
 """Random simulation: what it draws, what it finds, how it shrinks, and what it has found so far."""
 
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -13,13 +14,14 @@ from lab.sim.draw import draw
 from lab.sim.player import play
 from lab.sim.schedule import Schedule
 from lab.sim.shrink import shrink
+from lab.sim.verdict import Played
 
 FOUND = sorted((Path(__file__).parent / "data" / "sim").glob("*.lab"))
 
 
 @pytest.mark.parametrize("path", FOUND, ids=lambda path: path.stem)
 def test_what_random_simulation_has_found_stays_mended(path: Path) -> None:
-    played = play(Schedule.of_script(path.read_text()))
+    played = _played(path.stem)
     assert played.failure is None
     assert played.events > 100
 
@@ -33,21 +35,22 @@ def test_what_random_simulation_has_found_stays_mended(path: Path) -> None:
     ],
 )
 def test_what_kafka_itself_gives_away_is_told_and_explained(script: str, alarm: tuple[str, str]) -> None:
-    assert alarm in play(_found(script)).alarms
+    assert alarm in _played(script).alarms
 
 
 def test_a_replica_made_anew_while_its_topic_is_deleted_stands_in_the_way() -> None:
     for script in ("deleted-while-moved", "order-of-a-deleted-topic", "log-left-behind", "cancelled-too-late"):
-        assert play(_found(script)).found == ("a partition cannot heal, as Kafka's would not",)
+        assert _played(script).found == ("a partition cannot heal, as Kafka's would not",)
 
 
 def test_max_message_bytes_holds_for_followers_before_2_6_only() -> None:
-    assert play(_found("follower-refuses-large")).found == ("a partition cannot heal, as Kafka's would not",)
-    assert play(_found("follower-takes-large")).found == ()
+    assert _played("follower-refuses-large").found == ("a partition cannot heal, as Kafka's would not",)
+    assert _played("follower-takes-large").found == ()
 
 
-def _found(name: str) -> Schedule:
-    return Schedule.of_script((Path(__file__).parent / "data" / "sim" / f"{name}.lab").read_text())
+@cache
+def _played(name: str) -> Played:
+    return play(Schedule.of_script((Path(__file__).parent / "data" / "sim" / f"{name}.lab").read_text()))
 
 
 def test_a_seed_always_draws_the_same_and_another_draws_another() -> None:
