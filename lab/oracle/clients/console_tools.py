@@ -51,7 +51,7 @@ STABLE = tuple(
         (r"\b\d{4}/\d\d/\d\d \d\d:\d\d:\d\d:\d{3}", "<ms>"),
         (r"\b1[5-9]\d{11}\b", "<ms>"),
         (r"console-consumer-\d+", "console-consumer-<n>"),
-        (r"<address> \(\d\)", "<address> (<n>)"),
+        (r"<address>\s+\(\d\)", "<address> (<n>)"),
         (r"(TopicId: |Cluster ID: )[\w-]{22}", r"\1<id>"),
         (r'("size":)[1-9]\d*', r"\1<n>"),
         (r'("logDir":")[^"]*', r"\1<dir>"),
@@ -70,7 +70,7 @@ STABLE = tuple(
     )
 )
 #: Stack traces and lines of a log, which a tool writes beside its complaint.
-NOISE = re.compile(r"\s+at |(TRACE|DEBUG|INFO|WARN|ERROR|FATAL) |\[20|SLF4J|log4j|\([\w.$]+\)$")
+NOISE = re.compile(r"\s+at |(TRACE|DEBUG|INFO|WARN|ERROR|FATAL) |\[20|SLF4J|log4j|\s*\([\w.$]+\)$")
 
 
 @dataclass
