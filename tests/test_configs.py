@@ -264,3 +264,8 @@ def test_the_first_fault_is_named(text: str, message: str) -> None:
     assert fault is not None
     assert fault.lines[0].startswith(message)
     assert fault.lines[1].startswith(" at [Source: REDACTED")
+
+
+def test_settings_of_groups_reach_the_coordinator() -> None:
+    groups = BrokerConfig.of({"group.min.session.timeout.ms": "1000", "group.initial.rebalance.delay.ms": "0"}).groups
+    assert (groups.group_min_session_timeout_ms, groups.group_initial_rebalance_delay_ms) == (1000, 0)

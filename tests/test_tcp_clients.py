@@ -1,6 +1,5 @@
-"""Clients of Kafka, as they are, join over TCP: they produce, consume in groups, commit, and outlive a leader."""
+"""Clients join over TCP: a group goes on where it was, what is no request is hung up on, all of it is recorded."""
 
-import asyncio
 import json
 import select
 import socket
@@ -10,10 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 from confluent_kafka import Consumer, KafkaError, Message, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
-from kafka import KafkaConsumer, KafkaProducer
 
 from broker_core.wire.framing import decode_response, encode_request
 from broker_core.wire.schemas import BY_NAME
@@ -83,70 +80,6 @@ def consume(cluster: Highwater, topic: str, count: int, **settings: object) -> l
     return sorted(got)
 
 
-def test_confluent_kafka_with_every_compression(cluster: Highwater) -> None:
-    create(cluster, "confluent")
-    expected = []
-    for compression in ("none", "gzip", "snappy", "lz4", "zstd"):
-        texts = [text * 20 for text in values(compression)]
-        produce(cluster, "confluent", texts, **{"compression.type": compression})
-        expected += texts
-    assert consume(cluster, "confluent", len(expected)) == sorted(expected)
-
-
-def test_kafka_python(cluster: Highwater) -> None:
-    create(cluster, "kafka-python")
-    producer = KafkaProducer(bootstrap_servers=cluster.bootstrap, acks="all")
-    for text in values("p"):
-        producer.send("kafka-python", text.encode())
-    producer.flush(PATIENCE_S)
-    producer.close()
-    consumer = KafkaConsumer(
-        "kafka-python", bootstrap_servers=cluster.bootstrap, group_id="kp", auto_offset_reset="earliest"
-    )
-    got: list[str] = []
-    deadline_s = time.monotonic() + PATIENCE_S
-    while len(got) < COUNT and time.monotonic() < deadline_s:
-        for records in consumer.poll(timeout_ms=200).values():
-            got += [record.value.decode() for record in records]
-    consumer.close()
-    assert sorted(got) == sorted(values("p"))
-
-
-def test_aiokafka(cluster: Highwater) -> None:
-    create(cluster, "aiokafka")
-
-    async def there_and_back() -> list[str]:
-        producer = AIOKafkaProducer(bootstrap_servers=cluster.bootstrap, acks="all")
-        await producer.start()
-        for text in values("a"):
-            await producer.send("aiokafka", text.encode())
-        await producer.stop()
-        consumer = AIOKafkaConsumer(
-            "aiokafka", bootstrap_servers=cluster.bootstrap, group_id="aio", auto_offset_reset="earliest"
-        )
-        await consumer.start()
-        got = [(await asyncio.wait_for(consumer.getone(), PATIENCE_S)).value.decode() for _ in range(COUNT)]
-        await consumer.stop()
-        return got
-
-    assert sorted(asyncio.run(there_and_back())) == sorted(values("a"))
-
-
-def test_a_transaction_is_seen_when_it_is_committed(cluster: Highwater) -> None:
-    create(cluster, "ledger", 1)
-    producer = Producer({"bootstrap.servers": cluster.bootstrap, "transactional.id": "till"})
-    producer.init_transactions(PATIENCE_S)
-    for text, is_good in (("spoilt", False), ("good", True)):
-        producer.begin_transaction()
-        producer.produce("ledger", text.encode())
-        if is_good:
-            producer.commit_transaction(PATIENCE_S)
-        else:
-            producer.flush(PATIENCE_S)
-            producer.abort_transaction(PATIENCE_S)
-    assert consume(cluster, "ledger", 1) == ["good"]
-
-
 def test_a_group_goes_on_where_it_committed(cluster: Highwater) -> None:
     create(cluster, "twice", 1)
     produce(cluster, "twice", ["one"])
@@ -157,14 +90,6 @@ def test_a_group_goes_on_where_it_committed(cluster: Highwater) -> None:
     (committed,) = reader.committed([TopicPartition("twice", 0)], timeout=PATIENCE_S)
     reader.close()
     assert committed.offset == 2
-
-
-def test_a_killed_leader_costs_nothing_that_was_acknowledged(cluster: Highwater) -> None:
-    create(cluster, "fire", 1)
-    cluster.run("broker kill 1")
-    produce(cluster, "fire", values("f"), **{"enable.idempotence": True})
-    cluster.run("broker start 1")
-    assert consume(cluster, "fire", COUNT) == sorted(values("f"))
 
 
 def test_what_is_no_request_is_hung_up_on(cluster: Highwater) -> None:

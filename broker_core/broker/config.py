@@ -77,6 +77,8 @@ class BrokerConfig(msgspec.Struct, frozen=True, kw_only=True):
         values = {name: keys[name].parse(text) for name, text in settings.items() if name in keys}
         taken = {name.replace(".", "_"): value for name, value in values.items()}
         known = {name: value for name, value in taken.items() if name in BrokerConfig.__struct_fields__}
+        of_groups = {name: taken[name] for name in GroupSettings.__struct_fields__ if name in taken}
         of_transactions = {name: taken[name] for name in TransactionSettings.__struct_fields__ if name in taken}
+        known["groups"] = GroupSettings(**of_groups)  # type: ignore[arg-type, assignment]
         known["transactions"] = TransactionSettings(**of_transactions)  # type: ignore[arg-type, assignment]
         return BrokerConfig(**known, settings=settings, release_defaults=release_defaults)  # type: ignore[arg-type]

@@ -1,0 +1,130 @@
+"""Each client library for Python does all that it can: create, produce, transact, share a topic, reset, delete."""
+
+import json
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from lab.testing import Highwater
+from tests.client_libraries import LIBRARIES, PATIENCE_S, Library
+
+ROOT = Path(__file__).parent.parent
+PARTITIONS = 6
+COMPRESSIONS = ("none", "gzip", "snappy", "lz4", "zstd")
+COUNT = 40
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Highwater]:
+    settings = {
+        "group.initial.rebalance.delay.ms": "0",
+        "group.min.session.timeout.ms": "1000",
+        "offsets.topic.num.partitions": "3",
+        "transaction.state.log.num.partitions": "3",
+    }
+    running = Highwater(tmp_path_factory.mktemp("runs"), config=settings)
+    yield running
+    running.close()
+
+
+class Member:
+    """A member of a group, in a thread."""
+
+    def __init__(self, library: Library, group: str, topic: str) -> None:
+        self.partitions: list[int] = []
+        self.values: list[str] = []
+        self._shall_leave = threading.Event()
+        self._thread = threading.Thread(target=library.follow, args=(group, topic, self._news), daemon=True)
+        self._thread.start()
+
+    def _news(self, partitions: list[int], values: list[str]) -> bool:
+        self.partitions = sorted(partitions)
+        self.values += values
+        return not self._shall_leave.is_set()
+
+    def leave(self) -> None:
+        """It closes its consumer."""
+        self._shall_leave.set()
+        self._thread.join(PATIENCE_S)
+
+
+class Victim:
+    """A member of a group in a process of its own, which can be killed: it says no goodbye."""
+
+    def __init__(self, *arguments: str) -> None:
+        command = [sys.executable, "-m", "tests.client_libraries", *arguments]
+        self._process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
+        self.partitions: list[int] = []
+        self.values: list[str] = []
+        threading.Thread(target=self._listen, daemon=True).start()
+
+    def _listen(self) -> None:
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            news = json.loads(line)
+            self.values += news["values"]
+            self.partitions = news["partitions"]
+
+    def kill(self) -> None:
+        self._process.kill()
+        self._process.wait()
+
+
+def until(what: str, condition: Callable[[], bool]) -> None:
+    deadline_s = time.monotonic() + PATIENCE_S
+    while not condition():
+        assert time.monotonic() < deadline_s, f"waited in vain for {what}"
+        time.sleep(0.05)
+
+
+def shared(members: Sequence[Member | Victim]) -> bool:
+    """All partitions are owned, each by one member, and evenly."""
+    owned = sorted(number for member in members for number in member.partitions)
+    return owned == list(range(PARTITIONS)) and len({len(member.partitions) for member in members}) == 1
+
+
+@pytest.mark.parametrize("name", LIBRARIES)
+def test_a_library_does_all_that_it_can(cluster: Highwater, name: str) -> None:
+    library = LIBRARIES[name](cluster.bootstrap)
+    library.create(name, PARTITIONS)
+    until("the topic", lambda: name in library.topics())
+    expected = []
+    for compression in COMPRESSIONS:
+        values = [f"{compression}-{number}-" + "x" * 100 for number in range(COUNT)]
+        library.produce(name, values, compression)
+        expected += values
+    library.transact(name, f"till-{name}", [f"spoilt-{number}" for number in range(COUNT)], ["good"])
+    expected.append("good")
+
+    group = f"group-{name}"
+    victim = Victim(name, cluster.bootstrap, group, name)
+    survivors = [Member(library, group, name) for _ in range(2)]
+    members = [victim, *survivors]
+    try:
+        until("three members with two partitions each", lambda: shared(members))
+        until("all records", lambda: {value for each in members for value in each.values} == set(expected))
+        victim.kill()
+        library.produce(name, ["after"], "none")
+        until("the other two to take over", lambda: shared(survivors))
+        until("the next record", lambda: any("after" in each.values for each in survivors))
+    finally:
+        victim.kill()
+        for member in survivors:
+            member.leave()
+    assert {value for each in members for value in each.values} == {*expected, "after"}
+
+    ends = dict.fromkeys(range(PARTITIONS), 0)
+    for line in cluster.run(f"kafka-get-offsets.sh --topic {name}"):
+        _, partition, end = line.split(":")
+        ends[int(partition)] = int(end)
+    assert sum(library.committed(group, name, PARTITIONS)) > len(expected)
+    assert all(offset <= ends[at] for at, offset in enumerate(library.committed(group, name, PARTITIONS)))
+    library.reset(group, name, PARTITIONS)
+    assert library.committed(group, name, PARTITIONS) == [0] * PARTITIONS
+    library.delete(name)
+    until("the topic to go", lambda: name not in library.topics())
