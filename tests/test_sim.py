@@ -39,7 +39,13 @@ def test_what_kafka_itself_gives_away_is_told_and_explained(script: str, alarm: 
 
 
 def test_a_replica_made_anew_while_its_topic_is_deleted_stands_in_the_way() -> None:
-    for script in ("deleted-while-moved", "order-of-a-deleted-topic", "log-left-behind", "cancelled-too-late"):
+    for script in (
+        "deleted-while-moved",
+        "order-of-a-deleted-topic",
+        "log-left-behind",
+        "cancelled-too-late",
+        "untold-replica",
+    ):
         assert _played(script).found == ("a partition cannot heal, as Kafka's would not",)
 
 

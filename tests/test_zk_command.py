@@ -69,6 +69,7 @@ def test_refusals_are_sentences(zk, arguments, message):
         ("somewhere", "somewhere is no address of a ZooKeeper. Expected HOST:PORT"),
         (f"127.0.0.1:{free_port()}", "Nobody answers as ZooKeeper"),
     ],
+    ids=["no address", "nobody there"],
 )
 def test_bad_addresses(address, message):
     with pytest.raises(CommandError, match=message):

@@ -21,6 +21,7 @@ _AGAIN = "the append begins at"
 _BEING_DELETED = ("ReplicaDeletionStarted", "ReplicaDeletionSuccessful")
 _STRAY = "a log of a deleted topic of the same name that its broker has left behind"
 _LEFT = "a replica that a move made anew while its topic was deleted"
+_UNTOLD = "a replica left behind of a deleted topic of the same name: nobody told its broker, which knows a later epoch"
 _REASONS = re.compile("power loss|unclean election|without having heard|KAFKA-7128|made anew|left behind|era")
 _TOPIC = re.compile("/brokers/topics/([^/]+)")
 
@@ -50,6 +51,8 @@ class Witness:
         self.stuck: set[str] = set()
         self._being_deleted: set[str] = set()
         self._made_anew: set[str] = set()
+        self._open: set[str] = set()
+        self._outlived: set[str] = set()
 
     def see(self, made: Iterable[Made]) -> None:
         """Takes note of what happened next."""
@@ -93,6 +96,10 @@ class Witness:
                 if error == "INCONSISTENT_TOPIC_ID":
                     self.stuck.add(name)
                     self.explained[name] = _STRAY
+                elif error == "STALE_CONTROLLER_EPOCH" and f"{name}@{event.source}" in self._outlived:
+                    # Before topics had ids nothing tells the two apart (`becomeLeaderOrFollower`).
+                    self.stuck.add(name)
+                    self.explained[name] = _UNTOLD
 
     # A broker that returns resumes the moves of partitions, those of a topic that is being deleted, too: all replicas
     # are told, and who has deleted its own makes it anew. The deletion is complete without it.
@@ -104,16 +111,21 @@ class Witness:
             self._being_deleted.discard(event.replica)
 
     def _opened(self, seq: int, event: LogOpened) -> None:
+        self._open.add(event.replica)
+        self._outlived.discard(event.replica)
         if event.replica in self._being_deleted:
             self._made_anew.add(event.replica)
 
     def _log_deleted(self, seq: int, event: LogDeleted) -> None:
         self._made_anew.discard(event.replica)
+        self._open.discard(event.replica)
+        self._outlived.discard(event.replica)
 
     def _znode_deleted(self, seq: int, event: ZnodeDeleted) -> None:
         self.deleted.add(event.path)
         topic = _TOPIC.fullmatch(event.path)
         if topic is not None:
+            self._outlived |= {replica for replica in self._open if replica.rpartition("-")[0] == topic[1]}
             for replica in sorted(self._made_anew):
                 name = replica.partition("@")[0]
                 if name.rpartition("-")[0] == topic[1]:
