@@ -13,8 +13,10 @@ from unittest.mock import patch
 
 import msgspec
 
-from broker_core.broker import replica_manager
+from broker_core.broker import fetches
+from broker_core.broker.fetches import Fetches
 from broker_core.broker.log_directory import LogDirectory
+from broker_core.broker.produces import Produces
 from broker_core.broker.replica_manager import ReplicaManager
 from broker_core.controller import election
 from broker_core.controller.context import LeaderAndIsr
@@ -178,7 +180,7 @@ _truncate_to = Partition.truncate_to
 _update_follower = Partition.update_follower
 _roll = LocalLog.roll
 _write = LogDirectory.write
-_read = ReplicaManager._read
+_read = Fetches._read
 
 
 def _advance(partition: Partition, to_offset: int) -> None:
@@ -263,13 +265,13 @@ def _anybody_joins(self: Partition, broker_id: int) -> bool:
     return not hasattr(self.isr_state, "proposed_isr") and broker_id not in self.isr
 
 
-def _answers_at_once(self: ReplicaManager, message: Any, timeout_ms: int, required: Any, answers: Any) -> None:
-    self._respond_produce(message, answers)
+def _answers_at_once(self: Produces, message: Any, timeout_ms: int, required: Any, answers: Any) -> None:
+    self._respond(message, answers)
 
 
-def _shows_all(self: ReplicaManager, asked: Any, body: Any, left: int, min_one_message: bool) -> Any:
+def _shows_all(self: Fetches, asked: Any, body: Any, left: int, min_one_message: bool) -> Any:
     answer = _read(self, asked, body, left, min_one_message)
-    partition = self.partitions.get(asked.partition)
+    partition = self._partitions.get(asked.partition)
     if body.replica_id >= 0 or partition is None or answer.error is not KafkaError.NONE:
         return answer
     return msgspec.structs.replace(answer, records=partition.log.read(asked.fetch_offset, left).data)
@@ -335,9 +337,7 @@ MUTANTS = (
         "commit_isr",
         _counts_version_twice,
     ),
-    _one(
-        "I-LOGMATCH", "a leader does not see that logs part", "parting", replica_manager, "may_diverge", _nothing_parts
-    ),
+    _one("I-LOGMATCH", "a leader does not see that logs part", "parting", fetches, "may_diverge", _nothing_parts),
     _one(
         "I-WEAKISR",
         "a leader believes that every follower has everything",
@@ -351,7 +351,7 @@ MUTANTS = (
         "a leader changes its ISR without ZooKeeper",
         "life",
         ReplicaManager,
-        "_ask_for_isr",
+        "ask_for_isr",
         _shrinks_alone,
     ),
     _one(
@@ -376,7 +376,7 @@ MUTANTS = (
         "I-NOTRUNCBELOWHW", "a follower cuts more than it has to", "parting", Partition, "truncate_to", _cuts_too_much
     ),
     _one("I-EXPAND", "whoever fetches joins the ISR", "life", Partition, "replica_to_add", _anybody_joins),
-    _one("I-MINISR", "acks=all is answered at once", "life", ReplicaManager, "_wait_for_commit", _answers_at_once),
+    _one("I-MINISR", "acks=all is answered at once", "life", Produces, "_wait_for_commit", _answers_at_once),
     _one("I-SEQ", "a leader does not look at sequence numbers", "twice", ProducerStateManager, "validate", _takes_all),
     _one(
         "I-LSO",
@@ -395,7 +395,7 @@ MUTANTS = (
         "assign",
         StickyAssignor.assign,
     ),
-    _one("I-CONSUME", "consumers are shown the whole log", "life", ReplicaManager, "_read", _shows_all),
+    _one("I-CONSUME", "consumers are shown the whole log", "life", Fetches, "_read", _shows_all),
     _one("I-INDEX", "a truncation forgets the index", "parting", OffsetIndex, "truncate_to", _keeps_entries),
     _one("I-SEGNAME", "a segment is named by the last offset before it", "life", LocalLog, "roll", _names_one_less),
     _one("I-CKPT", "checkpoints count one too many", "life", LogDirectory, "write", _writes_one_more),

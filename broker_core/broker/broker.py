@@ -585,9 +585,9 @@ class Broker:
         if self.state == "exiting":
             return
         if name == "fetch_expired":
-            self.replicas.fetch_expired(data)
+            self.replicas.fetches.expired(data)
         elif name == "produce_expired":
-            self.replicas.produce_expired(data)
+            self.replicas.produces.expired(data)
         elif name == "fetcher_wake":
             self.replicas.fetchers[data].on_wake()
         elif name == "alter_partition_retry":
@@ -615,7 +615,7 @@ class Broker:
             self._controller_timer(name, data)
         elif name == APPEND_EXPIRED_TIMER:
             partition, waiting = data
-            if self.replicas.expire_coordinator_append(partition, waiting):
+            if self.replicas.produces.expire_coordinator_append(partition, waiting):
                 self.coordinator_append_done(waiting, KafkaError.REQUEST_TIMED_OUT)
         elif name.startswith(GROUPS_TIMER_PREFIX):
             self.groups.on_timer(name, data)
@@ -683,8 +683,8 @@ class Broker:
         """Appends what a coordinator writes; `waiting` waits until that is committed, for a while. An append that
         fails at once is told in the answer alone.
         """
-        error = self.replicas.append_for_coordinator(partition, data, waiting)
-        waits = self.replicas.coordinator_appends.get(partition, ())
+        error = self.replicas.produces.append_for_coordinator(partition, data, waiting)
+        waits = self.replicas.produces.coordinator_appends.get(partition, ())
         if waiting is not None and any(row[0] is waiting for row in waits):
             self.timer(timeout_ms * 1_000, APPEND_EXPIRED_TIMER, (partition, waiting))
         return error

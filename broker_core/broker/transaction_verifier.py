@@ -119,7 +119,7 @@ class TransactionVerifier:
         if isinstance(body, ProduceRequest):
             refused = dict(verification.refused)
             refused |= {name: _refusal(name, error) for name, error in errors.items() if error is not Errors.NONE}
-            self._broker.replicas.produce(message, body, refused)
+            self._broker.replicas.produces.take(message, body, refused)
         else:
             (error,) = errors.values()
             self._broker.groups.commit_in_transaction(message, body, error)

@@ -33,6 +33,9 @@ from broker_core.replication.replica_log import cut_rows as cut_rows
 from broker_core.replication.replica_state import Role as Role
 from broker_core.wire.messages import LeaderAndIsrPartition
 
+READ_COMMITTED = 1
+"""The isolation level of consumers that see no open or aborted transaction."""
+
 
 class Partition(ReplicaLog):
     """What a replica decides: what it becomes, whom it follows, what is committed, who is in the ISR."""
@@ -185,6 +188,12 @@ class Partition(ReplicaLog):
             self.node,
         )
         return fetch_offset != before
+
+    def readable_end(self, isolation_level: int) -> int:
+        """The first offset that a consumer may not read yet."""
+        if isolation_level == READ_COMMITTED:
+            return self.log.last_stable_offset(self.high_watermark)
+        return self.high_watermark
 
     def replica_to_add(self, broker_id: int) -> bool:
         """Whether a follower that has just fetched may join the ISR (`Partition.needsExpandIsr`)."""

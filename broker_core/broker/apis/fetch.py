@@ -10,4 +10,4 @@ if TYPE_CHECKING:
 
 def handle(broker: "Broker", message: Message) -> None:
     """Reads, or parks the request until there is something to read."""
-    broker.replicas.fetch(message, message.body)
+    broker.replicas.fetches.take(message, message.body)

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 def handle(broker: "Broker", message: Message) -> None:
     """Says where logs begin, end, or reach a time."""
-    response = broker.replicas.list_offsets(message.body)
+    response = broker.replicas.offsets.list(message.body)
     fields = tuple(
         (result.partition, result.offset if result.error.code == 0 else result.error.name)
         for result in response.partitions

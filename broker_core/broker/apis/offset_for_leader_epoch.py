@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 def handle(broker: "Broker", message: Message) -> None:
     """Says where epochs end in the logs that this broker leads."""
-    response = broker.replicas.offsets_for_leader_epochs(message.body)
+    response = broker.replicas.offsets.for_leader_epochs(message.body)
     fields = tuple(
         (result.partition, f"epoch {result.leader_epoch} ends at {result.end_offset}")
         if result.error.code == 0

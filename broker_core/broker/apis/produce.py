@@ -53,7 +53,7 @@ def handle(broker: "Broker", message: Message) -> None:
     if is_transactional and body.transactional_id is not None:
         _produce_verified(broker, message, body.transactional_id, refused)
     else:
-        broker.replicas.produce(message, body, refused)
+        broker.replicas.produces.take(message, body, refused)
 
 
 def _produce_verified(
@@ -70,7 +70,7 @@ def _produce_verified(
             if guard is not None:
                 guards[name] = guard
     if batch is None or not guards:
-        broker.replicas.produce(message, message.body, refused)
+        broker.replicas.produces.take(message, message.body, refused)
     else:
         verifier.verify(Verification(message, guards, refused), transactional_id, batch)
 
@@ -78,7 +78,7 @@ def _produce_verified(
 def _refuse_all(broker: "Broker", message: Message, error: KafkaException) -> None:
     text = error.message if error.message != error.error.sentence else None
     refused = {name: ProducePartitionResponse(name, error.error, message=text) for name, _ in message.body.partitions}
-    broker.replicas.produce(message, message.body, refused)
+    broker.replicas.produces.take(message, message.body, refused)
 
 
 def _check(broker: "Broker", name: str, data: bytes, body: ProduceRequest) -> ProducePartitionResponse | None:

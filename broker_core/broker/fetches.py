@@ -1,0 +1,295 @@
+"""Fetches of consumers and followers, and those that wait (`ReplicaManager.fetchMessages`, `DelayedFetch`)."""
+
+from typing import TYPE_CHECKING
+
+from broker_core.broker.delayed import DelayedFetch
+from broker_core.broker.fetch_conversion import CONVERSION_ENDS, SOFT_LIMIT_VERSION, convert
+from broker_core.broker.rpc_text import describe_fetched
+from broker_core.errors import KafkaError, KafkaException
+from broker_core.events.waiting import RequestCompleted, RequestParked
+from broker_core.replication.isr import PendingExpand
+from broker_core.replication.partition import READ_COMMITTED, Partition
+from broker_core.replication.purgatory import Purgatory
+from broker_core.replication.truncation import diverging_epoch, may_diverge
+from broker_core.sim.kernel import Message
+from broker_core.wire.messages import FetchPartition, FetchPartitionResponse, FetchRequest, FetchResponse
+
+if TYPE_CHECKING:
+    from broker_core.broker.replica_manager import ReplicaManager
+
+_NONE = KafkaError.NONE
+
+
+class Fetches:
+    """See the module. Part of a replica manager, whose partitions it reads."""
+
+    def __init__(self, replicas: "ReplicaManager") -> None:
+        self._replicas = replicas
+        self._partitions = replicas.partitions
+        self._kernel = replicas.kernel
+        self._name = replicas.name
+        self._quota = replicas.quotas.leader
+        self._delayed: Purgatory[DelayedFetch] = Purgatory()
+        self._tells_stale_followers = replicas.era.stale_high_watermark_is_news
+        self._told: dict[tuple[int, str], tuple[int, int, int, int, int]] = {}
+
+    def parked(self) -> list[str]:
+        """The rpc ids of the requests that wait."""
+        return self._delayed.requests()
+
+    def take(self, message: Message, body: FetchRequest) -> None:
+        """Reads first, then takes note of the follower: so an answer with records carries the high watermark of
+        before.
+        """
+        answers, byte_count = self._read_all(body)
+        urgent = False
+        is_follower = body.replica_id >= 0
+        for asked, answer in zip(body.partitions, answers, strict=True):
+            if answer.error is not _NONE or answer.diverging_epoch is not None:
+                urgent = True
+            elif is_follower:
+                if self._tells_stale_followers and self._is_stale(asked.partition, body.replica_id):
+                    urgent = True
+                self._followed(asked, body.replica_id, body.replica_epoch)
+        if is_follower and self._tells_stale_followers and not urgent:
+            urgent = any(self._is_stale(asked.partition, body.replica_id) for asked in body.partitions)
+            answers, byte_count = self._read_all(body) if urgent else (answers, byte_count)
+        if body.max_wait_ms <= 0 or byte_count >= body.min_bytes or urgent or not body.partitions:
+            self._respond(message, body, answers)
+            return
+        partitions = tuple([asked.partition for asked in body.partitions])
+        due_us = self._kernel.scheduler.now_us + body.max_wait_ms * 1_000
+        timer_id = self._kernel.timer(self._name, due_us, "fetch_expired", message.rpc)
+        self._delayed.watch(DelayedFetch(message.rpc, message, body, partitions, timer_id))
+        self._kernel.emit(
+            RequestParked(
+                broker=self._name,
+                request=message.rpc,
+                api="Fetch",
+                client=message.source,
+                partitions=partitions,
+                needs=f"{body.min_bytes} byte" if body.min_bytes == 1 else f"{body.min_bytes} bytes",
+                deadline_us=due_us,
+            ),
+            self._name,
+        )
+
+    def _read_all(self, body: FetchRequest) -> tuple[list[FetchPartitionResponse], int]:
+        """The answers, and how many bytes of records they carry."""
+        answers = []
+        byte_count = 0
+        # The sizes that old readers ask for are kept to, even where no batch fits (`hardMaxBytesLimit`).
+        may_exceed = body.version >= SOFT_LIMIT_VERSION
+        for asked in body.partitions:
+            left = max(body.max_bytes - byte_count, 0) if byte_count else body.max_bytes
+            answer = self._read(asked, body, left, may_exceed and byte_count == 0)
+            byte_count += len(answer.records)
+            answers.append(answer)
+        return answers, byte_count
+
+    def _read(
+        self, asked: FetchPartition, body: FetchRequest, left: int, min_one_message: bool
+    ) -> FetchPartitionResponse:
+        name, replica_id = asked.partition, body.replica_id
+        partition = self._partitions.get(name)
+        if partition is None:
+            return FetchPartitionResponse(name, self._replicas.not_leader(name))
+        if asked.current_leader_epoch != partition.leader_epoch or not partition.is_leader:
+            error = self._replicas.epoch_error(partition, asked.current_leader_epoch, body.from_follower)
+            if error is not None:
+                is_elsewhere = error is KafkaError.NOT_LEADER_OR_FOLLOWER
+                return FetchPartitionResponse(name, self._replicas.not_leader(name) if is_elsewhere else error)
+        log = partition.log
+        fetch_offset = asked.fetch_offset
+        end_offset = log.log_end_offset
+        if replica_id >= 0 and replica_id not in partition.remotes:
+            # a leader of an earlier epoch knows fewer replicas; who names no epoch is told to look for the leader
+            knows_epoch = asked.current_leader_epoch >= 0
+            error = KafkaError.UNKNOWN_LEADER_EPOCH if knows_epoch else KafkaError.NOT_LEADER_OR_FOLLOWER
+            return FetchPartitionResponse(name, error)
+        history = log.leader_epoch_cache
+        if may_diverge(history, end_offset, asked.last_fetched_epoch, fetch_offset):
+            diverging = diverging_epoch(history, end_offset, asked.last_fetched_epoch, fetch_offset)
+            if diverging == (-1, -1) or (diverging is not None and fetch_offset < log.log_start_offset):
+                return FetchPartitionResponse(name, KafkaError.OFFSET_OUT_OF_RANGE)
+            if diverging is not None:
+                return FetchPartitionResponse(
+                    name,
+                    high_watermark=partition.high_watermark,
+                    log_start_offset=log.log_start_offset,
+                    diverging_epoch=diverging,
+                    last_stable_offset=log.last_stable_offset(partition.high_watermark),
+                )
+        if replica_id < 0:
+            return self._read_for_consumer(partition, asked, body, left, min_one_message)
+        if fetch_offset == end_offset or (self._quota.throttled and self._holds_back(partition, replica_id)):
+            records = b""
+        else:
+            try:
+                records = log.read(
+                    fetch_offset,
+                    min(asked.partition_max_bytes, left),
+                    end_offset,
+                    min_one_message,
+                    body.cuts_batches,
+                ).data
+            except KafkaException as refused:
+                return FetchPartitionResponse(
+                    name, refused.error, high_watermark=partition.high_watermark, log_start_offset=log.log_start_offset
+                )
+        high_watermark = partition.high_watermark
+        stable = log.last_stable_offset(high_watermark)
+        return FetchPartitionResponse(name, _NONE, high_watermark, log.log_start_offset, records, None, stable)
+
+    def _read_for_consumer(
+        self, partition: Partition, asked: FetchPartition, body: FetchRequest, left: int, min_one_message: bool
+    ) -> FetchPartitionResponse:
+        """What is committed; with read_committed only what is stable, and which of it was aborted."""
+        log = partition.log
+        name, offset, high_watermark = partition.name, asked.fetch_offset, partition.high_watermark
+        stable = log.last_stable_offset(high_watermark)
+        committed_only = body.isolation_level == READ_COMMITTED
+        aborted: tuple[tuple[int, int], ...] | None = () if committed_only else None
+        records = b""
+        if offset != log.log_end_offset:
+            try:
+                read = log.read(
+                    offset,
+                    min(asked.partition_max_bytes, left),
+                    stable if committed_only else high_watermark,
+                    min_one_message,
+                    body.cuts_batches,
+                )
+            except KafkaException as refused:
+                return FetchPartitionResponse(
+                    name, refused.error, high_watermark=high_watermark, log_start_offset=log.log_start_offset
+                )
+            records = read.data
+            if committed_only and records:
+                aborted = tuple((row.producer_id, row.first_offset) for row in log.aborted_transactions(offset, read))
+        return FetchPartitionResponse(name, _NONE, high_watermark, log.log_start_offset, records, None, stable, aborted)
+
+    def _is_stale(self, name: str, replica_id: int) -> bool:
+        """Whether the high watermark has moved since a follower last fetched (`lastSentHighWatermark`)."""
+        partition = self._partitions.get(name)
+        remote = partition.remotes.get(replica_id) if partition is not None else None
+        return (
+            partition is not None and remote is not None and remote.last_sent_high_watermark < partition.high_watermark
+        )
+
+    def _holds_back(self, partition: Partition, replica_id: int) -> bool:
+        """Whether a follower that is not in sync gets no records because its leader's quota is used up."""
+        return replica_id not in partition.isr and self._quota.holds_back(partition.name, self._kernel.now_us)
+
+    def _followed(self, asked: FetchPartition, replica_id: int, replica_epoch: int) -> None:
+        """What a follower's fetch changes at the leader: its remote state, perhaps the ISR, perhaps the high
+        watermark.
+        """
+        partition = self._partitions[asked.partition]
+        if self._tells_stale_followers and replica_id in partition.remotes:
+            partition.remotes[replica_id].last_sent_high_watermark = partition.high_watermark
+        news = partition.update_follower(replica_id, asked.fetch_offset, asked.log_start_offset, replica_epoch)
+        if partition.replica_to_add(replica_id):
+            self._replicas.ask_for_isr(partition, PendingExpand(partition.isr, replica_id))
+        if news and partition.maybe_increment_high_watermark():
+            self._replicas.high_watermark_moved(partition)
+        self._replicas.record_deletion.check(asked.partition)
+
+    def check(self, name: str) -> None:
+        """Something happened to this partition that a request may have waited for."""
+        for delayed in self._delayed.watching(name):
+            if self._try(delayed):
+                self._complete(delayed, "satisfied")
+
+    def _try(self, delayed: DelayedFetch) -> bool:
+        """Whether enough has accumulated, or something happened that the fetch has to hear of."""
+        body = delayed.body
+        accumulated = 0
+        for asked in body.partitions:
+            partition = self._partitions.get(asked.partition)
+            if partition is None or self._replicas.epoch_error(
+                partition, asked.current_leader_epoch, body.from_follower
+            ):
+                return True
+            log = partition.log
+            end_offset = log.log_end_offset if body.replica_id >= 0 else partition.readable_end(body.isolation_level)
+            if end_offset < asked.fetch_offset:
+                if body.replica_id >= 0 or log.log_end_offset < asked.fetch_offset:
+                    return True
+                continue
+            if body.replica_id >= 0:
+                if self._tells_stale_followers and self._is_stale(asked.partition, body.replica_id):
+                    return True
+                if end_offset > asked.fetch_offset and self._holds_back(partition, body.replica_id):
+                    continue
+                if end_offset > asked.fetch_offset and body.min_bytes <= 1:
+                    return True
+                history, last_epoch = log.leader_epoch_cache, asked.last_fetched_epoch
+                if may_diverge(history, end_offset, last_epoch, asked.fetch_offset) and diverging_epoch(
+                    history, end_offset, last_epoch, asked.fetch_offset
+                ):
+                    return True
+            if end_offset > asked.fetch_offset:
+                accumulated += min(log.bytes_available(asked.fetch_offset, end_offset), asked.partition_max_bytes)
+        return accumulated >= body.min_bytes
+
+    def expired(self, request: str) -> None:
+        """`max.wait` is over: the answer says what there is."""
+        delayed = self._delayed.get(request)
+        if delayed is not None:
+            delayed.timer_id = 0
+            self._complete(delayed, "expired")
+
+    def _complete(self, delayed: DelayedFetch, why: str) -> None:
+        if self._delayed.remove(delayed.request) is None:
+            return
+        if delayed.timer_id:
+            self._kernel.scheduler.cancel(delayed.timer_id)
+        self._kernel.emit(RequestCompleted(broker=self._name, request=delayed.request, why=why), self._name)
+        answers, _ = self._read_all(delayed.body)
+        self._respond(delayed.message, delayed.body, answers)
+
+    def _respond(self, message: Message, body: FetchRequest, answers: list[FetchPartitionResponse]) -> None:
+        if body.version < CONVERSION_ENDS:
+            answers = [
+                self._convert(answer, asked, body) for asked, answer in zip(body.partitions, answers, strict=True)
+            ]
+        if body.replica_id >= 0:
+            # a follower that came by TCP has its session, if any, with its connection
+            if body.session_id:
+                answers = [
+                    answer
+                    for asked, answer in zip(body.partitions, answers, strict=True)
+                    if self._has_news(body, asked, answer)
+                ]
+            self._quota.record_response(answers, self._kernel.scheduler.now_us)
+        label, fields = describe_fetched(answers)
+        self._kernel.respond(message, FetchResponse(tuple(answers)), label=label, fields=fields)
+
+    def _convert(
+        self, answer: FetchPartitionResponse, asked: FetchPartition, body: FetchRequest
+    ) -> FetchPartitionResponse:
+        partition = self._partitions.get(asked.partition)
+        if partition is None:
+            return answer
+        return convert(answer, asked, partition.log.config, body.version, is_follower=body.replica_id >= 0)
+
+    def _has_news(self, body: FetchRequest, asked: FetchPartition, answer: FetchPartitionResponse) -> bool:
+        """Whether an incremental fetch session (KIP-227) lists this partition: records, an error, or watermarks not
+        told yet.
+        """
+        key = (body.replica_id, asked.partition)
+        if answer.error is not _NONE or answer.diverging_epoch is not None:
+            self._told.pop(key, None)
+            return True
+        now = (
+            answer.high_watermark,
+            answer.log_start_offset,
+            asked.current_leader_epoch,
+            body.replica_epoch,
+            body.session_id,
+        )
+        if not answer.records and self._told.get(key) == now:
+            return False
+        self._told[key] = now
+        return True

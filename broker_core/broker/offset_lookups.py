@@ -1,0 +1,86 @@
+"""Where something is in the logs that a broker leads: by time, by leader epoch (`ReplicaManager.fetchOffset`,
+`lastOffsetForLeaderEpoch`).
+"""
+
+from typing import TYPE_CHECKING
+
+from broker_core.errors import KafkaError, KafkaException
+from broker_core.wire.messages import (
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    ListOffsetsResult,
+    OffsetForLeaderEpochRequest,
+    OffsetForLeaderEpochResponse,
+    OffsetForLeaderEpochResult,
+)
+
+if TYPE_CHECKING:
+    from broker_core.broker.replica_manager import ReplicaManager
+
+CONSUMER = -1
+DEBUGGING_CONSUMER = -2
+"""A reader that any replica serves."""
+LATEST_TIMESTAMP = -1
+EARLIEST_TIMESTAMP = -2
+MAX_TIMESTAMP = -3
+EARLIEST_LOCAL_TIMESTAMP = -4
+LATEST_TIERED_TIMESTAMP = -5
+
+
+class OffsetLookups:
+    """See the module. Part of a replica manager, whose partitions it looks into."""
+
+    def __init__(self, replicas: "ReplicaManager") -> None:
+        self._replicas = replicas
+        self._partitions = replicas.partitions
+
+    def list(self, body: ListOffsetsRequest) -> ListOffsetsResponse:
+        """Latest (-1: the high watermark for consumers, the log end for replicas), earliest (-2; -4 without remote
+        storage), the record with the largest timestamp (-3), or by timestamp. Nothing lies in remote storage (-5).
+        """
+        return ListOffsetsResponse(tuple(self._find(body, *asked) for asked in body.partitions))
+
+    def _find(self, body: ListOffsetsRequest, name: str, leader_epoch: int, timestamp: int) -> ListOffsetsResult:
+        replica_id = body.replica_id
+        partition = self._partitions.get(name)
+        if partition is None:
+            return ListOffsetsResult(name, self._replicas.not_leader(name))
+        error = self._replicas.epoch_error(partition, leader_epoch, from_follower=replica_id == DEBUGGING_CONSUMER)
+        if error is not None:
+            return ListOffsetsResult(name, error)
+        if timestamp < LATEST_TIERED_TIMESTAMP:
+            return ListOffsetsResult(name, KafkaError.UNSUPPORTED_VERSION)
+        log = partition.log
+        upper_bound = partition.readable_end(body.isolation_level) if replica_id == CONSUMER else log.log_end_offset
+        if timestamp in (EARLIEST_TIMESTAMP, EARLIEST_LOCAL_TIMESTAMP):
+            first_epoch = log.leader_epoch_cache.epoch_for(log.log_start_offset)
+            return ListOffsetsResult(name, offset=log.log_start_offset, leader_epoch=first_epoch)
+        if replica_id == CONSUMER and partition.high_watermark < partition.leader_epoch_start_offset:
+            return ListOffsetsResult(name, KafkaError.OFFSET_NOT_AVAILABLE)
+        if timestamp == LATEST_TIMESTAMP:
+            return ListOffsetsResult(name, offset=upper_bound, leader_epoch=partition.leader_epoch)
+        if timestamp == LATEST_TIERED_TIMESTAMP:
+            return ListOffsetsResult(name)
+        try:
+            found = log.offset_of_max_timestamp() if timestamp == MAX_TIMESTAMP else log.offset_for_timestamp(timestamp)
+        except KafkaException as refused:
+            return ListOffsetsResult(name, refused.error)
+        if found is None or found[1] >= upper_bound:
+            return ListOffsetsResult(name)
+        return ListOffsetsResult(name, offset=found[1], timestamp=found[0], leader_epoch=found[2])
+
+    def for_leader_epochs(self, body: OffsetForLeaderEpochRequest) -> OffsetForLeaderEpochResponse:
+        """Where leader epochs end in the logs that this broker leads (`Partition.lastOffsetForLeaderEpoch`)."""
+        results = []
+        for name, current_leader_epoch, epoch in body.partitions:
+            partition = self._partitions.get(name)
+            if partition is None:
+                error: KafkaError | None = self._replicas.not_leader(name)
+            else:
+                error = self._replicas.epoch_error(partition, current_leader_epoch)
+            if partition is None or error is not None:
+                results.append(OffsetForLeaderEpochResult(name, error or KafkaError.UNKNOWN_SERVER_ERROR))
+                continue
+            found = partition.log.leader_epoch_cache.end_offset_for(epoch, partition.log.log_end_offset)
+            results.append(OffsetForLeaderEpochResult(name, KafkaError.NONE, *found))
+        return OffsetForLeaderEpochResponse(tuple(results))

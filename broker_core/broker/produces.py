@@ -1,0 +1,218 @@
+"""Appends of producers and of a broker's own coordinators, and those that wait to be committed
+(`ReplicaManager.appendRecords`, `DelayedProduce`).
+"""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from broker_core.broker.delayed import DelayedProduce
+from broker_core.errors import KafkaError, KafkaException, RecordValidationException
+from broker_core.events.waiting import RequestCompleted, RequestParked
+from broker_core.replication.purgatory import Purgatory
+from broker_core.sim.kernel import Message
+from broker_core.wire.messages import ProducePartitionResponse, ProduceRequest, ProduceResponse
+
+if TYPE_CHECKING:
+    from broker_core.broker.replica_manager import ReplicaManager
+
+_UNREADABLE = frozenset(
+    {
+        KafkaError.CORRUPT_MESSAGE,
+        KafkaError.KAFKA_STORAGE_ERROR,
+        KafkaError.MESSAGE_TOO_LARGE,
+        KafkaError.NOT_LEADER_OR_FOLLOWER,
+        KafkaError.RECORD_LIST_TOO_LARGE,
+    }
+)
+"""With these a producer is not told where the log begins."""
+
+
+class Produces:
+    """See the module. Part of a replica manager, whose partitions it appends to."""
+
+    def __init__(self, replicas: "ReplicaManager") -> None:
+        self._replicas = replicas
+        self._partitions = replicas.partitions
+        self._host = replicas.host
+        self._kernel = replicas.kernel
+        self._name = replicas.name
+        self._delayed: Purgatory[DelayedProduce] = Purgatory()
+        #: partition -> (what waits, offset that the high watermark must reach), in order
+        self.coordinator_appends: dict[str, list[tuple[Any, int]]] = {}
+
+    def parked(self) -> list[str]:
+        """The rpc ids of the requests that wait."""
+        return self._delayed.requests()
+
+    def take(self, message: Message, body: ProduceRequest, refused: Mapping[str, ProducePartitionResponse]) -> None:
+        """Appends, then answers: at once with acks=1 (acks=0: not at all), when committed with acks=all.
+
+        `refused` are the answers for partitions whose records are not to be appended.
+        """
+        now_ms = self._host.wall_ms
+        answers = dict(refused)
+        required: dict[str, int] = {}
+        advanced: list[tuple[str, bool]] = []
+        for name, data in body.partitions:
+            if name in refused or data is None:
+                continue
+            answers[name], last_offset = self._append(name, data, body.acks, now_ms)
+            if last_offset >= 0:
+                required[name] = last_offset + 1
+                advanced.append((name, self._partitions[name].maybe_increment_high_watermark()))
+        if body.acks == 0:
+            if any(answer.error is not KafkaError.NONE for answer in answers.values()):
+                self._kernel.close_connection(message)
+        elif body.acks == 1 or not required:
+            self._respond(message, answers)
+        else:
+            self._wait_for_commit(message, body.timeout_ms, required, answers)
+        for name, moved in advanced:
+            if moved:
+                self.check(name)
+            self._replicas.fetches.check(name)
+
+    def _append(
+        self, name: str, data: bytes, acks: int, now_ms: int, *, is_client: bool = True
+    ) -> tuple[ProducePartitionResponse, int]:
+        partition = self._partitions.get(name)
+        if partition is None or not partition.is_leader:
+            return ProducePartitionResponse(name, self._replicas.not_leader(name)), -1
+        try:
+            info = partition.append_as_leader(data, acks, now_ms, is_client=is_client)
+        except KafkaException as refused:
+            # what exactly was wrong is told of single records only; for the rest clients have their own texts
+            start = -1 if refused.error in _UNREADABLE else partition.log.log_start_offset
+            if isinstance(refused, RecordValidationException):
+                record_errors = refused.record_errors
+                return ProducePartitionResponse(
+                    name, refused.error, log_start_offset=start, message=refused.message, record_errors=record_errors
+                ), -1
+            return ProducePartitionResponse(name, refused.error, log_start_offset=start), -1
+        append_time = partition.log.config.message_timestamp_type == "LogAppendTime" and info.record_count
+        # a repeated batch is answered with its timestamp, whatever kind that is
+        append_time = append_time or info.is_duplicate
+        return (
+            ProducePartitionResponse(
+                name,
+                base_offset=info.first_offset,
+                log_append_time_ms=info.max_timestamp if append_time else -1,
+                log_start_offset=partition.log.log_start_offset,
+            ),
+            info.last_offset,
+        )
+
+    def _wait_for_commit(
+        self, message: Message, timeout_ms: int, required: dict[str, int], answers: dict[str, ProducePartitionResponse]
+    ) -> None:
+        delayed = DelayedProduce(message.rpc, message, tuple(required), required, answers, 0)
+        if self._try(delayed):
+            self._respond(message, answers)
+            return
+        due_us = self._kernel.scheduler.now_us + timeout_ms * 1_000
+        delayed.timer_id = self._kernel.timer(self._name, due_us, "produce_expired", message.rpc)
+        self._delayed.watch(delayed)
+        needs = ", ".join(f"{name} HW >= {offset}" for name, offset in required.items())
+        self._kernel.emit(
+            RequestParked(
+                broker=self._name,
+                request=message.rpc,
+                api="Produce",
+                client=message.source,
+                partitions=delayed.partitions,
+                needs=needs,
+                deadline_us=due_us,
+            ),
+            self._name,
+        )
+
+    def _try(self, delayed: DelayedProduce) -> bool:
+        for name, required_offset in list(delayed.required.items()):
+            partition = self._partitions.get(name)
+            if partition is None or not partition.is_leader:
+                delayed.answer(name, KafkaError.NOT_LEADER_OR_FOLLOWER)
+            elif partition.high_watermark >= required_offset:
+                enough = len(partition.isr_state.maximal_isr) >= partition.effective_min_isr
+                delayed.answer(name, KafkaError.NONE if enough else KafkaError.NOT_ENOUGH_REPLICAS_AFTER_APPEND)
+        return not delayed.required
+
+    def append_for_coordinator(self, name: str, data: bytes, waiting: Any) -> KafkaError:
+        """Appends what a coordinator of this broker writes. Once it is committed, or can no longer be, the host hears
+        of it with `waiting`, unless that is None; an append that fails at once is told in the answer alone.
+        """
+        acks = 1 if waiting is None else -1
+        answer, last_offset = self._append(name, data, acks, self._host.wall_ms, is_client=False)
+        if last_offset < 0:
+            return answer.error
+        moved = self._partitions[name].maybe_increment_high_watermark()
+        if waiting is not None:
+            self.coordinator_appends.setdefault(name, []).append((waiting, last_offset + 1))
+        if moved or waiting is not None:
+            self.check(name)
+        self._replicas.fetches.check(name)
+        return KafkaError.NONE
+
+    def _check_coordinator_appends(self, name: str) -> None:
+        partition = self._partitions.get(name)
+        if partition is None or not partition.is_leader:
+            for waiting, _ in self.coordinator_appends.pop(name):
+                self._host.coordinator_append_done(waiting, KafkaError.NOT_LEADER_OR_FOLLOWER)
+            return
+        waits = self.coordinator_appends[name]
+        done = [waiting for waiting, required in waits if required <= partition.high_watermark]
+        left = waits[len(done) :]
+        if left:
+            self.coordinator_appends[name] = left
+        else:
+            del self.coordinator_appends[name]
+        enough = len(partition.isr_state.maximal_isr) >= partition.effective_min_isr
+        for waiting in done:
+            self._host.coordinator_append_done(
+                waiting, KafkaError.NONE if enough else KafkaError.NOT_ENOUGH_REPLICAS_AFTER_APPEND
+            )
+
+    def expire_coordinator_append(self, name: str, waiting: Any) -> bool:
+        """Gives up waiting; False when it is done already."""
+        waits = self.coordinator_appends.get(name, [])
+        left = [row for row in waits if row[0] is not waiting]
+        if len(left) == len(waits):
+            return False
+        if left:
+            self.coordinator_appends[name] = left
+        else:
+            del self.coordinator_appends[name]
+        return True
+
+    def check(self, name: str) -> None:
+        """Something happened to this partition that a request may have waited for."""
+        if name in self.coordinator_appends:
+            self._check_coordinator_appends(name)
+        for delayed in self._delayed.watching(name):
+            if self._try(delayed):
+                self._complete(delayed, "satisfied")
+
+    def expired(self, request: str) -> None:
+        """The producer's timeout is over; what was appended stays in the log."""
+        delayed = self._delayed.get(request)
+        if delayed is not None:
+            for name in list(delayed.required):
+                delayed.answer(name, KafkaError.REQUEST_TIMED_OUT)
+            delayed.timer_id = 0
+            self._complete(delayed, "expired")
+
+    def _complete(self, delayed: DelayedProduce, why: str) -> None:
+        self._delayed.remove(delayed.request)
+        if delayed.timer_id:
+            self._kernel.scheduler.cancel(delayed.timer_id)
+        self._kernel.emit(RequestCompleted(broker=self._name, request=delayed.request, why=why), self._name)
+        self._respond(delayed.message, delayed.answers)
+
+    def _respond(self, message: Message, answers: dict[str, ProducePartitionResponse]) -> None:
+        response = ProduceResponse(tuple(answers.values()))
+        fields = [
+            (answer.partition, answer.base_offset if answer.error is KafkaError.NONE else answer.error.name)
+            for answer in response.partitions
+        ]
+        first = fields[0][1] if fields else "no partitions"
+        label = first if isinstance(first, str) else f"ack @{first}"
+        self._kernel.respond(message, response, label=label, fields=tuple(fields))
