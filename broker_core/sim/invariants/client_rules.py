@@ -50,7 +50,10 @@ def sent(checker: Checker, event: rpc.RpcSent) -> None:
         if isinstance(base, str) or base < 0:
             continue
         partition = checker.partitions[name]
-        shadow = partition.replicas[event.source]
+        shadow = partition.replicas.get(event.source)
+        if shadow is None:
+            # decided while another partition of the request still waited; the replica was moved away since
+            continue
         shadow_log = shadow.log
         index = bisect_left(shadow_log.bases, base)
         if index == len(shadow_log.bases):
