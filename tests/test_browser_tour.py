@@ -112,6 +112,7 @@ class Keys:
             "ZooKeeper and the controller": lambda: self.turns("n", self.page.locator("hw-zookeeper > *"), True),
             "consumer groups": lambda: self.turns("g", self.page.locator("hw-groups > *"), True),
             "producers": lambda: self.turns("o", self.page.locator("hw-producers > *"), True),
+            "transactions": lambda: self.turns("r", self.page.locator("hw-transactions > *"), True),
             "alarms": lambda: self.turns("l", self.page.locator("hw-alarm-screen > *"), True),
             "table view": lambda: self.turns("v", self.page.locator("hw-table table"), True),
             "collapse side panels": lambda: self.turns("\\", self.page.locator("hw-inspector"), False),

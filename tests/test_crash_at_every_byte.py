@@ -104,23 +104,27 @@ def dies_after(patch: pytest.MonkeyPatch, budget: int) -> Callable[[], int]:
     """From now on only this many bytes reach the files: the write that exceeds them is torn. Returns how many did."""
     written = 0
 
-    def limit(method: str) -> None:
-        original = getattr(SimulatedFile, method)
+    append_whole, write_whole = SimulatedFile.append, SimulatedFile.write_at
 
-        def torn(file: SimulatedFile, *arguments: object) -> object:
-            nonlocal written
-            *position, data = arguments
-            left = budget - written
-            written += min(len(data), left)
-            if len(data) > left:
-                original(file, *position, data[:left])
-                raise Death
-            return original(file, *position, data)
+    def torn(write: Callable[[bytes], object], data: bytes) -> object:
+        nonlocal written
+        left = budget - written
+        written += min(len(data), left)
+        if len(data) > left:
+            write(data[:left])
+            raise Death
+        return write(data)
 
-        patch.setattr(SimulatedFile, method, torn)
-
-    limit("append")
-    limit("write_at")
+    patch.setattr(
+        SimulatedFile,
+        "append",
+        lambda file, *parts: torn(lambda data: append_whole(file, data), b"".join(parts)),
+    )
+    patch.setattr(
+        SimulatedFile,
+        "write_at",
+        lambda file, position, data: torn(lambda data: write_whole(file, position, data), data),
+    )
     return lambda: written
 
 

@@ -19,7 +19,7 @@ const TICKS = ["1/1000", "", "1/10", "1×", "", "100×"];
 /** While time runs, the clock is written every so many milliseconds: its last digits cannot be read anyway. */
 const CLOCK_MS = 66;
 
-/** The last speed asked for; shown at once, before the server has answered. */
+/** The last speed asked for; shown at once, before the clock goes by it. */
 const wanted = signal(null);
 /** In narrow windows the slider is a popover. */
 const speedOpen = signal(false);
@@ -43,10 +43,23 @@ export const seek = (us) => run(() => player.seekTime(Math.max(0, Math.round(us)
 export const seekSeq = (seq) => run(() => player.seekSeq(Math.max(0, seq)));
 
 /** Sets the speed: simulated time over wall time. */
-export function setRate(rate) {
+export async function setRate(rate) {
+  const { refusal } = player;
   wanted.value = rate;
-  return run(() => player.setRate(rate)).finally(() => {
-    if (wanted.value === rate) wanted.value = null; // else a newer wish is under way
+  await run(() => player.setRate(rate));
+  // The server's answer comes before its clock says so. A newer wish may be under way.
+  if (player.rate !== rate && player.refusal === refusal) await clockChanged();
+  if (wanted.value === rate) wanted.value = null;
+}
+
+/** Resolves once speed or mode are others. */
+function clockChanged() {
+  return new Promise((resolve) => {
+    const stop = player.subscribe(({ what }) => {
+      if (!what.has("mode")) return;
+      stop();
+      resolve();
+    });
   });
 }
 
