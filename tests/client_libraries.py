@@ -163,7 +163,6 @@ class KafkaPython:
 
     def follow(self, group: str, topic: str, news: News) -> None:
         consumer = KafkaConsumer(
-            topic,
             bootstrap_servers=self._bootstrap,
             group_id=group,
             auto_offset_reset="earliest",
@@ -172,6 +171,9 @@ class KafkaPython:
             session_timeout_ms=SESSION_MS,
             heartbeat_interval_ms=HEARTBEAT_MS,
         )
+        # A leader that has no metadata yet assigns nothing, and again once it has them.
+        consumer.partitions_for_topic(topic)
+        consumer.subscribe([topic])
         goes_on = True
         while goes_on:
             records = consumer.poll(timeout_ms=100)
