@@ -8,18 +8,29 @@ As a program it is a member of a group that somebody can kill:
 import asyncio
 import json
 import sys
-from collections.abc import AsyncIterator, Callable, Iterable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import Protocol
 
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 from aiokafka import TopicPartition as AioTopicPartition
 from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.admin import NewTopic as AioNewTopic
-from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, KafkaError, Message, Producer, TopicPartition
+from aiokafka.errors import CommitFailedError as AioCommitFailedError
+from aiokafka.errors import RebalanceInProgressError as AioRebalanceInProgressError
+from confluent_kafka import (
+    Consumer,
+    ConsumerGroupTopicPartitions,
+    KafkaError,
+    KafkaException,
+    Message,
+    Producer,
+    TopicPartition,
+)
 from confluent_kafka.admin import AdminClient, NewTopic
 from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer
 from kafka import TopicPartition as PythonTopicPartition
+from kafka.errors import CommitFailedError, RebalanceInProgressError
 from kafka.structs import OffsetAndMetadata
 
 PATIENCE_S = 90.0
@@ -47,12 +58,27 @@ class Library(Protocol):
         """Two transactions, of which the first is aborted."""
 
     def follow(self, group: str, topic: str, news: News) -> None:
-        """A member of a group that reads what is committed, tells, and commits what it told."""
+        """A member of a group that reads what is committed, tells, and commits what it told.
+
+        A commit that a rebalance overtook is refused, as Kafka does it; whoever owns the partition then reads those
+        records again.
+        """
 
     def committed(self, group: str, topic: str, partitions: int) -> list[int]: ...
 
     def reset(self, group: str, topic: str, partitions: int) -> None:
         """Sets all offsets of an empty group to 0."""
+
+
+@contextmanager
+def suppress_overtaken() -> Iterator[None]:
+    """Lets librdkafka's word pass that a rebalance overtook a commit, and nothing else."""
+    try:
+        yield
+    except KafkaException as raised:
+        overtaken = {KafkaError.ILLEGAL_GENERATION, KafkaError.REBALANCE_IN_PROGRESS, KafkaError.UNKNOWN_MEMBER_ID}
+        if raised.args[0].code() not in overtaken:
+            raise
 
 
 class ConfluentKafka:
@@ -105,7 +131,8 @@ class ConfluentKafka:
             values = [message.value().decode() for message in messages if message.error() is None]
             goes_on = news([each.partition for each in consumer.assignment()], values)
             if values:
-                consumer.commit(asynchronous=False)
+                with suppress_overtaken():
+                    consumer.commit(asynchronous=False)
         consumer.close()
 
     def committed(self, group: str, topic: str, partitions: int) -> list[int]:
@@ -180,7 +207,8 @@ class KafkaPython:
             values = [record.value.decode() for several in records.values() for record in several]
             goes_on = news([each.partition for each in consumer.assignment()], values)
             if values:
-                consumer.commit()
+                with suppress(CommitFailedError, RebalanceInProgressError):
+                    consumer.commit()
         consumer.close()
 
     def committed(self, group: str, topic: str, partitions: int) -> list[int]:
@@ -272,7 +300,8 @@ class Aiokafka:
                     values = [record.value.decode() for several in records.values() for record in several]
                     goes_on = news([each.partition for each in consumer.assignment()], values)
                     if values:
-                        await consumer.commit()
+                        with suppress(AioCommitFailedError, AioRebalanceInProgressError):
+                            await consumer.commit()
 
         asyncio.run(read())
 
