@@ -30,6 +30,7 @@ def test_what_random_simulation_has_found_stays_mended(path: Path) -> None:
     ("script", "alarm"),
     [
         ("missed-epoch", ("I-WEAKISR", "without having heard")),
+        ("late-fetch", ("I-EXPAND", "KIP-320")),
         ("early-join", ("I-COMPLETE", "KAFKA-7128")),
         ("watermark-beyond-the-log", ("I-COMMIT", "era")),
     ],

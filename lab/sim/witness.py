@@ -22,7 +22,7 @@ _BEING_DELETED = ("ReplicaDeletionStarted", "ReplicaDeletionSuccessful")
 _STRAY = "a log of a deleted topic of the same name that its broker has left behind"
 _LEFT = "a replica that a move made anew while its topic was deleted"
 _UNTOLD = "a replica left behind of a deleted topic of the same name: nobody told its broker, which knows a later epoch"
-_REASONS = re.compile("power loss|unclean election|without having heard|KAFKA-7128|made anew|left behind|era")
+_REASONS = re.compile("power loss|unclean election|without having heard|KAFKA-7128|KIP-320|made anew|left behind|era")
 _TOPIC = re.compile("/brokers/topics/([^/]+)")
 
 

@@ -9,6 +9,8 @@ A row of the table is an invariant; what is not listed for it never explains its
 - `early join`: before 2.0.1 a replica joined the ISR that had not reached the start of the leader's epoch (KAFKA-7128);
 - `missed epoch`: a leader that had not heard of another one's epoch led again, and still counted what its followers had
   held before that (`Partition.makeLeader` forgets it only in who has not led);
+- `late fetch`: before 2.1 a fetch did not say which leader epoch it was meant for (KIP-320): one that came late told a
+  leader of what its follower had held before its log was cut or made anew;
 - `foreign`: somebody outside of the cluster wrote what only brokers may write.
 """
 
@@ -19,10 +21,12 @@ LOST_TAIL = "lost tail"
 STALE_LOG = "stale log"
 EARLY_JOIN = "early join"
 MISSED_EPOCH = "missed epoch"
+LATE_FETCH = "late fetch"
 FOREIGN = "foreign"
 MODES = ("HW", "KIP101", "KIP279")
 
 _CHOSEN = (UNCLEAN, LOST_TAIL, STALE_LOG, FOREIGN)
+_JOINED = (EARLY_JOIN, MISSED_EPOCH, LATE_FETCH)
 
 #: invariant -> what may explain that it is broken
 MAY_BREAK: dict[str, tuple[str, ...]] = {
@@ -37,14 +41,14 @@ MAY_BREAK: dict[str, tuple[str, ...]] = {
     "I-ZKVER": (FOREIGN,),
     # A leader that lost its tail together with the controller leads on in the same epoch and writes it anew.
     "I-LOGMATCH": (LOST_TAIL, "HW", "KIP101", STALE_LOG, FOREIGN),
-    "I-WEAKISR": (*_CHOSEN, MISSED_EPOCH, *MODES),
-    "I-STRONGISR": (*_CHOSEN, EARLY_JOIN, MISSED_EPOCH, *MODES),
-    "I-COMMIT": (*_CHOSEN, EARLY_JOIN, MISSED_EPOCH, "HW", "KIP101"),
-    "I-COMPLETE": (*_CHOSEN, EARLY_JOIN, MISSED_EPOCH, "HW", "KIP101"),
+    "I-WEAKISR": (*_CHOSEN, MISSED_EPOCH, LATE_FETCH, *MODES),
+    "I-STRONGISR": (*_CHOSEN, *_JOINED, *MODES),
+    "I-COMMIT": (*_CHOSEN, *_JOINED, "HW", "KIP101"),
+    "I-COMPLETE": (*_CHOSEN, *_JOINED, "HW", "KIP101"),
     "I-HWLEAD": (),
     "I-HWFOLL": _CHOSEN,
-    "I-NOTRUNCBELOWHW": (*_CHOSEN, EARLY_JOIN, MISSED_EPOCH, "HW", "KIP101"),
-    "I-EXPAND": (LOST_TAIL, STALE_LOG, FOREIGN),
+    "I-NOTRUNCBELOWHW": (*_CHOSEN, *_JOINED, "HW", "KIP101"),
+    "I-EXPAND": (LOST_TAIL, STALE_LOG, LATE_FETCH, FOREIGN),
     "I-MINISR": (),
     "I-CONSUME": (),
     # A log that parted from its leader's may go on with what does not follow.

@@ -1,7 +1,7 @@
 """I-ONELEADER, I-EPOCHMONO, I-EXPAND and the leader's part of I-ZKVER: who leads, and who is in its ISR."""
 
 from broker_core.events import log, replica
-from broker_core.sim.invariants.catalogue import EARLY_JOIN, MISSED_EPOCH, Explanation, Words
+from broker_core.sim.invariants.catalogue import EARLY_JOIN, LATE_FETCH, MISSED_EPOCH, Explanation, Words
 from broker_core.sim.invariants.checker import Checker, watches
 from broker_core.sim.invariants.log_rules import note_stale
 from broker_core.sim.invariants.shadow import ShadowPartition, ShadowReplica
@@ -38,6 +38,12 @@ _MISSED_EPOCH = Words(
     "{node} led again in leader epoch {epoch} without having heard of the epoch {missed} of {other}, and still counted "
     "what its followers had held before that",
     "{node} 在首领纪元 {epoch} 再次成为首领，却不知道 {other} 的纪元 {missed}，仍按此前跟随者持有的内容计算",
+)
+_LATE_FETCH = Words(
+    "{leader} took a fetch at {told} for what {node} holds, but {node} sent it before its log was cut or replaced: a "
+    "fetch did not say which leader epoch it was meant for (cured by KIP-320)",
+    "{leader} 把 {node} 在其日志被截断或替换之前发出的、位于 {told} 的拉取请求当作它现有的内容：拉取请求不带首领纪元"
+    "（KIP-320 修正了这一点）",
 )
 
 
@@ -167,6 +173,8 @@ def _check_joining(checker: Checker, partition: ShadowPartition, shadow: ShadowR
     if member is None:
         return
     end = member.log.end
+    if not checker.era.fetch_carries_epoch:
+        _note_late_fetch(checker, partition, shadow, member)
     if end < shadow.high_watermark:
         _joins_behind(checker, shadow, member)
     if end < shadow.epoch_start:
@@ -185,6 +193,16 @@ def _check_joining(checker: Checker, partition: ShadowPartition, shadow: ShadowR
             epoch=shadow.leader_epoch,
             known=member.leader_epoch,
         )
+
+
+def _note_late_fetch(
+    checker: Checker, partition: ShadowPartition, shadow: ShadowReplica, member: ShadowReplica
+) -> None:
+    told = shadow.believed.get(member.node, -1)
+    if member.log.end < told <= partition.held.get(member.node, -1):
+        words = _LATE_FETCH.filled(leader=shadow.node, node=member.node, told=told)
+        setting = f"era={checker.era.name} (a fetch carries no leader epoch)"
+        partition.excuses[LATE_FETCH] = Explanation(LATE_FETCH, words, setting, checker.envelope[3])
 
 
 def _joins_behind(checker: Checker, shadow: ShadowReplica, member: ShadowReplica) -> None:

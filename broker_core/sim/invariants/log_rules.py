@@ -91,6 +91,7 @@ def opened(checker: Checker, event: log.LogOpened) -> None:
     if known is not None and known.topic_id == event.topic_id and known.log.end >= event.log_end_offset:
         shadow_log, cut_seq = known.log, known.cut_seq
         if event.log_end_offset < shadow_log.end:
+            partition.loses(node, shadow_log.end)
             _cut(partition, shadow_log, event.log_end_offset)
             cut_seq = checker.seq
         if shadow_log.segment != active:
@@ -115,7 +116,9 @@ def opened(checker: Checker, event: log.LogOpened) -> None:
 def deleted(checker: Checker, event: log.LogDeleted) -> None:
     shadow = checker.replicas.pop(event.replica, None)
     if shadow is not None:
-        checker.partition(shadow.partition).replicas.pop(shadow.node, None)
+        partition = checker.partition(shadow.partition)
+        partition.replicas.pop(shadow.node, None)
+        partition.loses(shadow.node, shadow.log.end)
 
 
 @watches(log.BatchAppended)
@@ -238,6 +241,7 @@ def truncated(checker: Checker, event: log.LogTruncated) -> None:
     shadow = checker.replicas[event.replica]
     partition = checker.partition(shadow.partition)
     to_offset = event.to_offset
+    partition.loses(shadow.node, event.from_offset)
     if to_offset > event.from_offset:
         shadow.log = ShadowLog(to_offset, *event.segments[-1][:2])
         shadow.start = shadow.high_watermark = to_offset

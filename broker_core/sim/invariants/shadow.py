@@ -234,6 +234,7 @@ class ShadowPartition(msgspec.Struct):
         compared_from: below it some replica was compacted, so that batches are not compared.
         answered: the latest answers to producers; `unsafe`: those with acks=1 whose records are not committed yet.
         deleted_epoch: the last leader epoch of the deleted topic of this name, whose orders may still be under way.
+        held: by node, the greatest log end that it had and lost, by a cut or with the whole log.
         excuses: what explains that a guarantee is broken, by kind.
     """
 
@@ -254,7 +255,12 @@ class ShadowPartition(msgspec.Struct):
     answered: deque[Answer] = msgspec.field(default_factory=lambda: deque(maxlen=KEPT_ANSWERS))
     unsafe: deque[Answer] = msgspec.field(default_factory=deque)
     deleted_epoch: int = -1
+    held: dict[str, int] = {}
     excuses: dict[str, Explanation] = {}
+
+    def loses(self, node: str, end: int) -> None:
+        """A replica does not hold any more what it held up to this offset."""
+        self.held[node] = max(end, self.held.get(node, -1))
 
 
 class ShadowMember(NamedTuple):
