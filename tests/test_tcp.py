@@ -7,6 +7,8 @@ import msgspec
 import pytest
 
 from broker_core.broker.apis import HANDLERS
+from broker_core.broker.log_manager import Flusher
+from broker_core.broker.replica_manager import ReplicaManager
 from broker_core.errors import KafkaError
 from broker_core.records.record_batch import SimpleRecord, build_batch
 from broker_core.run import Input, Run, RunConfig
@@ -230,6 +232,33 @@ def test_an_error_of_the_lab_is_an_alarm_and_an_answer_where_a_run_survives_it(m
     other.frame(other.connect(0, "127.0.0.1"), frame("Metadata", 9))
     with pytest.raises(ValueError, match="nobody expected it"):
         other.advance(other.now_us + SECOND_US)
+
+
+def test_a_job_of_a_broker_that_fails_is_an_alarm_and_done_again_where_a_run_survives_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    seen: list[Exception] = []
+    run = started(survives=lambda failure: bool(seen.append(failure)) or True)
+    create(run, run.connect(0, "127.0.0.1"), "orders")
+    run.submit("broker freeze 2", "test")
+    with monkeypatch.context() as broken:
+        for owner, job in ((ReplicaManager, "shrink_isrs"), (Flusher, "run")):
+            broken.setattr(owner, job, lambda _: 1 // 0)
+        run.advance(run.now_us + 45 * SECOND_US)
+    alarms = [alarm["detail"] for alarm in run.view["alarms"].values()]
+    assert {detail.partition(": ")[0] for detail in alarms} == {
+        "the lab itself failed on the timer isr_expiration",
+        "the lab itself failed on the timer log_manager.flush",
+    }
+    assert len(seen) == len(alarms)
+    produced = ask(run, run.connect(1, "127.0.0.1"), "Metadata", 9, topics=None)
+    assert [topic.name for topic in produced.topics] == ["orders"]
+    run.advance(run.now_us + 45 * SECOND_US)
+    assert len(run.view["alarms"]) == len(alarms)
+    other = started()
+    monkeypatch.setattr(ReplicaManager, "shrink_isrs", lambda _: 1 // 0)
+    with pytest.raises(ZeroDivisionError):
+        other.advance(other.now_us + 45 * SECOND_US)
 
 
 def test_an_input_is_recorded_with_its_bytes_as_they_came_and_older_recordings_are_read() -> None:

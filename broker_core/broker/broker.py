@@ -15,7 +15,7 @@ from broker_core.broker.config_changes import ConfigChanges
 from broker_core.broker.delayed import DelayedElections, DelayedTopics
 from broker_core.broker.dynamic_config import DynamicBrokerConfig
 from broker_core.broker.fetch_sessions import FetchSessions
-from broker_core.broker.guard import go_on_after
+from broker_core.broker.guard import go_on_after, guarded
 from broker_core.broker.log_directory import LogDirectory
 from broker_core.broker.log_manager import TIMER_PREFIX, LogManager, write_log_starts, write_recovery_points
 from broker_core.broker.marker_appends import MarkerAppend, marker_decided
@@ -513,6 +513,7 @@ class Broker:
         """Whether a new log is to be opened, for which the topic's configuration is read."""
         return any(state.partition not in self.replicas.partitions for state in request.partitions)
 
+    @guarded("answer")
     def on_response(self, api: str, body: Any, context: tuple[str, Any]) -> None:
         """Hands an answer to whoever asked."""
         asker, data = context
@@ -534,6 +535,7 @@ class Broker:
             broker_id, asked_api = data
             self._controller_response(broker_id, asked_api, body)
 
+    @guarded("silence")
     def on_disconnect(self, api: str, context: tuple[str, Any], why: str) -> None:
         """No answer will come."""
         asker, data = context
@@ -564,6 +566,7 @@ class Broker:
         if not self._blocks("_controller_timer", name, data):
             self.controller.on_timer(name, data)
 
+    @guarded("watch", named=1)
     def on_watch(self, kind: str, path: str) -> None:
         """A watch of this broker's session fired."""
         if self.state == "exiting" or self._blocks("on_watch", kind, path):
@@ -580,6 +583,7 @@ class Broker:
         self._blocked.append((method, arguments))
         return True
 
+    @guarded("timer")
     def on_timer(self, name: str, data: Any) -> None:
         """The jobs of the broker and the deadlines of what waits."""
         if self.state == "exiting":
@@ -593,8 +597,10 @@ class Broker:
         elif name == "alter_partition_retry":
             self.replicas.alter_partition.on_retry()
         elif name == "isr_expiration":
-            self.replicas.shrink_isrs()
-            self._check_isrs_later()
+            try:
+                self.replicas.shrink_isrs()
+            finally:
+                self._check_isrs_later()
         elif name == "isr_propagation":
             self.replicas.isr_changes.on_timer()
         elif name == "high_watermark_checkpoint":

@@ -1,34 +1,73 @@
-"""What becomes of a request whose handler fails as nobody expected (`KafkaApis.handle`, `RequestHandlerHelper`).
+"""What becomes of a broker's work that fails as nobody expected: a request, an answer, a timer's job, a watch.
 
-Kafka logs it, answers UNKNOWN_SERVER_ERROR and goes on. So does a run whose owner lets it (`Kernel.survives`), with an
-alarm instead of the log: the mistake is the lab's, and must not hide. Other runs end with the exception.
+Kafka logs it and goes on (`KafkaApis.handle`, `KafkaScheduler`, `ControllerEventManager`); a request is answered
+UNKNOWN_SERVER_ERROR. So does a run whose owner lets it (`Kernel.survives`), with an alarm instead of the log: the
+mistake is the lab's, and must not hide. Other runs end with the exception.
 """
 
 import traceback
+from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
+from typing import Any, Literal, Protocol, TypeVar
 
 from broker_core.events.world import InvariantViolated
 from broker_core.sim.kernel import Kernel
 
 RULE = "UNKNOWN_SERVER_ERROR"
 """Under which the alarm goes."""
+Occasion = Literal["request", "answer", "silence", "timer", "watch"]
+_OCCASIONS: dict[Occasion, tuple[str, str]] = {
+    "request": ("a request {}", "处理 {} 请求时"),
+    "answer": ("the answer to {}", "处理 {} 的应答时"),
+    "silence": ("a request {} that found no answer", "{} 请求没有应答，处理时"),
+    "timer": ("the timer {}", "定时器 {} 到期时"),
+    "watch": ("a change of {}", "处理 {} 的变化时"),
+}
 
 
-def go_on_after(kernel: Kernel, failure: Exception, subject: str, api: str) -> None:
-    """Raises the alarm that `subject` failed on a request; raises `failure` when the run is not to survive it."""
+class Guarded(Protocol):
+    """Whose work may fail: a broker."""
+
+    kernel: Kernel
+    name: str
+
+
+Node = TypeVar("Node", bound=Guarded)
+
+
+def go_on_after(kernel: Kernel, failure: Exception, subject: str, api: str, occasion: Occasion = "request") -> None:
+    """Raises the alarm that `subject` failed; raises `failure` when the run is not to survive it."""
     if kernel.survives is None or not kernel.survives(failure):
         raise failure
     where = traceback.extract_tb(failure.__traceback__)[-1]
     # not the exception's text: it may hold what differs from process to process, such as an address
     what = f"{type(failure).__name__} in {Path(where.filename).name}, line {where.lineno}"
+    english, chinese = (text.format(api) for text in _OCCASIONS[occasion])
     kernel.emit(
         InvariantViolated(
             invariant=RULE,
             subject=subject,
-            detail=f"the lab itself failed on a request {api}: {what}",
-            detail_zh=f"处理 {api} 请求时实验室自身出错：{what}",
+            detail=f"the lab itself failed on {english}: {what}",
+            detail_zh=f"{chinese}实验室自身出错：{what}",
             explained_by="",
             cause=kernel.cause_seq,
         ),
         subject,
     )
+
+
+def guarded(occasion: Occasion, named: int = 0) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """A method of a node after whose failure the node goes on; its argument number `named` says what it was about."""
+
+    def of(method: Callable[..., None]) -> Callable[..., None]:
+        @wraps(method)
+        def goes_on(node: Node, *arguments: Any) -> None:
+            try:
+                method(node, *arguments)
+            except Exception as failure:
+                go_on_after(node.kernel, failure, node.name, str(arguments[named]), occasion)
+
+        return goes_on
+
+    return of

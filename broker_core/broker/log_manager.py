@@ -19,6 +19,7 @@ from broker_core.sim.disk import CutFact
 from broker_core.sim.kernel import Kernel
 
 TIMER_PREFIX = "log_manager."
+AGAIN_US = 30_000_000
 
 
 class LogHost(Protocol):
@@ -82,7 +83,12 @@ class LogManager:
     def on_timer(self, name: str) -> None:
         """A task is due."""
         task = self.tasks[name.removeprefix(TIMER_PREFIX)]
-        delay_us = task.run()
+        try:
+            delay_us = task.run()
+        except Exception:
+            # a task that failed is tried again, as by Kafka's scheduler, if the run goes on
+            self.host.timer(AGAIN_US, TIMER_PREFIX + task.name)
+            raise
         if delay_us is not None:
             self.host.timer(delay_us, TIMER_PREFIX + task.name)
 

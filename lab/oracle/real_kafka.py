@@ -36,10 +36,13 @@ class RealKafkaError(Exception):
 
 
 def fetch_jars(folder: Path) -> Path:
-    """The folder of Kafka's jars, filled by Maven at the first call. Raises RealKafkaError."""
+    """The folder of Kafka's jars: `folder` itself if it holds them, else one in it that Maven fills at the first call.
+    Raises RealKafkaError.
+    """
     jars = folder / f"kafka-{VERSION}"
-    if (jars / f"kafka_2.13-{VERSION}.jar").exists():
-        return jars
+    for filled in (folder, jars):
+        if (filled / f"kafka_2.13-{VERSION}.jar").exists():
+            return filled.resolve()
     maven = shutil.which("mvn")
     if maven is None:
         raise RealKafkaError("There is no mvn on the PATH. Maven was expected, which fetches Kafka: install it.")
