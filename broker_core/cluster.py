@@ -236,8 +236,8 @@ class Cluster:
         self.kernel.subjects[f"controller@{broker.name}"] = broker.controller
         self.kernel.subjects[f"groups@{broker.name}"] = broker.groups.registry
         self.kernel.subjects[f"transactions@{broker.name}"] = broker.transactions.coordinator
-        self.kernel.add(broker)
-        broker.start()
+        self.kernel.add(broker.mailbox)
+        broker.life.start()
 
     def kill_broker(self, broker_id: int) -> None:
         """SIGKILL: the process is gone, ZooKeeper notices when the session times out."""
@@ -255,13 +255,13 @@ class Cluster:
         self.kernel.emit(PowerLost(broker=broker.name, byte_count=byte_count, cuts=cuts), broker.name)
 
     def _end_process(self, broker: Broker, how: str) -> None:
-        broker.killed(how)
+        broker.life.killed(how)
         self.zookeeper.lost_contact(broker.name)
         self._forget_replicas(broker)
 
     def stop_broker(self, broker_id: int) -> None:
         """Begins a controlled shutdown and returns."""
-        self._broker(broker_id, "up", "starting").stop()
+        self._broker(broker_id, "up", "starting").life.stop()
 
     def _forget_replicas(self, broker: Broker) -> None:
         for partition in broker.replicas.partitions.values():
@@ -284,7 +284,7 @@ class Cluster:
     def _contact(self, broker: Broker) -> None:
         if self.kernel.connected(broker.name, ZK_NODE) and broker.name not in self.kernel.frozen:
             self.zookeeper.found_contact(broker.name)
-            broker.contact_restored()
+            broker.life.contact_restored()
 
     def clean_log(self, broker_id: int, partition: str) -> CleaningFacts | None:
         """Compacts one log now, however little of it is dirty; None when there was nothing to clean.

@@ -55,7 +55,7 @@ def _append(broker: "Broker", append: MarkerAppend) -> None:
         producer_epoch=marker.producer_epoch,
         coordinator_epoch=marker.coordinator_epoch,
     )
-    error = broker.append_for_coordinator(append.partition, data, append, broker.config.request_timeout_ms)
+    error = broker.coordinator_appends.append(append.partition, data, append, broker.config.request_timeout_ms)
     if error is not KafkaError.NONE:
         marker_decided(broker, append, error)
 

@@ -156,7 +156,7 @@ class Produces:
         partition = self._partitions.get(name)
         if partition is None or not partition.is_leader:
             for waiting, _ in self.coordinator_appends.pop(name):
-                self._host.coordinator_append_done(waiting, KafkaError.NOT_LEADER_OR_FOLLOWER)
+                self._host.coordinator_appends.done(waiting, KafkaError.NOT_LEADER_OR_FOLLOWER)
             return
         waits = self.coordinator_appends[name]
         done = [waiting for waiting, required in waits if required <= partition.high_watermark]
@@ -167,7 +167,7 @@ class Produces:
             del self.coordinator_appends[name]
         enough = len(partition.isr_state.maximal_isr) >= partition.effective_min_isr
         for waiting in done:
-            self._host.coordinator_append_done(
+            self._host.coordinator_appends.done(
                 waiting, KafkaError.NONE if enough else KafkaError.NOT_ENOUGH_REPLICAS_AFTER_APPEND
             )
 

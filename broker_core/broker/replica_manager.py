@@ -1,6 +1,6 @@
 """All replicas of a broker: what they become, whom they follow, who is in sync (`kafka.server.ReplicaManager`)."""
 
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from broker_core.broker.alter_partition_manager import AlterPartitionManager
 from broker_core.broker.config import BrokerConfig
@@ -24,6 +24,9 @@ from broker_core.wire.messages import (
     LeaderAndIsrPartition,
 )
 
+if TYPE_CHECKING:
+    from broker_core.broker.coordinator_appends import CoordinatorAppends
+
 
 class ReplicaHost(Protocol):
     """What the replica manager needs of its broker's process."""
@@ -36,6 +39,7 @@ class ReplicaHost(Protocol):
     era: Era
     metadata: MetadataCache
     logs: LogManager
+    coordinator_appends: "CoordinatorAppends"
 
     @property
     def wall_ms(self) -> int: ...
@@ -54,9 +58,6 @@ class ReplicaHost(Protocol):
     def notify_isr_changes(self, partitions: tuple[str, ...]) -> bool: ...
 
     def cannot_truncate(self, partition: Partition, why: str) -> bool | None: ...
-
-    def coordinator_append_done(self, waiting: Any, error: KafkaError) -> None:
-        """What a coordinator wrote is committed, or this broker can no longer say."""
 
 
 class ReplicaManager:

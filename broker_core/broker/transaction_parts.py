@@ -79,7 +79,7 @@ class TransactionParts:
         self, partition: str, data: bytes, store: TransactionStore | None, timeout_ms: int
     ) -> KafkaError:
         """Appends to a partition of `__transaction_state`; `store` waits until that is committed, for a while."""
-        return self._broker.append_for_coordinator(partition, data, store, timeout_ms)
+        return self._broker.coordinator_appends.append(partition, data, store, timeout_ms)
 
     # producer ids
 

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from broker_core.broker.delayed import DelayedTopics
+from broker_core.broker.admin_purgatory import DelayedTopics
 from broker_core.errors import KafkaError
 from broker_core.sim.kernel import Message
 from broker_core.wire.messages import CreatePartitionsRequest, CreatePartitionsResponse
@@ -21,4 +21,6 @@ def handle(broker: "Broker", message: Message) -> None:
     if not body.validate_only:
         counts = {spec.name: spec.count for spec in body.topics}
         expected = {result.name: counts[result.name] for result in response.topics if result.error is KafkaError.NONE}
-    broker.park_admin(DelayedTopics(message, expected, response.topics, CreatePartitionsResponse), body.timeout_ms)
+    broker.waiting_admin.park(
+        DelayedTopics(message, expected, response.topics, CreatePartitionsResponse), body.timeout_ms
+    )

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from broker_core.broker.delayed import DelayedTopics
+from broker_core.broker.admin_purgatory import DelayedTopics
 from broker_core.errors import KafkaError
 from broker_core.sim.kernel import Message
 from broker_core.wire.messages import CreateTopicsRequest, CreateTopicsResponse
@@ -22,4 +22,4 @@ def handle(broker: "Broker", message: Message) -> None:
             if result.error is KafkaError.NONE:
                 data, _ = broker.zk.get(TopicZnode.path(result.name))
                 expected[result.name] = len(TopicZnode.decode(result.name, data).partitions)
-    broker.park_admin(DelayedTopics(message, expected, response.topics, CreateTopicsResponse), body.timeout_ms)
+    broker.waiting_admin.park(DelayedTopics(message, expected, response.topics, CreateTopicsResponse), body.timeout_ms)

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import structs
 
-from broker_core.broker.delayed import DelayedTopics
+from broker_core.broker.admin_purgatory import DelayedTopics
 from broker_core.errors import KafkaError
 from broker_core.sim.kernel import Message
 from broker_core.wire.messages import DeleteTopicsRequest, DeleteTopicsResponse
@@ -20,4 +20,4 @@ def handle(broker: "Broker", message: Message) -> None:
     results = broker.controller.delete_topics(body).topics
     results = tuple(structs.replace(result, topic_id=topic_ids.get(result.name, "")) for result in results)
     expected = {result.name: 0 for result in results if result.error is KafkaError.NONE}
-    broker.park_admin(DelayedTopics(message, expected, results, DeleteTopicsResponse), body.timeout_ms)
+    broker.waiting_admin.park(DelayedTopics(message, expected, results, DeleteTopicsResponse), body.timeout_ms)

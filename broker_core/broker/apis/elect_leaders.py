@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from broker_core.broker.delayed import DelayedElections
+from broker_core.broker.admin_purgatory import DelayedElections
 from broker_core.errors import KafkaError
 from broker_core.sim.kernel import Message
 from broker_core.wire.messages import ElectLeadersRequest
@@ -21,4 +21,4 @@ def handle(broker: "Broker", message: Message) -> None:
         for result in response.partitions
         if result.error is KafkaError.NONE
     }
-    broker.park_admin(DelayedElections(message, expected, response), body.timeout_ms)
+    broker.waiting_admin.park(DelayedElections(message, expected, response), body.timeout_ms)

@@ -31,6 +31,6 @@ def handle(broker: "Broker", message: Message) -> None:
         message, UpdateMetadataResponse(error), label=error.name if error is not KafkaError.NONE else "ok"
     )
     if error is KafkaError.NONE:
-        broker.metadata_updated()
+        broker.waiting_admin.metadata_updated()
         if any(state.leader == DELETED_LEADER for state in body.partitions):
             broker.groups.topics_deleted(lambda topic: topic not in broker.metadata.topic_ids)

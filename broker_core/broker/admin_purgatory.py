@@ -1,0 +1,120 @@
+"""Administrative requests that wait in a broker's purgatories until its metadata shows their effect."""
+
+from typing import TYPE_CHECKING, TypeAlias
+
+import msgspec
+
+from broker_core.broker.metadata_cache import MetadataCache
+from broker_core.errors import KafkaError
+from broker_core.sim.kernel import Kernel, Message
+from broker_core.wire.messages import ElectLeadersResponse, PartitionResult, TopicResult
+
+if TYPE_CHECKING:
+    from broker_core.broker.broker import Broker
+
+EXPIRED_TIMER = "admin_expired"
+
+
+class DelayedElections(msgspec.Struct):
+    """An ElectLeaders whose elections are decided, and which is answered when this broker's metadata shows them
+    (`DelayedElectLeader`). `expected`: partition -> its new leader.
+    """
+
+    message: Message
+    expected: dict[str, int]
+    response: ElectLeadersResponse
+
+    def _shows(self, metadata: MetadataCache, partition: str) -> bool:
+        state = metadata.partitions.get(partition)
+        return state is not None and state.leader == self.expected[partition]
+
+    def is_done(self, metadata: MetadataCache) -> bool:
+        """Whether the metadata shows every leader."""
+        return all(self._shows(metadata, partition) for partition in self.expected)
+
+    def answer(self, kernel: Kernel, metadata: MetadataCache) -> None:
+        """Answers; elections that do not show yet have timed out."""
+        results = tuple(
+            PartitionResult(result.partition, KafkaError.REQUEST_TIMED_OUT)
+            if result.partition in self.expected and not self._shows(metadata, result.partition)
+            else result
+            for result in self.response.partitions
+        )
+        label = ", ".join(f"{result.partition} {result.error.name}" for result in results) or "no elections"
+        kernel.respond(self.message, ElectLeadersResponse(self.response.error, results), label=label[:60])
+
+
+class DelayedTopics(msgspec.Struct):
+    """A CreateTopics, CreatePartitions or DeleteTopics whose znodes are written, and which is answered when this
+    broker's metadata shows its effect (`DelayedCreatePartitions`, `DelayedDeleteTopics`).
+
+    Attributes:
+        expected: how many partitions with a leader each topic shall have; 0 = the topic shall be gone.
+        results: the answer for each topic, right for those in `expected` once their effect shows.
+        respond_with: the class of the response.
+    """
+
+    message: Message
+    expected: dict[str, int]
+    results: tuple[TopicResult, ...]
+    respond_with: type
+
+    def _shows(self, metadata: MetadataCache, topic: str) -> bool:
+        count = self.expected[topic]
+        if count == 0:
+            return topic not in metadata.topic_ids
+        for index in range(count):
+            state = metadata.partitions.get(f"{topic}-{index}")
+            if state is None or state.leader < 0:
+                return False
+        return True
+
+    def is_done(self, metadata: MetadataCache) -> bool:
+        """Whether the metadata shows every effect."""
+        return all(self._shows(metadata, topic) for topic in self.expected)
+
+    def answer(self, kernel: Kernel, metadata: MetadataCache) -> None:
+        """Answers; topics whose effect does not show yet have timed out."""
+        results = tuple(
+            TopicResult(result.name, KafkaError.REQUEST_TIMED_OUT)
+            if result.error is KafkaError.NONE
+            and result.name in self.expected
+            and not self._shows(metadata, result.name)
+            else result
+            for result in self.results
+        )
+        label = ", ".join(f"{result.name} {result.error.name}" for result in results)
+        kernel.respond(self.message, self.respond_with(results), label=label[:60])
+
+
+DelayedAdmin: TypeAlias = DelayedElections | DelayedTopics
+
+
+class AdminPurgatory:
+    """Those of one broker (`DelayedOperationPurgatory`)."""
+
+    def __init__(self, broker: "Broker") -> None:
+        self._broker = broker
+        self._waiting: dict[str, DelayedAdmin] = {}
+
+    def park(self, delayed: DelayedAdmin, timeout_ms: int) -> None:
+        """Answers a request only once the metadata shows its effect, or its timeout has passed."""
+        broker = self._broker
+        if timeout_ms <= 0 or delayed.is_done(broker.metadata):
+            delayed.answer(broker.kernel, broker.metadata)
+            return
+        self._waiting[delayed.message.rpc] = delayed
+        broker.timer(timeout_ms * 1_000, EXPIRED_TIMER, delayed.message.rpc)
+
+    def metadata_updated(self) -> None:
+        """Checks whether requests can be answered now."""
+        for rpc, delayed in list(self._waiting.items()):
+            if delayed.is_done(self._broker.metadata):
+                del self._waiting[rpc]
+                delayed.answer(self._broker.kernel, self._broker.metadata)
+
+    def expired(self, rpc: str) -> None:
+        """The time of a request is over."""
+        delayed = self._waiting.pop(rpc, None)
+        if delayed is not None:
+            delayed.answer(self._broker.kernel, self._broker.metadata)

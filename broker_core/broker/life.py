@@ -1,0 +1,222 @@
+"""How a broker's process begins and ends (`KafkaServer.startup`, `controlledShutdown`, `shutdown`)."""
+
+from typing import TYPE_CHECKING
+
+from broker_core.broker.log_manager import write_log_starts, write_recovery_points
+from broker_core.controller.registration import bootstrap_paths, cluster_id, register_broker, take_producer_ids
+from broker_core.errors import KafkaError
+from broker_core.events.log import LogDirectoryFailed
+from broker_core.events.world import BrokerExiting, BrokerStarted, BrokerStarting, BrokerStopped
+from broker_core.log.checkpoints import REPLICATION_OFFSET_CHECKPOINT
+from broker_core.log.storage_fault import StorageFault
+from broker_core.sim.zookeeper import ZK_NODE
+from broker_core.wire.messages import ControlledShutdownRequest, ControlledShutdownResponse
+
+if TYPE_CHECKING:
+    from broker_core.broker.broker import Broker
+
+START_RETRY_US = 100_000
+
+
+class Life:
+    """One life of one broker."""
+
+    def __init__(self, broker: "Broker") -> None:
+        self._broker = broker
+        self._shutdown_attempts = 0
+
+    # its start
+
+    def start(self) -> None:
+        """Begins to start. It waits until ZooKeeper has forgotten an earlier life of this broker, as its operator
+        would.
+        """
+        broker = self._broker
+        broker.directory.disk.makedirs(broker.directory.path)
+        broker.emit(BrokerStarting(broker=broker.name, clean_shutdown=broker.directory.was_stopped_cleanly()))
+        self.try_to_start()
+
+    def try_to_start(self) -> None:
+        """Starts if ZooKeeper lets it, else later."""
+        broker = self._broker
+        if broker.zookeeper.has_session(broker.name) or not broker.kernel.connected(broker.name, ZK_NODE):
+            broker.timer(START_RETRY_US, "start_retry")
+            return
+        self._connect()
+        bootstrap_paths(broker.zk, broker.era)
+        broker.config_changes.load()
+        broker.cluster_id = cluster_id(broker.zk, broker.stream) if broker.era.cluster_id else ""
+        try:
+            broker.directory.ensure_owner(broker.broker_id, broker.cluster_id)
+        except StorageFault as fault:
+            self._fail(fault)
+            return
+        try:
+            broker.directory.load(has_cleaner=broker.config.log_cleaner_enable)
+            for name in broker.directory.partition_names():
+                broker.partitions[name] = broker.open(name, None)
+        except StorageFault as fault:
+            self._close_what_was_opened(is_orderly=not fault.is_io_error)
+            self._fail(fault)
+            return
+        self._register()
+        if broker.era.producer_ids_at_start:
+            broker.transactions.producer_ids.take(take_producer_ids(broker.zk, broker.broker_id))
+        broker.config_changes.listen()
+        broker.state = "up"
+        broker.check_isrs_later()
+        broker.replicas.isr_changes.start()
+        broker.logs.start()
+
+    def _connect(self) -> None:
+        broker = self._broker
+        broker.zk = broker.zookeeper.connect(broker.name, broker.config.zookeeper_session_timeout_ms * 1_000)
+
+    def _register(self) -> None:
+        broker = self._broker
+        broker.broker_epoch = register_broker(
+            broker.zk, broker.broker_id, host="127.0.0.1", port=broker.port, timestamp_ms=broker.wall_ms, era=broker.era
+        )
+        broker.emit(BrokerStarted(broker=broker.name, broker_epoch=broker.broker_epoch))
+        broker.controller.start()
+
+    def _close_what_was_opened(self, is_orderly: bool) -> None:
+        """The start goes no further. Kafka shuts down in order unless a file of a log could not be read at all
+        (`LogManager.shutdown`): logs that had no chance are missing in the checkpoints then, and start from scratch.
+        """
+        broker = self._broker
+        for partition in broker.partitions.values():
+            partition.close(clean=is_orderly)
+            broker.kernel.subjects.pop(partition.key, None)
+        if is_orderly:
+            write_recovery_points(broker)
+            write_log_starts(broker)
+            if broker.directory.clean:
+                broker.directory.mark_clean()
+
+    def _fail(self, fault: StorageFault) -> None:
+        """A broker that cannot use its log directory does not start."""
+        broker = self._broker
+        broker.emit(
+            LogDirectoryFailed(
+                broker=broker.name,
+                file=fault.path,
+                position=fault.position,
+                rule=fault.rule,
+                what=f"Shutdown broker because all log dirs in {broker.directory.path} have failed"
+                if fault.is_io_error
+                else "Exiting Kafka due to fatal exception during startup.",
+            )
+        )
+        broker.failure = fault.message
+        broker.zookeeper.close(broker.name)
+        self._end("failure")
+
+    # its session with ZooKeeper
+
+    def session_expired(self) -> None:
+        """ZooKeeper has given this broker up while it was frozen or cut off: it registers again."""
+        broker = self._broker
+        broker.controller.session_expired()
+        self._connect()
+        broker.mailbox.deliver_blocked(watches_ended=True)
+        self._register()
+        broker.config_changes.on_change()
+
+    def contact_restored(self) -> None:
+        """ZooKeeper can be reached again."""
+        broker = self._broker
+        if broker.state == "starting":
+            return
+        if broker.zookeeper.has_session(broker.name):
+            broker.mailbox.deliver_blocked()
+        else:
+            self.session_expired()
+
+    # its end
+
+    def _end(self, how: str) -> None:
+        broker = self._broker
+        broker.kernel.remove(broker.name)
+        broker.emit(BrokerStopped(broker=broker.name, how=how))
+
+    def killed(self, how: str = "kill") -> None:
+        """SIGKILL, or the machine's end (`how`): nothing more is written. States what ended with the process."""
+        for partition in self._broker.partitions.values():
+            partition.close(clean=False)
+        self._end(how)
+
+    def stop(self) -> None:
+        """A clean stop: leaderships are handed over first (controlled shutdown), then everything is flushed and
+        closed.
+        """
+        broker = self._broker
+        if broker.state != "up":
+            self._finish_stop()
+            return
+        broker.state = "stopping"
+        self._shutdown_attempts = 0
+        if broker.config.controlled_shutdown_enable:
+            self.ask_for_shutdown()
+        else:
+            self._finish_stop()
+
+    def ask_for_shutdown(self) -> None:
+        """Asks the controller to take the leaderships away."""
+        broker = self._broker
+        self._shutdown_attempts += 1
+        controller_id = broker.known_controller()
+        if controller_id < 0:
+            self.shutdown_refused()
+            return
+        broker.kernel.request(
+            broker.name,
+            f"b{controller_id}",
+            "ControlledShutdown",
+            ControlledShutdownRequest(broker.broker_id, broker.broker_epoch),
+            label="ControlledShutdown",
+            context=("controlled_shutdown", None),
+            timeout_us=broker.config.request_timeout_ms * 1_000,
+        )
+
+    def on_controlled_shutdown(self, response: ControlledShutdownResponse) -> None:
+        """What the controller says."""
+        if response.error is KafkaError.NONE and not response.remaining:
+            self._finish_stop()
+        else:
+            self.shutdown_refused()
+
+    def shutdown_refused(self) -> None:
+        """Asks again, or goes without."""
+        config = self._broker.config
+        if self._shutdown_attempts > config.controlled_shutdown_max_retries:
+            self._finish_stop()
+        else:
+            self._broker.timer(config.controlled_shutdown_retry_backoff_ms * 1_000, "controlled_shutdown_retry")
+
+    def _finish_stop(self) -> None:
+        broker = self._broker
+        for partition in broker.partitions.values():
+            partition.close(clean=True)
+        if broker.state != "starting":
+            write_recovery_points(broker)
+            write_log_starts(broker)
+            broker.directory.write(
+                REPLICATION_OFFSET_CHECKPOINT, {name: p.high_watermark for name, p in broker.partitions.items()}
+            )
+            broker.directory.mark_clean()
+        broker.controller.shut_down()
+        broker.zookeeper.close(broker.name)
+        self._end("stop")
+
+    def exit(self, why: str, *, hangs: bool) -> None:
+        """Ends because it cannot go on. `hangs`: its sockets close, and its shutdown waits for the very thread that
+        has asked for it.
+        """
+        broker = self._broker
+        broker.emit(BrokerExiting(broker=broker.name, why=why))
+        if hangs:
+            broker.state = "exiting"
+            broker.kernel.close_connections(broker.name)
+        else:
+            self._finish_stop()
