@@ -1,6 +1,7 @@
 """The lab's own producer: linger and batches, where records go, memory, requests in flight, numbers, offsets."""
 
 import re
+import string
 from itertools import pairwise
 from typing import Any
 
@@ -9,7 +10,7 @@ from shell_runs import ShellRun
 
 from broker_core.clients.partitioners import PARTITIONERS, Partitioner
 from broker_core.eras import ERAS
-from broker_core.events.client import ProducerBlocked, ProduceRepeated, ProduceStarted, RecordPartitioned
+from broker_core.events.client import BatchSplit, ProducerBlocked, ProduceRepeated, ProduceStarted, RecordPartitioned
 from broker_core.events.log import BatchAppended
 from broker_core.shell.producer_options import settings_of
 from broker_core.sim.rng import Stream
@@ -240,3 +241,47 @@ def test_who_asks_for_idempotence_gets_acks_all_in_each_era() -> None:
     assert [(settings.acks, settings.enable_idempotence) for settings in asked] == [(-1, True)] * 3
     unasked = settings_of({}, ERAS["2.4"])
     assert (unasked.acks, unasked.enable_idempotence) == (1, False)
+
+
+def too_large_run(options: str, limit: int) -> ShellRun:
+    run = ShellRun()
+    run.at(f"kafka-topics.sh --create --topic small --partitions 1 --config max.message.bytes={limit}")
+    run.at(f"producer open p {options}")
+    run.at("producer send p small-0 warm:up")
+    return run
+
+
+def test_a_batch_that_compressed_worse_than_expected_is_split_and_keeps_its_numbers() -> None:
+    """As Kafka's producer it goes by what compressed so far, and so takes too much of what does not."""
+    shell = too_large_run("--compression gzip --linger 60 --batch-size 4096", 4_000)
+    shell.at("producer burst p small-0 10000")
+    shell.at("producer flush p")
+    assert shell.events(BatchSplit) == []
+    noise, letters = Stream(5, "noise"), string.ascii_letters + string.digits
+    values = ["".join(letters[noise.below(62)] for _ in range(600)) for _ in range(24)]
+    asked = [shell.run.submit(f"producer send p small-0 {value}", "test") for value in values]
+    shell.after(1)
+    split = shell.events(BatchSplit)
+    assert [[count for _, count, _ in event.parts] for event in split] == [[6, 3], [6, 3]]
+    printed = [shell.run.view["console"][str(number)]["output"] for number in asked]
+    assert printed == [["small-0@10001"]] * 9 + [["small-0@10010"]] * 9 + [["small-0@10019"]] * 6
+    node = shell.node("p")
+    assert (node["sent"], node["acknowledged"], node["failed"]) == (10_025, 10_025, 0)
+    assert differences(shell.run) == []
+
+
+def test_a_batch_that_no_split_makes_smaller_is_sent_until_its_time_is_over() -> None:
+    """batch.size says how large parts may be, whatever the topic allows (KAFKA-8350), as seen with Kafka's 3.9.1."""
+    shell = too_large_run("--linger 20 --timeout 3000", 400)
+    shell.at("producer burst p small-0 60")
+    shell.at("producer flush p")
+    splits = shell.events(BatchSplit)
+    assert 10 < len(splits) <= 30
+    assert {(len(event.parts), event.count) for event in splits} == {(1, 60)}
+    node = shell.node("p")
+    assert (node["sent"], node["acknowledged"], node["failed"]) == (61, 1, 60)
+    assert node["last_error"] == "TimeoutException"
+    shell.at("producer burst p small-0 3")
+    shell.at("producer flush p")
+    assert shell.node("p")["acknowledged"] == 4
+    assert differences(shell.run) == []

@@ -1,12 +1,14 @@
 """Where a producer's records gather: batches in a queue for each partition (`RecordAccumulator`, `ProducerBatch`)."""
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
+from broker_core.clients.compression_ratio import CompressionRatios
 from broker_core.records.compression import CompressionType
-from broker_core.records.record_batch import HEADER_BYTES, SimpleRecord, build_batch, with_producer
+from broker_core.records.record import record_parts
+from broker_core.records.record_batch import HEADER_BYTES, SimpleRecord, build_batch, iterate, with_producer
 from broker_core.records.varint import encode_varlong
 
 MAX_RECORD_OVERHEAD = 21
@@ -25,10 +27,31 @@ def record_size_upper_bound(
     return size
 
 
+def split_records(records: Iterable[SimpleRecord], batch_size: int, factor: float) -> list[list[SimpleRecord]]:
+    """The records of a batch that was too large, in runs that fill a batch each (`ProducerBatch.split`). `factor`: what
+    a byte counts for, by how well the records compress.
+    """
+    runs: list[list[SimpleRecord]] = []
+    written = limit = 0
+    for record in records:
+        run = runs[-1] if runs else []
+        delta = record.timestamp - run[0].timestamp if run else 0
+        size = len(b"".join(record_parts(delta, len(run), record.key, record.value, record.headers)))
+        if run and HEADER_BYTES + int(written * factor) + size <= limit:
+            run.append(record)
+            written += size
+        else:
+            runs.append([record])
+            written = size
+            limit = max(batch_size, record_size_upper_bound(record.key, record.value, record.headers))
+    return runs
+
+
 class Batch(msgspec.Struct):
     """Records for one partition on their way. `data` is empty until the batch is closed for its first attempt;
     `told_count`: how many of its records the journal knows of, and `told_why` they waited; `memory`: what it takes of
-    buffer.memory, in bytes.
+    buffer.memory, in bytes; `factor`: what a byte of a record counts for in its estimated size; `split_of`: the place
+    of the batch that it is a part of.
     """
 
     sequence: int
@@ -42,13 +65,25 @@ class Batch(msgspec.Struct):
     attempts: int = 0
     not_before_us: int = 0
     correlation: int = 0
-    keep_result: bool = False
+    #: how many want to know how it ends
+    askers: int = 0
     told_count: int = 0
     told_why: str = ""
     #: of the first record, -1 = the producer is not idempotent
     base_sequence: int = -1
     producer_id: int = -1
     producer_epoch: int = -1
+    factor: float = 1.0
+    split_of: tuple[int, ...] = ()
+
+    @property
+    def place(self) -> tuple[int, ...]:
+        """What orders the batches of a partition: the parts of one that was split take its place."""
+        return (*self.split_of, self.sequence)
+
+    def size_with(self, more: int = 0) -> int:
+        """The size that it is estimated to have, with `more` bytes of which nobody knows how well they compress."""
+        return HEADER_BYTES + int((self.size - HEADER_BYTES) * self.factor) + more
 
     def close(
         self,
@@ -82,7 +117,14 @@ class Batch(msgspec.Struct):
 class RecordAccumulator:
     """The queues of a producer. `batch_size`, `buffer_memory` in bytes; a batch takes its memory until `release`."""
 
-    def __init__(self, batch_size: int, buffer_memory: int, linger_us: int) -> None:
+    def __init__(
+        self,
+        batch_size: int,
+        buffer_memory: int,
+        linger_us: int,
+        compression: CompressionType = CompressionType.NONE,
+    ) -> None:
+        self.ratios = CompressionRatios(compression)
         self.batch_size = batch_size
         self.buffer_memory = buffer_memory
         self.linger_us = linger_us
@@ -101,7 +143,7 @@ class RecordAccumulator:
         if not queue:
             return False
         last = queue[-1]
-        return not last.data and last.size + size <= self.batch_size
+        return not last.data and last.size_with(size) <= self.batch_size
 
     def waiting(self, partition: str) -> int | None:
         """How many batches of a partition wait; None before its first one."""
@@ -123,14 +165,18 @@ class RecordAccumulator:
         memory = self.memory_for(partition, size + HEADER_BYTES)
         queue = self._queues.setdefault(partition, deque())
         if memory:
-            queue.append(Batch(self._next_sequence, partition, now_us, memory))
-            self._next_sequence += 1
+            factor = self.ratios.factor(partition.rpartition("-")[0])
+            queue.append(Batch(self._take_sequence(), partition, now_us, memory, factor=factor))
             self.used_memory += memory
         batch = queue[-1]
         batch.records.append(record)
         batch.size += size
         batch.count += 1
         return batch
+
+    def _take_sequence(self) -> int:
+        self._next_sequence += 1
+        return self._next_sequence - 1
 
     def flush(self) -> None:
         """What is here now goes, however little it is."""
@@ -141,7 +187,9 @@ class RecordAccumulator:
         first = queue[0]
         if first.attempts:
             return first.not_before_us
-        is_full = len(queue) > 1 or first.size >= self.batch_size
+        if first.split_of:
+            return first.not_before_us
+        is_full = len(queue) > 1 or first.size_with() >= self.batch_size
         if is_full or self.is_closing or self.is_exhausted or first.sequence <= self.flushed_sequence:
             return first.created_us
         return first.created_us + self.linger_us
@@ -149,7 +197,23 @@ class RecordAccumulator:
     def put_back(self, batch: Batch) -> None:
         """A batch shall be tried again: before the younger ones."""
         queue = self._queues[batch.partition]
-        queue.insert(sum(1 for waiting in queue if waiting.sequence < batch.sequence), batch)
+        queue.insert(sum(1 for waiting in queue if waiting.place < batch.place), batch)
+
+    def split(self, batch: Batch) -> list[Batch]:
+        """The parts of a batch that a broker found too large, back in its place (`splitAndReenqueue`). They are as old
+        as it is, keep the numbers of their records, and take no memory of the pool.
+        """
+        topic = batch.partition.rpartition("-")[0]
+        self.ratios.was_too_large(topic, batch.size - HEADER_BYTES, len(batch.data) - HEADER_BYTES)
+        factor = self.ratios.factor(topic)
+        records = [SimpleRecord(each.timestamp, each.key, each.value, each.headers) for each in iterate(batch.data)]
+        parts = []
+        for run in split_records(records, self.batch_size, factor):
+            part = Batch(self._take_sequence(), batch.partition, batch.created_us, split_of=batch.place)
+            part.records, part.count, part.factor = run, len(run), factor
+            parts.append(part)
+            self.put_back(part)
+        return parts
 
     def release(self, batch: Batch) -> None:
         """A batch has ended, in whatever way: its memory is free."""

@@ -50,8 +50,12 @@ class Clients:
             ("topics", ", ".join(settings.topics)),
             ("partition.assignment.strategy", ", ".join(settings.assignors)),
             ("group.instance.id", settings.group_instance_id or ""),
+            ("isolation.level", settings.isolation_level),
             ("auto.offset.reset", settings.auto_offset_reset),
+            ("enable.auto.commit", str(settings.enable_auto_commit).lower()),
+            ("auto.commit.interval.ms", str(settings.auto_commit_interval_ms)),
             ("session.timeout.ms", str(settings.session_timeout_ms)),
+            ("heartbeat.interval.ms", str(settings.heartbeat_interval_ms)),
             ("max.poll.records", str(settings.max_poll_records)),
             ("max.poll.interval.ms", str(settings.max_poll_interval_ms)),
         )

@@ -168,7 +168,11 @@ class GroupConsumer:
         self.ask(self._coordinator, "LeaveGroup", request, "leave", f"LeaveGroup {self.settings.group_id}")
 
     def _fail(self, error: KafkaError) -> None:
-        self._change("failed", f"{exception_class(error)}: {exception_message(error)}")
+        self.give_up(f"{exception_class(error)}: {exception_message(error)}")
+
+    def give_up(self, why: str) -> None:
+        """The application's poll throws this, and it ends."""
+        self._change("failed", why)
 
     def _change(self, state: str, why: str) -> None:
         self._epoch += 1

@@ -14,6 +14,7 @@ from broker_core.clients.group_consumer_settings import GroupConsumerSettings, W
 from broker_core.clients.metadata import STALE_METADATA_ERRORS, ClientMetadata
 from broker_core.errors import Errors
 from broker_core.events.client import ConsumerPositionReset, RecordsConsumed
+from broker_core.groups.consumer_protocol import sorted_partitions
 from broker_core.records.record_batch import Record, iterate_batches
 from broker_core.sim.kernel import Kernel
 from broker_core.wire.messages import (
@@ -50,6 +51,9 @@ class FetchingMember(Protocol):
 
     def later(self, name: str) -> None:
         """Tries again after a pause."""
+
+    def give_up(self, why: str) -> None:
+        """The application's poll throws this, and it ends."""
 
     def poll_returned(self) -> None:
         """Records have come, perhaps: the application works on them."""
@@ -120,6 +124,12 @@ class GroupFetcher:
                     lookups.setdefault(leader, []).append(name)
             elif leader not in self._fetching:
                 by_leader.setdefault(leader, []).append(name)
+        if lookups and self.member.settings.auto_offset_reset == "none":
+            without = ", ".join(sorted_partitions(name for names in lookups.values() for name in names))
+            self.member.give_up(
+                f"NoOffsetForPartitionException: Undefined offset with no reset policy for partitions: [{without}]"
+            )
+            return
         timestamp = EARLIEST_TIMESTAMP if self.member.settings.auto_offset_reset == "earliest" else LATEST_TIMESTAMP
         for leader, names in lookups.items():
             self._lookups.update(names)
@@ -163,6 +173,10 @@ class GroupFetcher:
             name = answer.partition
             if name not in self.member.owned or self.positions.get(name, (UNKNOWN_POSITION, -1))[0] != asked[name]:
                 continue
+            if answer.error is Errors.OFFSET_OUT_OF_RANGE and self.member.settings.auto_offset_reset == "none":
+                where = f"offset {asked[name]} is out of range for partition {name}"
+                self.member.give_up(f"OffsetOutOfRangeException: Fetch {where}, and no reset policy is configured")
+                return
             if answer.error is Errors.OFFSET_OUT_OF_RANGE:
                 self.positions[name] = (UNKNOWN_POSITION, -1)
             elif answer.error is not Errors.NONE:

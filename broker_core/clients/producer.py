@@ -15,7 +15,9 @@ from broker_core.clients.partitioners import PARTITIONERS, Choice, Partitioner
 from broker_core.clients.producer_settings import ProduceResult, ProducerSettings
 from broker_core.clients.sender import EXPIRE_TIMER, PUMP_TIMER, Sender, Sent
 from broker_core.clients.transaction_manager import APIS, RETRY_TIMER, TransactionManager
+from broker_core.errors import Errors
 from broker_core.events.client import (
+    BatchSplit,
     ProduceAcknowledged,
     ProduceFailed,
     ProducerBlocked,
@@ -85,7 +87,8 @@ class Producer:
         self.sender = Sender(kernel, name, settings, self.metadata, self.transactions, self._ended)
         self._partitioners: dict[str, Partitioner] = {}
         self._made_up_count = 0
-        self.results: dict[int, ProduceResult] = {}
+        #: by sequence number of the batch: how it ended, and how many still ask for that
+        self.results: dict[int, tuple[ProduceResult, int]] = {}
 
     # what the application calls
 
@@ -111,7 +114,7 @@ class Producer:
             partitioner = None if choice.rule == "key" else self._partitioner(place)
         accumulator = self.sender.accumulator
         batch = accumulator.append(name, record, self.kernel.now_us)
-        batch.keep_result |= keep_result
+        batch.askers += keep_result
         if partitioner is not None:
             size = record_size_upper_bound(key, value, headers)
             partitioner.appended(size, batch_completed=not accumulator.takes_more(name))
@@ -188,9 +191,12 @@ class Producer:
         else:
             self.block("")
 
-    def take_result(self, sequence: int) -> ProduceResult | None:
-        """How a batch sent with `keep_result` ended, once; None while it is under way."""
-        return self.results.pop(sequence, None)
+    def take_result(self, sequence: int, askers: int = 1) -> ProduceResult | None:
+        """How a batch ended, once for each record sent with `keep_result`; None while it is under way."""
+        result, left = self.results.pop(sequence, (None, 0))
+        if result is not None and left > askers:
+            self.results[sequence] = (result, left - askers)
+        return result
 
     def want_topic(self, topic: str) -> None:
         """Asks for a topic's metadata."""
@@ -261,9 +267,8 @@ class Producer:
         """The batches of a partition that have numbers and have not ended, the oldest first."""
         return self.sender.numbered_batches(partition)
 
-    def _ended(self, batch: Batch, result: ProduceResult) -> None:
-        if batch.keep_result:
-            self.results[batch.sequence] = result
+    def _ended(self, sequence: int, result: ProduceResult, askers: int) -> None:
+        self.results[sequence] = (result, askers)
 
     # a steady stream
 
@@ -351,6 +356,13 @@ def _failed(subjects: Subjects, event: ProduceFailed, at_us: int) -> None:
     producer: Producer = subjects[event.client]
     producer.failed += event.count
     producer.last_error = event.error
+
+
+@applies(BatchSplit)
+def _split(subjects: Subjects, event: BatchSplit, at_us: int) -> None:
+    producer: Producer = subjects[event.client]
+    producer.sent -= event.count
+    producer.last_error = Errors.MESSAGE_TOO_LARGE.name
 
 
 @applies(ProduceRetried)

@@ -14,9 +14,11 @@ from broker_core.clients.exceptions import exception_class, exception_message
 from broker_core.clients.metadata import STALE_METADATA_ERRORS, ClientMetadata, backoff_us
 from broker_core.clients.metadata_requests import MetadataRequests
 from broker_core.clients.producer_settings import ProduceResult, ProducerSettings
+from broker_core.clients.split_outcomes import SplitOutcomes
 from broker_core.clients.transaction_manager import TransactionManager
 from broker_core.errors import Errors, KafkaError
 from broker_core.events.client import (
+    BatchSplit,
     ProduceAcknowledged,
     ProduceFailed,
     ProduceRepeated,
@@ -24,6 +26,7 @@ from broker_core.events.client import (
     ProduceStarted,
     RecordsGathered,
 )
+from broker_core.records.record_batch import HEADER_BYTES, increment_sequence
 from broker_core.sim.kernel import Kernel
 from broker_core.wire.messages import ProducePartitionResponse, ProduceRequest, ProduceResponse
 
@@ -40,7 +43,7 @@ class Sent(msgspec.Struct, frozen=True, gc=False):
 
 
 class Sender:
-    """See the module. `ended` is told of each batch how it ended."""
+    """See the module. `ended` is told how batches ended that somebody asks for: sequence number, how, how many ask."""
 
     def __init__(
         self,
@@ -49,7 +52,7 @@ class Sender:
         settings: ProducerSettings,
         metadata: ClientMetadata,
         transactions: TransactionManager,
-        ended: Callable[[Batch, ProduceResult], None],
+        ended: Callable[[int, ProduceResult, int], None],
     ) -> None:
         self.kernel = kernel
         self.name = name
@@ -57,13 +60,16 @@ class Sender:
         self.metadata = metadata
         self.transactions = transactions
         self.is_idempotent = settings.enable_idempotence or bool(settings.transactional_id)
-        self.accumulator = RecordAccumulator(settings.batch_size, settings.buffer_memory, settings.linger_ms * 1_000)
+        self.accumulator = RecordAccumulator(
+            settings.batch_size, settings.buffer_memory, settings.linger_ms * 1_000, settings.compression
+        )
         self.metadata_requests = MetadataRequests(
             kernel, name, metadata, settings.request_timeout_ms * 1_000, self._partitions_without_leader
         )
         #: (correlation, partition, attempts left, error) of retries not yet looked at; None while nobody wants to know
         self.retries_seen: list[tuple[int, str, int, KafkaError]] | None = None
         self._ended = ended
+        self._outcomes = SplitOutcomes()
         self._in_flight: dict[int, Batch] = {}
         self._in_flight_count: dict[str, int] = {}
         self._request_count = 0
@@ -79,7 +85,7 @@ class Sender:
         """The batches of a partition that have numbers and have not ended, the oldest first."""
         waiting = next((queue for name, queue in self.accumulator.queues() if name == partition), ())
         batches = [batch for batch in waiting if batch.base_sequence >= 0]
-        return sorted(batches + self._under_way(partition), key=lambda batch: batch.sequence)
+        return sorted(batches + self._under_way(partition), key=lambda batch: batch.place)
 
     # what may go
 
@@ -129,7 +135,7 @@ class Sender:
             return ""
         if batch.data:
             # one that is sent again only goes as the first that is under way
-            return "in flight" if any(each.sequence < batch.sequence for each in self._under_way(partition)) else ""
+            return "in flight" if any(each.place < batch.place for each in self._under_way(partition)) else ""
         return self.transactions.why_not_send(partition)
 
     def _under_way(self, partition: str) -> list[Batch]:
@@ -151,7 +157,7 @@ class Sender:
             else:
                 why = self._why_not(partition, queue[0]) or "in flight"
             for batch in queue:
-                if not batch.data and (batch.told_count, batch.told_why) != (batch.count, why):
+                if not batch.attempts and (batch.told_count, batch.told_why) != (batch.count, why):
                     self._tell(batch, why, due_us if why == "linger" else 0)
         if next_us and not self.kernel.now_us < self._pump_due_us <= next_us:
             self._pump_due_us = next_us
@@ -179,7 +185,7 @@ class Sender:
         for batch in batches:
             next(queue for name, queue in self.accumulator.queues() if name == batch.partition).popleft()
             batch.attempts += 1
-            if not batch.data:
+            if batch.attempts == 1:
                 self._close(batch, leader)
             else:
                 self._repeat(batch, leader)
@@ -222,13 +228,8 @@ class Sender:
 
     def _close(self, batch: Batch, leader: str) -> None:
         """Makes the bytes of a batch; `leader` empty: it is given up, and never sent."""
-        numbers = self.transactions.numbers_of(batch) if self.is_idempotent and leader else ()
-        batch.close(
-            *numbers,
-            in_txn=bool(numbers) and bool(self.settings.transactional_id),
-            compression=self.settings.compression,
-            compression_level=self.settings.compression_level,
-        )
+        if not batch.data:
+            self._make_bytes(batch, self.transactions.numbers_of(batch) if self.is_idempotent and leader else ())
         self.kernel.emit(
             ProduceStarted(
                 client=self.name,
@@ -245,6 +246,16 @@ class Sender:
             ),
             self.name,
         )
+
+    def _make_bytes(self, batch: Batch, numbers: tuple[int, ...]) -> None:
+        batch.close(
+            *numbers,
+            in_txn=bool(numbers) and bool(self.settings.transactional_id),
+            compression=self.settings.compression,
+            compression_level=self.settings.compression_level,
+        )
+        size, packed = batch.size - HEADER_BYTES, len(batch.data) - HEADER_BYTES
+        self.accumulator.ratios.seen(batch.partition.rpartition("-")[0], size, packed)
 
     def _repeat(self, batch: Batch, leader: str) -> None:
         self.kernel.emit(
@@ -298,12 +309,48 @@ class Sender:
             self._succeed(batch, answer.base_offset)
         elif error is Errors.DUPLICATE_SEQUENCE_NUMBER:
             self._succeed(batch, -1)
+        elif error is Errors.MESSAGE_TOO_LARGE and batch.count > 1:
+            self._split(batch)
         else:
             # what is wrong with a record says more than what follows for the batch (`Sender.failBatch`)
             message = answer.record_errors[0][1] if answer.record_errors else answer.message
             is_out_of_order = error is Errors.OUT_OF_ORDER_SEQUENCE_NUMBER and self.is_idempotent
             repeats = self.transactions.may_repeat(batch, numbers) if is_out_of_order else error.retriable
             self._retry_or_fail(batch, error, message, repeats=repeats)
+
+    def _split(self, batch: Batch) -> None:
+        """A broker finds a batch too large that may be cut: its parts go in its place, as if never tried
+        (`Sender.completeBatch`). One that stays as it was is tried again after a pause, until its time is over; Kafka's
+        client makes no pause then (KAFKA-8350).
+        """
+        parts = self.accumulator.split(batch)
+        number = batch.base_sequence
+        for part in parts:
+            numbers = () if number < 0 else (batch.producer_id, batch.producer_epoch, number)
+            self._make_bytes(part, numbers)
+            part.size = len(part.data)
+            part.askers = batch.askers
+            if number >= 0:
+                number = increment_sequence(number, part.count)
+            if len(parts) == 1:
+                part.not_before_us = self.kernel.now_us + backoff_us(1)
+        if self.retries_seen is not None:
+            left = self.settings.retries - batch.attempts + 1
+            self.retries_seen.append((batch.correlation, batch.partition, left, Errors.MESSAGE_TOO_LARGE))
+        if batch.askers:
+            self._outcomes.split(batch.sequence, [part.sequence for part in parts])
+        self.accumulator.release(batch)
+        self.kernel.emit(
+            BatchSplit(
+                client=self.name,
+                partition=batch.partition,
+                sequence=batch.sequence,
+                count=batch.count,
+                size=len(batch.data),
+                parts=tuple((part.sequence, part.count, len(part.data)) for part in parts),
+            ),
+            self.name,
+        )
 
     def _succeed(self, batch: Batch, base_offset: int) -> None:
         if batch.base_sequence >= 0:
@@ -323,7 +370,7 @@ class Sender:
         self._end(batch, ProduceResult(base_offset=base_offset))
 
     def _fail(self, batch: Batch, result: ProduceResult) -> None:
-        if not batch.data:
+        if not batch.attempts:
             self._close(batch, "")
         self.kernel.emit(
             ProduceFailed(
@@ -341,7 +388,9 @@ class Sender:
 
     def _end(self, batch: Batch, result: ProduceResult) -> None:
         self.accumulator.release(batch)
-        self._ended(batch, result)
+        outcome = self._outcomes.ended(batch.sequence, result) if batch.askers else None
+        if outcome is not None:
+            self._ended(*outcome, batch.askers)
         if self.is_idempotent:
             if result.exception and batch.base_sequence >= 0:
                 self.transactions.batch_failed(batch, result.error, result.message)

@@ -136,6 +136,24 @@ class ProduceRetried(Event):
 
 
 @kind(
+    "client",
+    en="{client}: {count} for {partition} are too large for the broker, the batch is split",
+    zh="{client}：发往 {partition} 的 {count} 条对代理来说太大，批次被拆分",
+)
+class BatchSplit(Event):
+    """A broker answered MESSAGE_TOO_LARGE to a batch of several records. They were not sent, but go again as `parts`:
+    (sequence, count, size in bytes) of batches in its place. A single part: it could not be made smaller.
+    """
+
+    client: str
+    partition: str
+    sequence: int
+    count: int
+    size: int
+    parts: tuple[tuple[int, int, int], ...]
+
+
+@kind(
     "client", en="{client} streams {rate} records/s to {partition}", zh="{client} 以每秒 {rate} 条持续写入 {partition}"
 )
 class ProducerStreamChanged(Event):

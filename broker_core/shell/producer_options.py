@@ -6,6 +6,7 @@ from broker_core.clients.partitioners import PARTITIONERS
 from broker_core.clients.producer_settings import ProducerSettings
 from broker_core.config_defs import ConfigException
 from broker_core.eras import Era
+from broker_core.records.compression import CompressionType
 from broker_core.shell.commands import usage_error
 from broker_core.shell.producer_config import (
     ACKS,
@@ -27,11 +28,19 @@ NUMBERS = {
     "--transaction-timeout": "transaction.timeout.ms",
 }
 """Options with a number, and the settings that they mean."""
+TEXTS = {
+    "--acks": "acks",
+    "--idempotence": "enable.idempotence",
+    "--compression": "compression.type",
+    "--transactional-id": "transactional.id",
+}
+"""Options that take a setting's text as it is."""
 CHOICES = {
     "--acks": tuple(ACKS),
     "--idempotence": TRUTH,
     "--partitioner": tuple(PARTITIONERS),
     "--ignore-keys": TRUTH,
+    "--compression": tuple(codec.name.lower() for codec in CompressionType),
 }
 OPEN_OPTIONS = (*CHOICES, *NUMBERS, "--transactional-id")
 
@@ -52,6 +61,11 @@ def parse_options(words: list[str]) -> dict[str, str]:
         raise usage_error("producer", f"partitioner is {given['--partitioner']!r}, expected one of {names}.")
     if given.get("--ignore-keys", "false") not in TRUTH:
         raise usage_error("producer", f"ignore-keys is {given['--ignore-keys']!r}, expected true or false.")
+    codecs = CHOICES["--compression"]
+    if given.get("--compression", "none") not in codecs:
+        raise usage_error(
+            "producer", f"compression is {given['--compression']!r}, expected one of {', '.join(codecs)}."
+        )
     for option in NUMBERS:
         if not given.get(option, "0").isdigit():
             raise usage_error("producer", f"{option} is {given[option]!r}, expected a number.")
@@ -81,8 +95,7 @@ def settings_of(given: dict[str, str], era: Era) -> ProducerSettings:
     """The settings of a producer that was told this; the rest is as in the cluster's era. Raises ShellError."""
     configs = {"request.timeout.ms": "5000", "delivery.timeout.ms": "15000", "max.block.ms": "15000"}
     configs |= {name: given[option] for option, name in NUMBERS.items() if option in given}
-    texts = {"--acks": "acks", "--idempotence": "enable.idempotence", "--transactional-id": "transactional.id"}
-    configs |= {name: given[option] for option, name in texts.items() if option in given}
+    configs |= {name: given[option] for option, name in TEXTS.items() if option in given}
     try:
         settings = era_settings(settings_of_configs(with_era_defaults(configs, era)), era)
     except ConfigException as error:

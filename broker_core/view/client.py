@@ -76,6 +76,12 @@ rule(
     ("/nodes/{client}/last_error", "event.error"),
 )
 rule(
+    client.BatchSplit,
+    ("/nodes/{client}/batches/{sequence}", "REMOVE"),
+    ("/nodes/{client}/sent", "old - event.count"),
+    ("/nodes/{client}/last_error", "'MESSAGE_TOO_LARGE'"),
+)
+rule(
     client.ProducerStreamChanged,
     ("/nodes/{client}/partition", "event.partition"),
     ("/nodes/{client}/rate", "event.rate"),

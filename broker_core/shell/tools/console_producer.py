@@ -321,7 +321,7 @@ def _await_all(process: Process, producer: Producer, topic: str, pending: dict[i
     for sequence, lines in pending.items():
         yield Until(result_is_in(producer, sequence), process.now_us + 2 * 120_000_000, poll_us=1_000)
         _log_retries(process, producer)
-        result = producer.take_result(sequence) or ProduceResult()
+        result = producer.take_result(sequence, len(lines)) or ProduceResult()
         if result.exception:
             error = JavaException(error_class(result.exception), result.message)
             for line in lines:
@@ -331,11 +331,11 @@ def _await_all(process: Process, producer: Producer, topic: str, pending: dict[i
 
 def _log_retries(process: Process, producer: Producer) -> None:
     for correlation, partition, left, error in producer.sender.retries_seen or ():
+        word, what = ("in", "splitting and retrying") if error is Errors.MESSAGE_TOO_LARGE else ("with", "retrying")
         if error is not Errors.NETWORK_EXCEPTION:
             process.err(
-                f"WARN [Producer clientId={CLIENT_ID}] Got error produce response with correlation id {correlation} "
-                f"on topic-partition {partition}, retrying ({left} attempts left). Error: {error.name} "
-                f"({SENDER_LOGGER})"
+                f"WARN [Producer clientId={CLIENT_ID}] Got error produce response {word} correlation id {correlation} "
+                f"on topic-partition {partition}, {what} ({left} attempts left). Error: {error.name} ({SENDER_LOGGER})"
             )
     producer.sender.retries_seen = []
 

@@ -76,6 +76,14 @@ register(
                 "a member of a group, which reads from the beginning where nothing is committed",
             ),
             (
+                "... [--reset earliest|latest|none] [--auto-commit true|false] [--auto-commit-interval-ms MS]",
+                "where to begin without a valid offset; whether its position is committed, and how often",
+            ),
+            (
+                "... [--session-timeout-ms MS] [--heartbeat-interval-ms MS]",
+                "how long the group waits for a sign of life, and how often one is given: 6000 and 500 unless told",
+            ),
+            (
                 "... --process-ms MS [--max-poll-records N] [--max-poll-interval-ms MS]",
                 "the member works so long on each record before it polls again",
             ),

@@ -12,9 +12,21 @@ from broker_core.shell.process import Process, Running, Until
 from broker_core.shell.tools.producer import client_name
 
 CLOSE_US = 20_000_000
-NUMBERS = ("--process-ms", "--max-poll-records", "--max-poll-interval-ms")
-OPTIONS = ("--group", "--topic", "--assignor", "--instance", "--isolation", *NUMBERS)
+NUMBERS = (
+    "--process-ms",
+    "--max-poll-records",
+    "--max-poll-interval-ms",
+    "--session-timeout-ms",
+    "--heartbeat-interval-ms",
+    "--auto-commit-interval-ms",
+)
 ISOLATION_LEVELS = ("read_uncommitted", "read_committed")
+CHOICES = {
+    "--isolation": ISOLATION_LEVELS,
+    "--reset": ("earliest", "latest", "none"),
+    "--auto-commit": ("true", "false"),
+}
+OPTIONS = ("--group", "--topic", "--assignor", "--instance", *CHOICES, *NUMBERS)
 _PRINTED = {"print.partition": "true", "print.offset": "true", "print.key": "true", "key.separator": ":"}
 
 
@@ -45,22 +57,28 @@ def _settings(words: list[str]) -> GroupConsumerSettings:
     for assignor in assignors:
         if assignor not in ASSIGNORS:
             raise usage_error("consumer", f"{assignor!r} is no assignor: {', '.join(ASSIGNORS)}.")
-    if given.get("--isolation", ISOLATION_LEVELS[0]) not in ISOLATION_LEVELS:
-        raise usage_error("consumer", f"{given['--isolation']!r} is no isolation level: {', '.join(ISOLATION_LEVELS)}.")
+    for option, choices in CHOICES.items():
+        if given.get(option, choices[0]) not in choices:
+            raise usage_error("consumer", f"{option} is {given[option]!r}, expected one of {', '.join(choices)}.")
     for option in NUMBERS:
         if option in given and not (given[option].isdecimal() and int(given[option]) > 0):
             raise usage_error("consumer", f"{given[option]!r} is no {option}: write a number above 0.")
     names = tuple(given["--topic"].split(","))
+    session_timeout_ms = int(given.get("--session-timeout-ms", 6_000))
+    heartbeat_interval_ms = int(given.get("--heartbeat-interval-ms", 500))
+    if heartbeat_interval_ms >= session_timeout_ms:
+        raise usage_error("consumer", "a heartbeat must come more often than the session's time-out.")
     return GroupConsumerSettings(
         group_id=given["--group"],
         topics=names,
         is_pattern=len(names) > 1,
         assignors=assignors,
         group_instance_id=given.get("--instance"),
-        auto_offset_reset="earliest",
-        auto_commit_interval_ms=500,
-        session_timeout_ms=6_000,
-        heartbeat_interval_ms=500,
+        auto_offset_reset=given.get("--reset", "earliest"),
+        enable_auto_commit=given.get("--auto-commit", "true") == "true",
+        auto_commit_interval_ms=int(given.get("--auto-commit-interval-ms", 500)),
+        session_timeout_ms=session_timeout_ms,
+        heartbeat_interval_ms=heartbeat_interval_ms,
         processing_ms=int(given.get("--process-ms", 0)),
         max_poll_records=int(given.get("--max-poll-records", 500)),
         max_poll_interval_ms=int(given.get("--max-poll-interval-ms", 300_000)),
@@ -126,4 +144,4 @@ def complete_group_consumer(cluster: ClusterApi, words: Sequence[str]) -> list[s
         return [option for option in OPTIONS if option not in words]
     if words[-2] == "--topic":
         return topics(cluster)
-    return {"--assignor": list(ASSIGNORS), "--isolation": list(ISOLATION_LEVELS)}.get(words[-2], [])
+    return list(ASSIGNORS) if words[-2] == "--assignor" else list(CHOICES.get(words[-2], ()))

@@ -313,6 +313,10 @@ register(
                 "against it",
             ),
             (
+                "... [--idempotence true|false] [--compression none|gzip|snappy|lz4|zstd]",
+                "whether its batches have sequence numbers, and how their records are packed",
+            ),
+            (
                 "... [--max-in-flight N] [--retries N] [--timeout MS] [--max-block MS]",
                 "requests under way to a leader; attempts; how long a record may take, and send() may block",
             ),

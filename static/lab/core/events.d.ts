@@ -72,6 +72,14 @@ export interface ProduceRetried {
   error: string;
   due_us: number;
 }
+export interface BatchSplit {
+  client: string;
+  partition: string;
+  sequence: number;
+  count: number;
+  size: number;
+  parts: [number, number, number][];
+}
 export interface ProducerStreamChanged {
   client: string;
   partition: string;
@@ -761,6 +769,7 @@ export interface DataOf {
   ProduceAcknowledged: ProduceAcknowledged;
   ProduceFailed: ProduceFailed;
   ProduceRetried: ProduceRetried;
+  BatchSplit: BatchSplit;
   ProducerStreamChanged: ProducerStreamChanged;
   RecordsConsumed: RecordsConsumed;
   ConsumerPositionReset: ConsumerPositionReset;

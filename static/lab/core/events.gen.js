@@ -1,7 +1,7 @@
 // Written by `manage.py gen_events` from broker_core/events. Do not change it by hand.
 
 /** Hash of the vocabulary; the server's `welcome` carries its own. */
-export const SCHEMA = "d1eeb6f58008";
+export const SCHEMA = "31a2ba21060c";
 
 /** @import { EventKind, KindInfo } from "./events.d.ts" */
 
@@ -24,6 +24,8 @@ export const KINDS = {
     en: "{client}: {count} to {partition} failed, {error}", zh: "{client}：发往 {partition} 的 {count} 条失败，{error}" },
   ProduceRetried: { family: "client", fields: [["client", "str"], ["partition", "str"], ["sequence", "int"], ["error", "str"], ["due_us", "int"]],
     en: "{client}: retries {partition}, {error}", zh: "{client}：重试 {partition}，{error}" },
+  BatchSplit: { family: "client", fields: [["client", "str"], ["partition", "str"], ["sequence", "int"], ["count", "int"], ["size", "int"], ["parts", ["list", ["tuple", "int", "int", "int"]]]],
+    en: "{client}: {count} for {partition} are too large for the broker, the batch is split", zh: "{client}：发往 {partition} 的 {count} 条对代理来说太大，批次被拆分" },
   ProducerStreamChanged: { family: "client", fields: [["client", "str"], ["partition", "str"], ["rate", "int"], ["is_topic", "bool"]],
     en: "{client} streams {rate} records/s to {partition}", zh: "{client} 以每秒 {rate} 条持续写入 {partition}" },
   RecordsConsumed: { family: "client", fields: [["client", "str"], ["partition", "str"], ["position", "int"], ["high_watermark", "int"], ["records", ["list", ["tuple", "int", "int", ["maybe", "str"], ["maybe", "str"]]]]],

@@ -97,7 +97,10 @@ function nameOf(end) {
 /** @param {View} view @param {string} id */
 function clientMenu(view, id) {
   const node = view.nodes[id];
-  if (node?.kind === "consumer") return [item("unfollow", `consumer unfollow ${id}`)];
+  if (node?.kind === "consumer") {
+    if (node.member) return [item("leave", `consumer stop ${id}`), item("kill_member", `consumer kill ${id}`, { harm: true })];
+    return [item("unfollow", `consumer unfollow ${id}`)];
+  }
   if (node?.kind !== "producer") return [];
   const items = [];
   if (node.partition) {

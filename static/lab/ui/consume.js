@@ -25,16 +25,16 @@ class HwConsumer extends HwElement {
     act(`consumer follow ${freeName(view, "c")} ${name} --from ${start === "offset" ? offset : start}`);
   }
 
-  follower(name, { partition: of, position, high_watermark, last_reset, records }) {
+  follower(name, { partition, position, high_watermark, last_reset, records, member, settings }) {
     const lag = high_watermark - position;
-    const end = `consumer unfollow ${name}`;
+    const [of, end] = member ? [settings["group.id"], `consumer stop ${name}`] : [partition, `consumer unfollow ${name}`];
     const record = ([offset, , key, value]) => html`<li>
       <span class="dim mono">${offset}</span><span class="mono">${orNull(key, 14)}</span><span class="mono">${orNull(value, 34)}</span></li>`;
     return html`<div class="follower">
       <div class="row tight">
         <button class="pick" @click=${() => select(nodeTarget(name))}><b>${name}</b><span class="mono">${of}</span></button>
         <span class="spacer"></span>
-        <span class="dim">${t("consume.at", { n: spaced(position) })}${lag > 0 ? ` · ${t("consume.lag", { n: spaced(lag) })}` : ""}</span>
+        <span class="dim">${position < 0 ? "" : t("consume.at", { n: spaced(position) })}${lag > 0 ? ` · ${t("consume.lag", { n: spaced(lag) })}` : ""}</span>
         <button class="ghost" title=${end} aria-label=${t("act.unfollow")} @click=${() => act(end)}>${icon("close")}</button>
       </div>
       ${last_reset ? html`<p class="dim">${last_reset}</p>` : ""}

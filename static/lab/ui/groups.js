@@ -5,6 +5,7 @@ import { HwElement, html, svg } from "./element.js";
 import { wall } from "./format.js";
 import { chosen, chosenKey } from "./group_preview.js";
 import { language, t } from "./i18n.js";
+import { opener } from "./open_client.js";
 import { link, nothing, ring, unlessMasked } from "./parts.js";
 import { CHARTS, stateChart } from "./statechart.js";
 import { effect, moment, nodeTarget, player, select, selection, shown } from "./state.js";
@@ -28,6 +29,7 @@ class HwGroups extends HwElement {
       <span class="dim">${t("groups.coordinator")} ${link(nodeTarget(group.coordinator), group.coordinator)} · ${link(`partition:${group.partition}`, group.partition)}</span>
       ${isReplaced(view, key) ? html`<span class="tag bad">${t("groups.replaced")}</span>` : ""}
       <span class="dim">${t("node.since", { time: durationText(at_us - group.since_us) })}</span>
+      <span class="spacer"></span>${opener("member")}
     </header>`;
   }
 
@@ -108,7 +110,8 @@ class HwGroups extends HwElement {
     if (shown.value !== "groups") return html``;
     const { view, at_us } = moment.value;
     const names = groupNames(view);
-    if (!names.length) return html`<div class="client-screen">${nothing(t("empty.groups"))}<p class="empty-line"><code>consumer start c1 --group g1 --topic orders</code></p></div>`;
+    if (!names.length) return html`<div class="client-screen">${nothing(t("empty.groups"))}<p class="empty-line"><code>consumer start c1 --group g1 --topic orders</code></p>
+      <p class="empty-line">${opener("member", "pri")}</p></div>`;
     const key = chosenKey(view);
     const group = view.groups[key];
     return html`<div class="client-screen">${this.head(view, key, names, at_us)}

@@ -1,6 +1,7 @@
 // Dialogs: create a topic, bookmark, find, the list of keys, and what to do when somebody acts in the past.
 import { durationText } from "../core/timemap.js";
 import "./connect.js";
+import "./open_client.js";
 import { act, bookmark, overlay, pastLine } from "./actions.js";
 import { HwElement, html } from "./element.js";
 import { findPlaces } from "./find.js";
@@ -129,6 +130,11 @@ class HwOverlays extends HwElement {
       case "bookmark": return this.bookmark();
       case "find": return this.find();
       case "help": return this.help();
+      case "producer":
+      case "member": {
+        const { kind } = overlay.value;
+        return dialog(t(`open.${kind}`), html`<hw-open-client .kind=${kind}></hw-open-client>`);
+      }
       case "connect": return dialog(t("connect.title"), html`<hw-connect></hw-connect>
         <div class="row"><button class="btn pri" @click=${close}>${t("dialog.close")}</button></div>`);
       default: return html``;

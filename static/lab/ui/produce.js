@@ -1,5 +1,6 @@
-// Producing: one record, a hundred, a steady stream. Which client sends follows from the acks: one producer for each.
-import { nodesByKind, partitionNames } from "../core/selectors.js";
+// Producing: one record, a hundred, a steady stream. A producer that was opened sends, or one for the acks of the form.
+import { word } from "../core/client_forms.js";
+import { nodesByKind, partitionNames, topicNames } from "../core/selectors.js";
 import { durationText } from "../core/timemap.js";
 import { act, overlay } from "./actions.js";
 import { HwElement, html } from "./element.js";
@@ -12,15 +13,16 @@ import { acksOf } from "./words.js";
 const ACKS = ["0", "1", "all"];
 const MANY = 100;
 
-const form = signal({ partition: "", acks: "all", key: "", value: "", rate: "20" });
+/** `client`: the producer that sends; "" = one for these acks. `partition`: where to, a partition or a topic. */
+const form = signal({ client: "", partition: "", acks: "all", key: "", value: "", rate: "20" });
 const set = (more) => (form.value = { ...form.peek(), ...more });
 let written = 0;
 
 // The form follows the partition that is shown, until somebody chooses another one.
 effect(() => partition.value && set({ partition: partition.value }));
 
-/** A word of the shell, quoted when it has to be. */
-export const word = (text) => (/^[\w.:@%+=,/-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
+/** From now on this producer sends. */
+export const sendThrough = (client) => set({ client });
 
 /** The first name of a kind that no node has: p1, p2, ... */
 export function freeName(view, letter) {
@@ -32,11 +34,17 @@ export function freeName(view, letter) {
 /** Names and facts of the open producers. */
 const producers = (view) => nodesByKind(view).producer.map((name) => [name, view.nodes[name]]);
 
-/** The name of an open producer with the form's acks; opens one if there is none. Null when that was refused. */
+/** The producer that the form means: [name, node]; undefined when none with its acks is open. */
+function meant(view, { client, acks }) {
+  const open = producers(view);
+  return open.find(([name]) => name === client) ?? open.find(([, node]) => acksOf(node) === acks);
+}
+
+/** The name of the producer that the form means; opens one if there is none. Null when that was refused. */
 async function producer() {
   const { view } = moment.value;
   const { acks } = form.value;
-  const open = producers(view).find(([, node]) => acksOf(node) === acks);
+  const open = meant(view, form.value);
   if (open) return open[0];
   const name = freeName(view, "p");
   return (await act(`producer open ${name} --acks ${acks}`)) === null ? null : name;
@@ -55,16 +63,18 @@ export async function produceOne() {
     overlay.value = { kind: "topic" };
     return;
   }
-  if (!names.includes(form.value.partition)) set({ partition: names[0] });
+  const { view } = moment.value;
+  if (!names.includes(form.value.partition) && !(form.value.partition in view.topics)) set({ partition: names[0] });
   const { key, value } = form.value;
   const text = value || t("produce.sample", { n: ++written });
   await send("send", word(`${key || "null"}:${text}`));
 }
 
-/** A choice among all partitions. */
-export const partitionChooser = (view, chosen, choose) => html`
+/** A choice among all partitions, and among `topics`, of which a partitioner chooses one. */
+export const partitionChooser = (view, chosen, choose, topics = []) => html`
   <select aria-label=${t("produce.partition")} @change=${(event) => choose(event.target.value)}>
-    ${partitionNames(view, null).map((name) => html`<option .selected=${name === chosen}>${name}</option>`)}
+    ${partitionNames(view, null).map((name) => html`<option value=${name} .selected=${name === chosen}>${name}</option>`)}
+    ${topics.map((name) => html`<option value=${name} .selected=${name === chosen}>${t("produce.partitioner_chooses", { topic: name })}</option>`)}
   </select>`;
 
 class HwProduce extends HwElement {
@@ -75,10 +85,18 @@ class HwProduce extends HwElement {
     </span>`;
   }
 
-  stream(view, { acks, rate, partition: to }) {
-    const running = producers(view).find(([, node]) => acksOf(node) === acks && node.rate > 0);
-    if (running) {
-      const [name, node] = running;
+  sender(view, { client }) {
+    const open = producers(view);
+    if (!open.length) return "";
+    return html`<select aria-label=${t("produce.sender")} @change=${(event) => set({ client: event.target.value })}>
+      <option value="" .selected=${client === ""}>${t("produce.by_acks")}</option>
+      ${open.map(([name]) => html`<option value=${name} .selected=${name === client}>${name}</option>`)}</select>`;
+  }
+
+  stream(view, form) {
+    const { rate, partition: to } = form;
+    const [name, node] = meant(view, form) ?? [];
+    if (node?.rate) {
       return lineButton(html`■ ${t("produce.stop")}`, `producer stream ${name} ${node.partition || to} 0`);
     }
     return html`<button type="button" class="btn small" ?disabled=${!(rate > 0)} @click=${() => send("stream", rate)}>
@@ -111,15 +129,17 @@ class HwProduce extends HwElement {
   render() {
     const { view } = moment.value;
     if (!partitionNames(view, null).length) return html`<p class="dim">${t("produce.no_topic")}</p>`;
-    const { key, value, rate, acks } = form.value;
+    const { client, key, value, rate, acks } = form.value;
     const submit = (event) => {
       event.preventDefault();
       produceOne();
     };
     return html`<form class="panel-form" @submit=${submit}>
         <div class="row tight">
-          ${partitionChooser(view, form.value.partition, (name) => set({ partition: name }))}${this.acks(acks)}
+          ${partitionChooser(view, form.value.partition, (name) => set({ partition: name }), topicNames(view))}${client in view.nodes ? "" : this.acks(acks)}
         </div>
+        <div class="row tight">${this.sender(view, form.value)}
+          <button type="button" class="btn small" @click=${() => (overlay.value = { kind: "producer" })}>${t("produce.settings")}</button></div>
         <div class="fields">
           <label class="field"><span>${t("produce.key")}</span>
             <input .value=${key} placeholder="null" autocomplete="off" @input=${(event) => set({ key: event.target.value })}></label>

@@ -5,6 +5,7 @@ import { durationText } from "../core/timemap.js";
 import { HwElement, html } from "./element.js";
 import { bytes } from "./format.js";
 import { t } from "./i18n.js";
+import { opener } from "./open_client.js";
 import { facts, fillBar, link, nothing, ring } from "./parts.js";
 import { effect, moment, nodeTarget, select, selection, shown } from "./state.js";
 
@@ -13,7 +14,7 @@ const BUFFER_MEMORY = 33554432;
 const IN_FLIGHT_MOST = 5;
 const CHOICES_SHOWN = 6;
 /** Settings that have a drawing of their own are not named again. */
-const TAGS = ["acks", "linger.ms", "batch.size", "retries", "delivery.timeout.ms", "transactional.id"];
+const TAGS = ["acks", "linger.ms", "batch.size", "compression.type", "retries", "delivery.timeout.ms", "transactional.id"];
 
 class HwProducers extends HwElement {
   connectedCallback() {
@@ -125,8 +126,9 @@ class HwProducers extends HwElement {
     if (shown.value !== "producers") return html``;
     const { view, at_us } = moment.value;
     const names = nodesByKind(view).producer;
-    if (!names.length) return html`<div class="client-screen">${nothing(t("empty.producers"))}<p class="empty-line"><code>producer open p1 --linger 500</code></p></div>`;
-    return html`<div class="client-screen">${names.map((name) => this.producer(view, name, at_us))}</div>`;
+    if (!names.length) return html`<div class="client-screen">${nothing(t("empty.producers"))}<p class="empty-line"><code>producer open p1 --linger 500</code></p>
+      <p class="empty-line">${opener("producer", "pri")}</p></div>`;
+    return html`<div class="client-screen"><header class="clients-head">${opener("producer")}</header>${names.map((name) => this.producer(view, name, at_us))}</div>`;
   }
 }
 customElements.define("hw-producers", HwProducers);

@@ -1,0 +1,26 @@
+// The lines that the forms of clients make.
+import assert from "node:assert/strict";
+import test from "node:test";
+import { fieldsOf, lineOf } from "../../static/lab/core/client_forms.js";
+
+const view = (era) => ({ run: { era } });
+const proposed = (kind, era, more) => {
+  const fields = fieldsOf(kind, view(era));
+  return lineOf(kind, fields, { ...Object.fromEntries(fields.map(({ name, value }) => [name, value])), client: "x1", ...more });
+};
+
+test("what is as usual in an era needs no option", () => {
+  assert.equal(proposed("producer", "3.9", {}), "producer open x1");
+  assert.equal(proposed("producer", "0.10", {}), "producer open x1");
+  assert.equal(proposed("producer", "0.10", { acks: "all", "linger.ms": "500" }), "producer open x1 --acks all --linger 500");
+});
+
+test("a member is told what Kafka does where the console's usual is another", () => {
+  const usual = "--reset latest --auto-commit-interval-ms 5000 --session-timeout-ms 45000 --heartbeat-interval-ms 3000";
+  assert.equal(proposed("member", "3.9", { topics: "orders" }), `consumer start x1 --group g1 --topic orders ${usual}`);
+  assert.match(proposed("member", "3.9", { topics: "orders", "auto.offset.reset": "earliest" }), /--topic orders --auto-commit/);
+});
+
+test("a word with a blank is quoted", () => {
+  assert.equal(proposed("producer", "3.9", { "transactional.id": "it's mine" }), "producer open x1 --transactional-id 'it'\\''s mine'");
+});
