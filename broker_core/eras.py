@@ -17,7 +17,7 @@ Truncation = Literal["HW", "KIP101", "KIP279", "FETCH"]
 LeaderEpochAssignedAt = Literal["become_leader", "first_append"]
 IsrLag = Literal["fetches_and_messages", "caught_up_time", "end_or_caught_up_time"]
 DeletedFolders = Literal["go", "wait for the next round", "wait"]
-Beyond = Literal["hang", "exit", "truncate"]
+Beyond = Literal["halt", "hang", "exit", "truncate"]
 
 
 class ProducerDefaults(msgspec.Struct, frozen=True):
@@ -45,7 +45,8 @@ class Era(msgspec.Struct, frozen=True, kw_only=True):
             another broker leads.
         fetch_carries_epoch: whether a fetch says the leader epoch that it is meant for (KIP-320, 2.1).
         beyond_leader_end: what a follower does whose log ends behind its leader's, where unclean elections are not
-            allowed. "hang": it ends its process, which never comes to an end; "exit": it stops; "truncate".
+            allowed. "halt": its process is gone at once; "hang": it ends it, which never comes to an end; "exit": it
+            stops; "truncate".
         truncation_at_end_drops_epochs: whether a truncation at the log's end, which takes no record, still takes epochs
             that begin there (3.0).
         truncation_lowers_high_watermark: whether the high watermark follows a log that is cut below it at once, or with
@@ -243,6 +244,7 @@ _0_8 = msgspec.structs.replace(
     release="0.8.2.2",
     defaults=DEFAULTS_0_8,
     apis=APIS_0_8,
+    beyond_leader_end="halt",
     reelection_keeps_followers=False,
     isr_lag="fetches_and_messages",
     isr_checks_per_lag_time=1,

@@ -275,7 +275,7 @@ class Broker:
             return None
         if values["unclean.leader.election.enable"]:
             return False
-        self.life.exit(why, hangs=beyond != "exit")
+        self.life.exit(why, beyond)
         return True
 
     # its clock

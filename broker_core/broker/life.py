@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from broker_core.broker.log_manager import write_log_starts, write_recovery_points
 from broker_core.controller.registration import bootstrap_paths, cluster_id, register_broker, take_producer_ids
+from broker_core.eras import Beyond
 from broker_core.errors import KafkaError
 from broker_core.events.log import LogDirectoryFailed
 from broker_core.events.world import BrokerExiting, BrokerStarted, BrokerStarting, BrokerStopped
@@ -209,14 +210,17 @@ class Life:
         broker.zookeeper.close(broker.name)
         self._end("stop")
 
-    def exit(self, why: str, *, hangs: bool) -> None:
-        """Ends because it cannot go on. `hangs`: its sockets close, and its shutdown waits for the very thread that
-        has asked for it.
+    def exit(self, why: str, how: Beyond) -> None:
+        """Ends because it cannot go on. "hang": its sockets close, and its shutdown waits for the very thread that has
+        asked for it; "halt": the process is gone, and ZooKeeper notices when the session times out; "exit": it stops.
         """
         broker = self._broker
         broker.emit(BrokerExiting(broker=broker.name, why=why))
-        if hangs:
+        if how == "hang":
             broker.state = "exiting"
             broker.kernel.close_connections(broker.name)
+        elif how == "halt":
+            self.killed("halt")
+            broker.zookeeper.lost_contact(broker.name)
         else:
             self._finish_stop()

@@ -67,7 +67,8 @@ class BrokerStarted(Event):
 
 @kind("world", en="Broker {broker} went down: {how}", zh="代理 {broker} 停止：{how}")
 class BrokerStopped(Event):
-    """`how`: kill (SIGKILL), stop (clean), power loss, or failure (its log directory cannot be used)."""
+    """`how`: kill (SIGKILL), stop (clean), power loss, failure (its log directory cannot be used), or halt (it ended
+    its process by itself, without cleaning up)."""
 
     broker: str
     how: str

@@ -39,9 +39,11 @@ def lost_record(lab: EraCluster, *, with_m2: bool) -> None:
     lab.sh("release fetch 3 2")
     lab.start(A)
     lab.step("A started again")
-    if lab.is_exiting(A):
+    if lab.gave_up(A):
         lab.step("A has begun to exit")
-        lab.sh("broker kill 1")
+        if lab.is_exiting(A):
+            lab.sh("broker kill 1")
+        lab.until(lambda: A not in lab.live(), 30)
         lab.sh(
             "kafka-configs.sh --alter --entity-type topics --entity-name t "
             "--add-config unclean.leader.election.enable=true"
@@ -84,7 +86,7 @@ def lost_record_of_two(lab: EraCluster) -> None:
         lab.step("A killed; B is not elected")
     lab.start(A)
     lab.step("A started again")
-    if not lab.is_exiting(A):
+    if not lab.gave_up(A):
         lab.steps[-1]["leader_reads"] = lab.read()
 
 

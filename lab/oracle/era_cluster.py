@@ -128,7 +128,7 @@ class EraCluster:
         """Starts a broker so that it is up when the next step is due, and waits a while for it to join the ISR."""
         self.keep_pace(before=_START)
         self.sh(f"broker start {broker_id}")
-        self.until(lambda: broker_id in self.state()["isr"] or self.is_exiting(broker_id), 14)
+        self.until(lambda: broker_id in self.state()["isr"] or self.gave_up(broker_id), 14)
         self.sleep(1.5)
 
     # looking
@@ -157,6 +157,10 @@ class EraCluster:
     def is_exiting(self, broker_id: int) -> bool:
         """Whether a broker has begun to exit and hangs."""
         return bool(self.run.view["nodes"][f"b{broker_id}"]["state"] == "exiting")
+
+    def gave_up(self, broker_id: int) -> bool:
+        """Whether a broker has ended its process by itself, or has begun to."""
+        return bool(self.run.view["nodes"][f"b{broker_id}"]["state"] in ("exiting", "down"))
 
     def high_watermark(self, broker_id: int) -> int | None:
         """What a broker that runs holds in memory."""
