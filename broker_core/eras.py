@@ -55,9 +55,11 @@ class Era(msgspec.Struct, frozen=True, kw_only=True):
             becoming leader; before 2.0.1 with its first record).
         epochs_only_rise: whether the epoch cache passes over an epoch below its newest, as it did before 2.0.
         caught_up_replicas_hold_high_watermark: whether a replica outside of the ISR that is caught up holds the high
-            watermark back, too (1.0).
+            watermark back, too (0.10.2).
         followers_check_size: whether a follower refuses what is larger than max.message.bytes, although its leader took
             it (before 2.6).
+        checks_producers_before_roll: whether a leader looks at a batch's sequence number before it rolls the segment that
+            the batch does not fit in; since 2.4 it rolls first, for a batch that it may then refuse.
         high_watermark_needs_min_isr: whether the high watermark stands still while the ISR is smaller than
             min.insync.replicas, which count as no more than there are replicas (KAFKA-15583, 3.7).
         reelection_keeps_followers: whether a leader that is elected again still counts what its followers had (0.9).
@@ -117,6 +119,7 @@ class Era(msgspec.Struct, frozen=True, kw_only=True):
     epochs_only_rise: bool = False
     caught_up_replicas_hold_high_watermark: bool = True
     followers_check_size: bool = False
+    checks_producers_before_roll: bool = False
     high_watermark_needs_min_isr: bool = True
     reelection_keeps_followers: bool = True
     stale_high_watermark_is_news: bool = False
@@ -212,6 +215,7 @@ _1_1 = msgspec.structs.replace(
     truncation_lowers_high_watermark=False,
     leader_epoch_assigned_at="first_append",
     epochs_only_rise=True,
+    checks_producers_before_roll=True,
     stale_high_watermark_is_news=False,
     isr_lag="caught_up_time",
     joins_isr_from_epoch_start=False,
@@ -230,7 +234,6 @@ _0_10 = msgspec.structs.replace(
     apis=APIS_0_10,
     truncation="HW",
     beyond_leader_end="hang",
-    caught_up_replicas_hold_high_watermark=False,
     producer_ids_at_start=False,
     transactions=False,
     paths=(*_1_1.paths[:7], "/config/topics", "/config/clients"),
@@ -245,6 +248,7 @@ _0_8 = msgspec.structs.replace(
     defaults=DEFAULTS_0_8,
     apis=APIS_0_8,
     beyond_leader_end="halt",
+    caught_up_replicas_hold_high_watermark=False,
     reelection_keeps_followers=False,
     isr_lag="fetches_and_messages",
     isr_checks_per_lag_time=1,

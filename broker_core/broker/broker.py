@@ -220,6 +220,7 @@ class Broker:
             epochs_only_rise=self.era.epochs_only_rise,
             producer_id_expiration_ms=self.config.producer_id_expiration_ms,
             followers_check_size=self.era.followers_check_size,
+            checks_producers_before_roll=self.era.checks_producers_before_roll,
         )
 
     def topic_values(self, topic: str) -> dict[str, Value]:

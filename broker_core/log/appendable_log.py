@@ -48,8 +48,13 @@ class AppendableLog(ReadableLog):
         epoch_entries = self._note_epochs(batches)
         last = batches[-1][1]
         max_timestamp = last.max_timestamp if len(batches) == 1 else max(header.max_timestamp for _, header in batches)
+        checks_first = last.has_producer_id and self._config.checks_producers_before_roll
+        if checks_first:
+            duplicate = self._validate_producer(last, data, is_client)
+            if duplicate is not None:
+                return structs.replace(duplicate, epoch_entries=epoch_entries)
         rolled = self._maybe_roll(size, max_timestamp, next_offset, last.base_offset + last.last_offset_delta, now_ms)
-        if last.has_producer_id:
+        if last.has_producer_id and not checks_first:
             try:
                 duplicate = self._validate_producer(last, data, is_client)
             except KafkaException:

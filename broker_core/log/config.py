@@ -53,6 +53,8 @@ class LogConfig(msgspec.Struct, frozen=True, kw_only=True):
     """Whether an epoch below the newest one is passed over: before 2.0 a log that was wrong kept its epochs."""
     followers_check_size: bool = False
     """Whether max.message.bytes holds for what is fetched, too, as before 2.6."""
+    checks_producers_before_roll: bool = False
+    """Whether a batch that is refused for its producer's sake, or repeated, leaves the segment as it is (before 2.4)."""
     has_producer_snapshots: bool = True
     """Whether the producers' state is kept in `.snapshot` files: there was none before 0.11."""
 
