@@ -58,8 +58,8 @@ class Era(msgspec.Struct, frozen=True, kw_only=True):
             watermark back, too (0.10.2).
         followers_check_size: whether a follower refuses what is larger than max.message.bytes, although its leader took
             it (before 2.6).
-        checks_producers_before_roll: whether a leader looks at a batch's sequence number before it rolls the segment that
-            the batch does not fit in; since 2.4 it rolls first, for a batch that it may then refuse.
+        checks_producers_before_roll: whether a leader looks at a batch's sequence number before it rolls a segment
+            for it; since 2.4 it rolls first, for a batch that it may then refuse.
         high_watermark_needs_min_isr: whether the high watermark stands still while the ISR is smaller than
             min.insync.replicas, which count as no more than there are replicas (KAFKA-15583, 3.7).
         reelection_keeps_followers: whether a leader that is elected again still counts what its followers had (0.9).

@@ -54,7 +54,7 @@ class LogConfig(msgspec.Struct, frozen=True, kw_only=True):
     followers_check_size: bool = False
     """Whether max.message.bytes holds for what is fetched, too, as before 2.6."""
     checks_producers_before_roll: bool = False
-    """Whether a batch that is refused for its producer's sake, or repeated, leaves the segment as it is (before 2.4)."""
+    """Whether a batch that is refused for its producer's sake, or repeated, makes no new segment (before 2.4)."""
     has_producer_snapshots: bool = True
     """Whether the producers' state is kept in `.snapshot` files: there was none before 0.11."""
 

@@ -363,10 +363,20 @@ class ReplicaFetcher:
         self.send()
 
     def _refusal(self, partition: Partition, leader_end_offset: int) -> str:
+        """What the broker log says, in the words of the time."""
+        own, end_offset, leader = self.host.broker_id, partition.log.log_end_offset, self.leader_id
+        beyond = self.host.era.beyond_leader_end
+        topic = f"topic {partition.name.rpartition('-')[0]}" if beyond == "halt" else f"partition {partition.name}"
+        ending = "Halting" if beyond == "halt" else "Exiting"
+        refusal = f"{ending} because log truncation is not allowed for {topic},"
+        if beyond == "exit":
+            return (
+                f"{refusal} current leader's latest offset {leader_end_offset} is less than replica's latest offset "
+                f"{end_offset}"
+            )
         return (
-            f"Exiting because log truncation is not allowed for partition {partition.name}, Current leader "
-            f"{self.leader_id}'s latest offset {leader_end_offset} is less than replica {self.host.broker_id}'s latest "
-            f"offset {partition.log.log_end_offset}"
+            f"{refusal} Current leader {leader}'s latest offset {leader_end_offset} is less than replica {own}'s "
+            f"latest offset {end_offset}"
         )
 
     def _delay(self, name: str) -> None:
