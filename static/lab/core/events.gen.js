@@ -1,7 +1,7 @@
 // Written by `manage.py gen_events` from broker_core/events. Do not change it by hand.
 
 /** Hash of the vocabulary; the server's `welcome` carries its own. */
-export const SCHEMA = "31a2ba21060c";
+export const SCHEMA = "bb7fe1d668ff";
 
 /** @import { EventKind, KindInfo } from "./events.d.ts" */
 
