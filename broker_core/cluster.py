@@ -408,6 +408,7 @@ class Cluster:
             },
             "watches": self.zookeeper.watches(),
             "clients": self.clients.description(),
+            "assignors": dict(self.clients.own_assignors),
             "links": sorted({f"{min(ends)}|{max(ends)}" for ends in self.kernel.cut_links}),
             "link_faults": sorted(f"{source}>{destination}" for source, destination in self.kernel.link_faults),
             "controllers": self._controller_states(),

@@ -4,6 +4,7 @@ import msgspec
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_POST
 
+from broker_core.groups.assignors.own import RuleError
 from broker_core.groups.preview import PreviewMember, previews
 from lab.api import body_of, for_branch, json_answer
 from lab.models import Branch
@@ -15,11 +16,14 @@ PARTITIONS_MOST = 2_000
 
 
 class _Group(msgspec.Struct):
-    """A group as the page shows it, at whatever instant that is. `partitions`: topic -> how many."""
+    """A group as the page shows it, at whatever instant that is. `partitions`: topic -> how many; `assignors`: those of
+    a learner's own, name -> rules.
+    """
 
     generation_id: int
     partitions: dict[str, int]
     members: list[PreviewMember]
+    assignors: dict[str, str] = {}
 
 
 @require_POST
@@ -33,4 +37,9 @@ async def assignments(request: HttpRequest, branch: Branch, lab: Lab) -> HttpRes
             f"At most {MEMBERS_MOST} members and {PARTITIONS_MOST} partitions were expected.",
             "Look at what its next rebalance gives.",
         )
-    return json_answer(previews(group.partitions, group.members, group.generation_id))
+    try:
+        return json_answer(previews(group.partitions, group.members, group.generation_id, group.assignors))
+    except RuleError as error:
+        raise Refusal(
+            str(error), "Rules as `assignor define` takes them were expected.", "Type help assignor for what they are."
+        ) from None

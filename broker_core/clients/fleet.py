@@ -5,9 +5,13 @@ from broker_core.clients.group_consumer import GroupConsumer
 from broker_core.clients.group_consumer_settings import GroupConsumerSettings
 from broker_core.clients.producer import Producer
 from broker_core.clients.producer_settings import ProducerSettings
+from broker_core.events.group import AssignorDefined
 from broker_core.events.world import LinkRestored, NodeAdded, NodeRemoved
 from broker_core.sim.faults import LinkFault
-from broker_core.sim.kernel import Kernel
+from broker_core.sim.kernel import Kernel, Subjects, applies
+
+#: under which the kernel knows what concerns all clients
+SUBJECT = "assignors@clients"
 
 
 class Clients:
@@ -19,6 +23,13 @@ class Clients:
         self.producers: dict[str, Producer] = {}
         self.consumers: dict[str, Consumer] = {}
         self.group_consumers: dict[str, GroupConsumer] = {}
+        #: name -> rules
+        self.own_assignors: dict[str, str] = {}
+        kernel.subjects[SUBJECT] = self
+
+    def define_assignor(self, name: str, rules: str) -> None:
+        """Another assignor of a learner's own, or other rules for one; members that run keep what they have."""
+        self.kernel.emit(AssignorDefined(assignor=name, rules=rules), "lab")
 
     def is_free(self, name: str) -> bool:
         """Whether no node of the run has this name now."""
@@ -102,3 +113,9 @@ class Clients:
         )
         up = [name for name in brokers if name in self.kernel.up]
         return tuple(sorted(up or brokers, key=lambda name: name in self.kernel.frozen))
+
+
+@applies(AssignorDefined)
+def _assignor_defined(subjects: Subjects, event: AssignorDefined, at_us: int) -> None:
+    clients: Clients = subjects[SUBJECT]
+    clients.own_assignors[event.assignor] = event.rules

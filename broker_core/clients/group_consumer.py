@@ -12,8 +12,9 @@ from broker_core.clients.group_consumer_settings import GroupConsumerSettings, W
 from broker_core.clients.group_fetcher import UNKNOWN_POSITION, GroupFetcher
 from broker_core.clients.metadata import ClientMetadata, backoff_us
 from broker_core.errors import Errors, KafkaError
-from broker_core.events.group import ConsumerAssigned, ConsumerStateChanged
-from broker_core.groups.assignors import ASSIGNORS, Assignor, GroupMemberInfo
+from broker_core.events.group import AssignmentPlanned, ConsumerAssigned, ConsumerStateChanged
+from broker_core.groups.assignors import Assignor, GroupMemberInfo, OwnAssignor, make_assignor
+from broker_core.groups.assignors.own import flaws_of
 from broker_core.groups.consumer_protocol import (
     PROTOCOL_TYPE,
     Subscription,
@@ -22,6 +23,7 @@ from broker_core.groups.consumer_protocol import (
     encode_assignment,
     encode_subscription,
     sorted_partitions,
+    split_partition,
 )
 from broker_core.records.record_batch import Record
 from broker_core.sim.kernel import Kernel, Message, Subjects, applies
@@ -81,7 +83,8 @@ class GroupConsumer:
         self.high_watermark = -1
         self.last_reset = ""
         self.records: list[tuple[int, int, str | None, str | None]] = []
-        self._assignors: dict[str, Assignor] = {name: ASSIGNORS[name]() for name in settings.assignors}
+        own = dict(settings.own_assignors)
+        self._assignors: dict[str, Assignor] = {name: make_assignor(name, own) for name in settings.assignors}
         self._coordinator: str | None = None
         self._topics: tuple[str, ...] = ()
         self._counts: dict[str, int] = {}
@@ -389,7 +392,22 @@ class GroupConsumer:
                 GroupMemberInfo(member_id, instance, decode_subscription(metadata))
                 for member_id, instance, metadata in joined.members
             ]
-            plan = self._assignors[self._protocol].assign(self._all_counts(members), members)
+            assignor, counts = self._assignors[self._protocol], self._all_counts(members)
+            plan = assignor.assign(counts, members)
+            if isinstance(assignor, OwnAssignor):
+                flaws = flaws_of(plan, counts, members)
+                self.kernel.emit(
+                    AssignmentPlanned(
+                        client=self.name,
+                        group=self.settings.group_id,
+                        assignor=self._protocol,
+                        generation_id=self.generation_id,
+                        twice=flaws.twice,
+                        nobody=flaws.nobody,
+                        strangers=flaws.strangers,
+                    ),
+                    self.name,
+                )
             assignments = tuple((member_id, encode_assignment(names)) for member_id, names in plan.items())
         request = SyncGroupRequest(
             self.settings.group_id,
@@ -428,6 +446,12 @@ class GroupConsumer:
             self._take_assignment(decode_assignment(response.assignment))
 
     def _take_assignment(self, assigned: tuple[str, ...]) -> None:
+        topics = self.settings.topics
+        strange = [name for name in assigned if split_partition(name)[0] not in topics]
+        if strange and not self.settings.is_pattern:
+            self._change("joining", f"it does not subscribe to {', '.join(strange)}, which it was given")
+            self.later("join")
+            return
         revoked = tuple(name for name in self.owned if name not in assigned)
         self._own(assigned, revoked)
         self._assignors[self._protocol].on_assignment(assigned, self.generation_id)

@@ -8,14 +8,16 @@ from broker_core.groups.assignors import DEFAULT_ASSIGNORS
 class GroupConsumerSettings(msgspec.Struct, frozen=True, kw_only=True):
     """The consumer configurations that act here: Kafka's names with `_` for `.`, Kafka's defaults; ms and bytes.
 
-    `topics` are names, or with `is_pattern` regular expressions of which one must match. `processing_ms` is none of
-    Kafka's: how long the application works on a record before it polls again; with 0 it polls without pause.
+    `topics` are names, or with `is_pattern` regular expressions of which one must match. `own_assignors`:
+    (name, rules) of those of `assignors` that are not Kafka's. `processing_ms` is none of Kafka's: how long the
+    application works on a record before it polls again; with 0 it polls without pause.
     """
 
     group_id: str
     topics: tuple[str, ...]
     is_pattern: bool = False
     assignors: tuple[str, ...] = DEFAULT_ASSIGNORS
+    own_assignors: tuple[tuple[str, str], ...] = ()
     group_instance_id: str | None = None
     auto_offset_reset: str = "latest"
     enable_auto_commit: bool = True

@@ -220,3 +220,30 @@ class TransactionalOffsetsDecided(Event):
     group: str
     producer_id: int
     result: str
+
+
+@kind("group", en="The assignor {assignor} is now: {rules}", zh="分配器 {assignor} 现在是：{rules}")
+class AssignorDefined(Event):
+    """A learner has written an assignor of his own. Members that run keep what they were started with."""
+
+    assignor: str
+    rules: str
+
+
+@kind(
+    "group",
+    en="{client} shares group {group} out by {assignor}: {twice} twice, {nobody} to nobody",
+    zh="{client} 按 {assignor} 分配组 {group}：重复分配 {twice}，无人拥有 {nobody}",
+)
+class AssignmentPlanned(Event):
+    """The leader of a group has gone through an assignor of a learner's own. Nobody checks such a plan: `twice` are
+    partitions that several members are given, `nobody` those that none is, `strangers` names that are no members.
+    """
+
+    client: str
+    group: str
+    assignor: str
+    generation_id: int
+    twice: tuple[str, ...]
+    nobody: tuple[str, ...]
+    strangers: tuple[str, ...]

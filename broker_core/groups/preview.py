@@ -1,10 +1,11 @@
-"""What each of Kafka's assignors would make of a group now, before anybody rebalances."""
+"""What each assignor would make of a group now, before anybody rebalances."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 import msgspec
 
-from broker_core.groups.assignors import ASSIGNORS, Assignor, GroupMemberInfo
+from broker_core.groups.assignors import ASSIGNORS, Assignor, GroupMemberInfo, OwnAssignor
 from broker_core.groups.assignors.assignor import Assignment
 from broker_core.groups.consumer_protocol import Subscription, sorted_partitions
 
@@ -33,43 +34,55 @@ class Preview(msgspec.Struct, frozen=True):
 
 
 def previews(
-    partition_counts: Mapping[str, int], members: Sequence[PreviewMember], generation_id: int
+    partition_counts: Mapping[str, int],
+    members: Sequence[PreviewMember],
+    generation_id: int,
+    own: Mapping[str, str],
 ) -> list[Preview]:
-    """A plan by each assignor, from the same present assignment. What of it is of topics that are gone counts not."""
-    return [_preview(name, partition_counts, members, generation_id) for name in ASSIGNORS]
+    """A plan by each assignor, from the same present assignment. What of it is of topics that are gone counts not.
+    `own`: rules of a learner's, by name. Raises RuleError.
+    """
+    makers: dict[str, Callable[[], Assignor]] = {**ASSIGNORS}
+    makers |= {name: partial(OwnAssignor, rules) for name, rules in own.items()}
+    return [_preview(name, make, partition_counts, members, generation_id) for name, make in makers.items()]
 
 
 def _preview(
-    name: str, partition_counts: Mapping[str, int], members: Sequence[PreviewMember], generation_id: int
+    name: str,
+    make: Callable[[], Assignor],
+    partition_counts: Mapping[str, int],
+    members: Sequence[PreviewMember],
+    generation_id: int,
 ) -> Preview:
+    is_cooperative = make().is_cooperative
     before = {partition: member.id for member in members for partition in member.owned}
     owned: Assignment = {member.id: list(member.owned) for member in members}
     rounds = 0
     if members:
         for rounds in range(1, ROUNDS_MOST + 1):
-            plan = _round(name, partition_counts, members, owned, generation_id + rounds - 1)
-            is_over = not ASSIGNORS[name].is_cooperative or not _gives_up(owned, plan)
+            plan = _round(make, partition_counts, members, owned, generation_id + rounds - 1)
+            is_over = not is_cooperative or not _gives_up(owned, plan)
             owned = plan
             if is_over:
                 break
     after = {partition: member_id for member_id, partitions in owned.items() for partition in partitions}
     moved = [partition for partition in before if after.get(partition) != before[partition]]
-    stopped = moved if ASSIGNORS[name].is_cooperative else list(before)
+    stopped = moved if is_cooperative else list(before)
     return Preview(name, owned, rounds, sorted_partitions(moved), sorted_partitions(stopped))
 
 
 def _round(
-    name: str,
+    make: Callable[[], Assignor],
     partition_counts: Mapping[str, int],
     members: Sequence[PreviewMember],
     owned: Assignment,
     generation_id: int,
 ) -> Assignment:
-    leader: Assignor = ASSIGNORS[name]()
+    leader = make()
     infos = []
     for member in members:
         held = tuple(sorted_partitions(owned[member.id]))
-        own: Assignor = ASSIGNORS[name]()
+        own = make()
         own.on_assignment(held, generation_id)
         kept = held if own.is_cooperative else ()
         subscription = Subscription(member.topics, own.user_data(held), kept, generation_id if kept else -1)

@@ -35,6 +35,7 @@ def empty_view() -> View:
         "controller_partitions": {},
         "controller_replicas": {},
         "controller_events": [],
+        "assignors": {},
         "groups": {},
         "transactions": {},
         "checkpoints": {},

@@ -17,6 +17,8 @@ rule(
         "{'state': event.state, 'member_id': event.member_id, 'generation_id': event.generation_id, 'why': event.why}",
     ),
 )
+rule(group.AssignorDefined, ("/assignors/{assignor}", "event.rules"))
+rule(group.AssignmentPlanned)
 rule(group.ConsumerAssigned, ("/nodes/{client}/assignment", "list(event.partitions)"))
 
 

@@ -46,6 +46,7 @@ def differences(run: Run) -> list[str]:
         for key, group in view["groups"].items()
     }
     compare("/groups", groups, live["groups"])
+    compare("/assignors", view["assignors"], live["assignors"])
     transactions = {
         key: {field: row[field] for field in ("state", "producer_id", "producer_epoch", "partitions")}
         for key, row in view["transactions"].items()

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { fieldsOf, lineOf } from "../../static/lab/core/client_forms.js";
 
-const view = (era) => ({ run: { era } });
+const view = (era) => ({ run: { era }, assignors: {} });
 const proposed = (kind, era, more) => {
   const fields = fieldsOf(kind, view(era));
   return lineOf(kind, fields, { ...Object.fromEntries(fields.map(({ name, value }) => [name, value])), client: "x1", ...more });

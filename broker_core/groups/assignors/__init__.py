@@ -3,7 +3,10 @@
 None looks at racks: the lab's members have none.
 """
 
+from collections.abc import Mapping
+
 from broker_core.groups.assignors.assignor import Assignor, GroupMemberInfo
+from broker_core.groups.assignors.own import OwnAssignor
 from broker_core.groups.assignors.range import RangeAssignor
 from broker_core.groups.assignors.round_robin import RoundRobinAssignor
 from broker_core.groups.assignors.sticky import CooperativeStickyAssignor, StickyAssignor
@@ -13,4 +16,11 @@ ASSIGNORS: dict[str, type[Assignor]] = {
 }
 DEFAULT_ASSIGNORS = ("range", "cooperative-sticky")
 
-__all__ = ["ASSIGNORS", "DEFAULT_ASSIGNORS", "Assignor", "GroupMemberInfo"]
+
+def make_assignor(name: str, own: Mapping[str, str]) -> Assignor:
+    """An assignor of Kafka's, or one of a learner's `own`, by its rules. Raises RuleError, and KeyError for no name."""
+    kafkas = ASSIGNORS.get(name)
+    return OwnAssignor(own[name]) if kafkas is None else kafkas()
+
+
+__all__ = ["ASSIGNORS", "DEFAULT_ASSIGNORS", "Assignor", "GroupMemberInfo", "OwnAssignor", "make_assignor"]

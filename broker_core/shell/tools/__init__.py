@@ -1,6 +1,7 @@
 """One file a tool. Importing this package fills the grammar."""
 
 from broker_core.shell.tools import (
+    assignor,
     broker,
     configs,
     console_consumer,
@@ -31,6 +32,7 @@ from broker_core.shell.tools import (
 )
 
 __all__ = [
+    "assignor",
     "broker",
     "configs",
     "console_consumer",

@@ -1,6 +1,6 @@
 """The verbs of `consumer` that concern members of groups."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from broker_core.clients.group_consumer_settings import GroupConsumerSettings
 from broker_core.groups.assignors import ASSIGNORS, DEFAULT_ASSIGNORS
@@ -36,7 +36,7 @@ def group_consumer(process: Process, verb: str, arguments: list[str]) -> Running
         raise usage_error("consumer", f"consumer {verb} needs a name.")
     name, rest = client_name("consumer", arguments[0]), arguments[1:]
     if verb == "start":
-        return _start(process, name, _settings(rest))
+        return _start(process, name, _settings(rest, process.cluster.clients.own_assignors))
     if rest:
         raise usage_error("consumer", f"{' '.join(rest)} is too much.")
     if name not in process.cluster.clients.group_consumers:
@@ -46,7 +46,7 @@ def group_consumer(process: Process, verb: str, arguments: list[str]) -> Running
     return _kill(process, name) if verb == "kill" else _output(process, name)
 
 
-def _settings(words: list[str]) -> GroupConsumerSettings:
+def _settings(words: list[str], own: Mapping[str, str]) -> GroupConsumerSettings:
     given = dict(zip(words[::2], words[1::2], strict=False))
     unknown = [word for word in words[::2] if word not in OPTIONS]
     if len(words) % 2 or unknown:
@@ -55,8 +55,8 @@ def _settings(words: list[str]) -> GroupConsumerSettings:
         raise usage_error("consumer", "consumer start needs --group and --topic.")
     assignors = tuple(given["--assignor"].split(",")) if "--assignor" in given else DEFAULT_ASSIGNORS
     for assignor in assignors:
-        if assignor not in ASSIGNORS:
-            raise usage_error("consumer", f"{assignor!r} is no assignor: {', '.join(ASSIGNORS)}.")
+        if assignor not in ASSIGNORS and assignor not in own:
+            raise usage_error("consumer", f"{assignor!r} is no assignor: {', '.join((*ASSIGNORS, *own))}.")
     for option, choices in CHOICES.items():
         if given.get(option, choices[0]) not in choices:
             raise usage_error("consumer", f"{option} is {given[option]!r}, expected one of {', '.join(choices)}.")
@@ -73,6 +73,7 @@ def _settings(words: list[str]) -> GroupConsumerSettings:
         topics=names,
         is_pattern=len(names) > 1,
         assignors=assignors,
+        own_assignors=tuple((name, own[name]) for name in assignors if name in own),
         group_instance_id=given.get("--instance"),
         auto_offset_reset=given.get("--reset", "earliest"),
         enable_auto_commit=given.get("--auto-commit", "true") == "true",
@@ -144,4 +145,6 @@ def complete_group_consumer(cluster: ClusterApi, words: Sequence[str]) -> list[s
         return [option for option in OPTIONS if option not in words]
     if words[-2] == "--topic":
         return topics(cluster)
-    return list(ASSIGNORS) if words[-2] == "--assignor" else list(CHOICES.get(words[-2], ()))
+    if words[-2] == "--assignor":
+        return [*ASSIGNORS, *cluster.clients.own_assignors]
+    return list(CHOICES.get(words[-2], ()))

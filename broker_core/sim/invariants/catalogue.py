@@ -11,6 +11,7 @@ A row of the table is an invariant; what is not listed for it never explains its
   held before that (`Partition.makeLeader` forgets it only in who has not led);
 - `late fetch`: before 2.1 a fetch did not say which leader epoch it was meant for (KIP-320): one that came late told a
   leader of what its follower had held before its log was cut or made anew;
+- `own assignor`: a group's leader went through rules of a learner's own, whose plan nobody checks;
 - `foreign`: somebody outside of the cluster wrote what only brokers may write.
 """
 
@@ -22,6 +23,7 @@ STALE_LOG = "stale log"
 EARLY_JOIN = "early join"
 MISSED_EPOCH = "missed epoch"
 LATE_FETCH = "late fetch"
+OWN_ASSIGNOR = "own assignor"
 FOREIGN = "foreign"
 MODES = ("HW", "KIP101", "KIP279")
 
@@ -54,8 +56,8 @@ MAY_BREAK: dict[str, tuple[str, ...]] = {
     # A log that parted from its leader's may go on with what does not follow.
     "I-SEQ": (*_CHOSEN, "HW", "KIP101"),
     "I-LSO": (),
-    "I-GROUP": (*_CHOSEN, "HW", "KIP101"),
-    "I-COOP": (),
+    "I-GROUP": (*_CHOSEN, OWN_ASSIGNOR, "HW", "KIP101"),
+    "I-COOP": (OWN_ASSIGNOR,),
     "I-INDEX": (),
     "I-SEGNAME": (),
     "I-CKPT": (),

@@ -7,7 +7,7 @@ since nothing of it can be stored any more.
 from collections import Counter
 
 from broker_core.events import group, world
-from broker_core.sim.invariants.catalogue import Words
+from broker_core.sim.invariants.catalogue import OWN_ASSIGNOR, Explanation, Words
 from broker_core.sim.invariants.checker import Checker, watches
 from broker_core.sim.invariants.shadow import ShadowClient, ShadowGroup, ShadowMember
 
@@ -31,6 +31,25 @@ _OWNED_TWICE = Words(
     "group {group}: {client} takes {partition}, which {other} owns still",
     "组 {group}：{client} 取得 {partition}，而 {other} 仍拥有它",
 )
+
+
+_OWN_ASSIGNOR = Words(
+    "group {group} is shared out by {assignor}, whose rules give {partitions} to several members: "
+    "Kafka does not check it",
+    "组 {group} 按 {assignor} 分配，其规则把 {partitions} 分给了多个成员：Kafka 不检查分配方案",
+)
+
+
+@watches(group.AssignmentPlanned)
+def planned(checker: Checker, event: group.AssignmentPlanned) -> None:
+    shadow = checker.groups.get(event.group)
+    if shadow is None or not event.twice:
+        return
+    words = _OWN_ASSIGNOR.filled(group=event.group, assignor=event.assignor, partitions=", ".join(event.twice))
+    setting = f"partition.assignment.strategy={event.assignor}"
+    for name in (shadow.partition, *event.twice):
+        excuses = checker.partition(name).excuses
+        excuses[OWN_ASSIGNOR] = Explanation(OWN_ASSIGNOR, words, setting, checker.seq)
 
 
 @watches(group.GroupsLoaded)

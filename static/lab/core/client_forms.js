@@ -48,7 +48,10 @@ const MEMBER = [
 
 /** The fields of a form, as the run's era would have them filled in. @param {"producer" | "member"} kind @param {View} view @returns {Field[]} */
 export function fieldsOf(kind, view) {
-  if (kind === "member") return MEMBER;
+  if (kind === "member") {
+    const own = Object.keys(view.assignors);
+    return MEMBER.map((field) => (field.option === "--assignor" ? { ...field, choices: [...(field.choices ?? []), ...own] } : field));
+  }
   const usual = PRODUCER_OF_ERA[view.run.era] ?? {};
   return PRODUCER.map((field) => ({ ...field, value: usual[field.name] ?? field.value }));
 }

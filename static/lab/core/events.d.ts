@@ -330,6 +330,19 @@ export interface TransactionalOffsetsDecided {
   producer_id: number;
   result: string;
 }
+export interface AssignorDefined {
+  assignor: string;
+  rules: string;
+}
+export interface AssignmentPlanned {
+  client: string;
+  group: string;
+  assignor: string;
+  generation_id: number;
+  twice: string[];
+  nobody: string[];
+  strangers: string[];
+}
 
 // log
 export interface LogOpened {
@@ -808,6 +821,8 @@ export interface DataOf {
   ConsumerAssigned: ConsumerAssigned;
   TransactionalOffsetPending: TransactionalOffsetPending;
   TransactionalOffsetsDecided: TransactionalOffsetsDecided;
+  AssignorDefined: AssignorDefined;
+  AssignmentPlanned: AssignmentPlanned;
   LogOpened: LogOpened;
   BatchAppended: BatchAppended;
   SegmentRolled: SegmentRolled;

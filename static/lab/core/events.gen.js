@@ -1,7 +1,7 @@
 // Written by `manage.py gen_events` from broker_core/events. Do not change it by hand.
 
 /** Hash of the vocabulary; the server's `welcome` carries its own. */
-export const SCHEMA = "bb7fe1d668ff";
+export const SCHEMA = "ebf68b6b0da5";
 
 /** @import { EventKind, KindInfo } from "./events.d.ts" */
 
@@ -102,6 +102,10 @@ export const KINDS = {
     en: "Group {group}: {partition} at {offset} waits for the end of the transaction of producer {producer_id}", zh: "组 {group}：{partition} 的位移 {offset} 等待生产者 {producer_id} 的事务结束" },
   TransactionalOffsetsDecided: { family: "group", fields: [["broker", "str"], ["group", "str"], ["producer_id", "int"], ["result", "str"]],
     en: "Group {group}: {result} of producer {producer_id}", zh: "组 {group}：生产者 {producer_id} 的 {result}" },
+  AssignorDefined: { family: "group", fields: [["assignor", "str"], ["rules", "str"]],
+    en: "The assignor {assignor} is now: {rules}", zh: "分配器 {assignor} 现在是：{rules}" },
+  AssignmentPlanned: { family: "group", fields: [["client", "str"], ["group", "str"], ["assignor", "str"], ["generation_id", "int"], ["twice", ["list", "str"]], ["nobody", ["list", "str"]], ["strangers", ["list", "str"]]],
+    en: "{client} shares group {group} out by {assignor}: {twice} twice, {nobody} to nobody", zh: "{client} 按 {assignor} 分配组 {group}：重复分配 {twice}，无人拥有 {nobody}" },
   LogOpened: { family: "log", fields: [["replica", "str"], ["topic_id", "str"], ["log_start_offset", "int"], ["log_end_offset", "int"], ["high_watermark", "int"], ["recovery_point", "int"], ["epochs", ["list", ["tuple", "int", "int"]]], ["segments", ["list", ["tuple", "int", "int", "int", "int"]]], ["tail", ["list", ["tuple", "int", "int", "int", "int", "int", "int"]]], ["synced", ["list", ["tuple", "int", "int", "int", "int"]]]],
     en: "{replica}: log opened, {log_start_offset} to {log_end_offset}", zh: "{replica}：日志打开，{log_start_offset} 至 {log_end_offset}" },
   BatchAppended: { family: "log", fields: [["replica", "str"], ["base_offset", "int"], ["last_offset", "int"], ["leader_epoch", "int"], ["segment", "int"], ["position", "int"], ["size", "int"], ["max_timestamp", "int"], ["crc", "int"]],

@@ -69,7 +69,7 @@ function positionOf(view, group, name) {
 export function factsForAssignors(view, group) {
   const members = Object.entries(group.members).map(([id, { instance, topics, assignment }]) => ({ id, instance, topics, owned: assignment }));
   const topics = new Set(members.flatMap(({ topics: wanted }) => wanted).filter((topic) => topic in view.topics));
-  return { generation_id: group.generation_id, partitions: Object.fromEntries([...topics].map((topic) => [topic, view.topics[topic].partitions])), members };
+  return { generation_id: group.generation_id, partitions: Object.fromEntries([...topics].map((topic) => [topic, view.topics[topic].partitions])), members, assignors: view.assignors };
 }
 
 /** The last value of each key that a group's partition of __consumer_offsets holds; a value of null is a tombstone.

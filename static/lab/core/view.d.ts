@@ -137,6 +137,8 @@ export interface View {
   checkpoints: Record<string, Record<string, { at_us: number; entries: [string, number][]; rule?: string }>>;
   alarms: Record<string, Alarm>;
   losses: Record<string, Loss>;
+  /** those of a learner's own: name -> rules */
+  assignors: Record<string, string>;
   /** by `group@broker`: a coordinator that has been replaced and does not know it has one, too */
   groups: Record<string, Group>;
   /** by `transactional id@broker`, as groups are */

@@ -3,6 +3,7 @@ import { factsForAssignors, groupNames } from "../core/groups.js";
 import { ask, here } from "./actions.js";
 import { HwElement, html } from "./element.js";
 import { t } from "./i18n.js";
+import { opener } from "./own_assignor.js";
 import { unlessMasked } from "./parts.js";
 import { effect, moment, shown, signal } from "./state.js";
 
@@ -48,9 +49,9 @@ class HwGroupPreview extends HwElement {
   }
 
   plan({ assignor, assignment, rounds, moved, stopped }, group, names) {
-    const owner = Object.fromEntries(Object.entries(assignment).flatMap(([id, partitions]) => partitions.map((partition) => [partition, group.members[id]?.client ?? "?"])));
+    const owners = Object.groupBy(Object.entries(assignment).flatMap(([id, partitions]) => partitions.map((partition) => [partition, group.members[id]?.client ?? "?"])), ([partition]) => partition);
     return html`<tr class=${assignor === group.protocol ? "on" : ""}><th scope="row" class="mono">${assignor}</th>
-      ${names.map((name) => html`<td class="plan ${moved.includes(name) ? "moves" : ""}">${unlessMasked(owner[name] ?? "—")}</td>`)}
+      ${names.map((name) => html`<td class="plan ${moved.includes(name) ? "moves" : ""}">${unlessMasked(owners[name]?.map(([, client]) => client).join(", ") ?? "—")}</td>`)}
       <td>${moved.length}</td><td>${stopped.length}</td><td>${rounds}</td></tr>`;
   }
 
@@ -60,7 +61,8 @@ class HwGroupPreview extends HwElement {
     if (!group || !Object.keys(group.members).length || !plans.length) return html``;
     const names = Object.entries(factsForAssignors(moment.value.view, group).partitions).sort()
       .flatMap(([topic, count]) => Array.from({ length: count }, (_, number) => `${topic}-${number}`));
-    return html`<section aria-label=${t("preview.title")}><h3>${t("preview.title")} <span class="dim">${t("preview.said")}</span></h3>
+    return html`<section aria-label=${t("preview.title")}><h3>${t("preview.title")} <span class="dim">${t("preview.said")}</span>
+        ${opener("assignor")}</h3>
       <div class="scroll-x" tabindex="0"><table class="owners plans">
         <thead><tr><td></td>${names.map((name) => html`<th scope="col">${name}</th>`)}${["moved", "stopped", "rounds"].map((name) => html`<th scope="col" title=${t(`preview.${name}_title`)}>${t(`preview.${name}`)}</th>`)}</tr></thead>
         <tbody>${plans.map((plan) => this.plan(plan, group, names))}</tbody></table></div></section>`;

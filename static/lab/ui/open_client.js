@@ -2,14 +2,10 @@
 import { fieldsOf, lineOf } from "../core/client_forms.js";
 import { topicNames } from "../core/selectors.js";
 import { act, overlay } from "./actions.js";
-import { HwElement, html, icon } from "./element.js";
+import { HwElement, html } from "./element.js";
 import { t } from "./i18n.js";
 import { freeName, sendThrough } from "./produce.js";
 import { moment, signal } from "./state.js";
-
-/** A button that opens the form of a kind: "producer" or "member". */
-export const opener = (kind, className = "") => html`<button type="button" class="btn small ${className}" @click=${() => (overlay.value = { kind })}>
-  ${icon("plus")}${t(`open.${kind}`)}</button>`;
 
 /** What a form proposes now. */
 function proposal(kind, view) {

@@ -2,6 +2,7 @@
 import { durationText } from "../core/timemap.js";
 import "./connect.js";
 import "./open_client.js";
+import "./own_assignor.js";
 import { act, bookmark, overlay, pastLine } from "./actions.js";
 import { HwElement, html } from "./element.js";
 import { findPlaces } from "./find.js";
@@ -135,6 +136,7 @@ class HwOverlays extends HwElement {
         const { kind } = overlay.value;
         return dialog(t(`open.${kind}`), html`<hw-open-client .kind=${kind}></hw-open-client>`);
       }
+      case "assignor": return dialog(t("open.assignor"), html`<hw-own-assignor></hw-own-assignor>`);
       case "connect": return dialog(t("connect.title"), html`<hw-connect></hw-connect>
         <div class="row"><button class="btn pri" @click=${close}>${t("dialog.close")}</button></div>`);
       default: return html``;
