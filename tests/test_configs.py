@@ -190,10 +190,15 @@ def test_a_broker_that_is_down_is_waited_for_half_a_minute() -> None:
     assert 30_000_000 <= shell.run.now_us - begun_us < 31_000_000
 
 
-def test_entities_that_the_lab_has_not_are_named() -> None:
+def test_a_level_of_a_logger_counts_below_it_and_goes_with_the_process() -> None:
     shell = ShellRun()
-    with pytest.raises(Exception, match="has no clients here"):
-        shell.at("kafka-configs.sh --describe --entity-type clients")
+    described = "kafka-configs.sh --describe --broker-logger 2"
+    level = "  kafka.controller.KafkaController={} sensitive=false synonyms={{}}"
+    shell.at("kafka-configs.sh --alter --broker-logger 2 --add-config root=ERROR")
+    assert level.format("ERROR") in shell.at(described)
+    for step in ("kill", "start"):
+        shell.at(f"broker {step} 2")
+    assert level.format("WARN") in shell.at(described)
 
 
 # quotas

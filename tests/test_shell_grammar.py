@@ -188,7 +188,7 @@ def test_a_line_that_cannot_be_run_leaves_no_trace(shell: ShellRun, line: str, w
         ("zk get /contr", ["/controller", "/controller_epoch"]),
         ("log ", ["clean", "describe"]),
         ("hw orders-", ["orders-0", "orders-1"]),
-        ("kafka-configs.sh --describe --entity-type ", ["brokers", "topics"]),
+        ("kafka-configs.sh --describe --entity-type b", ["broker-loggers", "brokers"]),
         ("kafka-configs.sh --describe --broker ", ["1", "2", "3"]),
         ("kafka-leader-election.sh --election-type p", ["preferred"]),
         ("help zk", []),

@@ -19,8 +19,10 @@ from broker_core.broker.log_directory import LogDirectory
 from broker_core.broker.log_manager import LogManager
 from broker_core.broker.mailbox import Mailbox
 from broker_core.broker.metadata_cache import MetadataCache
+from broker_core.broker.quota_admin import QuotaAdmin
 from broker_core.broker.replica_manager import ReplicaManager
 from broker_core.broker.rpc_text import describe_request
+from broker_core.broker.scram_admin import ScramAdmin
 from broker_core.broker.transaction_parts import TransactionParts
 from broker_core.config_defs import ConfigException, Value, topic_values
 from broker_core.controller.controller import Controller
@@ -86,6 +88,8 @@ class Broker:
         self.zk: ZkClient
         self.config_changes = ConfigChanges(self)
         self.configs = ConfigAdmin(self)
+        self.quotas_admin = QuotaAdmin(self)
+        self.scram_admin = ScramAdmin(self)
         self.waiting_admin = AdminPurgatory(self)
         self.coordinator_appends = CoordinatorAppends(self)
         self.life = Life(self)

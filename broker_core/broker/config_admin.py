@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping
 from typing import Protocol
 
 from broker_core.broker.dynamic_config import DynamicBrokerConfig, acceptable
+from broker_core.broker.entity_configs import read_entity, write_entity
+from broker_core.broker.loggers import Loggers
 from broker_core.broker.metadata_cache import MetadataCache
 from broker_core.config_defs import (
     BROKER_CONFIGS,
@@ -36,8 +38,7 @@ from broker_core.wire.messages import (
     ConfigSynonym,
     DescribeConfigsResult,
 )
-from broker_core.zk.store import NodeExists, NoNode
-from broker_core.zk.znodes import ConfigChangeZnode, ConfigZnode, ControllerZnode, EntityType, ZnodeDataError
+from broker_core.zk.znodes import ConfigZnode
 
 
 class ConfigAdminHost(Protocol):
@@ -64,6 +65,7 @@ class ConfigAdmin:
 
     def __init__(self, host: ConfigAdminHost) -> None:
         self.host = host
+        self._loggers = Loggers(host.broker_id)
 
     # describing
 
@@ -72,6 +74,8 @@ class ConfigAdmin:
         try:
             if resource.type == "TOPIC":
                 configs = self._topic_entries(resource.name)
+            elif resource.type == "BROKER_LOGGER":
+                configs = self._loggers.entries(resource.name)
             elif not resource.name:
                 configs = [self._broker_entry(name, per_broker=False) for name in self.host.dynamic.defaults]
             else:
@@ -169,6 +173,8 @@ class ConfigAdmin:
         self, resource: ConfigResource, ops: tuple[AlterConfigOp, ...], validate_only: bool
     ) -> AlterConfigsResult:
         """A resource shall have some configurations more, less, or other ones."""
+        if resource.type == "BROKER_LOGGER":
+            return self._alter_loggers(resource, ops, validate_only)
         return self._alter(resource, validate_only, lambda now: _changed(now, ops), [op.name for op in ops])
 
     def _alter(
@@ -196,24 +202,33 @@ class ConfigAdmin:
             return AlterConfigsResult(resource, refused.error, refused.message)
         return AlterConfigsResult(resource)
 
+    def _alter_loggers(
+        self, resource: ConfigResource, ops: tuple[AlterConfigOp, ...], validate_only: bool
+    ) -> AlterConfigsResult:
+        try:
+            self._loggers.alter(resource.name, ops, validate_only)
+        except KafkaException as refused:
+            return AlterConfigsResult(resource, refused.error, refused.message)
+        return AlterConfigsResult(resource)
+
     def _alter_topic(self, topic: str, change: Callable[[dict[str, str]], dict[str, str]], validate_only: bool) -> None:
         if not topic:
             raise KafkaException(Errors.INVALID_REQUEST, "Default topic resources are not allowed.")
-        configs = change(self._written("topics", topic))
+        configs = change(read_entity(self.host.zk, "topics", topic))
         if topic not in self.host.metadata.topic_ids:
             raise KafkaException(Errors.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{topic}' does not exist.")
         validate_topic_configs(configs, self.host.dynamic.current.settings)
         if not validate_only:
-            self._write("topics", topic, configs)
+            write_entity(self.host.zk, "topics", topic, configs)
 
     def _alter_broker(self, name: str, change: Callable[[dict[str, str]], dict[str, str]], validate_only: bool) -> None:
         if name:
             self._check_broker(name, "Node", "")
         entity = name or ConfigZnode.DEFAULT_ENTITY
-        configs = change(acceptable(self._written("brokers", entity), per_broker=bool(name)))
+        configs = change(acceptable(read_entity(self.host.zk, "brokers", entity), per_broker=bool(name)))
         self.host.dynamic.validate(configs, per_broker=bool(name))
         if not validate_only:
-            self._write("brokers", entity, configs)
+            write_entity(self.host.zk, "brokers", entity, configs)
 
     def _check_broker(self, name: str, called: str = "Broker", or_else: str = " or empty string") -> None:
         if not is_integer(name):
@@ -223,32 +238,6 @@ class ConfigAdmin:
             raise KafkaException(
                 Errors.INVALID_REQUEST, f"Unexpected broker id, expected {expected}, but received {name}"
             )
-
-    def _written(self, kind: EntityType, name: str) -> dict[str, str]:
-        try:
-            data, _ = self.host.zk.get(ConfigZnode.path(kind, name))
-            return ConfigZnode.decode(kind, name, data).config
-        except (NoNode, ZnodeDataError):
-            return {}
-
-    def _write(self, kind: EntityType, name: str, configs: dict[str, str]) -> None:
-        """The configuration, then the notification that names it (`AdminZkClient.changeEntityConfig`)."""
-        zk = self.host.zk
-        if zk.exists(ControllerZnode.PATH) is None:
-            raise KafkaException(
-                Errors.STALE_CONTROLLER_EPOCH,
-                f"Cannot set entity configs for {kind} {name} when there is no controller.",
-            )
-        path, data = ConfigZnode.path(kind, name), ConfigZnode(config=configs).encode()
-        try:
-            zk.set(path, data)
-        except NoNode:
-            try:
-                zk.create(path, data, makepath=True)
-            except NodeExists:
-                zk.set(path, data)
-        change = ConfigChangeZnode(entity_path=f"{kind}/{name}")
-        zk.create(ConfigChangeZnode.SEQUENCE_PATH, change.encode(), sequential=True, makepath=True)
 
 
 def _changed(now: dict[str, str], ops: tuple[AlterConfigOp, ...]) -> dict[str, str]:

@@ -10,6 +10,7 @@ from typing import Protocol
 
 from broker_core.broker.config import BrokerConfig
 from broker_core.broker.dynamic_config import DynamicBrokerConfig
+from broker_core.broker.entity_configs import read_entity
 from broker_core.config_defs import LONG_MAX, Value
 from broker_core.controller.controller import Controller
 from broker_core.events.control import ConfigurationApplied
@@ -19,7 +20,7 @@ from broker_core.replication.partition import Partition
 from broker_core.replication.quota import ReplicationQuotas
 from broker_core.sim.zookeeper import ZkClient
 from broker_core.zk.store import NoNode
-from broker_core.zk.znodes import ConfigChangeZnode, ConfigZnode, EntityType, ZnodeDataError
+from broker_core.zk.znodes import ConfigChangeZnode, ConfigZnode, ZnodeDataError
 
 EXPIRATION_MS = 15 * 60 * 1000
 UNCLEAN = "unclean.leader.election.enable"
@@ -69,8 +70,8 @@ class ConfigChanges:
 
     def load(self) -> None:
         """At the start: the broker's configuration as ZooKeeper has it."""
-        self.dynamic.update(defaults=self._read("brokers", ConfigZnode.DEFAULT_ENTITY))
-        self.dynamic.update(own=self._read("brokers", str(self.host.broker_id)))
+        self.dynamic.update(defaults=read_entity(self.host.zk, "brokers", ConfigZnode.DEFAULT_ENTITY))
+        self.dynamic.update(own=read_entity(self.host.zk, "brokers", str(self.host.broker_id)))
         self._use()
 
     def listen(self) -> None:
@@ -123,18 +124,11 @@ class ConfigChanges:
         elif kind == "brokers":
             self._brokers_changed(name)
 
-    def _read(self, kind: EntityType, name: str) -> dict[str, str]:
-        try:
-            data, _ = self.host.zk.get(ConfigZnode.path(kind, name))
-            return ConfigZnode.decode(kind, name, data).config
-        except (NoNode, ZnodeDataError):
-            return {}
-
     # what changes
 
     def _topic_changed(self, topic: str) -> None:
         """`TopicConfigHandler.processConfigChanges`."""
-        overrides = self._read("topics", topic)
+        overrides = read_entity(self.host.zk, "topics", topic)
         self._applied(f"topics/{topic}", overrides)
         self.throttle(topic, self._configure_logs(topic))
         if overrides.get(UNCLEAN, "").strip().lower() == "true":
@@ -143,7 +137,7 @@ class ConfigChanges:
     def _brokers_changed(self, name: str) -> None:
         """`BrokerConfigHandler.processConfigChanges`, and what hangs on a broker's configuration."""
         host = self.host
-        overrides = self._read("brokers", name)
+        overrides = read_entity(self.host.zk, "brokers", name)
         allowed_before = host.config.unclean_leader_election_enable
         if name == ConfigZnode.DEFAULT_ENTITY:
             self.dynamic.update(defaults=overrides)

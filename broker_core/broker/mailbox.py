@@ -25,15 +25,19 @@ if TYPE_CHECKING:
 
 _CONTROLLER_APIS = frozenset(
     {
+        "AlterClientQuotas",
         "AlterConfigs",
         "AllocateProducerIds",
         "AlterPartition",
         "AlterPartitionReassignments",
+        "AlterUserScramCredentials",
         "ControlledShutdown",
         "CreatePartitions",
         "CreateTopics",
         "DeleteTopics",
+        "DescribeClientQuotas",
         "DescribeConfigs",
+        "DescribeUserScramCredentials",
         "ElectLeaders",
         "IncrementalAlterConfigs",
     }

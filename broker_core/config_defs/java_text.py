@@ -1,6 +1,8 @@
 """How Java's and Scala's collections order and show what is in them: Kafka's messages and tools list things so."""
 
+import math
 from collections.abc import Callable, Iterable, Sequence
+from decimal import Decimal
 
 
 def string_code(text: str) -> int:
@@ -42,3 +44,15 @@ def is_integer(text: str) -> bool:
     """Whether `Integer.parseInt` reads it."""
     digits = text[1:] if text[:1] in ("-", "+") else text
     return digits.isascii() and digits.isdigit() and -(2**31) <= int(text) < 2**31
+
+
+def java_double(value: float) -> str:
+    """`Double.toString`: 12.5, 1000000.0, 1.0E7, 1.7976931348623157E308."""
+    if value == 0 or 1e-3 <= abs(value) < 1e7:
+        return repr(float(value))
+    if not math.isfinite(value):
+        return "NaN" if value != value else "Infinity" if value > 0 else "-Infinity"
+    sign, digits, exponent = Decimal(repr(value)).normalize().as_tuple()
+    assert isinstance(exponent, int)
+    first, *rest = map(str, digits)
+    return f"{'-' if sign else ''}{first}.{''.join(rest) or '0'}E{exponent + len(rest)}"

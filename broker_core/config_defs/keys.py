@@ -6,6 +6,8 @@ from enum import StrEnum
 
 import msgspec
 
+from broker_core.config_defs.java_text import java_double
+
 INT_MAX = 2**31 - 1
 LONG_MAX = 2**63 - 1
 
@@ -228,14 +230,8 @@ def text_of(value: Value) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, float):
-        return _double(value)
+        return java_double(value)
     return ",".join(value) if isinstance(value, tuple) else str(value)
-
-
-def _double(value: float) -> str:
-    """`Double.toString`, for what configurations hold: 1.7976931348623157E308."""
-    mantissa, exponent, power = repr(value).partition("e")
-    return f"{mantissa if '.' in mantissa else mantissa + '.0'}E{int(power)}" if exponent else mantissa
 
 
 POLICIES = ("compact", "delete")

@@ -113,6 +113,10 @@ def key_values(given: Sequence[str]) -> dict[str, str]:
     return {name: value for name, _, value in (text.partition("=") for text in given)}
 
 
+class Complaint(Exception):
+    """A message that ends a tool, without more ado."""
+
+
 class UsageError(Exception):
     """The options do not fit together: the tool prints the message and its options."""
 

@@ -24,11 +24,13 @@ from broker_core.broker.translation.metadata import METADATA
 from broker_core.broker.translation.new_protocol import NEW_PROTOCOL
 from broker_core.broker.translation.offset_for_leader_epoch import OFFSET_FOR_LEADER_EPOCH
 from broker_core.broker.translation.produce import PRODUCE
+from broker_core.broker.translation.quotas import CLIENT_QUOTAS
 from broker_core.broker.translation.reassignment import (
     ALTER_PARTITION_REASSIGNMENTS,
     ELECT_LEADERS,
     LIST_PARTITION_REASSIGNMENTS,
 )
+from broker_core.broker.translation.scram import SCRAM
 from broker_core.broker.translation.security import SECURITY
 from broker_core.broker.translation.topics import CREATE_PARTITIONS, CREATE_TOPICS
 from broker_core.broker.translation.transactions import TRANSACTIONS
@@ -66,9 +68,11 @@ TRANSLATIONS: dict[str, Translation] = {
     "Produce": PRODUCE,
     "SyncGroup": SYNC_GROUP,
     **BETWEEN_BROKERS,
+    **CLIENT_QUOTAS,
     **DESCRIBE_TRANSACTIONS,
     **NEW_PROTOCOL,
     "UpdateFeatures": Translation(update_features.body),
+    **SCRAM,
     **SECURITY,
     **TRANSACTIONS,
 }

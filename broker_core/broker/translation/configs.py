@@ -1,9 +1,9 @@
 """DescribeConfigs (API key 32), AlterConfigs (33) and IncrementalAlterConfigs (44)."""
 
 from collections import Counter
+from collections.abc import Mapping
 from typing import Any
 
-from broker_core.broker.translation import loggers
 from broker_core.broker.translation.common import Asked, Translation
 from broker_core.broker.translation.config_values import (
     BROKER_LOGGER_RESOURCE,
@@ -16,7 +16,9 @@ from broker_core.broker.translation.config_values import (
 )
 from broker_core.clients.exceptions import exception_message
 from broker_core.config_defs import BROKER_CONFIGS, TOPIC_CONFIGS
+from broker_core.config_defs.documentation import documentation
 from broker_core.config_defs.dynamic import DYNAMIC_CONFIGS
+from broker_core.config_defs.keys import ConfigKey
 from broker_core.errors import KafkaError
 from broker_core.wire.messages import (
     AlterConfigOp,
@@ -36,9 +38,15 @@ _ALTER = SCHEMAS[33].response
 _INCREMENTAL = SCHEMAS[44].response
 
 _OPERATIONS = ("SET", "DELETE", "APPEND", "SUBTRACT")
-_TYPES = {TOPIC_RESOURCE: "TOPIC", BROKER_RESOURCE: "BROKER"}
+_TYPES = {TOPIC_RESOURCE: "TOPIC", BROKER_RESOURCE: "BROKER", BROKER_LOGGER_RESOURCE: "BROKER_LOGGER"}
 _NOT_THESE = "AlterConfigs is only supported for topics and brokers, but resource type is CLIENT_METRICS"
 _ONCE = KafkaError.INVALID_REQUEST, "Each resource must appear at most once."
+
+_KEYS: dict[int, Mapping[str, ConfigKey]] = {
+    TOPIC_RESOURCE: TOPIC_CONFIGS,
+    BROKER_RESOURCE: BROKER_CONFIGS,
+    BROKER_LOGGER_RESOURCE: {},
+}
 
 Refusal = tuple[KafkaError, str | None]
 
@@ -63,10 +71,6 @@ def _describe_answer(body: DescribeConfigsResponse, request: Any, asked: Asked) 
         )
         if each.resource_type in _TYPES:
             _fill(answer, next(described), each, request)
-        elif each.resource_type == BROKER_LOGGER_RESOURCE:
-            refusal = loggers.description(each.resource_name, asked.broker.broker_id)
-            if refusal is not None:
-                answer.error_code, answer.error_message = refusal[0].code, refusal[1]
         elif each.resource_type == CLIENT_METRICS_RESOURCE:
             answer.error_code = KafkaError.INVALID_REQUEST.code
             answer.error_message = "Config type client-metrics is only supported on KRaft clusters"
@@ -81,19 +85,17 @@ def _fill(answer: Any, result: DescribeConfigsResult, each: Any, request: Any) -
     answer.error_code, answer.error_message = result.error.code, result.message
     wanted = set(each.configuration_keys or ())
     answer.configs = [
-        _entry(entry, is_topic=each.resource_type == TOPIC_RESOURCE, request=request)
-        for entry in result.configs
-        if not wanted or entry.name in wanted
+        _entry(entry, each.resource_type, request) for entry in result.configs if not wanted or entry.name in wanted
     ]
 
 
-def _entry(entry: ConfigEntry, *, is_topic: bool, request: Any) -> Any:
-    key = (TOPIC_CONFIGS if is_topic else BROKER_CONFIGS).get(entry.name)
+def _entry(entry: ConfigEntry, resource_type: int, request: Any) -> Any:
+    key = _KEYS[resource_type].get(entry.name)
     synonyms = entry.synonyms if request.include_synonyms else ()
     return _DESCRIBE.DescribeConfigsResourceResult(
         name=entry.name,
         value=entry.value,
-        read_only=not is_topic and entry.name not in DYNAMIC_CONFIGS,
+        read_only=resource_type == BROKER_RESOURCE and entry.name not in DYNAMIC_CONFIGS,
         is_default=entry.source == "DEFAULT_CONFIG",
         config_source=SOURCES[entry.source],
         is_sensitive=entry.is_sensitive,
@@ -102,8 +104,14 @@ def _entry(entry: ConfigEntry, *, is_topic: bool, request: Any) -> Any:
             for synonym in synonyms
         ],
         config_type=UNKNOWN_TYPE if key is None else TYPES[key.type],
-        documentation=None,
+        documentation=_documentation(entry.name, resource_type) if request.include_documentation else None,
     )
+
+
+def _documentation(name: str, resource_type: int) -> str | None:
+    if resource_type == BROKER_LOGGER_RESOURCE:
+        return ""
+    return documentation("topic" if resource_type == TOPIC_RESOURCE else "broker").get(name)
 
 
 # altering
@@ -128,11 +136,9 @@ def _refusal(each: Any, asked: Asked, is_incremental: bool) -> Refusal | None:
     ]
     if nulls:
         return KafkaError.INVALID_REQUEST, f"Null value not supported for : {', '.join(nulls)}"
-    if each.resource_type == BROKER_LOGGER_RESOURCE and is_incremental:
-        return loggers.alteration(each, asked.broker.broker_id) or (KafkaError.NONE, None)
     if each.resource_type == CLIENT_METRICS_RESOURCE:
         return KafkaError.INVALID_REQUEST, _NOT_THESE
-    if each.resource_type not in _TYPES:
+    if each.resource_type not in _TYPES or (each.resource_type == BROKER_LOGGER_RESOURCE and not is_incremental):
         return KafkaError.INVALID_REQUEST, f"Unknown resource type {each.resource_type}"
     operations = {getattr(config, "config_operation", 0) for config in each.configs}
     if strange := operations - set(range(len(_OPERATIONS))):

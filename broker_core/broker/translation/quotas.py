@@ -1,64 +1,77 @@
-"""DescribeClientQuotas (API key 48) and AlterClientQuotas (49) where no client has a quota
-(`ZkAdminManager.describeClientQuotas` and `alterClientQuotas`, KIP-546). All answers are prepared.
-"""
+"""DescribeClientQuotas (API key 48) and AlterClientQuotas (49, KIP-546)."""
 
 from typing import Any
 
-from broker_core.broker.translation.common import Asked
+from broker_core.broker.translation.common import Asked, Translation
 from broker_core.errors import KafkaError
+from broker_core.wire.messages import (
+    AlterClientQuotasRequest,
+    AlterClientQuotasResponse,
+    DescribeClientQuotasRequest,
+    DescribeClientQuotasResponse,
+    QuotaAlteration,
+    QuotaEntity,
+    QuotaFilter,
+)
 from broker_core.wire.schemas import BY_NAME
 
 _DESCRIBE = BY_NAME["DescribeClientQuotas"].response
 _ALTER = BY_NAME["AlterClientQuotas"].response
-
-_ENTITIES = {"user": "user", "client-id": "client", "ip": "ip"}
-"""The kinds of clients, and what they are called in a refusal."""
-_EXACT, _DEFAULT, _SPECIFIED = range(3)
-_MIXED = (
-    "Invalid entity filter component combination, IP filter component should not be used with user or clientId "
-    "filter component."
-)
-Refusal = tuple[KafkaError, str | None]
+_MATCHES = ("exact", "default", "any")
 
 
-def describe(request: Any, asked: Asked) -> Any:
-    """No quotas, or why the question cannot be asked."""
-    refusal = _refusal(request.components)
-    if refusal is None:
-        return _DESCRIBE.type(error_message="", entries=[])
-    return _DESCRIBE.type(error_code=refusal[0].code, error_message=refusal[1], entries=None)
+def _describe_body(request: Any, asked: Asked) -> Any:
+    filters = []
+    for each in request.components:
+        if each.match_type not in range(len(_MATCHES)) or (each.match_type == 0 and each.match is None):
+            return _DESCRIBE.type(error_code=KafkaError.UNKNOWN_SERVER_ERROR.code, error_message=None, entries=None)
+        filters.append(QuotaFilter(each.entity_type, _MATCHES[each.match_type], each.match or ""))  # type: ignore[arg-type]
+    return DescribeClientQuotasRequest(tuple(filters), request.strict)
 
 
-def _refusal(components: list[Any]) -> Refusal | None:
-    for each in components:
-        is_nameless = each.match_type == _EXACT and each.match is None
-        if is_nameless or each.match_type not in (_EXACT, _DEFAULT, _SPECIFIED):
-            return KafkaError.UNKNOWN_SERVER_ERROR, None
-    kinds: list[str] = []
-    for each in components:
-        kind = each.entity_type
-        if not kind:
-            return KafkaError.INVALID_REQUEST, "Unexpected empty filter component entity type"
-        if kind not in _ENTITIES:
-            return KafkaError.UNSUPPORTED_VERSION, f"Custom entity type '{kind}' not supported"
-        if kind in kinds:
-            return KafkaError.INVALID_REQUEST, f"Duplicate {_ENTITIES[kind]} filter component entity type"
-        kinds.append(kind)
-    return (KafkaError.INVALID_REQUEST, _MIXED) if "ip" in kinds and len(kinds) > 1 else None
+def _describe_answer(body: DescribeClientQuotasResponse, request: Any, asked: Asked) -> Any:
+    answer = _DESCRIBE.type(error_code=body.error.code, error_message=body.message, entries=None)
+    if body.error is KafkaError.NONE:
+        answer.entries = [
+            _DESCRIBE.EntryData(
+                entity=[_DESCRIBE.EntityData(entity_type=kind, entity_name=name) for kind, name in entity],
+                values=[_DESCRIBE.ValueData(key=key, value=value) for key, value in values],
+            )
+            for entity, values in body.entries
+        ]
+    return answer
 
 
-def alter(request: Any, asked: Asked) -> Any:
-    """Quotas are not kept: whoever sets one hears that plainly."""
+def _alter_body(request: Any, asked: Asked) -> AlterClientQuotasRequest:
+    return AlterClientQuotasRequest(
+        tuple(
+            QuotaAlteration(_entity(entry), tuple((op.key, None if op.remove else op.value) for op in entry.ops))
+            for entry in request.entries
+        ),
+        request.validate_only,
+    )
+
+
+def _entity(entry: Any) -> QuotaEntity:
+    return tuple({each.entity_type: each.entity_name for each in entry.entity}.items())
+
+
+def _alter_answer(body: AlterClientQuotasResponse, request: Any, asked: Asked) -> Any:
+    """An entity that was named twice is answered once."""
+    results = dict(zip(map(_entity, request.entries), body.results, strict=True))
     return _ALTER.type(
         entries=[
             _ALTER.EntryData(
-                error_code=KafkaError.INVALID_REQUEST.code,
-                error_message="This cluster has no client quotas.",
-                entity=[
-                    _ALTER.EntityData(entity_type=each.entity_type, entity_name=each.entity_name)
-                    for each in entry.entity
-                ],
+                error_code=error.code,
+                error_message=message,
+                entity=[_ALTER.EntityData(entity_type=kind, entity_name=name) for kind, name in entity],
             )
-            for entry in request.entries
+            for entity, (error, message) in results.items()
         ]
     )
+
+
+CLIENT_QUOTAS = {
+    "DescribeClientQuotas": Translation(_describe_body, _describe_answer),
+    "AlterClientQuotas": Translation(_alter_body, _alter_answer),
+}

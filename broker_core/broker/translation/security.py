@@ -1,4 +1,4 @@
-"""What a broker without security answers: no authoriser, no SASL on a plaintext port, no tokens, no quotas.
+"""What a broker without security answers: no authoriser, no SASL on a plaintext port, no tokens.
 
 Handlers of `kafka.server.KafkaApis` and `ZkAdminManager`; all answers are prepared.
 """
@@ -6,7 +6,6 @@ Handlers of `kafka.server.KafkaApis` and `ZkAdminManager`; all answers are prepa
 from collections.abc import Iterable
 from typing import Any
 
-from broker_core.broker.translation import quotas, scram
 from broker_core.broker.translation.common import Asked, Translation
 from broker_core.errors import KafkaError
 from broker_core.wire.errors import WireError
@@ -114,10 +113,6 @@ SECURITY = {
     "DeleteAcls": Translation(_delete_acls),
     "SaslHandshake": Translation(_handshake),
     "SaslAuthenticate": Translation(_authenticate),
-    "DescribeClientQuotas": Translation(quotas.describe),
-    "AlterClientQuotas": Translation(quotas.alter),
-    "DescribeUserScramCredentials": Translation(scram.describe),
-    "AlterUserScramCredentials": Translation(scram.alter),
     "CreateDelegationToken": Translation(_create_token),
     "RenewDelegationToken": Translation(_renew_token),
     "ExpireDelegationToken": Translation(_expire_token),

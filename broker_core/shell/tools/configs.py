@@ -1,16 +1,19 @@
 """kafka-configs.sh (`kafka.admin.ConfigCommand`)."""
 
 import re
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
+from broker_core.broker.quota_admin import is_address
 from broker_core.config_defs.java_text import hash_map_order, scala_set
 from broker_core.controller.admin import validate_topic_name
-from broker_core.errors import Errors, KafkaException
+from broker_core.errors import Errors, KafkaError, KafkaException
 from broker_core.shell.admin import Asking, ask_any, ask_broker, bootstrap, metadata
 from broker_core.shell.commands import Command, register
 from broker_core.shell.java import (
     HELP,
     VERSION,
+    Complaint,
     JavaException,
     UsageError,
     check_help,
@@ -18,8 +21,9 @@ from broker_core.shell.java import (
     load_properties,
     print_usage,
 )
-from broker_core.shell.parser import Option, OptionError, ParsedOptions, ShellError
+from broker_core.shell.parser import Option, OptionError, ParsedOptions
 from broker_core.shell.process import Process, Running, settled
+from broker_core.shell.tools import configs_clients
 from broker_core.shell.tools.topics import FORMAT_WARNING
 from broker_core.wire.messages import (
     AlterConfigOp,
@@ -32,7 +36,6 @@ from broker_core.wire.messages import (
 )
 
 TYPES = ("topics", "clients", "users", "brokers", "ips", "broker-loggers", "client-metrics")
-LAB_TYPES = ("topics", "brokers")
 DESCRIBE_TIMEOUT_US = 30_000_000
 ALTER_TIMEOUT_US = 60_000_000
 _BRACKETED = r"(?=[^\]]*(?:\[|$))"
@@ -45,27 +48,56 @@ OPTIONS = (
     Option("alter", "Alter the configuration for the entity."),
     Option("bootstrap-server", "The brokers to connect to; the lab adds those that are up.", "server to connect to"),
     Option("broker", "The broker's id.", "String", values="broker"),
+    Option("broker-logger", "The id of a broker whose loggers are meant.", "String", values="broker"),
     Option("broker-defaults", "The default configuration of all brokers."),
+    Option("client", "The client's id.", "String"),
+    Option("client-defaults", "The default of all clients."),
     Option("delete-config", "Names of configurations to remove, with commas.", "String", repeats=True),
     Option("describe", "List configurations for the given entity."),
-    Option("entity-default", "The default of all entities of the type (brokers)."),
-    Option("entity-name", "The name of the entity: a topic, a broker's id.", "String", repeats=True, values="topic"),
-    Option("entity-type", "The type of the entity.", "String", repeats=True, values="|".join(LAB_TYPES)),
+    Option("entity-default", "The default of all entities of the type."),
+    Option(
+        "entity-name",
+        "The name of the entity: a topic, a broker's id, a user...",
+        "String",
+        repeats=True,
+        values="topic",
+    ),
+    Option("entity-type", "The type of the entity.", "String", repeats=True, values="|".join(TYPES)),
     HELP,
+    Option("ip", "The address of a client.", "String"),
+    Option("ip-defaults", "The default of all addresses."),
     Option("topic", "The topic's name.", "String", values="topic"),
+    Option("user", "The user's name.", "String"),
+    Option("user-defaults", "The default of all users."),
     VERSION,
 )
-
-
-class Complaint(Exception):
-    """A message that ends the tool, without more ado."""
+_FLAGS = {
+    "topic": "topics",
+    "client": "clients",
+    "user": "users",
+    "broker": "brokers",
+    "broker-logger": "broker-loggers",
+    "ip": "ips",
+}
+_DEFAULT_FLAGS = {
+    "client-defaults": "clients",
+    "user-defaults": "users",
+    "broker-defaults": "brokers",
+    "ip-defaults": "ips",
+}
+"""Options that name an entity, in the tool's order, and the type of each."""
+_SOURCES = {"topics": "DYNAMIC_TOPIC_CONFIG", "broker-loggers": "DYNAMIC_BROKER_LOGGER_CONFIG"}
 
 
 class Entity(NamedTuple):
-    """What is described or altered. `name` None = all of the type, "" = the default."""
+    """What is described or altered. `name` None = all of the type, "" = the default. `types`, `names`: all that were
+    given; a user and a client may stand together.
+    """
 
     type: str
     name: str | None
+    types: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
 
     @property
     def resource(self) -> ConfigResource:
@@ -78,13 +110,17 @@ class Entity(NamedTuple):
             except KafkaException as refused:
                 raise JavaException.of(refused.error, refused.message) from None
             return ConfigResource("TOPIC", name)
-        _check_broker_id(name)
-        return ConfigResource("BROKER", name)
+        _check_broker_id(self.type, name)
+        return ConfigResource("BROKER_LOGGER" if self.type == "broker-loggers" else "BROKER", name)
+
+    @property
+    def has_quotas(self) -> bool:
+        return self.type in configs_clients.KINDS
 
 
-def _check_broker_id(name: str) -> None:
+def _check_broker_id(kind: str, name: str) -> None:
     if name and re.fullmatch(r"[+-]?\d+", name) is None:
-        raise Complaint(f"The entity name for brokers must be a valid integer broker id, but it is: {name}")
+        raise Complaint(f"The entity name for {kind} must be a valid integer broker id, but it is: {name}")
 
 
 def _run(process: Process, arguments: list[str]) -> Running:
@@ -97,9 +133,13 @@ def _run(process: Process, arguments: list[str]) -> Running:
             "client-metrics",
         )
         entity = _entity(options, arguments)
+        if entity.type == "client-metrics":
+            raise JavaException.in_future(*_no_client_metrics(entity))
         if "alter" in options:
             yield from _alter(process, options, entity)
             yield from settled(process)
+        elif entity.has_quotas:
+            yield from configs_clients.describe(process, entity.types, entity.names)
         else:
             yield from _describe(process, entity, describe_all="all" in options)
     except UsageError as error:
@@ -127,8 +167,8 @@ def _entity(options: ParsedOptions, arguments: list[str]) -> Entity:
         raise UsageError("Command must include exactly one action: --describe, --alter")
     check_invalid(options, "alter", ["describe"])
     check_invalid(options, "describe", ["alter", "add-config", "delete-config"])
-    types = options.values("entity-type") + ["topics"] * ("topic" in options)
-    types += ["brokers"] * (("broker" in options) + ("broker-defaults" in options))
+    flags = {flag: type_ for flag, type_ in (_FLAGS | _DEFAULT_FLAGS).items() if flag in options}
+    types = options.values("entity-type") + list(flags.values())
     twice = [each for at, each in enumerate(types) if each in types[:at]]
     if twice:
         raise Complaint(f"Duplicate entity type(s) specified: {','.join(twice)}")
@@ -142,20 +182,30 @@ def _entity(options: ParsedOptions, arguments: list[str]) -> Entity:
         raise Complaint("At least one entity type must be specified")
     if len(types) > 1 and set(types) != {"users", "clients"}:
         raise Complaint("Only 'users' and 'clients' entity types may be specified together")
-    if ("entity-name" in options or "entity-type" in options) and any(
-        each in options for each in ("topic", "broker", "broker-defaults")
-    ):
-        raise Complaint("--entity-{type,name} should not be used in conjunction with specific entity flags")
+    if flags and any(each in options for each in ("entity-name", "entity-type", "entity-default")):
+        raise Complaint("--entity-{type,name,default} should not be used in conjunction with specific entity flags")
     names = _names(options, arguments)
+    _check_names(types[0], names)
     if "alter" in options:
         _check_alter(options, types, names)
-    if types[0] not in LAB_TYPES:
-        raise ShellError(
-            f"kafka-configs.sh has no {types[0]} here: the lab has no such entities.",
-            "topics or brokers.",
-            "Choose one of these.",
-        )
-    return Entity(types[0], names[0] if names else None)
+    elif types[0] == "broker-loggers" and not any(names):
+        raise Complaint("an entity name must be specified with --describe of broker-loggers")
+    return Entity(types[0], names[0] if names else None, tuple(types), tuple(names))
+
+
+def _check_names(kind: str, names: Sequence[str]) -> None:
+    for name in filter(None, names):
+        if kind in ("brokers", "broker-loggers"):
+            _check_broker_id(kind, name)
+        elif kind == "ips" and not is_address(name):
+            raise Complaint(f"The entity name for ips must be a valid IP or resolvable host, but it is: {name}")
+
+
+def _no_client_metrics(entity: Entity) -> tuple[KafkaError, str]:
+    """A cluster with ZooKeeper knows none (KIP-714)."""
+    if entity.name:
+        return Errors.INVALID_REQUEST, "Config type client-metrics is only supported on KRaft clusters"
+    return Errors.UNSUPPORTED_VERSION, "The node does not support LIST_CLIENT_METRICS_RESOURCES"
 
 
 def _names(options: ParsedOptions, arguments: list[str]) -> list[str]:
@@ -167,10 +217,8 @@ def _names(options: ParsedOptions, arguments: list[str]) -> list[str]:
             names.append(next(given, ""))
         elif word == "--entity-default":
             names.append("")
-    for flag in ("topic", "broker"):
-        if flag in options:
-            names.append(options.value(flag) or "")
-    return names + [""] * ("broker-defaults" in options)
+    names += [options.value(flag) or "" for flag in _FLAGS if flag in options]
+    return names + [""] * sum(flag in options for flag in _DEFAULT_FLAGS)
 
 
 def _check_alter(options: ParsedOptions, types: list[str], names: list[str]) -> None:
@@ -229,8 +277,6 @@ def _describe(process: Process, entity: Entity, *, describe_all: bool) -> Asking
     names = [entity.name] if entity.name is not None else (yield from _all_names(process, entity.type))
     for name in names:
         kind = entity.type
-        if kind == "brokers":
-            _check_broker_id(name)
         head = f"Default configs for {kind} in the cluster are:"
         process.out(f"{'All' if describe_all else 'Dynamic'} configs for {kind[:-1]} {name} are:" if name else head)
         for entry in (yield from _entries(process, Entity(kind, name), describe_all=describe_all)):
@@ -256,22 +302,28 @@ def _entries(process: Process, entity: Entity, *, describe_all: bool) -> Asking[
     """What an entity has, sorted by name: what was set for it while the cluster runs, or all."""
     resource = entity.resource
     body = DescribeConfigsRequest((resource,))
-    if resource.type == "BROKER" and resource.name:
-        answer = yield from ask_broker(process, int(resource.name), "DescribeConfigs", body, DESCRIBE_TIMEOUT_US)
-        if answer is None:
-            raise JavaException("java.util.concurrent.TimeoutException", "")
+    if resource.type != "TOPIC" and resource.name:
+        answer = yield from _ask_broker(process, resource, "DescribeConfigs", body, DESCRIBE_TIMEOUT_US)
     else:
         answer = yield from ask_any(process, "DescribeConfigs", body, "describeConfigs")
     response: DescribeConfigsResponse = answer
     (result,) = response.results
     if result.error is not Errors.NONE:
         raise JavaException.in_future(result.error, result.message)
-    wanted = "DYNAMIC_TOPIC_CONFIG" if entity.type == "topics" else "DYNAMIC_BROKER_CONFIG"
+    wanted = _SOURCES.get(entity.type, "DYNAMIC_BROKER_CONFIG")
     if entity.type == "brokers" and not entity.name:
         wanted = "DYNAMIC_DEFAULT_BROKER_CONFIG"
     return sorted(
         (entry for entry in result.configs if describe_all or entry.source == wanted), key=lambda entry: entry.name
     )
+
+
+def _ask_broker(process: Process, resource: ConfigResource, api: str, body: Any, timeout_us: int) -> Asking[Any]:
+    """Asks the broker that is configured. Raises JavaException when it does not answer in time."""
+    answer = yield from ask_broker(process, int(resource.name), api, body, timeout_us)
+    if answer is None:
+        raise JavaException("java.util.concurrent.TimeoutException", "")
+    return answer
 
 
 # altering
@@ -280,25 +332,38 @@ def _entries(process: Process, entity: Entity, *, describe_all: bool) -> Asking[
 def _alter(process: Process, options: ParsedOptions, entity: Entity) -> Asking[None]:
     added = _to_add(process, options)
     deleted = _to_delete(options)
-    now = {entry.name: entry for entry in (yield from _entries(process, entity, describe_all=False))}
-    unknown = [name for name in deleted if name not in now]
-    if unknown:
-        raise Complaint(f"Invalid config(s): {','.join(unknown)}")
-    if entity.type == "topics":
-        yield from _alter_topic(process, entity.resource, added, deleted)
+    if entity.has_quotas:
+        yield from configs_clients.alter(process, entity.types, entity.names, added, deleted)
     else:
-        yield from _alter_broker(process, entity.resource, now, added, deleted)
+        yield from _alter_resource(process, entity, added, deleted)
     if entity.name:
         process.out(f"Completed updating config for {entity.type[:-1]} {entity.name}.")
     else:
         process.out(f"Completed updating default config for {entity.type} in the cluster.")
 
 
-def _alter_topic(process: Process, resource: ConfigResource, added: dict[str, str], deleted: list[str]) -> Asking[None]:
+def _alter_resource(process: Process, entity: Entity, added: dict[str, str], deleted: list[str]) -> Asking[None]:
+    now = {entry.name: entry for entry in (yield from _entries(process, entity, describe_all=False))}
+    is_loggers = entity.type == "broker-loggers"
+    unknown = [name for name in [*deleted, *(added if is_loggers else ())] if name not in now]
+    if unknown:
+        raise Complaint(f"Invalid {'broker logger' if is_loggers else 'config'}(s): {','.join(unknown)}")
+    if entity.type == "brokers":
+        yield from _alter_broker(process, entity.resource, now, added, deleted)
+    else:
+        yield from _alter_incrementally(process, entity.resource, added, deleted)
+
+
+def _alter_incrementally(
+    process: Process, resource: ConfigResource, added: dict[str, str], deleted: list[str]
+) -> Asking[None]:
     ops = [AlterConfigOp(name, "", "DELETE") for name in deleted]
     ops += [AlterConfigOp(name, value) for name, value in added.items()]
     body = IncrementalAlterConfigsRequest(((resource, tuple(ops)),))
-    response = yield from ask_any(process, "IncrementalAlterConfigs", body, "incrementalAlterConfigs")
+    if resource.type == "TOPIC":
+        response = yield from ask_any(process, "IncrementalAlterConfigs", body, "incrementalAlterConfigs")
+    else:
+        response = yield from _ask_broker(process, resource, "IncrementalAlterConfigs", body, ALTER_TIMEOUT_US)
     _raise_refusal(response)
 
 
@@ -319,9 +384,7 @@ def _alter_broker(
         )
     body = AlterConfigsRequest(((resource, tuple((name, value or "") for name, value in wanted.items())),))
     if resource.name:
-        response = yield from ask_broker(process, int(resource.name), "AlterConfigs", body, ALTER_TIMEOUT_US)
-        if response is None:
-            raise JavaException("java.util.concurrent.TimeoutException", "")
+        response = yield from _ask_broker(process, resource, "AlterConfigs", body, ALTER_TIMEOUT_US)
     else:
         response = yield from ask_any(process, "AlterConfigs", body, "alterConfigs")
     _raise_refusal(response)
@@ -343,24 +406,17 @@ register(
             ("kafka-configs.sh --alter --entity-type topics --entity-name T --delete-config K,K", "takes some away"),
             ("kafka-configs.sh --alter --entity-type brokers --entity-name N --add-config K=V", "configures a broker"),
             ("kafka-configs.sh --alter --entity-type brokers --entity-default --add-config K=V", "configures them all"),
+            ("kafka-configs.sh --alter --entity-type users --entity-name U --add-config K=V", "a quota, a credential"),
+            ("kafka-configs.sh --alter --entity-type broker-loggers --entity-name N --add-config K=V", "a log level"),
         ),
         _run,
         OPTIONS,
         missing=(
             "bootstrap-controller",
-            "client",
-            "client-defaults",
-            "client-metrics",
             "command-config",
             "force",
-            "group",
-            "ip",
-            "ip-defaults",
-            "user",
-            "user-defaults",
             "zk-tls-config-file",
             "zookeeper",
-            "broker-logger",
         ),
     )
 )

@@ -6,15 +6,16 @@ import msgspec
 
 from broker_core.errors import Errors, KafkaError
 
-ResourceType = Literal["TOPIC", "BROKER"]
+ResourceType = Literal["TOPIC", "BROKER", "BROKER_LOGGER"]
 ConfigSource = Literal[
     "DYNAMIC_TOPIC_CONFIG",
     "DYNAMIC_BROKER_CONFIG",
     "DYNAMIC_DEFAULT_BROKER_CONFIG",
     "STATIC_BROKER_CONFIG",
     "DEFAULT_CONFIG",
+    "DYNAMIC_BROKER_LOGGER_CONFIG",
 ]
-"""Where a value comes from, the strongest first (`ConfigEntry.ConfigSource`)."""
+"""Where a value comes from, the strongest first, and the level of a logger (`ConfigEntry.ConfigSource`)."""
 
 
 class ConfigResource(msgspec.Struct, frozen=True, gc=False):

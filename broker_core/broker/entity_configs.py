@@ -1,0 +1,94 @@
+"""The configurations below /config, and the notification that follows each change (`AdminZkClient`)."""
+
+from collections.abc import Mapping
+from urllib.parse import quote, unquote_plus
+
+from broker_core.config_defs.java_text import hash_map_order
+from broker_core.errors import Errors, KafkaException
+from broker_core.sim.zookeeper import ZkClient
+from broker_core.zk.store import NodeExists, NoNode
+from broker_core.zk.znodes import ConfigChangeZnode, ConfigZnode, ControllerZnode, EntityType, ZnodeDataError
+
+_OF_CLIENTS = ("clients", "users", "ips")
+"""Kinds of entities whose znodes go when they hold nothing any more."""
+_CHILDREN_CAPACITY = 8
+"""With which ZooKeeper makes the set of a znode's children."""
+
+
+def read_entity(zk: ZkClient, kind: EntityType, name: str) -> dict[str, str]:
+    """What is written of an entity; nothing where nothing can be read. `name` may be a path, `alice/clients/c1`."""
+    try:
+        data, _ = zk.get(ConfigZnode.path(kind, name))
+        return ConfigZnode.decode(kind, name, data).config
+    except (NoNode, ZnodeDataError):
+        return {}
+
+
+def entity_names(zk: ZkClient, path: str) -> list[str]:
+    """The znodes below one of /config, such as `users` or `users/alice/clients`, as ZooKeeper's set has them."""
+    try:
+        return hash_map_order(sorted(zk.children(f"{ConfigZnode.PARENT}/{path}")), _CHILDREN_CAPACITY)
+    except NoNode:
+        return []
+
+
+def write_entity(zk: ZkClient, kind: EntityType, name: str, configs: Mapping[str, str]) -> None:
+    """The configuration, then the notification that names it (`AdminZkClient.changeEntityConfig`).
+
+    Raises KafkaException when there is no controller.
+    """
+    if zk.exists(ControllerZnode.PATH) is None:
+        raise KafkaException(
+            Errors.STALE_CONTROLLER_EPOCH, f"Cannot set entity configs for {kind} {name} when there is no controller."
+        )
+    path, data = ConfigZnode.path(kind, name), ConfigZnode(config=dict(configs)).encode()
+    if not configs and kind in _OF_CLIENTS and not entity_names(zk, f"{kind}/{name}"):
+        _delete_recursively(zk, _to_delete(zk, kind, name))
+    else:
+        _set_or_create(zk, path, data)
+    change = ConfigChangeZnode(entity_path=f"{kind}/{name}")
+    zk.create(ConfigChangeZnode.SEQUENCE_PATH, change.encode(), sequential=True, makepath=True)
+
+
+def _set_or_create(zk: ZkClient, path: str, data: bytes) -> None:
+    try:
+        zk.set(path, data)
+    except NoNode:
+        try:
+            zk.create(path, data, makepath=True)
+        except NodeExists:
+            zk.set(path, data)
+
+
+def _to_delete(zk: ZkClient, kind: EntityType, name: str) -> str:
+    """The znode of an entity without configurations; with its parents where it is all that they hold."""
+    user, _, client = name.partition("/clients/")
+    if client and entity_names(zk, f"users/{user}/clients") == [client]:
+        name = f"{user}/clients"
+        if not read_entity(zk, "users", user) and entity_names(zk, f"users/{user}") == ["clients"]:
+            name = user
+    return ConfigZnode.path(kind, name)
+
+
+def _delete_recursively(zk: ZkClient, path: str) -> None:
+    try:
+        for child in sorted(zk.children(path)):
+            _delete_recursively(zk, f"{path}/{child}")
+        zk.delete(path)
+    except NoNode:
+        return
+
+
+def sanitized(name: str | None) -> str:
+    """The name of a user, client or address as a znode's; None is the default of its kind (`Sanitizer.sanitize`).
+
+    Raises KafkaException for what no znode may be called.
+    """
+    if name in (".", ".."):
+        raise KafkaException(Errors.UNKNOWN_SERVER_ERROR)
+    return ConfigZnode.DEFAULT_ENTITY if name is None else quote(name, safe="").replace("~", "%7E")
+
+
+def desanitized(znode: str) -> str | None:
+    """The name behind a znode's; None for the default."""
+    return None if znode == ConfigZnode.DEFAULT_ENTITY else unquote_plus(znode)

@@ -1,0 +1,81 @@
+"""The loggers of a broker's process and their levels, which configurations of the type BROKER_LOGGER speak of
+(KIP-412; `kafka.utils.Log4jController`, `RuntimeLoggerManager`, `ConfigHelper`).
+
+A broker here writes no log; it keeps the levels, until its process ends. The names are those that brokers of 3.9.1 were
+seen to have, with the root at WARN.
+"""
+
+from broker_core.broker.logger_names import LOGGER_NAMES
+from broker_core.config_defs.java_text import is_integer
+from broker_core.errors import Errors, KafkaException
+from broker_core.wire.messages import AlterConfigOp, ConfigEntry
+
+ROOT = "root"
+LEVELS = ("DEBUG", "ERROR", "FATAL", "INFO", "TRACE", "WARN")
+FIRST_LEVEL = "WARN"
+"""Of the root, and so of all that have none of their own."""
+
+
+class Loggers:
+    """The loggers of the broker `broker_id`."""
+
+    def __init__(self, broker_id: int) -> None:
+        self._broker_id = broker_id
+        self._levels = {ROOT: FIRST_LEVEL}
+        """Those that were set."""
+
+    def entries(self, name: str) -> list[ConfigEntry]:
+        """All loggers of the broker of this name, which has to be the own one. Raises KafkaException."""
+        if not name:
+            raise KafkaException(Errors.INVALID_REQUEST, "Broker id must not be empty")
+        if not is_integer(name):
+            raise KafkaException(Errors.INVALID_REQUEST, f"Broker id must be an integer, but it is: {name}")
+        if int(name) != self._broker_id:
+            raise KafkaException(
+                Errors.INVALID_REQUEST, f"Unexpected broker id, expected {self._broker_id} but received {name}"
+            )
+        return [
+            ConfigEntry(logger, self._level(logger), "DYNAMIC_BROKER_LOGGER_CONFIG") for logger in (ROOT, *LOGGER_NAMES)
+        ]
+
+    def alter(self, name: str, ops: tuple[AlterConfigOp, ...], validate_only: bool) -> None:
+        """Sets levels, or takes them away: who has none has that of the next above. Raises KafkaException."""
+        if not is_integer(name):
+            raise KafkaException(Errors.INVALID_REQUEST, f"Node id must be an integer, but it is: {name}")
+        if int(name) != self._broker_id:
+            # Kafka, too, tells its own id twice
+            raise KafkaException(
+                Errors.INVALID_REQUEST,
+                f"Unexpected node id. Expected {self._broker_id}, but received {self._broker_id}",
+            )
+        for op in ops:
+            _check(op)
+        if validate_only:
+            return
+        for op in ops:
+            if op.operation == "DELETE":
+                self._levels.pop(op.name, None)
+            else:
+                self._levels[op.name] = op.value or ""
+
+    def _level(self, logger: str) -> str:
+        while logger and logger not in self._levels:
+            logger = logger.rpartition(".")[0]
+        return self._levels[logger or ROOT]
+
+
+def _check(op: AlterConfigOp) -> None:
+    if op.operation in ("APPEND", "SUBTRACT"):
+        raise KafkaException(
+            Errors.INVALID_REQUEST, f"{op.operation} operation is not allowed for the BROKER_LOGGER resource"
+        )
+    if op.operation == "DELETE" and op.name == ROOT:
+        raise KafkaException(Errors.INVALID_REQUEST, "Removing the log level of the root logger is not allowed")
+    if op.name != ROOT and op.name not in LOGGER_NAMES:
+        raise KafkaException(Errors.INVALID_CONFIG, f"Logger {op.name} does not exist!")
+    if op.operation == "SET" and op.value not in LEVELS:
+        raise KafkaException(
+            Errors.INVALID_CONFIG,
+            f"Cannot set the log level of {op.name} to {op.value} as it is not a supported log level. "
+            f"Valid log levels are {', '.join(LEVELS)}",
+        )

@@ -1,0 +1,163 @@
+"""SCRAM credentials of users, described and altered (`ZkAdminManager.describeUserScramCredentials`,
+`alterUserScramCredentials`, KIP-554).
+
+They are kept below /config/users, beside the quotas. Nobody has to show one here: security is switched off.
+"""
+
+import hashlib
+import hmac
+from base64 import b64encode
+from collections import Counter
+from typing import Protocol
+
+from broker_core.broker.entity_configs import desanitized, entity_names, read_entity, sanitized, write_entity
+from broker_core.controller.controller import Controller
+from broker_core.errors import Errors, KafkaError, KafkaException
+from broker_core.sim.zookeeper import ZkClient
+from broker_core.wire.messages import (
+    AlterUserScramCredentialsRequest,
+    AlterUserScramCredentialsResponse,
+    DescribeUserScramCredentialsRequest,
+    DescribeUserScramCredentialsResponse,
+    ScramResult,
+    ScramUpsertion,
+)
+
+SCRAM_MECHANISMS = {1: "SCRAM-SHA-256", 2: "SCRAM-SHA-512"}
+FEWEST_ITERATIONS, MOST_ITERATIONS = 4_096, 16_384
+_HASHES = {1: "sha256", 2: "sha512"}
+
+Refusal = tuple[KafkaError, str]
+_NAMELESS: Refusal = Errors.UNACCEPTABLE_CREDENTIAL, "Username must not be empty"
+_UNKNOWN: Refusal = Errors.UNSUPPORTED_SASL_MECHANISM, "Unknown SCRAM mechanism"
+_TOO_FEW: Refusal = Errors.UNACCEPTABLE_CREDENTIAL, "Too few iterations"
+_TOO_MANY: Refusal = Errors.UNACCEPTABLE_CREDENTIAL, "Too many iterations"
+_TWICE: Refusal = Errors.DUPLICATE_RESOURCE, "A user credential cannot be altered twice in the same request"
+_MISSING: Refusal = Errors.RESOURCE_NOT_FOUND, "Attempt to delete a user credential that does not exist"
+_FAILED: Refusal = (
+    Errors.UNKNOWN_SERVER_ERROR,
+    "The server experienced an unexpected error when processing the request.",
+)
+
+
+class ScramHost(Protocol):
+    """The broker that is asked."""
+
+    broker_id: int
+    controller: Controller
+
+    @property
+    def zk(self) -> ZkClient: ...
+
+
+class ScramAdmin:
+    """See the module."""
+
+    def __init__(self, host: ScramHost) -> None:
+        self.host = host
+
+    # describing
+
+    def describe(self, request: DescribeUserScramCredentialsRequest) -> DescribeUserScramCredentialsResponse:
+        """The mechanisms and iterations of these users, or of all who have a credential."""
+        if request.users is None:
+            known = [self._known(desanitized(znode) or znode) for znode in entity_names(self.host.zk, "users")]
+            return DescribeUserScramCredentialsResponse(tuple(each for each in known if each.credentials))
+        counts = Counter(request.users)
+        return DescribeUserScramCredentialsResponse(
+            tuple(self._described(user, is_repeated=count > 1) for user, count in counts.items())
+        )
+
+    def _described(self, user: str, *, is_repeated: bool) -> ScramResult:
+        if is_repeated:
+            why = f"Cannot describe SCRAM credentials for the same user twice in a single request: {user}"
+            return ScramResult(user, Errors.DUPLICATE_RESOURCE, why)
+        if not user:
+            return ScramResult(user, Errors.RESOURCE_NOT_FOUND, _NAMELESS[1])
+        known = self._known(user)
+        if known.error is Errors.NONE and not known.credentials:
+            why = f"Attempt to describe a user credential that does not exist: {user}"
+            return ScramResult(user, Errors.RESOURCE_NOT_FOUND, why)
+        return known
+
+    def _known(self, user: str) -> ScramResult:
+        try:
+            configs = read_entity(self.host.zk, "users", sanitized(user))
+            credentials = tuple(
+                (number, int(configs[name].rpartition("iterations=")[2]))
+                for number, name in SCRAM_MECHANISMS.items()
+                if name in configs
+            )
+        except (KafkaException, ValueError):
+            # a name that no znode may have, or something in ZooKeeper that is no credential
+            return ScramResult(user, *_FAILED)
+        return ScramResult(user, Errors.NONE, "", credentials)
+
+    # altering
+
+    def alter(self, request: AlterUserScramCredentialsRequest) -> AlterUserScramCredentialsResponse:
+        """All alterations of a user, or none and the first thing that is wrong with them."""
+        deleted = [(each.user, each.mechanism) for each in request.deletions]
+        upserted = [(each.user, each.mechanism) for each in request.upsertions]
+        pairs = [*deleted, *upserted]
+        users = list(dict.fromkeys(user for user, _ in pairs))
+        if not self.host.controller.is_active:
+            return AlterUserScramCredentialsResponse(tuple(ScramResult(user, Errors.NOT_CONTROLLER) for user in users))
+        refusals: dict[str, Refusal] = {}
+        for user, mechanism in deleted:
+            _refuse(refusals, user, mechanism, FEWEST_ITERATIONS)
+        for each in request.upsertions:
+            _refuse(refusals, each.user, each.mechanism, each.iterations)
+        for (user, _), count in Counter(pairs).items():
+            if count > 1:
+                refusals.setdefault(user, _TWICE)
+        configs = {}
+        for user in [user for user in users if user not in refusals]:
+            try:
+                configs[user] = read_entity(self.host.zk, "users", sanitized(user))
+            except KafkaException:
+                refusals[user] = _FAILED
+        for user, mechanism in deleted:
+            if user in configs and configs[user].pop(SCRAM_MECHANISMS[mechanism], None) is None:
+                refusals.setdefault(user, _MISSING)
+        for each in request.upsertions:
+            if each.user not in refusals:
+                if not each.salted_password:
+                    refusals[each.user] = _FAILED
+                else:
+                    configs[each.user][SCRAM_MECHANISMS[each.mechanism]] = credential(each)
+        return AlterUserScramCredentialsResponse(
+            tuple(
+                ScramResult(user, *(refusals.get(user) or self._write(user, configs[user])))
+                for user in [*refusals, *(user for user in users if user not in refusals)]
+            )
+        )
+
+    def _write(self, user: str, configs: dict[str, str]) -> Refusal:
+        try:
+            write_entity(self.host.zk, "users", sanitized(user), configs)
+        except KafkaException as refused:
+            return refused.error, refused.message
+        return Errors.NONE, ""
+
+
+def _refuse(refusals: dict[str, Refusal], user: str, mechanism: int, iterations: int) -> None:
+    if not user:
+        refusals[user] = _NAMELESS
+    elif mechanism not in SCRAM_MECHANISMS:
+        refusals[user] = _UNKNOWN
+    elif iterations > MOST_ITERATIONS:
+        refusals[user] = _TOO_MANY
+    elif iterations < FEWEST_ITERATIONS:
+        refusals[user] = _TOO_FEW
+
+
+def credential(upsertion: ScramUpsertion) -> str:
+    """What is kept of a password (`ScramFormatter.generateCredential`, `ScramCredentialUtils.credentialToString`)."""
+    name = _HASHES[upsertion.mechanism]
+    client_key, server_key = (
+        hmac.digest(upsertion.salted_password, text, name) for text in (b"Client Key", b"Server Key")
+    )
+    stored_key = hashlib.new(name, client_key).digest()
+    salt, stored, server = (b64encode(each).decode() for each in (upsertion.salt, stored_key, server_key))
+    return f"salt={salt},stored_key={stored},server_key={server},iterations={upsertion.iterations}"

@@ -1,0 +1,95 @@
+"""Quotas of clients (KIP-546) and SCRAM credentials of users (KIP-554)."""
+
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from broker_core.errors import Errors, KafkaError
+
+QuotaEntity: TypeAlias = tuple[tuple[str, str | None], ...]
+"""Whom a quota is for: (`user`, `client-id` or `ip`; name). A name of None means the default of the kind."""
+QuotaValues: TypeAlias = tuple[tuple[str, float], ...]
+
+
+class QuotaFilter(msgspec.Struct, frozen=True, gc=False):
+    """Which entities are asked for: those of this name, the default, or all of the kind that have a name or default."""
+
+    entity_type: str
+    match: Literal["exact", "default", "any"]
+    name: str = ""
+
+
+class DescribeClientQuotasRequest(msgspec.Struct, frozen=True, gc=False):
+    """`is_strict`: only entities of no further kinds."""
+
+    filters: tuple[QuotaFilter, ...] = ()
+    is_strict: bool = False
+
+
+class DescribeClientQuotasResponse(msgspec.Struct, frozen=True, gc=False):
+    entries: tuple[tuple[QuotaEntity, QuotaValues], ...]
+    error: KafkaError = Errors.NONE
+    message: str | None = ""
+
+
+class QuotaAlteration(msgspec.Struct, frozen=True, gc=False):
+    """`ops`: the new value of each key; None takes it away."""
+
+    entity: QuotaEntity
+    ops: tuple[tuple[str, float | None], ...]
+
+
+class AlterClientQuotasRequest(msgspec.Struct, frozen=True, gc=False):
+    entries: tuple[QuotaAlteration, ...]
+    validate_only: bool = False
+
+
+class AlterClientQuotasResponse(msgspec.Struct, frozen=True, gc=False):
+    """An error and its text for each entry."""
+
+    results: tuple[tuple[KafkaError, str | None], ...]
+
+
+class ScramDeletion(msgspec.Struct, frozen=True, gc=False):
+    """`mechanism`: its number, 1 for SCRAM-SHA-256, 2 for SCRAM-SHA-512."""
+
+    user: str
+    mechanism: int
+
+
+class ScramUpsertion(msgspec.Struct, frozen=True, gc=False):
+    """A new credential; the password itself never leaves the client."""
+
+    user: str
+    mechanism: int
+    iterations: int
+    salt: bytes
+    salted_password: bytes
+
+
+class AlterUserScramCredentialsRequest(msgspec.Struct, frozen=True, gc=False):
+    deletions: tuple[ScramDeletion, ...] = ()
+    upsertions: tuple[ScramUpsertion, ...] = ()
+
+
+class ScramResult(msgspec.Struct, frozen=True, gc=False):
+    """What became of a user's alterations, or what is known of one: (mechanism, iterations)."""
+
+    user: str
+    error: KafkaError = Errors.NONE
+    message: str | None = None
+    credentials: tuple[tuple[int, int], ...] = ()
+
+
+class AlterUserScramCredentialsResponse(msgspec.Struct, frozen=True, gc=False):
+    results: tuple[ScramResult, ...]
+
+
+class DescribeUserScramCredentialsRequest(msgspec.Struct, frozen=True, gc=False):
+    """`users` None = all who have a credential."""
+
+    users: tuple[str, ...] | None = None
+
+
+class DescribeUserScramCredentialsResponse(msgspec.Struct, frozen=True, gc=False):
+    results: tuple[ScramResult, ...]
