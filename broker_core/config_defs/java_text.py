@@ -35,6 +35,16 @@ def hash_map_order(
     return sorted(keys, key=bucket)
 
 
+def scala_map_place(key: str) -> int:
+    """Where an immutable Scala map has a string: it gives its keys back by the low bits of their improved hashes."""
+    mask = 0xFFFFFFFF
+    code = string_code(key)
+    code = (code + ~(code << 9)) & mask
+    code ^= code >> 14
+    code = (code + (code << 4)) & mask
+    return (code ^ code >> 10) & 31
+
+
 def scala_set(names: Iterable[str]) -> str:
     """`Set(a, b)` of what a `java.util.Properties` holds."""
     return f"Set({', '.join(hash_map_order(list(names)))})"

@@ -9,11 +9,11 @@ from typing import TypeAlias
 
 import msgspec
 
+from broker_core.config_defs.java_text import scala_map_place
 from broker_core.errors import Errors, KafkaError
 from broker_core.groups.consumer_protocol import PROTOCOL_TYPE, ProtocolError, decode_subscription
 from broker_core.groups.offsets import CommittedOffset, StoredGroup, StoredMember
 from broker_core.groups.states import GroupState
-from broker_core.log.dump.java import string_hash
 from broker_core.sim.kernel import Message
 from broker_core.wire.messages import DescribedGroup, DescribedGroupMember, JoinGroupRequest
 
@@ -24,16 +24,6 @@ Said: TypeAlias = tuple[int, int, tuple[tuple[str, bytes], ...]]
 def said_by(request: JoinGroupRequest) -> Said:
     """What a join says of its member."""
     return request.rebalance_timeout_ms, request.session_timeout_ms, request.protocols
-
-
-def _scala_map_place(text: str) -> int:
-    """Where an immutable Scala map of a few strings has a key: by the low bits of its improved hash."""
-    mask = 0xFFFFFFFF
-    code = string_hash(text) & mask
-    code = (code + ~(code << 9)) & mask
-    code ^= code >> 14
-    code = (code + (code << 4)) & mask
-    return (code ^ code >> 10) & 31
 
 
 class GroupMember(msgspec.Struct):
@@ -161,7 +151,7 @@ class ClassicGroup:
             vote = member.vote(candidates)
             votes[vote] = votes.get(vote, 0) + 1
         most = max(votes.values())
-        return min((name for name in votes if votes[name] == most), key=_scala_map_place)
+        return min((name for name in votes if votes[name] == most), key=scala_map_place)
 
     def add(self, member: GroupMember) -> None:
         """The first one is the leader."""

@@ -2,7 +2,10 @@
 
 from typing import TYPE_CHECKING
 
+from msgspec import structs
+
 from broker_core.broker.admin_purgatory import DelayedElections
+from broker_core.config_defs.java_text import scala_map_place
 from broker_core.errors import KafkaError
 from broker_core.sim.kernel import Message
 from broker_core.wire.messages import ElectLeadersRequest
@@ -15,6 +18,9 @@ def handle(broker: "Broker", message: Message) -> None:
     """The controller elects; answers when this broker's metadata has the new leaders, or the timeout has passed."""
     body: ElectLeadersRequest = message.body
     response = broker.controller.elect_leaders(body)
+    # Kafka groups the results by topic in a Scala map, and the tools show partitions of one hash bucket in that order.
+    by_topic = sorted(response.partitions, key=lambda result: scala_map_place(result.partition.rpartition("-")[0]))
+    response = structs.replace(response, partitions=tuple(by_topic))
     leadership = broker.controller.context.leadership
     expected = {
         result.partition: leadership[result.partition].leader

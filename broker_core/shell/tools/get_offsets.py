@@ -155,7 +155,7 @@ def _offsets(process: Process, partitions: list[str], timestamp: int) -> Asking[
     answers: dict[str, int | JavaException] = {}
     topics = tuple(dict.fromkeys(partition.rpartition("-")[0] for partition in partitions))
     while process.now_us < deadline_us:
-        known = yield from metadata(process, topics, "listOffsets")
+        known = yield from metadata(process, topics, "listOffsets(api=METADATA)")
         leaders = {row[0]: row[1] for row in known.partitions}
         pending = [partition for partition in partitions if partition not in answers]
         for leader in dict.fromkeys(leaders.get(partition, -1) for partition in pending):
@@ -165,9 +165,8 @@ def _offsets(process: Process, partitions: list[str], timestamp: int) -> Asking[
         if len(answers) == len(partitions):
             return answers
         yield Sleep(RETRY_BACKOFF_US)
-    timeout = JavaException(
-        ERRORS_PACKAGE + "TimeoutException", "Timed out waiting for a node assignment. Call: listOffsets"
-    )
+    why = "Timed out waiting for a node assignment. Call: listOffsets(api=METADATA)"
+    timeout = JavaException(ERRORS_PACKAGE + "TimeoutException", why)
     return {partition: answers.get(partition, timeout) for partition in partitions}
 
 
