@@ -11,6 +11,7 @@ from broker_core.log.checkpoints import (
     RECOVERY_POINT_CHECKPOINT,
     REPLICATION_OFFSET_CHECKPOINT,
     OffsetCheckpoint,
+    create_checkpoints,
 )
 from broker_core.log.directory_files import (
     CLEAN_SHUTDOWN_FILE,
@@ -60,8 +61,7 @@ class LogDirectory:
         """
         disk, path = self.disk, self.path
         self.clean = take_clean_shutdown(disk, path)
-        if has_cleaner and not disk.exists(f"{path}/{CLEANER_OFFSET_CHECKPOINT}"):
-            disk.replace_file(f"{path}/{CLEANER_OFFSET_CHECKPOINT}", b"")
+        create_checkpoints(disk, path, has_cleaner=has_cleaner, has_log_starts=self.era.log_start_checkpoint)
         try:
             self.recovery_points = self._read(RECOVERY_POINT_CHECKPOINT)
             self.log_start_offsets = self._read(LOG_START_OFFSET_CHECKPOINT)

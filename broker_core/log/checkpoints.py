@@ -16,6 +16,18 @@ LOG_START_OFFSET_CHECKPOINT = "log-start-offset-checkpoint"
 CLEANER_OFFSET_CHECKPOINT = "cleaner-offset-checkpoint"
 
 
+def create_checkpoints(disk: Disk, directory: str, *, has_cleaner: bool, has_log_starts: bool = True) -> None:
+    """Makes those of a log directory's checkpoints that are not there yet: empty, until there is something to say."""
+    names = [RECOVERY_POINT_CHECKPOINT, REPLICATION_OFFSET_CHECKPOINT]
+    if has_log_starts:
+        names.append(LOG_START_OFFSET_CHECKPOINT)
+    if has_cleaner:
+        names.append(CLEANER_OFFSET_CHECKPOINT)
+    for name in names:
+        if not disk.exists(f"{directory}/{name}"):
+            disk.replace_file(f"{directory}/{name}", b"")
+
+
 class OffsetCheckpoint:
     """An offset for each partition of a log directory (`OffsetCheckpointFile`)."""
 

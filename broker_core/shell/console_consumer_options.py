@@ -1,7 +1,7 @@
 """The options of kafka-console-consumer.sh, and what they ask for (`ConsoleConsumerOptions`)."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from broker_core.clients.consumer import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
@@ -136,11 +136,28 @@ def plan_of(options: ParsedOptions, properties: Properties) -> Plan:
     )
 
 
+_PATTERN_FAULTS: tuple[tuple[str, str, Callable[[int, int], int]], ...] = (
+    ("missing )", "Unclosed group", lambda at, length: length),
+    ("unbalanced parenthesis", "Unmatched closing ')'", lambda at, length: at - 1),
+    ("unterminated character set", "Unclosed character class", lambda at, length: length - 1),
+    ("nothing to repeat", "Dangling meta character '?'", lambda at, length: at),
+)
+"""How Python's complaint of a regular expression begins, what Java says instead, and where it sees the fault."""
+
+
 def _pattern(text: str) -> re.Pattern[str]:
     try:
         return re.compile(text)
     except re.error as error:
-        raise JavaException("java.util.regex.PatternSyntaxException", f"{error} near index {error.pos}") from None
+        at = error.pos or 0
+        what, index = next(
+            ((java, place(at, len(text))) for ours, java, place in _PATTERN_FAULTS if error.msg.startswith(ours)),
+            (error.msg, at),
+        )
+        where = f" near index {index}" if index >= 0 else ""
+        caret = f"\n{' ' * index}^" if 0 <= index < len(text) else ""
+        message = f"{what.replace('?', text[at : at + 1])}{where}\n{text}{caret}"
+        raise JavaException("java.util.regex.PatternSyntaxException", message) from None
 
 
 def _included(options: ParsedOptions) -> str | None:

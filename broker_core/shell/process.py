@@ -68,9 +68,9 @@ class Process:
         """A line on standard output."""
         self.printed.append(line)
 
-    def err(self, line: str) -> None:
-        """A line on standard error."""
-        self.printed.append("! " + line)
+    def err(self, text: str) -> None:
+        """A line on standard error, or several."""
+        self.printed += ["! " + line for line in text.split("\n")]
 
 
 def up_brokers(cluster: ClusterApi) -> list[int]:

@@ -16,6 +16,7 @@ from broker_core.log.checkpoints import (
     RECOVERY_POINT_CHECKPOINT,
     REPLICATION_OFFSET_CHECKPOINT,
     OffsetCheckpoint,
+    create_checkpoints,
 )
 from broker_core.log.deleted_files import DELETED_SUFFIX
 from broker_core.log.directory_files import mark_clean_shutdown, take_clean_shutdown, write_meta_properties
@@ -28,6 +29,7 @@ from lab.oracle.golden_cleaner import in_java_order, pass_time_ms, run_cleaner
 
 DIRECTORY = "broker-0"
 _HIGH_WATERMARK_CHECKPOINT_MS = 5_000
+_FIRST_LEADERS_MS = 500
 
 Step = Mapping[str, Any]
 TopicPartition = tuple[str, int]
@@ -58,6 +60,8 @@ class GoldenBroker:
         self._next_retention_ms: int | None = None
         self._next_high_watermark_ms: int | None = None
         self.is_running = False
+        # when the first LeaderAndIsr since the start came; its partitions are steps of their own, soon after each other
+        self._first_leaders_ms: int | None = None
         self.disk.makedirs(DIRECTORY)
         write_meta_properties(self.disk, DIRECTORY, 0, "AAAAAAAAAAAAAAAAAAAAAA")
         self.start({}, start_ms)
@@ -68,13 +72,12 @@ class GoldenBroker:
         self._broker_configs = {name: str(value) for name, value in configured.items()}
         self._config = BrokerConfig.of(self._broker_configs)
         self._next_checkpoint_ms = self._next_retention_ms = now_ms + self._config.log_initial_task_delay_ms
-        self._next_high_watermark_ms = None
+        self._next_high_watermark_ms = self._first_leaders_ms = None
         self.is_running = True
         clean = take_clean_shutdown(self.disk, DIRECTORY)
         recovery_points = self._recovery_points.read()
         log_starts = self._log_starts.read()
-        if self._broker_configs.get("log.cleaner.enable") != "false":
-            self._ensure_cleaner_checkpoint()
+        create_checkpoints(self.disk, DIRECTORY, has_cleaner=self._broker_configs.get("log.cleaner.enable") != "false")
         for topic_partition in self._logs:
             self._logs[topic_partition] = self._load(
                 topic_partition,
@@ -120,6 +123,7 @@ class GoldenBroker:
         log = self._logs[topic_partition]
         log.leader_epoch_cache.assign(epoch, log.log_end_offset)
         self._leader_epochs[topic_partition] = epoch
+        self._write_first_high_watermarks(now_ms)
 
     def follow(self, topic_partition: TopicPartition, now_ms: int) -> None:
         """Makes the broker a follower; its log is created if need be. A broker that is down hears nothing of it."""
@@ -130,6 +134,7 @@ class GoldenBroker:
             self._logs[topic_partition] = self._load(topic_partition, now_ms, clean=True)
         if self._next_high_watermark_ms is None:
             self._next_high_watermark_ms = now_ms + _HIGH_WATERMARK_CHECKPOINT_MS
+        self._write_first_high_watermarks(now_ms)
 
     def log(self, topic_partition: TopicPartition) -> UnifiedLog:
         """The log of a partition that the broker leads or follows."""
@@ -303,11 +308,6 @@ class GoldenBroker:
         overrides = {name: str(value) for name, value in configs.items()}
         return LogConfig.of(topic_values(self._broker_configs, overrides))
 
-    def _ensure_cleaner_checkpoint(self) -> None:
-        path = f"{DIRECTORY}/{CLEANER_OFFSET_CHECKPOINT}"
-        if not self.disk.exists(path):
-            self.disk.replace_file(path, b"")
-
     def _write_recovery_points(self) -> None:
         self._recovery_points.write({key: log.recovery_point for key, log in self._logs.items()})
 
@@ -318,6 +318,15 @@ class GoldenBroker:
             if log.log_start_offset > log.segments[0].base_offset
         }
         self._log_starts.write(moved)
+
+    def _write_first_high_watermarks(self, now_ms: int) -> None:
+        """At once for all that the first LeaderAndIsr names; a follower knows what it knew when it stopped."""
+        if self._first_leaders_ms is None:
+            self._first_leaders_ms = now_ms
+        elif now_ms > self._first_leaders_ms + _FIRST_LEADERS_MS:
+            return
+        known = {key: offset for key, offset in self._high_watermarks.read().items() if key not in self._leader_epochs}
+        self._high_watermarks.write({key: known.get(key, self.committed(key)) for key in self._logs})
 
     def _write_high_watermarks(self) -> None:
         self._high_watermarks.write({key: self.committed(key) for key in self._logs})

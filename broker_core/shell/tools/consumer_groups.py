@@ -337,18 +337,12 @@ def _delete_offsets(process: Process, options: ParsedOptions) -> Asking[None]:
     group = options.value("group") or ""
     topics = options.values("topic")
     partitions, unknown = yield from _partitions_of(process, topics)
-    results: list[tuple[str, str, str]] = []
-    first = Errors.NONE
-    if partitions:
-        request = OffsetDeleteRequest(group, tuple(partitions))
-        response = yield from ask_coordinator(process, group, "OffsetDelete", request)
-        decided = dict(response.partitions)
-        for name in partitions:
-            error = response.error if response.error is not Errors.NONE else decided[name]
-            first = error if first is Errors.NONE else first
-            topic, number = split_partition(name)
-            results.append((topic, str(number), _status(error)))
-    results += [(topic, "Not Provided", _status(Errors.UNKNOWN_TOPIC_OR_PARTITION)) for topic in unknown]
+    response = yield from ask_coordinator(process, group, "OffsetDelete", OffsetDeleteRequest(group, tuple(partitions)))
+    decided = dict(response.partitions)
+    rows = [(*split_partition(name), decided.get(name, response.error)) for name in partitions]
+    first = next((error for *_, error in rows if error is not Errors.NONE), response.error)
+    rows += [(topic, -1, Errors.UNKNOWN_TOPIC_OR_PARTITION) for topic in unknown]
+    rows.sort(key=lambda row: f"{row[0]}{row[1]}")
     said = {
         Errors.INVALID_GROUP_ID: f"'{group}' is not valid.",
         Errors.GROUP_ID_NOT_FOUND: f"'{group}' does not exist.",
@@ -362,7 +356,8 @@ def _delete_offsets(process: Process, options: ParsedOptions) -> Asking[None]:
         _error(process, said.get(first, "Encounter some partition level error, see the follow-up details:"))
     process.out("")
     header = f"{'TOPIC':<30} {'PARTITION':<15} {'STATUS':<15}"
-    process.out(header + "".join(f"{topic:<30} {number:<15} {status:<15}" for topic, number, status in results))
+    cells = [(topic, number if number >= 0 else "Not Provided", _status(error)) for topic, number, error in rows]
+    process.out(header + "".join(f"{topic:<30} {number:<15} {status:<15}" for topic, number, status in cells))
 
 
 def _status(error: Errors) -> str:
