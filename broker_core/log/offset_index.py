@@ -20,7 +20,7 @@ _ENTRY = struct.Struct(">ii")
 class OffsetIndex:
     """The `.index` file of one segment, with its entries in memory as two columns."""
 
-    __slots__ = ("base_offset", "file", "flushed_entries", "max_entries", "positions", "relative_offsets")
+    __slots__ = ("base_offset", "file", "flushed_entries", "max_entries", "positions", "relative_offsets", "rest_bytes")
 
     def __init__(self, disk: Disk, path: str, base_offset: int, max_index_bytes: int) -> None:
         self.base_offset = base_offset
@@ -30,6 +30,8 @@ class OffsetIndex:
         self.positions = array("i")
         self.flushed_entries = 0
         """How many of them a power loss would leave."""
+        self.rest_bytes = 0
+        """What stands behind the last entry in a file that was found so, until something is written to it."""
 
     def load(self) -> None:
         """Reads the entries of a file that was trimmed; a part of an entry at its end is left out."""
@@ -40,6 +42,7 @@ class OffsetIndex:
         self.relative_offsets = columns[0::2]
         self.positions = columns[1::2]
         self.flushed_entries = min(self.entries, file.synced_size // ENTRY_BYTES)
+        self.rest_bytes = file.size % ENTRY_BYTES
 
     @property
     def entries(self) -> int:
@@ -65,6 +68,7 @@ class OffsetIndex:
         self.file.use().write_at(count * ENTRY_BYTES, _ENTRY.pack(relative, position))
         self.relative_offsets.append(relative)
         self.positions.append(position)
+        self.rest_bytes = 0
         return True
 
     def lookup(self, offset: int) -> int:
@@ -87,6 +91,7 @@ class OffsetIndex:
         del self.relative_offsets[kept:]
         del self.positions[kept:]
         self.flushed_entries = min(self.flushed_entries, kept)
+        self.rest_bytes = 0
         return (CutFact(self.file.path, kept * ENTRY_BYTES, dropped * ENTRY_BYTES, digest),)
 
     def use(self) -> None:
@@ -97,11 +102,12 @@ class OffsetIndex:
         """Drops all entries, also where they make no sense."""
         del self.relative_offsets[:]
         del self.positions[:]
-        self.flushed_entries = 0
+        self.flushed_entries = self.rest_bytes = 0
 
     def allocate(self) -> None:
         """Gives the file of an active segment its full length."""
         self.file.allocate()
+        self.rest_bytes = 0
 
     def flush(self) -> None:
         """Makes all entries survive a power loss."""
@@ -109,5 +115,5 @@ class OffsetIndex:
         self.flushed_entries = len(self.positions)
 
     def trim(self) -> None:
-        """Cuts the file to its entries."""
-        self.file.use().release(len(self.positions) * ENTRY_BYTES)
+        """Cuts the file to its entries; one that nobody wrote to stays as it was found."""
+        self.file.use().release(len(self.positions) * ENTRY_BYTES + self.rest_bytes)

@@ -20,7 +20,7 @@ _ENTRY = struct.Struct(">qi")
 class TimeIndex:
     """The `.timeindex` file of one segment, with its entries in memory as two columns."""
 
-    __slots__ = ("base_offset", "file", "flushed_entries", "max_entries", "relative_offsets", "timestamps")
+    __slots__ = ("base_offset", "file", "flushed_entries", "max_entries", "relative_offsets", "rest_bytes", "timestamps")
 
     def __init__(self, disk: Disk, path: str, base_offset: int, max_index_bytes: int) -> None:
         self.base_offset = base_offset
@@ -30,6 +30,8 @@ class TimeIndex:
         self.relative_offsets = array("i")
         self.flushed_entries = 0
         """How many of them a power loss would leave."""
+        self.rest_bytes = 0
+        """What stands behind the last entry in a file that was found so, until something is written to it."""
 
     def load(self) -> None:
         """Reads the entries of a file that was trimmed; a part of an entry at its end is left out."""
@@ -44,6 +46,7 @@ class TimeIndex:
             self.timestamps.byteswap()
             self.relative_offsets.byteswap()
         self.flushed_entries = min(self.entries, file.synced_size // ENTRY_BYTES)
+        self.rest_bytes = file.size % ENTRY_BYTES
 
     @property
     def entries(self) -> int:
@@ -72,6 +75,7 @@ class TimeIndex:
         self.file.use().write_at(count * ENTRY_BYTES, _ENTRY.pack(timestamp, relative))
         self.timestamps.append(timestamp)
         self.relative_offsets.append(relative)
+        self.rest_bytes = 0
         return True
 
     def lookup(self, timestamp: int) -> tuple[int, int]:
@@ -91,6 +95,7 @@ class TimeIndex:
         del self.timestamps[kept:]
         del self.relative_offsets[kept:]
         self.flushed_entries = min(self.flushed_entries, kept)
+        self.rest_bytes = 0
         return (CutFact(self.file.path, kept * ENTRY_BYTES, dropped * ENTRY_BYTES, digest),)
 
     def use(self) -> None:
@@ -101,11 +106,12 @@ class TimeIndex:
         """Drops all entries, also where they make no sense."""
         del self.timestamps[:]
         del self.relative_offsets[:]
-        self.flushed_entries = 0
+        self.flushed_entries = self.rest_bytes = 0
 
     def allocate(self) -> None:
         """Gives the file of an active segment its full length."""
         self.file.allocate()
+        self.rest_bytes = 0
 
     def flush(self) -> None:
         """Makes all entries survive a power loss."""
@@ -113,8 +119,8 @@ class TimeIndex:
         self.flushed_entries = len(self.timestamps)
 
     def trim(self) -> None:
-        """Cuts the file to its entries."""
-        self.file.use().release(len(self.timestamps) * ENTRY_BYTES)
+        """Cuts the file to its entries; one that nobody wrote to stays as it was found."""
+        self.file.use().release(len(self.timestamps) * ENTRY_BYTES + self.rest_bytes)
 
 
 class NoTimeIndex:

@@ -130,8 +130,12 @@ def _compare_broker_file(disk: Disk, expected: Path, case: Mapping[str, Any]) ->
 
 
 def _checkpoint_lines(content: bytes, case: Mapping[str, Any]) -> set[bytes]:
-    """The lines as a set, without those of partitions of which the case tells nothing; the count is put right."""
-    lines = content.splitlines()
+    """The lines as a set, without those of partitions of which the case tells nothing; the count is put right.
+
+    A checkpoint that was only created says as much as one with no entries: when it is first written depends on when
+    the broker was started, which no step tells.
+    """
+    lines = content.splitlines() or [b"0", b"0"]
     foreign = [line for line in lines[2:] if "-".join(line.decode().split()[:2]) not in case["topic_ids"]]
     if foreign:
         lines[1] = b"%d" % (len(lines) - 2 - len(foreign))
