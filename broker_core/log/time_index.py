@@ -20,7 +20,15 @@ _ENTRY = struct.Struct(">qi")
 class TimeIndex:
     """The `.timeindex` file of one segment, with its entries in memory as two columns."""
 
-    __slots__ = ("base_offset", "file", "flushed_entries", "max_entries", "relative_offsets", "rest_bytes", "timestamps")
+    __slots__ = (
+        "base_offset",
+        "file",
+        "flushed_entries",
+        "max_entries",
+        "relative_offsets",
+        "rest_bytes",
+        "timestamps",
+    )
 
     def __init__(self, disk: Disk, path: str, base_offset: int, max_index_bytes: int) -> None:
         self.base_offset = base_offset
