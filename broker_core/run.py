@@ -295,11 +295,17 @@ class Run:
                 return False
         return True
 
-    def finish(self, command: int) -> None:
-        """Runs until a console command is done, or nothing waits."""
-        is_running, step = self._shell.is_running, self._kernel.step
+    def finish(self, command: int, *, max_events: int | None = None) -> bool:
+        """Runs until a console command is done, nothing waits, or `max_events` were made before. Says whether it is
+        done.
+        """
+        kernel = self._kernel
+        is_running, step = self._shell.is_running, kernel.step
+        last = kernel.seq + (max_events if max_events is not None else FOREVER_US)
         while is_running(command) and step() is not None:
-            pass
+            if kernel.seq >= last:
+                break
+        return not is_running(command)
 
     def step_rpc(self) -> bool:
         """Runs until one message was delivered. False when nothing waits."""

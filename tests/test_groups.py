@@ -340,3 +340,16 @@ def test_a_member_that_is_given_what_it_does_not_want_joins_again() -> None:
     member: Any = shell.node("c1")["member"]
     assert member["why"] == "it does not subscribe to other-0, which it was given" or member["state"] == "syncing"
     assert member["generation_id"] > 2
+
+
+def test_a_member_whose_partitions_have_no_leader_asks_for_metadata_once_a_second() -> None:
+    shell = ShellRun()
+    shell.at("kafka-topics.sh --create --topic orders --replica-assignment 3,3,3,3")
+    shell.at("consumer start c1 --group g --topic orders")
+    assert shell.at('wait "group g == Stable 1" 30s') == []
+    shell.at("broker kill 3")
+    shell.after(30)
+    shell.events()
+    shell.after(20)
+    asked = [each for each in shell.events(RpcSent) if each.source == "c1" and each.api == "Metadata"]
+    assert 15 <= len(asked) <= 25

@@ -114,6 +114,14 @@ def test_a_planted_bug_is_found_and_shrunk_to_a_few_lines(monkeypatch: pytest.Mo
 
 
 @pytest.mark.timeout(900)
+def test_a_line_that_never_ends_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lab.sim.player.EVENTS_MOST", 1_000)
+    lines = ("kafka-topics.sh --create --topic t --partitions 1", "kafka-console-consumer.sh --topic t")
+    failure = play(draw(1, "3.9").with_lines(lines)).failure
+    assert failure is not None
+    assert (failure.kind, failure.detail) == ("endless", f"more than 1000 events of {lines[1]}")
+
+
 def test_four_hundred_schedules_show_nothing_unexplained() -> None:
     tally = run_campaign(range(1, 401), ("2.4", "3.9"), 2, lambda tally, results: None)
     assert [(result.seed, result.era, result.failure) for result in tally.failed] == []

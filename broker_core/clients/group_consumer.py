@@ -96,6 +96,9 @@ class GroupConsumer:
         self._sync_waits: tuple[JoinGroupResponse, int] | None = None
         self._commits_before_join = False
         self._committing = False
+        self._metadata_waits = False
+        self._metadata_under_way = False
+        self._metadata_again = False
         self.work = Work()
 
     @property
@@ -209,7 +212,18 @@ class GroupConsumer:
 
     # metadata
 
+    def wants_metadata(self) -> None:
+        """Asks for metadata after a pause, however many partitions want them."""
+        if not (self._metadata_waits or self._metadata_under_way):
+            self._metadata_waits = True
+            self.later("metadata")
+
     def _ask_for_metadata(self) -> None:
+        """Asks now, or as soon as the answer is there that is under way (`Metadata.newMetadataRequestAndVersion`)."""
+        if self._metadata_under_way:
+            self._metadata_again = True
+            return
+        self._metadata_under_way = True
         own = self.settings.topics
         topics = None if self.settings.is_pattern else tuple(dict.fromkeys((*own, *self._others_topics)))
         node = self.metadata.node_to_ask()
@@ -217,7 +231,11 @@ class GroupConsumer:
         self.ask(node, "Metadata", MetadataRequest(topics, create), "metadata", "Metadata")
 
     def _metadata_came(self, body: Any) -> None:
+        self._metadata_under_way = False
         self.metadata.update(body)
+        if self._metadata_again:
+            self._metadata_again = False
+            self._ask_for_metadata()
         known = {name for name, _, error in body.topics if error is Errors.NONE}
         invalid = [name for name, _, error in body.topics if error is Errors.INVALID_TOPIC_EXCEPTION]
         if invalid:
@@ -237,7 +255,7 @@ class GroupConsumer:
         self._topics, self._counts = topics, counts
         if self.state == "finding the coordinator":
             if not self.settings.is_pattern and any(topic not in known for topic in topics):
-                self.later("metadata")
+                self.wants_metadata()
             elif self._coordinator is None:
                 self._find_coordinator()
         elif self.state == "syncing" and self._sync_waits is not None:
@@ -250,7 +268,7 @@ class GroupConsumer:
             else:
                 self._fetcher.fetch_all()
         if self.state != "finding the coordinator" and any(not count for count in counts.values()):
-            self.later("metadata")
+            self.wants_metadata()
 
     # the coordinator
 
@@ -636,10 +654,12 @@ class GroupConsumer:
         what, node, data = context
         self.metadata.unreachable(node)
         self._fetcher.asked_in_vain(what, node, data)
+        if what == "metadata":
+            self._metadata_under_way = False
         if self.is_over:
             return
         if what in ("fetch", "reset", "metadata"):
-            self.later("metadata")
+            self.wants_metadata()
         elif what == "left":
             self._coordinator_lost()
         elif what == "find":
@@ -680,6 +700,7 @@ class GroupConsumer:
         elif name == "poll_due":
             self._poll_late(data)
         elif name == "metadata":
+            self._metadata_waits = False
             self._ask_for_metadata()
         elif name == "find":
             if self._coordinator is None:

@@ -49,8 +49,8 @@ class FetchingMember(Protocol):
     ) -> None:
         """Sends a request; the answer comes back as `what` with `data`."""
 
-    def later(self, name: str) -> None:
-        """Tries again after a pause."""
+    def wants_metadata(self) -> None:
+        """Asks for metadata after a pause, unless it does so already."""
 
     def give_up(self, why: str) -> None:
         """The application's poll throws this, and it ends."""
@@ -90,7 +90,7 @@ class GroupFetcher:
             else:
                 is_stale = True
         if is_stale:
-            self.member.later("metadata")
+            self.member.wants_metadata()
         self.fetch_all()
 
     def _reset(self, name: str, offset: int, leader_epoch: int) -> None:
@@ -117,7 +117,7 @@ class GroupFetcher:
                 continue
             leader = self.member.metadata.leader_of(name)
             if leader is None:
-                self.member.later("metadata")
+                self.member.wants_metadata()
                 continue
             if self.positions[name][0] == UNKNOWN_POSITION:
                 if name not in self._lookups:
@@ -184,7 +184,7 @@ class GroupFetcher:
             else:
                 self._take_in(answer)
         if is_stale:
-            self.member.later("metadata")
+            self.member.wants_metadata()
         else:
             self.member.poll_returned()
             self.fetch_all()

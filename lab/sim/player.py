@@ -24,6 +24,8 @@ from lab.sim.witness import Witness, in_short
 
 HEAL_US = 72_000_000
 LOOK_US = 1_000_000
+EVENTS_MOST = 250_000
+"""Of one line. A whole schedule makes some 8,000."""
 AGAIN_US = 8_000_000
 """How long to wait before a broker that is still down is started once more."""
 
@@ -35,6 +37,10 @@ class Unplayable(Exception):
 def play(schedule: Schedule) -> Played:
     """Plays it. Raises Unplayable."""
     return _Game(schedule).play()
+
+
+class _Endless(Exception):
+    """A line of the schedule made more events than any should."""
 
 
 class _Game:
@@ -52,6 +58,8 @@ class _Game:
             failure = self._whole()
         except Unplayable:
             raise
+        except _Endless as endless:
+            failure = Failure("endless", self.run.seq, f"more than {EVENTS_MOST} events of {endless}")
         except Exception as error:  # whatever the core stumbles over is what is looked for
             place = traceback.extract_tb(error.__traceback__)[-1]
             where = f"{place.filename.rpartition('/')[2]}:{place.name}"
@@ -72,8 +80,9 @@ class _Game:
             number = run.submit(line, "play")
         except ShellError as error:
             raise Unplayable(f"{line}: {error.what}") from None
-        if not is_background(line):
-            run.finish(number)
+        last = run.seq + EVENTS_MOST
+        if not is_background(line) and not run.finish(number, max_events=EVENTS_MOST) and run.seq >= last:
+            raise _Endless(line)
 
     # looking
 
