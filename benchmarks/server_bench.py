@@ -148,6 +148,8 @@ def make_recording(runs: Path, events: int) -> Any:
     while live.run.seq < events:
         live.run.advance(live.run.now_us + 1_000_000, max_events=min(2_000, events - live.run.seq))
         live.collect()
+        if live.is_checkpoint_due:
+            live.checkpoint()
     live.close()
     return recording
 

@@ -9,6 +9,7 @@ import hashlib
 import pickle
 import zlib
 from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -28,6 +29,9 @@ FACTS = "json"
 ENGINE = "engine"
 ZOOKEEPER = "zookeeper"
 SUFFIXES = (FACTS, ENGINE, ZOOKEEPER)
+
+_writer = ThreadPoolExecutor(1, thread_name_prefix="checkpoints")
+"""Whoever watches a lab does not wait for compression and for files."""
 
 
 def events_between(seq: int) -> int:
@@ -63,27 +67,27 @@ class Checkpoints:
     def __init__(self, folder: BranchFolder) -> None:
         self._folder = folder
         self._last_image: DiskImage | None = None
+        self._writing: Future[None] | None = None
 
     def last_seq(self) -> int:
         """The newest checkpoint that this version can use; 0 when there is none."""
         return max((seq for seq in self._seqs() if self._facts(seq) is not None), default=0)
 
     def save(self, seq: int, inputs: int, engine: bytes, zookeeper: MemoryStore) -> None:
-        """Keeps an engine that has done `seq` events and `inputs` inputs, with the brokers' files as they are now."""
+        """Keeps an engine that has done `seq` events and `inputs` inputs, with the brokers' files as they are now. All
+        of it is taken when this returns, and on disk when `settle` does. Raises OSError, also for the one before.
+        """
         image = capture(self._folder.cluster, self._folder.archive, self._last_image)
-        self._folder.checkpoints.mkdir(parents=True, exist_ok=True)
-        contents = {
-            ENGINE: zlib.compress(engine, 1),
-            ZOOKEEPER: zlib.compress(pickle.dumps(zookeeper, pickle.HIGHEST_PROTOCOL), 1),
-        }
-        for suffix, data in contents.items():
-            self._path(seq, suffix).write_bytes(data)
-        digests = {suffix: digest_of(data) for suffix, data in contents.items()}
-        # The last file makes the checkpoint valid.
-        temporary = self._path(seq, "tmp")
-        temporary.write_bytes(msgspec.json.encode(_Facts(engine_version(), seq, inputs, digests, image)))
-        temporary.replace(self._path(seq, FACTS))
+        parts = {ENGINE: engine, ZOOKEEPER: pickle.dumps(zookeeper, pickle.HIGHEST_PROTOCOL)}
+        self.settle()
         self._last_image = image
+        self._writing = _writer.submit(self._write, seq, inputs, parts, image)
+
+    def settle(self) -> None:
+        """Returns when what was saved last is on disk. Raises OSError when it did not get there."""
+        writing, self._writing = self._writing, None
+        if writing is not None:
+            writing.result()
 
     def before(self, seq: int) -> Checkpoint | None:
         """The newest usable checkpoint at or before an event."""
@@ -100,6 +104,17 @@ class Checkpoints:
             if candidate > seq:
                 for suffix in SUFFIXES:
                     self._path(candidate, suffix).unlink(missing_ok=True)
+
+    def _write(self, seq: int, inputs: int, parts: dict[str, bytes], image: DiskImage) -> None:
+        self._folder.checkpoints.mkdir(parents=True, exist_ok=True)
+        contents = {suffix: zlib.compress(part, 1) for suffix, part in parts.items()}
+        for suffix, data in contents.items():
+            self._path(seq, suffix).write_bytes(data)
+        digests = {suffix: digest_of(data) for suffix, data in contents.items()}
+        # The last file makes the checkpoint valid.
+        temporary = self._path(seq, "tmp")
+        temporary.write_bytes(msgspec.json.encode(_Facts(engine_version(), seq, inputs, digests, image)))
+        temporary.replace(self._path(seq, FACTS))
 
     def _load(self, facts: _Facts) -> Checkpoint | None:
         """None where a file is not what was saved."""

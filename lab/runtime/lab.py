@@ -260,6 +260,8 @@ class Lab:
             was_playing = self.pacer.running
             try:
                 await self.act(LiveRun.slice)
+                if self._live is not None and self._live.is_checkpoint_due:
+                    await self.act(LiveRun.checkpoint)
             except Refusal as refusal:
                 if self._live is None:
                     return

@@ -113,9 +113,6 @@ class LiveRun:
             envelopes.append(envelope)
             events.append(encode_event(envelope[0], data, patch))
         self._flush_when_due()
-        is_due = run.seq - self._checkpointed_seq >= events_between(run.seq)
-        if is_due and self.pacer.now_s() >= self._may_checkpoint_s:
-            self.checkpoint()
         pacer = self.pacer
         return Batch(
             envelopes,
@@ -129,6 +126,12 @@ class LiveRun:
             run.take_outputs(),
             run.listeners,
         )
+
+    @property
+    def is_checkpoint_due(self) -> bool:
+        """Whether much has happened since the last one. It is not made by `collect`: those who watch come first."""
+        seq = self.run.seq
+        return seq - self._checkpointed_seq >= events_between(seq) and self.pacer.now_s() >= self._may_checkpoint_s
 
     def checkpoint(self) -> None:
         """Keeps the engine, if it can be kept now: not in the middle of a command."""
@@ -151,6 +154,7 @@ class LiveRun:
             self.collect()
             if self.run.seq > self._checkpointed_seq:
                 self.checkpoint()
+            self._checkpoints.settle()
             self._recording.sync()
         finally:
             self.abandon()

@@ -2,7 +2,7 @@
 
 from bisect import bisect_left
 from collections import deque
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -28,6 +28,23 @@ class Batch(NamedTuple):
     position: int
     size: int
     max_timestamp: int
+
+
+class History(dict[tuple[int, int], Batch]):
+    """`(leader epoch, base offset)` -> the first batch that was written there."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _unpack_history, (_pack(list(self.items())),)
+
+
+def _unpack_history(packed: bytes) -> History:
+    return History(_history_decoder.decode(packed))
+
+
+# A checkpoint holds all of it. To pickle thousands of batches one by one takes ten times as long as this.
+_pack = msgspec.msgpack.Encoder().encode
+_history_decoder = msgspec.msgpack.Decoder(list[tuple[tuple[int, int], Batch]])
+_log_decoder = msgspec.msgpack.Decoder(tuple[list[int], list[int], list[Batch]])
 
 
 class ShadowLog:
@@ -66,6 +83,16 @@ class ShadowLog:
         self.segment = segment
         self.next_position = next_position
         self.max_timestamp = -1
+
+    def __getstate__(self) -> tuple[bytes, dict[str, Any]]:
+        rest = {name: getattr(self, name) for name in self.__slots__ if name not in ("bases", "lasts", "batches")}
+        return _pack((self.bases, self.lasts, self.batches)), rest
+
+    def __setstate__(self, state: tuple[bytes, dict[str, Any]]) -> None:
+        packed, rest = state
+        self.bases, self.lasts, self.batches = _log_decoder.decode(packed)
+        for name, value in rest.items():
+            setattr(self, name, value)
 
     def append(self, base: int, last: int, batch: Batch) -> None:
         """One batch more."""
@@ -230,7 +257,7 @@ class ShadowPartition(msgspec.Struct):
         leaders: the node that led in each leader epoch; `newest_epoch` the highest of these.
         highest: the committed records end here; `committed` is the log that holds them.
         highest_ever: the greatest high watermark that any leader of it had.
-        history: (leader epoch, base offset) -> the first batch that was written there.
+        history: what was written first at each place.
         compared_from: below it some replica was compacted, so that batches are not compared.
         answered: the latest answers to producers; `unsafe`: those with acks=1 whose records are not committed yet.
         deleted_epoch: the last leader epoch of the deleted topic of this name, whose orders may still be under way.
@@ -250,7 +277,7 @@ class ShadowPartition(msgspec.Struct):
     highest_ever: int = 0
     committed: ShadowLog | None = None
     replicas: dict[str, ShadowReplica] = {}
-    history: dict[tuple[int, int], Batch] = {}
+    history: History = msgspec.field(default_factory=History)
     compared_from: int = 0
     answered: deque[Answer] = msgspec.field(default_factory=lambda: deque(maxlen=KEPT_ANSWERS))
     unsafe: deque[Answer] = msgspec.field(default_factory=deque)
