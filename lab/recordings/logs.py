@@ -15,7 +15,6 @@ import msgspec
 from broker_core.log.checkpoints import LEADER_EPOCH_CHECKPOINT, RECOVERY_POINT_CHECKPOINT, OffsetCheckpoint
 from broker_core.log.config import LONG_MAX, LogConfig
 from broker_core.log.unified_log import UnifiedLog
-from broker_core.records.record import record_parts
 from broker_core.records.record_batch import (
     HEADER_BYTES,
     NO_PRODUCER_EPOCH,
@@ -25,6 +24,7 @@ from broker_core.records.record_batch import (
     iterate_batches,
     parse_header,
 )
+from broker_core.records.varint import encode_varlong
 from broker_core.sim.disk import RealDisk
 from lab.recordings.copying import link
 from lab.recordings.folder import BranchFolder
@@ -191,7 +191,7 @@ class RecordedLogs:
         body = [
             piece
             for index, (at_us, value) in enumerate(records)
-            for piece in record_parts(at_us - first_us, index, None, value)
+            for piece in _plain_record(at_us - first_us, index, value)
         ]
         if len(body) > _FEW_PIECES:
             body = [b"".join(body)]
@@ -247,6 +247,16 @@ def _unreadable(folder: BranchFolder, why: str) -> Refusal:
         "Put the folder back from a copy, or delete the run.",
         409,
     )
+
+
+def _plain_record(timestamp_delta: int, offset_delta: int, value: bytes) -> tuple[bytes, bytes, bytes, bytes]:
+    """What `record_parts` makes of a record without key and headers, in a fifth of its time: each event becomes one."""
+    head = b"\x00%b%b\x01%b" % (
+        encode_varlong(timestamp_delta),
+        encode_varlong(offset_delta),
+        encode_varlong(len(value)),
+    )
+    return encode_varlong(len(head) + len(value) + 1), head, value, b"\x00"
 
 
 def _values(body: bytes, record_count: int) -> Iterator[bytes]:

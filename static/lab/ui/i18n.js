@@ -16,6 +16,7 @@ const texts = await load(language);
 export function t(key, values = {}) {
   const text = (values.n === 1 && texts[`${key}.one`]) || texts[key];
   if (text === undefined) throw new Error(`no text for ${key} in ${language}`);
+  if (!text.includes("{")) return text;
   return text.replace(/\{(\w+)\}/g, (whole, name) => (name in values ? String(values[name]) : whole));
 }
 
