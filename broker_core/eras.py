@@ -90,17 +90,21 @@ class Era(msgspec.Struct, frozen=True, kw_only=True):
             3.6).
         paths: the empty znodes that a broker creates when it starts.
         cluster_id: whether a cluster has an id (KIP-78, 0.10.1).
+        config_changes: what the znodes below /config/changes hold: "entity paths", or "topic names" (before 0.9), when
+            only topics had configurations.
         broker_znode, topic_znode, controller_znode: the version of their JSON.
 
         time_index: whether segments have a `.timeindex` (KIP-33, 0.10.1).
         producer_snapshots: whether logs have `.snapshot` files (KIP-98, 0.11).
         log_start_checkpoint: whether there is a `log-start-offset-checkpoint` (KIP-107, 0.11).
+        checkpoints_without_logs: whether the checkpoints of recovery points and log starts are written when no log is
+            left (2.7), or stay as they are.
         meta_properties: the lines of `meta.properties`, none without the file.
         clean_shutdown: the content of `.kafka_cleanshutdown`.
         lock_outlives_stop: whether `.lock` is still there after a clean stop.
         deleted_folders: what becomes of the folder of a deleted replica. "go": it goes at once. "wait for the next
-            round": it is renamed to `-delete` and goes when somebody next looks. "wait": that, and not before
-            file.delete.delay.ms.
+            round": its log is closed, it is renamed to `-delete` and goes when somebody next looks. "wait": it is
+            renamed, and does not go before file.delete.delay.ms (1.1).
     """
 
     name: str
@@ -155,6 +159,7 @@ class Era(msgspec.Struct, frozen=True, kw_only=True):
         "/config/ips",
     )
     cluster_id: bool = True
+    config_changes: Literal["entity paths", "topic names"] = "entity paths"
     broker_znode: Literal[1, 4, 5] = 5
     topic_znode: Literal[1, 2, 3] = 3
     controller_znode: Literal[1, 2] = 2
@@ -162,6 +167,7 @@ class Era(msgspec.Struct, frozen=True, kw_only=True):
     time_index: bool = True
     producer_snapshots: bool = True
     log_start_checkpoint: bool = True
+    checkpoints_without_logs: bool = True
     meta_properties: tuple[str, ...] = ("broker.id", "version", "cluster.id")
     clean_shutdown: bytes = b'{"version":0,"brokerEpoch":-1}'
     lock_outlives_stop: bool = False
@@ -194,6 +200,7 @@ _2_4 = msgspec.structs.replace(
     producer_ids_at_start=True,
     producer=ProducerDefaults(acks="1", idempotent=False, partitioner="sticky"),
     verifies_transactions=False,
+    checkpoints_without_logs=False,
     paths=_3_9.paths[:-1],
     broker_znode=4,
     topic_znode=2,
@@ -224,7 +231,6 @@ _1_1 = msgspec.structs.replace(
     producer=ProducerDefaults(acks="1", idempotent=False, partitioner="round-robin"),
     topic_znode=1,
     meta_properties=("broker.id", "version"),
-    deleted_folders="wait for the next round",
 )
 _0_10 = msgspec.structs.replace(
     _1_1,
@@ -239,7 +245,7 @@ _0_10 = msgspec.structs.replace(
     paths=(*_1_1.paths[:7], "/config/topics", "/config/clients"),
     producer_snapshots=False,
     log_start_checkpoint=False,
-    deleted_folders="go",
+    deleted_folders="wait for the next round",
 )
 _0_8 = msgspec.structs.replace(
     _0_10,
@@ -256,9 +262,11 @@ _0_8 = msgspec.structs.replace(
     producer=ProducerDefaults(acks="1", idempotent=False, partitioner="random"),
     paths=(*_0_10.paths[:5], "/config/topics"),
     cluster_id=False,
+    config_changes="topic names",
     broker_znode=1,
     time_index=False,
     meta_properties=(),
+    deleted_folders="go",
 )
 
 ERAS: dict[str, Era] = {era.name: era for era in (_0_8, _0_10, _1_1, _2_4, _3_9)}

@@ -33,7 +33,6 @@ from broker_core.groups.coordinator import GroupCoordinator
 from broker_core.groups.host import GroupSettings, Store
 from broker_core.groups.offsets import OFFSETS_TOPIC
 from broker_core.log import LogConfig
-from broker_core.log.checkpoints import REPLICATION_OFFSET_CHECKPOINT
 from broker_core.log.unified_log import UnifiedLog
 from broker_core.replication.partition import Partition, Role
 from broker_core.replication.quota import ReplicationQuotas
@@ -291,9 +290,8 @@ class Broker:
 
     def checkpoint_high_watermarks(self) -> None:
         """Writes them down, and does so again after a while."""
-        self.directory.write(
-            REPLICATION_OFFSET_CHECKPOINT,
-            {name: p.high_watermark for name, p in self.partitions.items() if p.role is not Role.OFFLINE},
+        self.directory.write_high_watermarks(
+            {name: p.high_watermark for name, p in self.partitions.items() if p.role is not Role.OFFLINE}
         )
         self._checkpoint_later()
 

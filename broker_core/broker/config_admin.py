@@ -27,6 +27,7 @@ from broker_core.config_defs import (
 from broker_core.config_defs.java_text import is_integer
 from broker_core.controller.admin import validate_topic_name
 from broker_core.controller.controller import Controller
+from broker_core.eras import Era
 from broker_core.errors import Errors, KafkaException
 from broker_core.sim.zookeeper import ZkClient
 from broker_core.wire.messages import (
@@ -47,6 +48,7 @@ class ConfigAdminHost(Protocol):
     broker_id: int
     controller: Controller
     metadata: MetadataCache
+    era: Era
 
     @property
     def zk(self) -> ZkClient: ...
@@ -219,7 +221,8 @@ class ConfigAdmin:
             raise KafkaException(Errors.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{topic}' does not exist.")
         validate_topic_configs(configs, self.host.dynamic.current.settings)
         if not validate_only:
-            write_entity(self.host.zk, "topics", topic, configs)
+            names_only = self.host.era.config_changes == "topic names"
+            write_entity(self.host.zk, "topics", topic, configs, names_only=names_only)
 
     def _alter_broker(self, name: str, change: Callable[[dict[str, str]], dict[str, str]], validate_only: bool) -> None:
         if name:

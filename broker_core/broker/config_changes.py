@@ -13,6 +13,7 @@ from broker_core.broker.dynamic_config import DynamicBrokerConfig
 from broker_core.broker.entity_configs import read_entity
 from broker_core.config_defs import LONG_MAX, Value
 from broker_core.controller.controller import Controller
+from broker_core.eras import Era
 from broker_core.events.control import ConfigurationApplied
 from broker_core.events.envelope import Event
 from broker_core.log import LogConfig
@@ -33,6 +34,7 @@ class ConfigHost(Protocol):
     name: str
     config: BrokerConfig
     controller: Controller
+    era: Era
 
     @property
     def zk(self) -> ZkClient: ...
@@ -116,9 +118,11 @@ class ConfigChanges:
     def _execute(self, path: str) -> None:
         try:
             data, _ = self.host.zk.get(path)
-            kind, _, name = ConfigChangeZnode.decode(path, data).entity_path.partition("/")
+            names_topics = self.host.era.config_changes == "topic names" and data.startswith(b'"')
+            change = ConfigChangeZnode.decode_topic(data) if names_topics else ConfigChangeZnode.decode(path, data)
         except (NoNode, ZnodeDataError):
             return
+        kind, _, name = change.entity_path.partition("/")
         if kind == "topics":
             self._topic_changed(name)
         elif kind == "brokers":

@@ -32,8 +32,11 @@ def entity_names(zk: ZkClient, path: str) -> list[str]:
         return []
 
 
-def write_entity(zk: ZkClient, kind: EntityType, name: str, configs: Mapping[str, str]) -> None:
-    """The configuration, then the notification that names it (`AdminZkClient.changeEntityConfig`).
+def write_entity(
+    zk: ZkClient, kind: EntityType, name: str, configs: Mapping[str, str], *, names_only: bool = False
+) -> None:
+    """The configuration, then the notification that names it (`AdminZkClient.changeEntityConfig`). `names_only`: the
+    notification is a topic's bare name.
 
     Raises KafkaException when there is no controller.
     """
@@ -46,8 +49,10 @@ def write_entity(zk: ZkClient, kind: EntityType, name: str, configs: Mapping[str
         _delete_recursively(zk, _to_delete(zk, kind, name))
     else:
         _set_or_create(zk, path, data)
-    change = ConfigChangeZnode(entity_path=f"{kind}/{name}")
-    zk.create(ConfigChangeZnode.SEQUENCE_PATH, change.encode(), sequential=True, makepath=True)
+    change = ConfigChangeZnode(entity_path=f"{kind}/{name}").encode()
+    if names_only:
+        change = ConfigChangeZnode.encode_topic(name)
+    zk.create(ConfigChangeZnode.SEQUENCE_PATH, change, sequential=True, makepath=True)
 
 
 def _set_or_create(zk: ZkClient, path: str, data: bytes) -> None:

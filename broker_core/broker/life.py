@@ -8,7 +8,6 @@ from broker_core.eras import Beyond
 from broker_core.errors import KafkaError
 from broker_core.events.log import LogDirectoryFailed
 from broker_core.events.world import BrokerExiting, BrokerStarted, BrokerStarting, BrokerStopped
-from broker_core.log.checkpoints import REPLICATION_OFFSET_CHECKPOINT
 from broker_core.log.storage_fault import StorageFault
 from broker_core.sim.zookeeper import ZK_NODE
 from broker_core.wire.messages import ControlledShutdownRequest, ControlledShutdownResponse
@@ -202,9 +201,7 @@ class Life:
         if broker.state != "starting":
             write_recovery_points(broker)
             write_log_starts(broker)
-            broker.directory.write(
-                REPLICATION_OFFSET_CHECKPOINT, {name: p.high_watermark for name, p in broker.partitions.items()}
-            )
+            broker.directory.write_high_watermarks({name: p.high_watermark for name, p in broker.partitions.items()})
             broker.directory.mark_clean()
         broker.controller.shut_down()
         broker.zookeeper.close(broker.name)

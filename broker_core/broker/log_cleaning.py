@@ -72,7 +72,7 @@ class LogCleaning:
     def log_deleted(self, name: str) -> None:
         """A replica is gone (`updateCheckpoints` without it)."""
         self._uncleanable.discard(name)
-        if name in self._offsets():
+        if self._host.config.log_cleaner_enable:
             self._write({other: offset for other, offset in self._offsets().items() if other != name})
 
     def _clean_filthiest(self) -> bool:

@@ -94,6 +94,11 @@ class LogDirectory:
         OffsetCheckpoint(self.disk, f"{self.path}/{file}").write(offsets)
         self.kernel.emit(CheckpointWritten(broker=self.node, file=file, entries=tuple(entries.items())), self.node)
 
+    def write_high_watermarks(self, entries: dict[str, int]) -> None:
+        """Replaces that checkpoint; without replicas it stays as it is (`ReplicaManager.checkpointHighWatermarks`)."""
+        if entries:
+            self.write(REPLICATION_OFFSET_CHECKPOINT, entries)
+
     def partition_names(self) -> list[str]:
         """The partitions that have a folder here, sorted."""
         return [name for name in self.disk.list(self.path) if _PARTITION_FOLDER.fullmatch(name)]

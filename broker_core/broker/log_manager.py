@@ -107,7 +107,7 @@ class LogManager:
         host = self.host
         name = deleted_folder_name(partition.name, host.kernel.streams["log manager"].bytes(16).hex())
         folder = f"{host.directory.path}/{name}"
-        files = partition.log.move_to(folder)
+        files = partition.log.move_to(folder, closes=host.era.deleted_folders == "wait for the next round")
         at_once = host.era.deleted_folders == "go"
         due_us = host.kernel.now_us if at_once else self._deleted_logs.add(folder)
         host.kernel.emit(LogDeleted(replica=partition.key, folder=folder, files=files, due_us=due_us), host.name)
@@ -265,6 +265,8 @@ def state_unlinked(host: LogHost, folder: str, cuts: tuple[CutFact, ...]) -> Non
 
 def write_recovery_points(host: LogHost) -> None:
     """Writes the recovery points of all logs (`checkpointLogRecoveryOffsets`)."""
+    if not host.partitions and not host.era.checkpoints_without_logs:
+        return
     host.directory.write(
         RECOVERY_POINT_CHECKPOINT, {name: partition.log.recovery_point for name, partition in host.partitions.items()}
     )
@@ -272,7 +274,7 @@ def write_recovery_points(host: LogHost) -> None:
 
 def write_log_starts(host: LogHost) -> None:
     """Writes the log start offsets that no segment's name says (`checkpointLogStartOffsets`)."""
-    if not host.era.log_start_checkpoint:
+    if not host.era.log_start_checkpoint or not (host.partitions or host.era.checkpoints_without_logs):
         return
     host.directory.write(
         LOG_START_OFFSET_CHECKPOINT,

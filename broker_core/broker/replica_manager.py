@@ -135,8 +135,12 @@ class ReplicaManager:
             partition.log.assign_topic_id(state.topic_id)
         if state.leader_epoch <= partition.leader_epoch:
             return KafkaError.STALE_CONTROLLER_EPOCH
+        goes_on = not self.host.era.refetches_in_each_epoch
+        if goes_on and state.leader < 0:
+            # no leader is none to turn to: everything stays as it is (`makeFollowers`)
+            return KafkaError.NONE
         self.alter_partition.forget(state.partition)
-        goes_on = not self.host.era.refetches_in_each_epoch and partition.leader_id == state.leader
+        goes_on = goes_on and partition.leader_id == state.leader
         if not (goes_on and self._is_fetching(state.partition, state.leader)):
             self._stop_fetching(state.partition)
         if state.leader == self.broker_id:

@@ -151,7 +151,9 @@ class PartitionReassignments:
         """
         current = self.context.assignment(partition)
         if current != assignment:
-            self._write(partition, assignment)
+            # before KIP-455 what is complete already is written once, when it is done
+            if self.host.era.topic_znode > 1 or not self._is_complete(partition, assignment):
+                self._write(partition, assignment)
             self.context.set_assignment(partition, assignment)
             unneeded = tuple(each for each in current.replicas if each not in assignment.replicas)
             self._remove(partition, unneeded)

@@ -199,10 +199,14 @@ class UnifiedLog(AppendableLog):
                 break
         return tuple(found)
 
-    def move_to(self, folder: str) -> tuple[tuple[str, int], ...]:
-        """Renames the directory of a log that is used no longer; returns (name, size) of the files in it."""
-        for segment in self._local.segments:
-            segment.trim()
+    def move_to(self, folder: str, *, closes: bool = False) -> tuple[tuple[str, int], ...]:
+        """Renames the directory of a log that is used no longer; returns (name, size) of the files in it.
+
+        The indexes of the newest segment keep the room made for them, unless the log `closes` first.
+        """
+        if closes:
+            for segment in self._local.segments:
+                segment.close()
         self._local.disk.rename(self._local.directory, folder)
         self._local.directory = folder
         return tuple(self.describe_files())

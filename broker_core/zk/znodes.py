@@ -375,3 +375,13 @@ class ConfigChangeZnode(_JsonZnode, frozen=True, kw_only=True):
     @classmethod
     def decode(cls, path: str, data: bytes) -> Self:
         return cls._decode(path, data)
+
+    @staticmethod
+    def encode_topic(topic: str) -> bytes:
+        """What 0.8 wrote: the topic's name and nothing else, for only topics had configurations."""
+        return b'"' + topic.encode() + b'"'
+
+    @classmethod
+    def decode_topic(cls, data: bytes) -> Self:
+        """What 0.8 made of it: the name is what lies between the first byte and the last."""
+        return cls(entity_path=f"topics/{data[1:-1].decode(errors='replace')}")
