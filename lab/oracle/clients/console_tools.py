@@ -19,6 +19,8 @@ from lab.oracle.real_kafka import RealKafka, fetch_jars
 
 TRANSCRIPT = Path(__file__).with_name("console_tools.transcript")
 PATIENCE_S = 60.0
+TOOL_TIMEOUT_S = 240.0
+"""A tool is a Java process, which takes its time where many others run."""
 MAINS = {
     "kafka-acls.sh": "kafka.admin.AclCommand",
     "kafka-broker-api-versions.sh": "kafka.admin.BrokerApiVersionsCommand",
@@ -69,6 +71,8 @@ STABLE = tuple(
         ),
     )
 )
+#: What a tool says now and then while it works: how often depends on the machine.
+PROGRESS = re.compile(r'.*"stage":"ProcessLoop"|\d+ records sent, .* ms max latency\.$')
 #: Stack traces and lines of a log, which a tool writes beside its complaint.
 NOISE = re.compile(r"\s+at |(TRACE|DEBUG|INFO|WARN|ERROR|FATAL) |\[20|SLF4J|log4j|\s*\([\w.$]+\)$")
 
@@ -122,7 +126,7 @@ def stable(printed: str, said: str, code: int) -> list[str]:
             line = _ordered(line)
         for pattern, put in STABLE:
             line = pattern.sub(put, line)
-        if line.strip():
+        if line.strip() and not PROGRESS.match(line):
             lines.append(line.strip())
     return lines + ([f"[exit {code}]"] if code else [])
 
@@ -185,15 +189,18 @@ class ConsoleTools:
 
     def _run(self, step: Step) -> list[str]:
         tool, *arguments = shlex.split(step.line.partition(" ")[2])
-        done = subprocess.run(
-            self._command(tool, arguments),
-            cwd=self._work,
-            input="".join(f"{line}\n" for line in step.stdin),
-            capture_output=True,
-            text=True,
-            timeout=2 * PATIENCE_S,
-            check=False,
-        )
+        try:
+            done = subprocess.run(
+                self._command(tool, arguments),
+                cwd=self._work,
+                input="".join(f"{line}\n" for line in step.stdin),
+                capture_output=True,
+                text=True,
+                timeout=TOOL_TIMEOUT_S,
+                check=False,
+            )
+        except subprocess.TimeoutExpired as late:
+            return [f"[no end within {late.timeout:g} s]"]
         return stable(done.stdout, done.stderr, done.returncode)
 
     def _command(self, tool: str, arguments: list[str]) -> list[str]:
@@ -208,11 +215,18 @@ def need() -> None:
 
 
 def play(bootstrap: str, downloads: Path, work: Path) -> Outcome:
-    """Runs the transcript; the cluster must be a fresh one. Raises RealKafkaError when Maven fails."""
+    """Runs the transcript and says where it is; the cluster must be a fresh one. Raises RealKafkaError when Maven
+    fails.
+    """
     tools = ConsoleTools(RealKafka(fetch_jars(downloads), work), bootstrap, work)
     outcome = Outcome()
     try:
-        for step in steps(TRANSCRIPT.read_text()):
+        played = list(steps(TRANSCRIPT.read_text()))
+        count, number = sum(step.is_command for step in played), 0
+        for step in played:
+            if step.is_command:
+                number += 1
+                print(f"{number} of {count}: {step.line.replace('--bootstrap-server <bootstrap> ', '')}", flush=True)
             got = tools.play(step)
             if step.is_command:
                 differing = difflib.unified_diff(step.expected, got, "expected", "printed", lineterm="", n=0)
