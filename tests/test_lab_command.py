@@ -60,11 +60,11 @@ class LabProcess:
         assert visitor.get(address.removeprefix(self.address)).status == 200
         return visitor
 
-    def end(self, number: int = signal.SIGINT, seconds: float = 20) -> int:
+    def end(self, number: int = signal.SIGINT, seconds: float = 60) -> int:
         self.process.send_signal(number)
         return self.process.wait(seconds)
 
-    def output(self, seconds: float = 30) -> str:
+    def output(self, seconds: float = 90) -> str:
         """All that it says until it ends by itself."""
         out, _ = self.process.communicate(timeout=seconds)
         return str(out)
@@ -228,7 +228,7 @@ def test_vendored_files_that_were_changed_are_said(tmp_path: Path) -> None:
         env={**os.environ, "HIGHWATER_DATA": str(tmp_path / "data")},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=120,
         check=False,
     )
     assert started.returncode == 1

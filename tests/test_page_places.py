@@ -94,11 +94,11 @@ def test_a_lost_connection_says_so_and_comes_back(page: Page, lab_server: LabSer
     page.set_viewport_size(WIDE)
     page.goto(f"{lab_server.address}/sign-in/?token={settings.SIGN_IN_TOKEN}")
     page.get_by_role("button", name="Start the cluster").click()
-    expect(page.locator(".nodes .state.up")).to_have_count(3, timeout=10_000)
+    expect(page.locator(".nodes .state.up")).to_have_count(3)
     is_down = True
     sockets[-1].close(code=1012)
     expect(page.locator("hw-connection")).to_contain_text("Connection lost")
     is_down = False
-    expect(page.locator("hw-connection")).to_have_text("", timeout=20_000)
+    expect(page.locator("hw-connection")).to_have_text("")
     assert len(sockets) > 1
     expect(console(page, "kafka-topics.sh --list")).not_to_contain_text("running")

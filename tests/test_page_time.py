@@ -59,7 +59,7 @@ def test_acting_in_the_past_asks_and_forks(with_topic: Page) -> None:
     expect(dialog).to_have_count(0)
     press(page, "p")
     dialog.get_by_role("button", name="Fork here").click()
-    expect(page).to_have_url(re.compile(r"/main-2"), timeout=10_000)
+    expect(page).to_have_url(re.compile(r"/main-2"))
     expect(page.locator("hw-branches")).to_contain_text("1 fork")
     page.locator("hw-branches summary").click()
     page.get_by_role("link", name="main from the beginning").click()
