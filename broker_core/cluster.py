@@ -97,7 +97,7 @@ class Cluster:
         }
         self.brokers: dict[int, Broker] = {}
         self.kernel.add(self.zookeeper)
-        self.clients = Clients(self.kernel, config.start_wall_ms)
+        self.clients = Clients(self.kernel, config.start_wall_ms, self.zookeeper, self.era)
         self.sockets = SocketServer(self.kernel, self.brokers)
 
     def start(self) -> None:
@@ -341,6 +341,8 @@ class Cluster:
             broker = next((broker for broker in self.brokers.values() if broker.name == name), None)
             if broker is not None and name in self.kernel.up:
                 self._contact(broker)
+            elif broker is None:
+                self.clients.reaches_zookeeper(name)
 
     def slow_disk(self, broker_id: int, latency_us: int) -> None:
         """Each append of a broker takes so much longer; 0 = no longer than ever. It is the machine's disk: a new

@@ -84,6 +84,7 @@ class Era(msgspec.Struct, frozen=True, kw_only=True):
         producer_ids_at_start: whether each broker takes a block of producer ids when it starts, and further ones itself
             (3.0: it asks the controller).
         transactions: whether producers may be idempotent and transactional (KIP-98, 0.11).
+        coordinates_consumers: whether consumers of a group have a coordinator (0.9), or share out by ZooKeeper.
         producer: what a producer of that time does unless told otherwise: acks, whether it numbers its batches (both
             KIP-679, 3.0), and where records without a key go (KIP-480 in 2.4, KIP-794 in 3.3).
         verifies_transactions: whether leaders ask the coordinator before the first batch of a transaction (KIP-890,
@@ -140,6 +141,7 @@ class Era(msgspec.Struct, frozen=True, kw_only=True):
     feature_znode: bool = True
     producer_ids_at_start: bool = False
     transactions: bool = True
+    coordinates_consumers: bool = True
     producer: ProducerDefaults = ProducerDefaults()
     verifies_transactions: bool = True
     paths: tuple[str, ...] = (
@@ -259,6 +261,7 @@ _0_8 = msgspec.structs.replace(
     isr_lag="fetches_and_messages",
     isr_checks_per_lag_time=1,
     isr_change_notified=False,
+    coordinates_consumers=False,
     producer=ProducerDefaults(acks="1", idempotent=False, partitioner="random"),
     paths=(*_0_10.paths[:5], "/config/topics"),
     cluster_id=False,

@@ -13,10 +13,10 @@ from broker_core.zk.memory_store import MemoryStore
 class ShellRun:
     """Three brokers that are up. `at(line)` runs a command to its end and gives what it printed."""
 
-    def __init__(self, seed: int = 5, **config: str) -> None:
+    def __init__(self, seed: int = 5, era: str = "3.9", **config: str) -> None:
         broker_config = {**CLUSTER_DEFAULTS, **{name.replace("_", "."): value for name, value in config.items()}}
         self.disk = SimulatedDisk()
-        self.run = Run(RunConfig(seed=seed, broker_config=broker_config), disk=self.disk, zk=MemoryStore())
+        self.run = Run(RunConfig(seed=seed, era=era, broker_config=broker_config), disk=self.disk, zk=MemoryStore())
         self.exit_code = 0
         self._kept: list[bytes] = []
         self.at(ready_line((1, 2, 3)))

@@ -1,28 +1,36 @@
 """The clients of a run: opened and closed by name."""
 
+from typing import TypeAlias
+
 from broker_core.clients.consumer import Consumer, ConsumerSettings
 from broker_core.clients.group_consumer import GroupConsumer
 from broker_core.clients.group_consumer_settings import GroupConsumerSettings
 from broker_core.clients.producer import Producer
 from broker_core.clients.producer_settings import ProducerSettings
+from broker_core.clients.zookeeper_consumer import ZookeeperConsumer
+from broker_core.eras import Era
 from broker_core.events.group import AssignorDefined
 from broker_core.events.world import LinkRestored, NodeAdded, NodeRemoved
 from broker_core.sim.faults import LinkFault
 from broker_core.sim.kernel import Kernel, Subjects, applies
+from broker_core.sim.zookeeper import ZooKeeper
 
 #: under which the kernel knows what concerns all clients
+GroupMember: TypeAlias = GroupConsumer | ZookeeperConsumer
 SUBJECT = "assignors@clients"
 
 
 class Clients:
     """Keeps the producers and consumers. They bootstrap from the brokers whose processes run when they are opened."""
 
-    def __init__(self, kernel: Kernel, start_wall_ms: int) -> None:
+    def __init__(self, kernel: Kernel, start_wall_ms: int, zookeeper: ZooKeeper, era: Era) -> None:
         self.kernel = kernel
+        self.zookeeper = zookeeper
+        self.era = era
         self.start_wall_ms = start_wall_ms
         self.producers: dict[str, Producer] = {}
         self.consumers: dict[str, Consumer] = {}
-        self.group_consumers: dict[str, GroupConsumer] = {}
+        self.group_consumers: dict[str, GroupMember] = {}
         #: name -> rules
         self.own_assignors: dict[str, str] = {}
         kernel.subjects[SUBJECT] = self
@@ -52,9 +60,13 @@ class Clients:
         consumer.begin()
         return consumer
 
-    def open_group_consumer(self, name: str, settings: GroupConsumerSettings) -> GroupConsumer:
-        """A new member of a group."""
-        consumer = GroupConsumer(self.kernel, name, settings, self._bootstrap())
+    def open_group_consumer(self, name: str, settings: GroupConsumerSettings) -> GroupMember:
+        """A new member of a group, as consumers of the era are."""
+        consumer: GroupMember = (
+            GroupConsumer(self.kernel, name, settings, self._bootstrap())
+            if self.era.coordinates_consumers
+            else ZookeeperConsumer(self.kernel, name, settings, self._bootstrap(), self.zookeeper, self.start_wall_ms)
+        )
         self.group_consumers[name] = consumer
         shown = (
             ("group.id", settings.group_id),
@@ -74,9 +86,15 @@ class Clients:
         consumer.begin()
         return consumer
 
+    def reaches_zookeeper(self, name: str) -> None:
+        """The link of a client to ZooKeeper works again."""
+        member = self.group_consumers.get(name)
+        if isinstance(member, ZookeeperConsumer):
+            member.contact_restored()
+
     def description(self) -> dict[str, dict[str, object]]:
         """All clients by name, as the view shows them."""
-        clients: dict[str, Producer | Consumer | GroupConsumer] = {
+        clients: dict[str, Producer | Consumer | GroupMember] = {
             **self.producers,
             **self.consumers,
             **self.group_consumers,
@@ -87,7 +105,9 @@ class Clients:
         """The client is gone; what it had under way is nobody's any more, and its cut links end with it."""
         self.producers.pop(name, None)
         self.consumers.pop(name, None)
-        self.group_consumers.pop(name, None)
+        member = self.group_consumers.pop(name, None)
+        if isinstance(member, ZookeeperConsumer):
+            member.killed()
         for a, b in sorted({(min(link), max(link)) for link in self.kernel.cut_links if name in link}):
             self.kernel.emit(LinkRestored(a=a, b=b), name)
             self.kernel.restore(a, b)
@@ -99,7 +119,7 @@ class Clients:
         del self.kernel.subjects[name]
 
     def _join(
-        self, client: Producer | Consumer | GroupConsumer, node_kind: str, shown: tuple[tuple[str, str], ...]
+        self, client: Producer | Consumer | GroupMember, node_kind: str, shown: tuple[tuple[str, str], ...]
     ) -> None:
         self.kernel.add(client)
         self.kernel.subjects[client.name] = client

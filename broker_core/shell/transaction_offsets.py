@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from broker_core.clients.group_consumer import GroupConsumer
+from broker_core.clients.fleet import GroupMember
 from broker_core.clients.producer import Producer
 from broker_core.clients.transactional_offsets import GroupMetadata, TransactionalOffsets
 from broker_core.shell.admin import Asking
@@ -72,14 +72,14 @@ def _await(process: Process, producer: Producer, sent: TransactionalOffsets) -> 
         process.out(" ".join(f"{partition}@{offset}" for partition, offset in sent.offsets))
 
 
-def _metadata_of(consumer: GroupConsumer) -> GroupMetadata:
+def _metadata_of(consumer: GroupMember) -> GroupMetadata:
     settings = consumer.settings
     return GroupMetadata(
         settings.group_id, consumer.generation_id, consumer.member_id, settings.group_instance_id or None
     )
 
 
-def _positions_of(consumer: GroupConsumer) -> tuple[tuple[str, int], ...]:
+def _positions_of(consumer: GroupMember) -> tuple[tuple[str, int], ...]:
     return tuple((name, offset) for name, (offset, _) in sorted(consumer.positions.items()) if offset >= 0)
 
 

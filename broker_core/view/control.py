@@ -57,7 +57,10 @@ def _session_opened(view: View, event: control.SessionOpened, seq: int, at_us: i
 @folds(control.SessionClosed)
 def _session_closed(view: View, event: control.SessionClosed, seq: int, at_us: int, node: str) -> Patch:
     owner = view["nodes"].get(event.owner)
-    if owner is None or owner.get("session") != event.session:
+    if owner is None or owner.get("session") is None:
+        # a client that is gone: its session was the last of it
+        return _forget_watches(view, event.owner)
+    if owner["session"] != event.session:
         return []
     owner["session"] = None
     return [[f"/nodes/{event.owner}/session", None], *_forget_watches(view, event.owner)]

@@ -385,3 +385,20 @@ class ConfigChangeZnode(_JsonZnode, frozen=True, kw_only=True):
     def decode_topic(cls, data: bytes) -> Self:
         """What 0.8 made of it: the name is what lies between the first byte and the last."""
         return cls(entity_path=f"topics/{data[1:-1].decode(errors='replace')}")
+
+
+class ConsumerIdZnode(_JsonZnode, frozen=True, kw_only=True):
+    """Ephemeral; a consumer of before 0.9 is there. `subscription`: topic -> streams. Read by the group's members."""
+
+    EXAMPLE: ClassVar[str] = (
+        '{"version":1,"subscription":{"demo":1},"pattern":"white_list","timestamp":"1531477349286"}'
+    )
+
+    version: int = 1
+    subscription: dict[str, int]
+    pattern: str
+    timestamp: str
+
+    @classmethod
+    def decode(cls, path: str, data: bytes) -> Self:
+        return cls._decode(path, data)

@@ -10,8 +10,9 @@ from broker_core.records.record_batch import iterate_batches, iterate_records
 from broker_core.sim.disk import Disk
 from broker_core.view.patch import View
 
-#: of a member; Kafka fails one that joins while the first rebalance of a group has lost all its members
-_AT_REST = ("stable", "failed", "closed")
+#: of a member; Kafka fails one that joins while the first rebalance of a group has lost all its members, and one of 0.8
+#: gives up when somebody owned its partitions for too long
+_AT_REST = ("stable", "failed", "closed", "rebalance failed")
 
 Records = dict[int, tuple[int, bytes | None, bytes | None]]
 """Offset -> leader epoch, key, value."""

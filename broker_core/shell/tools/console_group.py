@@ -2,7 +2,7 @@
 
 import re
 
-from broker_core.clients.group_consumer import GroupConsumer
+from broker_core.clients.fleet import GroupMember
 from broker_core.clients.group_consumer_settings import GroupConsumerSettings
 from broker_core.records.record_batch import Record
 from broker_core.shell.admin import Asking
@@ -28,7 +28,7 @@ class GroupReader:
         self._settings = settings
         self._client_id = client_id if NAME.fullmatch(client_id) else CLIENT_ID
         self._timeout_us = timeout_us
-        self._consumer: GroupConsumer | None = None
+        self._consumer: GroupMember | None = None
 
     def poll(self) -> Asking[list[tuple[str, Record]]]:
         """The next records. Raises JavaException when none comes in time, or the consumer has failed."""
@@ -49,7 +49,7 @@ class GroupReader:
             raise JavaException(ERRORS_PACKAGE + "TimeoutException", "")
         return member.take_output()
 
-    def _failure(self, member: GroupConsumer) -> JavaException:
+    def _failure(self, member: GroupMember) -> JavaException:
         java_class, _, message = member.why.partition(": ")
         invalid = message.removeprefix("Invalid topics: ")
         if invalid != message:

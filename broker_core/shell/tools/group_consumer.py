@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from broker_core.clients.group_consumer_settings import GroupConsumerSettings
+from broker_core.clients.zookeeper_group import ASSIGNORS as ZOOKEEPER_ASSIGNORS
 from broker_core.groups.assignors import ASSIGNORS, DEFAULT_ASSIGNORS
 from broker_core.shell.cluster_api import ClusterApi
 from broker_core.shell.commands import usage_error
@@ -91,6 +92,9 @@ def _start(process: Process, name: str, settings: GroupConsumerSettings) -> Runn
     clients = process.cluster.clients
     if not clients.is_free(name):
         process.err(f"There is a node named {name} already; consumer stop {name} ends it.")
+        return 1
+    if not clients.era.coordinates_consumers and settings.assignors[0] not in ZOOKEEPER_ASSIGNORS:
+        process.err(f"Consumers of era {clients.era.name} know {' and '.join(ZOOKEEPER_ASSIGNORS)} only.")
         return 1
     clients.open_group_consumer(name, settings)
     yield from ()

@@ -1,0 +1,352 @@
+"""A consumer of before 0.9, a member of a group that nobody coordinates (`ZookeeperConsumerConnector` of 0.8.2).
+
+It registers in ZooKeeper and watches who else does. Whoever comes, goes, or adds partitions makes every member
+rebalance by itself, at about the same time: it commits, gives up what it owns, works out its share, and takes it. Where
+another one still owns a part of that it gives up again and tries later.
+"""
+
+from typing import Any
+
+from broker_core.clients.group_consumer_settings import GroupConsumerSettings, Work
+from broker_core.clients.group_fetcher import UNKNOWN_POSITION, GroupFetcher
+from broker_core.clients.metadata import ClientMetadata, backoff_us
+from broker_core.clients.zookeeper_group import NotAlike, ZookeeperGroup
+from broker_core.events.group import ConsumerAssigned, ConsumerStateChanged
+from broker_core.groups.consumer_protocol import sorted_partitions
+from broker_core.records.record_batch import Record
+from broker_core.sim.kernel import Kernel, Message
+from broker_core.sim.zookeeper import ZK_NODE, ZooKeeper
+from broker_core.wire.messages import MetadataRequest
+from broker_core.zk.store import SessionExpired
+
+REBALANCE_RETRIES = 4
+REBALANCE_BACKOFF_MS = 2_000
+START_RETRY_MS = 100
+
+
+class ZookeeperConsumer:
+    """A node; what `GroupConsumer` is to groups with a coordinator. `member_id` is its name in `/consumers/GROUP/ids`;
+    there are no generations. State and what it owns change by events alone.
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        name: str,
+        settings: GroupConsumerSettings,
+        bootstrap: tuple[str, ...],
+        zookeeper: ZooKeeper,
+        start_wall_ms: int,
+    ) -> None:
+        self.kernel = kernel
+        self.name = name
+        self.settings = settings
+        self.metadata = ClientMetadata(bootstrap)
+        self.state = ""
+        self.why = ""
+        self.member_id = f"{settings.group_id}_{name}"
+        self.generation_id = -1
+        self.owned: tuple[str, ...] = ()
+        self.partition = ""
+        self.last_position = -1
+        self.high_watermark = -1
+        self.last_reset = ""
+        self.records: list[tuple[int, int, str | None, str | None]] = []
+        self.work = Work()
+        self._zookeeper = zookeeper
+        self._start_wall_ms = start_wall_ms
+        self._group: ZookeeperGroup | None = None
+        self._fetcher = GroupFetcher(self)
+        #: what it knows to be written down, so that the same is not written again
+        self._written: dict[str, int] = {}
+        self._tries = 0
+        self._triggered = False
+        self._attempts = 0
+        #: whether an answer, or the end of a pause before a request, will come
+        self._metadata_due = False
+
+    @property
+    def positions(self) -> dict[str, tuple[int, int]]:
+        """Where it reads on, as `GroupFetcher` has it."""
+        return self._fetcher.positions
+
+    @property
+    def may_fetch(self) -> bool:
+        """Whether its application waits for records."""
+        return self.state == "stable" and not self.work.is_busy
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it has closed, or has failed for good."""
+        return self.state in ("closed", "failed")
+
+    @property
+    def output(self) -> list[tuple[str, Record]]:
+        """(partition, record) of the records read last that nobody has taken."""
+        return self._fetcher.output
+
+    def take_output(self) -> list[tuple[str, Record]]:
+        """What was read since the last call."""
+        taken, self._fetcher.output = self._fetcher.output, []
+        return taken
+
+    def seek(self, partition: str, offset: int) -> None:
+        """Where to go on with a partition that it owns."""
+        if partition in self.positions:
+            self.positions[partition] = (offset, -1)
+
+    def description(self) -> dict[str, object]:
+        """This consumer as the view shows it; what folding its events must give."""
+        return {
+            "position": self.last_position,
+            "high_watermark": self.high_watermark,
+            "last_reset": self.last_reset,
+            "records": [list(record) for record in self.records],
+            "assignment": list(self.owned),
+        }
+
+    # its life
+
+    def begin(self) -> None:
+        """Registers, and takes its share. An earlier life of this name must be forgotten by ZooKeeper first."""
+        if self._zookeeper.has_session(self.name) or not self._reaches_zookeeper:
+            self._timer(START_RETRY_MS, "start")
+            return
+        if self.settings.enable_auto_commit:
+            self._timer(self.settings.auto_commit_interval_ms, "auto_commit")
+        self._change("registering", f"subscribed to {', '.join(self.settings.topics)}")
+        self._register()
+
+    def _register(self) -> None:
+        session = self._zookeeper.connect(self.name, self.settings.session_timeout_ms * 1_000)
+        group = self._group = ZookeeperGroup(session, self.settings.group_id, self.member_id)
+        group.register(self.settings.topics, self._start_wall_ms + self.kernel.now_us // 1_000)
+        group.watch_members()
+        for topic in self.settings.topics:
+            group.watch_topic(topic)
+        self._ask_for_metadata()
+        self._rebalance("it has registered")
+
+    @property
+    def _reaches_zookeeper(self) -> bool:
+        return self.kernel.connected(self.name, ZK_NODE)
+
+    def contact_restored(self) -> None:
+        """It reaches ZooKeeper again: with its session, or after a time-out with a new one, as somebody new."""
+        if self._group is None or self.is_over or not self._reaches_zookeeper:
+            return
+        self._zookeeper.found_contact(self.name)
+        if self._zookeeper.has_session(self.name):
+            if self._triggered:
+                self._trigger("it reaches ZooKeeper again")
+            return
+        self._written.clear()
+        self._own(())
+        self._change("registering", "its session has expired")
+        self._register()
+
+    def close(self) -> None:
+        """`shutdown`: commits and ends its session, and with that all that it is in ZooKeeper."""
+        if self.is_over:
+            return
+        if self.settings.enable_auto_commit:
+            self._commit()
+        self._own(())
+        self._change("closed", "close was called")
+        if self._reaches_zookeeper:
+            self._zookeeper.close(self.name)
+        else:
+            self._zookeeper.lost_contact(self.name)
+
+    def killed(self) -> None:
+        """The process is gone: ZooKeeper notices when the session times out."""
+        if not self.is_over:
+            self._zookeeper.lost_contact(self.name)
+
+    def give_up(self, why: str) -> None:
+        """The application's iterator throws this, and it ends."""
+        self._change("failed", why)
+
+    def _change(self, state: str, why: str) -> None:
+        self.kernel.emit(
+            ConsumerStateChanged(client=self.name, state=state, member_id=self.member_id, generation_id=-1, why=why),
+            self.name,
+        )
+
+    def _timer(self, delay_ms: int, name: str) -> None:
+        self.kernel.timer(self.name, self.kernel.now_us + delay_ms * 1_000, name)
+
+    def ask(
+        self, node: str, api: str, body: Any, what: str, label: str, timeout_ms: int | None = None, data: Any = None
+    ) -> None:
+        """Sends a request; the answer comes back as `what` with `data`."""
+        timeout_us = (self.settings.request_timeout_ms if timeout_ms is None else timeout_ms) * 1_000
+        context = (what, node, data)
+        self.kernel.request(self.name, node, api, body, label=label, context=context, timeout_us=timeout_us)
+
+    def wants_metadata(self) -> None:
+        """Asks for metadata after a pause, unless it does so already."""
+        if not self._metadata_due:
+            self._metadata_due = True
+            self._attempts += 1
+            self.kernel.timer(self.name, self.kernel.now_us + backoff_us(self._attempts), "metadata")
+
+    def _ask_for_metadata(self) -> None:
+        self._metadata_due = True
+        request = MetadataRequest(tuple(sorted(self.settings.topics)))
+        self.ask(self.metadata.node_to_ask(), "Metadata", request, "metadata", "Metadata")
+
+    # rebalancing
+
+    def _trigger(self, why: str) -> None:
+        """Something has changed: it rebalances, or does so once more when it is through with that."""
+        self._triggered = True
+        if self.state in ("stable", "rebalance failed") and self._reaches_zookeeper:
+            self._rebalance(why)
+
+    def _rebalance(self, why: str) -> None:
+        """The first try (`syncedRebalance`)."""
+        self._tries = 0
+        self._triggered = False
+        self._try(why)
+
+    def _try(self, why: str) -> None:
+        group = self._group
+        if group is None:
+            return
+        self._change("rebalancing", f"{why}, try {self._tries}")
+        try:
+            conflict = self._take_share(group)
+        except SessionExpired:
+            return
+        except NotAlike:
+            conflict = "roundrobin is allowed only if all consumers in the group subscribe to the same topics"
+        if not conflict:
+            self._change("stable", f"{len(self.owned)} partitions" if group.brokers() else "no broker is up")
+            if self._triggered:
+                self._rebalance("something has changed meanwhile")
+            else:
+                self._fetcher.fetch_all()
+            return
+        self._tries += 1
+        if self._tries >= REBALANCE_RETRIES:
+            # it goes on without partitions, until something changes
+            failed = f"{self.member_id} can't rebalance after {REBALANCE_RETRIES} retries"
+            self._change("rebalance failed", f"ConsumerRebalanceFailedException: {failed}")
+            return
+        self._change("rebalancing", conflict)
+        self._timer(REBALANCE_BACKOFF_MS, "rebalance")
+
+    def _take_share(self, group: ZookeeperGroup) -> str:
+        """One try (`rebalance`); what stood in the way, nothing after a success."""
+        if not group.brokers():
+            group.watch_brokers()
+            return ""
+        if self.settings.enable_auto_commit:
+            self._commit()
+        group.release(self.owned)
+        self._own(())
+        share = group.share(self.settings.assignors[0], self.settings.topics)
+        positions = {name: group.offset(name) for name in share}
+        owned_by_another = group.own(share)
+        if owned_by_another:
+            return f"{owned_by_another} is still owned"
+        self._own(tuple(sorted_partitions(share)))
+        self._written |= positions
+        for name, offset in positions.items():
+            self.positions[name] = (offset if offset >= 0 else UNKNOWN_POSITION, -1)
+        return ""
+
+    def _own(self, partitions: tuple[str, ...]) -> None:
+        revoked = tuple(name for name in self.owned if name not in partitions)
+        if partitions != self.owned:
+            self.kernel.emit(ConsumerAssigned(client=self.name, partitions=partitions, revoked=revoked), self.name)
+
+    def _commit(self) -> None:
+        """Writes down how far it has read, where that is news (`commitOffsetToZooKeeper`)."""
+        if self._group is None or not self._reaches_zookeeper or not self._zookeeper.has_session(self.name):
+            return
+        for name in self.owned:
+            offset, _ = self.positions.get(name, (UNKNOWN_POSITION, -1))
+            if offset >= 0 and self._written.get(name) != offset:
+                self._group.write_offset(name, offset)
+                self._written[name] = offset
+
+    # the application's work
+
+    def poll_returned(self) -> None:
+        """Records have come, perhaps: the application works on them."""
+        self._attempts = 0
+        work = self.work
+        if work.records:
+            work.begin()
+            self._timer(work.records * self.settings.processing_ms, "processed")
+
+    # as a node
+
+    def on_request(self, message: Message) -> None:
+        """Nobody asks a client."""
+
+    def on_response(self, api: str, body: Any, context: Any) -> None:
+        """A broker answers."""
+        what, node, data = context
+        if what == "fetch":
+            self._fetcher.asked_in_vain(what, node, data)
+        if self.is_over:
+            return
+        if what == "metadata":
+            self._metadata_due = False
+            self.metadata.update(body)
+            self._fetcher.fetch_all()
+        elif what == "reset":
+            self._fetcher.reset_answered(body)
+        elif what == "fetch":
+            self._fetcher.fetched(body, data)
+
+    def on_disconnect(self, api: str, context: Any, why: str) -> None:
+        """The broker is gone, or does not answer in time."""
+        what, node, data = context
+        self.metadata.unreachable(node)
+        self._fetcher.asked_in_vain(what, node, data)
+        if what == "metadata":
+            self._metadata_due = False
+        if not self.is_over:
+            self.wants_metadata()
+
+    def on_timer(self, name: str, data: Any) -> None:
+        """Pauses and intervals."""
+        if self.is_over:
+            return
+        if name == "start":
+            self.begin()
+        elif name == "auto_commit":
+            self._timer(self.settings.auto_commit_interval_ms, "auto_commit")
+            self._commit()
+        elif name == "rebalance":
+            if self._reaches_zookeeper:
+                self._try("it tries again")
+            else:
+                self._timer(REBALANCE_BACKOFF_MS, "rebalance")
+        elif name == "processed":
+            self.work = Work(poll=self.work.poll)
+            self._fetcher.fetch_all()
+        elif name == "metadata":
+            self._ask_for_metadata()
+
+    def on_watch(self, kind: str, path: str) -> None:
+        """Somebody came or went, or a topic has changed."""
+        group = self._group
+        if self.is_over or group is None:
+            return
+        try:
+            if path.startswith(group.root):
+                group.watch_members()
+                self._trigger("the members of the group have changed")
+            elif path.startswith("/brokers/topics/"):
+                group.watch_topic(path.rpartition("/")[2])
+                self._ask_for_metadata()
+                self._trigger("the partitions have changed")
+            else:
+                self._trigger("brokers have come or gone")
+        except SessionExpired:
+            return

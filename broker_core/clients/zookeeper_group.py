@@ -1,0 +1,158 @@
+"""What a consumer of before 0.9 keeps in ZooKeeper under `/consumers/GROUP`, and how it finds its share there.
+
+Nobody coordinates such a group: each member reads who is registered and what there is, comes to the same plan as the
+others, and takes what is its own (`ZookeeperConsumerConnector`, `PartitionAssignor`, `ZkUtils` of 0.8.2).
+"""
+
+from collections.abc import Sequence
+
+from broker_core.config_defs.java_text import string_code
+from broker_core.sim.zookeeper import ZkClient
+from broker_core.zk.store import NodeExists, NoNode
+from broker_core.zk.znodes import BrokerIdZnode, ConsumerIdZnode, TopicZnode, ZnodeDataError
+
+ASSIGNORS = ("range", "roundrobin")
+NO_OFFSET = -1
+
+
+class NotAlike(Exception):
+    """Members of the group want different topics, which the round robin of that time does not take."""
+
+
+class ZookeeperGroup:
+    """One member's view of its group. Methods raise SessionExpired when the member has no session any more."""
+
+    def __init__(self, zk: ZkClient, group: str, consumer_id: str) -> None:
+        self.zk = zk
+        self.root = f"/consumers/{group}"
+        self.consumer_id = consumer_id
+
+    @property
+    def thread_id(self) -> str:
+        """Of the only stream that a consumer of the lab has."""
+        return f"{self.consumer_id}-0"
+
+    def register(self, topics: Sequence[str], timestamp_ms: int) -> None:
+        """Says that it is there, for as long as its session lives. Raises NodeExists while an earlier life is there."""
+        znode = ConsumerIdZnode(
+            subscription=dict.fromkeys(topics, 1), pattern="white_list", timestamp=str(timestamp_ms)
+        )
+        self.make_parents(f"{self.root}/ids/x")
+        self.zk.create(f"{self.root}/ids/{self.consumer_id}", znode.encode(), ephemeral=True)
+
+    def make_parents(self, path: str) -> None:
+        """The empty znodes above a path."""
+        parent = path.rpartition("/")[0]
+        if parent and self.zk.exists(parent) is None:
+            self.zk.create(parent, b"", makepath=True)
+
+    def watch_members(self) -> list[str]:
+        """Who is registered; the next change is told."""
+        return self.zk.children(f"{self.root}/ids", watch=True)
+
+    def watch_topic(self, topic: str) -> None:
+        """The next change of a topic's partitions is told."""
+        self.zk.exists(TopicZnode.path(topic), watch=True)
+
+    def brokers(self) -> list[str]:
+        """The ids of the brokers that are up."""
+        return self.zk.children(BrokerIdZnode.PARENT)
+
+    def watch_brokers(self) -> None:
+        """The next coming or going of a broker is told."""
+        self.zk.children(BrokerIdZnode.PARENT, watch=True)
+
+    def _threads(self, topic: str) -> list[str]:
+        """The streams of all members that want a topic, sorted."""
+        threads = []
+        for member in sorted(self.zk.children(f"{self.root}/ids")):
+            try:
+                data, _ = self.zk.get(f"{self.root}/ids/{member}")
+                streams = ConsumerIdZnode.decode(member, data).subscription.get(topic, 0)
+            except (NoNode, ZnodeDataError):
+                continue
+            threads += [f"{member}-{number}" for number in range(streams)]
+        return sorted(threads)
+
+    def _partitions(self, topic: str) -> list[int]:
+        try:
+            data, _ = self.zk.get(TopicZnode.path(topic))
+            return sorted(map(int, TopicZnode.decode(topic, data).partitions))
+        except (NoNode, ZnodeDataError):
+            return []
+
+    def share(self, assignor: str, topics: Sequence[str]) -> list[str]:
+        """What this member should have. Raises NotAlike."""
+        found: list[str] = []
+        if assignor == "range":
+            for topic in sorted(topics):
+                threads, numbers = self._threads(topic), self._partitions(topic)
+                each, more = divmod(len(numbers), max(1, len(threads)))
+                place = threads.index(self.thread_id) if self.thread_id in threads else len(threads)
+                first = each * place + min(place, more)
+                count = each + (place < more) if place < len(threads) else 0
+                found += [f"{topic}-{number}" for number in numbers[first : first + count]]
+            return found
+        by_topic = {topic: self._threads(topic) for topic in sorted(topics)}
+        if any(threads != by_topic[sorted(topics)[0]] for threads in by_topic.values()):
+            raise NotAlike
+        everything = [(topic, number) for topic in by_topic for number in self._partitions(topic)]
+        everything.sort(key=lambda row: _signed(string_code(f"[{row[0]},{row[1]}]")))
+        threads = by_topic[sorted(topics)[0]]
+        for turn, (topic, number) in enumerate(everything):
+            if threads[turn % len(threads)] == self.thread_id:
+                found.append(f"{topic}-{number}")
+        return found
+
+    def own(self, partitions: Sequence[str]) -> str:
+        """Writes itself down as the owner. Gives all back if one is owned by somebody, and says which; "" when all
+        went well.
+        """
+        mine: list[str] = []
+        for name in partitions:
+            path = self._owner_path(name)
+            self.make_parents(path)
+            try:
+                self.zk.create(path, self.thread_id.encode(), ephemeral=True)
+            except NodeExists:
+                self.release(mine)
+                return name
+            mine.append(name)
+        return ""
+
+    def release(self, partitions: Sequence[str]) -> None:
+        """Is no owner any more."""
+        for name in partitions:
+            try:
+                self.zk.delete(self._owner_path(name))
+            except NoNode:
+                continue
+
+    def _owner_path(self, name: str) -> str:
+        topic, _, number = name.rpartition("-")
+        return f"{self.root}/owners/{topic}/{number}"
+
+    def _offset_path(self, name: str) -> str:
+        topic, _, number = name.rpartition("-")
+        return f"{self.root}/offsets/{topic}/{number}"
+
+    def offset(self, name: str) -> int:
+        """The offset that is written down, NO_OFFSET for none."""
+        try:
+            data, _ = self.zk.get(self._offset_path(name))
+            return int(data)
+        except (NoNode, ValueError):
+            return NO_OFFSET
+
+    def write_offset(self, name: str, offset: int) -> None:
+        """Writes an offset down, whoever else may have written there."""
+        path = self._offset_path(name)
+        try:
+            self.zk.set(path, str(offset).encode())
+        except NoNode:
+            self.make_parents(path)
+            self.zk.create(path, str(offset).encode())
+
+
+def _signed(value: int) -> int:
+    return value - (1 << 32) if value >= 1 << 31 else value
