@@ -58,8 +58,12 @@ class Input(msgspec.Struct, frozen=True, array_like=True):
 
     def encode(self) -> bytes:
         """As a recording holds it: JSON, and behind a line feed the bytes of a client as they came."""
+        return b"".join(self.encode_parts())
+
+    def encode_parts(self) -> tuple[bytes, bytes]:
+        """The same in two pieces, of which the second is what came: that may be much, and is not copied."""
         head = msgspec.json.encode((self.step, self.seq, self.at_us, self.kind, self.source, self.text))
-        return b"\n".join((head, self.data)) if self.data else head
+        return (head + b"\n", self.data) if self.data else (head, b"")
 
     @classmethod
     def decode(cls, recorded: bytes) -> "Input":

@@ -8,7 +8,7 @@ the run was started with. In `inputs-0` offsets are merely dense.
 import shutil
 from collections.abc import Iterator, Sequence
 from itertools import count, islice
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import msgspec
 
@@ -51,6 +51,10 @@ _FEW_PIECES = 64
 """Of a batch, so many are written one by one; more of them, which are small, are joined first."""
 _LARGEST_BATCH = 8 * 1024 * 1024
 """A batch of inputs, some of which are what clients send, fits into a segment."""
+
+
+#: an instant, and the bytes that a record is to hold, in one piece or two
+Stamped: TypeAlias = tuple[int, bytes] | tuple[int, bytes, bytes]
 
 
 class Header(msgspec.Struct):
@@ -101,21 +105,22 @@ class RecordedLogs:
     def size_bytes(self) -> int:
         return self._events.size_bytes + self._inputs.size_bytes
 
-    def append_events(self, events: Sequence[tuple[int, bytes]]) -> None:
+    def append_events(self, events: Sequence[Stamped]) -> None:
         """Writes the events after `last_seq`, each (at_us, record)."""
         self._append(self._events, events)
         self.last_at_us = events[-1][0]
 
-    def append_inputs(self, inputs: Sequence[tuple[int, bytes]]) -> None:
+    def append_inputs(self, inputs: Sequence[Stamped]) -> None:
         """Writes inputs, each (at_us, bytes). They are with the operating system when this returns."""
-        batch: list[tuple[int, bytes]] = []
+        batch: list[Stamped] = []
         size = 0
         for given in inputs:
-            if batch and size + len(given[1]) > _LARGEST_BATCH:
+            given_size = sum(map(len, given[1:]))
+            if batch and size + given_size > _LARGEST_BATCH:
                 self._append(self._inputs, batch)
                 batch, size = [], 0
             batch.append(given)
-            size += len(given[1])
+            size += given_size
         self._append(self._inputs, batch)
 
     def events(self, first_seq: int, last_seq: int) -> list[StoredEvent]:
@@ -186,12 +191,12 @@ class RecordedLogs:
             topic_id=None,
         )
 
-    def _append(self, log: UnifiedLog, records: Sequence[tuple[int, bytes]]) -> None:
+    def _append(self, log: UnifiedLog, records: Sequence[Stamped]) -> None:
         first_us, last_us = records[0][0], records[-1][0]
         body = [
             piece
-            for index, (at_us, value) in enumerate(records)
-            for piece in _plain_record(at_us - first_us, index, value)
+            for index, (at_us, *value) in enumerate(records)
+            for piece in _plain_record(at_us - first_us, index, *value)
         ]
         if len(body) > _FEW_PIECES:
             body = [b"".join(body)]
@@ -249,14 +254,17 @@ def _unreadable(folder: BranchFolder, why: str) -> Refusal:
     )
 
 
-def _plain_record(timestamp_delta: int, offset_delta: int, value: bytes) -> tuple[bytes, bytes, bytes, bytes]:
-    """What `record_parts` makes of a record without key and headers, in a fifth of its time: each event becomes one."""
+def _plain_record(timestamp_delta: int, offset_delta: int, value: bytes, rest: bytes = b"") -> tuple[bytes, ...]:
+    """What `record_parts` makes of a record without key and headers, in a fifth of its time: each event becomes one.
+    `rest`: of a value that is in two pieces, the second one.
+    """
+    value_size = len(value) + len(rest)
     head = b"\x00%b%b\x01%b" % (
         encode_varlong(timestamp_delta),
         encode_varlong(offset_delta),
-        encode_varlong(len(value)),
+        encode_varlong(value_size),
     )
-    return encode_varlong(len(head) + len(value) + 1), head, value, b"\x00"
+    return encode_varlong(len(head) + value_size + 1), head, value, rest, b"\x00"
 
 
 def _values(body: bytes, record_count: int) -> Iterator[bytes]:

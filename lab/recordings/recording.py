@@ -11,7 +11,7 @@ from broker_core.events import Envelope, codec
 from broker_core.view.fold import Fold
 from lab.recordings.derivation import Derivation, Patch
 from lab.recordings.folder import BranchFolder
-from lab.recordings.logs import Header, RecordedLogs, StoredEvent
+from lab.recordings.logs import Header, RecordedLogs, Stamped, StoredEvent
 from lab.recordings.timeline import SEGMENT_EVENTS, SegmentFacts
 
 FLUSH_EVENTS = 512
@@ -53,7 +53,7 @@ class Recording:
 
     # Writing
 
-    def append_inputs(self, inputs: Sequence[tuple[int, bytes]]) -> None:
+    def append_inputs(self, inputs: Sequence[Stamped]) -> None:
         """Writes inputs, each (at_us, bytes): they are with the operating system when this returns."""
         if inputs:
             with self._lock:

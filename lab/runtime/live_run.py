@@ -103,7 +103,7 @@ class LiveRun:
         """Records what has happened since the last call. Inputs are on disk when this returns, before anybody hears."""
         run, recording = self.run, self._recording
         inputs = run.take_inputs()
-        recording.append_inputs([(given.at_us, given.encode()) for given in inputs])
+        recording.append_inputs([(given.at_us, *given.encode_parts()) for given in inputs])
         self._inputs += len(inputs)
         envelopes: list[Envelope] = []
         events: list[bytes] = []
