@@ -1,18 +1,32 @@
 """Bronze: the events of a branch as they are, one row each, with `fields` as text."""
 
+from collections.abc import Collection, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from broker_core.events import KINDS
-from lab.analytics.source import NAME
+from lab.analytics.source import SCHEMA, read, spans
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
-def events(spark: SparkSession, folder: Path, last_seq: int) -> DataFrame:
-    """The events 1 to `last_seq` of the log in `folder` (SCHEMA of source.py)."""
-    reader = spark.read.format(NAME).option("folder", str(folder)).option("last_seq", str(last_seq))
-    return reader.option("partitions", str(spark.sparkContext.defaultParallelism)).load()
+def events(spark: SparkSession, folder: Path, last_seq: int, kinds: Collection[str] | None = None) -> DataFrame:
+    """The events 1 to `last_seq` of the log in `folder` (SCHEMA of source.py); only those of `kinds` if there are some.
+
+    Raises FileNotFoundError when there is no log.
+    """
+    parts = spans(folder, last_seq, spark.sparkContext.defaultParallelism)
+
+    def read_parts(numbers: "Iterator[pa.RecordBatch]") -> "Iterator[pa.RecordBatch]":
+        for batch in numbers:
+            for number in batch.column(0).to_pylist():
+                yield from read(parts[number], last_seq, kinds)
+
+    return spark.range(0, len(parts), 1, max(len(parts), 1)).mapInArrow(read_parts, SCHEMA)
 
 
 def of_kind(bronze: DataFrame, *kinds: str) -> DataFrame:

@@ -49,10 +49,15 @@ SETTINGS = {
     "spark.submit.pyFiles": "",
 }
 
-
-#: Spark asks the driver's Python, twice, which data sources are installed; the session names the one there is. Where
-#: there is no such command, Spark does not ask (`DataSourceManager.shouldLoadPythonDataSources`).
-NO_PYTHON = "no-python-of-the-driver"
+#: Jars that a session on this machine does without, by how their names begin. Java looks through each jar that it is
+#: given, and what the session finds in the one for machine learning alone costs it a second.
+NOT_NEEDED = (
+    "spark-mllib_", "spark-graphx_", "breeze", "spire", "algebra_", "cats-kernel_", "JTransforms", "JLargeArrays",
+    "arpack", "blas", "lapack", "spark-hive", "hive-beeline", "hive-cli", "hive-common", "hive-exec", "hive-jdbc",
+    "hive-metastore", "hive-serde", "hive-service", "hive-shims", "datanucleus", "derby", "libthrift", "HikariCP",
+    "spark-kubernetes_", "kubernetes", "vertx", "volcano", "spark-yarn_", "spark-connect_", "spark-pipelines_",
+    "spark-repl_", "spark-streaming_", "scala-compiler", "jersey", "hk2", "netty-tcnative-boringssl", "rocksdbjni",
+)  # fmt: skip
 
 
 class SparkError(Exception):
@@ -100,7 +105,6 @@ def start_gateway(log: Path, *more_flags: str) -> Gateway:
         environment = worker_environment() | {
             "_PYSPARK_DRIVER_CONN_INFO_PATH": str(told),
             "PYSPARK_PYTHON": sys.executable,
-            "PYSPARK_DRIVER_PYTHON": NO_PYTHON,
             "SPARK_LOCAL_IP": "127.0.0.1",
         }
         with log.open("wb") as stream:
@@ -155,11 +159,13 @@ def java_command(java: Java, *more_flags: str) -> list[str]:
 
 
 def class_path() -> str:
-    """All of Spark's jars, in a fixed order: the class archive holds for one class path only."""
+    """Spark's jars, in a fixed order: the class archive holds for one class path only. A cluster may need them all."""
     spec = importlib.util.find_spec("pyspark")
     if spec is None or spec.origin is None:
         raise SparkError("The package pyspark is not installed.", "The lab's environment.", "Run `make setup`.")
-    return os.pathsep.join(str(path) for path in sorted((Path(spec.origin).parent / "jars").glob("*.jar")))
+    jars = sorted((Path(spec.origin).parent / "jars").glob("*.jar"))
+    not_needed = () if "SPARK_MASTER" in os.environ else NOT_NEEDED
+    return os.pathsep.join(str(jar) for jar in jars if not jar.name.startswith(not_needed))
 
 
 def archive_path(java: Java) -> Path:

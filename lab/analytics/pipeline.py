@@ -25,7 +25,7 @@ def run(spark: SparkSession, task: Task) -> Iterator[tuple[str, Rows]]:
     The first one reads the recording for all; of the others two are under way at a time, for planning a query keeps
     one core as busy as running it does.
     """
-    events = bronze.events(spark, Path(task.folder), task.last_seq).cache()
+    events = bronze.events(spark, Path(task.folder), task.last_seq, silver.KINDS).cache()
 
     def chart(name: str) -> tuple[str, Rows]:
         return name, [list(row) for row in _MAKERS[name](events, task.end_us).collect()]

@@ -7,7 +7,6 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from lab.analytics.jvm import Gateway, SparkError, start_gateway
-from lab.analytics.source import RecordingSource
 
 
 class Spark:
@@ -23,7 +22,6 @@ class Spark:
         }
         try:
             self.session = SparkSession.builder.getOrCreate()
-            self.session.dataSource.register(RecordingSource)
         except Exception as error:
             self._gateway.stop()
             raise SparkError(

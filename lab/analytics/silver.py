@@ -13,6 +13,10 @@ PRODUCES = "sent_seq bigint, sent_us bigint, acks int, replica string, end_offse
 COMMITS = "at_us bigint, replica string, from_offset bigint, to_offset bigint"
 MESSAGES = "seq bigint, at_us bigint, api string, source string, destination string"
 
+_OFFSET_KINDS = ("BatchAppended", "LogTruncated", "HighWatermarkAdvanced", "HighWatermarkLowered", "LogOpened")
+#: of the events that all these tables are made of
+KINDS = (*_OFFSET_KINDS, "RpcSent", "RpcDelivered", "ZnodeCreated", "ZnodeChanged", "ZnodeDeleted")
+
 LOG_END_OFFSET = "log_end_offset"
 HIGH_WATERMARK = "high_watermark"
 
@@ -22,7 +26,6 @@ _TOPIC_PATH = r"^/brokers/topics/([^/]+)$"
 
 def offsets(bronze: DataFrame) -> DataFrame:
     """Each change of a replica's log end offset or high watermark (OFFSETS). `lowered`: it went back."""
-    kinds = ("BatchAppended", "LogTruncated", "HighWatermarkAdvanced", "HighWatermarkLowered", "LogOpened")
     kind = F.col("kind")
     log_end_offset = (
         F.when(kind == "BatchAppended", number("BatchAppended", "last_offset") + 1)
@@ -38,7 +41,7 @@ def offsets(bronze: DataFrame) -> DataFrame:
         F.struct(F.lit(LOG_END_OFFSET).alias("measure"), log_end_offset.alias("value")),
         F.struct(F.lit(HIGH_WATERMARK).alias("measure"), high_watermark.alias("value")),
     )
-    table = of_kind(bronze, *kinds).select(
+    table = of_kind(bronze, *_OFFSET_KINDS).select(
         "seq",
         "at_us",
         F.get("fields", F.lit(0)).alias("replica"),

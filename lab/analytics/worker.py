@@ -8,6 +8,7 @@ import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -81,11 +82,15 @@ class Worker:
 
 
 def _start_spark(log: Path) -> "Spark":
-    """Importing Spark's Python side takes as long as its JVM takes to listen: both at once."""
-    with ThreadPoolExecutor(1) as pool:
+    """Importing Spark's Python side takes as long as its JVM takes to listen: both at once. So do a session, which the
+    JVM makes, and what the pipeline needs: Spark wants pandas to be there, though nothing here asks it for anything.
+    """
+    with ThreadPoolExecutor(2) as pool:
         gateway = pool.submit(start_gateway, log)
-        from lab.analytics import pipeline, session  # noqa: F401  (the pipeline for `_run`)
-    return session.Spark(gateway.result(), log)
+        from lab.analytics import session
+
+        pool.submit(import_module, "pandas")
+        return session.Spark(gateway.result(), log)
 
 
 class _Watched:
