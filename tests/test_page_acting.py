@@ -23,6 +23,21 @@ def test_a_topic_and_records_by_the_forms(with_topic: Page) -> None:
     expect(page.get_by_role("button", name="Stream")).to_be_visible()
 
 
+def test_a_producer_is_opened_with_its_settings_and_sends_from_then_on(with_topic: Page) -> None:
+    page = with_topic
+    page.get_by_role("button", name="With settings").click()
+    form = page.get_by_role("dialog")
+    form.get_by_label("linger.ms").fill("30")
+    form.get_by_label("compression.type").select_option("lz4")
+    form.get_by_label("acks", exact=False).first.select_option("1")
+    expect(form).to_contain_text("switches idempotence off")
+    expect(form.locator(".line-shown")).to_have_text("producer open p1 --acks 1 --linger 30 --compression lz4")
+    form.get_by_role("button", name="Open a producer").click()
+    expect(page.locator("hw-produce").get_by_label("which producer sends")).to_have_value("p1")
+    page.get_by_role("button", name="Produce one").click()
+    expect(partition(page, "orders-0")).to_contain_text("LEO 1")
+
+
 def test_a_record_of_which_the_key_is_null_and_acks_are_0(with_topic: Page) -> None:
     page = with_topic
     page.get_by_role("radio", name="0").click()

@@ -10,7 +10,8 @@ import { byName, leaderReplica, partitionNames } from "./selectors.js";
  * @typedef {{ partition: string, position: number | null, committed: number | null, start: number, last_stable_offset: number,
  *   high_watermark: number, end: number, lag: number | null }} Lag
  * What the assignors are asked to plan with, and a plan of one of them.
- * @typedef {{ generation_id: number, partitions: Record<string, number>, members: { id: string, instance: string, topics: string[], owned: string[] }[] }} GroupFacts
+ * @typedef {{ generation_id: number, partitions: Record<string, number>, members: { id: string, instance: string, topics: string[], owned: string[] }[],
+ *   assignors: Record<string, string> }} GroupFacts
  * @typedef {{ assignor: string, assignment: Record<string, string[]>, rounds: number, moved: string[], stopped: string[] }} Plan
  */
 

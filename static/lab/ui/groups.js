@@ -1,6 +1,7 @@
 // The screen of consumer groups: the state machine with its clock, who owns which partition, and how far behind the group is.
 import { groupNames, isReplaced, lagRows, lastCommits, memberRows, partitionsOf, waited } from "../core/groups.js";
 import { durationText } from "../core/timemap.js";
+import { zookeeperGroups } from "../core/zookeeper_groups.js";
 import { HwElement, html, svg } from "./element.js";
 import { wall } from "./format.js";
 import { chosen, chosenKey } from "./group_preview.js";
@@ -106,10 +107,20 @@ class HwGroups extends HwElement {
       </table></div></section>`;
   }
 
+  /** A group of before 0.9. */
+  old(view, group) {
+    const root = `/consumers/${group.group}`;
+    return html`<header class="clients-head"><b class="mono">${group.group}</b><span class="tag">ZooKeeper</span>
+        <span class="dim">${t("groups.by_zookeeper")} ${link(`znode:${root}`, root)}</span><span class="spacer"></span>${opener("member")}</header>
+      ${this.assignment(view, group, partitionsOf(view, group))}`;
+  }
+
   render() {
     if (shown.value !== "groups") return html``;
     const { view, at_us } = moment.value;
     const names = groupNames(view);
+    const old = zookeeperGroups(view);
+    if (!names.length && old.length) return html`<div class="client-screen">${old.map((group) => this.old(view, group))}</div>`;
     if (!names.length) return html`<div class="client-screen">${nothing(t("empty.groups"))}<p class="empty-line"><code>consumer start c1 --group g1 --topic orders</code></p>
       <p class="empty-line">${opener("member", "pri")}</p></div>`;
     const key = chosenKey(view);
