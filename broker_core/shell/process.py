@@ -64,9 +64,9 @@ class Process:
         """What a clock on the wall shows: the run's start plus simulated time."""
         return self.cluster.clients.start_wall_ms + self.now_us // 1000
 
-    def out(self, line: str) -> None:
-        """A line on standard output."""
-        self.printed.append(line)
+    def out(self, text: str) -> None:
+        """A line on standard output, or several."""
+        self.printed += text.split("\n")
 
     def err(self, text: str) -> None:
         """A line on standard error, or several."""

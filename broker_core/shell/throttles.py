@@ -6,7 +6,7 @@ from typing import NamedTuple
 from broker_core.errors import Errors
 from broker_core.shell.admin import DEFAULT_API_TIMEOUT_US, Asking, ask_any, ask_broker
 from broker_core.shell.java import ERRORS_PACKAGE, JavaException
-from broker_core.shell.process import Process
+from broker_core.shell.process import Process, up_brokers
 from broker_core.shell.reassignment_json import Plan
 from broker_core.wire.messages import (
     AlterConfigOp,
@@ -88,9 +88,13 @@ def alter_topic(process: Process, topic: str, *ops: AlterConfigOp) -> Asking[Non
 def alter_broker(process: Process, broker_id: int, *ops: AlterConfigOp) -> Asking[None]:
     """Changes a broker's configuration, which only that broker does. Raises JavaException."""
     body = IncrementalAlterConfigsRequest(((ConfigResource("BROKER", str(broker_id)), ops),))
+    cluster = process.cluster
+    # A frozen broker that others still know takes the connection and never says what it speaks.
+    is_known = any(broker_id in cluster.metadata_of(each).brokers for each in up_brokers(cluster))
+    waits_for = "to send the call" if is_known else "for a node assignment"
     response = yield from ask_broker(process, broker_id, "IncrementalAlterConfigs", body, DEFAULT_API_TIMEOUT_US)
     if response is None:
-        why = "Timed out waiting for a node assignment. Call: incrementalAlterConfigs"
+        why = f"Timed out waiting {waits_for}. Call: incrementalAlterConfigs"
         cause = f"{ERRORS_PACKAGE}TimeoutException: {why}"
         raise JavaException("java.util.concurrent.ExecutionException", cause, (cause,))
     _raise_refusal(response)

@@ -108,7 +108,8 @@ def _run(process: Process, arguments: list[str]) -> Running:
         failed = JavaException.option(error) if isinstance(error, OptionError) else error
         _error(process, f"Executing consumer group command failed due to {failed.message}")
         for line in failed.stack_trace():
-            process.err(line)
+            # Further lines of a message look like frames, which are left out.
+            process.err(line.partition("\n")[0])
     if set(arguments) & {"--delete", "--execute"}:
         yield from settled(process)
     return 0

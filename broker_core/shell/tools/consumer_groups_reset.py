@@ -1,6 +1,7 @@
 """--reset-offsets of kafka-consumer-groups.sh (`ConsumerGroupCommand.resetOffsets`, KIP-122)."""
 
 import re
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta, timezone
 
 from broker_core.errors import Errors
@@ -29,6 +30,9 @@ _DURATION = re.compile(
 )
 _ISO = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)\.(\d{1,3})(Z|[+-]\d\d:?\d\d|[+-]\d\d)")
 EARLIEST, LATEST = -2, -1
+_JACKSON = "com.fasterxml.jackson.databind.exc."
+_PLAN = (("topic", "String"), ("partition", "int"), ("offset", "long"))
+_PLAN_WITH_GROUPS = (("group", "String"), *_PLAN)
 
 Plan = dict[str, int]
 
@@ -184,13 +188,18 @@ def _from_file(process: Process, name: str, group: str) -> Plan:
         cause = f"java.nio.file.NoSuchFileException: {name}"
         raise _in_runtime(JavaException("java.io.IOException", f"Unable to read file {name}", (cause,)))
     plan: Plan = {}
-    first = process.files[name].split("\n")[0].split(",")
-    if len(first) > 2 and re.fullmatch(r"[+-]?\d+", first[1].strip()) is None:
-        # tried as a plan without groups, twice
-        why = f'Cannot deserialize value of type `int` from String "{first[1]}": not a valid `int` value'
-        for _ in range(2):
-            process.err(f"com.fasterxml.jackson.databind.exc.InvalidFormatException: {why}")
-    for line in process.files[name].splitlines():
+    lines = process.files[name].splitlines() or [""]
+    fault = _csv_fault(lines[0], _PLAN)
+    if fault:
+        # What is no plan without groups may be one with them; the tool shows what it first thought of it.
+        process.err(fault.partition("\n")[0])
+        faults = (_csv_fault(line, _PLAN_WITH_GROUPS) for line in lines)
+        worse = next((each for each in faults if each), "")
+        if worse:
+            raise JavaException("java.lang.RuntimeException", worse, (worse,))
+        # The file is read twice.
+        process.err(fault.partition("\n")[0])
+    for line in lines:
         cells = line.strip().split(",")
         if len(cells) == 4 and cells[0] == group:
             cells = cells[1:]
@@ -201,6 +210,27 @@ def _from_file(process: Process, name: str, group: str) -> Plan:
                 raise UsageError("Invalid negative offset")
             plan[f"{cells[0]}-{int(cells[1])}"] = int(cells[2])
     return plan
+
+
+def _csv_fault(line: str, columns: Sequence[tuple[str, str]]) -> str:
+    """Jackson's complaint of a line of a plan: its class, its message, and where it saw the fault; nothing of a good
+    one. `columns`: name and Java type of each."""
+    source = "\n at [Source: (StringReader); line: "
+    if not line.strip():
+        what = "MismatchedInputException: No content to map due to end-of-input"
+        return f"{_JACKSON}{what}{source}UNKNOWN, column: UNKNOWN]"
+    at = 1
+    for cell, (name, java_type) in zip(line.split(","), columns, strict=False):
+        if java_type != "String" and re.fullmatch(r"[+-]?\d+", cell.strip()) is None:
+            what = (
+                f'Cannot deserialize value of type `{java_type}` from String "{cell}": not a valid `{java_type}` value'
+            )
+            record = "CsvRecordWithGroup" if columns is _PLAN_WITH_GROUPS else "CsvRecordNoGroup"
+            chain = f'org.apache.kafka.tools.consumer.group.CsvUtils${record}["{name}"]'
+            where = f"{source}1, column: {at}] (through reference chain: {chain})"
+            return f"{_JACKSON}InvalidFormatException: {what}{where}"
+        at += len(cell) + 1
+    return ""
 
 
 def parse_datetime(text: str) -> int:
