@@ -27,6 +27,7 @@ from broker_core.records.record import (
     Outline,
     OverlongLength,
     SimpleRecord,
+    check_until_fault,
     outline,
     skim,
 )
@@ -229,7 +230,11 @@ class LogValidator:
                 messages = [read_message(append.data, position)]
                 self._refuse(append, header, self._examine_messages(header, messages))
             return [SimpleRecord(message.timestamp, message.key, message.value) for message in messages]
-        body = records_bytes(append.data, header)
+        try:
+            body = records_bytes(append.data, header)
+        except UnreadableRecords as fault:
+            check_until_fault(fault.read, header.record_count)
+            raise
         outlines = outline(body, header.record_count)
         examined = list(_examine(header, outlines))
         self._refuse(append, header, examined)

@@ -7,6 +7,8 @@ as the libraries of the Java broker do.
 
 import struct
 import zlib
+from collections.abc import Iterator
+from contextlib import suppress
 from enum import IntEnum
 
 import cramjam
@@ -16,7 +18,11 @@ from broker_core.records.snappy import compress_block
 
 
 class UnreadableRecords(ValueError):
-    """The codec of a batch does not exist, or cannot read the batch's bytes."""
+    """The codec of a batch does not exist, or cannot read the batch's bytes. `read`: what it gave before the fault."""
+
+    def __init__(self, message: str, read: bytes = b"") -> None:
+        super().__init__(message)
+        self.read = read
 
 
 class CompressionType(IntEnum):
@@ -107,12 +113,23 @@ def _decompress_gzip(data: bytes) -> bytes:
     parts = []
     while True:
         stream = zlib.decompressobj(_GZIP_FORMAT)
-        parts.append(stream.decompress(data))
+        try:
+            parts.append(stream.decompress(data))
+        except zlib.error as error:
+            read = b"".join((*parts, *_until_the_fault(data)))
+            raise UnreadableRecords(f"the gzip data of the batch cannot be read: {error}", read) from error
         if not stream.eof:
-            raise UnreadableRecords("the gzip data of the batch ends too early")
+            raise UnreadableRecords("the gzip data of the batch ends too early", b"".join(parts))
         data = stream.unused_data
         if len(data) <= _GZIP_LEFT_OUT_BYTES or data[:3] != _GZIP_HEADER[:3]:
             return b"".join(parts)
+
+
+def _until_the_fault(data: bytes) -> Iterator[bytes]:
+    stream = zlib.decompressobj(_GZIP_FORMAT)
+    with suppress(zlib.error):
+        for at in range(len(data)):
+            yield stream.decompress(data[at : at + 1])
 
 
 def _compress_zstd(data: bytes, level: int) -> bytes:

@@ -188,6 +188,24 @@ def check_end(body: bytes, at: int, record_count: int) -> None:
         raise InvalidRecord(f"{len(body) - at} bytes follow the last of {record_count} records")
 
 
+def check_until_fault(read: bytes, record_count: int) -> None:
+    """Looks at the whole records among the bytes that a codec gave before it failed: who reads a stream meets a bad
+    record first. Raises InvalidRecord.
+    """
+    at = 0
+    for _ in range(record_count):
+        try:
+            length, start = decode_varint(read, at)
+        except (VarintError, IndexError):
+            return
+        if start + length > len(read):
+            return
+        outline(read[at : max(start + length, start)], 1)
+        at = start + length
+    if at < len(read):
+        check_end(read, at, record_count)
+
+
 def _side(distance: int) -> str:
     return "behind" if distance > 0 else "before"
 
