@@ -177,8 +177,10 @@ def justified(text: str, width: int) -> list[str]:
     """A message in lines of so many characters, but for the last one: the spaces in their middle are wider
     (argparse4j)."""
     lines: list[list[str]] = [[]]
-    for word in text.split(" "):
-        if lines[-1] and len(" ".join([*lines[-1], word])) > width:
+    words = text.split(" ")
+    for left, word in zip(range(len(words) - 1, -1, -1), words, strict=True):
+        # The space behind a word counts when the word finds its line.
+        if lines[-1] and len(" ".join([*lines[-1], word])) + bool(left) > width:
             lines.append([])
         lines[-1].append(word)
     return [*(_stretched(words, width) for words in lines[:-1]), " ".join(lines[-1])]

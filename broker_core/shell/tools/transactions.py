@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from broker_core.clients.exceptions import exception_message
+from broker_core.config_defs.java_text import hash_map_order, partition_code
 from broker_core.errors import Errors
-from broker_core.groups.consumer_protocol import sorted_partitions
 from broker_core.shell.admin import DEFAULT_API_TIMEOUT_US, RETRY_BACKOFF_US, Asking, ask_any, metadata
 from broker_core.shell.cluster_api import ClusterApi
 from broker_core.shell.commands import Command, register
@@ -93,6 +93,8 @@ USAGE_WIDTH = 75
 _TRANSACTION = 1
 _AGAIN = frozenset({Errors.COORDINATOR_NOT_AVAILABLE, Errors.COORDINATOR_LOAD_IN_PROGRESS, Errors.NOT_COORDINATOR})
 _NONE = "None"
+_START_US = 20_000
+"""What the tool takes to begin and to connect, at the least."""
 
 
 class _BadArguments(Exception):
@@ -112,6 +114,8 @@ def _run(process: Process, arguments: list[str]) -> Running:
         for line in justified(f"kafka-transactions.sh: error: {error}", USAGE_WIDTH):
             process.err(line)
         return 1
+    # The brokers that a command before this one left at work, as a coordinator with its markers, go on meanwhile.
+    yield Sleep(_START_US)
     try:
         if command == "list":
             table = yield from _list(process, options)
@@ -229,7 +233,7 @@ def _describe(process: Process, transactional_id: str) -> Asking[list[list[str]]
     row = [str(coordinator), transactional_id, str(found.producer_id), str(found.producer_epoch)]
     row += [found.transaction_state, str(found.transaction_timeout_ms)]
     row += [_NONE, _NONE] if start_ms < 0 else [str(start_ms), str(process.wall_ms - start_ms)]
-    return [header, [*row, ",".join(sorted_partitions(found.partitions))]]
+    return [header, [*row, ",".join(hash_map_order(found.partitions, code=partition_code))]]
 
 
 def _partitions_of(process: Process, transactional_id: str) -> Asking[tuple[str, ...]]:
