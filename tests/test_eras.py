@@ -10,7 +10,7 @@ from shell_runs import ShellRun
 from broker_core.eras import ERAS
 from broker_core.shell.transcript import TranscriptError, parse_transcript
 from broker_core.zk.memory_store import MemoryStore
-from lab.oracle.era_anomalies import replayed
+from lab.oracle.era_anomalies import replayed, with_our_numbers
 from lab.oracle.eras import cases, compare
 from lab.oracle.scenarios import judge
 
@@ -117,3 +117,20 @@ def test_scripts_name_their_brokers() -> None:
     for bad in ("0", "1,1", "1,x", ""):
         with pytest.raises(TranscriptError, match="expected #! brokers"):
             parse_transcript(f"#! brokers {bad}\n")
+
+
+def test_the_brokers_of_a_recording_may_have_other_numbers() -> None:
+    step = {
+        "live": [4, 11],
+        "controller": 4,
+        "state": {"leader": 11, "isr": [11, 30]},
+        "replicas": {"11": {}, "30": {}},
+    }
+    roles = {"A": 11, "B": 30, "D": 4}
+    (ours,) = with_our_numbers({"roles": roles, "steps": [step], "config_per_broker": {"30": {}}})["steps"]
+    assert ours == {
+        "live": [1, 9],
+        "controller": 9,
+        "state": {"leader": 1, "isr": [1, 2]},
+        "replicas": {"1": {}, "2": {}},
+    }

@@ -230,6 +230,27 @@ ANOMALIES: dict[str, Anomaly] = {
 }
 
 
+ROLES = {"A": A, "B": B, "C": C, "D": D}
+
+
+def with_our_numbers(recording: Mapping[str, Any]) -> dict[str, Any]:
+    """A recording in which the brokers may have had other numbers, as if they had had those of the replays."""
+    ours = {number: ROLES[role] for role, number in recording.get("roles", ROLES).items() if role in ROLES}
+
+    def renamed(broker_id: int) -> int:
+        return ours.get(broker_id, broker_id)
+
+    steps = []
+    for step in recording["steps"]:
+        state = step["state"]
+        state = state and {**state, "leader": renamed(state["leader"]), "isr": [renamed(each) for each in state["isr"]]}
+        replicas = {str(renamed(int(broker_id))): replica for broker_id, replica in step["replicas"].items()}
+        live, controller = sorted(map(renamed, step["live"])), renamed(step["controller"])
+        steps.append({**step, "state": state, "replicas": replicas, "live": live, "controller": controller})
+    own = {str(renamed(int(broker_id))): configs for broker_id, configs in recording["config_per_broker"].items()}
+    return {**recording, "steps": steps, "config_per_broker": own}
+
+
 def replayed(era: str, recording: Mapping[str, Any]) -> EraCluster:
     """A recorded anomaly made again on a cluster of ours."""
     anomaly = ANOMALIES[recording["scenario"]]

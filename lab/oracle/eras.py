@@ -16,7 +16,7 @@ from traceback import format_exception
 from typing import Any
 
 from broker_core.eras import ERAS
-from lab.oracle.era_anomalies import differences, replayed
+from lab.oracle.era_anomalies import differences, replayed, with_our_numbers
 from lab.oracle.era_surveys import read_defaults, survey_cases
 
 _ERA_OF = {era.release: era.name for era in ERAS.values()}
@@ -27,7 +27,7 @@ Case = tuple[str, Callable[[], list[str]]]
 def cases(directory: Path) -> Iterator[Case]:
     """Everything that can be compared, and what gives the differences."""
     for path in sorted((directory / "anomalies").glob("*.json")):
-        recording = json.loads(path.read_text(encoding="utf-8"))
+        recording = with_our_numbers(json.loads(path.read_text(encoding="utf-8")))
         era = _ERA_OF.get(recording["version"])
         if era is not None:
             yield path.stem, partial(_anomaly, era, recording)
