@@ -54,13 +54,18 @@ function outlinesOf(shape, pitch, slots) {
 /** Digits of one record; its element counts as the cell. */
 class Digits {
   root = s("text", { "text-anchor": "middle", y: 12.6 });
-  #look = "";
+  #offset = NaN;
+  #state = "";
+  #pitch = 0;
+  #origin = 0;
 
   /** @param {number} offset @param {CellState} state @param {number} pitch @param {number} origin */
   update(offset, state, pitch, origin) {
-    const look = `${offset} ${state} ${pitch} ${origin}`;
-    if (look === this.#look) return;
-    this.#look = look;
+    if (offset === this.#offset && state === this.#state && pitch === this.#pitch && origin === this.#origin) return;
+    this.#offset = offset;
+    this.#state = state;
+    this.#pitch = pitch;
+    this.#origin = origin;
     set(this.root, { class: `hw-cell ${state}` });
     const words = pitch > PITCH_OF_DIGITS && state !== "deleted" && state !== "free" ? String(offset) : "";
     text(this.root, words);
@@ -94,12 +99,14 @@ export class Cells {
     const paths = { committed: "", open: "", truncated: "", deleted: "", free: "" };
     const banded = ["", ""];
     let struck = "";
+    const dots = outlinesOf("dot", pitch, slots);
+    const strikes = outlinesOf("strike", pitch, slots);
     for (let slot = 0; slot < slots; slot++) {
       const offset = first + slot;
       const state = cellState(replica, offset, at_us);
-      paths[state] += state === "free" ? outlinesOf("dot", pitch, slots)[slot] : plates[slot];
+      paths[state] += state === "free" ? dots[slot] : plates[slot];
       if (state === "committed" || state === "open") banded[Math.max(0, epochAt(replica?.epochs ?? [], offset)) % 2] += bands[slot];
-      else if (state === "truncated") struck += outlinesOf("strike", pitch, slots)[slot];
+      else if (state === "truncated") struck += strikes[slot];
       this.#digits[offset % slots].update(offset, state, pitch, origin);
     }
     for (const state in paths) set(this.#plates[/** @type {CellState} */ (state)], { d: paths[/** @type {CellState} */ (state)] });

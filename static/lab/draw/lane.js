@@ -22,6 +22,8 @@ const GLYPHS = {
 export class LaneDrawing {
   root;
   #t;
+  /** What `#drawFrame` has drawn. */
+  #frame = "";
   #ground = s("rect", { class: "hw-lane-ground", x: 0 });
   #edge = s("rect", { class: "hw-lane-edge", x: 0, width: 3 });
   #glyph = s("path");
@@ -54,12 +56,32 @@ export class LaneDrawing {
    *   at, whether the lane is selected, the offset that the selected fetch asks for, and whether changed numbers flash
    */
   update(view, layout, place, lane, at_us, { cursor, selected, asks, stepping }) {
-    const t = this.#t;
     const { role, replica, cell_y } = lane;
+    const middle = cell_y + CELL_H / 2;
+    const claims = replica?.role === "leader" && role !== "leader" && role !== "offline" ? replica.leader_epoch : null;
+    const frame = `${layout.width} ${lane.y} ${lane.h} ${role} ${claims} ${selected}`;
+    if (frame !== this.#frame) {
+      this.#frame = frame;
+      this.#drawFrame(layout, lane, claims, selected);
+    }
+
+    this.#cells.update(layout, place, lane, at_us);
+    this.#drawMarks(layout, place, lane, view, asks, cursor);
+
+    const write = stepping ? flash : text;
+    set(this.#log_end, { x: layout.columns.log_end, y: middle + 3.8 });
+    write(this.#log_end, replica ? String(replica.log_end_offset) : "–");
+    set(this.#committed, { x: layout.columns.high_watermark, y: middle + 3.8, class: `hw-number${behindLeader(view, place.id, lane) ? " dim" : ""}` });
+    write(this.#committed, replica ? String(replica.high_watermark) : "–");
+  }
+
+  /** What stays while records come. @param {StripsLayout} layout @param {Lane} lane @param {number | null} claims the epoch in which it leads, as it still thinks @param {boolean} selected */
+  #drawFrame(layout, lane, claims, selected) {
+    const t = this.#t;
+    const { role, cell_y } = lane;
     const narrow = layout.columns.bar === null;
     const middle = cell_y + CELL_H / 2;
     const leads = lane.h > 30;
-    const claims = replica?.role === "leader" && role !== "leader" && role !== "offline";
     set(this.root, { class: `hw-lane ${role}${leads ? " first" : ""}${selected ? " hw-selected" : ""}` });
     set(this.#ground, { y: lane.y, width: layout.width, height: lane.h });
     set(this.#edge, { y: leads ? cell_y : lane.y, height: leads ? CELL_H : lane.h });
@@ -70,16 +92,7 @@ export class LaneDrawing {
     text(this.#name, lane.node);
     show(this.#role, !narrow);
     set(this.#role, { y: middle + 3.8 });
-    text(this.#role, claims ? t("draw.role.claims", { epoch: replica.leader_epoch }) : t(`draw.role.${role}`));
-
-    this.#cells.update(layout, place, lane, at_us);
-    this.#drawMarks(layout, place, lane, view, asks, cursor);
-
-    const write = stepping ? flash : text;
-    set(this.#log_end, { x: layout.columns.log_end, y: middle + 3.8 });
-    write(this.#log_end, replica ? String(replica.log_end_offset) : "–");
-    set(this.#committed, { x: layout.columns.high_watermark, y: middle + 3.8, class: `hw-number${behindLeader(view, place.id, lane) ? " dim" : ""}` });
-    write(this.#committed, replica ? String(replica.high_watermark) : "–");
+    text(this.#role, claims === null ? t(`draw.role.${role}`) : t("draw.role.claims", { epoch: claims }));
   }
 
   /** What depends on time alone. @param {View} view @param {StripsLayout} layout @param {PartitionPlace} place @param {Lane} lane @param {number} at_us */
