@@ -20,6 +20,38 @@ GroupMember: TypeAlias = GroupConsumer | ZookeeperConsumer
 SUBJECT = "assignors@clients"
 
 
+def shown_settings(settings: GroupConsumerSettings, era: Era) -> tuple[tuple[str, str], ...]:
+    """What the page names of a member's settings, by the names that Kafka had for them in the era."""
+    auto_commit = str(settings.enable_auto_commit).lower()
+    common = (("group.id", settings.group_id), ("topics", ", ".join(settings.topics)))
+    interval = ("auto.commit.interval.ms", str(settings.auto_commit_interval_ms))
+    if not era.coordinates_consumers:
+        return (
+            *common,
+            ("partition.assignment.strategy", settings.assignors[0]),
+            (
+                "auto.offset.reset",
+                {"earliest": "smallest", "latest": "largest"}.get(settings.auto_offset_reset, "none"),
+            ),
+            ("auto.commit.enable", auto_commit),
+            interval,
+            ("zookeeper.session.timeout.ms", str(settings.session_timeout_ms)),
+        )
+    return (
+        *common,
+        ("partition.assignment.strategy", ", ".join(settings.assignors)),
+        ("group.instance.id", settings.group_instance_id or ""),
+        ("isolation.level", settings.isolation_level),
+        ("auto.offset.reset", settings.auto_offset_reset),
+        ("enable.auto.commit", auto_commit),
+        interval,
+        ("session.timeout.ms", str(settings.session_timeout_ms)),
+        ("heartbeat.interval.ms", str(settings.heartbeat_interval_ms)),
+        ("max.poll.records", str(settings.max_poll_records)),
+        ("max.poll.interval.ms", str(settings.max_poll_interval_ms)),
+    )
+
+
 class Clients:
     """Keeps the producers and consumers. They bootstrap from the brokers whose processes run when they are opened."""
 
@@ -68,21 +100,7 @@ class Clients:
             else ZookeeperConsumer(self.kernel, name, settings, self._bootstrap(), self.zookeeper, self.start_wall_ms)
         )
         self.group_consumers[name] = consumer
-        shown = (
-            ("group.id", settings.group_id),
-            ("topics", ", ".join(settings.topics)),
-            ("partition.assignment.strategy", ", ".join(settings.assignors)),
-            ("group.instance.id", settings.group_instance_id or ""),
-            ("isolation.level", settings.isolation_level),
-            ("auto.offset.reset", settings.auto_offset_reset),
-            ("enable.auto.commit", str(settings.enable_auto_commit).lower()),
-            ("auto.commit.interval.ms", str(settings.auto_commit_interval_ms)),
-            ("session.timeout.ms", str(settings.session_timeout_ms)),
-            ("heartbeat.interval.ms", str(settings.heartbeat_interval_ms)),
-            ("max.poll.records", str(settings.max_poll_records)),
-            ("max.poll.interval.ms", str(settings.max_poll_interval_ms)),
-        )
-        self._join(consumer, "consumer", shown)
+        self._join(consumer, "consumer", shown_settings(settings, self.era))
         consumer.begin()
         return consumer
 

@@ -21,6 +21,14 @@ test("a member is told what Kafka does where the console's usual is another", ()
   assert.match(proposed("member", "3.9", { topics: "orders", "auto.offset.reset": "earliest" }), /--topic orders --auto-commit/);
 });
 
+test("in era 0.8 a member has a session with ZooKeeper, and neither heartbeats nor polls", () => {
+  assert.equal(proposed("member", "0.8", { topics: "orders" }), "consumer start x1 --group g1 --topic orders --reset latest --auto-commit-interval-ms 60000");
+});
+
+test("before 3.0 a member knew range, and sessions were shorter", () => {
+  assert.match(proposed("member", "2.4", { topics: "orders" }), /--assignor range .*--session-timeout-ms 10000/);
+});
+
 test("a word with a blank is quoted", () => {
   assert.equal(proposed("producer", "3.9", { "transactional.id": "it's mine" }), "producer open x1 --transactional-id 'it'\\''s mine'");
 });

@@ -46,11 +46,23 @@ const MEMBER = [
   { name: "process", option: "--process-ms", least: 0, value: "0" },
 ];
 
+/** @type {Values} */
+const MEMBER_BEFORE_3 = { "partition.assignment.strategy": "range", "session.timeout.ms": "10000" };
+
+/** Before 0.9 nobody coordinated a group: the session is that with ZooKeeper. */
+const MEMBER_OF_ZOOKEEPER = MEMBER.filter(({ option }) => ["--group", "--topic", "--assignor", "--reset", "--auto-commit", "--auto-commit-interval-ms", "--session-timeout-ms",
+  "--process-ms"].includes(option)).map((field) => ({ "--assignor": { ...field, choices: ["range", "roundrobin"], value: "range" },
+  "--auto-commit-interval-ms": { ...field, value: "60000" }, "--session-timeout-ms": { ...field, value: "6000" } }[field.option] ?? field));
+
 /** The fields of a form, as the run's era would have them filled in. @param {"producer" | "member"} kind @param {View} view @returns {Field[]} */
 export function fieldsOf(kind, view) {
+  if (kind === "member" && view.run.era === "0.8") return MEMBER_OF_ZOOKEEPER;
   if (kind === "member") {
     const own = Object.keys(view.assignors);
-    return MEMBER.map((field) => (field.option === "--assignor" ? { ...field, choices: [...(field.choices ?? []), ...own] } : field));
+    const usual = view.run.era in PRODUCER_OF_ERA ? MEMBER_BEFORE_3 : {};
+    return MEMBER.map(({ value, unsaid = value, choices, ...field }) => ({
+      ...field, unsaid, value: usual[field.name] ?? value, choices: field.option === "--assignor" ? [...(choices ?? []), ...own] : choices,
+    }));
   }
   const usual = PRODUCER_OF_ERA[view.run.era] ?? {};
   return PRODUCER.map((field) => ({ ...field, value: usual[field.name] ?? field.value }));
