@@ -108,7 +108,7 @@ test("groups: who owns what, who had it before, how far behind, and how long a s
     commits: { "t-1": null, "t-0": [3, 0, "", 99] },
     members: { "c1-x": { client: "c1", instance: "", topics: ["t"], assignment: ["t-0"] }, "c2-y": { client: "c2", instance: "i", topics: ["t", "gone"], assignment: ["t-1"] } },
   };
-  const view = {
+  const view = { assignors: { mine: "keep" },
     groups: { "g@b1": group, "a@b2": { ...group, group: "a", coordinator: "b2" } },
     partitions: { "t-0": { topic: "t", leader: 1 }, "t-1": { topic: "t", leader: 1 }, "t-2": { topic: "t", leader: 1 }, "__consumer_offsets-0": { topic: "__consumer_offsets", leader: 1 } },
     replicas: { "t-0@b1": { log_start_offset: 0, high_watermark: 5, log_end_offset: 6, first_unstable_offset: 4 } },
@@ -127,7 +127,7 @@ test("groups: who owns what, who had it before, how far behind, and how long a s
   assert.deepEqual([first.position, first.last_stable_offset, second.position], [4, 4, null]);
   assert.deepEqual(lastCommits(group), [{ partition: "t-0", value: [3, 0, "", 99] }, { partition: "t-1", value: null }]);
   assert.deepEqual(factsForAssignors(view, group), {
-    generation_id: 2, partitions: { t: 3 },
+    generation_id: 2, partitions: { t: 3 }, assignors: { mine: "keep" },
     members: [{ id: "c1-x", instance: "", topics: ["t"], owned: ["t-0"] }, { id: "c2-y", instance: "i", topics: ["t", "gone"], owned: ["t-1"] }],
   });
   assert.equal(waited(group, 20), null);
