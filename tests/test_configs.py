@@ -14,6 +14,7 @@ from broker_core.config_defs import (
     text_of,
 )
 from broker_core.config_defs.java_text import hash_map_order, partition_code, scala_set
+from broker_core.events.control import ConfigurationApplied
 from broker_core.replication.quota import LONG_MAX, RESPONSE_BYTES, ReplicationQuota
 from broker_core.shell import jackson
 
@@ -199,6 +200,18 @@ def test_a_level_of_a_logger_counts_below_it_and_goes_with_the_process() -> None
     for step in ("kill", "start"):
         shell.at(f"broker {step} 2")
     assert level.format("WARN") in shell.at(described)
+
+
+def test_brokers_hear_of_quotas_and_keep_credentials_to_themselves() -> None:
+    shell = ShellRun()
+    heard = []
+    for line in ("--client c1 --add-config producer_byte_rate=5", "--add-config SCRAM-SHA-256=[password=x]"):
+        shell.at(f"kafka-configs.sh --alter --user u {line}")
+        shell.at("sleep 1s")
+        heard.append({(each.broker, each.entity, each.configs) for each in shell.events(ConfigurationApplied)})
+    brokers = ("b1", "b2", "b3")
+    assert heard[0] == {(broker, "users/u/clients/c1", (("producer_byte_rate", "5"),)) for broker in brokers}
+    assert heard[1] == {(broker, "users/u", (("SCRAM-SHA-256", "[hidden]"),)) for broker in brokers}
 
 
 # quotas

@@ -10,7 +10,8 @@ from typing import Protocol
 
 from broker_core.broker.config import BrokerConfig
 from broker_core.broker.dynamic_config import DynamicBrokerConfig
-from broker_core.broker.entity_configs import read_entity
+from broker_core.broker.entity_configs import CLIENT_ENTITIES, read_entity
+from broker_core.broker.scram_admin import SCRAM_MECHANISMS
 from broker_core.config_defs import LONG_MAX, Value
 from broker_core.controller.controller import Controller
 from broker_core.eras import Era
@@ -21,7 +22,7 @@ from broker_core.replication.partition import Partition
 from broker_core.replication.quota import ReplicationQuotas
 from broker_core.sim.zookeeper import ZkClient
 from broker_core.zk.store import NoNode
-from broker_core.zk.znodes import ConfigChangeZnode, ConfigZnode, ZnodeDataError
+from broker_core.zk.znodes import ConfigChangeZnode, ConfigZnode, EntityType, ZnodeDataError
 
 EXPIRATION_MS = 15 * 60 * 1000
 UNCLEAN = "unclean.leader.election.enable"
@@ -127,6 +128,9 @@ class ConfigChanges:
             self._topic_changed(name)
         elif kind == "brokers":
             self._brokers_changed(name)
+        for of_clients in CLIENT_ENTITIES:
+            if kind == of_clients:
+                self._clients_changed(of_clients, name)
 
     # what changes
 
@@ -155,6 +159,12 @@ class ConfigChanges:
             self._configure_logs(topic)
         if host.config.unclean_leader_election_enable and not allowed_before:
             host.controller.unclean_election_enabled()
+
+    def _clients_changed(self, kind: EntityType, name: str) -> None:
+        """Quotas, which slow nobody down here, and credentials, which stay hidden as in a broker's log."""
+        configs = read_entity(self.host.zk, kind, name)
+        shown = {key: "[hidden]" if key in SCRAM_MECHANISMS.values() else text for key, text in configs.items()}
+        self._applied(f"{kind}/{name}", shown)
 
     def _use(self) -> None:
         host = self.host

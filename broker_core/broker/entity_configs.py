@@ -9,7 +9,7 @@ from broker_core.sim.zookeeper import ZkClient
 from broker_core.zk.store import NodeExists, NoNode
 from broker_core.zk.znodes import ConfigChangeZnode, ConfigZnode, ControllerZnode, EntityType, ZnodeDataError
 
-_OF_CLIENTS = ("clients", "users", "ips")
+CLIENT_ENTITIES: tuple[EntityType, ...] = ("clients", "users", "ips")
 """Kinds of entities whose znodes go when they hold nothing any more."""
 _CHILDREN_CAPACITY = 8
 """With which ZooKeeper makes the set of a znode's children."""
@@ -45,7 +45,7 @@ def write_entity(
             Errors.STALE_CONTROLLER_EPOCH, f"Cannot set entity configs for {kind} {name} when there is no controller."
         )
     path, data = ConfigZnode.path(kind, name), ConfigZnode(config=dict(configs)).encode()
-    if not configs and kind in _OF_CLIENTS and not entity_names(zk, f"{kind}/{name}"):
+    if not configs and kind in CLIENT_ENTITIES and not entity_names(zk, f"{kind}/{name}"):
         _delete_recursively(zk, _to_delete(zk, kind, name))
     else:
         _set_or_create(zk, path, data)

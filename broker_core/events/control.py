@@ -140,8 +140,9 @@ class LeaderElected(Event):
 
 @kind("control", en="{broker} applies the configuration of {entity}", zh="{broker} 应用 {entity} 的配置")
 class ConfigurationApplied(Event):
-    """A broker has read the dynamic configuration of a topic (topics/orders), of itself (brokers/1) or of all brokers
-    (brokers/<default>). `configs`: the whole of it, (name, value) sorted; () = all is as without it.
+    """A broker has read the dynamic configuration of a topic (topics/orders), of itself (brokers/1), of all brokers
+    (brokers/<default>) or of clients (users/alice/clients/c1, ips/<default>). `configs`: the whole of it, (name, value)
+    sorted; () = all is as without it.
     """
 
     broker: str
