@@ -507,6 +507,9 @@ final class Joins {
       same("reader", member.clientId());
       same(new HashSet<>(List.of(partition, second)), member.assignment().topicPartitions());
       fails(GroupNotEmptyException.class, admin.deleteConsumerGroups(List.of(group)).all());
+      // what has no position yet is not committed
+      consumer.position(partition);
+      consumer.position(second);
       consumer.commitSync();
     }
     check(admin.listConsumerGroups().valid().get().stream().anyMatch(each -> each.groupId().equals(group)),
