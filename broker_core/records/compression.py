@@ -116,8 +116,8 @@ def _decompress_gzip(data: bytes) -> bytes:
         try:
             parts.append(stream.decompress(data))
         except zlib.error as error:
-            read = b"".join((*parts, *_until_the_fault(data)))
-            raise UnreadableRecords(f"the gzip data of the batch cannot be read: {error}", read) from error
+            read, name = b"".join((*parts, *_until_the_fault(data))), CompressionType.GZIP.name.lower()
+            raise UnreadableRecords(f"the {name} data of the batch cannot be read: {error}", read) from error
         if not stream.eof:
             raise UnreadableRecords("the gzip data of the batch ends too early", b"".join(parts))
         data = stream.unused_data
