@@ -21,7 +21,8 @@ from lab.analytics.pipeline import run
 from lab.analytics.session import Spark
 from lab.runtime.rehearsal import rehearsal_run
 
-DUMP_TIMEOUT_S = 300
+DUMP_TIMEOUT_S = 1_200
+"""Beside other work, with the least priority, it takes its time."""
 
 
 def make_class_archive() -> Path:

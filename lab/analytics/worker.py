@@ -82,15 +82,15 @@ class Worker:
 
 
 def _start_spark(log: Path) -> "Spark":
-    """Importing Spark's Python side takes as long as its JVM takes to listen: both at once. So do a session, which the
-    JVM makes, and what the pipeline needs: Spark wants pandas to be there, though nothing here asks it for anything.
+    """Importing Spark's Python side takes as long as its JVM takes to listen: both at once. Most of that is pandas,
+    which Spark wants to be there for `mapInArrow`, though nothing here asks it for anything.
     """
-    with ThreadPoolExecutor(2) as pool:
+    with ThreadPoolExecutor(1) as pool:
         gateway = pool.submit(start_gateway, log)
-        from lab.analytics import session
+        from lab.analytics import pipeline, session  # noqa: F401  (the pipeline for `_run`)
 
-        pool.submit(import_module, "pandas")
-        return session.Spark(gateway.result(), log)
+        import_module("pandas")
+    return session.Spark(gateway.result(), log)
 
 
 class _Watched:
