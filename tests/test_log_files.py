@@ -4,11 +4,13 @@ import pytest
 
 from broker_core.errors import KafkaError, KafkaException
 from broker_core.log import LogConfig, UnifiedLog
-from broker_core.log.checkpoints import LeaderEpochCheckpoint, OffsetCheckpoint
+from broker_core.log.checkpoints import LeaderEpochCheckpoint, OffsetCheckpoint, create_checkpoints
 from broker_core.log.leader_epoch_cache import LeaderEpochCache
+from broker_core.log.offset_index import OffsetIndex
 from broker_core.log.partition_metadata import read_topic_id
 from broker_core.log.producer_state import BatchMetadata, ProducerStateEntry, decode_snapshot, encode_snapshot
 from broker_core.log.retention import delete_old_segments
+from broker_core.log.time_index import TimeIndex
 from broker_core.records.record_batch import build_batch
 from broker_core.sim.disk import SimulatedDisk
 
@@ -228,3 +230,27 @@ def test_the_topic_id_stays_with_the_directory() -> None:
     with pytest.raises(KafkaException, match=r"partition\.metadata") as refusal:
         open_log(disk)
     assert refusal.value.error is KafkaError.KAFKA_STORAGE_ERROR
+
+
+@pytest.mark.parametrize("kind", [OffsetIndex, TimeIndex])
+def test_part_of_an_entry_stays_until_the_index_is_written_to(kind: type[OffsetIndex] | type[TimeIndex]) -> None:
+    disk = SimulatedDisk()
+    disk.replace_file("0.index", b"\x00" * 5)
+    index = kind(disk, "0.index", 0, 240)
+    index.load()
+    index.trim()
+    assert disk.read_file("0.index") == b"\x00" * 5
+    index.allocate()
+    index.trim()
+    assert disk.read_file("0.index") == b""
+
+
+def test_checkpoints_are_created_empty_and_kept() -> None:
+    disk = SimulatedDisk()
+    disk.replace_file("b/recovery-point-offset-checkpoint", b"0\n0\n")
+    create_checkpoints(disk, "b", has_cleaner=False)
+    assert {name: disk.read_file(f"b/{name}") for name in disk.list("b")} == {
+        "log-start-offset-checkpoint": b"",
+        "recovery-point-offset-checkpoint": b"0\n0\n",
+        "replication-offset-checkpoint": b"",
+    }
