@@ -42,7 +42,10 @@ SETTINGS = {
     "spark.driver.bindAddress": "127.0.0.1",
     # Tables are small once they are silver: planning at run time and many tasks cost more than they save.
     "spark.sql.adaptive.enabled": "false",
-    "spark.sql.shuffle.partitions": "2",
+    "spark.sql.shuffle.partitions": "1",
+    # Queries that run once: writing and compiling Java for each costs more than it saves.
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.sql.inMemoryColumnarStorage.compressed": "false",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.artifact.isolation.enabled": "false",
