@@ -201,7 +201,7 @@ class LabPage:
     def produce_to(self, partition: str, acks: str = "all") -> Locator:
         """Sets up the form; returns it."""
         form = self.act_panel().locator("hw-produce form")
-        form.get_by_role("combobox").select_option(partition)
+        form.get_by_label("partition", exact=True).select_option(partition)
         form.get_by_role("radio", name=acks, exact=True).click()
         return form
 
