@@ -159,6 +159,9 @@ class Keys:
     def lane(self) -> None:
         self.lab.press("Alt+2")
         self.moves(">", lambda before, seen: seen.event > before.event)
+        # to b2's last event, before which there are others of b2
+        self.lab.press("<")
+        self.lab.until(lambda seen: seen.is_past, "the past after <")
         self.moves("<", lambda before, seen: seen.event < before.event)
         self.lab.press("Escape")
 

@@ -24,8 +24,11 @@ function laneOf(selected) {
   return "";
 }
 
-/** The next event of the selected node; without a selection the next event. */
+let walks = 0;
+
+/** The next event of the selected node; without a selection the next event. A walk that still looks for one ends. */
 async function stepLane(direction) {
+  const walk = ++walks;
   const lane = laneOf(selection.value);
   if (!lane) return step(direction);
   for (let seq = player.seq + direction; Math.abs(seq - player.seq) < LANE_MOST && seq >= 1 && seq <= player.live_seq; seq += direction) {
@@ -38,6 +41,7 @@ async function stepLane(direction) {
   for (let steps = 0; steps < LANE_STEPS; steps++) {
     const before = player.live_seq;
     await step(1);
+    if (walk !== walks) return undefined;
     for (let seq = before + 1; seq <= player.live_seq; seq++) if (player.event(seq)?.node === lane) return undefined;
   }
   return undefined;
