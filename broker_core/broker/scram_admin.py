@@ -25,7 +25,7 @@ from broker_core.wire.messages import (
 
 SCRAM_MECHANISMS = {1: "SCRAM-SHA-256", 2: "SCRAM-SHA-512"}
 FEWEST_ITERATIONS, MOST_ITERATIONS = 4_096, 16_384
-_HASHES = {1: "sha256", 2: "sha512"}
+SCRAM_HASHES = {1: "sha256", 2: "sha512"}
 
 Refusal = tuple[KafkaError, str]
 _NAMELESS: Refusal = Errors.UNACCEPTABLE_CREDENTIAL, "Username must not be empty"
@@ -154,7 +154,7 @@ def _refuse(refusals: dict[str, Refusal], user: str, mechanism: int, iterations:
 
 def credential(upsertion: ScramUpsertion) -> str:
     """What is kept of a password (`ScramFormatter.generateCredential`, `ScramCredentialUtils.credentialToString`)."""
-    name = _HASHES[upsertion.mechanism]
+    name = SCRAM_HASHES[upsertion.mechanism]
     client_key, server_key = (
         hmac.digest(upsertion.salted_password, text, name) for text in (b"Client Key", b"Server Key")
     )

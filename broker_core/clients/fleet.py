@@ -1,10 +1,9 @@
 """The clients of a run: opened and closed by name."""
 
-from typing import TypeAlias
-
 from broker_core.clients.consumer import Consumer, ConsumerSettings
 from broker_core.clients.group_consumer import GroupConsumer
-from broker_core.clients.group_consumer_settings import GroupConsumerSettings
+from broker_core.clients.group_consumer_settings import GroupConsumerSettings, shown_settings
+from broker_core.clients.group_member import GroupMember
 from broker_core.clients.producer import Producer
 from broker_core.clients.producer_settings import ProducerSettings
 from broker_core.clients.zookeeper_consumer import ZookeeperConsumer
@@ -15,41 +14,8 @@ from broker_core.sim.faults import LinkFault
 from broker_core.sim.kernel import Kernel, Subjects, applies
 from broker_core.sim.zookeeper import ZooKeeper
 
-#: under which the kernel knows what concerns all clients
-GroupMember: TypeAlias = GroupConsumer | ZookeeperConsumer
 SUBJECT = "assignors@clients"
-
-
-def shown_settings(settings: GroupConsumerSettings, era: Era) -> tuple[tuple[str, str], ...]:
-    """What the page names of a member's settings, by the names that Kafka had for them in the era."""
-    auto_commit = str(settings.enable_auto_commit).lower()
-    common = (("group.id", settings.group_id), ("topics", ", ".join(settings.topics)))
-    interval = ("auto.commit.interval.ms", str(settings.auto_commit_interval_ms))
-    if not era.coordinates_consumers:
-        return (
-            *common,
-            ("partition.assignment.strategy", settings.assignors[0]),
-            (
-                "auto.offset.reset",
-                {"earliest": "smallest", "latest": "largest"}.get(settings.auto_offset_reset, "none"),
-            ),
-            ("auto.commit.enable", auto_commit),
-            interval,
-            ("zookeeper.session.timeout.ms", str(settings.session_timeout_ms)),
-        )
-    return (
-        *common,
-        ("partition.assignment.strategy", ", ".join(settings.assignors)),
-        ("group.instance.id", settings.group_instance_id or ""),
-        ("isolation.level", settings.isolation_level),
-        ("auto.offset.reset", settings.auto_offset_reset),
-        ("enable.auto.commit", auto_commit),
-        interval,
-        ("session.timeout.ms", str(settings.session_timeout_ms)),
-        ("heartbeat.interval.ms", str(settings.heartbeat_interval_ms)),
-        ("max.poll.records", str(settings.max_poll_records)),
-        ("max.poll.interval.ms", str(settings.max_poll_interval_ms)),
-    )
+"""Under which the kernel knows what concerns all clients."""
 
 
 class Clients:

@@ -9,10 +9,11 @@ from typing import Any
 
 from broker_core.clients.exceptions import exception_class, exception_message
 from broker_core.clients.group_consumer_settings import GroupConsumerSettings, Work
-from broker_core.clients.group_fetcher import UNKNOWN_POSITION, GroupFetcher
-from broker_core.clients.metadata import ClientMetadata, backoff_us
+from broker_core.clients.group_fetcher import UNKNOWN_POSITION
+from broker_core.clients.group_member import GroupMember
+from broker_core.clients.metadata import backoff_us
 from broker_core.errors import Errors, KafkaError
-from broker_core.events.group import AssignmentPlanned, ConsumerAssigned, ConsumerStateChanged
+from broker_core.events.group import AssignmentPlanned, ConsumerAssigned
 from broker_core.groups.assignors import Assignor, GroupMemberInfo, OwnAssignor, make_assignor
 from broker_core.groups.assignors.own import flaws_of
 from broker_core.groups.consumer_protocol import (
@@ -25,8 +26,7 @@ from broker_core.groups.consumer_protocol import (
     sorted_partitions,
     split_partition,
 )
-from broker_core.records.record_batch import Record
-from broker_core.sim.kernel import Kernel, Message, Subjects, applies
+from broker_core.sim.kernel import Kernel
 from broker_core.wire.messages import (
     FindCoordinatorRequest,
     FindCoordinatorResponse,
@@ -61,34 +61,16 @@ _FATAL = frozenset(
 )
 
 
-class GroupConsumer:
-    """A node. `state` and what it owns and has read change by events alone.
-
-    What it reads, and from where, is its fetcher's.
-    """
+class GroupConsumer(GroupMember):
+    """A member of a group that a coordinator keeps."""
 
     def __init__(self, kernel: Kernel, name: str, settings: GroupConsumerSettings, bootstrap: tuple[str, ...]) -> None:
-        self.kernel = kernel
-        self.name = name
-        self.settings = settings
-        self.metadata = ClientMetadata(bootstrap)
-        self.state = ""
-        self.why = ""
-        self.member_id = ""
-        self.generation_id = -1
-        self.owned: tuple[str, ...] = ()
-        self._fetcher = GroupFetcher(self)
-        self.partition = ""
-        self.last_position = -1
-        self.high_watermark = -1
-        self.last_reset = ""
-        self.records: list[tuple[int, int, str | None, str | None]] = []
+        super().__init__(kernel, name, settings, bootstrap)
         own = dict(settings.own_assignors)
         self._assignors: dict[str, Assignor] = {name: make_assignor(name, own) for name in settings.assignors}
         self._coordinator: str | None = None
         self._topics: tuple[str, ...] = ()
         self._counts: dict[str, int] = {}
-        self._attempts = 0
         self._epoch = 0
         self._protocol = ""
         #: what others in the group subscribe to; only its leader looks after it
@@ -99,7 +81,6 @@ class GroupConsumer:
         self._metadata_waits = False
         self._metadata_under_way = False
         self._metadata_again = False
-        self.work = Work()
 
     @property
     def is_cooperative(self) -> bool:
@@ -107,29 +88,9 @@ class GroupConsumer:
         return all(assignor.is_cooperative for assignor in self._assignors.values())
 
     @property
-    def positions(self) -> dict[str, tuple[int, int]]:
-        """Where it reads on, as `GroupFetcher` has it."""
-        return self._fetcher.positions
-
-    @property
     def may_fetch(self) -> bool:
         """Whether its application waits for records."""
         return not (self.is_over or self.state == "closing" or self.work.is_busy)
-
-    @property
-    def is_over(self) -> bool:
-        """Whether it has closed, or has failed for good."""
-        return self.state in ("closed", "failed")
-
-    def description(self) -> dict[str, object]:
-        """This consumer as the view shows it; what folding its events must give."""
-        return {
-            "position": self.last_position,
-            "high_watermark": self.high_watermark,
-            "last_reset": self.last_reset,
-            "records": [list(record) for record in self.records],
-            "assignment": list(self.owned),
-        }
 
     # its life
 
@@ -140,21 +101,6 @@ class GroupConsumer:
         self._timer(self.settings.metadata_max_age_ms, "metadata_age")
         if self.settings.enable_auto_commit:
             self._timer(self.settings.auto_commit_interval_ms, "auto_commit")
-
-    @property
-    def output(self) -> list[tuple[str, Record]]:
-        """(partition, record) of the records read last that nobody has taken."""
-        return self._fetcher.output
-
-    def take_output(self) -> list[tuple[str, Record]]:
-        """What was read since the last call (`KafkaConsumer.poll`)."""
-        taken, self._fetcher.output = self._fetcher.output, []
-        return taken
-
-    def seek(self, partition: str, offset: int) -> None:
-        """Where to go on with a partition that it owns."""
-        if partition in self.positions:
-            self.positions[partition] = (offset, -1)
 
     def close(self) -> None:
         """`KafkaConsumer.close`: commits, leaves the group unless it is a static member, and is over."""
@@ -176,34 +122,9 @@ class GroupConsumer:
     def _fail(self, error: KafkaError) -> None:
         self.give_up(f"{exception_class(error)}: {exception_message(error)}")
 
-    def give_up(self, why: str) -> None:
-        """The application's poll throws this, and it ends."""
-        self._change("failed", why)
-
     def _change(self, state: str, why: str) -> None:
         self._epoch += 1
-        self.kernel.emit(
-            ConsumerStateChanged(
-                client=self.name, state=state, member_id=self.member_id, generation_id=self.generation_id, why=why
-            ),
-            self.name,
-        )
-
-    def ask(
-        self, node: str, api: str, body: Any, what: str, label: str, timeout_ms: int | None = None, data: Any = None
-    ) -> None:
-        self.kernel.request(
-            self.name,
-            node,
-            api,
-            body,
-            label=label,
-            context=(what, node, data),
-            timeout_us=(self.settings.request_timeout_ms if timeout_ms is None else timeout_ms) * 1_000,
-        )
-
-    def _timer(self, delay_ms: int, name: str, data: Any = None) -> None:
-        self.kernel.timer(self.name, self.kernel.now_us + delay_ms * 1_000, name, data)
+        super()._change(state, why)
 
     def later(self, name: str) -> None:
         """Tries again after a pause; what has changed meanwhile makes it void."""
@@ -578,13 +499,10 @@ class GroupConsumer:
     # the application's work
 
     def poll_returned(self) -> None:
-        """A poll has returned records, perhaps: the next one comes when they are processed."""
-        self._attempts = 0
-        work = self.work
-        if work.records:
-            work.begin()
-            self._timer(work.records * self.settings.processing_ms, "processed")
-            self._timer(self.settings.max_poll_interval_ms, "poll_due", work.poll)
+        """A poll has returned records, perhaps: the next one must come in time."""
+        super().poll_returned()
+        if self.work.is_busy:
+            self._timer(self.settings.max_poll_interval_ms, "poll_due", self.work.poll)
 
     def _poll_late(self, poll: int) -> None:
         """`max.poll.interval.ms` is over: the heartbeat thread gives the membership up; a static member only falls
@@ -613,9 +531,6 @@ class GroupConsumer:
             self._fetcher.fetch_all()
 
     # as a node
-
-    def on_request(self, message: Message) -> None:
-        """Nobody asks a client."""
 
     def on_response(self, api: str, body: Any, context: Any) -> None:
         """A broker answers."""
@@ -709,21 +624,3 @@ class GroupConsumer:
             self._look_up_committed()
         elif name == "join" and data == self._epoch and self.state == "joining":
             self._send_join()
-
-    def on_watch(self, kind: str, path: str) -> None:
-        """Clients have no session at ZooKeeper."""
-
-
-@applies(ConsumerStateChanged)
-def _state_changed(subjects: Subjects, event: ConsumerStateChanged, at_us: int) -> None:
-    consumer: GroupConsumer = subjects[event.client]
-    consumer.state = event.state
-    consumer.why = event.why
-
-
-@applies(ConsumerAssigned)
-def _assigned(subjects: Subjects, event: ConsumerAssigned, at_us: int) -> None:
-    consumer: GroupConsumer = subjects[event.client]
-    consumer.owned = event.partitions
-    for name in [name for name in consumer.positions if name not in event.partitions]:
-        del consumer.positions[name]

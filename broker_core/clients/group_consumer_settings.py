@@ -2,6 +2,7 @@
 
 import msgspec
 
+from broker_core.eras import Era
 from broker_core.groups.assignors import DEFAULT_ASSIGNORS
 
 
@@ -36,6 +37,38 @@ class GroupConsumerSettings(msgspec.Struct, frozen=True, kw_only=True):
     processing_ms: int = 0
     exclude_internal_topics: bool = True
     allow_auto_create_topics: bool = True
+
+
+def shown_settings(settings: GroupConsumerSettings, era: Era) -> tuple[tuple[str, str], ...]:
+    """What the page names of a member's settings, by the names that Kafka had for them in the era."""
+    auto_commit = str(settings.enable_auto_commit).lower()
+    common = (("group.id", settings.group_id), ("topics", ", ".join(settings.topics)))
+    interval = ("auto.commit.interval.ms", str(settings.auto_commit_interval_ms))
+    if not era.coordinates_consumers:
+        return (
+            *common,
+            ("partition.assignment.strategy", settings.assignors[0]),
+            (
+                "auto.offset.reset",
+                {"earliest": "smallest", "latest": "largest"}.get(settings.auto_offset_reset, "none"),
+            ),
+            ("auto.commit.enable", auto_commit),
+            interval,
+            ("zookeeper.session.timeout.ms", str(settings.session_timeout_ms)),
+        )
+    return (
+        *common,
+        ("partition.assignment.strategy", ", ".join(settings.assignors)),
+        ("group.instance.id", settings.group_instance_id or ""),
+        ("isolation.level", settings.isolation_level),
+        ("auto.offset.reset", settings.auto_offset_reset),
+        ("enable.auto.commit", auto_commit),
+        interval,
+        ("session.timeout.ms", str(settings.session_timeout_ms)),
+        ("heartbeat.interval.ms", str(settings.heartbeat_interval_ms)),
+        ("max.poll.records", str(settings.max_poll_records)),
+        ("max.poll.interval.ms", str(settings.max_poll_interval_ms)),
+    )
 
 
 class Work(msgspec.Struct):

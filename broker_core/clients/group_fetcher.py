@@ -1,6 +1,6 @@
 """What a member of a group reads: positions, where to begin without one, Fetch requests, records (`Fetcher`)."""
 
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from broker_core.clients.consumer import (
     EARLIEST_TIMESTAMP,
@@ -10,13 +10,11 @@ from broker_core.clients.consumer import (
     shown_text,
     visible_records,
 )
-from broker_core.clients.group_consumer_settings import GroupConsumerSettings, Work
-from broker_core.clients.metadata import STALE_METADATA_ERRORS, ClientMetadata
+from broker_core.clients.metadata import STALE_METADATA_ERRORS
 from broker_core.errors import Errors
 from broker_core.events.client import ConsumerPositionReset, RecordsConsumed
 from broker_core.groups.consumer_protocol import sorted_partitions
 from broker_core.records.record_batch import Record, iterate_batches
-from broker_core.sim.kernel import Kernel
 from broker_core.wire.messages import (
     FetchPartition,
     FetchPartitionResponse,
@@ -26,37 +24,11 @@ from broker_core.wire.messages import (
     ListOffsetsResponse,
 )
 
+if TYPE_CHECKING:
+    from broker_core.clients.group_member import GroupMember
+
 RECORDS_KEPT = 10_000
 UNKNOWN_POSITION = -1
-
-
-class FetchingMember(Protocol):
-    """The consumer."""
-
-    kernel: Kernel
-    name: str
-    settings: GroupConsumerSettings
-    metadata: ClientMetadata
-    owned: tuple[str, ...]
-    work: Work
-
-    @property
-    def may_fetch(self) -> bool:
-        """Whether its application waits for records."""
-
-    def ask(
-        self, node: str, api: str, body: Any, what: str, label: str, timeout_ms: int | None = None, data: Any = None
-    ) -> None:
-        """Sends a request; the answer comes back as `what` with `data`."""
-
-    def wants_metadata(self) -> None:
-        """Asks for metadata after a pause, unless it does so already."""
-
-    def give_up(self, why: str) -> None:
-        """The application's poll throws this, and it ends."""
-
-    def poll_returned(self) -> None:
-        """Records have come, perhaps: the application works on them."""
 
 
 class GroupFetcher:
@@ -64,7 +36,7 @@ class GroupFetcher:
     offset of UNKNOWN_POSITION must be looked up first. `output`: (partition, record) of the records read last.
     """
 
-    def __init__(self, member: FetchingMember) -> None:
+    def __init__(self, member: "GroupMember") -> None:
         self.member = member
         self.positions: dict[str, tuple[int, int]] = {}
         self.output: list[tuple[str, Record]] = []

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from itertools import accumulate
 from typing import NamedTuple, Protocol
 
-from broker_core.config_defs.java_text import string_code
+from broker_core.config_defs.java_text import signed, string_code
 from broker_core.sim.rng import Stream
 
 _MASK = 0xFFFFFFFF
@@ -31,7 +31,7 @@ def murmur2(data: bytes) -> int:
         h = (h ^ int.from_bytes(data[whole:], "little")) * _M & _MASK
     h = (h ^ h >> 13) * _M & _MASK
     h ^= h >> 15
-    return h - (1 << 32) if h >> 31 else h
+    return signed(h)
 
 
 def partition_for_key(key: bytes, partition_count: int) -> int:

@@ -8,13 +8,13 @@ another one still owns a part of that it gives up again and tries later.
 from typing import Any
 
 from broker_core.clients.group_consumer_settings import GroupConsumerSettings, Work
-from broker_core.clients.group_fetcher import UNKNOWN_POSITION, GroupFetcher
-from broker_core.clients.metadata import ClientMetadata, backoff_us
+from broker_core.clients.group_fetcher import UNKNOWN_POSITION
+from broker_core.clients.group_member import GroupMember
+from broker_core.clients.metadata import backoff_us
 from broker_core.clients.zookeeper_group import NotAlike, ZookeeperGroup
-from broker_core.events.group import ConsumerAssigned, ConsumerStateChanged
+from broker_core.events.group import ConsumerAssigned
 from broker_core.groups.consumer_protocol import sorted_partitions
-from broker_core.records.record_batch import Record
-from broker_core.sim.kernel import Kernel, Message
+from broker_core.sim.kernel import Kernel
 from broker_core.sim.zookeeper import ZK_NODE, ZooKeeper
 from broker_core.wire.messages import MetadataRequest
 from broker_core.zk.store import SessionExpired
@@ -24,9 +24,9 @@ REBALANCE_BACKOFF_MS = 2_000
 START_RETRY_MS = 100
 
 
-class ZookeeperConsumer:
-    """A node; what `GroupConsumer` is to groups with a coordinator. `member_id` is its name in `/consumers/GROUP/ids`;
-    there are no generations. State and what it owns change by events alone.
+class ZookeeperConsumer(GroupMember):
+    """What `GroupConsumer` is to groups with a coordinator. `member_id` is its name in `/consumers/GROUP/ids`; there
+    are no generations.
     """
 
     def __init__(
@@ -38,72 +38,22 @@ class ZookeeperConsumer:
         zookeeper: ZooKeeper,
         start_wall_ms: int,
     ) -> None:
-        self.kernel = kernel
-        self.name = name
-        self.settings = settings
-        self.metadata = ClientMetadata(bootstrap)
-        self.state = ""
-        self.why = ""
+        super().__init__(kernel, name, settings, bootstrap)
         self.member_id = f"{settings.group_id}_{name}"
-        self.generation_id = -1
-        self.owned: tuple[str, ...] = ()
-        self.partition = ""
-        self.last_position = -1
-        self.high_watermark = -1
-        self.last_reset = ""
-        self.records: list[tuple[int, int, str | None, str | None]] = []
-        self.work = Work()
         self._zookeeper = zookeeper
         self._start_wall_ms = start_wall_ms
         self._group: ZookeeperGroup | None = None
-        self._fetcher = GroupFetcher(self)
         #: what it knows to be written down, so that the same is not written again
         self._written: dict[str, int] = {}
         self._tries = 0
         self._triggered = False
-        self._attempts = 0
         #: whether an answer, or the end of a pause before a request, will come
         self._metadata_due = False
-
-    @property
-    def positions(self) -> dict[str, tuple[int, int]]:
-        """Where it reads on, as `GroupFetcher` has it."""
-        return self._fetcher.positions
 
     @property
     def may_fetch(self) -> bool:
         """Whether its application waits for records."""
         return self.state == "stable" and not self.work.is_busy
-
-    @property
-    def is_over(self) -> bool:
-        """Whether it has closed, or has failed for good."""
-        return self.state in ("closed", "failed")
-
-    @property
-    def output(self) -> list[tuple[str, Record]]:
-        """(partition, record) of the records read last that nobody has taken."""
-        return self._fetcher.output
-
-    def take_output(self) -> list[tuple[str, Record]]:
-        """What was read since the last call."""
-        taken, self._fetcher.output = self._fetcher.output, []
-        return taken
-
-    def seek(self, partition: str, offset: int) -> None:
-        """Where to go on with a partition that it owns."""
-        if partition in self.positions:
-            self.positions[partition] = (offset, -1)
-
-    def description(self) -> dict[str, object]:
-        """This consumer as the view shows it; what folding its events must give."""
-        return {
-            "position": self.last_position,
-            "high_watermark": self.high_watermark,
-            "last_reset": self.last_reset,
-            "records": [list(record) for record in self.records],
-            "assignment": list(self.owned),
-        }
 
     # its life
 
@@ -162,27 +112,6 @@ class ZookeeperConsumer:
         """The process is gone: ZooKeeper notices when the session times out."""
         if not self.is_over:
             self._zookeeper.lost_contact(self.name)
-
-    def give_up(self, why: str) -> None:
-        """The application's iterator throws this, and it ends."""
-        self._change("failed", why)
-
-    def _change(self, state: str, why: str) -> None:
-        self.kernel.emit(
-            ConsumerStateChanged(client=self.name, state=state, member_id=self.member_id, generation_id=-1, why=why),
-            self.name,
-        )
-
-    def _timer(self, delay_ms: int, name: str) -> None:
-        self.kernel.timer(self.name, self.kernel.now_us + delay_ms * 1_000, name)
-
-    def ask(
-        self, node: str, api: str, body: Any, what: str, label: str, timeout_ms: int | None = None, data: Any = None
-    ) -> None:
-        """Sends a request; the answer comes back as `what` with `data`."""
-        timeout_us = (self.settings.request_timeout_ms if timeout_ms is None else timeout_ms) * 1_000
-        context = (what, node, data)
-        self.kernel.request(self.name, node, api, body, label=label, context=context, timeout_us=timeout_us)
 
     def wants_metadata(self) -> None:
         """Asks for metadata after a pause, unless it does so already."""
@@ -272,20 +201,7 @@ class ZookeeperConsumer:
                 self._group.write_offset(name, offset)
                 self._written[name] = offset
 
-    # the application's work
-
-    def poll_returned(self) -> None:
-        """Records have come, perhaps: the application works on them."""
-        self._attempts = 0
-        work = self.work
-        if work.records:
-            work.begin()
-            self._timer(work.records * self.settings.processing_ms, "processed")
-
     # as a node
-
-    def on_request(self, message: Message) -> None:
-        """Nobody asks a client."""
 
     def on_response(self, api: str, body: Any, context: Any) -> None:
         """A broker answers."""

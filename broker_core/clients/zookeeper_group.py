@@ -6,7 +6,7 @@ others, and takes what is its own (`ZookeeperConsumerConnector`, `PartitionAssig
 
 from collections.abc import Sequence
 
-from broker_core.config_defs.java_text import string_code
+from broker_core.config_defs.java_text import signed, string_code
 from broker_core.sim.zookeeper import ZkClient
 from broker_core.zk.store import NodeExists, NoNode
 from broker_core.zk.znodes import BrokerIdZnode, ConsumerIdZnode, TopicZnode, ZnodeDataError
@@ -97,7 +97,7 @@ class ZookeeperGroup:
         if any(threads != by_topic[sorted(topics)[0]] for threads in by_topic.values()):
             raise NotAlike
         everything = [(topic, number) for topic in by_topic for number in self._partitions(topic)]
-        everything.sort(key=lambda row: _signed(string_code(f"[{row[0]},{row[1]}]")))
+        everything.sort(key=lambda row: signed(string_code(f"[{row[0]},{row[1]}]")))
         threads = by_topic[sorted(topics)[0]]
         for turn, (topic, number) in enumerate(everything):
             if threads[turn % len(threads)] == self.thread_id:
@@ -152,7 +152,3 @@ class ZookeeperGroup:
         except NoNode:
             self.make_parents(path)
             self.zk.create(path, str(offset).encode())
-
-
-def _signed(value: int) -> int:
-    return value - (1 << 32) if value >= 1 << 31 else value

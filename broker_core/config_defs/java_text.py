@@ -14,6 +14,11 @@ def string_code(text: str) -> int:
     return code
 
 
+def signed(code: int) -> int:
+    """A hash of 32 bits as Java's int holds it."""
+    return code - (1 << 32) if code >> 31 else code
+
+
 def partition_code(partition: str) -> int:
     """`TopicPartition.hashCode` of "orders-0"."""
     topic, _, number = partition.rpartition("-")

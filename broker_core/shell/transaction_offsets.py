@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from broker_core.clients.fleet import GroupMember
+from broker_core.clients.group_member import GroupMember
 from broker_core.clients.producer import Producer
 from broker_core.clients.transactional_offsets import GroupMetadata, TransactionalOffsets
 from broker_core.shell.admin import Asking

@@ -5,7 +5,7 @@ import re
 from collections.abc import Sequence
 
 from broker_core.broker.quota_admin import ADDRESS_QUOTAS, CLIENT_QUOTAS
-from broker_core.broker.scram_admin import FEWEST_ITERATIONS, SCRAM_MECHANISMS
+from broker_core.broker.scram_admin import FEWEST_ITERATIONS, SCRAM_HASHES, SCRAM_MECHANISMS
 from broker_core.config_defs.java_text import hash_map_order, java_double, string_code
 from broker_core.errors import Errors, KafkaError
 from broker_core.shell.admin import Asking, ask_any, ask_controller
@@ -32,7 +32,6 @@ KINDS = {"users": "user", "clients": "client-id", "ips": "ip"}
 """Types of entities that have quotas, and what requests call them."""
 _CALLED = {"user": "user-principal", "client-id": "client-id", "ip": "ip"}
 _NUMBERS = {name: number for number, name in SCRAM_MECHANISMS.items()}
-_HASHES = {"SCRAM-SHA-256": "sha256", "SCRAM-SHA-512": "sha512"}
 _CREDENTIAL = re.compile(r"(?:iterations=(-?[0-9]*),)?password=(.*)")
 _DOUBLE = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?[fFdD]?", re.ASCII)
 
@@ -209,7 +208,7 @@ def _upsertion(process: Process, user: str, mechanism: str, text: str) -> ScramU
     if not password:
         raise JavaException.in_future(Errors.UNACCEPTABLE_CREDENTIAL, "Password must not be empty")
     salt = process.cluster.kernel.streams["salts"].bytes(13).hex().encode()
-    salted = hashlib.pbkdf2_hmac(_HASHES[mechanism], password, salt, iterations)
+    salted = hashlib.pbkdf2_hmac(SCRAM_HASHES[_NUMBERS[mechanism]], password, salt, iterations)
     return ScramUpsertion(user, _NUMBERS[mechanism], iterations, salt, salted)
 
 

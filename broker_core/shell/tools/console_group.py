@@ -2,8 +2,8 @@
 
 import re
 
-from broker_core.clients.fleet import GroupMember
 from broker_core.clients.group_consumer_settings import GroupConsumerSettings
+from broker_core.clients.group_member import GroupMember
 from broker_core.records.record_batch import Record
 from broker_core.shell.admin import Asking
 from broker_core.shell.java import ERRORS_PACKAGE, JavaException, log_error

@@ -3,8 +3,7 @@ import { factsForAssignors, groupNames } from "../core/groups.js";
 import { ask, here } from "./actions.js";
 import { HwElement, html } from "./element.js";
 import { t } from "./i18n.js";
-import { opener } from "./own_assignor.js";
-import { unlessMasked } from "./parts.js";
+import { opener, unlessMasked } from "./parts.js";
 import { effect, moment, shown, signal } from "./state.js";
 
 const PAUSE_MS = 200;

@@ -6,8 +6,7 @@ import { HwElement, html, svg } from "./element.js";
 import { wall } from "./format.js";
 import { chosen, chosenKey } from "./group_preview.js";
 import { language, t } from "./i18n.js";
-import { opener } from "./own_assignor.js";
-import { link, nothing, ring, unlessMasked } from "./parts.js";
+import { link, nothing, opener, ring, unlessMasked } from "./parts.js";
 import { CHARTS, stateChart } from "./statechart.js";
 import { effect, moment, nodeTarget, player, select, selection, shown } from "./state.js";
 

@@ -1,16 +1,12 @@
-// The form in which a learner writes an assignor of his own, and the button that opens forms of clients.
+// The form in which a learner writes an assignor of his own.
 import { word } from "../core/client_forms.js";
 import { act, overlay } from "./actions.js";
-import { HwElement, html, icon } from "./element.js";
+import { HwElement, html } from "./element.js";
 import { t } from "./i18n.js";
 import { moment, signal } from "./state.js";
 
 const FORMS = ["give orders-0,orders-1 to c1", "give orders-2..4 to c2", "keep", "keep 2", "members reversed", "members first c3,c1", "partitions by topic", "partitions by number",
   "partitions reversed", "deal one by one", "deal in runs", "deal to the least"];
-
-/** A button that opens the form of a kind: "producer", "member" or "assignor". */
-export const opener = (kind, className = "") => html`<button type="button" class="btn small ${className}" @click=${() => (overlay.value = { kind })}>
-  ${icon("plus")}${t(`open.${kind}`)}</button>`;
 
 class HwOwnAssignor extends HwElement {
   #values = signal({ name: "mine", rules: "" });

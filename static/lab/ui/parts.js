@@ -1,6 +1,6 @@
 // Pieces that several panels are built of.
-import { act } from "./actions.js";
-import { html, svg } from "./element.js";
+import { act, overlay } from "./actions.js";
+import { html, icon, svg } from "./element.js";
 import { t } from "./i18n.js";
 import { choicesFor } from "./menus.js";
 import { masked, select } from "./state.js";
@@ -9,6 +9,10 @@ import { GLYPH } from "./words.js";
 /** A titled part of a panel; `extra` stands at the right of the title. */
 export const section = (title, extra, body) =>
   html`<section class="sec"><h3>${title}<span>${extra}</span></h3>${body}</section>`;
+
+/** A button that opens the form of a client or an assignor: "producer", "member", "assignor". */
+export const opener = (kind, className = "") => html`<button type="button" class="btn small ${className}" @click=${() => (overlay.value = { kind })}>
+  ${icon("plus")}${t(`open.${kind}`)}</button>`;
 
 /** Name-value pairs in two columns: [name, value, wide?]. Falsy pairs are left out. */
 export const facts = (pairs) => html`<dl class="kv">

@@ -5,8 +5,7 @@ import { durationText } from "../core/timemap.js";
 import { HwElement, html } from "./element.js";
 import { bytes } from "./format.js";
 import { t } from "./i18n.js";
-import { opener } from "./own_assignor.js";
-import { facts, fillBar, link, nothing, ring } from "./parts.js";
+import { facts, fillBar, link, nothing, opener, ring } from "./parts.js";
 import { effect, moment, nodeTarget, select, selection, shown } from "./state.js";
 
 const BATCH_SIZE = 16384;

@@ -1,0 +1,159 @@
+"""What the members of groups have in common, whoever shares the partitions out among them."""
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+from broker_core.clients.group_consumer_settings import GroupConsumerSettings, Work
+from broker_core.clients.group_fetcher import GroupFetcher
+from broker_core.clients.metadata import ClientMetadata
+from broker_core.events.group import ConsumerAssigned, ConsumerStateChanged
+from broker_core.records.record_batch import Record
+from broker_core.sim.kernel import Kernel, QuietNode, Subjects, applies
+
+
+class GroupMember(QuietNode, ABC):
+    """A node. `state` and what it owns and has read change by events alone.
+
+    What it reads, and from where, is its fetcher's. `generation_id` is -1 where there are no generations.
+    """
+
+    def __init__(self, kernel: Kernel, name: str, settings: GroupConsumerSettings, bootstrap: tuple[str, ...]) -> None:
+        self.kernel = kernel
+        self.name = name
+        self.settings = settings
+        self.metadata = ClientMetadata(bootstrap)
+        self.state = ""
+        self.why = ""
+        self.member_id = ""
+        self.generation_id = -1
+        self.owned: tuple[str, ...] = ()
+        self.partition = ""
+        self.last_position = -1
+        self.high_watermark = -1
+        self.last_reset = ""
+        self.records: list[tuple[int, int, str | None, str | None]] = []
+        self.work = Work()
+        self._fetcher = GroupFetcher(self)
+        self._attempts = 0
+
+    @property
+    def positions(self) -> dict[str, tuple[int, int]]:
+        """Where it reads on, as `GroupFetcher` has it."""
+        return self._fetcher.positions
+
+    @property
+    @abstractmethod
+    def may_fetch(self) -> bool:
+        """Whether its application waits for records."""
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it has closed, or has failed for good."""
+        return self.state in ("closed", "failed")
+
+    @property
+    def output(self) -> list[tuple[str, Record]]:
+        """(partition, record) of the records read last that nobody has taken."""
+        return self._fetcher.output
+
+    def take_output(self) -> list[tuple[str, Record]]:
+        """What was read since the last call (`KafkaConsumer.poll`)."""
+        taken, self._fetcher.output = self._fetcher.output, []
+        return taken
+
+    def seek(self, partition: str, offset: int) -> None:
+        """Where to go on with a partition that it owns."""
+        if partition in self.positions:
+            self.positions[partition] = (offset, -1)
+
+    def description(self) -> dict[str, object]:
+        """This consumer as the view shows it; what folding its events must give."""
+        return {
+            "position": self.last_position,
+            "high_watermark": self.high_watermark,
+            "last_reset": self.last_reset,
+            "records": [list(record) for record in self.records],
+            "assignment": list(self.owned),
+        }
+
+    # its life
+
+    @abstractmethod
+    def begin(self) -> None:
+        """Starts."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Ends in order."""
+
+    def give_up(self, why: str) -> None:
+        """What the application asks next throws this, and it ends."""
+        self._change("failed", why)
+
+    def _change(self, state: str, why: str) -> None:
+        self.kernel.emit(
+            ConsumerStateChanged(
+                client=self.name, state=state, member_id=self.member_id, generation_id=self.generation_id, why=why
+            ),
+            self.name,
+        )
+
+    # what it asks
+
+    def ask(
+        self, node: str, api: str, body: Any, what: str, label: str, timeout_ms: int | None = None, data: Any = None
+    ) -> None:
+        """Sends a request; the answer comes back as `what` with `data`."""
+        self.kernel.request(
+            self.name,
+            node,
+            api,
+            body,
+            label=label,
+            context=(what, node, data),
+            timeout_us=(self.settings.request_timeout_ms if timeout_ms is None else timeout_ms) * 1_000,
+        )
+
+    @abstractmethod
+    def wants_metadata(self) -> None:
+        """Asks for metadata after a pause, unless it does so already."""
+
+    def poll_returned(self) -> None:
+        """A poll has returned records, perhaps: the next one comes when they are processed."""
+        self._attempts = 0
+        work = self.work
+        if work.records:
+            work.begin()
+            self._timer(work.records * self.settings.processing_ms, "processed")
+
+    def _timer(self, delay_ms: int, name: str, data: Any = None) -> None:
+        self.kernel.timer(self.name, self.kernel.now_us + delay_ms * 1_000, name, data)
+
+    # as a node
+
+    @abstractmethod
+    def on_response(self, api: str, body: Any, context: Any) -> None:
+        """A broker answers."""
+
+    @abstractmethod
+    def on_disconnect(self, api: str, context: Any, why: str) -> None:
+        """The broker is gone, or does not answer in time."""
+
+    @abstractmethod
+    def on_timer(self, name: str, data: Any) -> None:
+        """Pauses, intervals and deadlines."""
+
+
+@applies(ConsumerStateChanged)
+def _state_changed(subjects: Subjects, event: ConsumerStateChanged, at_us: int) -> None:
+    member: GroupMember = subjects[event.client]
+    member.state = event.state
+    member.why = event.why
+
+
+@applies(ConsumerAssigned)
+def _assigned(subjects: Subjects, event: ConsumerAssigned, at_us: int) -> None:
+    member: GroupMember = subjects[event.client]
+    member.owned = event.partitions
+    for name in [name for name in member.positions if name not in event.partitions]:
+        del member.positions[name]
