@@ -165,6 +165,11 @@ class Cluster:
         """Its log directory on `disk`."""
         return f"broker-{broker_id}"
 
+    @property
+    def cluster_id(self) -> str:
+        """The id under which the brokers have registered."""
+        return next((broker.cluster_id for broker in self.brokers.values() if broker.cluster_id), "")
+
     def metadata_of(self, broker_id: int) -> MetadataResponse:
         """What a live broker would answer to a MetadataRequest for all topics."""
         return metadata.answer(self.brokers[broker_id], MetadataRequest())

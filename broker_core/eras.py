@@ -18,6 +18,7 @@ LeaderEpochAssignedAt = Literal["become_leader", "first_append"]
 IsrLag = Literal["fetches_and_messages", "caught_up_time", "end_or_caught_up_time"]
 DeletedFolders = Literal["go", "wait for the next round", "wait"]
 Beyond = Literal["halt", "hang", "exit", "truncate"]
+IndexRule = Literal["batch", "append", "append start"]
 
 
 class ProducerDefaults(msgspec.Struct, frozen=True):
@@ -26,6 +27,8 @@ class ProducerDefaults(msgspec.Struct, frozen=True):
     acks: str = "all"
     idempotent: bool = True
     partitioner: str = "built-in"
+    has_delivery_timeout: bool = True
+    names_lost_nodes: bool = True
 
 
 class Era(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,6 +61,8 @@ class Era(msgspec.Struct, frozen=True, kw_only=True):
             watermark back, too (0.10.2).
         followers_check_size: whether a follower refuses what is larger than max.message.bytes, although its leader took
             it (before 2.6).
+        index_rule: what gets an entry in the `.index` when it is due: each batch, with its last offset (3.9.1); an
+            append as a whole, with its last offset; or, before 2.0, with its first.
         checks_producers_before_roll: whether a leader looks at a batch's sequence number before it rolls a segment
             for it; since 2.4 it rolls first, for a batch that it may then refuse.
         high_watermark_needs_min_isr: whether the high watermark stands still while the ISR is smaller than
@@ -86,7 +91,8 @@ class Era(msgspec.Struct, frozen=True, kw_only=True):
         transactions: whether producers may be idempotent and transactional (KIP-98, 0.11).
         coordinates_consumers: whether consumers of a group have a coordinator (0.9), or share out by ZooKeeper.
         producer: what a producer of that time does unless told otherwise: acks, whether it numbers its batches (both
-            KIP-679, 3.0), and where records without a key go (KIP-480 in 2.4, KIP-794 in 3.3).
+            KIP-679, 3.0), where records without a key go (KIP-480 in 2.4, KIP-794 in 3.3), and whether it knows
+            delivery.timeout.ms (KIP-91, 2.1), and says from which node it was disconnected.
         verifies_transactions: whether leaders ask the coordinator before the first batch of a transaction (KIP-890,
             3.6).
         paths: the empty znodes that a broker creates when it starts.
@@ -124,6 +130,7 @@ class Era(msgspec.Struct, frozen=True, kw_only=True):
     epochs_only_rise: bool = False
     caught_up_replicas_hold_high_watermark: bool = True
     followers_check_size: bool = False
+    index_rule: IndexRule = "batch"
     checks_producers_before_roll: bool = False
     high_watermark_needs_min_isr: bool = True
     reelection_keeps_followers: bool = True
@@ -193,6 +200,7 @@ _2_4 = msgspec.structs.replace(
     truncation="KIP279",
     truncation_at_end_drops_epochs=False,
     followers_check_size=True,
+    index_rule="append",
     high_watermark_needs_min_isr=False,
     stale_high_watermark_is_news=True,
     isr_change="zookeeper",
@@ -200,7 +208,7 @@ _2_4 = msgspec.structs.replace(
     leader_recovery_state=False,
     feature_znode=False,
     producer_ids_at_start=True,
-    producer=ProducerDefaults(acks="1", idempotent=False, partitioner="sticky"),
+    producer=ProducerDefaults(acks="1", idempotent=False, partitioner="sticky", names_lost_nodes=False),
     verifies_transactions=False,
     checkpoints_without_logs=False,
     paths=_3_9.paths[:-1],
@@ -224,13 +232,16 @@ _1_1 = msgspec.structs.replace(
     truncation_lowers_high_watermark=False,
     leader_epoch_assigned_at="first_append",
     epochs_only_rise=True,
+    index_rule="append start",
     checks_producers_before_roll=True,
     stale_high_watermark_is_news=False,
     isr_lag="caught_up_time",
     joins_isr_from_epoch_start=False,
     takeover_shrinks_isr=False,
     broker_epochs=False,
-    producer=ProducerDefaults(acks="1", idempotent=False, partitioner="round-robin"),
+    producer=ProducerDefaults(
+        acks="1", idempotent=False, partitioner="round-robin", has_delivery_timeout=False, names_lost_nodes=False
+    ),
     topic_znode=1,
     meta_properties=("broker.id", "version"),
 )
@@ -262,7 +273,9 @@ _0_8 = msgspec.structs.replace(
     isr_checks_per_lag_time=1,
     isr_change_notified=False,
     coordinates_consumers=False,
-    producer=ProducerDefaults(acks="1", idempotent=False, partitioner="random"),
+    producer=ProducerDefaults(
+        acks="1", idempotent=False, partitioner="random", has_delivery_timeout=False, names_lost_nodes=False
+    ),
     paths=(*_0_10.paths[:5], "/config/topics"),
     cluster_id=False,
     config_changes="topic names",

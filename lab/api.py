@@ -187,11 +187,11 @@ def _index(branch: Branch, lab: Lab, branches: list[Branch], bookmarks: list[Boo
     recording = lab.recording
     segments = recording.segments()
     marks = [
-        {"seq": mark.seq, "at_us": mark.at_us, "kind": mark.kind, "en": mark.en, "zh": mark.zh}
+        {"seq": mark.seq, "at_us": mark.at_us, "kind": mark.kind, "values": mark.values}
         for mark in history.marks(segments)
     ]
     marks += [
-        {"seq": one.seq, "at_us": one.at_us, "kind": "Bookmark", "en": one.name, "zh": one.name} for one in bookmarks
+        {"seq": one.seq, "at_us": one.at_us, "kind": "Bookmark", "values": {"name": one.name}} for one in bookmarks
     ]
     return {
         "run": branch.run.slug,

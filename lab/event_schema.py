@@ -15,6 +15,7 @@ import msgspec
 from msgspec import inspect
 
 from broker_core.events import KINDS, Event, label
+from lab.marks import MARKED_KINDS
 
 FOLDER = "static/lab/core"
 HASH_LENGTH = 12
@@ -87,6 +88,10 @@ def _javascript() -> Iterator[str]:
             yield f'  {name}: {{ family: "{family}", fields: [{fields}],'
             yield f"    en: {_text(en)}, zh: {_text(zh)} }},"
     yield "};"
+    yield ""
+    yield "/** Kinds that get a mark on the whole run, the most telling first. */"
+    yield "/** @type {EventKind[]} */"
+    yield f"export const MARKED = {json.dumps(MARKED_KINDS)};"
 
 
 def _typescript() -> Iterator[str]:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 CHINESE = Path(__file__).with_name("refusals.zh-CN.json")
 _PLACE = re.compile(r"\{(\d)\}")
+_WORD = re.compile(r"\w+")
 
 
 def in_language(sentence: str, language: str) -> str:
@@ -23,11 +24,26 @@ def in_language(sentence: str, language: str) -> str:
     return sentence
 
 
+def sentences(language: str) -> dict[str, str]:
+    """Sentences with those in the language, for the page, which shows what failed commands print; none in English.
+
+    Those of one or two words are not among them: they would be found in what Kafka says, too.
+    """
+    if language != "zh-CN":
+        return {}
+    return {english: other for english, other in _chinese().items() if len(_WORD.findall(_PLACE.sub("", english))) > 2}
+
+
+@cache
+def _chinese() -> dict[str, str]:
+    texts: dict[str, str] = json.loads(CHINESE.read_text(encoding="utf-8"))
+    return texts
+
+
 @cache
 def _sentences() -> tuple[tuple[re.Pattern[str], str], ...]:
     """Patterns with their Chinese; those that say most first, so that a sentence finds its own."""
-    pairs: dict[str, str] = json.loads(CHINESE.read_text(encoding="utf-8"))
-    by_length = sorted(pairs.items(), key=lambda pair: -len(_PLACE.sub("", pair[0])))
+    by_length = sorted(_chinese().items(), key=lambda pair: -len(_PLACE.sub("", pair[0])))
     return tuple((_pattern(english), chinese) for english, chinese in by_length)
 
 

@@ -13,7 +13,15 @@ from lab.recordings.summary import Summary, read_summary
 from lab.refusal import not_found
 
 MAIN = "main"
-_TOLD = ("BrokerStopped", "BrokerFrozen", "LinkCut", "LogTruncated", "LeaderElected", "InvariantViolated")
+_TOLD = {
+    "BrokerStopped": ("BrokerStopped",),
+    "BrokerFrozen": ("BrokerFrozen",),
+    "LinkCut": ("LinkCut", "LinkCutOneWay"),
+    "LogTruncated": ("LogTruncated",),
+    "LeaderElected": ("LeaderElected",),
+    "InvariantViolated": ("InvariantViolated",),
+}
+"""What a run's card counts, and the kinds of marks that it counts as that."""
 _TOPICS_NAMED = 4
 
 
@@ -104,12 +112,9 @@ def _touched_s(folder: BranchFolder) -> float:
 
 def _sentence(summary: Summary, language: str) -> str:
     """Topics and what happened, such as `orders, payments; 2 broker stops, 1 link cut`."""
-    topics = ", ".join(summary.topics[:_TOPICS_NAMED])
-    if len(summary.topics) > _TOPICS_NAMED:
-        topics += ", …"
-    happened = ", ".join(
-        translate(language, f"runs.happened.{kind}", n=summary.happened[kind])
-        for kind in _TOLD
-        if summary.happened.get(kind)
-    )
-    return "; ".join(part for part in (topics, happened) if part)
+    comma, semicolon = ("，", "；") if language == "zh-CN" else (", ", "; ")
+    named = [topic for topic in summary.topics if not topic.startswith("__")]
+    topics = ", ".join(named[:_TOPICS_NAMED] + ["…"] * (len(named) > _TOPICS_NAMED))
+    counts = {told: sum(summary.happened.get(kind, 0) for kind in kinds) for told, kinds in _TOLD.items()}
+    happened = comma.join(translate(language, f"runs.happened.{told}", n=n) for told, n in counts.items() if n)
+    return semicolon.join(part for part in (topics, happened) if part)

@@ -21,6 +21,7 @@ urlpatterns = [
     path("runs/<slug:run>/rename", views.rename, name="rename-run"),
     path("runs/<slug:run>/duplicate", views.duplicate, name="duplicate-run"),
     path("runs/<slug:run>/rerun", views.rerun_in_era, name="rerun-run"),
+    path("exercises/<slug:slug>/run", views.run_of_exercise, name="run-of-exercise"),
     path("compare/", views.compare, name="compare"),
     path("runs/<slug:run>/delete", views.delete, name="delete-run"),
     path(f"r/{_BRANCH}", views.lab, name="lab"),

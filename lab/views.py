@@ -16,16 +16,19 @@ from django.views.decorators.http import require_GET, require_POST
 
 from broker_core.eras import DEFAULT_ERA, ERAS
 from lab import selectors
+from lab.actions.control_exercise import start_exercise_run
 from lab.actions.delete_run import delete_run
 from lab.actions.duplicate_run import duplicate_run
 from lab.actions.rename_run import rename_run
 from lab.actions.rerun import rerun
 from lab.actions.start_run import proposed_seed, start_run
 from lab.exercises.loader import exercises, page_content
+from lab.i18n import translate
 from lab.middleware import answer_refusal
 from lab.preferences import preferences_of
 from lab.recordings.history import parse_instant, seek
 from lab.refusal import Refusal, no_page, not_found
+from lab.refusal_texts import sentences
 from lab.runtime.host import host
 from lab.sign_in import safe_next, sign_in
 from lab.state_charts import state_charts
@@ -46,7 +49,7 @@ def sign_in_page(request: HttpRequest) -> HttpResponse:
     try:
         sign_in(request, request.GET["token"])
     except Refusal as refusal:
-        context = {"next": following, "error": refusal.as_json()}
+        context = {"next": following, "error": refusal.as_json(preferences_of(request).language)}
         return render(request, "sign_in.html", context, status=refusal.status)
     return HttpResponseRedirect(following)
 
@@ -72,6 +75,18 @@ async def new_run(request: HttpRequest) -> HttpResponse:
     except Refusal as refusal:
         return await _runs_page(request, refusal, request.POST.dict())
     return redirect("lab", branch.run.slug, branch.name)
+
+
+@login_required
+@require_POST
+async def run_of_exercise(request: HttpRequest, slug: str) -> HttpResponse:
+    """Begins an exercise in a new run of the era that it is about."""
+    try:
+        branch = await start_exercise_run(host(), await _user(request), slug, preferences_of(request).language)
+    except Refusal as refusal:
+        return await _runs_page(request, refusal)
+    query = urlencode({"p": exercises()[slug].partition})
+    return HttpResponseRedirect(f"{reverse('lab', args=(branch.run.slug, branch.name))}?{query}")
 
 
 @login_required
@@ -150,6 +165,7 @@ async def lab(request: HttpRequest, run: str, branch: str) -> HttpResponse:
         "zookeeper": opened.zookeeper,
         "exercises": [page_content(exercise) for exercise in exercises().values()],
         "state_charts": state_charts(),
+        "refusals": sentences(preferences_of(request).language),
     }
     return await _render(request, "lab/lab.html", context)
 
@@ -175,13 +191,14 @@ async def _runs_page(
 ) -> HttpResponse:
     user = await _user(request)
     live = {(lab.recording.folder.run, lab.recording.folder.branch) for lab in host().labs() if lab.core == "live"}
-    cards = await sync_to_async(selectors.run_cards)(user, preferences_of(request).language, live)
+    language = preferences_of(request).language
+    cards = await sync_to_async(selectors.run_cards)(user, language, live)
     context = {
         "runs": cards,
-        "new_run": {"name": f"Run {len(cards) + 1}", "seed": proposed_seed()},
+        "new_run": {"name": translate(language, "runs.proposed_name", n=len(cards) + 1), "seed": proposed_seed()},
         "eras": [{"name": era.name, "release": era.release, "text": f"era.{era.name}"} for era in ERAS.values()],
         "chosen_era": (form or {}).get("era", DEFAULT_ERA),
-        "error": refusal.as_json() if refusal else None,
+        "error": refusal.as_json(language) if refusal else None,
         "form": form or {},
     }
     return await _render(request, "runs/list.html", context, status=refusal.status if refusal else 200)

@@ -7,15 +7,14 @@ from typing import Any
 
 import msgspec
 
-from broker_core.events.envelope import sentence
 from broker_core.run import Run, RunConfig
 from broker_core.sim.disk import SimulatedDisk
 from broker_core.view.fold import empty_view
 from broker_core.view.patch import apply
 from broker_core.zk.memory_store import MemoryStore
+from lab.marks import mark_of
 
 BUCKET_US = 250_000
-MARKED = {"BrokerStopped", "BrokerStarted", "LeaderElected", "LinkCut", "IsrShrunk"}
 
 #: (line, milliseconds of simulated time that follow): all that the drawings have a shape for
 SCRIPT = (
@@ -46,11 +45,9 @@ def write_recording(folder: Path, segment_events: int = 400) -> None:
             apply(view, copy.deepcopy(patch))  # later patches write into the dicts of earlier ones
             counts.extend([0] * (at_us // BUCKET_US + 1 - len(counts)))
             counts[at_us // BUCKET_US] += 1
-            kind = type(event).__name__
-            if kind in MARKED:
-                marks.append(
-                    {"seq": seq, "at_us": at_us, "kind": kind, "en": sentence(event), "zh": sentence(event, "zh")}
-                )
+            mark = mark_of(seq, at_us, event)
+            if mark is not None:
+                marks.append({"seq": seq, "at_us": at_us, "kind": mark.kind, "values": mark.values})
         at_us = made[start - 1][0][1] if start else 0
         first, last = part[0][0], part[-1][0]
         _write(

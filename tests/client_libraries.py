@@ -2,12 +2,13 @@
 
 As a program it is a member of a group that somebody can kill:
 `python -m tests.client_libraries LIBRARY BOOTSTRAP GROUP TOPIC` prints a line of JSON whenever there is news,
-`{"partitions": [0, 1], "values": ["a"]}`, and commits what it printed, until it is killed.
+`{"partitions": [0, 1], "values": ["a"]}`, and commits what it printed. It leaves when its standard input ends.
 """
 
 import asyncio
 import json
 import sys
+import threading
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import Protocol
@@ -34,8 +35,8 @@ from kafka.errors import CommitFailedError, RebalanceInProgressError
 from kafka.structs import OffsetAndMetadata
 
 PATIENCE_S = 90.0
-SESSION_MS = 4_000
-HEARTBEAT_MS = 300
+SESSION_MS = 10_000
+HEARTBEAT_MS = 500
 REPLICAS = 3
 
 #: What a member owns and what it just read; False: it shall leave.
@@ -333,13 +334,20 @@ LIBRARIES: dict[str, type[Library]] = {
 
 def main(library: str, bootstrap: str, group: str, topic: str) -> None:
     owned: list[int] = []
+    left = threading.Event()
+
+    def wait_for_the_end() -> None:
+        sys.stdin.read()
+        left.set()
+
+    threading.Thread(target=wait_for_the_end, daemon=True).start()
 
     def news(partitions: list[int], values: list[str]) -> bool:
         nonlocal owned
         if values or sorted(partitions) != owned:
             owned = sorted(partitions)
             print(json.dumps({"partitions": owned, "values": values}), flush=True)
-        return True
+        return not left.is_set()
 
     LIBRARIES[library](bootstrap).follow(group, topic, news)
 

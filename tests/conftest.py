@@ -9,20 +9,26 @@ from typing import Any
 import pytest
 from django.db import connection
 from django.test import override_settings
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, is_hypothesis_test, settings
+from playwright.sync_api import BrowserContext
 
 from broker_core.zk.memory_store import MemoryStore
 from broker_core.zk.store import ZkStore
 from lab.management.commands.lab import prepare_data_folder, prepare_database
 from lab.runtime.kazoo_store import KazooStore
 from lab.runtime.zookeeper import EmbeddedZookeeper
-from tests.lab_server import LabServer, Visitor
+from tests.lab_server import PATIENCE_S, LabServer, Visitor
 from tools.ensure_chromium import ensure_chromium
 
 pytest_plugins = ["tests.no_skips", "tests.lab_page", "lab.testing"]
 
-# How long an example takes says something about the machine, not about the code.
-settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+IS_SOAK = bool(os.environ.get("HIGHWATER_SOAK"))
+
+# How long an example takes says something about the machine, not about the code. Examples are the same in each run, so
+# that a test fails for what was changed, and not by the day; `make soak` draws new ones.
+settings.register_profile(
+    "any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=not IS_SOAK
+)
 settings.load_profile("any machine")
 
 # Playwright keeps an event loop running in the main thread, where Django would refuse to touch the database.
@@ -32,8 +38,11 @@ os.environ.setdefault("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Tests in a browser come last: no other test could run an event loop of its own after them.
 
-    They come by files, which is how the processes of `make test` share the tests.
+    They come by files, which is how the processes of `make test` share the tests. What draws examples soaks, too.
     """
+    for item in items:
+        if is_hypothesis_test(getattr(item, "obj", None)):
+            item.add_marker("soak")
     in_browser = {item.path for item in items if "playwright" in getattr(item, "fixturenames", ())}
     items.sort(key=lambda item: item.path in in_browser)
 
@@ -41,7 +50,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def rounds() -> Callable[[int], int]:
     """How many rounds of a random test to run, of those that it should have: all under `make soak`, else a tenth."""
-    return lambda full: full if os.environ.get("HIGHWATER_SOAK") else max(1, full // 10)
+    return lambda full: full if IS_SOAK else max(1, full // 10)
 
 
 @pytest.fixture(scope="session")
@@ -53,6 +62,13 @@ def browser_type_launch_args(browser_type_launch_args: dict[str, Any]) -> dict[s
         "executable_path": path,
         "args": ["--no-sandbox", "--disable-dev-shm-usage"],
     }
+
+
+@pytest.fixture
+def context(context: BrowserContext) -> BrowserContext:
+    """Its pages are as patient as the tests are."""
+    context.set_default_timeout(PATIENCE_S * 1000)
+    return context
 
 
 @pytest.fixture(scope="session")

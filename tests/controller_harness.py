@@ -75,6 +75,9 @@ class FakeBroker:
     def emit(self, event: Event) -> int:
         return self.kernel.emit(event, self.name)
 
+    def knows_topic(self, topic: str) -> bool:
+        return False
+
     def send_to_broker(self, broker_id: int, api: str, body: object) -> None:
         self.kernel.request(self.name, f"b{broker_id}", api, body, label=api, context=broker_id)
 
@@ -180,7 +183,7 @@ class FakeCluster:
         return active[0]
 
     def create(self, name: str, *assignment: tuple[int, ...], **configs: str) -> None:
-        spec = CreateTopicSpec(name=name, assignment=assignment, configs=tuple(configs.items()))
+        spec = CreateTopicSpec(name=name, assignment=dict(enumerate(assignment)), configs=tuple(configs.items()))
         response = self.controller.create_topics(CreateTopicsRequest((spec,)))
         assert response.topics[0].error is Errors.NONE, response
         self.settle()

@@ -7,10 +7,11 @@ import pytest
 from django.conf import settings
 from playwright.sync_api import Locator, Page, expect
 
+from lab.tour.lab_page import newest_event
 from tests.lab_server import LabServer
 
 # A page may be slow where all processors are busy; what must come fast says so where it is expected.
-expect.set_options(timeout=20_000)
+expect.set_options(timeout=60_000)
 
 WIDE, TABLET, PHONE = {"width": 1440, "height": 900}, {"width": 1024, "height": 768}, {"width": 390, "height": 844}
 
@@ -57,8 +58,10 @@ def press(page: Page, *keys: str) -> None:
 
 
 def pause(page: Page) -> None:
+    """Time stands still, and the page has drawn all that happened before that."""
     press(page, "Space")
     expect(page.locator(".tp .tag")).to_contain_text("PAUSED")
+    shows_event(page, newest_event(page))
 
 
 def number(page: Page) -> int:
@@ -70,6 +73,15 @@ def shows_event(page: Page, seq: int) -> None:
     """The page comes to show that event."""
     grouped = f"{seq:,}".replace(",", r"\D")
     expect(page.locator(".number")).to_have_text(re.compile(rf"(?<!\d){grouped}(?!\d)"))
+
+
+def nothing_sticks_out(page: Page) -> None:
+    """The page is as wide as the window at most, once it has followed the window's size."""
+    assert page.viewport_size
+    page.wait_for_function(
+        "(width) => innerWidth === width && document.documentElement.scrollWidth <= width",
+        arg=page.viewport_size["width"],
+    )
 
 
 def console(page: Page, line: str) -> Locator:

@@ -23,6 +23,9 @@ from lab.event_schema import schema_hash
 from lab.management.commands.lab import HOST, Server, listen, server_config
 from lab.runtime.host import Host, close_host, host
 
+PATIENCE_S = 60.0
+"""How long to wait for what must come, on a machine that does much else; no test that passes waits for it."""
+
 
 class LabServer:
     """Serves until `stop`. Its labs run on ZooKeeper as `settings.ZOOKEEPER` says: in memory where that is empty."""
@@ -35,7 +38,7 @@ class LabServer:
         self._ready = threading.Event()
         self._thread = threading.Thread(target=lambda: asyncio.run(self._serve()), daemon=True)
         self._thread.start()
-        assert self._ready.wait(10), "the server did not start within 10 s"
+        assert self._ready.wait(PATIENCE_S), "the server did not start in time"
 
     def call(self, function: Callable[[Host], Any]) -> Any:
         """Runs something with the host, on the server's event loop; a coroutine is awaited."""
@@ -44,17 +47,17 @@ class LabServer:
             found = function(host())
             return await found if asyncio.iscoroutine(found) else found
 
-        return asyncio.run_coroutine_threadsafe(on_loop(), self._loop).result(30)
+        return asyncio.run_coroutine_threadsafe(on_loop(), self._loop).result(PATIENCE_S)
 
     def forget_labs(self) -> None:
         """As after a restart: all engines end, all recordings close."""
-        asyncio.run_coroutine_threadsafe(close_host(), self._loop).result(30)
+        asyncio.run_coroutine_threadsafe(close_host(), self._loop).result(PATIENCE_S)
 
     def stop(self) -> None:
         self._server.should_exit = True
-        self._thread.join(20)
+        self._thread.join(PATIENCE_S)
         self._listener.close()
-        assert not self._thread.is_alive(), "the server did not stop within 20 s"
+        assert not self._thread.is_alive(), "the server did not stop in time"
 
     async def _serve(self) -> None:
         self._loop = asyncio.get_running_loop()
@@ -154,7 +157,7 @@ class Visitor:
 
     def _send(self, request: urllib.request.Request) -> Answer:
         try:
-            with self._opener.open(request, timeout=20) as response:
+            with self._opener.open(request, timeout=PATIENCE_S) as response:
                 return Answer(response.status, response.url, response.headers, response.read())
         except urllib.error.HTTPError as error:
             return Answer(error.code, error.url, error.headers, error.read())
@@ -171,7 +174,7 @@ class LabSocketClient:
     def send(self, frame: dict[str, Any]) -> None:
         self.connection.send(json.dumps(frame))
 
-    def until(self, wanted: Callable[[dict[str, Any]], bool], seconds: float = 20) -> dict[str, Any]:
+    def until(self, wanted: Callable[[dict[str, Any]], bool], seconds: float = PATIENCE_S) -> dict[str, Any]:
         """Receives frames, acknowledging them, up to the first that is wanted."""
         deadline = time.monotonic() + seconds
         while True:
@@ -220,7 +223,7 @@ class LabSocketClient:
         printed = [event[4] for event in self.events() if event[4][:2] == ["CommandPrinted", command]]
         return [text for _, _, lines in printed for text in lines]
 
-    def closed(self, seconds: float = 10) -> tuple[int, str]:
+    def closed(self, seconds: float = PATIENCE_S) -> tuple[int, str]:
         """(code, reason) with which the server ends the socket."""
         try:
             while True:

@@ -7,6 +7,7 @@ from types import ModuleType
 import pytest
 from playwright.sync_api import Browser, Locator
 
+from lab.tour.cells import cells_of
 from lab.tour.chapters import CHAPTERS
 from lab.tour.lab_page import LabPage
 from lab.tour.lab_process import LabProcess, running_lab
@@ -132,7 +133,7 @@ class Keys:
         }
 
     def moves(self, key: str, moved: Callable[[Shown, Shown], bool]) -> None:
-        before = self.lab.shown
+        before = self.lab.rests()
         self.lab.press(key)
         self.lab.until(lambda seen: moved(before, seen), f"another instant after {key}")
         self.lab.press("End")
@@ -187,10 +188,11 @@ class Keys:
         self.lab.sees(self.page.locator("hw-inspector").get_by_text("knows brokers"), "the card of a broker")
 
     def zoom(self) -> None:
-        digits = self.page.locator(".hw-lane").first.locator(".hw-cell.committed")
-        for there in (False, True):
+        lane = self.page.locator(".hw-lane").first
+        large = cells_of(lane)["pitch"]
+        for same in (False, True):
             self.lab.press("z")
-            until(self.page, lambda there=there: bool(digits.first.text_content()) == there, "cells of another size")
+            until(self.page, lambda same=same: (cells_of(lane)["pitch"] == large) == same, "cells of another size")
 
     def act(self) -> None:
         self.turns("a", self.page.locator("hw-act"), True)

@@ -97,7 +97,10 @@ def test_a_partition_that_is_not_there() -> None:
         "TimeoutException: Partition 7 of topic orders with partition count 3 is not present in metadata after 15000 "
         "ms."
     ]
-    assert shell.at("producer send nobody orders-0 a:1") == ["no such producer: nobody"]
+    assert shell.at("producer send nobody orders-0 a:1") == [
+        "no such producer: nobody",
+        "! No producer is called nobody; producer open nobody opens one.",
+    ]
 
 
 def test_a_topic_that_a_producer_names_is_made_unless_brokers_are_told_otherwise() -> None:
@@ -107,7 +110,8 @@ def test_a_topic_that_a_producer_names_is_made_unless_brokers_are_told_otherwise
     strict = ShellRun(auto_create_topics_enable="false")
     strict.at("producer open p")
     assert strict.at("producer send p fresh-0 a:1") == [
-        "TimeoutException: Topic fresh not present in metadata after 15000 ms."
+        "TimeoutException: Topic fresh not present in metadata after 15000 ms. / UnknownTopicOrPartitionException: "
+        "This server does not host this topic-partition."
     ]
     assert strict.at("kafka-topics.sh --list") == []
 
@@ -225,6 +229,50 @@ def test_names_of_clients_are_taken_once_and_free_again() -> None:
     assert shell.at("producer open p") == ["! There is a node named p already; producer close p ends it."]
     shell.at("producer drop p")
     assert shell.at("producer open p") == []
+
+
+def test_settings_that_kafka_refuses_come_in_its_words_with_what_to_change() -> None:
+    shell = ShellRun()
+    trace = (
+        "! org.apache.kafka.common.KafkaException: Failed to construct kafka producer / Caused by: "
+        "org.apache.kafka.common.config.ConfigException: delivery.timeout.ms should be equal to or larger than "
+        "linger.ms + request.timeout.ms"
+    )
+    assert shell.at("producer open p --acks 1 --linger 500 --timeout 5400") == [
+        trace,
+        "! Change --linger / --timeout and open it again; help producer says what each option is for.",
+    ]
+    assert shell.exit_code == 1
+    assert shell.at("producer open p --acks 1 --idempotence true") == [
+        "! org.apache.kafka.common.config.ConfigException: Must set acks to all in order to use the idempotent "
+        "producer. Otherwise we cannot guarantee idempotence.",
+        "! Change --acks and open it again; help producer says what each option is for.",
+    ]
+    # whoever says nothing of the delivery's time gets as much as it needs
+    assert shell.at("producer open p --linger 12000") == []
+    assert dict(shell.node("p")["settings"])["delivery.timeout.ms"] == "17000"
+
+
+@pytest.mark.parametrize(
+    ("era", "message"),
+    [
+        ("3.9", "TimeoutException: Disconnected from node 1 due to timeout"),
+        ("2.4", "NetworkException: The server disconnected before a response was received."),
+    ],
+)
+def test_a_request_that_takes_too_long_is_told_as_the_clients_of_the_time_did(era: str, message: str) -> None:
+    shell = ShellRun(era=era, zookeeper_session_timeout_ms="30000")
+    shell.at(ORDERS)
+    shell.at("producer open p --acks 1 --timeout 5000")
+    shell.at("producer send p orders-0 a:1")
+    shell.at("broker freeze 1")
+    assert shell.at("producer send p orders-0 b:2") == [message]
+
+
+def test_an_old_producer_without_a_delivery_timeout_takes_any() -> None:
+    shell = ShellRun(era="1.1")
+    assert shell.at("producer open p --linger 500 --timeout 1000") == []
+    assert dict(shell.node("p")["settings"])["delivery.timeout.ms"] == "1000"
 
 
 def test_a_frozen_leader_costs_a_request_timeout() -> None:

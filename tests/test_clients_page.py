@@ -4,8 +4,9 @@ import re
 
 from playwright.sync_api import Page, expect
 
+from tests.lab_page import press
 from tests.lab_server import LabServer, Visitor
-from tests.test_control_plane_page import nothing_sticks_out, page_of, press
+from tests.test_control_plane_page import nothing_sticks_out_at_any_width, page_of
 
 __all__ = ["page_of"]
 
@@ -62,7 +63,7 @@ def test_who_owns_what_and_what_waits_in_a_producer(page_of: Page, lab_server: L
     expect(plans.filter(has_text="cooperative").locator(".moves")).to_have_count(0)
     expect(groups.locator(".slot-table tr", has_text="shop, orders-0").first).to_contain_text("offset 3")
     expect(groups.locator(".slot-table tr.pending")).to_have_count(1)
-    nothing_sticks_out(page)
+    nothing_sticks_out_at_any_width(page)
     press(page, "o")
     producers = page.locator("hw-producers")
     expect(producers.locator(".producer")).to_have_count(3)
@@ -72,7 +73,7 @@ def test_who_owns_what_and_what_waits_in_a_producer(page_of: Page, lab_server: L
     expect(first.locator(".tag.id")).to_contain_text("epoch 0")
     expect(second.locator(".batch .ring")).to_have_count(1)
     expect(second.locator(".choices li").first).to_contain_text("stays there")
-    nothing_sticks_out(page)
+    nothing_sticks_out_at_any_width(page)
     press(page, "r")
     transactions = page.locator("hw-transactions")
     expect(producers.locator(".producer")).to_have_count(0)
@@ -80,6 +81,6 @@ def test_who_owns_what_and_what_waits_in_a_producer(page_of: Page, lab_server: L
     log = transactions.locator(".txn-log", has_text="orders-8")
     expect(log).to_contain_text("LSO 2 · HW 3 · LEO 3")
     expect(log.locator(".markers").last).to_contain_text(": 0–1")
-    nothing_sticks_out(page)
+    nothing_sticks_out_at_any_width(page)
     press(page, "r")
     expect(transactions.locator(".txn-log")).to_have_count(0)

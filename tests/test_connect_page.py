@@ -12,12 +12,12 @@ def test_a_client_joins_and_is_seen(with_topic: Page) -> None:
     page = with_topic
     page.get_by_role("button", name="Connect a client").click()
     dialog = page.get_by_role("dialog", name="Connect a client")
-    bootstrap = dialog.locator(".address button").inner_text()
+    bootstrap = dialog.locator(".servers code").inner_text()
     assert re.fullmatch(r"127\.0\.0\.1:\d+(,127\.0\.0\.1:\d+){2}", bootstrap)
     expect(dialog.locator("pre")).to_contain_text(bootstrap)
     dialog.get_by_role("button", name="aiokafka", exact=True).click()
     expect(dialog.locator("pre")).to_contain_text("AIOKafkaProducer")
-    expect(dialog).to_contain_text("Nobody yet.")
+    expect(dialog).to_contain_text("Nobody at present.")
 
     producer = KafkaProducer(bootstrap_servers=bootstrap, client_id="mine")
     assert producer.send("orders", b"from outside", partition=0).get(60).offset == 0

@@ -25,8 +25,10 @@ def alter(
     leader_epoch: int = 0,
     partition_epoch: int = 0,
     recovery: int = 0,
+    topic_id: str = "",
 ) -> AlterPartitionResponse:
-    item = AlterPartitionItem("orders-0", leader_epoch, tuple((each, -1) for each in isr), recovery, partition_epoch)
+    new_isr = tuple((each, -1) for each in isr)
+    item = AlterPartitionItem("orders-0", leader_epoch, new_isr, recovery, partition_epoch, topic_id)
     request = AlterPartitionRequest(leader, cluster.brokers[leader].broker_epoch, (item,))
     response = cluster.controller.alter_partition(request)
     cluster.settle()
@@ -74,6 +76,17 @@ def test_alter_partition_refusals():
     cluster.kill(2)
     assert cluster.state("orders-0")[:2] == (1, 1)
     assert error((1,)) is Errors.FENCED_LEADER_EPOCH
+
+
+def test_alter_partition_of_a_topic_of_that_name_that_is_no_more():
+    cluster = FakeCluster()
+    cluster.create("orders", (1, 2, 3))
+    known = cluster.controller.context.topic_ids["orders"]
+    (result,) = alter(cluster, (1,), topic_id="Oh-ta1dVQC6E2cKFJ7_8HA").partitions
+    assert result.error is Errors.UNKNOWN_TOPIC_ID
+    assert cluster.state("orders-0") == (1, 0, [1, 2, 3], 1, 0)
+    (result,) = alter(cluster, (1,), topic_id=known).partitions
+    assert (result.error, result.isr) == (Errors.NONE, (1,))
 
 
 def test_alter_partition_of_an_old_registration_or_at_another_broker():
@@ -135,15 +148,15 @@ def test_create_topic_errors():
         Errors.INVALID_REPLICATION_FACTOR,
         "Replication factor: 4 larger than available brokers: 3.",
     )
-    assert refusal(CreateTopicSpec("t", assignment=((1, 1),))) == (
+    assert refusal(CreateTopicSpec("t", assignment={0: (1, 1)})) == (
         Errors.INVALID_REPLICA_ASSIGNMENT,
         "Duplicate replica assignment found: HashMap(0 -> ArrayBuffer(1, 1))",
     )
-    assert refusal(CreateTopicSpec("t", assignment=((1,), (1, 2)))) == (
+    assert refusal(CreateTopicSpec("t", assignment={0: (1,), 1: (1, 2)})) == (
         Errors.INVALID_REPLICA_ASSIGNMENT,
         "All partitions should have the same number of replicas",
     )
-    assert refusal(CreateTopicSpec("t", partitions=1, assignment=((1,),)))[0] is Errors.INVALID_REQUEST
+    assert refusal(CreateTopicSpec("t", partitions=1, assignment={0: (1,)}))[0] is Errors.INVALID_REQUEST
     assert refusal(CreateTopicSpec("t", configs=(("min.insync.replicas", "0"),))) == (
         Errors.INVALID_CONFIG,
         "Invalid value 0 for configuration min.insync.replicas: Value must be at least 1",

@@ -178,7 +178,7 @@ def test_what_a_user_types_wrong(tmp_path: Path) -> None:
         ((), 'Missing required argument "[files]"'),
         (("--help",), "This tool helps to parse a log file"),
         (("--nonsense",), 'Exception in thread "main" joptsimple.UnrecognizedOptionException: nonsense is not'),
-        (("--cluster-metadata-decoder",), "--cluster-metadata-decoder is not there"),
+        (("--cluster-metadata-decoder",), 'Missing required argument "[files]"'),
     ):
         code, out, err = command(*arguments)
         assert (code, out) == (1, "")

@@ -188,6 +188,46 @@ def test_a_killed_member_goes_when_its_session_ends() -> None:
     assert states[-2:] == ["PreparingRebalance", "Empty"]
 
 
+def test_a_frozen_member_goes_when_its_session_ends_and_comes_back_as_somebody_new() -> None:
+    """Others read on from what it had committed; thawed, it hears that nobody knows it any more."""
+    shell = group_run()
+    shell.at("consumer start c2 --group g --topic orders --assignor range")
+    assert shell.at('wait "group g == Stable 2" 30s') == []
+    assert shell.at("consumer freeze c1") == []
+    assert shell.run.view["nodes"]["c1"]["state"] == "frozen"
+    (refusal,) = shell.at("consumer stop c1")
+    assert "c1 is frozen and cannot close" in refusal
+    shell.at("sleep 3s")
+    assert len(next(iter(shell.run.view["groups"].values()))["members"]) == 2
+    assert shell.at('wait "group g == Stable 1" 10s') == []
+    shell.events()
+    assert shell.at("consumer thaw c1") == []
+    assert shell.at('wait "group g == Stable 2" 30s') == []
+    whys = [event.why for event in shell.events(ConsumerStateChanged) if event.client == "c1"]
+    assert "UNKNOWN_MEMBER_ID" in whys
+    assert differences(shell.run) == []
+    assert shell.run.view["alarms"] == {}
+    (refusal,) = shell.at("consumer thaw c1")
+    assert "c1 is not frozen" in refusal
+
+
+def test_a_frozen_consumer_of_0_8_loses_its_session_and_registers_again() -> None:
+    shell = ShellRun(era="0.8")
+    shell.at("kafka-topics.sh --create --topic orders --partitions 2 --replication-factor 3")
+    shell.at("consumer start c1 --group g --topic orders --assignor range")
+    shell.at("consumer start c2 --group g --topic orders --assignor range")
+    shell.at("sleep 5s")
+    shell.at("consumer freeze c1")
+    shell.at("sleep 20s")
+    assert shell.run.view["nodes"]["c2"]["assignment"] == ["orders-0", "orders-1"]
+    shell.at("consumer thaw c1")
+    shell.at("sleep 20s")
+    nodes = shell.run.view["nodes"]
+    assert sorted(nodes["c1"]["assignment"] + nodes["c2"]["assignment"]) == ["orders-0", "orders-1"]
+    assert nodes["c1"]["assignment"]
+    assert shell.run.view["alarms"] == {}
+
+
 def test_offsets_go_with_their_topic() -> None:
     shell = group_run()
     assert shell.at('wait "committed g orders-0 == 0" 20s') == []
@@ -353,3 +393,29 @@ def test_a_member_whose_partitions_have_no_leader_asks_for_metadata_once_a_secon
     shell.after(20)
     asked = [each for each in shell.events(RpcSent) if each.source == "c1" and each.api == "Metadata"]
     assert 15 <= len(asked) <= 25
+
+
+@pytest.mark.parametrize(
+    ("rows", "complaint"),
+    [
+        (("",), "No content to map due to end-of-input"),
+        (("orders,0,99999999999999999999",), "not a valid `long` value"),
+        (("orders,99999999999,1",), "not a valid `int` value"),
+    ],
+)
+def test_a_plan_that_is_none_is_refused_as_jackson_does(rows: tuple[str, ...], complaint: str) -> None:
+    shell = group_run()
+    shell.at("consumer stop c1")
+    shell.at("file plan", *rows)
+    printed = shell.at("kafka-consumer-groups.sh --group g --reset-offsets --execute --from-file plan")
+    assert any(complaint in line for line in printed)
+
+
+def test_rows_of_a_plan_may_end_as_on_old_machines() -> None:
+    shell = group_run()
+    shell.at("producer open p --acks all")
+    shell.at("producer send p orders-0 a:1 b:2")
+    shell.at("consumer stop c1")
+    shell.at("file plan <<< 'orders,0,1\rorders,1,0'")
+    printed = shell.at("kafka-consumer-groups.sh --group g --reset-offsets --dry-run --from-file plan")
+    assert "".join(printed).count("orders") == 2

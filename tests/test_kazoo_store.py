@@ -25,7 +25,7 @@ from lab.runtime.kazoo_connection import ZookeeperUnavailable
 from lab.runtime.kazoo_store import KazooStore, ZookeeperDisagrees
 from lab.runtime.zookeeper import EmbeddedZookeeper, free_port
 
-DEADLINE_S = 10
+DEADLINE_S = 60
 
 
 @pytest.fixture

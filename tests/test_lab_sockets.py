@@ -4,9 +4,11 @@ import json
 from contextlib import suppress
 from typing import Any
 
+import msgspec
 import pytest
 from websockets.exceptions import ConnectionClosed
 
+from lab.exercises.loader import exercises
 from lab.protocol import CLOSE_NOT_FOUND, CLOSE_NOT_SIGNED_IN, CLOSE_RUBBISH, MAX_RUBBISH
 from tests.lab_server import LabServer, LabSocketClient, Visitor
 
@@ -134,10 +136,10 @@ def test_a_page_that_answers_nothing_is_not_flooded_and_catches_up_with_a_snapsh
         busy.run("producer stream p1 orders-0 500")
         busy.ask({"k": "time", "op": "rate", "value": 10})
         began = busy.ask({"k": "time", "op": "now"})["seq"]
-        busy.until(lambda frame: frame["k"] == "d" and frame["ev"][-1][0] > began + 3_000, seconds=60)
+        busy.until(lambda frame: frame["k"] == "d" and frame["ev"][-1][0] > began + 3_000)
         busy.ask({"k": "time", "op": "pause"})
         last = busy.ask({"k": "time", "op": "now"})["seq"]
-        idle.until(lambda frame: frame["k"] == "clock" and frame["mode"] == "pause", seconds=60)
+        idle.until(lambda frame: frame["k"] == "clock" and frame["mode"] == "pause")
         sent = [frame for frame in idle.frames if frame["k"] in ("d", "snap")]
         assert len(sent) <= 8
         idle.send({"k": "ack", "seq": sent[-1]["ev"][-1][0]})
@@ -232,6 +234,9 @@ def test_an_exercise_is_begun_followed_left_and_gone_on_with(visitor: Visitor) -
         assert answer["k"] == "done", answer
         begun = client.frames[-2] if client.frames[-2]["k"] == "exercise" else exercise_frame(client)
         assert begun["slug"] == slug and begun["steps"][0]["state"] == "active" and begun["hints_shown"] == 0
+        stands = {"k": "clock", "mode": "pause", "rate": 0.0025}
+        if not any(stands.items() <= frame.items() for frame in client.frames):
+            client.until(lambda frame: stands.items() <= frame.items())
         client.ask({"k": "exercise", "op": "hint", "exercise": slug})
         hinted = [frame for frame in client.frames if frame["k"] == "exercise"][-1]
         assert hinted["hints_shown"] == 1
@@ -253,6 +258,33 @@ def test_an_exercise_is_begun_followed_left_and_gone_on_with(visitor: Visitor) -
         greeted(client)
         client.ask({"k": "time", "op": "now"})
         assert not [frame for frame in client.frames if frame["k"] == "exercise"]
+
+
+def test_an_exercise_about_another_era_begins_in_a_run_of_its_own(visitor: Visitor) -> None:
+    slug = "006-the-lost-record"
+    with visitor.socket(visitor.new_run()) as client:
+        refused = client.ask({"k": "exercise", "op": "start", "exercise": slug})
+        assert refused["k"] == "no" and refused["what"] == "This run is of era 3.9, and the exercise is about era 0.10."
+    answer = visitor.post(f"/exercises/{slug}/run")
+    assert answer.status == 200 and answer.url.endswith("/main?p=ledger-0")
+    assert 'data-era="0.10"' in answer.text
+    run = answer.url.split("/r/")[1].split("/")[0]
+    with visitor.socket(run) as client:
+        begun = exercise_frame(client)
+        assert begun["slug"] == slug and begun["steps"][0]["state"] == "active"
+    assert "There is no exercise" in visitor.post("/exercises/nosuch/run").text
+
+
+def test_of_a_run_in_which_its_exercise_cannot_begin_nothing_is_left(
+    visitor: Visitor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slug = "006-the-lost-record"
+    name = exercises()[slug].title.en
+    before = visitor.get("/runs/").text.count(name)
+    spoilt = msgspec.structs.replace(exercises()[slug], setup=["kafka-topics.sh --create --topic t --partitions 0"])
+    monkeypatch.setitem(exercises(), slug, spoilt)
+    assert "The set-up stopped at" in visitor.post(f"/exercises/{slug}/run").text
+    assert visitor.get("/runs/").text.count(name) == before
 
 
 def test_exercise_sentences_come_in_the_pages_language(visitor: Visitor) -> None:

@@ -10,6 +10,7 @@ import pytest
 from django.conf import settings
 from playwright.sync_api import Browser, Locator, Page, expect
 
+from tests.lab_page import PHONE, TABLET, WIDE, nothing_sticks_out
 from tests.lab_server import LabServer
 
 DATA = Path(__file__).resolve().parent / "data"
@@ -17,7 +18,6 @@ TRANSACTIONS = DATA / "own_files" / "09-transactions" / "log" / "txn-0"
 GIB = 1 << 30
 MIB = 1 << 20
 MOST_GROWTH = 200 * MIB
-WIDE, TABLET, PHONE = {"width": 1440, "height": 900}, {"width": 1024, "height": 768}, {"width": 390, "height": 844}
 
 
 @pytest.fixture
@@ -133,8 +133,7 @@ def test_nothing_sticks_out_at_the_side(own: Page, size: dict[str, int]) -> None
     for column in ("Files", "Content", "Batch"):
         if size is PHONE:
             own.locator(".columns").get_by_role("button", name=column).click()
-        wide, window = own.evaluate("[document.documentElement.scrollWidth, innerWidth]")
-        assert wide <= window, f"{column}: {wide} px in a window of {window}"
+        nothing_sticks_out(own)
 
 
 def test_the_policy_lets_the_page_speak_to_its_own_server_at_most(own: Page, lab_server: LabServer) -> None:

@@ -6,7 +6,18 @@ import pytest
 from django.conf import settings
 from playwright.sync_api import Page, WebSocketRoute, expect
 
-from tests.lab_page import PHONE, TABLET, WIDE, console, number, partition, pause, press, shows_event
+from tests.lab_page import (
+    PHONE,
+    TABLET,
+    WIDE,
+    console,
+    nothing_sticks_out,
+    number,
+    partition,
+    pause,
+    press,
+    shows_event,
+)
 from tests.lab_server import LabServer
 
 # Languages, themes, widths, connections
@@ -30,7 +41,7 @@ def test_chinese_and_light_without_losing_the_place(with_topic: Page) -> None:
     page.get_by_role("tab", name="延迟区").click()
     page.locator("hw-purgatory button").first.click()
     page.get_by_role("button", name="显示字节").click()
-    expect(page.locator("hw-message-bytes .hex")).to_be_visible(timeout=20_000)
+    expect(page.locator("hw-message-bytes .hex")).to_be_visible()
     page.keyboard.press("ArrowRight")
     expect(page.locator("hw-message-bytes .field-row.on")).to_contain_text("request_api_key")
     expect(page.locator("hw-message-bytes .message-field")).to_contain_text("1 Fetch")
@@ -42,7 +53,7 @@ def test_nothing_sticks_out_of_a_narrow_window(with_topic: Page, size) -> None:
     page.set_viewport_size(size)
     page.reload()
     expect(partition(page, "orders-0")).to_contain_text("HW 0")
-    assert page.evaluate("document.documentElement.scrollWidth") <= size["width"]
+    nothing_sticks_out(page)
     for selector in (".tbtn .play", ".clock", ".rail", "#inspector .tabs"):
         box = page.locator(selector).bounding_box()
         assert box and box["x"] >= 0 and box["x"] + box["width"] <= size["width"], selector

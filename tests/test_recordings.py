@@ -11,6 +11,7 @@ import pytest
 from broker_core.events import codec
 from broker_core.log.unified_log import UnifiedLog
 from broker_core.view.fold import Fold
+from lab.marks import Mark
 from lab.recordings import history, timeline
 from lab.recordings.logs import Header
 from lab.recordings.recording import Recording
@@ -236,6 +237,8 @@ def test_segments_add_up_to_the_recording(finished: Path) -> None:
     assert sum(history.density(segments)["counts"]) == recording.last_seq
     kinds = {mark.kind for mark in history.marks(segments)}
     assert {"BrokerStopped", "LeaderElected", "IsrExpanded"} <= kinds
+    elected = [mark for mark in history.marks(segments) if mark.kind == "LeaderElected"]
+    assert all(mark.values["leader_epoch"] > 0 for mark in elected), "a new partition's first leader is no news"
     recording.close()
 
 
@@ -247,8 +250,8 @@ def test_a_very_long_run_has_coarser_density() -> None:
 
 
 def test_of_too_many_marks_the_most_telling_stay() -> None:
-    marks = [timeline.Mark(seq, seq, "IsrExpanded", "", "") for seq in range(3_000)]
-    marks[7] = timeline.Mark(7, 7, "InvariantViolated", "", "")
+    marks = [Mark(seq, seq, "IsrExpanded", {}) for seq in range(3_000)]
+    marks[7] = Mark(7, 7, "InvariantViolated", {})
     found = history.marks([timeline.SegmentFacts(1, 3_000, 0, 1, [], marks, [], "")])
     assert len(found) == history.MAX_MARKS and found[0].kind == "InvariantViolated"
     assert [mark.seq for mark in found] == sorted(mark.seq for mark in found)

@@ -10,10 +10,21 @@ import pytest
 
 from lab.refusal import Refusal
 from lab.refusal_texts import CHINESE, in_language
+from lab.refusal_texts import sentences as sentences_in
 
 ROOT = Path(__file__).resolve().parent.parent
 #: what makes a refusal, by name: its arguments that are strings are sentences
-MAKERS = {"Refusal", "ShellError", "Rubbish", "not_found", "usage_error", "_missing", "_no_rate", "no_such_instant"}
+MAKERS = {
+    "Refusal",
+    "ShellError",
+    "Rubbish",
+    "not_found",
+    "refuse",
+    "usage_error",
+    "_missing",
+    "_no_rate",
+    "no_such_instant",
+}
 PLACE = re.compile(r"\{(\d)\}")
 #: values and identifiers alone, which are the same in every language
 NOT_A_SENTENCE = re.compile(r"[^a-z]*|\S+")
@@ -41,8 +52,8 @@ def sentences() -> dict[str, str]:
                 if not isinstance(node, ast.Call):
                     continue
                 name = getattr(node.func, "id", "")
-                # usage_error(command, what): a command's name is no sentence
-                arguments = node.args[1:2] if name == "usage_error" else node.args[:3]
+                # what comes before the sentence is a command's name, or the command that runs
+                arguments = node.args[1:2] if name in ("usage_error", "refuse") else node.args[:3]
                 for argument in arguments if name in MAKERS else ():
                     for text in templates(argument):
                         if not NOT_A_SENTENCE.fullmatch(PLACE.sub("", text)):
@@ -75,6 +86,20 @@ def test_the_same_values_stand_in_both() -> None:
 def test_a_sentence_finds_its_chinese(english: str, chinese: str) -> None:
     assert in_language(english, "zh-CN") == chinese
     assert in_language(english, "en") == english
+
+
+def test_what_kafka_says_is_no_sentence_of_the_lab() -> None:
+    ours = re.compile("|".join(re.sub(r"\\{\d\\}", ".*", re.escape(one)) for one in sentences_in("zh-CN")))
+    assert ours.fullmatch("Change --acks and open it again; help producer says what each option is for.")
+    printed = {
+        line.removeprefix("! ")
+        for path in (ROOT / "tests/data/scenarios").glob("*.scenario")
+        for line in path.read_text(encoding="utf-8").splitlines()
+        if not line.startswith(("$", "#"))
+    }
+    assert len(printed) > 1_000
+    assert [line for line in printed if ours.fullmatch(line)] == []
+    assert sentences_in("en") == {}
 
 
 def test_a_refusal_speaks_the_language_of_who_reads_it() -> None:

@@ -13,7 +13,7 @@ from broker_core.sim.disk import SimulatedDisk
 from broker_core.zk.memory_store import MemoryStore
 from broker_core.zk.store import ForeignChange
 
-DEADLINE_S = 10
+DEADLINE_S = 60
 
 
 @pytest.fixture

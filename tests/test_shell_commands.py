@@ -37,7 +37,7 @@ def test_a_broker_must_be_in_a_state_that_allows_it() -> None:
     assert shell.exit_code == 1
     shell.at("broker kill 2")
     assert shell.at("broker kill 2") == [
-        "! Broker 2 is down; broker kill needs one that is up or starting or frozen or exiting."
+        "! Broker 2 is down; broker kill needs one that is up / starting / frozen / exiting."
     ]
     assert shell.at("broker start 2") == []
     assert shell.at('wait "brokers == [1,2,3]" 1s') == []

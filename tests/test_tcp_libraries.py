@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from lab.testing import Highwater
-from tests.client_libraries import LIBRARIES, PATIENCE_S, Library
+from tests.client_libraries import LIBRARIES, PATIENCE_S
 
 ROOT = Path(__file__).parent.parent
 PARTITIONS = 6
@@ -33,35 +33,16 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Highwater]:
 
 
 class Member:
-    """A member of a group, in a thread."""
+    """A member of a group, in a process of its own: neither the cluster nor other members take its time."""
 
-    def __init__(self, library: Library, group: str, topic: str) -> None:
+    def __init__(self, library: str, bootstrap: str, group: str, topic: str) -> None:
+        command = [sys.executable, "-m", "tests.client_libraries", library, bootstrap, group, topic]
+        pipe = subprocess.PIPE
+        self._process = subprocess.Popen(command, cwd=ROOT, stdin=pipe, stdout=pipe, text=True)
         self.partitions: list[int] = []
         self.values: list[str] = []
-        self._shall_leave = threading.Event()
-        self._thread = threading.Thread(target=library.follow, args=(group, topic, self._news), daemon=True)
-        self._thread.start()
-
-    def _news(self, partitions: list[int], values: list[str]) -> bool:
-        self.partitions = sorted(partitions)
-        self.values += values
-        return not self._shall_leave.is_set()
-
-    def leave(self) -> None:
-        """It closes its consumer."""
-        self._shall_leave.set()
-        self._thread.join(PATIENCE_S)
-
-
-class Victim:
-    """A member of a group in a process of its own, which can be killed: it says no goodbye."""
-
-    def __init__(self, *arguments: str) -> None:
-        command = [sys.executable, "-m", "tests.client_libraries", *arguments]
-        self._process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
-        self.partitions: list[int] = []
-        self.values: list[str] = []
-        threading.Thread(target=self._listen, daemon=True).start()
+        self._listener = threading.Thread(target=self._listen, daemon=True)
+        self._listener.start()
 
     def _listen(self) -> None:
         assert self._process.stdout is not None
@@ -70,9 +51,18 @@ class Victim:
             self.values += news["values"]
             self.partitions = news["partitions"]
 
+    def leave(self) -> None:
+        """It closes its consumer and ends."""
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        assert self._process.wait(PATIENCE_S) == 0
+        self._listener.join(PATIENCE_S)
+
     def kill(self) -> None:
+        """It says no goodbye."""
         self._process.kill()
         self._process.wait()
+        self._listener.join(PATIENCE_S)
 
 
 def until(what: str, condition: Callable[[], bool]) -> None:
@@ -82,7 +72,7 @@ def until(what: str, condition: Callable[[], bool]) -> None:
         time.sleep(0.05)
 
 
-def shared(members: Sequence[Member | Victim]) -> bool:
+def shared(members: Sequence[Member]) -> bool:
     """All partitions are owned, each by one member, and evenly."""
     owned = sorted(number for member in members for number in member.partitions)
     return owned == list(range(PARTITIONS)) and len({len(member.partitions) for member in members}) == 1
@@ -102,9 +92,8 @@ def test_a_library_does_all_that_it_can(cluster: Highwater, name: str) -> None:
     expected.append("good")
 
     group = f"group-{name}"
-    victim = Victim(name, cluster.bootstrap, group, name)
-    survivors = [Member(library, group, name) for _ in range(2)]
-    members = [victim, *survivors]
+    members = [Member(name, cluster.bootstrap, group, name) for _ in range(3)]
+    victim, *survivors = members
     try:
         until("three members with two partitions each", lambda: shared(members))
         until("all records", lambda: {value for each in members for value in each.values} == set(expected))
@@ -112,10 +101,11 @@ def test_a_library_does_all_that_it_can(cluster: Highwater, name: str) -> None:
         library.produce(name, ["after"], "none")
         until("the other two to take over", lambda: shared(survivors))
         until("the next record", lambda: any("after" in each.values for each in survivors))
-    finally:
-        victim.kill()
         for member in survivors:
             member.leave()
+    finally:
+        for member in members:
+            member.kill()
     assert {value for each in members for value in each.values} == {*expected, "after"}
 
     ends = dict.fromkeys(range(PARTITIONS), 0)

@@ -74,7 +74,12 @@ CLIENTS: dict[str, Client] = {
 
 @pytest.fixture
 def cluster(tmp_path: Path) -> Iterator[Highwater]:
-    settings = {"zookeeper.session.timeout.ms": "1000", "transaction.state.log.num.partitions": "3"}
+    settings = {
+        "zookeeper.session.timeout.ms": "1000",
+        "transaction.state.log.num.partitions": "3",
+        # However slow clients are: a follower whose link is cut stays in the ISR until they have sent what they send.
+        "replica.lag.time.max.ms": "300000",
+    }
     running = Highwater(tmp_path, config=settings)
     yield running
     running.close()

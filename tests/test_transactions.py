@@ -174,7 +174,11 @@ def test_producers_that_have_gone_are_forgotten() -> None:
 
 def test_transactional_methods_need_their_state(shell: ShellRun) -> None:
     shell.at("producer open p --idempotence true")
-    assert shell.at("producer begin p")[0].startswith("IllegalStateException: Cannot use transactional methods")
+    assert shell.at("producer begin p") == [
+        "IllegalStateException: Transactional method invoked on a non-transactional producer."
+    ]
+    shell.at("producer open q --acks 1")
+    assert shell.at("producer begin q")[0].startswith("IllegalStateException: Cannot use transactional methods")
     shell.at("producer open t --transactional-id pay")
     assert shell.at("producer send t orders-0 a:1") == [
         "IllegalStateException: Cannot add partition orders-0 to transaction while in state  READY"
@@ -183,6 +187,34 @@ def test_transactional_methods_need_their_state(shell: ShellRun) -> None:
         "IllegalStateException: TransactionalId pay: Invalid transition attempted from state READY to state "
         "COMMITTING_TRANSACTION"
     ]
+
+
+def test_what_never_got_its_id_or_was_fenced_is_opened_again_in_its_place(shell: ShellRun) -> None:
+    for broker_id in (2, 3):
+        shell.at(f"broker kill {broker_id}")
+    (late, advice) = shell.at("producer open t --transactional-id pay")
+    assert late == "TimeoutException: Timeout expired after 15000ms while awaiting InitProducerId"
+    assert advice == "! It has no id and can do nothing: producer open t tries again."
+    assert shell.at("producer begin t") == [
+        "IllegalStateException: Cannot attempt operation `beginTransaction` because the previous call to "
+        "`initTransactions` timed out and must be retried"
+    ]
+    for broker_id in (2, 3):
+        shell.at(f"broker start {broker_id}")
+    assert shell.at("producer open t --transactional-id pay") == []
+    assert shell.at("producer open t --transactional-id pay") == [
+        "! There is a node named t already; producer close t ends it."
+    ]
+    # another producer with the id fences it; opened again it fences that one
+    assert shell.at("producer open u --transactional-id pay") == []
+    shell.at("producer begin t")
+    (fenced,) = shell.at("producer send t orders-0 a:1")
+    assert fenced.startswith("ProducerFencedException")
+    assert shell.at("producer open t --transactional-id pay") == []
+    shell.at("producer begin t")
+    (sent,) = shell.at("producer send t orders-0 a:1")
+    assert sent.startswith("orders-0@")
+    assert shell.at("producer commit t") == []
 
 
 def test_old_brokers_know_no_producer_ids() -> None:

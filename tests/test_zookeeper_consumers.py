@@ -118,3 +118,30 @@ def test_assignors_of_later_are_refused(assignor: str) -> None:
     shell = group_of()
     shell.at(f"consumer start c1 --group g1 --topic demo --assignor {assignor}")
     assert shell.exit_code == 1
+
+
+def test_the_shell_knows_groups_that_no_broker_knows() -> None:
+    shell = group_of(partitions=3)
+    assert shell.at("group describe g1") == ["group g1: Dead none"]
+    shell.at("producer open p")
+    shell.at("producer send p demo-0 a:1 b:2")
+    for name in ("c1", "c2"):
+        shell.at(f"consumer start {name} --group g1 --topic demo")
+    assert shell.at('wait "group g1 == Stable 2" 20s') == []
+    assert shell.at("group describe g1") == ["group g1: Stable none", "  g1_c1: demo[0,1]", "  g1_c2: demo[2]"]
+    assert shell.at('wait "committed g1 demo-0 == 2" 10s') == []
+    assert shell.at("kafka-consumer-groups.sh --describe --group g1") == [
+        "! Brokers of era 0.8 know no groups: their members and offsets lie in ZooKeeper.",
+        "! Type group describe and the group's name, or zk tree /consumers.",
+    ]
+    # what somebody else puts among a group's znodes is not its own
+    shell.at("zk create /consumers/g1/owners/demo/x g1_c1-0")
+    shell.at("zk create /consumers/g1/offsets/demo/9 \u00b2")
+    assert shell.at("group describe g1")[1:] == ["  g1_c1: demo[0,1]", "  g1_c2: demo[2]"]
+    assert shell.at('wait "committed g1 demo-9 == 2" 1s') == ["[timeout]"]
+    shell.at("consumer kill c1")
+    assert shell.at('wait "group g1 == Stable 1" 40s') == []
+    assert shell.at("group describe g1")[1:] == ["  g1_c2: demo[0,1,2]"]
+    shell.at("consumer stop c2")
+    assert shell.at('wait "group g1 == Empty" 1s') == []
+    assert "__consumer_offsets" not in shell.run.view["topics"]

@@ -30,7 +30,7 @@ class AlterPartitionHost(Protocol):
 
     def known_controller(self) -> int: ...
 
-    def isr_change_answered(self, result: AlterPartitionResult) -> None: ...
+    def isr_change_answered(self, asked: AlterPartitionItem, result: AlterPartitionResult) -> None: ...
 
 
 class AlterPartitionManager:
@@ -82,7 +82,7 @@ class AlterPartitionManager:
             return
         for result in response.partitions:
             if result.partition in asked:
-                self.host.isr_change_answered(result)
+                self.host.isr_change_answered(asked[result.partition], result)
         self._send()
 
     def on_disconnect(self) -> None:

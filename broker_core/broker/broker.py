@@ -24,6 +24,7 @@ from broker_core.broker.replica_manager import ReplicaManager
 from broker_core.broker.rpc_text import describe_request
 from broker_core.broker.scram_admin import ScramAdmin
 from broker_core.broker.transaction_parts import TransactionParts
+from broker_core.broker.zookeeper_offsets import ZookeeperOffsets
 from broker_core.config_defs import ConfigException, Value, topic_values
 from broker_core.controller.controller import Controller
 from broker_core.eras import Era
@@ -88,6 +89,7 @@ class Broker:
         self.config_changes = ConfigChanges(self)
         self.configs = ConfigAdmin(self)
         self.quotas_admin = QuotaAdmin(self)
+        self.zookeeper_offsets = ZookeeperOffsets(self)
         self.scram_admin = ScramAdmin(self)
         self.waiting_admin = AdminPurgatory(self)
         self.coordinator_appends = CoordinatorAppends(self)
@@ -168,6 +170,10 @@ class Broker:
         self._controller_id = broker_id
         self.replicas.controller_epoch = max(self.replicas.controller_epoch, controller_epoch)
 
+    def knows_topic(self, topic: str) -> bool:
+        """Whether the controller has told this broker of a topic."""
+        return topic in self.metadata.topic_ids
+
     def send_to_broker(self, broker_id: int, api: str, body: object) -> None:
         """A request of the controller to a broker, itself included."""
         label, fields = describe_request(api, body)
@@ -223,6 +229,7 @@ class Broker:
             epochs_only_rise=self.era.epochs_only_rise,
             producer_id_expiration_ms=self.config.producer_id_expiration_ms,
             followers_check_size=self.era.followers_check_size,
+            index_rule=self.era.index_rule,
             checks_producers_before_roll=self.era.checks_producers_before_roll,
         )
 
@@ -305,8 +312,13 @@ class Broker:
         if not self._checkpointing:
             self._checkpointing = True
             self._checkpoint_later()
+        partitions = self.replicas.partitions
+        asked = [state.partition for state in request.partitions if state.partition in partitions]
+        led = {name for name in asked if partitions[name].is_leader}
         results = tuple((state.partition, self.replicas.become(state)) for state in request.partitions)
         for state, (_, error) in zip(request.partitions, results, strict=True):
+            if state.partition in led and partitions[state.partition].is_leader:
+                continue  # who goes on leading in another epoch stays the coordinator that it was (`makeLeaders`)
             if state.partition.startswith(OFFSETS_TOPIC) and error is KafkaError.NONE:
                 self._offsets_partition_changed(state)
             elif state.partition.startswith(TRANSACTION_TOPIC) and error is KafkaError.NONE:

@@ -6,7 +6,7 @@ import msgspec
 
 from broker_core.config_defs import BROKER_CONFIGS, LONG_MAX, RETIRED_CONFIGS
 from broker_core.groups.host import GroupSettings
-from broker_core.transactions.coordinator import TransactionSettings
+from broker_core.transactions.host import TransactionSettings
 
 NONE: Mapping[str, str] = {}
 

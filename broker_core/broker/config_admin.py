@@ -15,6 +15,7 @@ from broker_core.config_defs import (
     BROKER_CONFIGS,
     TOPIC_CONFIGS,
     ConfigException,
+    ConfigKey,
     ConfigType,
     InvalidConfigurationException,
     broker_key,
@@ -24,7 +25,7 @@ from broker_core.config_defs import (
     topic_value,
     validate_topic_configs,
 )
-from broker_core.config_defs.java_text import is_integer
+from broker_core.config_defs.java_text import is_integer, split
 from broker_core.controller.admin import validate_topic_name
 from broker_core.controller.controller import Controller
 from broker_core.eras import Era
@@ -177,7 +178,8 @@ class ConfigAdmin:
         """A resource shall have some configurations more, less, or other ones."""
         if resource.type == "BROKER_LOGGER":
             return self._alter_loggers(resource, ops, validate_only)
-        return self._alter(resource, validate_only, lambda now: _changed(now, ops), [op.name for op in ops])
+        keys = TOPIC_CONFIGS if resource.type == "TOPIC" else BROKER_CONFIGS
+        return self._alter(resource, validate_only, lambda now: _changed(now, ops, keys), [op.name for op in ops])
 
     def _alter(
         self,
@@ -202,6 +204,8 @@ class ConfigAdmin:
             return AlterConfigsResult(resource, Errors.INVALID_CONFIG, why)
         except KafkaException as refused:
             return AlterConfigsResult(resource, refused.error, refused.message)
+        except _Unforeseen:
+            return AlterConfigsResult(resource, Errors.UNKNOWN_SERVER_ERROR)
         return AlterConfigsResult(resource)
 
     def _alter_loggers(
@@ -243,7 +247,11 @@ class ConfigAdmin:
             )
 
 
-def _changed(now: dict[str, str], ops: tuple[AlterConfigOp, ...]) -> dict[str, str]:
+class _Unforeseen(LookupError):
+    """What Kafka looks up without thinking that it may not be there."""
+
+
+def _changed(now: dict[str, str], ops: tuple[AlterConfigOp, ...], keys: Mapping[str, ConfigKey]) -> dict[str, str]:
     """`prepareIncrementalConfigs`."""
     configs = dict(now)
     for op in ops:
@@ -252,13 +260,15 @@ def _changed(now: dict[str, str], ops: tuple[AlterConfigOp, ...]) -> dict[str, s
         elif op.operation == "SET":
             configs[op.name] = op.value or ""
         else:
-            key = TOPIC_CONFIGS.get(op.name) or BROKER_CONFIGS.get(op.name)
-            if key is None or key.type is not ConfigType.LIST:
+            key = keys.get(op.name)
+            if key is None or op.operation == "UNKNOWN":
+                raise _Unforeseen(op)
+            if key.type is not ConfigType.LIST:
                 raise InvalidConfigurationException(
                     f"Config value {op.operation.lower()} is not allowed for config key: {op.name}"
                 )
             listed = [each for each in configs.get(op.name, text_of(key.default)).split(",") if each]
-            given = [each for each in (op.value or "").split(",") if each]
+            given = split(op.value or "", ",")
             added = [*listed, *(each for each in given if each not in listed)]
             kept = [each for each in listed if each not in given]
             configs[op.name] = ",".join(added if op.operation == "APPEND" else kept)

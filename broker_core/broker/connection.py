@@ -125,6 +125,7 @@ class Connection(QuietNode):
             # whoever checks what producers were promised looks for it first
             fields = (("acks", request.body.acks), *fields)
             is_one_way = request.body.acks == 0
+        is_unanswered = translation.is_unanswered(request.body, request.version)
         self._server.kernel.request(
             self.name,
             self.broker.name,
@@ -132,7 +133,7 @@ class Connection(QuietNode):
             body,
             label=api.name,
             fields=fields,
-            one_way=is_one_way,
+            one_way=is_one_way or is_unanswered,
         )
         if is_one_way:
             self._server.send(self.number, NO_ANSWER)

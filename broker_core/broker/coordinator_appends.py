@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from broker_core.broker.marker_appends import MarkerAppend, marker_decided
 from broker_core.errors import KafkaError
 from broker_core.groups.host import Store
-from broker_core.transactions.coordinator import TransactionStore
+from broker_core.transactions.host import TransactionStore
 
 if TYPE_CHECKING:
     from broker_core.broker.broker import Broker

@@ -1,6 +1,7 @@
 """Requests that wait in a broker's purgatories (`DelayedFetch`, `DelayedProduce`)."""
 
 import msgspec
+from msgspec import structs
 
 from broker_core.errors import KafkaError
 from broker_core.sim.kernel import Message
@@ -30,7 +31,7 @@ class DelayedProduce(msgspec.Struct, gc=False):
     timer_id: int
 
     def answer(self, partition: str, error: KafkaError) -> None:
-        """This partition's part is decided."""
+        """This partition's part is decided. Where it was appended is told with an error, too."""
         del self.required[partition]
         if error is not KafkaError.NONE:
-            self.answers[partition] = ProducePartitionResponse(partition, error)
+            self.answers[partition] = structs.replace(self.answers[partition], error=error)

@@ -19,6 +19,15 @@ CACHE_SLOTS = 1_000
 """The default of max.incremental.fetch.session.cache.slots."""
 
 
+SHARDS = 8
+_IDS_OF_A_SHARD = LONGEST_EPOCH // SHARDS
+
+
+def has_shard(session_id: int) -> bool:
+    """Whether the cache has a place for an id: to look elsewhere ends a request (`FetchSessionCache.getCacheShard`)."""
+    return -_IDS_OF_A_SHARD < session_id < SHARDS * _IDS_OF_A_SHARD
+
+
 class SessionPartition(msgspec.Struct):
     """What a client wants of a partition, and what it was told last. `topic`: its name, once it was found by the id."""
 
@@ -57,19 +66,20 @@ class FetchSession:
         for key in forgotten:
             self.partitions.pop(key, None)
 
-    def has_news(self, key: TopicPartitionKey, answer: FetchPartitionResponse) -> bool:
-        """Whether the client has to hear of a partition, which it then has. One with records goes behind the others,
-        so that each has its turn.
+    def has_news(self, key: TopicPartitionKey, answer: FetchPartitionResponse, *, is_first: bool) -> bool:
+        """Whether the client has to hear of a partition, which it then has; of the answers with which a session begins
+        it hears all. Later on one with records goes behind the others, so that each has its turn.
         """
         partition = self.partitions[key]
         if answer.error is not KafkaError.NONE:
             partition.told_high_watermark = -1
             return True
-        if answer.records:
+        if answer.records and not is_first:
             self.partitions[key] = self.partitions.pop(key)
         now = (answer.high_watermark, answer.log_start_offset)
         if (
-            not answer.records
+            not is_first
+            and not answer.records
             and answer.diverging_epoch is None
             and now == (partition.told_high_watermark, partition.told_log_start_offset)
         ):

@@ -151,12 +151,13 @@ class Fetches:
         committed_only = body.isolation_level == READ_COMMITTED
         aborted: tuple[tuple[int, int], ...] | None = () if committed_only else None
         records = b""
+        most, bound = min(asked.partition_max_bytes, left), stable if committed_only else high_watermark
         if offset != log.log_end_offset:
             try:
                 read = log.read(
                     offset,
-                    min(asked.partition_max_bytes, left),
-                    stable if committed_only else high_watermark,
+                    most,
+                    bound,
                     min_one_message,
                     body.cuts_batches,
                 )
@@ -167,6 +168,8 @@ class Fetches:
             records = read.data
             if committed_only and records:
                 aborted = tuple((row.producer_id, row.first_offset) for row in log.aborted_transactions(offset, read))
+            elif most > 0 and offset < bound:
+                aborted = None  # the first batch does not fit: nothing is told of it
         return FetchPartitionResponse(name, _NONE, high_watermark, log.log_start_offset, records, None, stable, aborted)
 
     def _is_stale(self, name: str, replica_id: int) -> bool:

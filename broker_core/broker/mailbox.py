@@ -17,7 +17,7 @@ from broker_core.groups.host import TIMER_PREFIX as GROUPS_TIMER_PREFIX
 from broker_core.replication.partition import UNLINK_TIMER
 from broker_core.sim.kernel import Message
 from broker_core.transactions.loading import TIMER_PREFIX as TRANSACTIONS_TIMER_PREFIX
-from broker_core.wire.messages import LeaderAndIsrRequest
+from broker_core.wire.messages import LeaderAndIsrRequest, OffsetCommitRequest, OffsetFetchRequest
 from broker_core.zk.znodes import ConfigChangeZnode
 
 if TYPE_CHECKING:
@@ -42,6 +42,10 @@ _CONTROLLER_APIS = frozenset(
         "IncrementalAlterConfigs",
     }
 )
+
+
+def _is_of_zookeeper(body: Any) -> bool:
+    return isinstance(body, OffsetCommitRequest | OffsetFetchRequest) and body.in_zookeeper
 
 
 class Mailbox:
@@ -84,7 +88,7 @@ class Mailbox:
         if isinstance(message.body, Prepared):
             self.kernel.respond(message, message.body, label="ok")
             return
-        if message.api in _CONTROLLER_APIS and not broker.reaches_zookeeper:
+        if not broker.reaches_zookeeper and (message.api in _CONTROLLER_APIS or _is_of_zookeeper(message.body)):
             self._blocked.append((self.on_request, (message,)))
             return
         if message.api == "LeaderAndIsr" and self._opens_logs(message.body) and self._blocks(self.on_request, message):

@@ -43,7 +43,12 @@ def write_markers(broker: "Broker", message: Message) -> None:
         _respond(broker, request)
     for number, marker in enumerate(body.markers):
         for name in marker.partitions:
-            _append(broker, MarkerAppend(request, number, name, marker))
+            append = MarkerAppend(request, number, name, marker)
+            if -1 in (marker.producer_id, marker.producer_epoch) and name in broker.replicas.partitions:
+                # no batch of a transaction can say so: Kafka fails on it
+                marker_decided(broker, append, KafkaError.UNKNOWN_SERVER_ERROR)
+            else:
+                _append(broker, append)
 
 
 def _append(broker: "Broker", append: MarkerAppend) -> None:

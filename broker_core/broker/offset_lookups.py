@@ -38,7 +38,33 @@ class OffsetLookups:
         """Latest (-1: the high watermark for consumers, the log end for replicas), earliest (-2; -4 without remote
         storage), the record with the largest timestamp (-3), or by timestamp. Nothing lies in remote storage (-5).
         """
+        if body.max_num_offsets:
+            wanted = zip(body.partitions, body.max_num_offsets, strict=True)
+            return ListOffsetsResponse(tuple(self._before(body, *asked, at_most) for asked, at_most in wanted))
         return ListOffsetsResponse(tuple(self._find(body, *asked) for asked in body.partitions))
+
+    def _before(
+        self, body: ListOffsetsRequest, name: str, leader_epoch: int, timestamp: int, at_most: int
+    ) -> ListOffsetsResult:
+        """Version 0: several offsets, by when files were written (`Partition.legacyFetchOffsetsForTimestamp`)."""
+        partition = self._partitions.get(name)
+        if partition is None:
+            return ListOffsetsResult(name, self._replicas.not_leader(name))
+        error = self._replicas.epoch_error(partition, leader_epoch, from_follower=body.replica_id == DEBUGGING_CONSUMER)
+        if error is not None:
+            return ListOffsetsResult(name, error)
+        if at_most < 0:
+            return ListOffsetsResult(name, KafkaError.UNKNOWN_SERVER_ERROR)
+        now_ms = self._replicas.wall_ms
+        if timestamp == EARLIEST_TIMESTAMP:
+            found = (partition.log.log_start_offset,)[:at_most]
+        else:
+            written_ms = None if timestamp == LATEST_TIMESTAMP else timestamp
+            found = partition.log.offsets_before(written_ms, at_most, now_ms)
+        high_watermark = partition.high_watermark
+        if body.replica_id == CONSUMER and found and found[0] > high_watermark:
+            found = (high_watermark, *(offset for offset in found if offset <= high_watermark))
+        return ListOffsetsResult(name, offset=found[0] if found else -1, old_style_offsets=found)
 
     def _find(self, body: ListOffsetsRequest, name: str, leader_epoch: int, timestamp: int) -> ListOffsetsResult:
         replica_id = body.replica_id

@@ -28,6 +28,10 @@ if TYPE_CHECKING:
     from broker_core.broker.coordinator_appends import CoordinatorAppends
 
 
+ANY_EPOCH = -1
+"""Who asks does not say in which leader epoch it believes."""
+
+
 class ReplicaHost(Protocol):
     """What the replica manager needs of its broker's process."""
 
@@ -135,12 +139,11 @@ class ReplicaManager:
             partition.log.assign_topic_id(state.topic_id)
         if state.leader_epoch <= partition.leader_epoch:
             return KafkaError.STALE_CONTROLLER_EPOCH
-        goes_on = not self.host.era.refetches_in_each_epoch
-        if goes_on and state.leader < 0:
+        if state.leader < 0:
             # no leader is none to turn to: everything stays as it is (`makeFollowers`)
             return KafkaError.NONE
         self.alter_partition.forget(state.partition)
-        goes_on = goes_on and partition.leader_id == state.leader
+        goes_on = not self.host.era.refetches_in_each_epoch and partition.leader_id == state.leader
         if not (goes_on and self._is_fetching(state.partition, state.leader)):
             self._stop_fetching(state.partition)
         if state.leader == self.broker_id:
@@ -205,8 +208,8 @@ class ReplicaManager:
     def epoch_error(
         self, partition: Partition, current_leader_epoch: int, from_follower: bool = False
     ) -> KafkaError | None:
-        """What is wrong with who asks this replica for something of a leader epoch; one below 0 fits any."""
-        if current_leader_epoch >= 0:
+        """What is wrong with who asks this replica for something of a leader epoch; -1 fits any."""
+        if current_leader_epoch != ANY_EPOCH:
             if current_leader_epoch < partition.leader_epoch:
                 return KafkaError.FENCED_LEADER_EPOCH
             if current_leader_epoch > partition.leader_epoch:
@@ -257,14 +260,17 @@ class ReplicaManager:
                 ),
                 0,
                 partition.partition_epoch,
+                partition.log.topic_id or "",
             )
         )
 
-    def isr_change_answered(self, result: AlterPartitionResult) -> None:
+    def isr_change_answered(self, asked: AlterPartitionItem, result: AlterPartitionResult) -> None:
         """The controller's word on one change (`Partition.submitAlterPartition`)."""
         partition = self.partitions.get(result.partition)
         if partition is None or not partition.is_leader or isinstance(partition.isr_state, CommittedIsr):
             return
+        if asked.topic_id and asked.topic_id != partition.log.topic_id:
+            return  # it is of the topic that had this name before
         if result.error is KafkaError.NONE:
             if result.leader_epoch == partition.leader_epoch and partition.commit_isr(
                 result.isr, result.partition_epoch

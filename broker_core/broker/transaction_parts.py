@@ -8,7 +8,8 @@ from broker_core.errors import KafkaError
 from broker_core.events.envelope import Event
 from broker_core.log.unified_log import UnifiedLog
 from broker_core.sim.kernel import Kernel
-from broker_core.transactions.coordinator import TransactionCoordinator, TransactionSettings, TransactionStore
+from broker_core.transactions.coordinator import TransactionCoordinator
+from broker_core.transactions.host import TransactionSettings, TransactionStore
 from broker_core.transactions.log import TRANSACTION_TOPIC
 from broker_core.transactions.markers import RETRY_TIMER, Context, TransactionMarkers
 from broker_core.transactions.metadata import TransactionMetadata

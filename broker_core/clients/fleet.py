@@ -9,7 +9,7 @@ from broker_core.clients.producer_settings import ProducerSettings
 from broker_core.clients.zookeeper_consumer import ZookeeperConsumer
 from broker_core.eras import Era
 from broker_core.events.group import AssignorDefined
-from broker_core.events.world import LinkRestored, NodeAdded, NodeRemoved
+from broker_core.events.world import ClientFrozen, ClientThawed, LinkRestored, NodeAdded, NodeRemoved
 from broker_core.sim.faults import LinkFault
 from broker_core.sim.kernel import Kernel, Subjects, applies
 from broker_core.sim.zookeeper import ZooKeeper
@@ -73,7 +73,7 @@ class Clients:
     def reaches_zookeeper(self, name: str) -> None:
         """The link of a client to ZooKeeper works again."""
         member = self.group_consumers.get(name)
-        if isinstance(member, ZookeeperConsumer):
+        if isinstance(member, ZookeeperConsumer) and not self.is_frozen(name):
             member.contact_restored()
 
     def description(self) -> dict[str, dict[str, object]]:
@@ -85,13 +85,31 @@ class Clients:
         }
         return {name: client.description() for name, client in clients.items()}
 
+    def freeze(self, name: str) -> None:
+        """SIGSTOP to a member of a group: it polls no more and sends no heartbeats."""
+        self.kernel.emit(ClientFrozen(client=name), name)
+        self.kernel.freeze(name)
+        member = self.group_consumers[name]
+        if isinstance(member, ZookeeperConsumer):
+            member.contact_lost()
+
+    def thaw(self, name: str) -> None:
+        """SIGCONT: it goes on where it was, and learns what has become of its membership."""
+        self.kernel.emit(ClientThawed(client=name), name)
+        self.kernel.thaw(name)
+        self.reaches_zookeeper(name)
+
+    def is_frozen(self, name: str) -> bool:
+        """Whether its process stands still."""
+        return name in self.kernel.frozen
+
     def close(self, name: str) -> None:
         """The client is gone; what it had under way is nobody's any more, and its cut links end with it."""
         self.producers.pop(name, None)
         self.consumers.pop(name, None)
         member = self.group_consumers.pop(name, None)
         if isinstance(member, ZookeeperConsumer):
-            member.killed()
+            member.contact_lost()
         for a, b in sorted({(min(link), max(link)) for link in self.kernel.cut_links if name in link}):
             self.kernel.emit(LinkRestored(a=a, b=b), name)
             self.kernel.restore(a, b)

@@ -1,86 +1,57 @@
 """A consumer of the lab that is a member of a group (`KafkaConsumer.subscribe`, `ConsumerCoordinator`, `Fetcher`).
 
-It polls without pause. Finding the coordinator, joining, syncing and heartbeats are those of the classic protocol; with
-an assignor that is cooperative (and only those configured), it keeps what it owns while a rebalance runs.
+It polls without pause. With assignors that are all cooperative it keeps what it owns while a rebalance runs.
 """
 
 import re
 from typing import Any
 
-from broker_core.clients.exceptions import exception_class, exception_message
 from broker_core.clients.group_consumer_settings import GroupConsumerSettings, Work
 from broker_core.clients.group_fetcher import UNKNOWN_POSITION
-from broker_core.clients.group_member import GroupMember
-from broker_core.clients.metadata import backoff_us
-from broker_core.errors import Errors, KafkaError
-from broker_core.events.group import AssignmentPlanned, ConsumerAssigned
+from broker_core.clients.group_membership import COORDINATOR_MOVED, FATAL, LOST_MEMBERSHIP, GroupMembership
+from broker_core.errors import Errors
+from broker_core.events.group import AssignmentPlanned
 from broker_core.groups.assignors import Assignor, GroupMemberInfo, OwnAssignor, make_assignor
 from broker_core.groups.assignors.own import flaws_of
 from broker_core.groups.consumer_protocol import (
-    PROTOCOL_TYPE,
     Subscription,
     decode_assignment,
     decode_subscription,
     encode_assignment,
     encode_subscription,
-    sorted_partitions,
     split_partition,
 )
 from broker_core.sim.kernel import Kernel
 from broker_core.wire.messages import (
-    FindCoordinatorRequest,
-    FindCoordinatorResponse,
-    HeartbeatRequest,
-    HeartbeatResponse,
-    JoinGroupRequest,
     JoinGroupResponse,
-    LeaveGroupRequest,
     MetadataRequest,
     OffsetCommitRequest,
     OffsetCommitResponse,
     OffsetFetchRequest,
     OffsetFetchResponse,
-    SyncGroupRequest,
-    SyncGroupResponse,
 )
 
-JOIN_TIMEOUT_LAPSE_MS = 5_000
 CLOSE_TIMEOUT_US = 10_000_000
 INTERNAL_TOPICS = ("__consumer_offsets", "__transaction_state")
 
-_COORDINATOR_MOVED = frozenset({Errors.NOT_COORDINATOR, Errors.COORDINATOR_NOT_AVAILABLE})
-_LOST_MEMBERSHIP = frozenset({Errors.UNKNOWN_MEMBER_ID, Errors.ILLEGAL_GENERATION})
-_FATAL = frozenset(
-    {
-        Errors.FENCED_INSTANCE_ID,
-        Errors.INCONSISTENT_GROUP_PROTOCOL,
-        Errors.INVALID_SESSION_TIMEOUT,
-        Errors.INVALID_GROUP_ID,
-        Errors.GROUP_MAX_SIZE_REACHED,
-    }
-)
 
-
-class GroupConsumer(GroupMember):
-    """A member of a group that a coordinator keeps."""
+class GroupConsumer(GroupMembership):
+    """A member of a group that reads the partitions which the group gives it (`ConsumerCoordinator`)."""
 
     def __init__(self, kernel: Kernel, name: str, settings: GroupConsumerSettings, bootstrap: tuple[str, ...]) -> None:
         super().__init__(kernel, name, settings, bootstrap)
         own = dict(settings.own_assignors)
         self._assignors: dict[str, Assignor] = {name: make_assignor(name, own) for name in settings.assignors}
-        self._coordinator: str | None = None
         self._topics: tuple[str, ...] = ()
         self._counts: dict[str, int] = {}
-        self._epoch = 0
-        self._protocol = ""
         #: what others in the group subscribe to; only its leader looks after it
         self._others_topics: tuple[str, ...] = ()
         self._sync_waits: tuple[JoinGroupResponse, int] | None = None
-        self._commits_before_join = False
-        self._committing = False
         self._metadata_waits = False
         self._metadata_under_way = False
         self._metadata_again = False
+        #: why it joins again once it has new metadata, and the epoch in which that was so
+        self._rejoin_waits: tuple[str, int] | None = None
 
     @property
     def is_cooperative(self) -> bool:
@@ -103,33 +74,15 @@ class GroupConsumer(GroupMember):
             self._timer(self.settings.auto_commit_interval_ms, "auto_commit")
 
     def close(self) -> None:
-        """`KafkaConsumer.close`: commits, leaves the group unless it is a static member, and is over."""
-        if self.is_over or self.state == "closing":
+        """`KafkaConsumer.close`: commits, leaves the group unless it is a static member, and is over. So does one whose
+        poll has thrown an exception.
+        """
+        if self.state in ("closing", "closed"):
             return
         self._change("closing", "close was called")
         self.kernel.timer(self.name, self.kernel.now_us + CLOSE_TIMEOUT_US, "close_due")
         if not (self.settings.enable_auto_commit and self._commit("close")):
             self._leave()
-
-    def _leave(self) -> None:
-        dynamic = self.settings.group_instance_id is None
-        if not dynamic or not self.member_id or self._coordinator is None:
-            self._change("closed", "nothing is left to do")
-            return
-        request = LeaveGroupRequest(self.settings.group_id, ((self.member_id, None),))
-        self.ask(self._coordinator, "LeaveGroup", request, "leave", f"LeaveGroup {self.settings.group_id}")
-
-    def _fail(self, error: KafkaError) -> None:
-        self.give_up(f"{exception_class(error)}: {exception_message(error)}")
-
-    def _change(self, state: str, why: str) -> None:
-        self._epoch += 1
-        super()._change(state, why)
-
-    def later(self, name: str) -> None:
-        """Tries again after a pause; what has changed meanwhile makes it void."""
-        self._attempts += 1
-        self.kernel.timer(self.name, self.kernel.now_us + backoff_us(self._attempts), name, self._epoch)
 
     # metadata
 
@@ -182,135 +135,55 @@ class GroupConsumer(GroupMember):
         elif self.state == "syncing" and self._sync_waits is not None:
             (joined, epoch), self._sync_waits = self._sync_waits, None
             if epoch == self._epoch:
-                self._send_sync(joined)
+                self._sync(self._plan(joined))
         elif self.state == "stable":
-            if has_changed or counts_changed:
-                self._rejoin("the topics have changed")
+            why = self._why_rejoin_waited()
+            if why or has_changed or counts_changed:
+                super()._rejoin(why or "the topics have changed")
             else:
                 self._fetcher.fetch_all()
         if self.state != "finding the coordinator" and any(not count for count in counts.values()):
             self.wants_metadata()
 
-    # the coordinator
-
-    def _find_coordinator(self) -> None:
-        request = FindCoordinatorRequest(self.settings.group_id)
-        label = f"FindCoordinator {self.settings.group_id}"
-        self.ask(self.metadata.node_to_ask(), "FindCoordinator", request, "find", label)
-
-    def _coordinator_found(self, response: FindCoordinatorResponse) -> None:
-        if self.is_over:
-            return
-        if response.error is not Errors.NONE:
-            if response.error in _FATAL:
-                self._fail(response.error)
-            else:
-                self.later("find")
-            return
-        self._attempts = 0
-        self._coordinator = f"b{response.node_id}"
-        if self.state == "finding the coordinator":
-            self._join("the coordinator is known")
-        elif self.state == "stable":
-            self._look_up_committed()
-
-    def _coordinator_lost(self) -> None:
-        if self._coordinator is not None:
-            self._coordinator = None
-            self.later("find")
-
     # joining
 
     def _rejoin(self, why: str) -> None:
-        """Before it joins, a member commits; an eager one gives up all it owns. Only a poll does so."""
-        if self.state != "stable":
-            return
-        if self.work.is_busy:
-            self.work.rejoins_for = why
-            return
-        self._change("joining", why)
-        if not (self.settings.enable_auto_commit and self._commit("before join")):
-            self._prepared()
+        """A pattern stands for what topics there are when a member joins: it asks before that, so that one new topic
+        costs one rebalance (`ConsumerCoordinator.poll`)."""
+        if not self.settings.is_pattern or self.state != "stable" or self.work.is_busy:
+            super()._rejoin(why)
+        elif self._rejoin_waits is None or self._rejoin_waits[1] != self._epoch:
+            self._rejoin_waits = (why, self._epoch)
+            self._ask_for_metadata()
 
-    def _prepared(self) -> None:
-        if not self.is_cooperative:
-            self._own((), self.owned)
-        self._send_join()
+    def _why_rejoin_waited(self) -> str:
+        """Why it joins again now that it has the metadata that it asked for; empty if it does not."""
+        if self._rejoin_waits is None or self._metadata_under_way:
+            return ""
+        (why, epoch), self._rejoin_waits = self._rejoin_waits, None
+        return why if epoch == self._epoch else ""
 
-    def _join(self, why: str) -> None:
-        self._change("joining", why)
-        self._send_join()
+    def _prepare_join(self) -> bool:
+        return not (self.settings.enable_auto_commit and self._commit("before join"))
 
-    def _lost(self, why: str) -> None:
-        """It is no member any more: what it owned others may have by now (`onPartitionsLost`), it hears at a poll."""
-        if self.work.is_busy:
-            self.work.lost_for = why
-            return
-        self.member_id = ""
-        self.generation_id = -1
-        self._own((), self.owned)
-        self._join(why)
-
-    def _send_join(self) -> None:
-        if self._coordinator is None:
-            self.later("join")
-            return
-        settings = self.settings
+    def _protocols(self) -> tuple[tuple[str, bytes], ...]:
         owned = self.owned if self.is_cooperative else ()
-        protocols = tuple(
+        generation_id = self.generation_id if owned else -1
+        return tuple(
             (
                 name,
-                encode_subscription(
-                    Subscription(
-                        self._topics, assignor.user_data(self.owned), owned, self.generation_id if owned else -1
-                    )
-                ),
+                encode_subscription(Subscription(self._topics, assignor.user_data(self.owned), owned, generation_id)),
             )
             for name, assignor in self._assignors.items()
         )
-        request = JoinGroupRequest(
-            settings.group_id,
-            settings.session_timeout_ms,
-            settings.max_poll_interval_ms,
-            self.member_id,
-            settings.group_instance_id,
-            PROTOCOL_TYPE,
-            protocols,
-        )
-        timeout_ms = max(settings.request_timeout_ms, settings.max_poll_interval_ms + JOIN_TIMEOUT_LAPSE_MS)
-        self.ask(
-            self._coordinator, "JoinGroup", request, "join", f"JoinGroup {settings.group_id}", timeout_ms, self._epoch
-        )
 
-    def _joined(self, response: JoinGroupResponse, epoch: int) -> None:
-        if self.state != "joining" or epoch != self._epoch:
-            return
-        error = response.error
-        if error is Errors.MEMBER_ID_REQUIRED:
-            self.member_id = response.member_id
-            self._send_join()
-        elif error in _FATAL:
-            self._fail(error)
-        elif error is Errors.UNKNOWN_MEMBER_ID:
-            self._lost("the coordinator does not know it")
-        elif error in _COORDINATOR_MOVED:
-            self._coordinator_lost()
-            self.later("join")
-        elif error is not Errors.NONE:
-            self.later("join")
+    def _joined_as(self, joined: JoinGroupResponse) -> None:
+        self._look_after(joined)
+        if any(topic not in self.metadata.partition_counts for topic in self._others_topics):
+            self._sync_waits = (joined, self._epoch)
+            self._ask_for_metadata()
         else:
-            self._attempts = 0
-            self.member_id = response.member_id
-            self.generation_id = response.generation_id
-            self._protocol = response.protocol_name or ""
-            self._change("syncing", f"generation {response.generation_id}, assignor {self._protocol}")
-            self._timer(self.settings.heartbeat_interval_ms, "heartbeat", (self.member_id, self.generation_id))
-            self._look_after(response)
-            if any(topic not in self.metadata.partition_counts for topic in self._others_topics):
-                self._sync_waits = (response, self._epoch)
-                self._ask_for_metadata()
-            else:
-                self._send_sync(response)
+            self._sync(self._plan(joined))
 
     def _look_after(self, joined: JoinGroupResponse) -> None:
         """The leader of a group asks for the metadata of all its topics (`updateGroupSubscription`)."""
@@ -324,67 +197,39 @@ class GroupConsumer(GroupMember):
             if topic in self.metadata.partition_counts
         }
 
-    def _send_sync(self, joined: JoinGroupResponse) -> None:
-        assignments: tuple[tuple[str, bytes], ...] = ()
-        if joined.leader == self.member_id and not joined.skip_assignment:
-            members = [
-                GroupMemberInfo(member_id, instance, decode_subscription(metadata))
-                for member_id, instance, metadata in joined.members
-            ]
-            assignor, counts = self._assignors[self._protocol], self._all_counts(members)
-            plan = assignor.assign(counts, members)
-            if isinstance(assignor, OwnAssignor):
-                flaws = flaws_of(plan, counts, members)
-                self.kernel.emit(
-                    AssignmentPlanned(
-                        client=self.name,
-                        group=self.settings.group_id,
-                        assignor=self._protocol,
-                        generation_id=self.generation_id,
-                        twice=flaws.twice,
-                        nobody=flaws.nobody,
-                        strangers=flaws.strangers,
-                    ),
-                    self.name,
-                )
-            assignments = tuple((member_id, encode_assignment(names)) for member_id, names in plan.items())
-        request = SyncGroupRequest(
-            self.settings.group_id,
-            self.generation_id,
-            self.member_id,
-            self.settings.group_instance_id,
-            PROTOCOL_TYPE,
-            self._protocol,
-            assignments,
-        )
-        if self._coordinator is None:
-            self._join("the coordinator is gone")
-            return
-        timeout_ms = max(self.settings.request_timeout_ms, self.settings.max_poll_interval_ms + JOIN_TIMEOUT_LAPSE_MS)
-        label = f"SyncGroup {self.settings.group_id}"
-        self.ask(self._coordinator, "SyncGroup", request, "sync", label, timeout_ms, self._epoch)
+    def _plan(self, joined: JoinGroupResponse) -> tuple[tuple[str, bytes], ...]:
+        """(member, assignment) for all, where it leads the group."""
+        if joined.leader != self.member_id or joined.skip_assignment:
+            return ()
+        members = [
+            GroupMemberInfo(member_id, instance, decode_subscription(metadata))
+            for member_id, instance, metadata in joined.members
+        ]
+        assignor, counts = self._assignors[self._protocol], self._all_counts(members)
+        plan = assignor.assign(counts, members)
+        if isinstance(assignor, OwnAssignor):
+            flaws = flaws_of(plan, counts, members)
+            self.kernel.emit(
+                AssignmentPlanned(
+                    client=self.name,
+                    group=self.settings.group_id,
+                    assignor=self._protocol,
+                    generation_id=self.generation_id,
+                    twice=flaws.twice,
+                    nobody=flaws.nobody,
+                    strangers=flaws.strangers,
+                ),
+                self.name,
+            )
+        return tuple((member_id, encode_assignment(names)) for member_id, names in plan.items())
 
     def _all_counts(self, members: list[GroupMemberInfo]) -> dict[str, int]:
         """Partition counts as this leader knows them, of the topics of other members, too."""
         topics = {topic for member in members for topic in member.subscription.topics}
         return {topic: self.metadata.partition_counts.get(topic, 0) for topic in sorted(topics)}
 
-    def _synced(self, response: SyncGroupResponse, epoch: int) -> None:
-        if self.state != "syncing" or epoch != self._epoch:
-            return
-        error = response.error
-        if error in _FATAL:
-            self._fail(error)
-        elif error in _LOST_MEMBERSHIP:
-            self._lost(error.name)
-        elif error is not Errors.NONE:
-            if error in _COORDINATOR_MOVED:
-                self._coordinator_lost()
-            self._join(error.name)
-        else:
-            self._take_assignment(decode_assignment(response.assignment))
-
-    def _take_assignment(self, assigned: tuple[str, ...]) -> None:
+    def _take_assignment(self, assignment: bytes) -> None:
+        assigned = decode_assignment(assignment)
         topics = self.settings.topics
         strange = [name for name in assigned if split_partition(name)[0] not in topics]
         if strange and not self.settings.is_pattern:
@@ -401,37 +246,6 @@ class GroupConsumer(GroupMember):
         self._look_up_committed()
         self._fetcher.fetch_all()
 
-    def _own(self, partitions: tuple[str, ...], revoked: tuple[str, ...]) -> None:
-        partitions = tuple(sorted_partitions(partitions))
-        if partitions != self.owned or revoked:
-            self.kernel.emit(ConsumerAssigned(client=self.name, partitions=partitions, revoked=revoked), self.name)
-
-    # heartbeats
-
-    def _send_heartbeat(self, membership: tuple[str, int]) -> None:
-        if membership != (self.member_id, self.generation_id) or self.state not in ("joining", "syncing", "stable"):
-            return
-        self._timer(self.settings.heartbeat_interval_ms, "heartbeat", membership)
-        if self._coordinator is None or self.state == "joining":
-            return
-        request = HeartbeatRequest(
-            self.settings.group_id, self.generation_id, self.member_id, self.settings.group_instance_id
-        )
-        self.ask(self._coordinator, "Heartbeat", request, "heartbeat", "Heartbeat", data=membership)
-
-    def _heartbeat_answered(self, response: HeartbeatResponse, membership: tuple[str, int]) -> None:
-        error = response.error
-        if error is Errors.NONE or membership != (self.member_id, self.generation_id) or self.state != "stable":
-            return
-        if error is Errors.REBALANCE_IN_PROGRESS:
-            self._rejoin("the group rebalances")
-        elif error in _FATAL:
-            self._fail(error)
-        elif error in _LOST_MEMBERSHIP:
-            self._lost(error.name)
-        elif error in _COORDINATOR_MOVED:
-            self._coordinator_lost()
-
     # offsets
 
     def _commit(self, why: str) -> bool:
@@ -442,14 +256,15 @@ class GroupConsumer(GroupMember):
             for offset, epoch in [self.positions.get(name, (UNKNOWN_POSITION, -1))]
             if offset >= 0
         )
-        if not rows or self._coordinator is None:
+        coordinator = self._coordinator_heard_of() if rows else None
+        if coordinator is None:
             return False
         request = OffsetCommitRequest(
             self.settings.group_id, rows, self.generation_id, self.member_id, self.settings.group_instance_id
         )
         label = ", ".join(f"{name}@{offset}" for name, offset, *_ in rows[:3])
         data = (why, self._epoch)
-        self.ask(self._coordinator, "OffsetCommit", request, "commit", f"OffsetCommit {label}", data=data)
+        self.ask(coordinator, "OffsetCommit", request, "commit", f"OffsetCommit {label}", data=data)
         return True
 
     def _commit_answered(self, response: OffsetCommitResponse | None, why: str, epoch: int) -> None:
@@ -462,16 +277,19 @@ class GroupConsumer(GroupMember):
         error = Errors.NONE
         if response is not None:
             error = next((each for _, each in response.partitions if each is not Errors.NONE), Errors.NONE)
-        if error in _FATAL:
+        if error in FATAL:
             self._fail(error)
         elif why == "before join":
             self._prepared()
         elif error is Errors.REBALANCE_IN_PROGRESS:
             self._rejoin("the group rebalances")
-        elif error in _LOST_MEMBERSHIP and self.state == "stable":
+        elif error in LOST_MEMBERSHIP and self.state == "stable":
             self._lost(error.name)
-        elif error in _COORDINATOR_MOVED:
+        elif error in COORDINATOR_MOVED:
             self._coordinator_lost()
+
+    def _coordinator_back(self) -> None:
+        self._look_up_committed()
 
     def _look_up_committed(self) -> None:
         wanted = tuple(name for name in self.owned if name not in self.positions)
@@ -482,7 +300,7 @@ class GroupConsumer(GroupMember):
 
     def _committed_came(self, response: OffsetFetchResponse) -> None:
         if response.error is not Errors.NONE:
-            if response.error in _COORDINATOR_MOVED:
+            if response.error in COORDINATOR_MOVED:
                 self._coordinator_lost()
             self.later("offsets")
             return
@@ -503,18 +321,6 @@ class GroupConsumer(GroupMember):
         super().poll_returned()
         if self.work.is_busy:
             self._timer(self.settings.max_poll_interval_ms, "poll_due", self.work.poll)
-
-    def _poll_late(self, poll: int) -> None:
-        """`max.poll.interval.ms` is over: the heartbeat thread gives the membership up; a static member only falls
-        silent (KIP-62).
-        """
-        if not self.work.is_busy or self.work.poll != poll or self.state != "stable":
-            return
-        member_id, self.member_id, self.generation_id = self.member_id, "", -1
-        self._change("left", f"no poll within max.poll.interval.ms ({self.settings.max_poll_interval_ms} ms)")
-        if self.settings.group_instance_id is None and self._coordinator is not None:
-            request = LeaveGroupRequest(self.settings.group_id, ((member_id, None),))
-            self.ask(self._coordinator, "LeaveGroup", request, "left", f"LeaveGroup {self.settings.group_id}")
 
     def _poll_again(self) -> None:
         """The records are processed: now it commits, rejoins, or finds out that it is no member any more."""

@@ -77,6 +77,11 @@ class ClientMetadata:
             topic = partition.rpartition("-")[0]
             self.partition_counts[topic] = self.partition_counts.get(topic, 0) + 1
 
+    def why_absent(self, topic: str) -> KafkaError | None:
+        """What brokers said of a topic when they were asked last, unless they know it."""
+        error = self.topic_errors.get(topic, Errors.NONE)
+        return None if error is Errors.NONE else error
+
     def leader_of(self, partition: str) -> str | None:
         """The name of the partition's leader, None when there is none or nothing is known."""
         info = self.partitions.get(partition)

@@ -4,7 +4,7 @@ Records get a partition (partitioners), gather in batches (accumulator), and lea
 """
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -23,6 +23,7 @@ from broker_core.events.client import (
     ProducerBlocked,
     ProduceRetried,
     ProducerStreamChanged,
+    ProducerUnblocked,
     ProduceStarted,
     RecordPartitioned,
 )
@@ -30,6 +31,16 @@ from broker_core.records.record_batch import SimpleRecord
 from broker_core.sim.kernel import Kernel, Message, Subjects, applies
 
 KEY_SHOWN = 40
+
+
+class Handed(NamedTuple):
+    """Where a record went: its partition, the sequence number of the batch that it joined, for `take_result`, and its
+    place there.
+    """
+
+    partition: str
+    sequence: int
+    place: int
 
 
 class Stream(msgspec.Struct):
@@ -102,10 +113,8 @@ class Producer:
         is_topic: bool = False,
         keep_result: bool = False,
         now: bool = True,
-    ) -> tuple[str, int]:
-        """Hands over one record; returns its partition and the sequence number of the batch that it joined, for
-        `take_result`. `now` False leaves it waiting for `flush`, so that records sent together share batches.
-        """
+    ) -> Handed:
+        """Hands over a record. `now` False leaves it waiting for `flush`: what is sent together shares batches."""
         record = SimpleRecord(self.start_wall_ms + self.kernel.now_us // 1000, key, value, tuple(headers))
         name, partitioner = place, None
         if is_topic:
@@ -115,13 +124,16 @@ class Producer:
         accumulator = self.sender.accumulator
         batch = accumulator.append(name, record, self.kernel.now_us)
         batch.askers += keep_result
+        handed = Handed(name, batch.sequence, batch.count - 1)
+        if self.settings.transactional_id:
+            self.transactions.note(name)
         if partitioner is not None:
             size = record_size_upper_bound(key, value, headers)
             partitioner.appended(size, batch_completed=not accumulator.takes_more(name))
         self.sender.arm_expiry()
         if now:
             self.sender.pump()
-        return name, batch.sequence
+        return handed
 
     def _partitioner(self, topic: str) -> Partitioner:
         known = self._partitioners.get(topic)
@@ -164,7 +176,10 @@ class Producer:
     def block(self, why: str) -> None:
         """The application waits in `send` from now on, or goes on (""): while it waits for memory all batches go."""
         if why != self.blocked:
-            self.kernel.emit(ProducerBlocked(client=self.name, why=why), self.name)
+            client = self.name
+            self.kernel.emit(
+                ProducerBlocked(client=client, why=why) if why else ProducerUnblocked(client=client), client
+            )
             self.sender.accumulator.is_exhausted = bool(why)
             self.sender.pump()
 
@@ -316,7 +331,7 @@ class Producer:
             self.transactions.on_disconnect(context)
         else:
             sent: Sent = context
-            self.sender.disconnected(sent)
+            self.sender.disconnected(sent, timed_out=why == "timed out")
 
     def on_timer(self, name: str, data: Any) -> None:
         """Pauses, the end of linger.ms and of delivery.timeout.ms, and the ticks of a stream."""
@@ -383,3 +398,9 @@ def _stream_changed(subjects: Subjects, event: ProducerStreamChanged, at_us: int
 def _blocked(subjects: Subjects, event: ProducerBlocked, at_us: int) -> None:
     producer: Producer = subjects[event.client]
     producer.blocked = event.why
+
+
+@applies(ProducerUnblocked)
+def _unblocked(subjects: Subjects, event: ProducerUnblocked, at_us: int) -> None:
+    producer: Producer = subjects[event.client]
+    producer.blocked = ""

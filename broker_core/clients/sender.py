@@ -286,18 +286,30 @@ class Sender:
                 self._take_answer(batch, numbers, answers[batch.partition])
         self._through()
 
-    def disconnected(self, sent: Sent) -> None:
+    def disconnected(self, sent: Sent, *, timed_out: bool) -> None:
         """A leader is gone, or does not answer in time."""
         self.metadata.unreachable(sent.leader)
-        if self.settings.acks == 0:
-            for batch, _ in sent.batches:
+        for batch, _ in sent.batches:
+            if self.settings.acks == 0 or batch.sequence in self._in_flight:
                 self.metadata_requests.want(batch.partition.rpartition("-")[0])
-        else:
+        if self.settings.acks != 0:
             self._in_flight_count[sent.leader] -= 1
+            error, message = self._why_lost(sent.leader, timed_out=timed_out)
             for batch, _ in sent.batches:
                 if self._in_flight.pop(batch.sequence, None) is not None:
-                    self._retry_or_fail(batch, Errors.NETWORK_EXCEPTION, None, repeats=True)
+                    self._retry_or_fail(batch, error, message, repeats=True)
         self._through()
+
+    def _why_lost(self, leader: str, *, timed_out: bool) -> tuple[KafkaError, str | None]:
+        """What an answer that never came is taken for (`Sender.handleProduceResponse`)."""
+        if not self.settings.names_lost_nodes:
+            return Errors.NETWORK_EXCEPTION, None
+        message = f"Disconnected from node {leader.removeprefix('b')}"
+        return (
+            (Errors.REQUEST_TIMED_OUT, f"{message} due to timeout")
+            if timed_out
+            else (Errors.NETWORK_EXCEPTION, message)
+        )
 
     def _through(self) -> None:
         self.transactions.resolve()
@@ -369,7 +381,7 @@ class Sender:
         )
         self._end(batch, ProduceResult(base_offset=base_offset))
 
-    def _fail(self, batch: Batch, result: ProduceResult) -> None:
+    def _fail(self, batch: Batch, result: ProduceResult, *, is_given_up: bool = False) -> None:
         if not batch.attempts:
             self._close(batch, "")
         self.kernel.emit(
@@ -384,6 +396,8 @@ class Sender:
             ),
             self.name,
         )
+        if self.is_idempotent and not is_given_up:
+            self.transactions.batch_failed(batch, result.error, result.message)
         self._end(batch, result)
 
     def _end(self, batch: Batch, result: ProduceResult) -> None:
@@ -391,11 +405,8 @@ class Sender:
         outcome = self._outcomes.ended(batch.sequence, result) if batch.askers else None
         if outcome is not None:
             self._ended(*outcome, batch.askers)
-        if self.is_idempotent:
-            if result.exception and batch.base_sequence >= 0:
-                self.transactions.batch_failed(batch, result.error, result.message)
-            if self.is_idle:
-                self.transactions.batches_through()
+        if self.is_idempotent and self.is_idle:
+            self.transactions.batches_through()
 
     def _retry_or_fail(self, batch: Batch, error: KafkaError, message: str | None, *, repeats: bool) -> None:
         if error in STALE_METADATA_ERRORS:
@@ -426,12 +437,14 @@ class Sender:
         """The transaction is aborted: what was never sent need not be (`RecordAccumulator.abortUndrainedBatches`)."""
         for batch in self.accumulator.take_unsent():
             message = "Failing batch since transaction was aborted"
-            self._fail(batch, ProduceResult(-1, "TransactionAbortedException", message, Errors.TRANSACTION_ABORTABLE))
+            result = ProduceResult(-1, "TransactionAbortedException", message, Errors.TRANSACTION_ABORTABLE)
+            self._fail(batch, result, is_given_up=True)
 
     def _give_up_waiting(self) -> None:
         exception, message = self.transactions.error or ("", "")
         for batch in self.accumulator.take_older_than(self.kernel.now_us):
-            self._fail(batch, ProduceResult(-1, exception, message, Errors.INVALID_PRODUCER_EPOCH))
+            result = ProduceResult(-1, exception, message, Errors.INVALID_PRODUCER_EPOCH)
+            self._fail(batch, result, is_given_up=True)
 
     def arm_expiry(self) -> None:
         """A batch has begun: somebody must look when its time is over."""

@@ -39,10 +39,26 @@ EPOCH_MAX = 32_767
 ADD_PARTITIONS_VERSION = 3
 """The last one of clients."""
 
+JAVA_STATES = {
+    "": "UNINITIALIZED",
+    "initializing": "INITIALIZING",
+    "ready": "READY",
+    "in transaction": "IN_TRANSACTION",
+    "committing": "COMMITTING_TRANSACTION",
+    "aborting": "ABORTING_TRANSACTION",
+    "abortable error": "ABORTABLE_ERROR",
+    "fatal error": "FATAL_ERROR",
+}
+"""What Kafka's client calls the states of a `TransactionManager`."""
+
 _MOVED = frozenset({Errors.NOT_COORDINATOR, Errors.COORDINATOR_NOT_AVAILABLE})
 _AGAIN = frozenset(
     {Errors.COORDINATOR_LOAD_IN_PROGRESS, Errors.CONCURRENT_TRANSACTIONS, Errors.UNKNOWN_TOPIC_OR_PARTITION}
 )
+_FORESEEN = frozenset({Errors.PRODUCER_FENCED, Errors.INVALID_PRODUCER_EPOCH, Errors.TRANSACTION_ABORTABLE})
+"""What the client has words of its own for when it asks for an id."""
+_UNKNOWN_IDS = frozenset({Errors.INVALID_PRODUCER_ID_MAPPING, Errors.UNKNOWN_PRODUCER_ID})
+"""The coordinator has forgotten the id: the producer gets another one, once the transaction is aborted."""
 _FENCED = frozenset({Errors.PRODUCER_FENCED, Errors.INVALID_PRODUCER_EPOCH})
 
 
@@ -88,6 +104,8 @@ class TransactionManager:
         self.to_add: dict[str, None] = {}
         #: the last call of sendOffsetsToTransaction in this transaction
         self.offsets: TransactionalOffsets | None = None
+        #: the method whose caller has waited in vain, and must call it again before any other
+        self.timed_out = ""
         self._coordinator: str | None = None
         self._is_asking = False
         self._attempts = 0
@@ -120,22 +138,51 @@ class TransactionManager:
         self.offsets = offsets
         self._go_on()
 
+    def note(self, partition: str) -> None:
+        """A record for a partition was handed over (`maybeAddPartition`). What is handed over outside of a transaction
+        waits until the next one writes to that partition, or its time is over.
+        """
+        if self.state == "in transaction" and partition not in self.added and partition not in self.to_add:
+            self.to_add[partition] = None
+            self._go_on()
+
+    def send_failed(self, exception: str, message: str) -> str:
+        """A record was not taken: its transaction can only be aborted. What is thrown, if not that exception: without
+        a transaction there is none to abort.
+        """
+        self._raises = (self.producer_id, self.producer_epoch)
+        if self.state != "in transaction":
+            return f"IllegalStateException: {self.invalid_transition('abortable error')}"
+        self.error = (exception, message)
+        self._change("abortable error", exception)
+        return ""
+
+    def invalid_transition(self, state: str) -> str:
+        """Kafka's words for a step that the present state does not allow."""
+        return (
+            f"TransactionalId {self.transactional_id}: Invalid transition attempted from state "
+            f"{JAVA_STATES[self.state]} to state {JAVA_STATES[state]}"
+        )
+
     def end_transaction(self, *, commits: bool) -> None:
         """Commits, or aborts: once all batches are through."""
         self._change("committing" if commits else "aborting", "the application ends the transaction")
-        self._go_on()
+        if self.error is not None and self.error[0] == exception_class(Errors.INVALID_PRODUCER_ID_MAPPING):
+            # a coordinator that does not know the id would not end its transaction
+            self.to_add.clear()
+            self._ended()
+        else:
+            self._go_on()
 
     def why_not_send(self, partition: str) -> str:
         """What a new batch for a partition has to wait for, in the words of RecordsGathered; nothing when it may go.
         What it needs is asked for.
         """
         if not self.has_ids:
-            self.begin()
+            if not self.transactional_id:
+                self.begin()  # who has a transactional id calls initTransactions for that
             return "producer id"
         if self.transactional_id and partition not in self.added:
-            if partition not in self.to_add:
-                self.to_add[partition] = None
-                self._go_on()
             return "transaction"
         ids = (self.producer_id, self.producer_epoch)
         is_stale = self.numbers.is_stale(partition, ids) and bool(self.producer.numbered_batches(partition))
@@ -162,10 +209,13 @@ class TransactionManager:
         return True
 
     def batch_failed(self, batch: Batch, error: KafkaError, message: str) -> None:
-        """A numbered batch is lost: its transaction can only be aborted; without one, numbers begin anew in the
-        partition, as soon as it is known that nothing of it is under way. A fenced producer can do nothing any more.
+        """A batch is lost: its transaction can only be aborted; without one, if it had numbers, these begin anew in
+        the partition, as soon as it is known that nothing of it is under way. A fenced producer can do nothing any
+        more, nor can one that lost outside of a transaction what it would not take (`shouldPoisonState`).
         """
         if not self.transactional_id:
+            if batch.base_sequence < 0:
+                return
             if error is Errors.REQUEST_TIMED_OUT:
                 self.numbers.unresolved[batch.partition] = None
             else:
@@ -175,8 +225,12 @@ class TransactionManager:
         if error is Errors.PRODUCER_FENCED:
             self._change("fatal error", self.error[0])
         elif self.state in ("in transaction", "committing"):
-            self._raises = (self.producer_id, self.producer_epoch)
+            if self.state == "in transaction":
+                self._raises = (self.producer_id, self.producer_epoch)
             self._change("abortable error", self.error[0])
+        elif self.state in ("", "ready"):
+            self.error = ("IllegalStateException", self.invalid_transition("abortable error"))
+            self._change("fatal error", self.error[0])
 
     def resolve(self) -> None:
         """Finds out what became of batches that expired: once nothing of their partitions is under way."""
@@ -300,7 +354,7 @@ class TransactionManager:
             is_first = api == "AddPartitionsToTxn" and not self.added
             self._later(ADD_PARTITIONS_RETRY_US if is_first else None)
         elif error is not Errors.NONE:
-            self._refused(error)
+            self._refused(error, api)
         else:
             self._attempts = 0
             self._succeeded(api, body)
@@ -318,15 +372,20 @@ class TransactionManager:
             self.error = (MEMBER_EXCEPTION, mismatch_text(error))
             self._change("abortable error", MEMBER_EXCEPTION)
         elif error is not Errors.NONE:
-            self._refused(error)
+            self._refused(error, "TxnOffsetCommit")
         else:
             self._attempts = 0
             offsets.is_done = True
             self._go_on()
 
-    def _refused(self, error: KafkaError) -> None:
+    def _refused(self, error: KafkaError, api: str) -> None:
         self.error = (exception_class(error), exception_message(error))
+        if api == "InitProducerId" and error not in _FORESEEN:
+            self.error = ("KafkaException", f"Unexpected error in InitProducerIdResponse; {self.error[1]}")
         is_abortable = error is Errors.TRANSACTION_ABORTABLE
+        if error in _UNKNOWN_IDS and api != "InitProducerId":
+            self._raises = (self.producer_id, self.producer_epoch)
+            is_abortable = True
         self._change("abortable error" if is_abortable else "fatal error", self.error[0])
         self.producer.ids_changed()
 

@@ -108,8 +108,8 @@ class ZookeeperConsumer(GroupMember):
         else:
             self._zookeeper.lost_contact(self.name)
 
-    def killed(self) -> None:
-        """The process is gone: ZooKeeper notices when the session times out."""
+    def contact_lost(self) -> None:
+        """The process is gone, or stands still: ZooKeeper notices when the session times out."""
         if not self.is_over:
             self._zookeeper.lost_contact(self.name)
 

@@ -7,12 +7,12 @@ others, and takes what is its own (`ZookeeperConsumerConnector`, `PartitionAssig
 from collections.abc import Sequence
 
 from broker_core.config_defs.java_text import signed, string_code
+from broker_core.groups.zookeeper_offsets import CONSUMERS, NO_OFFSET, make_parents, read_offset, write_offset
 from broker_core.sim.zookeeper import ZkClient
 from broker_core.zk.store import NodeExists, NoNode
 from broker_core.zk.znodes import BrokerIdZnode, ConsumerIdZnode, TopicZnode, ZnodeDataError
 
 ASSIGNORS = ("range", "roundrobin")
-NO_OFFSET = -1
 
 
 class NotAlike(Exception):
@@ -24,7 +24,8 @@ class ZookeeperGroup:
 
     def __init__(self, zk: ZkClient, group: str, consumer_id: str) -> None:
         self.zk = zk
-        self.root = f"/consumers/{group}"
+        self.group = group
+        self.root = f"{CONSUMERS}/{group}"
         self.consumer_id = consumer_id
 
     @property
@@ -37,14 +38,8 @@ class ZookeeperGroup:
         znode = ConsumerIdZnode(
             subscription=dict.fromkeys(topics, 1), pattern="white_list", timestamp=str(timestamp_ms)
         )
-        self.make_parents(f"{self.root}/ids/x")
+        make_parents(self.zk, f"{self.root}/ids/x")
         self.zk.create(f"{self.root}/ids/{self.consumer_id}", znode.encode(), ephemeral=True)
-
-    def make_parents(self, path: str) -> None:
-        """The empty znodes above a path."""
-        parent = path.rpartition("/")[0]
-        if parent and self.zk.exists(parent) is None:
-            self.zk.create(parent, b"", makepath=True)
 
     def watch_members(self) -> list[str]:
         """Who is registered; the next change is told."""
@@ -111,7 +106,7 @@ class ZookeeperGroup:
         mine: list[str] = []
         for name in partitions:
             path = self._owner_path(name)
-            self.make_parents(path)
+            make_parents(self.zk, path)
             try:
                 self.zk.create(path, self.thread_id.encode(), ephemeral=True)
             except NodeExists:
@@ -132,23 +127,11 @@ class ZookeeperGroup:
         topic, _, number = name.rpartition("-")
         return f"{self.root}/owners/{topic}/{number}"
 
-    def _offset_path(self, name: str) -> str:
-        topic, _, number = name.rpartition("-")
-        return f"{self.root}/offsets/{topic}/{number}"
-
     def offset(self, name: str) -> int:
         """The offset that is written down, NO_OFFSET for none."""
-        try:
-            data, _ = self.zk.get(self._offset_path(name))
-            return int(data)
-        except (NoNode, ValueError):
-            return NO_OFFSET
+        found = read_offset(self.zk, self.group, name)
+        return NO_OFFSET if found is None else found
 
     def write_offset(self, name: str, offset: int) -> None:
         """Writes an offset down, whoever else may have written there."""
-        path = self._offset_path(name)
-        try:
-            self.zk.set(path, str(offset).encode())
-        except NoNode:
-            self.make_parents(path)
-            self.zk.create(path, str(offset).encode())
+        write_offset(self.zk, self.group, name, offset)

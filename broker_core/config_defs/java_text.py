@@ -61,6 +61,14 @@ def is_integer(text: str) -> bool:
     return digits.isascii() and digits.isdigit() and -(2**31) <= int(text) < 2**31
 
 
+def split(text: str, separator: str) -> list[str]:
+    """`String.split`: without the empty parts at the end; what is empty itself stays one empty part."""
+    parts = text.split(separator)
+    while text and parts and not parts[-1]:
+        parts.pop()
+    return parts
+
+
 def java_double(value: float) -> str:
     """`Double.toString`: 12.5, 1000000.0, 1.0E7, 1.7976931348623157E308."""
     if value == 0 or 1e-3 <= abs(value) < 1e7:

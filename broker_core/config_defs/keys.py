@@ -217,7 +217,7 @@ def _names_replicas(value: tuple[str, ...]) -> bool:
 def _java(value: object) -> str:
     if isinstance(value, tuple):
         return "[" + ", ".join(value) + "]"
-    return str(value)
+    return java_double(value) if isinstance(value, float) else str(value)
 
 
 def table(*keys: ConfigKey) -> Mapping[str, ConfigKey]:

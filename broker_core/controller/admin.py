@@ -25,6 +25,8 @@ CLUSTER_METADATA_TOPIC = "__cluster_metadata"
 MOST_PARTITIONS = 10_000
 """Of one request. A broker in ZooKeeper mode tries any number until its memory ends; this is where Kafka's newer
 controllers draw the line (`ReplicationControlManager`)."""
+NO_ZNODES = ("", ".", "..")
+"""What is no part of a path in ZooKeeper."""
 _LEGAL_NAME = re.compile(r"[a-zA-Z0-9._-]+")
 
 
@@ -53,6 +55,10 @@ def collides(name: str, other: str) -> bool:
     return name.replace(".", "_") == other.replace(".", "_")
 
 
+def _configs(spec: CreateTopicSpec) -> dict[str, str]:
+    return {name: value for name, value in spec.configs if value is not None}
+
+
 def _refuse_excess(partitions: int) -> None:
     if partitions > MOST_PARTITIONS:
         raise KafkaException(Errors.POLICY_VIOLATION, "Excessively large number of partitions per request.")
@@ -71,6 +77,8 @@ class ZkAdminManager:
         try:
             assignment = self._assignment(spec)
             self._validate(spec, assignment)
+            if any(number < 0 for number in assignment):
+                return TopicResult(spec.name, Errors.UNKNOWN_SERVER_ERROR)
             topic_id = "" if validate_only else self._write(spec, assignment)
         except ConfigException as error:
             return TopicResult(spec.name, Errors.INVALID_CONFIG, str(error))
@@ -93,7 +101,7 @@ class ZkAdminManager:
     def _growing(self, name: str) -> TopicZnode:
         """The assignment of a topic that may get more partitions."""
         path = TopicZnode.path(name)
-        if not name or "/" in name or self.host.zk.exists(path) is None:
+        if "/" in name or self.host.zk.exists(path) is None:
             raise KafkaException(Errors.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{name}' does not exist.")
         data, _ = self.host.zk.get(path)
         znode = TopicZnode.decode(name, data)
@@ -172,8 +180,13 @@ class ZkAdminManager:
         return TopicResult(name)
 
     def _assignment(self, spec: CreateTopicSpec) -> dict[int, tuple[int, ...]]:
-        if spec.name in self.context.assignments:
+        if self.host.knows_topic(spec.name):
             raise KafkaException(Errors.TOPIC_ALREADY_EXISTS, f"Topic '{spec.name}' already exists.")
+        nulls = [name for name, value in spec.configs if value is None]
+        if nulls:
+            raise KafkaException(
+                Errors.INVALID_CONFIG, f"Null value not supported for topic configs: {','.join(nulls)}"
+            )
         if spec.assignment:
             if spec.partitions != -1 or spec.replication_factor != -1:
                 raise KafkaException(
@@ -181,7 +194,7 @@ class ZkAdminManager:
                     "Both numPartitions or replicationFactor and replicasAssignments were set. "
                     "Both cannot be used at the same time.",
                 )
-            return dict(enumerate(spec.assignment))
+            return spec.assignment
         config = self.host.config
         partitions = config.num_partitions if spec.partitions == -1 else spec.partitions
         _refuse_excess(partitions)
@@ -217,12 +230,17 @@ class ZkAdminManager:
             raise KafkaException(
                 Errors.INVALID_REPLICA_ASSIGNMENT, f"Duplicate replica assignment found: HashMap({shown})"
             )
-        validate_topic_configs(dict(spec.configs), self.host.config.settings)
+        # Kafka adds up the numbers from 0 on; what comes through with one below 0 fails later on
+        if sum(number for number in assignment if number >= 0) != len(assignment) * (len(assignment) - 1) // 2:
+            raise KafkaException(
+                Errors.INVALID_REPLICA_ASSIGNMENT, "partitions should be a consecutive 0-based integer sequence"
+            )
+        validate_topic_configs(_configs(spec), self.host.config.settings)
 
     def _write(self, spec: CreateTopicSpec, assignment: dict[int, tuple[int, ...]]) -> str:
         zk = self.host.zk
         config_path = ConfigZnode.path("topics", spec.name)
-        config = ConfigZnode(config=dict(spec.configs)).encode()
+        config = ConfigZnode(config=_configs(spec)).encode()
         # the configuration first: whoever sees the topic finds it; it needs a controller, whichever it is
         controller = zk.exists(ControllerZnode.PATH)
         if controller is None:

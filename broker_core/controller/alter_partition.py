@@ -1,6 +1,6 @@
 """ISR changes that leaders propose (AlterPartition, KIP-497; `KafkaController.tryProcessAlterPartition`)."""
 
-from broker_core.controller.context import RECOVERED, RECOVERING, ControllerContext, LeaderAndIsr
+from broker_core.controller.context import RECOVERED, RECOVERING, ControllerContext, LeaderAndIsr, topic_of
 from broker_core.controller.kafka_zk_client import KafkaZkClient
 from broker_core.errors import Errors, KafkaError
 from broker_core.wire.messages import AlterPartitionItem, AlterPartitionRequest, AlterPartitionResult
@@ -25,6 +25,9 @@ def check(
 ) -> KafkaError | LeaderAndIsr:
     """What is to be written for a proposal, or why nothing is. NONE: it has been written already, by an earlier try."""
     leader = request.broker_id
+    if item.topic_id and item.topic_id != context.topic_ids.get(topic_of(item.partition)):
+        # of a topic of this name that was deleted, of which the leader has not heard
+        return Errors.UNKNOWN_TOPIC_ID
     current = context.leadership.get(item.partition)
     if current is None:
         return Errors.UNKNOWN_TOPIC_OR_PARTITION

@@ -21,6 +21,8 @@ from broker_core.errors import Errors
 from broker_core.wire.messages import LeaderAndIsrResponse, StopReplicaRequest, StopReplicaResponse
 from broker_core.zk.znodes import TopicZnode
 
+_NUMBER_AT = len("isr_change_")
+
 
 class ClusterChanges:
     """See the module. Part of a controller, whose knowledge and state machines it uses."""
@@ -201,8 +203,14 @@ class ClusterChanges:
     # Notifications
 
     def isr_changed(self) -> None:
-        """Leaders have written ISRs themselves: takes them over, passes them on, and removes the notifications."""
+        """Leaders have written ISRs themselves: takes them over, passes them on, and removes the notifications.
+
+        Kafka cuts the numbers out of their names: one too short for that ends it, and all of them stay
+        (`IsrChangeNotificationSequenceZNode.sequenceNumber`).
+        """
         paths = self.zk.isr_change_notifications()
+        if any(len(path.rpartition("/")[2]) < _NUMBER_AT for path in paths):
+            return
         partitions = self.zk.partitions_of_isr_changes(paths)
         if partitions:
             self.context.leadership.update(self.zk.partition_states(partitions))

@@ -73,6 +73,10 @@ class ControllerHost(Protocol):
 
     def emit(self, event: Event) -> int: ...
 
+    def knows_topic(self, topic: str) -> bool:
+        """Whether the broker has been told of a topic, as clients have."""
+        ...
+
     def send_to_broker(self, broker_id: int, api: str, body: object) -> None:
         """Sends a request. Exactly one of `Controller.on_response` and `Controller.on_disconnect` follows, in the order
         of the requests to that broker, unless this broker dies."""

@@ -29,7 +29,7 @@ class RecordsGathered(Event):
 @kind(
     "client",
     en="{client}: a record with key {key} goes to {partition}, {rule}",
-    zh="{client}：键为 {key} 的记录发往 {partition}，{rule}",
+    zh="{client}：键为 {key} 的消息发往 {partition}，{rule}",
 )
 class RecordPartitioned(Event):
     """The producer's partitioner has chosen. `rule`: "key" (`key_hash` of it, over `partition_count` partitions), or of
@@ -46,10 +46,17 @@ class RecordPartitioned(Event):
 
 @kind("client", en="{client} blocks: {why}", zh="{client} 阻塞：{why}")
 class ProducerBlocked(Event):
-    """The application waits in send(). `why`: "memory" (buffer.memory is used up); empty: it goes on."""
+    """The application waits in send(). `why`: "memory" (buffer.memory is used up)."""
 
     client: str
     why: str
+
+
+@kind("client", en="{client} blocks no longer", zh="{client} 不再阻塞")
+class ProducerUnblocked(Event):
+    """The application waits in send() no longer: what it waited for has come, or it gives up."""
+
+    client: str
 
 
 @kind(
@@ -194,7 +201,7 @@ class ConsumerPositionReset(Event):
 @kind(
     "client",
     en="{partition}: {count} records from {first_offset} on, acknowledged with acks=1, are lost: nobody promised more",
-    zh="{partition}：自 {first_offset} 起有 {count} 条以 acks=1 确认的记录丢失，这并未违反承诺",
+    zh="{partition}：自 {first_offset} 起有 {count} 条以 acks=1 确认的消息丢失，这并未违反承诺",
 )
 class AcknowledgedRecordsLost(Event):
     """A new leader does not hold records that an earlier one had acknowledged by itself. No invariant is broken.

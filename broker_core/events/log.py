@@ -106,7 +106,7 @@ class LogTruncated(Event):
 @kind(
     "log",
     en="{replica}: log start offset {from_offset} to {to_offset}, {why}",
-    zh="{replica}：日志起始偏移量由 {from_offset} 升至 {to_offset}，{why}",
+    zh="{replica}：日志起始位移由 {from_offset} 升至 {to_offset}，{why}",
 )
 class LogStartOffsetIncremented(Event):
     """What lies below `to_offset` may no longer be read. Segments wholly below it go with the next retention check."""
@@ -153,7 +153,7 @@ class FilesUnlinked(Event):
 @kind(
     "log",
     en="{replica}: cleaned {from_offset} to {to_offset}, {records_after} of {records_before} records stay",
-    zh="{replica}：压缩 {from_offset} 至 {to_offset}，{records_before} 条记录保留 {records_after} 条",
+    zh="{replica}：压缩 {from_offset} 至 {to_offset}，{records_before} 条消息保留 {records_after} 条",
 )
 class LogCleaned(Event):
     """Compaction wrote the closed segments anew, without the records that nobody needs any more.

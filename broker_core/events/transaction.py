@@ -122,7 +122,7 @@ class TransactionMarkerAppended(Event):
 @kind(
     "transaction",
     en="{replica}: the first unstable offset goes from {from_offset} to {to_offset}",
-    zh="{replica}：首个不稳定偏移量由 {from_offset} 变为 {to_offset}",
+    zh="{replica}：首个不稳定位移由 {from_offset} 变为 {to_offset}",
 )
 class FirstUnstableOffsetChanged(Event):
     """-1 = none. The last stable offset is the smaller one of this and the high watermark."""

@@ -3,7 +3,7 @@
 from broker_core.events.envelope import Event, kind
 
 
-@kind("world", en="Run {name} began: era {era}, seed {seed}", zh="运行 {name} 开始：时代 {era}，种子 {seed}")
+@kind("world", en="Run {name} began: era {era}, seed {seed}", zh="运行 {name} 开始：Kafka 版本 {era}，种子 {seed}")
 class RunStarted(Event):
     name: str
     seed: int
@@ -92,6 +92,16 @@ class BrokerFrozen(Event):
 @kind("world", en="Broker {broker} runs again", zh="代理 {broker} 恢复运行")
 class BrokerThawed(Event):
     broker: str
+
+
+@kind("world", en="{client} is frozen: it asks nobody", zh="{client} 被冻结，不再发出请求")
+class ClientFrozen(Event):
+    client: str
+
+
+@kind("world", en="{client} runs again", zh="{client} 恢复运行")
+class ClientThawed(Event):
+    client: str
 
 
 @kind("world", en="The link {a} to {b} is cut", zh="{a} 与 {b} 之间的链路被切断")

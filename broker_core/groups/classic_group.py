@@ -58,10 +58,10 @@ class GroupMember(msgspec.Struct):
         """What it said when it joined last."""
         return self.rebalance_timeout_ms, self.session_timeout_ms, self.protocols
 
-    def vote(self, candidates: Iterable[str]) -> str:
-        """The first of its assignors that is a candidate."""
+    def vote(self, candidates: Iterable[str]) -> str | None:
+        """The first of its assignors that is a candidate; None when none is."""
         allowed = set(candidates)
-        return next(name for name, _ in self.protocols if name in allowed)
+        return next((name for name, _ in self.protocols if name in allowed), None)
 
 
 class ClassicGroup:
@@ -92,6 +92,8 @@ class ClassicGroup:
         self.rebalance = 0
         self.is_initial_rebalance = False
         self.initial_delay_left_ms = 0
+        #: its members could not vote: as in Kafka, which fails there, its rebalance never ends
+        self.is_stuck = False
 
     @property
     def rebalance_timeout_ms(self) -> int:
@@ -129,10 +131,10 @@ class ClassicGroup:
         return Errors.NONE if member_id in self.members else Errors.UNKNOWN_MEMBER_ID
 
     def candidate_protocols(self) -> list[str]:
-        """Assignors that all members support."""
+        """Assignors that all members support: as Kafka counts, those that are named as often as there are members."""
         counts: dict[str, int] = {}
         for member in self.members.values():
-            for name in dict(member.protocols):
+            for name, _ in member.protocols:
                 counts[name] = counts.get(name, 0) + 1
         return [name for name, count in counts.items() if count == len(self.members)]
 
@@ -143,12 +145,16 @@ class ClassicGroup:
         allowed = set(self.candidate_protocols())
         return protocol_type == self.protocol_type and any(name in allowed for name, _ in protocols)
 
-    def select_protocol(self) -> str:
-        """The assignor with the most votes; with as many, the one that a Scala map gives first."""
+    def select_protocol(self) -> str | None:
+        """The assignor with the most votes; with as many, the one that a Scala map gives first. None when a member
+        cannot vote: somebody has named an assignor twice.
+        """
         candidates = self.candidate_protocols()
         votes: dict[str, int] = {}
         for member in self.members.values():
             vote = member.vote(candidates)
+            if vote is None:
+                return None
             votes[vote] = votes.get(vote, 0) + 1
         most = max(votes.values())
         return min((name for name in votes if votes[name] == most), key=scala_map_place)

@@ -37,6 +37,7 @@ class Joining:
             return
         if group is None:
             group = self._groups.create(request.group_id)
+        was_stuck = group.is_stuck
         if not self._has_room(group, member_id):
             if member_id in group.members:
                 self._rebalances.remove(group, member_id, "group.max.size is reached")
@@ -48,6 +49,15 @@ class Joining:
         else:
             self._join_known(group, message, request)
         self._rebalances.try_complete_join(group)
+        if group.is_stuck and not was_stuck:
+            self._fail(group, message)
+
+    def _fail(self, group: ClassicGroup, message: Message) -> None:
+        """This join would have been the last, but the members cannot vote on an assignor."""
+        for member in group.members.values():
+            if member.joining is message:
+                member.joining = None
+                self._refuse(message, Errors.UNKNOWN_SERVER_ERROR, "")
 
     def _error(self, group: ClassicGroup | None, request: JoinGroupRequest) -> KafkaError:
         settings = self._host.group_settings
@@ -117,6 +127,10 @@ class Joining:
 
     def _join_known(self, group: ClassicGroup, message: Message, request: JoinGroupRequest) -> None:
         member_id = request.member_id
+        if member_id in group.pending_members and request.group_instance_id is not None:
+            # who was told its id is not static: Kafka fails on one that says it is
+            self._refuse(message, Errors.UNKNOWN_SERVER_ERROR, "")
+            return
         if group.pending_members.pop(member_id, None) is not None:
             self._add(group, message, request, member_id)
             return

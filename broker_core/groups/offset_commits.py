@@ -7,7 +7,7 @@ from broker_core.groups.answers import OFFSET_ERRORS, respond_commit
 from broker_core.groups.classic_group import ClassicGroup
 from broker_core.groups.consumer_protocol import sorted_partitions
 from broker_core.groups.facts import Groups
-from broker_core.groups.host import Commit, CoordinatorHost
+from broker_core.groups.host import Commit, CoordinatorHost, GroupSettings
 from broker_core.groups.offsets import CommittedOffset, encode_offset_key, encode_offset_value
 from broker_core.groups.rebalance import Rebalances
 from broker_core.groups.states import GroupState
@@ -111,6 +111,11 @@ def refused_offsets(
     )
 
 
+def is_too_long(metadata: str, settings: GroupSettings) -> bool:
+    """Whether what is said of an offset has more letters than may be kept, as Java counts them."""
+    return len(metadata.encode("utf-16-le")) // 2 > settings.offset_metadata_max_bytes
+
+
 def examine_offsets(
     host: CoordinatorHost, partitions: tuple[tuple[str, int, int, str], ...]
 ) -> tuple[tuple[tuple[str, KafkaError], ...], dict[str, CommittedOffset]]:
@@ -121,7 +126,7 @@ def examine_offsets(
         error = Errors.NONE
         if not host.has_partition(name):
             error = Errors.UNKNOWN_TOPIC_OR_PARTITION
-        elif len(metadata.encode("utf-16-le")) // 2 > host.group_settings.offset_metadata_max_bytes:
+        elif is_too_long(metadata, host.group_settings):
             error = Errors.OFFSET_METADATA_TOO_LARGE
         else:
             offsets[name] = CommittedOffset(offset, leader_epoch, metadata, host.wall_ms)

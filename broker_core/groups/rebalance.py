@@ -75,6 +75,7 @@ class Rebalances:
         if (
             group.state is GroupState.PREPARING_REBALANCE
             and not group.is_initial_rebalance
+            and not group.is_stuck
             and group.has_all_members_joined
         ):
             self._complete_join(group)
@@ -108,6 +109,9 @@ class Rebalances:
             self._log.write(group, {}, EmptyGroup(group.group_id))
             return
         protocol = group.select_protocol()
+        if protocol is None:
+            group.is_stuck = True
+            return
         why = f"{len(group.members)} members, assignor {protocol}"
         self._groups.new_generation(
             group,

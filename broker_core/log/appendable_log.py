@@ -113,7 +113,10 @@ class AppendableLog(ReadableLog):
         # How many messages a compressed one holds is not known, so its first offset is neither.
         first_offset = first.base_offset if first.magic >= MAGIC_V2 else log_end_offset
         rolled = self._maybe_roll(size, max_timestamp, first_offset, last.base_offset + last.last_offset_delta, now_ms)
-        return self._write(data, (data,), found, first_offset, max_timestamp, record_count, rolled, epoch_entries)
+        # What an index takes for the first offset is the one that is written, the last one of a compressed message.
+        return self._write(
+            data, (data,), found, first_offset, max_timestamp, record_count, rolled, epoch_entries, first.base_offset
+        )
 
     def take_rolls_of_refused(self) -> tuple[RollFact, ...]:
         """The rolls before batches that were refused for their producers' sake, since this was last asked."""
@@ -166,9 +169,10 @@ class AppendableLog(ReadableLog):
         record_count: int,
         rolled: tuple[RollFact, ...],
         epoch_entries: tuple[tuple[int, int], ...],
+        indexed_offset: int | None = None,
     ) -> AppendInfo:
         """Writes `parts`, batches that were found right, to the end of the active segment. `data`: where their records
-        are, markers among them.
+        are, markers among them. `indexed_offset`: see `LogSegment.append`.
         """
         local = self._local
         segment = local.segments[-1]
@@ -192,7 +196,7 @@ class AppendableLog(ReadableLog):
             next_offset = last_offset + 1
             if header.producer_id != NO_PRODUCER_ID:
                 has_producers = True
-        entries = segment.append(parts, facts)
+        entries = segment.append(parts, facts, indexed_offset)
         local.log_end_offset = next_offset
         segment.log.modified_ms = self._now_ms
         aborted, producers = self._note_producers(data, batches) if has_producers else ((), ())

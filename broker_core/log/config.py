@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 import msgspec
 
+from broker_core.eras import IndexRule
 from broker_core.errors import KafkaError, KafkaException
 from broker_core.records.compression import CompressionType
 from broker_core.records.record_batch import TimestampType
@@ -53,6 +54,8 @@ class LogConfig(msgspec.Struct, frozen=True, kw_only=True):
     """Whether an epoch below the newest one is passed over: before 2.0 a log that was wrong kept its epochs."""
     followers_check_size: bool = False
     """Whether max.message.bytes holds for what is fetched, too, as before 2.6."""
+    index_rule: IndexRule = "batch"
+    """What gets an entry in the `.index`: each batch that is due, or the append, by its last offset or by its first."""
     checks_producers_before_roll: bool = False
     """Whether a batch that is refused for its producer's sake, or repeated, makes no new segment (before 2.4)."""
     has_producer_snapshots: bool = True

@@ -22,6 +22,8 @@ class LeaderEpochCache:
         self._entries: list[tuple[int, int]] = []
         self.latest_epoch = NO_LEADER_EPOCH
         """The newest epoch, -1 without entries."""
+        self.changes = 0
+        """How often the entries have changed."""
         if not is_kept:
             checkpoint.delete()
             return
@@ -119,10 +121,12 @@ class LeaderEpochCache:
             entries.pop()
         entries.append((epoch, start_offset))
         self.latest_epoch = epoch
+        self.changes += 1
 
     def _set(self, entries: list[tuple[int, int]]) -> None:
         self._entries = entries
         self.latest_epoch = entries[-1][0] if entries else NO_LEADER_EPOCH
+        self.changes += 1
 
 
 def _epoch(entry: tuple[int, int]) -> int:

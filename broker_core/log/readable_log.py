@@ -175,6 +175,20 @@ class ReadableLog:
         newest = max(segments, key=lambda segment: segment.max_timestamp)
         return newest.find_by_timestamp(newest.max_timestamp, self.log_start_offset) if newest.size else None
 
+    def offsets_before(self, written_ms: int | None, at_most: int, now_ms: int) -> tuple[int, ...]:
+        """Where segments begin that were last written at or before `written_ms`, and, if `now_ms` is not later either,
+        the log's end; of these the last `at_most`, falling (`UnifiedLog.legacyFetchOffsetsBefore`). None: all of them.
+        """
+        segments = self._local.segments
+        start = self.log_start_offset
+        found = [(max(each.base_offset, start), each.log.modified_ms or each.created_ms) for each in segments]
+        if segments[-1].size:
+            found.append((self._local.log_end_offset, now_ms))
+        if written_ms is not None:
+            while found and found[-1][1] > written_ms:
+                found.pop()
+        return tuple(sorted((offset for offset, _ in found[-at_most:] if at_most), reverse=True))
+
     @property
     def first_unstable_offset(self) -> int | None:
         """The first offset whose transaction is not decided, or decided by a marker that is not replicated yet."""

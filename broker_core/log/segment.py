@@ -15,8 +15,9 @@ from typing import NamedTuple
 import msgspec
 
 from broker_core.errors import KafkaException
-from broker_core.log.config import INT_MAX, LogConfig
+from broker_core.log.config import INT_MAX, LONG_MAX, LogConfig
 from broker_core.log.deleted_files import DeletedFile, mark_deleted
+from broker_core.log.index_room import ensure_room
 from broker_core.log.lazy_file import LazyFile
 from broker_core.log.offset_index import OffsetIndex
 from broker_core.log.time_index import NoTimeIndex, TimeIndex
@@ -174,12 +175,25 @@ class LogSegment:
             return True
         return not 0 <= last_offset - self.base_offset <= INT_MAX
 
-    def append(self, parts: Sequence[bytes | memoryview], batches: Sequence[BatchFact]) -> IndexEntries:
-        """Writes `parts`, which together are `batches` that begin at `size`. Decides for each batch whether it enters
-        the indexes.
+    def append(
+        self, parts: Sequence[bytes | memoryview], batches: Sequence[BatchFact], first_offset: int | None = None
+    ) -> IndexEntries:
+        """Writes `parts`, which together are `batches` that begin at `size`. Decides what of them enters the indexes.
+
+        `first_offset` is what the log takes for the first one where that is not the first batch's. Raises
+        UNKNOWN_SERVER_ERROR where the indexes have no room for all batches that are due; then nothing was written.
         """
         position = self.size
         log = self.log
+        config = self.config
+        is_by_batch = config.index_rule == "batch"
+        if is_by_batch and len(batches) > 1:
+            ensure_room(
+                self.offset_index,
+                self.time_index,
+                (self.max_timestamp, self._bytes_since_last_index_entry, config.index_interval_bytes),
+                batches,
+            )
         if position == 0:
             self.rolling_based_timestamp = max(batch.max_timestamp for batch in batches)
             self.offset_index.use()
@@ -194,19 +208,24 @@ class LogSegment:
             # What an earlier process appended, or what a truncation left, is found through the index alone.
             self._tail_start_offset = batches[0].base_offset
         entries = NO_ENTRIES
-        interval_bytes = self.config.index_interval_bytes
         unindexed_bytes = self._bytes_since_last_index_entry
+        is_append_due = not is_by_batch and unindexed_bytes > config.index_interval_bytes
+        interval_bytes = config.index_interval_bytes if is_by_batch else LONG_MAX
         for batch in batches:
             last_offset = batch.last_offset
             if batch.max_timestamp > self.max_timestamp:
                 self.max_timestamp = batch.max_timestamp
                 self.offset_of_max_timestamp = last_offset
             if unindexed_bytes > interval_bytes:
-                entries = self._index(batch, entries)
+                entries = self._index(last_offset, batch.position, entries)
                 unindexed_bytes = 0
             unindexed_bytes += batch.size
             last_offsets.append(last_offset)
             positions.append(batch.position)
+        if is_append_due:
+            first = batches[0].base_offset if first_offset is None else first_offset
+            entries = self._index(first if config.index_rule == "append start" else last_offset, position, entries)
+            unindexed_bytes = self.size - position
         self._bytes_since_last_index_entry = unindexed_bytes
         if len(positions) > 2 * _REMEMBERED_BATCHES:
             self._tail_start_offset = last_offsets[-_REMEMBERED_BATCHES - 1] + 1
@@ -458,10 +477,10 @@ class LogSegment:
         self.rolling_based_timestamp = first
         return NO_TIMESTAMP if first is None else first
 
-    def _index(self, batch: BatchFact, entries: IndexEntries) -> IndexEntries:
+    def _index(self, offset: int, position: int, entries: IndexEntries) -> IndexEntries:
         offsets, timestamps = entries.offsets, entries.timestamps
-        if self.offset_index.append(batch.last_offset, batch.position):
-            offsets += ((batch.last_offset, batch.position),)
+        if self.offset_index.append(offset, position):
+            offsets += ((offset, position),)
         if self.time_index.maybe_append(self.max_timestamp, self.offset_of_max_timestamp):
             timestamps += ((self.max_timestamp, self.offset_of_max_timestamp),)
         return IndexEntries(offsets, timestamps)

@@ -10,14 +10,17 @@ from broker_core.log.offset_index import OffsetIndex
 from broker_core.log.segment import BatchFact, LogSegment
 from broker_core.log.storage_fault import StorageFault
 from broker_core.log.time_index import TimeIndex
+from broker_core.records.compression import UnreadableRecords
 from broker_core.records.record_batch import (
     HEADER_BYTES,
     MAGIC_POSITION,
     NO_TIMESTAMP,
     BatchHeader,
     CorruptRecord,
+    InvalidRecord,
     ensure_valid,
     iterate_batches,
+    iterate_records,
     parse_header,
     smallest_length,
 )
@@ -117,9 +120,12 @@ def recover(segment: LogSegment, on_batch: Callable[[BatchHeader, int], None]) -
             if position - last_index_entry > segment.config.index_interval_bytes:
                 index = segment.offset_index
                 _ensure_room(index, position)
-                if index.entries and header.last_offset <= index.last_offset:
-                    raise InvalidOffset(position, header.last_offset, index.last_offset)
-                index.append(header.last_offset, position)
+                offset = header.last_offset
+                if segment.config.index_rule == "append start":
+                    offset = _first_offset(segment, position, header)
+                if index.entries and offset <= index.last_offset:
+                    raise InvalidOffset(position, offset, index.last_offset)
+                index.append(offset, position)
                 _index_largest_timestamp(segment, position, is_final=False)
                 last_index_entry = position
             valid_bytes = position + header.size
@@ -131,6 +137,18 @@ def recover(segment: LogSegment, on_batch: Callable[[BatchHeader, int], None]) -
     _index_largest_timestamp(segment, valid_bytes, is_final=True)
     segment.time_index.trim()
     return RecoveredSegment(cuts, rule)
+
+
+def _first_offset(segment: LogSegment, position: int, header: BatchHeader) -> int:
+    """The offset of a batch's first record; for that a compressed message has to be opened. Raises StorageFault."""
+    if header.record_count >= 0:
+        return header.base_offset
+    try:
+        for record in iterate_records(segment.log.read(position, header.size), header):
+            return record.offset
+    except (InvalidRecord, UnreadableRecords) as unreadable:
+        raise StorageFault(segment.log.path, str(unreadable), position, is_io_error=False) from None
+    return header.base_offset
 
 
 def _index_largest_timestamp(segment: LogSegment, position: int, is_final: bool) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from broker_core.records.compression import CompressionType
 from broker_core.records.legacy import build_message_set
+from broker_core.records.record import NO_TIMESTAMP, InvalidRecord
 from broker_core.records.record_batch import (
     HEADER_BYTES,
     BatchHeader,
@@ -82,6 +83,8 @@ def _convert(data: bytes, position: int, header: BatchHeader, magic: int, first_
     ]
     if not records:
         return b""
+    if any(timestamp < NO_TIMESTAMP for _, timestamp, _, _ in records):
+        raise InvalidRecord("a message of an older format holds no timestamp below -1")
     return build_message_set(records, magic, compression, header.max_timestamp if header.has_append_time else None)
 
 

@@ -108,11 +108,11 @@ class Partition(ReplicaLog):
                 f"The size of the current ISR {_braces(isr)} is insufficient to satisfy the min.isr requirement of "
                 f"{self.effective_min_isr} for partition {self.name}",
             )
-        epoch = self.log.leader_epoch_cache.latest_epoch
+        changes = self.log.leader_epoch_cache.changes
         try:
             info = self.log.append_as_leader(data, self.leader_epoch, now_ms, is_client)
         except KafkaException:
-            self._state_refused(epoch)
+            self._state_refused(changes)
             raise
         self._state_append(info)
         return info
@@ -124,7 +124,7 @@ class Partition(ReplicaLog):
         may start within a batch since DeleteRecords (`Partition.appendRecordsToFollowerOrFutureReplica`).
         """
         log = self.log
-        epoch = log.leader_epoch_cache.latest_epoch
+        changes = log.leader_epoch_cache.changes
         try:
             info = log.append_as_follower(data, now_ms)
         except UnexpectedAppendOffsetException as refused:
@@ -134,7 +134,7 @@ class Partition(ReplicaLog):
             self.truncate_fully_and_start_at(first.base_offset, refused.message)
             info = log.append_as_follower(data, now_ms)
         except KafkaException:
-            self._state_refused(epoch)
+            self._state_refused(changes)
             raise
         self._state_append(info)
 

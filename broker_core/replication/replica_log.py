@@ -184,12 +184,13 @@ class ReplicaLog(ReplicaState):
         # Kafka hands this to a background thread at once (`UnifiedLog.roll`).
         self.flush(roll.new_base_offset, states_always=True)
 
-    def _state_refused(self, before: int) -> None:
-        """What a refused append has changed: the epoch cache knows the epoch of a batch that no segment can hold, and
-        the producer of a batch is looked at when a segment was rolled for it (`UnifiedLog.append`).
+    def _state_refused(self, changes: int) -> None:
+        """What a refused append has changed (`UnifiedLog.append`): the epoch cache, which had changed so often before,
+        was told of the epochs of batches that no segment can hold, and the producer of a batch is looked at when a
+        segment was rolled for it.
         """
         cache = self.log.leader_epoch_cache
-        if cache.latest_epoch != before:
+        if cache.changes != changes:
             self.kernel.emit(LeaderEpochsChanged(replica=self.key, entries=cache.entries), self.node)
         for roll in self.log.take_rolls_of_refused():
             self._state_roll(roll)

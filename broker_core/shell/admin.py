@@ -11,7 +11,6 @@ from broker_core.wire.messages import MetadataRequest, MetadataResponse, TopicRe
 T = TypeVar("T")
 Asking = Generator[Wait, Any, T]
 
-DEFAULT_API_TIMEOUT_US = 60_000_000
 REQUEST_TIMEOUT_US = 30_000_000
 ANSWER_TIME_US = 10_000_000
 """How much longer the shell waits than a broker may take, so that the broker's own timeout is heard of."""
@@ -28,9 +27,9 @@ def metadata(
     """Metadata of these topics, or of all (None), from the first broker that answers. `create`: those that are absent
     are made.
 
-    Raises JavaException when none does for a minute; it names the `call` that needed it.
+    Raises JavaException when none does in time; it names the `call` that needed it.
     """
-    deadline_us = process.now_us + DEFAULT_API_TIMEOUT_US
+    deadline_us = process.now_us + process.api_timeout_us
     label = "Metadata " + ("all topics" if topics is None else ", ".join(topics) or "brokers")
     while process.now_us < deadline_us:
         for broker_id in up_brokers(process.cluster):
@@ -45,8 +44,8 @@ def metadata(
 
 
 def ask_controller(process: Process, api: str, body: Any, call: str) -> Asking[Any]:
-    """Sends a request to the controller, whoever that is by then. Raises JavaException after a minute without one."""
-    deadline_us = process.now_us + DEFAULT_API_TIMEOUT_US
+    """Sends a request to the controller, whoever that is by then. Raises JavaException when there is none in time."""
+    deadline_us = process.now_us + process.api_timeout_us
     while process.now_us < deadline_us:
         known = yield from metadata(process, (), call)
         if known.controller in known.brokers:
@@ -65,8 +64,8 @@ def _error_of(response: Any) -> KafkaError:
 
 
 def ask_any(process: Process, api: str, body: Any, call: str) -> Asking[Any]:
-    """Sends a request to the first broker that answers. Raises JavaException after a minute without one."""
-    deadline_us = process.now_us + DEFAULT_API_TIMEOUT_US
+    """Sends a request to the first broker that answers. Raises JavaException when there is none in time."""
+    deadline_us = process.now_us + process.api_timeout_us
     while process.now_us < deadline_us:
         for broker_id in up_brokers(process.cluster):
             left_us = min(REQUEST_TIMEOUT_US, deadline_us - process.now_us)

@@ -62,6 +62,11 @@ class ClusterApi(Protocol):
         """Its log directory on `disk`; a replica's folder lies below it under the name `orders-0`."""
         ...
 
+    @property
+    def cluster_id(self) -> str:
+        """The id under which the brokers have registered; empty in eras that had none."""
+        ...
+
     def metadata_of(self, broker_id: int) -> MetadataResponse:
         """What a live broker would answer to a MetadataRequest for all topics, at once and without a message."""
         ...

@@ -63,6 +63,12 @@ def find_command(words: Sequence[str]) -> Command:
     return command
 
 
+def refuse(process: Process, sentence: str) -> None:
+    """What the lab itself says on the standard error of a command that runs, in a sentence that has its Chinese.
+    Kafka's own words go there as they are."""
+    process.err(sentence)
+
+
 def usage_error(name: str, what: str) -> ShellError:
     """The complaint of a verb whose arguments are wrong, with all its forms."""
     forms = [form for form, _ in COMMANDS[name].forms]

@@ -12,6 +12,7 @@ from broker_core.shell.cluster_api import ClusterApi
 from broker_core.shell.commands import PARTITION, TOPIC
 from broker_core.shell.parser import ShellError
 from broker_core.shell.process import up_brokers
+from broker_core.shell.zookeeper_groups import old_committed_offset, old_group
 from broker_core.wire.messages import MetadataResponse
 
 Condition: TypeAlias = Callable[[ClusterApi], bool]
@@ -165,7 +166,12 @@ def _offset(which: str, partition: str, broker: str, wanted: str) -> Condition:
 
 
 def _committed(group: str, partition: str, wanted: str) -> Condition:
-    return lambda cluster: cluster.committed_offset(group, partition) == int(wanted)
+    def holds(cluster: ClusterApi) -> bool:
+        if not cluster.era.coordinates_consumers:
+            return old_committed_offset(cluster, group, partition) == int(wanted)
+        return cluster.committed_offset(group, partition) == int(wanted)
+
+    return holds
 
 
 def _group(group: str, state: str, members: str | None) -> Condition:
@@ -173,7 +179,8 @@ def _group(group: str, state: str, members: str | None) -> Condition:
     seen: list[tuple[object, int]] = []
 
     def holds(cluster: ClusterApi) -> bool:
-        described = cluster.described_group(group)
+        is_coordinated = cluster.era.coordinates_consumers
+        described = cluster.described_group(group) if is_coordinated else old_group(cluster, group)
         now_us = cluster.kernel.now_us
         if (
             described is None

@@ -1,17 +1,27 @@
 """Records as kafka-console-consumer.sh prints them (`DefaultMessageFormatter` and what else --formatter names)."""
 
+import re
 import struct
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
 from broker_core.records.record_batch import Record
-from broker_core.shell.java import ERRORS_PACKAGE, JavaException, UsageError, log_error
+from broker_core.shell.console_unreadable import Unreadable
+from broker_core.shell.internal_formatters import INTERNAL_FORMATTERS
+from broker_core.shell.java import ERRORS_PACKAGE, UsageError, log_error
 from broker_core.shell.process import Process
 
 PACKAGE = "org.apache.kafka.tools.consumer."
 DEFAULT_FORMATTER = PACKAGE + "DefaultMessageFormatter"
 _SERIALIZATION = "org.apache.kafka.common.serialization."
 _COLUMNS = ("timestamp", "partition", "offset", "headers", "key", "value")
+
+_DEPRECATED = {
+    "kafka.tools.DefaultMessageFormatter",
+    "kafka.tools.LoggingMessageFormatter",
+    "kafka.tools.NoOpMessageFormatter",
+    *(each for each in INTERNAL_FORMATTERS if not each.startswith(PACKAGE)),
+}
 
 Deserializer = Callable[[bytes], str]
 
@@ -23,25 +33,21 @@ class MessageFormatter(Protocol):
     def text(self, partition: str, record: Record) -> str: ...
 
 
-class Unreadable(JavaException):
-    """A field is not what its deserializer expects; `written` stands on the output already."""
-
-    written = ""
-
-
 def formatter_of(process: Process, name: str, properties: Mapping[str, str]) -> MessageFormatter:
     """The formatter of a class. Raises UsageError for one that there is not."""
-    for old in ("DefaultMessageFormatter", "LoggingMessageFormatter", "NoOpMessageFormatter"):
-        if name == f"kafka.tools.{old}":
-            process.err(
-                f"WARNING: {name} is deprecated and will be removed in the next major release. "
-                f"Please use {PACKAGE}{old} instead"
-            )
-            name = PACKAGE + old
+    if name in _DEPRECATED:
+        newer = PACKAGE + re.split(r"[.$]", name)[-1]
+        process.err(
+            f"WARNING: {name} is deprecated and will be removed in the next major release. Please use {newer} instead"
+        )
+        # those of the coordinators print something else than the newer ones
+        name = name if name in INTERNAL_FORMATTERS else newer
     if name == PACKAGE + "NoOpMessageFormatter":
         return NoOpMessageFormatter()
     if name in (DEFAULT_FORMATTER, PACKAGE + "LoggingMessageFormatter"):
         return DefaultMessageFormatter(process, properties)
+    if name in INTERNAL_FORMATTERS:
+        return INTERNAL_FORMATTERS[name]
     raise UsageError(name)
 
 

@@ -23,6 +23,17 @@ _ASSIGNOR_CLASSES = {
 }
 _DEFAULT_ASSIGNORS = (_PACKAGE + "RangeAssignor", _PACKAGE + "CooperativeStickyAssignor")
 
+_PROTOCOLS = ("CONSUMER", "CLASSIC")
+
+
+class NotConstructed(Exception):
+    """A consumer cannot be made of its configurations: `causes` as `class: message`, outermost first."""
+
+    def __init__(self, *causes: str) -> None:
+        super().__init__(causes[0])
+        self.causes = causes
+
+
 CONSUMER_CONFIGS = table(
     ConfigKey("session.timeout.ms", _INT, 45_000),
     ConfigKey("heartbeat.interval.ms", _INT, 3_000),
@@ -69,12 +80,18 @@ _NAMES = (
 
 def settings_of(given: Mapping[str, str], topics: tuple[str, ...], *, is_pattern: bool) -> GroupConsumerSettings:
     """What a member of the group `group.id` with these configurations does. Raises ConfigException with the client's
-    message."""
+    message, or NotConstructed."""
     values: dict[str, Any] = {
         name: key.parse(given[name]) if name in given else key.default for name, key in CONSUMER_CONFIGS.items()
     }
     if given.get("group.instance.id") == "":
         raise ConfigException.of("group.instance.id", "", "String must be non-empty")
+    protocol = given.get("group.protocol", "classic")
+    if protocol.upper() not in _PROTOCOLS:
+        why = f"String must be one of (case insensitive): {', '.join(_PROTOCOLS)}"
+        raise ConfigException.of("group.protocol", protocol, why)
+    if values["heartbeat.interval.ms"] >= values["session.timeout.ms"]:
+        raise NotConstructed("java.lang.IllegalArgumentException: Heartbeat must be set lower than the session timeout")
     return GroupConsumerSettings(
         group_id=given["group.id"],
         topics=topics,
@@ -88,5 +105,8 @@ def settings_of(given: Mapping[str, str], topics: tuple[str, ...], *, is_pattern
 def _assignor(class_name: str) -> str:
     name = _ASSIGNOR_CLASSES.get(class_name)
     if name is None or name not in ASSIGNORS:
-        raise ConfigException(f"{class_name} ClassNotFoundException exception occurred")
+        raise NotConstructed(
+            f"org.apache.kafka.common.KafkaException: {class_name} ClassNotFoundException exception occurred",
+            f"java.lang.ClassNotFoundException: {class_name}",
+        )
     return name

@@ -3,7 +3,7 @@
 from typing import Any
 
 from broker_core.errors import Errors, KafkaError
-from broker_core.shell.admin import DEFAULT_API_TIMEOUT_US, RETRY_BACKOFF_US, Asking, ask_any, metadata
+from broker_core.shell.admin import RETRY_BACKOFF_US, Asking, ask_any, metadata
 from broker_core.shell.java import ERRORS_PACKAGE, JavaException, log_error
 from broker_core.shell.process import Call, Disconnected, Process, Sleep, up_brokers
 from broker_core.wire.messages import (
@@ -15,17 +15,18 @@ from broker_core.wire.messages import (
     OffsetFetchRequest,
 )
 
-TIMEOUT_US = 5_000_000
+_CALLS = {"DescribeGroups": "describeConsumerGroups", "DeleteGroups": "deleteConsumerGroups"}
+"""What the admin client calls a request, where it does not go by the API's name."""
 LEADER_LOGGER = "org.apache.kafka.clients.admin.internals.PartitionLeaderStrategy"
 _NO_TOPIC = frozenset({Errors.UNKNOWN_TOPIC_OR_PARTITION, Errors.INVALID_TOPIC_EXCEPTION})
 _RETRIED = frozenset({Errors.NOT_COORDINATOR, Errors.COORDINATOR_NOT_AVAILABLE, Errors.COORDINATOR_LOAD_IN_PROGRESS})
 
 
-def find_coordinator(process: Process, group: str, limit_us: int = DEFAULT_API_TIMEOUT_US) -> Asking[int | None]:
+def find_coordinator(process: Process, group: str, limit_us: int | None = None) -> Asking[int | None]:
     """The broker that coordinates a group; None when none was found in time. The first question of a cluster creates
     `__consumer_offsets`.
     """
-    deadline_us = process.now_us + limit_us
+    deadline_us = process.now_us + (process.api_timeout_us if limit_us is None else limit_us)
     while process.now_us < deadline_us:
         response = yield from ask_any(process, "FindCoordinator", FindCoordinatorRequest(group), "findCoordinator")
         if response.error is Errors.NONE:
@@ -49,8 +50,8 @@ def _error_of(response: Any) -> KafkaError:
 
 
 def ask_coordinator(process: Process, group: str, api: str, body: Any) -> Asking[Any]:
-    """Sends a request to the group's coordinator. Raises JavaException after a minute without an answer."""
-    deadline_us = process.now_us + DEFAULT_API_TIMEOUT_US
+    """Sends a request to the group's coordinator. Raises JavaException when no answer comes in time."""
+    deadline_us = process.now_us + process.api_timeout_us
     while process.now_us < deadline_us:
         node = yield from find_coordinator(process, group, deadline_us - process.now_us)
         if node is not None and node in up_brokers(process.cluster):
@@ -58,9 +59,8 @@ def ask_coordinator(process: Process, group: str, api: str, body: Any) -> Asking
             if not isinstance(response, Disconnected) and _error_of(response) not in _RETRIED:
                 return response
         yield Sleep(RETRY_BACKOFF_US)
-    name = api[0].lower() + api[1:]
-    late = f"{ERRORS_PACKAGE}TimeoutException: Timed out waiting for a node assignment. Call: {name}"
-    raise JavaException("java.util.concurrent.ExecutionException", late, (late,))
+    call = f"{_CALLS.get(api, api[0].lower() + api[1:])}(api=FIND_COORDINATOR)"
+    raise JavaException.in_future(Errors.REQUEST_TIMED_OUT, f"Timed out waiting for a node assignment. Call: {call}")
 
 
 def describe_group(process: Process, group: str) -> Asking[DescribedGroup]:
@@ -92,11 +92,11 @@ def list_groups(process: Process) -> Asking[list[tuple[str, str, str]]]:
 def list_offsets(process: Process, partitions: list[str], timestamp: int) -> Asking[dict[str, int]]:
     """Offsets of partitions by time (-1 latest, -2 earliest); -1 where no record is as late.
 
-    Raises JavaException for a topic that there is not, and when a partition has had no leader for five seconds.
+    Raises JavaException for a topic that there is not, and when a partition has no leader as long as the tool asks.
     """
     found: dict[str, int] = {}
     topics = tuple(dict.fromkeys(name.rpartition("-")[0] for name in partitions))
-    deadline_us = process.now_us + TIMEOUT_US
+    deadline_us = process.now_us + process.api_timeout_us
     while len(found) < len(set(partitions)):
         known = yield from metadata(process, topics, "listOffsets")
         errors = {name: error for name, _, error in known.topics}

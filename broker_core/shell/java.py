@@ -46,18 +46,15 @@ class JavaException(Exception):
         """What the option parser throws."""
         return JavaException(error.java_class, error.message, error.causes)
 
+    def wrapped_in(self, java_class: str) -> "JavaException":
+        """The cause of another exception, whose text repeats it."""
+        cause = self.stack_trace()[0]
+        return JavaException(java_class, cause, (cause, *self.causes))
+
     def stack_trace(self) -> list[str]:
         """The exception and its causes, without the frames."""
         first = f"{self.java_class}: {self.message}" if self.message else self.java_class
         return [first, *(f"Caused by: {cause}" for cause in self.causes)]
-
-
-def split(text: str, separator: str) -> list[str]:
-    """`String.split`: without the empty parts at the end; what is empty itself stays one empty part."""
-    parts = text.split(separator)
-    while text and parts and not parts[-1]:
-        parts.pop()
-    return parts
 
 
 ZERO_UUID = "A" * 22
@@ -177,10 +174,9 @@ def justified(text: str, width: int) -> list[str]:
     """A message in lines of so many characters, but for the last one: the spaces in their middle are wider
     (argparse4j)."""
     lines: list[list[str]] = [[]]
-    words = text.split(" ")
-    for left, word in zip(range(len(words) - 1, -1, -1), words, strict=True):
-        # The space behind a word counts when the word finds its line.
-        if lines[-1] and len(" ".join([*lines[-1], word])) + bool(left) > width:
+    for word in text.split(" "):
+        # The space behind a word counts when the word finds its line, and the end of the line behind the last one.
+        if lines[-1] and len(" ".join([*lines[-1], word])) + 1 > width:
             lines.append([])
         lines[-1].append(word)
     return [*(_stretched(words, width) for words in lines[:-1]), " ".join(lines[-1])]

@@ -8,6 +8,8 @@ from typing import Any, NamedTuple, TypeAlias
 
 from broker_core.shell.cluster_api import ClusterApi
 
+DEFAULT_API_TIMEOUT_US = 60_000_000
+
 
 class Sleep(NamedTuple):
     """Resumed after `duration_us`."""
@@ -53,6 +55,8 @@ class Process:
         #: texts that `file` has written, by name
         self.files = files
         self.printed: list[str] = []
+        #: how long a tool asks for something in all (`default.api.timeout.ms`)
+        self.api_timeout_us = DEFAULT_API_TIMEOUT_US
 
     @property
     def now_us(self) -> int:

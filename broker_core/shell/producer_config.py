@@ -9,6 +9,7 @@ from broker_core.clients.producer_settings import ProducerSettings
 from broker_core.config_defs.keys import INT_MAX, ConfigException, ConfigKey, ConfigType, table
 from broker_core.eras import Era
 from broker_core.records.compression import CompressionType
+from broker_core.shell.java import JavaException
 
 ACKS = {"all": -1, "-1": -1, "0": 0, "1": 1}
 IN_FLIGHT_OF_IDEMPOTENT_MAX = 5
@@ -38,6 +39,14 @@ PRODUCER_CONFIGS = table(
     ConfigKey("transaction.timeout.ms", _INT, 60_000),
 )
 """Those that are checked, in the order in which the client reads them."""
+
+BUILT_IN = "built-in"
+PARTITIONER_CLASSES = {
+    "org.apache.kafka.clients.producer.RoundRobinPartitioner": "round-robin",
+    "org.apache.kafka.clients.producer.UniformStickyPartitioner": "sticky",
+    "org.apache.kafka.clients.producer.internals.DefaultPartitioner": "sticky",
+}
+"""`partitioner.class`, and which of the lab's partitioners that is."""
 
 _NAMES = (
     "retries",
@@ -70,8 +79,12 @@ def settings_of(given: Mapping[str, str]) -> ProducerSettings:
         raise ConfigException.of("transactional.id", "", "String must be non-empty")
     if transactional_id is not None and not idempotent:
         raise ConfigException("Cannot set a transactional.id without also enabling idempotence.")
+    partitioner = given.get("partitioner.class")
+    if partitioner is not None and partitioner not in PARTITIONER_CLASSES:
+        raise ConfigException.of("partitioner.class", partitioner, f"Class {partitioner} could not be found.")
     codec = values["compression.type"]
     return ProducerSettings(
+        partitioner=PARTITIONER_CLASSES.get(partitioner or "", BUILT_IN),
         acks=acks,
         enable_idempotence=idempotent,
         transactional_id=transactional_id or "",
@@ -79,6 +92,25 @@ def settings_of(given: Mapping[str, str]) -> ProducerSettings:
         compression_level=values.get(f"compression.{codec}.level"),
         **{name.replace(".", "_"): values[name] for name in _NAMES},
     )
+
+
+def fitted(settings: ProducerSettings, era: Era, *, is_said: bool) -> ProducerSettings:
+    """The same with time enough for a delivery: what lingers may also be asked for once. `is_said`: whether somebody
+    has chosen the delivery's time, so that Kafka refuses it (`KafkaProducer.configureDeliveryTimeout`); where the era's
+    producer has no such setting it is the lab's own, and any will do. Raises JavaException.
+    """
+    if is_said and not era.producer.has_delivery_timeout:
+        return settings
+    least_ms = min(settings.linger_ms + settings.request_timeout_ms, INT_MAX)
+    if is_said and settings.delivery_timeout_ms < least_ms:
+        why = "delivery.timeout.ms should be equal to or larger than linger.ms + request.timeout.ms"
+        raise not_constructed(f"org.apache.kafka.common.config.ConfigException: {why}")
+    return structs.replace(settings, delivery_timeout_ms=max(settings.delivery_timeout_ms, least_ms))
+
+
+def not_constructed(*causes: str) -> JavaException:
+    """What the constructor of a producer throws when one of its parts cannot be made."""
+    return JavaException("org.apache.kafka.common.KafkaException", "Failed to construct kafka producer", causes)
 
 
 def _obstacle(values: Mapping[str, Any], acks: int, *, is_asked_for: bool) -> bool:
@@ -98,9 +130,16 @@ def _obstacle(values: Mapping[str, Any], acks: int, *, is_asked_for: bool) -> bo
 
 
 def era_settings(settings: ProducerSettings, era: Era) -> ProducerSettings:
-    """The same without idempotence where the era's brokers know none (KIP-98), and with the era's partitioner."""
+    """The same without idempotence where the era's brokers know none (KIP-98), and with the era's partitioner unless
+    another was asked for."""
     idempotent = settings.enable_idempotence and era.transactions
-    return structs.replace(settings, enable_idempotence=idempotent, partitioner=era.producer.partitioner)
+    partitioner = era.producer.partitioner if settings.partitioner == BUILT_IN else settings.partitioner
+    return structs.replace(
+        settings,
+        enable_idempotence=idempotent,
+        partitioner=partitioner,
+        names_lost_nodes=era.producer.names_lost_nodes,
+    )
 
 
 def with_era_defaults(given: Mapping[str, str], era: Era) -> dict[str, str]:

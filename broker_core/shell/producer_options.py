@@ -4,16 +4,10 @@ import msgspec
 
 from broker_core.clients.partitioners import PARTITIONERS
 from broker_core.clients.producer_settings import ProducerSettings
-from broker_core.config_defs import ConfigException
 from broker_core.eras import Era
 from broker_core.records.compression import CompressionType
 from broker_core.shell.commands import usage_error
-from broker_core.shell.producer_config import (
-    ACKS,
-    IN_FLIGHT_OF_IDEMPOTENT_MAX,
-    era_settings,
-    with_era_defaults,
-)
+from broker_core.shell.producer_config import ACKS, era_settings, fitted, with_era_defaults
 from broker_core.shell.producer_config import settings_of as settings_of_configs
 
 TRUTH = ("true", "false")
@@ -50,27 +44,11 @@ def parse_options(words: list[str]) -> dict[str, str]:
     given = dict(zip(words[::2], words[1::2], strict=False))
     if len(words) % 2 or any(word not in OPEN_OPTIONS for word in words[::2]):
         raise usage_error("producer", f"{' '.join(words)}: these are no options of producer open here.")
-    if given.get("--acks", "all") not in ACKS:
-        raise usage_error("producer", f"acks is {given['--acks']!r}, expected all, -1, 0 or 1.")
-    if given.get("--idempotence", "false") not in TRUTH:
-        raise usage_error("producer", f"idempotence is {given['--idempotence']!r}, expected true or false.")
-    if wants_ids(given):
-        _check_idempotence(given)
     if given.get("--partitioner", "built-in") not in PARTITIONERS:
         names = ", ".join(PARTITIONERS)
         raise usage_error("producer", f"partitioner is {given['--partitioner']!r}, expected one of {names}.")
     if given.get("--ignore-keys", "false") not in TRUTH:
         raise usage_error("producer", f"ignore-keys is {given['--ignore-keys']!r}, expected true or false.")
-    codecs = CHOICES["--compression"]
-    if given.get("--compression", "none") not in codecs:
-        raise usage_error(
-            "producer", f"compression is {given['--compression']!r}, expected one of {', '.join(codecs)}."
-        )
-    for option in NUMBERS:
-        if not given.get(option, "0").isdigit():
-            raise usage_error("producer", f"{option} is {given[option]!r}, expected a number.")
-    if int(given.get("--max-in-flight", "1")) < 1:
-        raise usage_error("producer", "at least one request must be in flight, or nothing is ever sent.")
     return given
 
 
@@ -79,32 +57,24 @@ def wants_ids(given: dict[str, str]) -> bool:
     return given.get("--idempotence") == "true" or "--transactional-id" in given
 
 
-def _check_idempotence(given: dict[str, str]) -> None:
-    if ACKS[given.get("--acks", "all")] != -1:
-        raise usage_error("producer", "an idempotent producer needs --acks all.")
-    if given.get("--retries") == "0":
-        raise usage_error("producer", "an idempotent producer needs retries.")
-    if "--transactional-id" in given and given.get("--idempotence") == "false":
-        raise usage_error("producer", "a transactional producer is idempotent, too: leave out --idempotence false.")
-    in_flight = given.get("--max-in-flight", "1")
-    if in_flight.isdigit() and int(in_flight) > IN_FLIGHT_OF_IDEMPOTENT_MAX:
-        raise usage_error("producer", "an idempotent producer may have 5 requests in flight at most.")
-
-
 def settings_of(given: dict[str, str], era: Era) -> ProducerSettings:
-    """The settings of a producer that was told this; the rest is as in the cluster's era. Raises ShellError."""
+    """The settings of a producer that was told this; the rest is as in the cluster's era. Raises ConfigException,
+    and JavaException for values that do not go together."""
     configs = {"request.timeout.ms": "5000", "delivery.timeout.ms": "15000", "max.block.ms": "15000"}
     configs |= {name: given[option] for option, name in NUMBERS.items() if option in given}
     configs |= {name: given[option] for option, name in TEXTS.items() if option in given}
-    try:
-        settings = era_settings(settings_of_configs(with_era_defaults(configs, era)), era)
-    except ConfigException as error:
-        raise usage_error("producer", str(error)) from None
+    settings = era_settings(settings_of_configs(with_era_defaults(configs, era)), era)
     return msgspec.structs.replace(
-        settings,
+        fitted(settings, era, is_said="--timeout" in given),
         partitioner=given.get("--partitioner", era.producer.partitioner),
         partitioner_ignore_keys=given.get("--ignore-keys") == "true",
     )
+
+
+def what_to_change(given: dict[str, str], message: str) -> str:
+    """The options that a complaint about a producer's settings is about; all of them if it names none."""
+    blamed = [option for option in given if (NUMBERS | TEXTS).get(option, "") in message.split()]
+    return " / ".join(blamed or given)
 
 
 def shown_settings(settings: ProducerSettings) -> tuple[tuple[str, str], ...]:

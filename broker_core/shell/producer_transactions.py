@@ -1,26 +1,20 @@
 """The transactions of the lab's producers at the shell, in the words of Kafka's own (`KafkaProducer`)."""
 
 from broker_core.clients.producer import Producer
-from broker_core.clients.transaction_manager import TransactionManager
+from broker_core.clients.transaction_manager import JAVA_STATES, TransactionManager
 from broker_core.shell.admin import Asking
+from broker_core.shell.commands import refuse
 from broker_core.shell.process import Process, Running, Until
 
-JAVA_STATES = {
-    "": "UNINITIALIZED",
-    "initializing": "INITIALIZING",
-    "ready": "READY",
-    "in transaction": "IN_TRANSACTION",
-    "committing": "COMMITTING_TRANSACTION",
-    "aborting": "ABORTING_TRANSACTION",
-    "abortable error": "ABORTABLE_ERROR",
-    "fatal error": "FATAL_ERROR",
-}
 _AFTER = {"begin": "in transaction", "commit": "committing", "abort": "aborting"}
 _BEFORE = {"begin": ("ready",), "commit": ("in transaction",), "abort": ("in transaction", "abortable error")}
 NOT_TRANSACTIONAL = (
     "IllegalStateException: Cannot use transactional methods without enabling transactions by setting the "
     "transactional.id configuration property"
 )
+_METHODS = {"begin": "beginTransaction", "commit": "commitTransaction", "abort": "abortTransaction"}
+INIT = "initTransactions"
+_ONLY_IDEMPOTENT = "IllegalStateException: Transactional method invoked on a non-transactional producer."
 
 
 def limit_us(process: Process, producer: Producer) -> int:
@@ -37,28 +31,44 @@ def init_transactions(process: Process, producer: Producer) -> Asking[None]:
     manager.begin()
     yield Until(lambda _: manager.state != "initializing", limit_us(process, producer), poll_us=1_000)
     if manager.state == "initializing":
+        manager.timed_out = INIT
         process.out(late(producer, "InitProducerId"))
+        refuse(process, f"It has no id and can do nothing: producer open {producer.name} tries again.")
     elif manager.error is not None:
         process.out(": ".join(manager.error))
+
+
+def is_spent(producer: Producer) -> bool:
+    """Whether all that can be done with a producer is to open another in its place: it never got its id, or has lost
+    it to somebody else."""
+    return producer.transactions.timed_out == INIT or producer.transactions.state == "fatal error"
+
+
+def no_such_producer(process: Process, name: str) -> int:
+    """What a command says that names a producer which is not open; the exit code."""
+    process.out(f"no such producer: {name}")
+    refuse(process, f"No producer is called {name}; producer open {name} opens one.")
+    return 1
 
 
 def end_or_begin(process: Process, name: str, verb: str) -> Running:
     """Begins a transaction, or ends it and waits for the coordinator's word."""
     producer = process.cluster.clients.producers.get(name)
     if producer is None:
-        process.out(f"no such producer: {name}")
-        return 1
+        return no_such_producer(process, name)
     manager = producer.transactions
     if not manager.transactional_id:
-        process.out(NOT_TRANSACTIONAL)
+        process.out(_ONLY_IDEMPOTENT if producer.settings.enable_idempotence else NOT_TRANSACTIONAL)
+    elif manager.timed_out:
+        if manager.timed_out != _METHODS[verb]:
+            process.out(must_retry(manager, _METHODS[verb]))
+        else:
+            yield from _await_end(process, producer, verb)
     elif manager.state not in _BEFORE[verb]:
         if manager.is_broken:
             process.out(failed_before(manager))
         else:
-            process.out(
-                f"IllegalStateException: TransactionalId {manager.transactional_id}: Invalid transition attempted from "
-                f"state {JAVA_STATES[manager.state]} to state {JAVA_STATES[_AFTER[verb]]}"
-            )
+            process.out(f"IllegalStateException: {manager.invalid_transition(_AFTER[verb])}")
     elif verb == "begin":
         manager.begin_transaction()
     else:
@@ -67,13 +77,21 @@ def end_or_begin(process: Process, name: str, verb: str) -> Running:
 
 
 def _end(process: Process, producer: Producer, verb: str) -> Asking[None]:
+    producer.end_transaction(commits=verb == "commit")
+    yield from _await_end(process, producer, verb)
+
+
+def _await_end(process: Process, producer: Producer, verb: str) -> Asking[None]:
     manager = producer.transactions
-    commits = verb == "commit"
-    producer.end_transaction(commits=commits)
     deadline_us = limit_us(process, producer)
     yield Until(lambda _: manager.state not in (_AFTER[verb], "initializing"), deadline_us, poll_us=1_000)
-    if manager.state == _AFTER[verb]:
-        process.out(late(producer, f"EndTxn({str(commits).lower()})"))
+    waits_for = {
+        _AFTER[verb]: f"EndTxn({str(verb == 'commit').lower()})",
+        "initializing": "InitProducerId",
+    }.get(manager.state, "")
+    manager.timed_out = _METHODS[verb] if waits_for else ""
+    if waits_for:
+        process.out(late(producer, waits_for))
     elif manager.is_broken and manager.error is not None:
         process.out(": ".join(manager.error))
 
@@ -97,8 +115,20 @@ def failed_before(manager: TransactionManager) -> str:
         return f"{name}: {who} has been fenced by another producer with the same transactionalId"
     if name == "InvalidProducerEpochException":
         return f"{name}: {who} attempted to produce with an old epoch"
+    if name == "IllegalStateException":
+        why = "cannot execute transactional method because of previous invalid state transition attempt"
+        return f"{name}: {who} {why} / {name}: {message}"
     what = "KafkaException: Cannot execute transactional method because we are in an error state"
     return f"{what} / {name}: {message}"
+
+
+def must_retry(manager: TransactionManager, method: str) -> str:
+    """What any other method throws before the one is called again whose caller waited in vain
+    (`TransactionManager.throwIfPendingState`)."""
+    return (
+        f"IllegalStateException: Cannot attempt operation `{method}` because the previous call to "
+        f"`{manager.timed_out}` timed out and must be retried"
+    )
 
 
 def why_not(producer: Producer, partition: str) -> str:
@@ -108,6 +138,8 @@ def why_not(producer: Producer, partition: str) -> str:
         return ""
     if manager.is_broken:
         return failed_before(manager)
+    if manager.timed_out:
+        return must_retry(manager, "send")
     if not manager.has_ids:
         why = "before completing a call to initTransactions"
     else:

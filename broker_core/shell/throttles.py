@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
 from broker_core.errors import Errors
-from broker_core.shell.admin import DEFAULT_API_TIMEOUT_US, Asking, ask_any, ask_broker
+from broker_core.shell.admin import Asking, ask_any, ask_broker
 from broker_core.shell.java import ERRORS_PACKAGE, JavaException
 from broker_core.shell.process import Process, up_brokers
 from broker_core.shell.reassignment_json import Plan
@@ -92,7 +92,7 @@ def alter_broker(process: Process, broker_id: int, *ops: AlterConfigOp) -> Askin
     # A frozen broker that others still know takes the connection and never says what it speaks.
     is_known = any(broker_id in cluster.metadata_of(each).brokers for each in up_brokers(cluster))
     waits_for = "to send the call" if is_known else "for a node assignment"
-    response = yield from ask_broker(process, broker_id, "IncrementalAlterConfigs", body, DEFAULT_API_TIMEOUT_US)
+    response = yield from ask_broker(process, broker_id, "IncrementalAlterConfigs", body, process.api_timeout_us)
     if response is None:
         why = f"Timed out waiting {waits_for}. Call: incrementalAlterConfigs"
         cause = f"{ERRORS_PACKAGE}TimeoutException: {why}"

@@ -5,13 +5,21 @@ from collections.abc import Sequence
 
 from broker_core.clients.group_member import GroupMember
 from broker_core.clients.producer import Producer
+from broker_core.clients.transaction_manager import JAVA_STATES
 from broker_core.clients.transactional_offsets import GroupMetadata, TransactionalOffsets
 from broker_core.shell.admin import Asking
 from broker_core.shell.cluster_api import ClusterApi
-from broker_core.shell.commands import PARTITION, usage_error
+from broker_core.shell.commands import PARTITION, refuse, usage_error
 from broker_core.shell.completion_sources import partitions
 from broker_core.shell.process import Process, Running, Until
-from broker_core.shell.producer_transactions import JAVA_STATES, NOT_TRANSACTIONAL, failed_before, late, limit_us
+from broker_core.shell.producer_transactions import (
+    NOT_TRANSACTIONAL,
+    failed_before,
+    late,
+    limit_us,
+    must_retry,
+    no_such_producer,
+)
 
 _OFFSET = re.compile(rf"({PARTITION})@([0-9]{{1,18}})")
 
@@ -35,17 +43,18 @@ def _send(process: Process, name: str, by_consumer: bool, whose: str, given: tup
     clients = process.cluster.clients
     producer = clients.producers.get(name)
     if producer is None:
-        process.out(f"no such producer: {name}")
-        return 1
+        return no_such_producer(process, name)
     consumer = clients.group_consumers.get(whose) if by_consumer else None
     if by_consumer and consumer is None:
-        process.out(f"no such consumer: {whose}")
+        refuse(process, f"No consumer of a group is called {whose}; consumer start {whose} starts one.")
         return 1
     manager = producer.transactions
     if not manager.transactional_id:
         process.out(NOT_TRANSACTIONAL)
     elif manager.is_broken:
         process.out(failed_before(manager))
+    elif manager.timed_out:
+        process.out(must_retry(manager, "sendOffsetsToTransaction"))
     elif manager.state != "in transaction":
         process.out(
             f"IllegalStateException: TransactionalId {manager.transactional_id}: Cannot send offsets if a transaction "

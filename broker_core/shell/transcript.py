@@ -143,13 +143,16 @@ def _trimmed(lines: list[str]) -> list[str]:
 _NAMES: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"127\.0\.0\.1:\d+"), "127.0.0.1:<port>"),
     (re.compile(r"--bootstrap-server 127\.0\.0\.1:<port>(,127\.0\.0\.1:<port>)*"), "--bootstrap-server <bootstrap>"),
-    (re.compile(r'\bbroker-(\d+)(?=[/"])|(?<=log\.dirs=)broker-(\d+)'), r"<dir-\1\2>"),
+    (re.compile(r'\bbroker-(\d+)(?=[/"])|(?<=log\.dirs=)broker-(\d+)|(?<=log dir )broker-(\d+)'), r"<dir-\1\2\3>"),
     (re.compile(r'("port":)\d+'), r"\1<port>"),
     (re.compile(r'(TopicId: |"topic_id":"|topicId=|topic_id: )[A-Za-z0-9_-]{22}'), r"\1<uuid>"),
     (re.compile(r'("id":"|Cluster ID: )[A-Za-z0-9_-]{22}'), r"\1<cluster>"),
     (re.compile(r'("timestamp":")\d{13}'), r"\1<ms>"),
     (re.compile(r"((?:CreateTime|LogAppendTime|timestamp|startTimestamp): ?)\d{13}"), r"\1<ms>"),
     (re.compile(r'("(?:commitTimestamp|expireTimestamp|currentStateTimestamp)":)1\d{12}'), r"\1<ms>"),
+    (re.compile(r"((?:commit|txnStart|txnLastUpdate)Timestamp=)1\d{12}"), r"\1<ms>"),
+    (re.compile(r'("transaction(?:Start|LastUpdate)TimestampMs":)1\d{12}'), r"\1<ms>"),
+    (re.compile(r'(TransactionMetadata\(transactionalId=\S+, producerId=|"data":{"producerId":)\d+'), r"\1<pid>"),
     (re.compile(r"(crc: )\d+"), r"\1<crc>"),
     (re.compile(r"(producerId: )\d+"), r"\1<pid>"),
     (re.compile(r"(deadlineMs=|nextAllowedTryMs=|tries=|timed out at |after )\d+"), r"\1<n>"),
@@ -180,6 +183,8 @@ def normalise(line: str, printed: list[str], exit_code: int, members: dict[str, 
         if _USAGE.match(text):
             stderr[number:] = ["! <usage>"]
             break
+    if tool == "producer":
+        stderr = []  # Kafka's client logs what it throws, and a transcript has what it throws
     if tool == "kafka-consumer-groups.sh":
         stdout = _sorted_tables([_COORDINATOR.sub(_coordinator, text) for text in stdout])
     stdout = _trimmed([_named(text, tool) for text in stdout])

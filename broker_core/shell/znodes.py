@@ -23,6 +23,15 @@ def json_of(cluster: ClusterApi, path: str) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
+def text_of(cluster: ClusterApi, path: str) -> str:
+    """What a znode holds, as text; nothing where there is no znode."""
+    try:
+        data, _ = cluster.zookeeper.outside.get(path)
+    except NoNode:
+        return ""
+    return data.decode("utf-8", "replace")
+
+
 def children(cluster: ClusterApi, path: str) -> list[str]:
     """The names of a znode's children, sorted; none where there is no znode."""
     try:

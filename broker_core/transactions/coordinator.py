@@ -5,7 +5,7 @@ first; it counts, and its request is answered, once the record is committed. Bec
 out what was decided; resigning forgets.
 """
 
-from typing import Any, Literal, Protocol
+from typing import Any
 
 import msgspec
 
@@ -15,7 +15,8 @@ from broker_core.events.transaction import TransactionsUnloaded, TransactionTran
 from broker_core.groups.offsets import partition_for
 from broker_core.records.record_batch import build_batch
 from broker_core.sim.kernel import Message, Subjects, applies
-from broker_core.transactions.loading import LOAD_TIMER, TIMER_PREFIX, LoadingHost, Partitions
+from broker_core.transactions.host import AddRequest, Then, TransactionHost, TransactionStore
+from broker_core.transactions.loading import LOAD_TIMER, TIMER_PREFIX, Partitions
 from broker_core.transactions.log import TRANSACTION_TOPIC, encode_key, encode_value
 from broker_core.transactions.metadata import (
     LAST_EPOCH,
@@ -24,7 +25,6 @@ from broker_core.transactions.metadata import (
     TransactionMetadata,
     Transit,
 )
-from broker_core.transactions.producer_ids import ProducerIds
 from broker_core.transactions.states import PREPARED, TransactionState
 from broker_core.wire.messages import (
     AddOffsetsToTxnResponse,
@@ -49,73 +49,6 @@ _TRANSLATED = {
     Errors.RECORD_LIST_TOO_LARGE: Errors.UNKNOWN_SERVER_ERROR,
 }
 _DECISIONS = {True: _State.PREPARE_COMMIT, False: _State.PREPARE_ABORT}
-
-
-class TransactionSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """The broker's settings that act here; Kafka's names with `_` for `.`."""
-
-    transaction_max_timeout_ms: int = 900_000
-    transactional_id_expiration_ms: int = 604_800_000
-    transaction_abort_timed_out_transaction_cleanup_interval_ms: int = 10_000
-    transaction_remove_expired_transaction_cleanup_interval_ms: int = 3_600_000
-    transaction_partition_verification_enable: bool = True
-    transaction_state_log_num_partitions: int = 50
-    transaction_state_log_replication_factor: int = 3
-    transaction_state_log_min_isr: int = 2
-    transaction_state_log_segment_bytes: int = 104_857_600
-
-
-class AddRequest(msgspec.Struct):
-    """An AddPartitionsToTxn whose transactions are decided one by one: `left` of them are not yet."""
-
-    message: Message
-    left: int
-    results: dict[str, PartitionErrors] = {}
-
-
-Then = Literal["init", "fence", "add", "offsets", "end", "complete", "timeout"]
-"""What follows once a step is written. fence: the producer is told to try again; timeout: nobody waits."""
-
-
-class TransactionStore(msgspec.Struct, frozen=True):
-    """A write of a step. `waiting`: the request that waits for it."""
-
-    transactional_id: str
-    log_partition: str
-    coordinator_epoch: int
-    transit: Transit
-    why: str
-    then: Then
-    waiting: Message | AddRequest | None = None
-
-
-class TransactionHost(LoadingHost, Protocol):
-    """What the coordinator needs of its broker."""
-
-    producer_ids: ProducerIds
-
-    @property
-    def wall_ms(self) -> int: ...
-
-    @property
-    def transaction_settings(self) -> TransactionSettings: ...
-
-    def append_to_transaction_log(
-        self, partition: str, data: bytes, store: TransactionStore | None, timeout_ms: int
-    ) -> KafkaError:
-        """Appends a batch as leader. When it is committed (or can no longer be) `stored(store, error)` is called,
-        unless the append fails at once: then this returns why.
-        """
-
-    @property
-    def transaction_partition_count(self) -> int:
-        """How many partitions `__transaction_state` has, or would have."""
-
-    def send_markers(self, metadata: TransactionMetadata, coordinator_epoch: int) -> None:
-        """Writes the markers of a decision; `markers_written` is called when all partitions have theirs."""
-
-    def forget_markers(self, log_partition: str) -> None:
-        """Somebody else coordinates that partition, and writes its markers."""
 
 
 class TransactionCoordinator:
@@ -391,6 +324,7 @@ class TransactionCoordinator:
         if isinstance(outcome, KafkaError):
             error = for_client(outcome, body.version, 2)
             outcome = tuple((name, error) for name in asked.partitions)
+            request.alike |= {transactional_id}
         request.results[transactional_id] = outcome
         request.left -= 1
         if request.left:
@@ -398,7 +332,8 @@ class TransactionCoordinator:
         results = tuple((each.transactional_id, request.results[each.transactional_id]) for each in body.transactions)
         first = next((error for _, rows in results for _, error in rows if error is not Errors.NONE), Errors.NONE)
         label = "belongs to it" if asked.verify_only else "added"
-        self.host.kernel.respond(request.message, AddPartitionsToTxnResponse(results), label=_label(first, label))
+        response = AddPartitionsToTxnResponse(results, alike=request.alike)
+        self.host.kernel.respond(request.message, response, label=_label(first, label))
 
     def _respond_init(self, message: Message, response: InitProducerIdResponse) -> None:
         error = for_client(response.error, message.body.version, 4)
@@ -440,7 +375,8 @@ class TransactionCoordinator:
                 previous_producer_id=transit.previous_producer_id,
                 timeout_ms=transit.timeout_ms,
                 partitions=transit.partitions,
-                start_ms=transit.start_ms,
+                # an id that is taken anew still shows when its last transaction began (`completeTransitionTo`)
+                start_ms=metadata.current.start_ms if transit.state is _State.EMPTY else transit.start_ms,
                 update_ms=transit.update_ms,
                 why=why,
             )

@@ -4,6 +4,7 @@ Each leader is asked until it has written the marker: a decision in the log is c
 partition that was deleted meanwhile needs none.
 """
 
+from collections.abc import Sequence
 from typing import Protocol
 
 import msgspec
@@ -61,7 +62,7 @@ class TransactionMarkers:
         """Begins to write the markers of a transaction that is decided."""
         now = metadata.current
         is_commit = now.state is TransactionState.PREPARE_COMMIT
-        self._under_way[metadata.transactional_id] = Markers(
+        markers = self._under_way[metadata.transactional_id] = Markers(
             metadata.log_partition,
             coordinator_epoch,
             now.producer_id,
@@ -69,7 +70,10 @@ class TransactionMarkers:
             is_commit,
             dict.fromkeys(now.partitions),
         )
-        self._go_on(metadata.transactional_id)
+        if markers.left:
+            self._go_on(metadata.transactional_id)
+        else:
+            self._later(metadata.transactional_id, markers, 0)
 
     def forget(self, log_partition: str) -> None:
         """Another broker coordinates these transactions, and writes their markers."""
@@ -100,10 +104,10 @@ class TransactionMarkers:
             del self._under_way[transactional_id]
             self._host.markers_written(transactional_id, markers.coordinator_epoch)
 
-    def _later(self, transactional_id: str, markers: Markers) -> None:
+    def _later(self, transactional_id: str, markers: Markers, delay_us: int = RETRY_BACKOFF_US) -> None:
         if not markers.is_waiting:
             markers.is_waiting = True
-            self._host.timer(RETRY_BACKOFF_US, RETRY_TIMER, (transactional_id, markers.coordinator_epoch))
+            self._host.timer(delay_us, RETRY_TIMER, (transactional_id, markers.coordinator_epoch))
 
     def _find(self, transactional_id: str, coordinator_epoch: int) -> Markers | None:
         markers = self._under_way.get(transactional_id)
@@ -115,6 +119,15 @@ class TransactionMarkers:
         if markers is not None and markers.is_waiting:
             markers.is_waiting = False
             self._go_on(transactional_id)
+
+    def told_of(self, partitions: Sequence[str]) -> None:
+        """There is news of partitions: what waits for them is tried again at once. Kafka makes no pause at all, so
+        that a marker is there as soon as enough replicas are.
+        """
+        for transactional_id, markers in list(self._under_way.items()):
+            if markers.is_waiting and any(name in markers.left for name in partitions):
+                markers.is_waiting = False
+                self._go_on(transactional_id)
 
     def on_response(self, context: Context, response: WriteTxnMarkersResponse | None) -> None:
         """A leader has answered, or is gone."""

@@ -33,6 +33,7 @@ rule(
     ),
 )
 rule(client.ProducerBlocked, ("/nodes/{client}/blocked", "event.why"))
+rule(client.ProducerUnblocked, ("/nodes/{client}/blocked", "''"))
 rule(
     client.ProduceStarted,
     ("/nodes/{client}/batches/{sequence}", _SENT),

@@ -38,6 +38,8 @@ rule(
     ("/nodes/{broker}/state", "'up' if view['nodes'][k_broker]['broker_epoch'] >= 0 else 'starting'"),
     ("/nodes/{broker}/since_us", "at_us"),
 )
+rule(world.ClientFrozen, ("/nodes/{client}/state", "'frozen'"), ("/nodes/{client}/since_us", "at_us"))
+rule(world.ClientThawed, ("/nodes/{client}/state", "'up'"), ("/nodes/{client}/since_us", "at_us"))
 rule(world.ForeignZnodeChanged)
 rule(world.DiskSlowed, ("/nodes/{broker}/disk_latency_us", "event.latency_us"))
 rule(

@@ -1,9 +1,14 @@
-"""An exercise on a branch: begin it, predict, take a hint, begin anew, leave it, and go on after a reload."""
+"""An exercise on a branch: begin it, also in a run of its own; predict, take a hint, begin anew, leave it, and go on
+after a reload.
+"""
 
 import asyncio
 
 from django.contrib.auth.models import User
 
+from lab.actions.delete_run import delete_run
+from lab.actions.start_run import proposed_seed, start_run
+from lab.exercises.loader import Exercise as Content
 from lab.exercises.loader import exercises
 from lab.exercises.predicate import Moment
 from lab.exercises.seat import NOTHING, Seat, lay_table, moment_of
@@ -11,6 +16,7 @@ from lab.exercises.session import ExerciseSession
 from lab.models import Branch, ExerciseProgress
 from lab.protocol import Done, Exercise
 from lab.refusal import Refusal
+from lab.runtime.host import Host
 from lab.runtime.lab import Lab
 from lab.runtime.live_run import LiveRun
 
@@ -45,15 +51,38 @@ async def resume_exercise(lab: Lab, user: User, branch: Branch) -> None:
     _sit_down(lab, user, branch, session)
 
 
-async def _start(lab: Lab, user: User, branch: Branch, slug: str) -> None:
+async def start_exercise_run(host: Host, user: User, slug: str, language: str) -> Branch:
+    """Begins an exercise in a new run of its era; returns the run's main branch. Of a run in which it cannot begin
+    nothing is left. Raises Refusal.
+    """
+    exercise = _exercise(slug)
+    name = exercise.title.zh if language == "zh-CN" else exercise.title.en
+    form = {"name": name, "seed": str(proposed_seed()), "brokers": "3", "era": exercise.era}
+    branch = await start_run(host, user, form)
+    try:
+        await _start(await host.lab(branch.run.slug, branch.name), user, branch, slug)
+    except BaseException:
+        await delete_run(host, branch.run, confirmed=True)
+        raise
+    return branch
+
+
+def _exercise(slug: str) -> Content:
+    """Raises Refusal where there is none."""
     exercise = exercises().get(slug)
     if exercise is None:
         raise Refusal(
             f"There is no exercise {slug!r}.", f"One of {', '.join(exercises())} was expected.", "Choose one of these."
         )
+    return exercise
+
+
+async def _start(lab: Lab, user: User, branch: Branch, slug: str) -> None:
+    exercise = _exercise(slug)
 
     def job(live: LiveRun) -> ExerciseSession:
         lay_table(live, exercise)
+        live.pacer.set_rate(exercise.rate)
         return ExerciseSession(exercise, moment_of(live))
 
     session = await lab.act(job)

@@ -15,6 +15,8 @@ from lab.i18n import translate
 Figure: TypeAlias = dict[str, Any]
 
 PARTITIONS_SHOWN = 6
+PARTITIONS_BARRED = 12
+MANY_OFFSETS = 6
 APIS_SHOWN = 6
 PARTITION_HEIGHT = 150
 BAR_HEIGHT = 18
@@ -26,8 +28,11 @@ _ACKS = {-1: ("all", "--produce"), 1: ("1", "--leader"), 0: ("0", "--outisr")}
 _FAMILIES = {
     "--produce": ("Produce",),
     "--fetch": ("Fetch", "Fetch (consumer)", "ListOffsets", "OffsetForLeaderEpoch"),
-    "--control": ("LeaderAndIsr", "UpdateMetadata", "StopReplica", "AlterPartition", "ControlledShutdown"),
-    "--group": ("Metadata", "CreateTopics", "DeleteTopics", "CreatePartitions"),
+    "--control": (
+        *("LeaderAndIsr", "UpdateMetadata", "StopReplica", "AlterPartition", "ControlledShutdown"),
+        *("CreateTopics", "DeleteTopics", "CreatePartitions"),
+    ),
+    "--group": ("FindCoordinator", "JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup", "OffsetCommit", "OffsetFetch"),
 }
 _SHADES = (1.0, 0.7, 0.5, 0.35, 0.25)
 
@@ -75,7 +80,7 @@ def offsets(rows: Rows, isr_rows: Rows, end_us: int, words: Words) -> Figure:
     for replica, measure, at_us, value in rows:
         steps[replica][measure].append((at_us, value))
     spans = _spans(isr_rows)
-    partitions = sorted({replica.partition("@")[0] for replica in steps})
+    partitions = sorted({replica.partition("@")[0] for replica in steps}, key=_place)
     shown = partitions[:PARTITIONS_SHOWN]
     data: list[Figure] = []
     for place, partition in enumerate(shown):
@@ -85,11 +90,26 @@ def offsets(rows: Rows, isr_rows: Rows, end_us: int, words: Words) -> Figure:
             data += _log_end_offset(replica, steps[replica]["log_end_offset"], own, place, words)
             data.append(_high_watermark(replica, steps[replica]["high_watermark"], end_us, place, words))
     _one_legend_entry_each(data)
-    layout = _stacked(shown, words)
+    layout = _stacked(shown, _ends(steps), words)
     if len(partitions) > len(shown):
         more = words("analytics.more_partitions", n=len(partitions) - len(shown))
         layout["annotations"].append(_note(more, x=1, y=0, xanchor="right", yanchor="bottom"))
     return {"data": data, "layout": layout}
+
+
+def _place(partition: str) -> tuple[bool, str, int]:
+    """Topics of people before those of brokers, partitions by number."""
+    topic, _, number = partition.rpartition("-")
+    return topic.startswith("__"), topic, int(number)
+
+
+def _ends(steps: dict[str, dict[str, list[tuple[int, int]]]]) -> dict[str, int]:
+    """The largest offset of each partition."""
+    ends: dict[str, int] = defaultdict(int)
+    for replica, measures in steps.items():
+        partition = replica.partition("@")[0]
+        ends[partition] = max([ends[partition], *(value for points in measures.values() for _, value in points)])
+    return ends
 
 
 def _spans(isr_rows: Rows) -> dict[tuple[str, int], list[Span]]:
@@ -165,7 +185,7 @@ def _one_legend_entry_each(data: list[Figure]) -> None:
         seen.add(trace["legendgroup"])
 
 
-def _stacked(partitions: list[str], words: Words) -> Figure:
+def _stacked(partitions: list[str], ends: dict[str, int], words: Words) -> Figure:
     count = len(partitions)
     gap = 0.04 if count > 1 else 0.0
     height = (1 - gap * (count - 1)) / count
@@ -178,7 +198,10 @@ def _stacked(partitions: list[str], words: Words) -> Figure:
     for place, partition in enumerate(partitions):
         top = 1 - place * (height + gap)
         axis = "" if place == 0 else str(place + 1)
-        layout[f"yaxis{axis}"] = {"domain": [max(0.0, top - height), top], "rangemode": "tozero", "nticks": 5}
+        ticks: Figure = {"nticks": 5, "tickformat": "d"} if ends[partition] >= MANY_OFFSETS else {"dtick": 1}
+        layout[f"yaxis{axis}"] = {"domain": [max(0.0, top - height), top], "rangemode": "tozero", **ticks}
+        if not ends[partition]:
+            layout[f"yaxis{axis}"]["range"] = [0, 1]
         layout["annotations"].append(_note(partition, x=0, y=top, xanchor="left", yanchor="top"))
     return layout
 
@@ -189,6 +212,9 @@ def _stacked(partitions: list[str], words: Words) -> Figure:
 def isr(rows: Rows, end_us: int, words: Words) -> Figure:
     """A bar for each span in which a broker led a partition, was in its ISR, or was out of it."""
     spans = _spans(rows)
+    partitions = sorted({partition for partition, _ in spans}, key=_place)
+    shown = set(partitions[:PARTITIONS_BARRED])
+    spans = {key: own for key, own in spans.items() if key[0] in shown}
     bars: dict[str, list[tuple[str, Span]]] = {role: [] for role in _ROLES}
     for (partition, broker), own in spans.items():
         for span in own:
@@ -208,7 +234,8 @@ def isr(rows: Rows, end_us: int, words: Words) -> Figure:
         for role, found in bars.items()
         if found
     ]
-    labels = [f"{partition} · b{broker}" for partition, broker in sorted(spans)]
+    ordered = sorted(spans, key=lambda key: (_place(key[0]), key[1]))
+    labels = [f"{partition} · b{broker}" for partition, broker in ordered]
     layout = {
         "height": FRAME_HEIGHT + BAR_HEIGHT * max(len(labels), 6),
         "barmode": "overlay",
@@ -217,8 +244,11 @@ def isr(rows: Rows, end_us: int, words: Words) -> Figure:
         "margin": {"l": 96},
         # Bars would begin at 0, however late the first partition came.
         "xaxis": {"title": words("analytics.seconds"), "range": [min(row[3] for row in rows) / 1e6, end_us / 1e6]},
-        "yaxis": {"categoryorder": "array", "categoryarray": labels[::-1], "type": "category"},
+        "yaxis": {"categoryorder": "array", "categoryarray": labels[::-1], "type": "category", "automargin": True},
     }
+    if len(partitions) > len(shown):
+        more = words("analytics.more_partitions", n=len(partitions) - len(shown))
+        layout["annotations"] = [_note(more, x=1, y=1, xanchor="right", yanchor="bottom")]
     return {"data": data, "layout": layout}
 
 
@@ -240,6 +270,7 @@ def latency(rows: Rows, words: Words) -> Figure:
                 "customdata": [at_us for _, _, _, _, at_us in points],
                 "line": {"shape": "hv", "color": color, "width": 1.8},
                 "marker": {"size": 4, "color": color},
+                "showlegend": True,
                 "name": f"acks={name} · {words('analytics.batches', n=points[0][3])}",
                 "hovertemplate": "%{y:.1f} % ≤ %{x:.3f} ms<extra>acks=" + name + "</extra>",
             }

@@ -7,8 +7,10 @@ from lab.exercises.loader import ContentError, Exercise
 from lab.exercises.solution import Rehearsal, TimedEngine
 
 
-def problems(exercise: Exercise, terms: dict[str, Term], make_engine: Callable[[int], TimedEngine]) -> Iterator[str]:
-    """What is wrong with an exercise. `make_engine` gives a fresh engine, its brokers up, for a seed."""
+def problems(
+    exercise: Exercise, terms: dict[str, Term], make_engine: Callable[[int, str], TimedEngine]
+) -> Iterator[str]:
+    """What is wrong with an exercise. `make_engine` gives a fresh engine, its brokers up, for a seed and an era."""
     for term in exercise.terms:
         if term not in terms:
             yield f"{exercise.slug}: the term {term!r} does not stand in docs/GLOSSARY.md."
@@ -19,7 +21,7 @@ def problems(exercise: Exercise, terms: dict[str, Term], make_engine: Callable[[
     # Another seed gives another leader and other latencies: the way to the goal must not hang on them.
     for seed in SEEDS:
         try:
-            Rehearsal(exercise, make_engine(seed)).play()
+            Rehearsal(exercise, make_engine(seed, exercise.era)).play()
         except ContentError as error:
             yield f"{error} (seed {seed})"
 

@@ -2,7 +2,7 @@
 
 A folder holds these files and no others:
 
-    exercise.toml                    title, minutes, partition, speed, what it teaches, terms, what it needs, steps
+    exercise.toml                    title, minutes, partition, speed, era, what it teaches, terms, what it needs, steps
     brief.en.md   brief.zh.md        what it is about, before the first step
     hints.en.md   hints.zh.md        hints with a line `---` between them, in the order in which they are given
     debrief.en.md debrief.zh.md      shown when it is finished
@@ -20,6 +20,8 @@ from typing import Any
 
 import msgspec
 
+from broker_core.eras import DEFAULT_ERA, ERAS
+from lab.exercises.election_predicates import Elected, Truncated
 from lab.exercises.group_predicates import GroupAssigned, Reads
 from lab.exercises.message_predicates import PowerLost, RpcInFlight
 from lab.exercises.places import Offset, check_offset
@@ -53,11 +55,11 @@ class Choice(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 class Prediction(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Asked while the goals of the step before hold: what is `asks` when `after` has happened, a message's arrival, a
-    loss of power, an assignment of a group, or that a consumer reads?
+    loss of power, an election, a cut of a log, an assignment of a group, or that a consumer reads?
     """
 
     asks: str
-    after: RpcInFlight | PowerLost | GroupAssigned | Reads
+    after: RpcInFlight | PowerLost | Elected | Truncated | GroupAssigned | Reads
     choices: list[Choice]
 
     def __post_init__(self) -> None:
@@ -81,7 +83,7 @@ class Step(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 class Exercise(msgspec.Struct, frozen=True, kw_only=True):
     """One exercise with all its texts. `needs` must hold once the set-up has run. `rate` and `partition`: the speed
-    to begin with, and what the page shows then.
+    to begin with, and what the page shows then. `era`: the one of the runs in which it can be done.
     """
 
     slug: str
@@ -89,6 +91,7 @@ class Exercise(msgspec.Struct, frozen=True, kw_only=True):
     minutes: int
     partition: str
     rate: float
+    era: str
     teaches: Text
     terms: list[str]
     needs: list[Goal]
@@ -111,12 +114,15 @@ class _Definition(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     minutes: int
     partition: str
     rate: float = MESSAGES_RATE
+    era: str = DEFAULT_ERA
     teaches: Text
     terms: list[str]
     needs: list[Goal]
     steps: list[Step]
 
     def __post_init__(self) -> None:
+        if self.era not in ERAS:
+            raise ValueError(f"{self.era!r} is no era: write one of {', '.join(ERAS)}")
         ids = [step.id for step in self.steps]
         if not ids or len(set(ids)) != len(ids):
             raise ValueError("one or more steps with different ids are needed")
@@ -155,7 +161,9 @@ def lines_of(script: str) -> Iterator[str]:
 
 
 def page_content(exercise: Exercise) -> dict[str, Any]:
-    """What the page gets of an exercise: texts and choices, and nothing that says which of them is right."""
+    """What the page gets of an exercise: texts and choices, and nothing that says which of them is right. `is_once`:
+    its era deletes no topics, so that each try needs a run of its own.
+    """
     steps = [
         {
             "id": step.id,
@@ -169,7 +177,8 @@ def page_content(exercise: Exercise) -> dict[str, Any]:
             "slug": exercise.slug,
             "number": exercise.number,
             "minutes": exercise.minutes,
-            "rate": exercise.rate,
+            "era": exercise.era,
+            "is_once": ERAS[exercise.era].defaults.get("delete.topic.enable") == "false",
             "partition": exercise.partition,
             "title": exercise.title,
             "brief": exercise.brief,

@@ -8,6 +8,7 @@ replica) or the node's name; an offset is a number, or what a replica or a produ
     stored(orders-0@b1)                     where the batches in its files end, also while its broker is down
     acknowledged(p1)                        the last offset that a producer was told
     position(c1), first_read(c1)            where a consumer reads on, and the first of the records that it shows
+    leader(orders-0)                        the id of the broker that leads a partition, -1 for none
     owned(c1)                               how many partitions a member has, as its group's coordinator says
     committed(desk@orders-0)                what a group has committed
     scan_start(orders-0@b1, 2490)           the byte at which the search for an offset begins to read batches,
@@ -25,6 +26,7 @@ View: TypeAlias = dict[str, Any]
 Offset: TypeAlias = int | str
 
 _REPLICA = re.compile(r"([A-Za-z0-9._-]+-\d+)@(leader|followers|b\d+)")
+_PARTITION = re.compile(r"[A-Za-z0-9._-]+-\d+")
 _NODE = re.compile(r"zk|shell|[A-Za-z0-9_-]+")
 _COMMITTED = re.compile(r"([A-Za-z0-9._-]+)@([A-Za-z0-9._-]+-\d+)")
 _OFFSET = re.compile(r"([a-z_]+)\(([^(),]+)(?:, (\d+))?\)(?: ([+-]) (\d+))?")
@@ -42,6 +44,7 @@ WORDS = {
     "first_read": Text("first offset read", "最先读到的位移"),
     "owned": Text("number of partitions", "分区数"),
     "committed": Text("committed offset", "已提交位移"),
+    "leader": Text("leader", "首领"),
     "scan_start": Text("first byte read", "开始读取的字节"),
     "next_entry": Text("byte of the entry above", "上一索引项之后的字节"),
     "batch_position": Text("byte of the batch", "批次所在的字节"),
@@ -63,6 +66,12 @@ def check_replica(reference: str) -> None:
         raise ValueError(f"{reference!r} is no replica: write orders-0@b2, orders-0@leader or orders-0@followers")
 
 
+def check_partition(reference: str) -> None:
+    """Raises ValueError for what names no partition."""
+    if not _PARTITION.fullmatch(reference):
+        raise ValueError(f"{reference!r} is no partition: write orders-0")
+
+
 def check_node(reference: str) -> None:
     """Raises ValueError for what names no node."""
     if not _REPLICA.fullmatch(reference) and not _NODE.fullmatch(reference):
@@ -77,6 +86,8 @@ def check_offset(offset: Offset) -> None:
             raise ValueError(f"{offset!r} is no offset: write a number or log_end_offset(orders-0@leader) - 1")
         if match[1] == "committed":
             check_committed(match[2])
+        elif match[1] == "leader":
+            check_partition(match[2])
         elif match[1] not in OF_A_CLIENT:
             check_replica(match[2])
         elif not _CLIENT.fullmatch(match[2]):
@@ -94,12 +105,17 @@ def partition_of(reference: str) -> str:
     return reference.partition("@")[0]
 
 
-def leader_of(view: View, partition: str) -> str:
-    """The node that leads a partition and knows it. Raises Nowhere."""
+def led_by(view: View, partition: str) -> int:
+    """The id of the broker that leads a partition by what ZooKeeper says, -1 for none. Raises Nowhere."""
     state = view["partitions"].get(partition)
     if state is None:
         raise Nowhere(Text(f"There is no partition {partition}.", f"还没有分区 {partition}。"))
-    node = f"b{state['leader']}"
+    return int(state["leader"])
+
+
+def leader_of(view: View, partition: str) -> str:
+    """The node that leads a partition and knows it. Raises Nowhere."""
+    node = f"b{led_by(view, partition)}"
     replica = view["replicas"].get(f"{partition}@{node}")
     if replica is None or replica["role"] != "leader":
         raise Nowhere(Text(f"{partition} has no leader now.", f"{partition} 目前没有首领。"))
@@ -143,6 +159,8 @@ def offset_of(view: View, offset: Offset) -> int:
         value = acknowledged(view, reference)
     elif what == "committed":
         value = committed(view, *reference.split("@"))
+    elif what == "leader":
+        value = led_by(view, reference)
     elif what == "owned":
         value = owned(view, reference)
     elif what in OF_A_CLIENT:
@@ -162,6 +180,8 @@ def offset_text(view: View, offset: Offset) -> Text:
     if what == "committed":
         group, partition = reference.split("@")
         return Text(f"offset of {partition} that {group} has committed", f"{group} 在 {partition} 上的已提交位移")
+    if what == "leader":
+        return Text(f"leader of {reference}", f"{reference} 的首领")
     node = node_text(reference if what in OF_A_CLIENT else nodes_of(view, reference)[0])
     return Text(f"{WORDS[what].en} of {node.en}", f"{node.zh}的{WORDS[what].zh}")
 

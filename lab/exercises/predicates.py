@@ -9,6 +9,7 @@ Offsets are compared with one of `equals`, `at_least`, `below`. Of several repli
 
 from typing import TypeAlias
 
+from lab.exercises.election_predicates import Offline
 from lab.exercises.group_predicates import Committed, Group, Owns, ReadAhead
 from lab.exercises.log_predicates import Believes, Dumped, Flushed, HighWatermark, LogEndOffset, Stored, Uncommitted
 from lab.exercises.message_predicates import Acknowledged, HasRead, Parked, RpcInFlight
@@ -122,6 +123,7 @@ Goal: TypeAlias = (
     | Dumped
     | BrokerIs
     | Leader
+    | Offline
     | Believes
     | RpcInFlight
     | Parked

@@ -7,7 +7,7 @@ from typing import Any
 
 from lab.exercises.loader import Exercise
 from lab.exercises.predicate import Moment
-from lab.exercises.predicates import ask_all
+from lab.exercises.predicates import BrokersUp, Goal, ask_all
 from lab.exercises.session import ExerciseSession
 from lab.exercises.setup import run_setup
 from lab.models import Branch, ExerciseProgress
@@ -74,9 +74,23 @@ def lay_table(live: LiveRun, exercise: Exercise) -> None:
 
     Raises Refusal when it cannot be run, or when the lab is not as the exercise needs it even so.
     """
+    era = live.run.config.era
+    if era != exercise.era:
+        raise Refusal(
+            f"This run is of era {era}, and the exercise is about era {exercise.era}.",
+            f"A run of era {exercise.era} was expected.",
+            "Start the exercise in a new run: its card in the list does that.",
+            409,
+        )
     live.pacer.set_mode("pause")
+    # A set-up waits in vain for brokers that are down, and may have deleted something by then.
+    _ensure([goal for goal in exercise.needs if isinstance(goal, BrokersUp)], live)
     run_setup(live.run, exercise.setup)
-    needs = ask_all(exercise.needs, moment_of(live))
+    _ensure(exercise.needs, live)
+
+
+def _ensure(needed: list[Goal], live: LiveRun) -> None:
+    needs = ask_all(needed, moment_of(live))
     if not needs.met:
         raise Refusal(
             f"This lab is not as the exercise needs it: {needs.says.en}",

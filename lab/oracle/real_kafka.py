@@ -39,10 +39,11 @@ def fetch_jars(folder: Path) -> Path:
     """The folder of Kafka's jars: `folder` itself if it holds them, else one in it that Maven fills at the first call.
     Raises RealKafkaError.
     """
+    folder = folder.resolve()  # Maven takes relative paths from where the pom lies
     jars = folder / f"kafka-{VERSION}"
     for filled in (folder, jars):
         if (filled / f"kafka_2.13-{VERSION}.jar").exists():
-            return filled.resolve()
+            return filled
     maven = shutil.which("mvn")
     if maven is None:
         raise RealKafkaError("There is no mvn on the PATH. Maven was expected, which fetches Kafka: install it.")

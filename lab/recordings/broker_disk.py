@@ -7,16 +7,15 @@ from typing import Any, NamedTuple, Protocol
 import msgspec
 
 from broker_core.log.annotate import (
-    Part,
     annotate_checkpoint,
     annotate_index,
-    annotate_log,
     annotate_properties,
     annotate_snapshot,
     annotate_time_index,
     annotate_transaction_index,
-    batch_starts,
 )
+from broker_core.log.annotate_log import annotate_log, batch_starts
+from broker_core.log.annotations import Part
 from broker_core.log.checkpoints import LEADER_EPOCH_CHECKPOINT
 from broker_core.log.lookup import Lookup, SegmentFacts, look_up_offset, look_up_timestamp
 from broker_core.log.offset_index import ENTRY_BYTES as OFFSET_ENTRY_BYTES

@@ -11,7 +11,8 @@ BARS = 44
 
 
 class Summary(msgspec.Struct):
-    """`density`: events in each of up to 44 equal spans. `happened`: how many marks of which kind."""
+    """`density`: events in each of up to 44 equal spans. `happened`: how many marks of which kind. `plays`: time was
+    running, or stood still for the only reason that nobody watched."""
 
     last_seq: int = 0
     last_at_us: int = 0
@@ -19,9 +20,10 @@ class Summary(msgspec.Struct):
     topics: list[str] = []
     density: list[int] = []
     happened: dict[str, int] = {}
+    plays: bool = False
 
 
-def summarise(recording: Recording) -> Summary:
+def summarise(recording: Recording, plays: bool) -> Summary:
     """The facts as they are now."""
     segments = recording.segments()
     counts = density(segments)["counts"]
@@ -30,14 +32,16 @@ def summarise(recording: Recording) -> Summary:
         for mark in facts.marks:
             happened[mark.kind] = happened.get(mark.kind, 0) + 1
     topics = recording.last_topics()
-    return Summary(recording.last_seq, recording.last_at_us, recording.size_bytes, topics, _bars(counts), happened)
+    return Summary(
+        recording.last_seq, recording.last_at_us, recording.size_bytes, topics, _bars(counts), happened, plays
+    )
 
 
-def write_summary(recording: Recording) -> None:
+def write_summary(recording: Recording, plays: bool = False) -> None:
     """Puts the facts beside the recording."""
     path = recording.folder.recording / SUMMARY
     temporary = path.with_suffix(".tmp")
-    temporary.write_bytes(msgspec.json.encode(summarise(recording)))
+    temporary.write_bytes(msgspec.json.encode(summarise(recording, plays)))
     temporary.replace(path)
 
 

@@ -2,7 +2,8 @@
 
 Two append-only files: `keyframes.bin` with the view after each full segment, compressed, and `timeline.jsonl` with one
 line a segment: its span of time, how many events fell into which quarter of a second, its marks, and where its keyframe
-lies. The first line names the fold that made them; another fold's are thrown away and made again from the events.
+lies. The first line names the fold that made them, and the kinds that have marks; what was made with others is thrown
+away and made again from the events.
 """
 
 import zlib
@@ -15,47 +16,14 @@ from typing import Any
 import msgspec
 
 from broker_core.events import Envelope
-from broker_core.events.envelope import sentence
 from broker_core.view.fold import empty_view, version
+from lab.marks import MARKED_KINDS, Mark, mark_of
 from lab.recordings.file_changes import FILE_EVENTS
 
 SEGMENT_EVENTS = 1_000
 BUCKET_US = 250_000
 KEYFRAMES = "keyframes.bin"
 TIMELINE = "timeline.jsonl"
-
-#: Kinds that get a mark on the time line, the most telling first.
-MARKED_KINDS = (
-    "InvariantViolated",
-    "BrokerStopped",
-    "BrokerFrozen",
-    "LinkCut",
-    "LogTruncated",
-    "ControllerElected",
-    "ForeignZnodeChanged",
-    "LeaderElected",
-    "IsrShrunk",
-    "BrokerStarted",
-    "BrokerThawed",
-    "LinkRestored",
-    "IsrExpanded",
-)
-_RANKS = {kind: rank for rank, kind in enumerate(MARKED_KINDS)}
-
-
-class Mark(msgspec.Struct, array_like=True):
-    """An event that the time line points out, as a sentence in both languages."""
-
-    seq: int
-    at_us: int
-    kind: str
-    en: str
-    zh: str
-
-    @property
-    def rank(self) -> int:
-        """0 is the most telling."""
-        return _RANKS.get(self.kind, len(_RANKS))
 
 
 class SegmentFacts(msgspec.Struct, array_like=True):
@@ -97,9 +65,9 @@ class Tally:
         self._counts[bucket] = self._counts.get(bucket, 0) + 1
         if isinstance(event, FILE_EVENTS):
             self._cuts.append(seq)
-        kind = type(event).__name__
-        if kind in _RANKS:
-            self._marks.append(Mark(seq, at_us, kind, sentence(event), sentence(event, "zh")))
+        mark = mark_of(seq, at_us, event)
+        if mark is not None:
+            self._marks.append(mark)
 
     @property
     def is_full(self) -> bool:
@@ -202,7 +170,8 @@ def _whole_lines(lines: list[bytes]) -> Iterator[SegmentFacts]:
 
 
 def _first_line() -> bytes:
-    return msgspec.json.encode({"fold": fold_version(), "segment_events": SEGMENT_EVENTS})
+    made_with = {"fold": fold_version(), "segment_events": SEGMENT_EVENTS, "marked": MARKED_KINDS}
+    return msgspec.json.encode(made_with)
 
 
 @cache

@@ -135,7 +135,7 @@ class Host:
         await lab.summarise_now_and_then()
         unwatched_s = lab.unwatched_s()
         if lab.is_playing and unwatched_s >= UNWATCHED_PAUSE_S:
-            await lab.pause()
+            await lab.rest()
         elif unwatched_s >= UNWATCHED_SLEEP_S:
             await self._close(key)
 

@@ -18,7 +18,7 @@ from broker_core.errors import KafkaException
 from broker_core.shell.parser import ShellError
 from lab.protocol import Clock, Core, No
 from lab.recordings.recording import Recording
-from lab.recordings.summary import write_summary
+from lab.recordings.summary import read_summary, write_summary
 from lab.refusal import Refusal
 from lab.runtime.gateway import Gateway
 from lab.runtime.lab_thread import LabThread
@@ -68,6 +68,8 @@ class Lab:
         """By the id of the user whom they serve."""
         self.pacer = Pacer()
         self._unwatched_since_s = self.pacer.now_s()
+        self.rests = read_summary(recording.folder).plays
+        """Time stands still because nobody watched, and nobody has let it run or paused it since."""
         self._summarised_s = -SUMMARY_S
         self._summarised_seq = -1
         self._space_checked_s = -SPACE_S
@@ -121,6 +123,7 @@ class Lab:
             next_us=time.next_us,
             watchers=len(self.watchers),
             core=self.core,
+            rests=self.rests,
         )
 
     async def snapshot(self) -> Snapshot:
@@ -161,6 +164,7 @@ class Lab:
         async with self._waking:
             if self._live is None:
                 self._live = live = await self._in_thread(lambda: self._build(self.recording, self.pacer))
+                self.rests = False
                 if self._gateway is None and self._listens:
                     self._gateway = open_gateway(self, self.recording.folder, live.run.config.brokers)
                 if self._gateway is not None:
@@ -213,15 +217,17 @@ class Lab:
         """Tell this after the pacer was told something."""
         self._moved.set()
 
-    async def pause(self) -> None:
+    async def rest(self) -> None:
+        """Pauses, because nobody watches; who comes back is told."""
         await self.act(lambda live: live.pacer.set_mode("pause"))
+        self.rests = True
 
     async def summarise_now_and_then(self) -> None:
         """Keeps the facts for the list of runs fresh."""
         now_s = self.pacer.now_s()
         if now_s - self._summarised_s >= SUMMARY_S and self.recording.last_seq != self._summarised_seq:
             self._summarised_s, self._summarised_seq = now_s, self.recording.last_seq
-            await self._in_thread(lambda: write_summary(self.recording))
+            await self._in_thread(lambda: write_summary(self.recording, self.pacer.running or self.rests))
 
     async def sleep(self) -> None:
         """Ends the engine; the recording stays, and the next who acts wakes it again."""
@@ -240,8 +246,9 @@ class Lab:
             watcher.gone()
         if self._gateway is not None:
             await self._gateway.close()
+        plays = self.is_playing or self.rests
         await self.sleep()
-        await self._in_thread(lambda: write_summary(self.recording))
+        await self._in_thread(lambda: write_summary(self.recording, plays))
         await self._in_thread(self.recording.close)
         self._thread.close()
 
@@ -337,6 +344,8 @@ class Lab:
         if self._gateway is not None:
             self._gateway.publish(batch)
         self._time = batch
+        if batch.mode != "pause":
+            self.rests = False
         for watcher in self.watchers:
             watcher.time_moved()
         self._look_when_due(batch)

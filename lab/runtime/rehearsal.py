@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from itertools import count
 from tempfile import TemporaryDirectory
 
+from broker_core.eras import DEFAULT_ERA
 from broker_core.run import Run, RunConfig
 from broker_core.sim.disk import SimulatedDisk
 from broker_core.zk.memory_store import MemoryStore
@@ -16,9 +17,9 @@ BOOT_STEP_US = 50_000
 BOOT_LIMIT_US = 60_000_000
 
 
-def rehearsal_run(seed: int, brokers: tuple[int, ...] = (1, 2, 3)) -> Run:
+def rehearsal_run(seed: int, era: str = DEFAULT_ERA, brokers: tuple[int, ...] = (1, 2, 3)) -> Run:
     """A run in memory with the latencies of a lab, all its brokers up."""
-    run = pageless_run(RunConfig(name="rehearsal", seed=seed, brokers=brokers), MemoryStore())
+    run = pageless_run(RunConfig(name="rehearsal", seed=seed, era=era, brokers=brokers), MemoryStore())
     while run.now_us < BOOT_LIMIT_US and not _all_up(run):
         run.advance(run.now_us + BOOT_STEP_US)
     return run

@@ -258,7 +258,7 @@ class _Drawing:
         self.type(f"producer open {name} --acks {acks}{numbers} --timeout 6000")
 
     def stream_records(self) -> None:
-        self.type(f"producer stream {self.pick(self.producers)} {self.a_partition()} {self.between(2, 16)}")
+        self.type(f"producer stream {self.pick(self.producers)} {self.a_partition()} {self.between(1, 8)}")
 
     def burst(self) -> None:
         self.type(f"producer burst {self.pick(self.producers)} {self.a_partition()} {self.between(1, 30)}")

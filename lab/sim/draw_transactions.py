@@ -27,7 +27,7 @@ def draw_transactions(drawing: Drawing) -> None:
         at_ms = stream.between(0, drawing.now_ms)
         if stream.below(100) < 40:
             drawing.type_at(at_ms, f"producer open n{number} --idempotence true --timeout 6000")
-            drawing.type_at(at_ms + 1, f"producer stream n{number} {partition} {stream.between(2, 16)}")
+            drawing.type_at(at_ms + 1, f"producer stream n{number} {partition} {stream.between(1, 8)}")
         else:
             _draw_transactional(drawing, stream, f"x{number}", partition, at_ms)
 

@@ -22,7 +22,11 @@ _BEING_DELETED = ("ReplicaDeletionStarted", "ReplicaDeletionSuccessful")
 _STRAY = "a log of a deleted topic of the same name that its broker has left behind"
 _LEFT = "a replica that a move made anew while its topic was deleted"
 _UNTOLD = "a replica left behind of a deleted topic of the same name: nobody told its broker, which knows a later epoch"
-_REASONS = re.compile("power loss|unclean election|without having heard|KAFKA-7128|KIP-320|made anew|left behind|era")
+_OLD_LEADER = "led the deleted topic"
+_REASONS = re.compile(
+    "power loss|unclean election|without having heard|KAFKA-7128|KAFKA-10706|KIP-320|"
+    f"another history of that epoch|no segment can hold|made anew|left behind|{_OLD_LEADER}|era"
+)
 _TOPIC = re.compile("/brokers/topics/([^/]+)")
 
 
@@ -66,6 +70,9 @@ class Witness:
 
     def _violated(self, seq: int, event: InvariantViolated) -> None:
         self.alarms[event.invariant, in_short(event.explained_by)] += 1
+        if event.invariant == "I-LEADERINISR" and _OLD_LEADER in event.explained_by:
+            # Who led the topic of before wrote itself down as leader of the new one: nobody takes it out.
+            self.stuck.add(event.subject)
         if event.explained_by:
             self.explained[event.subject.partition("@")[0]] = event.explained_by
         elif self.unexplained is None:

@@ -4,6 +4,7 @@ import math
 import re
 from collections.abc import Callable
 from typing import Literal
+from urllib.parse import urlsplit
 
 from playwright.sync_api import BrowserContext, Locator, Page
 
@@ -14,7 +15,6 @@ FASTEST = 100.0
 SLOWEST = 0.001
 SLIDER_STEP = 0.005
 MOST_STEPS = 300
-REST_MS = 300
 
 
 class LabPage:
@@ -112,15 +112,14 @@ class LabPage:
         """Pauses, if time is running; returns what is shown when all that had happened by then has been drawn."""
         self._button("Pause", "Play")
         self.until(lambda seen: seen.is_paused or seen.is_past, "a pause")
-        last = [self.shown]
+        return self.rests()
 
-        def rests() -> bool:
-            self.page.wait_for_timeout(REST_MS)
-            last.append(self.shown)
-            return (last[-1].at_us, last[-1].event) == (last[-2].at_us, last[-2].event)
-
-        until(self.page, rests, "time that stands still")
-        return last[-1]
+    def rests(self) -> Shown:
+        """In a pause: returns what is shown when the page has drawn all that happened before it."""
+        if self.shown.is_past:
+            return self.shown
+        newest = newest_event(self.page)
+        return self.until(lambda seen: seen.event >= newest, f"event {newest}")
 
     def play(self) -> None:
         self._button("Play", "Pause")
@@ -260,6 +259,15 @@ class LabPage:
         """Opens a tab of the inspector; its panel."""
         self.page.get_by_role("tab", name=re.compile(rf"^{name}\s*\d*$")).click()
         return self.page.locator("#tab-panel")
+
+
+def newest_event(page: Page) -> int:
+    """The last event of the branch, as its recording says: the page may still be on its way there."""
+    address = urlsplit(page.url)
+    run, branch = address.path.split("/")[2:4]
+    index = page.request.get(f"{address.scheme}://{address.netloc}/api/runs/{run}/{branch}/index.json")
+    last_seq: int = index.json()["last_seq"]
+    return last_seq
 
 
 def _partitions(seen: Shown) -> str:

@@ -6,7 +6,7 @@ import { test } from "node:test";
 
 import { INVARIANTS, giverOf, lostByOneAck, seqBefore, settingsOf, sortedAlarms } from "../../static/lab/core/alarms.js";
 import { controllerQueue, countByState, firedWatches, partOfWay, watchesOf } from "../../static/lab/core/controller.js";
-import { factsForAssignors, groupNames, isReplaced, lagRows, lastCommits, memberRows, partitionsOf, waited } from "../../static/lab/core/groups.js";
+import { factsForAssignors, groupNames, isReplaced, lagRows, lastCommits, memberLag, memberRows, partitionsOf, waited } from "../../static/lab/core/groups.js";
 import { queuesOf, slotsOf, usedMemory, waitedPart } from "../../static/lab/core/producers.js";
 import { openPart, transactionKeys, transactionalLogs } from "../../static/lab/core/transactions.js";
 import { STATE_H, STATE_W, columnsOf, layoutChart } from "../../static/lab/core/layout/statechart.js";
@@ -130,6 +130,9 @@ test("groups: who owns what, who had it before, how far behind, and how long a s
     generation_id: 2, partitions: { t: 3 }, assignors: { mine: "keep" },
     members: [{ id: "c1-x", instance: "", topics: ["t"], owned: ["t-0"] }, { id: "c2-y", instance: "i", topics: ["t", "gone"], owned: ["t-1"] }],
   });
+  const joining = { ...group, offsets: {}, members: { "c1-x": { ...group.members["c1-x"], assignment: [] } } };
+  assert.deepEqual(partitionsOf(view, joining), columns, "what it wants, before it owns any of it");
+  assert.equal(memberLag(view, { assignment: ["t-0", "t-1"], positions: { "t-0": 4 } }), 1);
   assert.equal(waited(group, 20), null);
   assert.equal(waited({ ...group, due_us: 30 }, 20), 0.5);
 });

@@ -5,6 +5,7 @@ import { test } from "node:test";
 
 import { sentence } from "../../static/lab/core/codec.js";
 import { CHINESE, faultIn } from "../../static/lab/core/faults.js";
+import { labelIn } from "../../static/lab/core/labels.js";
 
 test("a fault finds its Chinese, with its values", () => {
   assert.equal(faultIn("the batch claims 90 bytes, 12 are left", "zh-CN"), "批次声称有 90 字节，只剩 12 字节");
@@ -40,4 +41,14 @@ test("events say it in one language", () => {
   const event = { seq: 1, at_us: 0, node: "b1", cause: 0, kind: "LogRepaired", family: "log", data };
   assert.equal(sentence(event, "zh-CN"), "t-0@b1：a.log 在字节 5 处被修复（截断）：批次声称有 90 字节，只剩 12 字节");
   assert.equal(sentence(event, "en"), "t-0@b1: a.log was cut, byte 5: the batch claims 90 bytes, 12 are left");
+});
+
+test("messages say in one language what stands on them, and keep the names of APIs", () => {
+  assert.equal(labelIn("Fetch 3 partitions", "zh-CN"), "Fetch 3 个分区");
+  assert.equal(labelIn("3 partitions, 90 bytes", "zh-CN"), "3 个分区，90 字节");
+  assert.equal(labelIn("Produce orders-0", "zh-CN"), "Produce orders-0");
+  assert.equal(labelIn("nothing new", "en"), "nothing new");
+  const data = { source: "b1", destination: "b2", label: "nothing new" };
+  const event = { seq: 1, at_us: 0, node: "b1", cause: 0, kind: "RpcSent", family: "rpc", data };
+  assert.equal(sentence(event, "zh-CN"), "b1 向 b2 发送 没有新消息");
 });

@@ -56,3 +56,26 @@ test("deeds carry what their marks say", () => {
   assert.ok(deeds.some(({ kind }) => kind === "BrokerStopped"));
   assert.deepEqual(deeds.map(({ seq }) => seq), deeds.map(({ seq }) => seq).sort((a, b) => a - b));
 });
+
+test("where events are not here it says so, and nothing goes on through the gap", () => {
+  const holed = [chunks()[0], ...chunks().slice(2)];
+  const history = new History(() => holed);
+  const [from, to] = [holed[0].events.at(-1)[1], holed[1].base.at_us];
+  assert.ok(to > from);
+  assert.deepEqual(history.gaps(0, Infinity), [[from, to]]);
+  assert.deepEqual(new History(chunks).gaps(0, Infinity), []);
+  const through = history.waits(0, Infinity).filter((wait) => wait.since_us < from && wait.end_us > to && !(wait.id in holed[1].base.state.parked));
+  assert.deepEqual(through, []);
+});
+
+test("what has not ended is told however long ago it began", () => {
+  const chunk = { first_seq: 1, base: null, inverses: [], events: [
+    [1, 0, "b1", 0, ["RequestParked", "b1", "r1", "JoinGroup", "m1", [], "members", 90_000_000], []],
+    [2, 0, "m1", 0, ["RpcSent", "r2", "Fetch", "request", "m1", "b1", 1_000, 2, "Fetch", []], []],
+    [3, 1_000, "b1", 0, ["RpcHeld", "r2", "the link is cut"], []],
+    [4, 20_000_000, "b1", 0, ["CommandReceived", 1, "hw", "console"], []],
+  ] };
+  const history = new History(() => [chunk]);
+  assert.deepEqual(history.waits(10_000_000, 20_000_000).map(({ id }) => id), ["r1"]);
+  assert.deepEqual(history.messages(10_000_000, 20_000_000).map(({ id }) => id), ["r2"]);
+});

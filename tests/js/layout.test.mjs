@@ -190,9 +190,9 @@ test("bars cover the run, and the busiest is the highest", () => {
 
 test("labels of marks do not cover each other; what is worse keeps its label", () => {
   const marks = [
-    { seq: 1, at_us: 500_000, kind: "IsrShrunk", en: "", zh: "" },
-    { seq: 2, at_us: 500_001, kind: "InvariantViolated", en: "", zh: "" },
-    { seq: 3, at_us: 500_002, kind: "BrokerStopped", en: "", zh: "" },
+    { seq: 1, at_us: 500_000, kind: "IsrShrunk", values: {} },
+    { seq: 2, at_us: 500_001, kind: "InvariantViolated", values: {} },
+    { seq: 3, at_us: 500_002, kind: "BrokerStopped", values: {} },
   ];
   const places = placeMarks(marks, densityScale(1_000_000, 400), () => 100, 400);
   assert.equal(places[1].labelled, true);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { mock, test } from "node:test";
 
 import { Player, Refusal } from "../../static/lab/core/player.js";
-import { events, fakeFetch, fakeSockets, index, settle, viewAt } from "./recording.mjs";
+import { events, fakeFetch, fakeSockets, index, segments, settle, viewAt } from "./recording.mjs";
 
 const END = events.length;
 const at = (seq) => events[seq - 1][1];
@@ -277,6 +277,18 @@ test("of events at one instant each has its own state by number", async () => {
   player.stepEvent(-1);
   assert.equal(player.seq, 1);
   assert.deepEqual(player.view, viewAt(1));
+});
+
+test("a picture of a span of time gets all of its segments, the newest first", async () => {
+  const { player, fetch } = await recorded({ seq: END });
+  await settle();
+  for (let i = 0; i < segments.length + 2; i++) {
+    player.want(0, Infinity);
+    await settle();
+  }
+  const order = fetch.asked.map((path) => Number(/segments\/(\d+)/.exec(path)?.[1] ?? NaN)).filter((n) => !Number.isNaN(n));
+  assert.deepEqual(order, segments.map((_, n) => n).reverse());
+  assert.deepEqual(player.chunks().map(({ first_seq }) => first_seq), segments.map(({ first_seq }) => first_seq));
 });
 
 test("while a segment is fetched the newest target wins", async () => {

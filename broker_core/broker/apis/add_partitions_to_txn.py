@@ -3,9 +3,10 @@
 from typing import TYPE_CHECKING
 
 from broker_core.broker.record_deletion import INTERNAL_TOPICS
+from broker_core.broker.translation.common import split
 from broker_core.errors import KafkaError
 from broker_core.sim.kernel import Message
-from broker_core.transactions.coordinator import AddRequest
+from broker_core.transactions.host import AddRequest
 from broker_core.wire.messages import (
     AddPartitionsToTxnRequest,
     AddPartitionsToTxnResponse,
@@ -16,6 +17,9 @@ from broker_core.wire.messages import (
 if TYPE_CHECKING:
     from broker_core.broker.broker import Broker
 
+LAST_CLIENT_VERSION = 3
+"""From the next one on only brokers ask."""
+
 
 def handle(broker: "Broker", message: Message) -> None:
     """Decides each transaction of the request. Where a partition does not exist, none is added."""
@@ -25,7 +29,7 @@ def handle(broker: "Broker", message: Message) -> None:
     if not body.transactions:
         broker.kernel.respond(message, AddPartitionsToTxnResponse(), label="nothing")
     for transaction in body.transactions:
-        outcome: KafkaError | PartitionErrors | None = _refused(broker, transaction)
+        outcome: KafkaError | PartitionErrors | None = _refused(broker, transaction, body.version)
         if outcome is None:
             if transaction.verify_only:
                 outcome = coordinator.verify_partitions(transaction)
@@ -35,8 +39,8 @@ def handle(broker: "Broker", message: Message) -> None:
             coordinator.added(request, transaction.transactional_id, outcome)
 
 
-def _refused(broker: "Broker", transaction: AddPartitionsToTxnTransaction) -> PartitionErrors | None:
-    errors = [(name, _error(broker, name, transaction.verify_only)) for name in transaction.partitions]
+def _refused(broker: "Broker", transaction: AddPartitionsToTxnTransaction, version: int) -> PartitionErrors | None:
+    errors = [(name, _error(broker, name, version)) for name in transaction.partitions]
     if all(error is KafkaError.NONE for _, error in errors):
         return None
     return tuple(
@@ -44,9 +48,9 @@ def _refused(broker: "Broker", transaction: AddPartitionsToTxnTransaction) -> Pa
     )
 
 
-def _error(broker: "Broker", name: str, verify_only: bool) -> KafkaError:
-    """Clients write to the internal topics in other ways; a broker may ask about a partition of one."""
-    if not verify_only and name.rpartition("-")[0] in INTERNAL_TOPICS:
+def _error(broker: "Broker", name: str, version: int) -> KafkaError:
+    """Clients write to the internal topics in other ways; a broker may name a partition of one."""
+    if version <= LAST_CLIENT_VERSION and split(name)[0] in INTERNAL_TOPICS:
         return KafkaError.TOPIC_AUTHORIZATION_FAILED
     known = name in broker.metadata.partitions
     return KafkaError.NONE if known else KafkaError.UNKNOWN_TOPIC_OR_PARTITION

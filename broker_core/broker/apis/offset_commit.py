@@ -9,5 +9,9 @@ if TYPE_CHECKING:
 
 
 def handle(broker: "Broker", message: Message) -> None:
-    """Answered when the offsets are committed in the log of `__consumer_offsets`."""
-    broker.groups.commit(message, message.body)
+    """Answered when the offsets are committed in the log of `__consumer_offsets`, or written to ZooKeeper."""
+    if message.body.in_zookeeper:
+        response = broker.zookeeper_offsets.commit(message.body)
+        broker.kernel.respond(message, response, label="written to ZooKeeper")
+    else:
+        broker.groups.commit(message, message.body)

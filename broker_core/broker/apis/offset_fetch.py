@@ -18,7 +18,7 @@ def handle(broker: "Broker", message: Message) -> None:
         groups = tuple(broker.groups.fetch_offsets(each) for each in asked)
         broker.kernel.respond(message, OffsetFetchResponse(groups=groups), label=f"{len(groups)} groups")
         return
-    response = broker.groups.fetch_offsets(body)
+    response = broker.zookeeper_offsets.fetch(body) if body.in_zookeeper else broker.groups.fetch_offsets(body)
     rows, error = response.partitions, response.error
     label = f"{len(rows)} offsets" if error is KafkaError.NONE else error.name
     fields = tuple((name, offset) for name, offset, *_ in rows)

@@ -15,6 +15,7 @@ from broker_core.records.record_batch import (
     COMPRESSION_MASK,
     MAGIC_POSITION,
     MAGIC_V2,
+    NO_PRODUCER_ID,
     TRANSACTIONAL_FLAG,
     parse_header,
 )
@@ -65,7 +66,10 @@ def _produce_verified(
     batch = None
     for name, data in message.body.partitions:
         if name not in refused and data and _begins_transactional(data):
-            batch = Batch.of(parse_header(data))
+            header = parse_header(data)
+            if header.producer_id == NO_PRODUCER_ID:
+                continue  # nobody's transaction: there is nothing to ask
+            batch = Batch.of(header)
             guard = verifier.guard(name, batch)
             if guard is not None:
                 guards[name] = guard

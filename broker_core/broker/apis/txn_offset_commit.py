@@ -17,7 +17,10 @@ def handle(broker: "Broker", message: Message) -> None:
     body: TxnOffsetCommitRequest = message.body
     error = broker.groups.status(body.group_id)
     if error is not KafkaError.NONE:
-        results = tuple((name, error) for name, *_ in body.partitions)
+        known = broker.metadata.partitions
+        results = tuple(
+            (name, error if name in known else KafkaError.UNKNOWN_TOPIC_OR_PARTITION) for name, *_ in body.partitions
+        )
         broker.kernel.respond(message, TxnOffsetCommitResponse(results), label=error.name)
         return
     partition = broker.groups.partition_of(body.group_id)

@@ -32,5 +32,6 @@ def handle(broker: "Broker", message: Message) -> None:
     )
     if error is KafkaError.NONE:
         broker.waiting_admin.metadata_updated()
+        broker.transactions.markers.told_of([state.partition for state in body.partitions])
         if any(state.leader == DELETED_LEADER for state in body.partitions):
             broker.groups.topics_deleted(lambda topic: topic not in broker.metadata.topic_ids)

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from broker_core.broker.translation.common import Asked, Translation, by_topic, partitions_of
-from broker_core.errors import KafkaError
+from broker_core.errors import Errors, KafkaError
 from broker_core.wire.messages import (
     OffsetCommitRequest,
     OffsetCommitResponse,
@@ -17,20 +17,22 @@ _COMMIT = SCHEMAS[8].response
 _FETCH = SCHEMAS[9].response
 
 _GROUPS_VERSION = 8
-_UNSTABLE = KafkaError.UNSTABLE_OFFSET_COMMIT.code
 
 
 def _commit_body(request: Any, asked: Asked) -> OffsetCommitRequest:
-    partitions = dict(partitions_of(request.topics))  # one that is there twice counts as it is there last
+    partitions = partitions_of(request.topics)
+    if asked.version > 0:
+        partitions = dict(partitions).items()  # one that is there twice counts as it is there last
     return OffsetCommitRequest(
         request.group_id,
         tuple(
             (name, each.committed_offset, each.committed_leader_epoch, each.committed_metadata or "")
-            for name, each in partitions.items()
+            for name, each in partitions
         ),
         request.generation_id_or_member_epoch,
         request.member_id,
         request.group_instance_id,
+        in_zookeeper=asked.version == 0,
     )
 
 
@@ -58,7 +60,12 @@ def _partitions(topics: Iterable[Any] | None) -> tuple[str, ...] | None:
 
 def _fetch_body(request: Any, asked: Asked) -> OffsetFetchRequest:
     if asked.version < _GROUPS_VERSION:
-        return OffsetFetchRequest(request.group_id, _partitions(request.topics), require_stable=request.require_stable)
+        return OffsetFetchRequest(
+            request.group_id,
+            _partitions(request.topics),
+            require_stable=request.require_stable,
+            in_zookeeper=asked.version == 0,
+        )
     groups = tuple((group.group_id, _partitions(group.topics)) for group in request.groups)
     return OffsetFetchRequest("", groups=groups, require_stable=request.require_stable)
 
@@ -91,7 +98,7 @@ def _topics(body: OffsetFetchResponse, topic_type: Any, partition_type: Any) -> 
                     committed_offset=offset,
                     committed_leader_epoch=leader_epoch,
                     metadata=metadata,
-                    error_code=_UNSTABLE if name in body.unstable else 0,
+                    error_code=_error_of(body, name).code,
                 )
                 for index, (name, offset, leader_epoch, metadata) in rows
             ],
@@ -100,5 +107,16 @@ def _topics(body: OffsetFetchResponse, topic_type: Any, partition_type: Any) -> 
     ]
 
 
+def _error_of(body: OffsetFetchResponse, partition: str) -> KafkaError:
+    if partition in body.unstable:
+        return Errors.UNSTABLE_OFFSET_COMMIT
+    return dict(body.errors).get(partition, Errors.NONE)
+
+
+def _has_no_groups(request: Any, version: int) -> bool:
+    """No groups: the answer, too, has at least one in Kafka, which fails to find it."""
+    return version >= _GROUPS_VERSION and not request.groups
+
+
 OFFSET_COMMIT = Translation(_commit_body, _commit_answer)
-OFFSET_FETCH = Translation(_fetch_body, _fetch_answer)
+OFFSET_FETCH = Translation(_fetch_body, _fetch_answer, _has_no_groups)

@@ -56,14 +56,21 @@ def prepared(body: Any, request: Any, asked: Asked) -> Any:
     raise TypeError(f"{type(body).__name__} came where the answer was prepared")
 
 
+def always_answered(request: Any, version: int) -> bool:
+    """For an API all of whose requests are answered: False."""
+    return False
+
+
 class Translation(NamedTuple):
     """How an API is translated: `body(request, asked)` gives what the broker's handler takes, or the response itself
     where no handler is needed; `answer(body, request, asked)` makes the response from what the handler answered.
-    Requests and responses are values of the API's schemas.
+    Requests and responses are values of the API's schemas. `is_unanswered(request, version)`: whether Kafka fails on
+    its own answer, so that none ever comes, nor one to what its connection asks later.
     """
 
     body: Callable[[Any, Asked], Any]
     answer: Callable[[Any, Any, Asked], Any] = prepared
+    is_unanswered: Callable[[Any, int], bool] = always_answered
 
 
 _NO_INDEX = "/"

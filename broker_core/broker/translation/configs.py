@@ -30,6 +30,7 @@ from broker_core.wire.messages import (
     DescribeConfigsResponse,
     DescribeConfigsResult,
     IncrementalAlterConfigsRequest,
+    Operation,
 )
 from broker_core.wire.schemas import SCHEMAS
 
@@ -37,7 +38,7 @@ _DESCRIBE = SCHEMAS[32].response
 _ALTER = SCHEMAS[33].response
 _INCREMENTAL = SCHEMAS[44].response
 
-_OPERATIONS = ("SET", "DELETE", "APPEND", "SUBTRACT")
+_OPERATIONS: tuple[Operation, ...] = ("SET", "DELETE", "APPEND", "SUBTRACT")
 _TYPES = {TOPIC_RESOURCE: "TOPIC", BROKER_RESOURCE: "BROKER", BROKER_LOGGER_RESOURCE: "BROKER_LOGGER"}
 _NOT_THESE = "AlterConfigs is only supported for topics and brokers, but resource type is CLIENT_METRICS"
 _ONCE = KafkaError.INVALID_REQUEST, "Each resource must appear at most once."
@@ -47,6 +48,10 @@ _KEYS: dict[int, Mapping[str, ConfigKey]] = {
     BROKER_RESOURCE: BROKER_CONFIGS,
     BROKER_LOGGER_RESOURCE: {},
 }
+
+_NOT_IN_ZOOKEEPER = "Config type client-metrics is only supported on KRaft clusters"
+_MALFORMED = exception_message(KafkaError.INVALID_REQUEST)
+"""What is said of every resource where one is of a type that does not exist."""
 
 Refusal = tuple[KafkaError, str | None]
 
@@ -58,7 +63,9 @@ def _resource(asked_for: Any) -> ConfigResource:
 # describing
 
 
-def _describe_body(request: Any, asked: Asked) -> DescribeConfigsRequest:
+def _describe_body(request: Any, asked: Asked) -> Any:
+    if any(each.resource_type not in (*_TYPES, CLIENT_METRICS_RESOURCE) for each in request.resources):
+        return _DESCRIBE.type(results=[_undescribed(each, _MALFORMED) for each in request.resources])
     return DescribeConfigsRequest(tuple(_resource(each) for each in request.resources if each.resource_type in _TYPES))
 
 
@@ -66,27 +73,34 @@ def _describe_answer(body: DescribeConfigsResponse, request: Any, asked: Asked) 
     described = iter(body.results)
     results = []
     for each in request.resources:
-        answer = _DESCRIBE.DescribeConfigsResult(
-            error_message="", resource_type=each.resource_type, resource_name=each.resource_name
-        )
-        if each.resource_type in _TYPES:
-            _fill(answer, next(described), each, request)
-        elif each.resource_type == CLIENT_METRICS_RESOURCE:
-            answer.error_code = KafkaError.INVALID_REQUEST.code
-            answer.error_message = "Config type client-metrics is only supported on KRaft clusters"
+        if each.resource_type == CLIENT_METRICS_RESOURCE:
+            why = _NOT_IN_ZOOKEEPER if each.resource_name else "Client metrics subscription name must not be empty"
+            results.append(_undescribed(each, why))
         else:
-            answer.error_code = KafkaError.INVALID_REQUEST.code
-            answer.error_message = exception_message(KafkaError.INVALID_REQUEST)
-        results.append(answer)
+            results.append(_described(next(described), each, request))
     return _DESCRIBE.type(results=results)
 
 
-def _fill(answer: Any, result: DescribeConfigsResult, each: Any, request: Any) -> None:
-    answer.error_code, answer.error_message = result.error.code, result.message
+def _undescribed(each: Any, why: str) -> Any:
+    return _DESCRIBE.DescribeConfigsResult(
+        error_code=KafkaError.INVALID_REQUEST.code,
+        error_message=why,
+        resource_type=each.resource_type,
+        resource_name=each.resource_name,
+    )
+
+
+def _described(result: DescribeConfigsResult, each: Any, request: Any) -> Any:
     wanted = set(each.configuration_keys or ())
-    answer.configs = [
-        _entry(entry, each.resource_type, request) for entry in result.configs if not wanted or entry.name in wanted
-    ]
+    return _DESCRIBE.DescribeConfigsResult(
+        error_code=result.error.code,
+        error_message=result.message,
+        resource_type=each.resource_type,
+        resource_name=each.resource_name,
+        configs=[
+            _entry(entry, each.resource_type, request) for entry in result.configs if not wanted or entry.name in wanted
+        ],
+    )
 
 
 def _entry(entry: ConfigEntry, resource_type: int, request: Any) -> Any:
@@ -96,7 +110,6 @@ def _entry(entry: ConfigEntry, resource_type: int, request: Any) -> Any:
         name=entry.name,
         value=entry.value,
         read_only=resource_type == BROKER_RESOURCE and entry.name not in DYNAMIC_CONFIGS,
-        is_default=entry.source == "DEFAULT_CONFIG",
         config_source=SOURCES[entry.source],
         is_sensitive=entry.is_sensitive,
         synonyms=[
@@ -104,13 +117,15 @@ def _entry(entry: ConfigEntry, resource_type: int, request: Any) -> Any:
             for synonym in synonyms
         ],
         config_type=UNKNOWN_TYPE if key is None else TYPES[key.type],
-        documentation=_documentation(entry.name, resource_type) if request.include_documentation else None,
+        documentation=_documentation(entry.name, resource_type, request),
     )
 
 
-def _documentation(name: str, resource_type: int) -> str | None:
+def _documentation(name: str, resource_type: int, request: Any) -> str | None:
     if resource_type == BROKER_LOGGER_RESOURCE:
         return ""
+    if not request.include_documentation:
+        return None
     return documentation("topic" if resource_type == TOPIC_RESOURCE else "broker").get(name)
 
 
@@ -141,11 +156,16 @@ def _refusal(each: Any, asked: Asked, is_incremental: bool) -> Refusal | None:
     if each.resource_type not in _TYPES or (each.resource_type == BROKER_LOGGER_RESOURCE and not is_incremental):
         return KafkaError.INVALID_REQUEST, f"Unknown resource type {each.resource_type}"
     operations = {getattr(config, "config_operation", 0) for config in each.configs}
-    if strange := operations - set(range(len(_OPERATIONS))):
-        if each.resource_type == BROKER_RESOURCE:
-            return KafkaError.INVALID_REQUEST, f"Unknown operations type {min(strange)}"
+    strange = operations - set(range(len(_OPERATIONS)))
+    if strange and each.resource_type == BROKER_RESOURCE:
+        return KafkaError.INVALID_REQUEST, f"Unknown operations type {min(strange)}"
+    if strange and each.resource_type == BROKER_LOGGER_RESOURCE:
         return KafkaError.UNKNOWN_SERVER_ERROR, None
     return None
+
+
+def _operation(number: int) -> Operation:
+    return _OPERATIONS[number] if 0 <= number < len(_OPERATIONS) else "UNKNOWN"
 
 
 def _alter_body(request: Any, asked: Asked) -> AlterConfigsRequest:
@@ -162,8 +182,7 @@ def _incremental_body(request: Any, asked: Asked) -> IncrementalAlterConfigsRequ
         (
             _resource(each),
             tuple(
-                AlterConfigOp(config.name, config.value, _OPERATIONS[config.config_operation])  # type: ignore[arg-type]
-                for config in each.configs
+                AlterConfigOp(config.name, config.value, _operation(config.config_operation)) for config in each.configs
             ),
         )
         for each, refusal in zip(request.resources, _refusals(request, asked, is_incremental=True), strict=True)
@@ -199,6 +218,12 @@ def _incremental_answer(body: AlterConfigsResponse, request: Any, asked: Asked) 
     return _altered(body, request, _refusals(request, asked, is_incremental=True), _INCREMENTAL)
 
 
+def _is_resource_twice(request: Any, version: int) -> bool:
+    """Kafka answers each resource once, and fails on one that is there twice."""
+    names = [(each.resource_type, each.resource_name) for each in request.resources]
+    return len(names) > len(set(names))
+
+
 DESCRIBE_CONFIGS = Translation(_describe_body, _describe_answer)
-ALTER_CONFIGS = Translation(_alter_body, _alter_answer)
+ALTER_CONFIGS = Translation(_alter_body, _alter_answer, _is_resource_twice)
 INCREMENTAL_ALTER_CONFIGS = Translation(_incremental_body, _incremental_answer)

@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from broker_core.broker.fetch_sessions import FetchSession, SessionPartition, TopicPartitionKey
+from broker_core.broker.fetch_sessions import FetchSession, SessionPartition, TopicPartitionKey, has_shard
+from broker_core.broker.replica_manager import ANY_EPOCH
 from broker_core.broker.translation.common import NO_TOPIC_ID, Asked, Translation, named
 from broker_core.broker.translation.leaders import current_leader, endpoints
 from broker_core.errors import KafkaError
@@ -30,7 +31,7 @@ def _asked_partitions(request: Any, version: int) -> dict[TopicPartitionKey, Ses
     return {
         (_key(topic, version), each.partition): SessionPartition(
             fetch_offset=each.fetch_offset,
-            current_leader_epoch=each.current_leader_epoch,
+            current_leader_epoch=max(each.current_leader_epoch, ANY_EPOCH),
             last_fetched_epoch=each.last_fetched_epoch,
             log_start_offset=each.log_start_offset,
             partition_max_bytes=each.partition_max_bytes,
@@ -53,6 +54,8 @@ def _forgotten(request: Any, version: int) -> list[TopicPartitionKey]:
 
 def _body(request: Any, asked: Asked) -> Any:
     version, sessions = asked.version, asked.broker.fetch_sessions
+    if not has_shard(request.session_id):
+        return _refused(request, version, KafkaError.UNKNOWN_SERVER_ERROR)
     wanted = _asked_partitions(request, version)
     if request.session_epoch in (0, -1):
         sessions.remove(request.session_id)
@@ -81,7 +84,8 @@ def _body(request: Any, asked: Asked) -> Any:
                     each.partition_max_bytes,
                 )
             )
-    if request.isolation_level not in _ISOLATION_LEVELS and partitions:
+    known = asked.broker.metadata.partitions
+    if request.isolation_level not in _ISOLATION_LEVELS and any(each.partition in known for each in partitions):
         return _refused(request, version, KafkaError.UNKNOWN_SERVER_ERROR)
     replica = request.replica_state
     is_new = version >= _REPLICA_STATE_VERSION
@@ -124,6 +128,25 @@ def _refused(request: Any, version: int, error: KafkaError) -> Any:
     )
 
 
+def _rows(
+    body: FetchResponse, wanted: dict[TopicPartitionKey, SessionPartition], asked: Asked
+) -> list[tuple[TopicPartitionKey, FetchPartitionResponse]]:
+    """What is told of each partition; what is not there comes last."""
+    found = {row.partition: row for row in body.partitions}
+    rows = []
+    for key, each in wanted.items():
+        topic, index = key
+        name = _name(key, each, asked)
+        row = found.get(named(name or topic, index))
+        if row is None:
+            error = KafkaError.UNKNOWN_TOPIC_ID if name is None else KafkaError.UNKNOWN_TOPIC_OR_PARTITION
+            row = FetchPartitionResponse(named(name or topic, index), error)
+        elif asked.version >= _TOPIC_IDS_VERSION and asked.topic_id_of(name or "") not in (topic, NO_TOPIC_ID):
+            row = FetchPartitionResponse(row.partition, KafkaError.INCONSISTENT_TOPIC_ID)
+        rows.append((key, row))
+    return sorted(rows, key=lambda each: each[1].error in _UNKNOWN)
+
+
 def _answer(body: FetchResponse, request: Any, asked: Asked) -> Any:
     version, sessions = asked.version, asked.broker.fetch_sessions
     session: FetchSession | None = None
@@ -133,29 +156,23 @@ def _answer(body: FetchResponse, request: Any, asked: Asked) -> Any:
         session = sessions.get(request.session_id)
         if session is not None:
             wanted = session.partitions
-    elif request.session_epoch == 0:
-        session = sessions.create(wanted, version >= _TOPIC_IDS_VERSION)
-        wanted = session.partitions if session is not None else wanted
-    rows = {row.partition: row for row in body.partitions}
-    topics: dict[str, list[Any]] = {}
+    rows = _rows(body, wanted, asked)
+    if request.session_epoch == 0:
+        session = sessions.create({key: wanted[key] for key, _ in rows}, version >= _TOPIC_IDS_VERSION)
+    topics: list[tuple[str, list[Any]]] = []
     leaders: set[int] = set()
-    for key, each in list(wanted.items()):
+    for key, row in rows:
         topic, index = key
-        name = _name(key, each, asked)
-        row = rows.get(named(name or topic, index))
-        if row is None:
-            error = KafkaError.UNKNOWN_TOPIC_ID if name is None else KafkaError.UNKNOWN_TOPIC_OR_PARTITION
-            row = FetchPartitionResponse(named(name or topic, index), error)
-        elif version >= _TOPIC_IDS_VERSION and asked.topic_id_of(name or "") not in (topic, NO_TOPIC_ID):
-            row = FetchPartitionResponse(row.partition, KafkaError.INCONSISTENT_TOPIC_ID)
-        if session is not None and not session.has_news(key, row) and is_incremental:
+        if session is not None and not session.has_news(key, row, is_first=not is_incremental):
             continue
         partition = _partition(row, index)
         if version >= _LEADER_VERSION and row.error in _STALE:
             leader = partition.current_leader
             leader.leader_id, leader.leader_epoch = current_leader(row.partition, asked)
             leaders.add(leader.leader_id)
-        topics.setdefault(topic, []).append(partition)
+        if not topics or topics[-1][0] != topic:
+            topics.append((topic, []))  # a session's partitions may lie mixed: each run is told of its own
+        topics[-1][1].append(partition)
     return _WIRE.type(
         session_id=session.session_id if session is not None else 0,
         responses=[
@@ -164,7 +181,7 @@ def _answer(body: FetchResponse, request: Any, asked: Asked) -> Any:
                 topic_id=topic if version >= _TOPIC_IDS_VERSION else NO_TOPIC_ID,
                 partitions=partitions,
             )
-            for topic, partitions in topics.items()
+            for topic, partitions in topics
         ],
         node_endpoints=endpoints(_WIRE, leaders, asked),
     )
@@ -172,7 +189,7 @@ def _answer(body: FetchResponse, request: Any, asked: Asked) -> Any:
 
 def _partition(row: FetchPartitionResponse, index: int) -> Any:
     if row.error is not KafkaError.NONE:
-        is_unreadable = row.error is KafkaError.UNSUPPORTED_COMPRESSION_TYPE
+        is_unreadable = row.aborted_transactions is not None
         return _WIRE.PartitionData(
             partition_index=index,
             error_code=row.error.code,

@@ -3,6 +3,7 @@
 from collections import Counter
 from typing import Any
 
+from broker_core.broker.offset_lookups import CONSUMER
 from broker_core.broker.translation.common import Asked, Translation, partitions_of
 from broker_core.errors import KafkaError
 from broker_core.wire.messages import ListOffsetsRequest, ListOffsetsResponse, ListOffsetsResult
@@ -27,31 +28,34 @@ def _refusals(request: Any, asked: Asked) -> list[tuple[str, Any, KafkaError]]:
     rows = []
     for name, each in asked_for:
         error = KafkaError.NONE
-        if request.isolation_level not in _ISOLATION_LEVELS:
-            error = KafkaError.UNKNOWN_SERVER_ERROR
-        elif counts[name] > 1:
+        if asked.version > 0 and counts[name] > 1:
             error = KafkaError.INVALID_REQUEST
         elif not _is_supported(each.timestamp, asked.version):
             error = KafkaError.UNSUPPORTED_VERSION
+        elif request.replica_id == CONSUMER and request.isolation_level not in _ISOLATION_LEVELS:
+            error = KafkaError.UNKNOWN_SERVER_ERROR
         rows.append((name, each, error))
     return rows
 
 
 def _body(request: Any, asked: Asked) -> ListOffsetsRequest:
+    rows = [(name, each) for name, each, error in _refusals(request, asked) if error is KafkaError.NONE]
     return ListOffsetsRequest(
         request.replica_id,
-        tuple(
-            (name, each.current_leader_epoch, each.timestamp)
-            for name, each, error in _refusals(request, asked)
-            if error is KafkaError.NONE
-        ),
+        tuple((name, each.current_leader_epoch, each.timestamp) for name, each in rows),
         request.isolation_level,
+        () if asked.version else tuple(each.max_num_offsets for _, each in rows),
     )
 
 
 def _answer(body: ListOffsetsResponse, request: Any, asked: Asked) -> Any:
-    found = {row.partition: row for row in body.partitions}
-    rows = iter([found.get(name) or ListOffsetsResult(name, error) for name, _, error in _refusals(request, asked)])
+    found = iter(body.partitions)
+    rows = iter(
+        [
+            next(found) if error is KafkaError.NONE else ListOffsetsResult(name, error)
+            for name, _, error in _refusals(request, asked)
+        ]
+    )
     return _WIRE.type(
         topics=[
             _WIRE.ListOffsetsTopicResponse(
@@ -63,7 +67,7 @@ def _answer(body: ListOffsetsResponse, request: Any, asked: Asked) -> Any:
                         timestamp=row.timestamp,
                         offset=row.offset,
                         leader_epoch=row.leader_epoch,
-                        old_style_offsets=[row.offset] if row.offset >= 0 else [],
+                        old_style_offsets=list(row.old_style_offsets),
                     )
                     for each, row in zip(topic.partitions, rows, strict=False)
                 ],

@@ -265,7 +265,7 @@ def _alter_partition(body: AlterPartitionRequest, asked: Asked) -> Any:
         topics=[
             wire.TopicData(
                 topic_name=topic,
-                topic_id=asked.topic_id_of(topic),
+                topic_id=rows[0][1].topic_id or asked.topic_id_of(topic),
                 partitions=[
                     wire.PartitionData(
                         partition_index=index,

@@ -5,6 +5,7 @@ AddOffsetsToTxn (25), EndTxn (26), WriteTxnMarkers (27), TxnOffsetCommit (28).
 from typing import Any
 
 from broker_core.broker.translation.common import Asked, Translation, by_topic, partitions_of
+from broker_core.errors import KafkaError
 from broker_core.wire.messages import (
     AddOffsetsToTxnRequest,
     AddOffsetsToTxnResponse,
@@ -82,27 +83,42 @@ def _topic_results(errors: PartitionErrors) -> list[Any]:
                 for index, error in rows
             ],
         )
-        for topic, rows in by_topic(errors).items()
+        for topic, rows in by_topic(dict(errors).items()).items()
+    ]
+
+
+def _told_alike(topics: Any, error: KafkaError) -> list[Any]:
+    """The topics as they were asked, with what is there twice and those without partitions."""
+    return [
+        _ADD_PARTITIONS.AddPartitionsToTxnTopicResult(
+            name=topic.name,
+            results_by_partition=[
+                _ADD_PARTITIONS.AddPartitionsToTxnPartitionResult(
+                    partition_index=index, partition_error_code=error.code
+                )
+                for index in topic.partitions
+            ],
+        )
+        for topic in topics
     ]
 
 
 def _add_partitions_answer(body: AddPartitionsToTxnResponse, request: Any, asked: Asked) -> Any:
+    def told(topics: Any, transactional_id: str, errors: PartitionErrors) -> list[Any]:
+        if transactional_id in body.alike:
+            return _told_alike(topics, errors[0][1] if errors else KafkaError.NONE)
+        return _topic_results(errors)
+
     if asked.version < _BATCH_VERSION:
-        alone = body.results_by_transaction[0][1] if body.results_by_transaction else ()
-        # topics of which nothing is asked are told all the same
-        idle = [
-            _ADD_PARTITIONS.AddPartitionsToTxnTopicResult(name=topic.name)
-            for topic in request.v3_and_below_topics
-            if not topic.partitions
-        ]
-        return _ADD_PARTITIONS.type(results_by_topic_v3_and_below=[*_topic_results(alone), *idle])
+        topics = told(request.v3_and_below_topics, *body.results_by_transaction[0])
+        return _ADD_PARTITIONS.type(results_by_topic_v3_and_below=topics)
     return _ADD_PARTITIONS.type(
         error_code=body.error.code,
         results_by_transaction=[
             _ADD_PARTITIONS.AddPartitionsToTxnResult(
-                transactional_id=transactional_id, topic_results=_topic_results(errors)
+                transactional_id=transactional_id, topic_results=told(each.topics, transactional_id, errors)
             )
-            for transactional_id, errors in body.results_by_transaction
+            for each, (transactional_id, errors) in zip(request.transactions, body.results_by_transaction, strict=True)
         ],
     )
 
@@ -143,6 +159,10 @@ def _markers_body(request: Any, asked: Asked) -> WriteTxnMarkersRequest:
 
 
 def _markers_answer(body: WriteTxnMarkersResponse, request: Any, asked: Asked) -> Any:
+    by_producer: dict[int, dict[str, KafkaError]] = {}
+    for producer_id, errors in body.markers:
+        if errors:
+            by_producer.setdefault(producer_id, {}).update(errors)
     return _MARKERS.type(
         markers=[
             _MARKERS.WritableTxnMarkerResult(
@@ -155,12 +175,25 @@ def _markers_answer(body: WriteTxnMarkersResponse, request: Any, asked: Asked) -
                             for index, error in rows
                         ],
                     )
-                    for topic, rows in by_topic(errors).items()
+                    for topic, rows in by_topic(errors.items()).items()
                 ],
             )
-            for producer_id, errors in body.markers
+            for producer_id, errors in by_producer.items()
         ]
     )
+
+
+def _is_named_twice(request: Any, version: int) -> bool:
+    """A partition twice under one marker: Kafka waits for the second one to be written, too, and writes one."""
+    return any(
+        len(names) > len(set(names))
+        for names in (_names(marker.topics, partitions="partition_indexes") for marker in request.markers)
+    )
+
+
+def _is_empty_batch(request: Any, version: int) -> bool:
+    """No transactions: each of them would bring the answer a step nearer."""
+    return version >= _BATCH_VERSION and not request.transactions
 
 
 def _commit_body(request: Any, asked: Asked) -> TxnOffsetCommitRequest:
@@ -197,9 +230,9 @@ def _commit_answer(body: TxnOffsetCommitResponse, request: Any, asked: Asked) ->
 
 TRANSACTIONS = {
     "InitProducerId": Translation(_init_body, _init_answer),
-    "AddPartitionsToTxn": Translation(_add_partitions_body, _add_partitions_answer),
+    "AddPartitionsToTxn": Translation(_add_partitions_body, _add_partitions_answer, _is_empty_batch),
     "AddOffsetsToTxn": Translation(_add_offsets_body, _add_offsets_answer),
     "EndTxn": Translation(_end_body, _end_answer),
-    "WriteTxnMarkers": Translation(_markers_body, _markers_answer),
+    "WriteTxnMarkers": Translation(_markers_body, _markers_answer, _is_named_twice),
     "TxnOffsetCommit": Translation(_commit_body, _commit_answer),
 }

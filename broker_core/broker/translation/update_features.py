@@ -9,7 +9,7 @@ from broker_core.errors import KafkaError
 from broker_core.wire.schemas import SCHEMAS
 
 _WIRE = SCHEMAS[57].response
-_UPGRADE, _SAFE_DOWNGRADE, _UNSAFE_DOWNGRADE = 1, 2, 3
+UPGRADE, SAFE_DOWNGRADE, UNSAFE_DOWNGRADE = 1, 2, 3
 _TYPES_VERSION = 1
 
 
@@ -26,23 +26,28 @@ def body(request: Any, asked: Asked) -> Any:
             _WIRE.UpdatableFeatureResult(
                 feature=update.feature,
                 error_code=KafkaError.INVALID_REQUEST.code,
-                error_message=_refusal(update, asked.version),
+                error_message=refusal(update.feature, _kind(update, asked.version), update.max_version_level),
             )
-            for update in {update.feature: update for update in request.feature_updates}.values()
+            # of one that is there twice, the first
+            for update in {update.feature: update for update in reversed(request.feature_updates)}.values()
         ],
     )
 
 
-def _refusal(update: Any, version: int) -> str:
-    kind = update.upgrade_type
+def _kind(update: Any, version: int) -> int:
     if version < _TYPES_VERSION:
-        kind = _SAFE_DOWNGRADE if update.allow_downgrade else _UPGRADE
-    if not update.feature:
+        return SAFE_DOWNGRADE if update.allow_downgrade else UPGRADE
+    kind: int = update.upgrade_type
+    return kind
+
+
+def refusal(feature: str, kind: int, level: int) -> str:
+    """Why a controller refuses an update: level 0 would delete the feature."""
+    if not feature:
         return "Feature name can not be empty."
-    if kind not in (_UPGRADE, _SAFE_DOWNGRADE, _UNSAFE_DOWNGRADE):
+    if kind not in (UPGRADE, SAFE_DOWNGRADE, UNSAFE_DOWNGRADE):
         return "Received unknown upgrade type."
-    level = update.max_version_level
-    if level < 1 and kind != _UPGRADE:
+    if level < 1 and kind != UPGRADE:
         return "Can not delete non-existing finalized feature."
     if level < 1:
         return (

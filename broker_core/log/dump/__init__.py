@@ -7,7 +7,13 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from broker_core.log.dump import index_files, log_file, state_files
-from broker_core.log.dump.decoders import Parser, class_parser, parse_group_record, parse_transaction_record
+from broker_core.log.dump.decoders import (
+    Parser,
+    class_parser,
+    metadata_parser,
+    parse_group_record,
+    parse_transaction_record,
+)
 from broker_core.log.dump.files import DiskFiles, Files, LocalFiles
 from broker_core.log.dump.findings import Findings
 from broker_core.log.dump.index_files import IndexChecks
@@ -49,11 +55,13 @@ class DumpOptions(NamedTuple):
     verify_index_only: bool = False
     skip_record_metadata: bool = False
     decoder: str = ""
-    """Which internal topic the records are of: `offsets`, `transaction-log`, or none."""
+    """What records are read as: `offsets`, `transaction-log`, `cluster-metadata`, `remote-log-metadata`, or neither."""
     key_decoder_class: str = DEFAULT_DECODER
     value_decoder_class: str = DEFAULT_DECODER
     max_message_size: Callable[[], int] = lambda: DEFAULT_MAX_MESSAGE_SIZE
     max_bytes: Callable[[], int] = lambda: INT_MAX
+    first_offsets: bool = False
+    """Whether entries of a `.index` tell first offsets, as those of brokers before 2.0 do."""
 
 
 def dump(paths: Sequence[str], options: DumpOptions, files: Files, complain: Callable[[str], None]) -> Iterator[str]:
@@ -100,6 +108,7 @@ def _dump_file(
             options.verify_index_only,
             DEFAULT_MAX_MESSAGE_SIZE if is_time_index else options.max_message_size(),
             findings,
+            options.first_offsets,
         )
         dump_index = index_files.dump_time_index if is_time_index else index_files.dump_offset_index
         yield from dump_index(files, path, checks)
@@ -116,4 +125,8 @@ def _parser(options: DumpOptions) -> tuple[Parser, list[str]]:
         return parse_group_record, []
     if options.decoder == "transaction-log":
         return parse_transaction_record, []
+    if options.decoder == "cluster-metadata":
+        return metadata_parser(""), []
+    if options.decoder == "remote-log-metadata":
+        return metadata_parser("offset "), []
     return class_parser(options.key_decoder_class, options.value_decoder_class)

@@ -28,6 +28,7 @@ from broker_core.log.dump.message_types import (
 )
 from broker_core.log.dump.messages import Json, MessageError, Struct, json_text, read_message
 from broker_core.log.dump.records import DumpedRecord
+from broker_core.records.varint import VarintError, decode_varint
 
 Text: TypeAlias = Iterable[str]
 """A text in pieces."""
@@ -88,6 +89,30 @@ def _decoder(class_name: str, printed: list[str]) -> Decoder:
     if class_name.startswith(_DEPRECATED):
         printed.append(f"{class_name} is deprecated. Please use {_API}{name} instead")
     return _DECODERS[name]
+
+
+# metadata of KRaft and of remote logs, of which a cluster with ZooKeeper has none
+
+
+def metadata_parser(where: str) -> Parser:
+    """What the tool says of records that are no metadata (`AbstractApiMessageSerde.read`); `where` stands before an
+    offset.
+    """
+
+    def parse(record: DumpedRecord) -> tuple[Text | None, Text | None]:
+        try:
+            number, _ = decode_varint(record.value or b"", 0)
+        except VarintError:
+            why = "null"
+        else:
+            frame = (number << 1) ^ (number >> 31)
+            why = (
+                f"Could not deserialize metadata record due to unknown frame version {frame}(only frame version 1 is "
+                "supported)"
+            )
+        return None, (f"Error at {where}{record.offset}, skipping. {why}",)
+
+    return parse
 
 
 # __consumer_offsets
@@ -165,7 +190,7 @@ def _leave_out_default(data: dict[str, Json]) -> None:
 
 # __transaction_state
 
-_STATES = (
+TRANSACTION_STATES = (
     "Empty",
     "Ongoing",
     "PrepareCommit",
@@ -216,11 +241,11 @@ def _short(data: bytes) -> int:
 def _transaction(value: dict[str, Json]) -> str:
     status = value["transactionStatus"]
     assert isinstance(status, int)
-    if not 0 <= status < len(_STATES):
+    if not 0 <= status < len(TRANSACTION_STATES):
         message = f"Unknown transaction state id {status} from the transaction status message"
         raise _bad_transaction("java.lang.IllegalStateException", message)
     topics = value["transactionPartitions"]
-    if _STATES[status] == "Empty":
+    if TRANSACTION_STATES[status] == "Empty":
         topics = []
     elif topics is None:
         raise _bad_transaction(
@@ -229,8 +254,8 @@ def _transaction(value: dict[str, Json]) -> str:
             '"org.apache.kafka.coordinator.transaction.generated.TransactionLogValue.transactionPartitions()" is null',
         )
     return (
-        f"producerId:{value['producerId']},producerEpoch:{value['producerEpoch']},state={_STATES[status]},"
-        f"partitions=[{','.join(_in_set_order(topics))}],"
+        f"producerId:{value['producerId']},producerEpoch:{value['producerEpoch']},state={TRANSACTION_STATES[status]},"
+        f"partitions=[{','.join(in_set_order(topics))}],"
         f"txnLastUpdateTimestamp={value['transactionLastUpdateTimestampMs']},"
         f"txnTimeoutMs={value['transactionTimeoutMs']}"
     )
@@ -239,7 +264,7 @@ def _transaction(value: dict[str, Json]) -> str:
 _LARGEST_SMALL_SET = 4
 
 
-def _in_set_order(topics: Json) -> list[str]:
+def in_set_order(topics: Json) -> list[str]:
     """The partitions of a transaction in the order of the hash set that holds them."""
     assert isinstance(topics, list)
     hashes: dict[str, int] = {}

@@ -30,6 +30,8 @@ class IndexChecks(NamedTuple):
     verify_only: bool
     max_message_size: int
     findings: Findings
+    first_offsets: bool = False
+    """Whether entries of a `.index` tell first offsets, as those of brokers before 2.0 do."""
 
 
 class _Entries:
@@ -106,7 +108,7 @@ def _offset_entries(
             if batch is None:
                 rule = f"a batch of up to {checks.max_message_size} bytes begins at position {position}, none is there"
                 raise Thrown("java.util.NoSuchElementException", None, rule)
-            found = batch.last_offset
+            found = next(records_of(batch)).offset if checks.first_offsets else batch.last_offset
         except Thrown as thrown:
             thrown.rule = f"the entry says offset {offset} is at position {position} of the log: {thrown.rule}"
             thrown.file, thrown.position = path, number * _OFFSET_ENTRY.size

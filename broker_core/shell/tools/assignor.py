@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from broker_core.groups.assignors import ASSIGNORS
 from broker_core.groups.assignors.own import FORMS, RuleError, parse_rules
 from broker_core.shell.cluster_api import ClusterApi
-from broker_core.shell.commands import Command, register, usage_error
+from broker_core.shell.commands import Command, refuse, register, usage_error
 from broker_core.shell.process import Process, Running
 
 VERBS = ("define", "list")
@@ -39,7 +39,7 @@ def _assignor(process: Process, arguments: list[str]) -> Running:
 def _define(process: Process, name: str, rules: str) -> Running:
     clients = process.cluster.clients
     if name not in clients.own_assignors and len(clients.own_assignors) >= ASSIGNORS_MOST:
-        process.err(f"There are {ASSIGNORS_MOST} assignors already; define one of them anew.")
+        refuse(process, f"There are {ASSIGNORS_MOST} assignors already; define one of them anew.")
         return 1
     clients.define_assignor(name, rules)
     yield from ()

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from broker_core.cluster import BrokerState
 from broker_core.shell import znodes
 from broker_core.shell.cluster_api import ClusterApi
-from broker_core.shell.commands import Command, broker_of, register, usage_error
+from broker_core.shell.commands import Command, broker_of, refuse, register, usage_error
 from broker_core.shell.conditions import brokers_are
 from broker_core.shell.process import Process, Running, Until, up_brokers
 
@@ -40,7 +40,7 @@ def _do(process: Process, verb: str, broker_id: int) -> Running:
     state = cluster.broker_state(broker_id)
     possible = VERBS[verb][0]
     if state not in possible:
-        process.err(f"Broker {broker_id} is {state}; broker {verb} needs one that is {' or '.join(possible)}.")
+        refuse(process, f"Broker {broker_id} is {state}; broker {verb} needs one that is {' / '.join(possible)}.")
         return 1
     if verb == "start":
         return (yield from _start(process, broker_id))
@@ -65,12 +65,12 @@ def _start(process: Process, broker_id: int) -> Running:
     yield Until(lambda cluster: not znodes.exists(cluster, registration), process.now_us + REGISTRATION_US)
     state = process.cluster.broker_state(broker_id)
     if state != "down":
-        process.err(f"Broker {broker_id} is {state} by now; broker start needs one that is down.")
+        refuse(process, f"Broker {broker_id} is {state} by now; broker start needs one that is down.")
         return 1
     process.cluster.start_broker(broker_id)
     up = yield Until(_all_up, process.now_us + START_US)
     if process.cluster.start_failure(broker_id):
-        process.err(f"Broker {broker_id} did not start. {process.cluster.start_failure(broker_id)}.")
+        refuse(process, f"Broker {broker_id} did not start. {process.cluster.start_failure(broker_id)}.")
         return 1
     if not up:
         process.out("[timeout]")

@@ -9,6 +9,7 @@ from broker_core.config_defs.java_text import hash_map_order, scala_set
 from broker_core.controller.admin import validate_topic_name
 from broker_core.errors import Errors, KafkaError, KafkaException
 from broker_core.shell.admin import Asking, ask_any, ask_broker, bootstrap, metadata
+from broker_core.shell.admin_client import COMMAND_CONFIG, open_admin_client
 from broker_core.shell.commands import Command, register
 from broker_core.shell.java import (
     HELP,
@@ -47,6 +48,7 @@ OPTIONS = (
     Option("all", "With describe: all configurations, not only those set while the cluster runs."),
     Option("alter", "Alter the configuration for the entity."),
     Option("bootstrap-server", "The brokers to connect to; the lab adds those that are up.", "server to connect to"),
+    COMMAND_CONFIG,
     Option("broker", "The broker's id.", "String", values="broker"),
     Option("broker-logger", "The id of a broker whose loggers are meant.", "String", values="broker"),
     Option("broker-defaults", "The default configuration of all brokers."),
@@ -133,6 +135,7 @@ def _run(process: Process, arguments: list[str]) -> Running:
             "client-metrics",
         )
         entity = _entity(options, arguments)
+        open_admin_client(process, options)
         if entity.type == "client-metrics":
             raise JavaException.in_future(*_no_client_metrics(entity))
         if "alter" in options:
@@ -413,7 +416,6 @@ register(
         OPTIONS,
         missing=(
             "bootstrap-controller",
-            "command-config",
             "force",
             "zk-tls-config-file",
             "zookeeper",

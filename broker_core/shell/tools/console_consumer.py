@@ -11,13 +11,16 @@ from broker_core.config_defs import ConfigException
 from broker_core.errors import Errors
 from broker_core.records.record_batch import Record
 from broker_core.shell.admin import RETRY_BACKOFF_US, Asking, metadata
+from broker_core.shell.admin_client import CONFIG_EXCEPTION, bad_address
 from broker_core.shell.commands import Command, register
 from broker_core.shell.console_consumer_options import OPTIONS, Complaint, Plan, plan_of, properties_of
-from broker_core.shell.console_formatters import MessageFormatter, Unreadable
-from broker_core.shell.java import ERRORS_PACKAGE, JavaException, UsageError, log_error, print_usage
+from broker_core.shell.console_formatters import MessageFormatter
+from broker_core.shell.console_unreadable import Unreadable
+from broker_core.shell.consumer_config import NotConstructed
+from broker_core.shell.java import ERRORS_PACKAGE, JavaException, UsageError, error_class, log_error, print_usage
 from broker_core.shell.parser import OptionError, ParsedOptions
 from broker_core.shell.process import Call, Disconnected, Process, Running, Sleep
-from broker_core.shell.tools.console_group import GroupReader
+from broker_core.shell.tools.console_group import GroupReader, NewProtocolReader
 from broker_core.wire.messages import (
     FetchPartition,
     FetchRequest,
@@ -65,18 +68,27 @@ def _run(process: Process, arguments: list[str]) -> Running:
             process.err(line)
         return 1
     try:
+        servers = options.value("bootstrap-server")
+        bad = "" if servers is None else bad_address(servers)
+        if bad:
+            raise NotConstructed(f"{CONFIG_EXCEPTION}: {bad}")
         plan = plan_of(options, properties)
-    except (ConfigException, JavaException) as error:
-        config_class = "org.apache.kafka.common.config.ConfigException"
-        return _unknown_error(
-            process, JavaException(config_class, str(error)) if isinstance(error, ConfigException) else error
-        )
+    except ConfigException as error:
+        return _unknown_error(process, JavaException(CONFIG_EXCEPTION, str(error)))
+    except NotConstructed as error:
+        message = "Failed to construct kafka consumer"
+        return _unknown_error(process, JavaException(error_class("KafkaException"), message, error.causes))
+    except JavaException as error:
+        return _unknown_error(process, error)
     era = process.cluster.era
     has_groups = era.apis is None or JOIN_GROUP in era.apis
     in_group = plan.partition is None and (has_groups or plan.settings.group_id != random_group)
     reader: RecordReader = Reader(process, plan)
-    if in_group:
-        reader = GroupReader(process, plan.settings, properties.consumer["client.id"], plan.timeout_us)
+    client_id = properties.consumer["client.id"]
+    if in_group and properties.consumer.get("group.protocol", "").upper() == "CONSUMER":
+        reader = NewProtocolReader(process, client_id, plan.settings.group_id)
+    elif in_group:
+        reader = GroupReader(process, plan.settings, client_id, plan.timeout_us)
     printer = _Printer(process, properties.formatter, skips="skip-message-on-error" in options)
     exit_code = yield from _print_all(process, options, reader, printer)
     if "enable-systest-events" in options:

@@ -4,11 +4,12 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from broker_core.clients.accumulator import record_size_upper_bound
-from broker_core.clients.producer import Producer
+from broker_core.clients.producer import Handed, Producer
 from broker_core.clients.producer_settings import ProduceResult, ProducerSettings
 from broker_core.config_defs import ConfigException
 from broker_core.errors import Errors
 from broker_core.shell.admin import RETRY_BACKOFF_US, Asking
+from broker_core.shell.admin_client import check_address
 from broker_core.shell.commands import Command, register
 from broker_core.shell.java import (
     ERRORS_PACKAGE,
@@ -26,8 +27,9 @@ from broker_core.shell.java import (
 )
 from broker_core.shell.parser import Option, OptionError, ParsedOptions
 from broker_core.shell.process import Process, Running, Sleep, Until, settled
-from broker_core.shell.producer_config import era_settings, settings_of, with_era_defaults
+from broker_core.shell.producer_config import era_settings, fitted, not_constructed, settings_of, with_era_defaults
 from broker_core.shell.producer_options import shown_settings
+from broker_core.shell.producer_transactions import why_not
 from broker_core.shell.tools.producer import result_is_in
 
 CLIENT_ID = "console-producer"
@@ -47,6 +49,7 @@ READER_DEFAULTS = {
 OPTIONS = (
     Option("batch-size", "Bytes of a batch, at most.", "size", "Integer"),
     Option("bootstrap-server", "The brokers to connect to; the lab adds those that are up.", "server to connect to"),
+    Option("broker-list", "The old name of bootstrap-server.", "broker-list"),
     Option(
         "compression-codec",
         "none, gzip, snappy, lz4 or zstd; gzip if nothing follows.",
@@ -197,16 +200,12 @@ def producer_settings(process: Process, options: ParsedOptions) -> ProducerSetti
         settings = settings_of(with_era_defaults(properties, process.cluster.era))
     except ConfigException as error:
         raise _config_exception(str(error)) from None
-    if "delivery.timeout.ms" in properties:
-        least_ms = int(properties["linger.ms"]) + settings.request_timeout_ms
-        if settings.delivery_timeout_ms < least_ms:
-            cause = (
-                "org.apache.kafka.common.config.ConfigException: delivery.timeout.ms should be equal to or larger than "
-                "linger.ms + request.timeout.ms"
-            )
-            raise JavaException(
-                "org.apache.kafka.common.KafkaException", "Failed to construct kafka producer", (cause,)
-            )
+    settings = fitted(settings, process.cluster.era, is_said="delivery.timeout.ms" in properties)
+    for name in filter(None, properties.get("interceptor.classes", "").split(",")):
+        raise not_constructed(
+            f"org.apache.kafka.common.KafkaException: Class {name.strip()} cannot be found",
+            f"java.lang.ClassNotFoundException: {name.strip()}",
+        )
     return settings
 
 
@@ -226,6 +225,7 @@ def _run(process: Process, arguments: list[str]) -> Running:
         options.parse(arguments)
         check_help(options, "This tool helps to read data from standard input and publish it to Kafka.")
         check_required(options, "topic")
+        check_address(options.value("bootstrap-server" if "bootstrap-server" in options else "broker-list"))
     except OptionError as error:
         return print_usage(process, UsageError(error.message), OPTIONS)
     except UsageError as error:
@@ -258,37 +258,46 @@ def _threw(process: Process, error: JavaException | OptionError) -> int:
 
 def _produce(process: Process, producer: Producer, topic: str, reader: LineReader, sync: bool) -> Asking[int]:
     pending: dict[int, list[Line]] = {}
-    exit_code = 0
+    failure: JavaException | None = None
     try:
         for line in reader.read(process.stdin):
             refused = yield from _wait_for_topic(process, producer, topic, line)
             if refused:
                 continue
-            sequence = _hand_over(process, producer, topic, line)
-            if sequence:
-                pending.setdefault(sequence, []).append(line)
+            handed = _hand_over(process, producer, topic, line)
+            if handed is not None:
+                pending.setdefault(handed.sequence, []).append(line)
+                thrown = why_not(producer, handed.partition)
+                if thrown:
+                    raise JavaException("java.lang.IllegalStateException", thrown.partition(": ")[2])
             if sync:
                 producer.flush()
                 yield from _await_all(process, producer, topic, pending)
     except JavaException as error:
-        exit_code = _threw(process, error)
+        failure = error
     producer.flush()
     yield from _await_all(process, producer, topic, pending)
-    return exit_code
+    return 0 if failure is None else _threw(process, failure)
 
 
-def _hand_over(process: Process, producer: Producer, topic: str, line: Line) -> int:
-    """Gives a record to the producer; its batch's sequence number, 0 when it is too large."""
+def _hand_over(process: Process, producer: Producer, topic: str, line: Line) -> Handed | None:
+    """Gives a record to the producer; None when it is too large."""
     size = record_size_upper_bound(line.key, line.value, line.headers)
+    message = ""
     if size > producer.settings.max_request_size:
         message = (
             f"The message is {size} bytes when serialized which is larger than {producer.settings.max_request_size}, "
             "which is the value of the max.request.size configuration."
         )
+    elif size > producer.settings.buffer_memory:
+        message = (
+            f"The message is {size} bytes when serialized which is larger than the total memory buffer you have "
+            "configured with the buffer.memory configuration."
+        )
+    if message:
         _log_failure(process, topic, line, JavaException(ERRORS_PACKAGE + "RecordTooLargeException", message))
-        return 0
-    _, sequence = producer.send(topic, line.key, line.value, line.headers, is_topic=True, keep_result=True, now=False)
-    return sequence
+        return None
+    return producer.send(topic, line.key, line.value, line.headers, is_topic=True, keep_result=True, now=False)
 
 
 def _wait_for_topic(process: Process, producer: Producer, topic: str, line: Line) -> Asking[bool]:
@@ -306,7 +315,9 @@ def _wait_for_topic(process: Process, producer: Producer, topic: str, line: Line
             return True
         if process.now_us >= deadline_us:
             message = f"Topic {topic} not present in metadata after {producer.settings.max_block_ms} ms."
-            _log_failure(process, topic, line, JavaException(ERRORS_PACKAGE + "TimeoutException", message))
+            error = producer.metadata.why_absent(topic)
+            causes = () if error is None else JavaException.of(error).stack_trace()
+            _log_failure(process, topic, line, JavaException(ERRORS_PACKAGE + "TimeoutException", message, causes))
             return True
         producer.want_topic(topic)
         yield Until(lambda _: not producer.asks_for_metadata, deadline_us, poll_us=1_000)

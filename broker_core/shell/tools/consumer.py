@@ -4,16 +4,16 @@ from collections.abc import Sequence
 
 from broker_core.clients.consumer import ConsumerSettings
 from broker_core.shell.cluster_api import ClusterApi
-from broker_core.shell.commands import Command, partition_of, register, usage_error
+from broker_core.shell.commands import Command, partition_of, refuse, register, usage_error
 from broker_core.shell.completion_sources import partitions
 from broker_core.shell.process import Process, Running
-from broker_core.shell.tools.group_consumer import complete_group_consumer, group_consumer
+from broker_core.shell.tools.group_consumer import GROUP_VERBS, complete_group_consumer, group_consumer
 from broker_core.shell.tools.producer import client_name
 
 
 def _consumer(process: Process, arguments: list[str]) -> Running:
     verb = arguments[0] if arguments else ""
-    if verb in ("start", "stop", "kill", "output"):
+    if verb in GROUP_VERBS:
         return group_consumer(process, verb, arguments[1:])
     if verb not in ("follow", "unfollow") or len(arguments) < 2:
         raise usage_error("consumer", f"consumer {' '.join(arguments)} is not understood.")
@@ -33,7 +33,7 @@ def _consumer(process: Process, arguments: list[str]) -> Running:
 def _follow(process: Process, name: str, partition: str, start: str) -> Running:
     clients = process.cluster.clients
     if not clients.is_free(name):
-        process.err(f"There is a node named {name} already; consumer unfollow {name} ends it.")
+        refuse(process, f"There is a node named {name} already; consumer unfollow {name} ends it.")
         return 1
     settings = ConsumerSettings(auto_offset_reset="earliest" if start == "earliest" else "latest")
     shown = (("from", start), ("auto.offset.reset", settings.auto_offset_reset), ("fetch.max.wait.ms", "500"))
@@ -45,7 +45,7 @@ def _follow(process: Process, name: str, partition: str, start: str) -> Running:
 def _unfollow(process: Process, name: str) -> Running:
     clients = process.cluster.clients
     if name not in clients.consumers:
-        process.out(f"no such consumer: {name}")
+        refuse(process, f"No consumer called {name} follows a partition; consumer follow {name} starts one.")
         return 1
     clients.close(name)
     yield from ()
@@ -54,8 +54,8 @@ def _unfollow(process: Process, name: str) -> Running:
 
 def _complete(cluster: ClusterApi, words: Sequence[str]) -> list[str]:
     if len(words) == 1:
-        return ["follow", "unfollow", "start", "stop", "kill", "output"]
-    if words[0] in ("start", "stop", "kill", "output"):
+        return ["follow", "unfollow", *GROUP_VERBS]
+    if words[0] in GROUP_VERBS:
         return complete_group_consumer(cluster, words)
     if len(words) == 2:
         return list(cluster.clients.consumers) if words[0] == "unfollow" else []
@@ -76,7 +76,8 @@ register(
                 "a member of a group, which reads from the beginning where nothing is committed",
             ),
             (
-                "... [--reset earliest|latest|none] [--auto-commit true|false] [--auto-commit-interval-ms MS]",
+                "... [--from beginning|latest] [--reset earliest|latest|none] [--auto-commit true|false]"
+                " [--auto-commit-interval-ms MS]",
                 "where to begin without a valid offset; whether its position is committed, and how often",
             ),
             (
@@ -89,6 +90,7 @@ register(
             ),
             ("consumer stop NAME", "closes it: it leaves its group; prints what it has read"),
             ("consumer kill NAME", "SIGKILL: the group notices when its session ends"),
+            ("consumer freeze NAME / thaw NAME", "SIGSTOP, as in a long GC pause: no polls, no heartbeats / SIGCONT"),
             ("consumer output NAME", "prints what it has read"),
         ),
         _consumer,

@@ -2,10 +2,11 @@
 missing line breaks included.
 """
 
-from broker_core.errors import Errors
+from broker_core.errors import Errors, KafkaError
 from broker_core.groups.consumer_protocol import decode_assignment, sorted_partitions, split_partition
 from broker_core.shell.admin import Asking, metadata
-from broker_core.shell.commands import Command, register
+from broker_core.shell.admin_client import COMMAND_CONFIG, open_admin_client
+from broker_core.shell.commands import Command, refuse, register
 from broker_core.shell.group_admin import (
     ask_coordinator,
     committed_offsets,
@@ -37,6 +38,14 @@ ACTIONS = ("list", "describe", "delete", "reset-offsets", "delete-offsets")
 STATES = ("PreparingRebalance", "CompletingRebalance", "Stable", "Dead", "Empty", "Assigning", "Reconciling")
 TYPES = ("Consumer", "Classic")
 MISSING = "-"
+DEFAULT_TIMEOUT_US = 5_000_000
+_ONLY_WITH = {
+    "verbose": ("describe",),
+    "offsets": ("describe",),
+    "members": ("describe",),
+    "state": ("describe", "list"),
+    "type": ("list",),
+}
 NOT_EXECUTED = (
     "WARN: No action will be performed as the --execute option is missing.In a future major release, the default "
     "behavior of this command will be to prompt the user before executing the reset rather than doing a dry run. You "
@@ -46,6 +55,7 @@ NOT_EXECUTED = (
 
 OPTIONS = (
     Option("bootstrap-server", "The brokers to connect to; the lab adds those that are up.", "server to connect to"),
+    COMMAND_CONFIG,
     Option("all-groups", "All groups."),
     Option("all-topics", "All topics of the group, for reset-offsets."),
     Option("by-duration", "Reset to so long ago, such as PT1H.", "duration"),
@@ -81,6 +91,7 @@ def _run(process: Process, arguments: list[str]) -> Running:
     options = ParsedOptions(OPTIONS)
     try:
         options.parse(arguments)
+        _check_available(options)
     except OptionError as error:
         process.err(f"{error.java_class}: {error.message}")
         return 1
@@ -90,8 +101,13 @@ def _run(process: Process, arguments: list[str]) -> Running:
         return print_usage(process, UsageError(error.message), OPTIONS)
     except UsageError as error:
         return print_usage(process, error, OPTIONS)
+    if not process.cluster.era.coordinates_consumers:
+        era = process.cluster.era.name
+        refuse(process, f"Brokers of era {era} know no groups: their members and offsets lie in ZooKeeper.")
+        refuse(process, "Type group describe and the group's name, or zk tree /consumers.")
+        return 1
     try:
-        options.integer("timeout")
+        _open_client(process, options)
         if "list" in options:
             yield from _list(process, options)
         elif "describe" in options:
@@ -113,6 +129,29 @@ def _run(process: Process, arguments: list[str]) -> Running:
     if set(arguments) & {"--delete", "--execute"}:
         yield from settled(process)
     return 0
+
+
+def _check_available(options: ParsedOptions) -> None:
+    """Raises OptionError for options that only go with others."""
+    forbidden = [
+        name for name, actions in _ONLY_WITH.items() if name in options and not any(each in options for each in actions)
+    ]
+    if forbidden:
+        raise OptionError(
+            "joptsimple.UnavailableOptionException",
+            f"Option(s) [{', '.join(forbidden)}] are unavailable given other options on the command line",
+        )
+
+
+def _open_client(process: Process, options: ParsedOptions) -> None:
+    try:
+        open_admin_client(process, options)
+    except JavaException as error:
+        if error.java_class == "java.nio.file.NoSuchFileException":
+            raise error.wrapped_in("java.lang.RuntimeException") from None
+        raise
+    timeout_ms = options.integer("timeout")
+    process.api_timeout_us = DEFAULT_TIMEOUT_US if timeout_ms is None else timeout_ms * 1_000
 
 
 def _check(process: Process, options: ParsedOptions) -> None:
@@ -314,12 +353,13 @@ def _delete(process: Process, options: ParsedOptions) -> Asking[None]:
     failed: dict[str, str] = {}
     deleted: list[str] = []
     for name in (yield from _groups(process, options)):
-        response = yield from ask_coordinator(process, name, "DeleteGroups", DeleteGroupsRequest((name,)))
-        error = response.results[0][1]
-        if error is Errors.NONE:
+        try:
+            response = yield from ask_coordinator(process, name, "DeleteGroups", DeleteGroupsRequest((name,)))
+            error = response.results[0][1]
+            if error is not Errors.NONE:
+                raise JavaException.in_future(error)
             deleted.append(name)
-        else:
-            exception = JavaException.in_future(error)
+        except JavaException as exception:
             failed[name] = f"{exception.java_class}: {exception.message}"
     if not failed:
         joined = "', '".join(deleted)
@@ -338,10 +378,16 @@ def _delete_offsets(process: Process, options: ParsedOptions) -> Asking[None]:
     group = options.value("group") or ""
     topics = options.values("topic")
     partitions, unknown = yield from _partitions_of(process, topics)
-    response = yield from ask_coordinator(process, group, "OffsetDelete", OffsetDeleteRequest(group, tuple(partitions)))
-    decided = dict(response.partitions)
-    rows = [(*split_partition(name), decided.get(name, response.error)) for name in partitions]
-    first = next((error for *_, error in rows if error is not Errors.NONE), response.error)
+    body = OffsetDeleteRequest(group, tuple(partitions))
+    late = ""
+    decided: dict[str, KafkaError] = {}
+    try:
+        response = yield from ask_coordinator(process, group, "OffsetDelete", body)
+        decided, whole = dict(response.partitions), response.error
+    except JavaException as exception:
+        late, whole = exception.message, Errors.REQUEST_TIMED_OUT
+    rows = [(*split_partition(name), decided.get(name, whole)) for name in partitions]
+    first = next((error for *_, error in rows if error is not Errors.NONE), whole)
     rows += [(topic, -1, Errors.UNKNOWN_TOPIC_OR_PARTITION) for topic in unknown]
     rows.sort(key=lambda row: f"{row[0]}{row[1]}")
     said = {
@@ -350,6 +396,7 @@ def _delete_offsets(process: Process, options: ParsedOptions) -> Asking[None]:
         Errors.NON_EMPTY_GROUP: (
             f"Deleting offsets of a consumer group '{group}' is forbidden if the group is not empty."
         ),
+        Errors.REQUEST_TIMED_OUT: "Encounter some unknown error: REQUEST_TIMED_OUT",
     }
     if first is Errors.NONE:
         process.out(f"Request succeed for deleting offsets with topic {', '.join(topics)} group {group}")
@@ -357,13 +404,16 @@ def _delete_offsets(process: Process, options: ParsedOptions) -> Asking[None]:
         _error(process, said.get(first, "Encounter some partition level error, see the follow-up details:"))
     process.out("")
     header = f"{'TOPIC':<30} {'PARTITION':<15} {'STATUS':<15}"
-    cells = [(topic, number if number >= 0 else "Not Provided", _status(error)) for topic, number, error in rows]
+    cells = [(topic, number if number >= 0 else "Not Provided", _status(error, late)) for topic, number, error in rows]
     process.out(header + "".join(f"{topic:<30} {number:<15} {status:<15}" for topic, number, status in cells))
 
 
-def _status(error: Errors) -> str:
+def _status(error: KafkaError, late: str) -> str:
+    """`late`: what the client throws when nobody has answered."""
     if error is Errors.NONE:
         return "Successful"
+    if error is Errors.REQUEST_TIMED_OUT and late:
+        return f"Error: :{late}"
     exception = JavaException.of(error)
     return f"Error: :{exception.java_class}: {exception.message}"
 
@@ -398,6 +448,5 @@ register(
         ),
         _run,
         OPTIONS,
-        missing=("command-config",),
     )
 )

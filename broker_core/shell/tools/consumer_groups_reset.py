@@ -1,16 +1,17 @@
 """--reset-offsets of kafka-consumer-groups.sh (`ConsumerGroupCommand.resetOffsets`, KIP-122)."""
 
 import re
-from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta, timezone
 
+from broker_core.config_defs.java_text import split
 from broker_core.errors import Errors
 from broker_core.groups.consumer_protocol import sorted_partitions, split_partition
 from broker_core.shell.admin import Asking, metadata
 from broker_core.shell.group_admin import ask_coordinator, committed_offsets, describe_group, list_groups, list_offsets
-from broker_core.shell.java import JavaException, UsageError, split
+from broker_core.shell.java import JavaException, UsageError
 from broker_core.shell.parser import ParsedOptions
 from broker_core.shell.process import Process
+from broker_core.shell.tools.consumer_groups_plan import RUNTIME_EXCEPTION, Plan, plan_from_file
 from broker_core.shell.tools.topics import described_order
 from broker_core.wire.messages import OffsetCommitRequest
 
@@ -30,11 +31,6 @@ _DURATION = re.compile(
 )
 _ISO = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)\.(\d{1,3})(Z|[+-]\d\d:?\d\d|[+-]\d\d)")
 EARLIEST, LATEST = -2, -1
-_JACKSON = "com.fasterxml.jackson.databind.exc."
-_PLAN = (("topic", "String"), ("partition", "int"), ("offset", "long"))
-_PLAN_WITH_GROUPS = (("group", "String"), *_PLAN)
-
-Plan = dict[str, int]
 
 
 def reset_offsets(process: Process, options: ParsedOptions) -> Asking[None]:
@@ -46,7 +42,10 @@ def reset_offsets(process: Process, options: ParsedOptions) -> Asking[None]:
         groups = options.values("group")
     plans: dict[str, Plan] = {}
     for group in groups:
-        described = yield from describe_group(process, group)
+        try:
+            described = yield from describe_group(process, group)
+        except JavaException as error:
+            raise error.wrapped_in(RUNTIME_EXCEPTION) from None
         if described.state not in ("Empty", "Dead"):
             process.out("")
             process.out(
@@ -62,6 +61,11 @@ def reset_offsets(process: Process, options: ParsedOptions) -> Asking[None]:
             rows_to_commit = tuple((name, offset, -1, "") for name, offset in plan.items())
             yield from _commit(process, group, rows_to_commit)
     _print(process, options, plans)
+
+
+def _wrapped(number: int) -> int:
+    """What is left of a number in a Java long."""
+    return (number + (1 << 63)) % (1 << 64) - (1 << 63)
 
 
 def _commit(process: Process, group: str, rows: tuple[tuple[str, int, int, str], ...]) -> Asking[None]:
@@ -107,7 +111,7 @@ def _partitions(process: Process, options: ParsedOptions, group: str) -> Asking[
             known = yield from metadata(process, tuple(whole), "describeTopics")
             for _, _, error in known.topics:
                 if error is not Errors.NONE:
-                    raise _in_runtime(JavaException.in_future(error))
+                    raise JavaException.in_future(error).wrapped_in(RUNTIME_EXCEPTION)
             for topic in described_order(whole):
                 found += [row[0] for row in known.partitions if split_partition(row[0])[0] == topic]
         return found
@@ -128,12 +132,6 @@ def partitions_in(text: str) -> list[str]:
     return [f"{topic}-{int(number)}" for number in split(numbers, ",")]
 
 
-def _in_runtime(error: JavaException) -> JavaException:
-    """An exception that the tool wraps once more."""
-    text = f"{error.java_class}: {error.message}"
-    return JavaException("java.lang.RuntimeException", text, (text, *error.causes))
-
-
 def _plan(process: Process, options: ParsedOptions, group: str, partitions: list[str]) -> Asking[Plan]:
     if "to-offset" in options:
         offset = options.integer("to-offset") or 0
@@ -148,7 +146,7 @@ def _plan(process: Process, options: ParsedOptions, group: str, partitions: list
         for name in partitions:
             if name not in committed:
                 raise UsageError(f"Cannot shift offset for partition {name} since there is no current committed offset")
-        return (yield from _within(process, {name: committed[name] + shift for name in partitions}))
+        return (yield from _within(process, {name: _wrapped(committed[name] + shift) for name in partitions}))
     if "to-datetime" in options:
         timestamp = parse_datetime(options.value("to-datetime") or "")
         return (yield from _at_time(process, partitions, timestamp))
@@ -156,7 +154,8 @@ def _plan(process: Process, options: ParsedOptions, group: str, partitions: list
         timestamp = process.wall_ms - parse_duration(options.value("by-duration") or "")
         return (yield from _at_time(process, partitions, timestamp))
     if "from-file" in options:
-        wanted = _from_file(process, options.value("from-file") or "", group)
+        is_single = len(options.values("group")) == 1
+        wanted = plan_from_file(process, options.value("from-file") or "", group, is_single=is_single)
         return (yield from _within(process, wanted))
     if "to-current" in options:
         committed = yield from committed_offsets(process, group)
@@ -183,61 +182,11 @@ def _at_time(process: Process, partitions: list[str], timestamp: int) -> Asking[
     return found | (yield from list_offsets(process, late, LATEST))
 
 
-def _from_file(process: Process, name: str, group: str) -> Plan:
-    if name not in process.files:
-        cause = f"java.nio.file.NoSuchFileException: {name}"
-        raise _in_runtime(JavaException("java.io.IOException", f"Unable to read file {name}", (cause,)))
-    plan: Plan = {}
-    lines = process.files[name].splitlines() or [""]
-    fault = _csv_fault(lines[0], _PLAN)
-    if fault:
-        # What is no plan without groups may be one with them; the tool shows what it first thought of it.
-        process.err(fault.partition("\n")[0])
-        faults = (_csv_fault(line, _PLAN_WITH_GROUPS) for line in lines)
-        worse = next((each for each in faults if each), "")
-        if worse:
-            raise JavaException("java.lang.RuntimeException", worse, (worse,))
-        # The file is read twice.
-        process.err(fault.partition("\n")[0])
-    for line in lines:
-        cells = line.strip().split(",")
-        if len(cells) == 4 and cells[0] == group:
-            cells = cells[1:]
-        if len(cells) == 2:
-            cells.append("0")
-        if len(cells) == 3 and cells[1].isdigit() and re.fullmatch(r"-?\d+", cells[2]):
-            if int(cells[2]) < 0:
-                raise UsageError("Invalid negative offset")
-            plan[f"{cells[0]}-{int(cells[1])}"] = int(cells[2])
-    return plan
-
-
-def _csv_fault(line: str, columns: Sequence[tuple[str, str]]) -> str:
-    """Jackson's complaint of a line of a plan: its class, its message, and where it saw the fault; nothing of a good
-    one. `columns`: name and Java type of each."""
-    source = "\n at [Source: (StringReader); line: "
-    if not line.strip():
-        what = "MismatchedInputException: No content to map due to end-of-input"
-        return f"{_JACKSON}{what}{source}UNKNOWN, column: UNKNOWN]"
-    at = 1
-    for cell, (name, java_type) in zip(line.split(","), columns, strict=False):
-        if java_type != "String" and re.fullmatch(r"[+-]?\d+", cell.strip()) is None:
-            what = (
-                f'Cannot deserialize value of type `{java_type}` from String "{cell}": not a valid `{java_type}` value'
-            )
-            record = "CsvRecordWithGroup" if columns is _PLAN_WITH_GROUPS else "CsvRecordNoGroup"
-            chain = f'org.apache.kafka.tools.consumer.group.CsvUtils${record}["{name}"]'
-            where = f"{source}1, column: {at}] (through reference chain: {chain})"
-            return f"{_JACKSON}InvalidFormatException: {what}{where}"
-        at += len(cell) + 1
-    return ""
-
-
 def parse_datetime(text: str) -> int:
     """`Utils.getDateTime`: ms since 1970; without a zone UTC. Raises JavaException."""
 
     def wrong(why: str) -> JavaException:
-        return _in_runtime(JavaException("java.text.ParseException", why))
+        return JavaException("java.text.ParseException", why).wrapped_in(RUNTIME_EXCEPTION)
 
     if "T" not in text:
         raise wrong("Error parsing timestamp. It does not contain a 'T' according to ISO8601 format")

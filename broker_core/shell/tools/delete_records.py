@@ -5,7 +5,8 @@ from typing import NamedTuple
 from broker_core.config_defs.java_text import hash_map_order, partition_code
 from broker_core.errors import Errors
 from broker_core.shell import java_json
-from broker_core.shell.admin import DEFAULT_API_TIMEOUT_US, REQUEST_TIMEOUT_US, RETRY_BACKOFF_US, Asking, metadata
+from broker_core.shell.admin import REQUEST_TIMEOUT_US, RETRY_BACKOFF_US, Asking, metadata
+from broker_core.shell.admin_client import COMMAND_CONFIG, open_admin_client
 from broker_core.shell.commands import Command, register
 from broker_core.shell.java import (
     ERRORS_PACKAGE,
@@ -28,6 +29,7 @@ RETRY_BACKOFF_MAX_US = 1_000_000
 
 OPTIONS = (
     Option("bootstrap-server", "The brokers to connect to; the lab adds those that are up.", "server(s) to use"),
+    COMMAND_CONFIG,
     HELP,
     VERSION,
     Option(
@@ -53,6 +55,7 @@ def _run(process: Process, arguments: list[str]) -> Running:
         options.parse(arguments)
         check_help(options, "This tool helps to delete records of the given partitions down to the specified offset.")
         check_required(options, "offset-json-file")
+        open_admin_client(process, options)
         offsets = _offsets(_read(process, options.value("offset-json-file") or ""))
     except UsageError as error:
         return print_usage(process, error, OPTIONS)
@@ -127,8 +130,8 @@ def _in_map_order(partitions: list[str]) -> list[str]:
 
 
 def _delete(process: Process, offsets: dict[str, int], logged: list[str]) -> Asking[dict[str, Outcome]]:
-    """Asks the leader of each partition, again where it was not the leader, for a minute (`DeleteRecordsHandler`)."""
-    deadline_us = process.now_us + DEFAULT_API_TIMEOUT_US
+    """Asks the leader of each partition, again while it is not and there is time (`DeleteRecordsHandler`)."""
+    deadline_us = process.now_us + process.api_timeout_us
     outcomes: dict[str, Outcome] = {}
     waiting = dict(offsets)
     backoff_us = RETRY_BACKOFF_US
@@ -145,7 +148,7 @@ def _delete(process: Process, offsets: dict[str, int], logged: list[str]) -> Ask
         waiting = {partition: offset for partition, offset in waiting.items() if partition not in outcomes}
         for leader, partitions in _by_leader(waiting, known).items():
             names = [name for name, _ in partitions]
-            body = DeleteRecordsRequest(DEFAULT_API_TIMEOUT_US // 1_000, partitions)
+            body = DeleteRecordsRequest(process.api_timeout_us // 1_000, partitions)
             timeout_us = min(REQUEST_TIMEOUT_US, deadline_us - process.now_us)
             response: DeleteRecordsResponse | Disconnected = yield Call(
                 leader, "DeleteRecords", body, f"DeleteRecords {', '.join(names)}", timeout_us
@@ -232,6 +235,5 @@ register(
         ),
         _run,
         OPTIONS,
-        missing=("command-config",),
     )
 )

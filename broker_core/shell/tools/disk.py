@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from broker_core.shell.cluster_api import ClusterApi
-from broker_core.shell.commands import Command, broker_of, register, usage_error
+from broker_core.shell.commands import Command, broker_of, refuse, register, usage_error
 from broker_core.shell.parser import duration_us
 from broker_core.shell.process import Process, Running
 
@@ -22,7 +22,10 @@ def _disk(process: Process, arguments: list[str]) -> Running:
 
 def _slow(process: Process, broker_id: int, latency_us: int) -> Running:
     if process.cluster.kernel.slow_disks.get(f"b{broker_id}", 0) == latency_us:
-        process.err(f"The disk of broker {broker_id} is {'as slow as that already' if latency_us else 'not slow'}.")
+        if latency_us:
+            refuse(process, f"The disk of broker {broker_id} is as slow as that already.")
+        else:
+            refuse(process, f"The disk of broker {broker_id} is not slow.")
         return 1
     process.cluster.slow_disk(broker_id, latency_us)
     yield from ()

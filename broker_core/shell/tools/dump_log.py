@@ -26,6 +26,7 @@ _DECODERS = "|".join(f"org.apache.kafka.tools.api.{kind}Decoder" for kind in ("S
 _LINES_AT_ONCE = 500
 
 OPTIONS = (
+    Option("cluster-metadata-decoder", "Read the records as those of KRaft's metadata log."),
     Option("deep-iteration", "Look at each record of a batch; so does --print-data-log."),
     Option(
         "files",
@@ -56,6 +57,7 @@ OPTIONS = (
     ),
     Option("offsets-decoder", "Read the records as those of __consumer_offsets."),
     Option("print-data-log", "Print keys and values, too; set by every decoder."),
+    Option("remote-log-metadata-decoder", "Read the records as those of __remote_log_metadata."),
     Option("skip-record-metadata", "Leave out what is not key or value."),
     Option("transaction-log-decoder", "Read the records as those of __transaction_state."),
     Option(
@@ -68,7 +70,7 @@ OPTIONS = (
     Option("verify-index-only", "Hold the entries of an index against the log without printing them."),
     VERSION,
 )
-MISSING = ("cluster-metadata-decoder", "remote-log-metadata-decoder")
+_RECORDS = ("offsets", "transaction-log", "cluster-metadata", "remote-log-metadata")
 
 
 def dump_options(options: ParsedOptions) -> DumpOptions:
@@ -78,14 +80,14 @@ def dump_options(options: ParsedOptions) -> DumpOptions:
         number = options.integer(name)
         return default if number is None else number
 
-    decoder_options = ("offsets-decoder", "transaction-log-decoder", "key-decoder-class", "value-decoder-class")
+    decoder_options = ("key-decoder-class", "value-decoder-class", *(f"{kind}-decoder" for kind in _RECORDS))
     return DumpOptions(
         print_data_log="print-data-log" in options or any(name in options for name in decoder_options),
         deep_iteration="deep-iteration" in options,
         index_sanity_check="index-sanity-check" in options,
         verify_index_only="verify-index-only" in options,
         skip_record_metadata="skip-record-metadata" in options,
-        decoder=next((name for name in ("offsets", "transaction-log") if f"{name}-decoder" in options), ""),
+        decoder=next((kind for kind in _RECORDS if f"{kind}-decoder" in options), ""),
         key_decoder_class=options.value("key-decoder-class") or DEFAULT_DECODER,
         value_decoder_class=options.value("value-decoder-class") or DEFAULT_DECODER,
         max_message_size=lambda: size("max-message-size", DEFAULT_MAX_MESSAGE_SIZE),
@@ -106,7 +108,9 @@ def _run(process: Process, arguments: list[str]) -> Running:
         if not arguments:
             raise UsageError(ABOUT)
         check_help(options, ABOUT)
-        return (yield from _dump(process, files_of(options), dump_options(options)))
+        first_offsets = process.cluster.era.index_rule == "append start"
+        wanted = dump_options(options)._replace(first_offsets=first_offsets)
+        return (yield from _dump(process, files_of(options), wanted))
     except UsageError as error:
         return print_usage(process, error, OPTIONS)
     except OptionError as error:
@@ -154,6 +158,5 @@ register(
         ),
         _run,
         OPTIONS,
-        missing=MISSING,
     )
 )

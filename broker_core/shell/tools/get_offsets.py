@@ -3,8 +3,10 @@
 import re
 from collections.abc import Callable
 
+from broker_core.config_defs.java_text import split
 from broker_core.errors import Errors
 from broker_core.shell.admin import RETRY_BACKOFF_US, Asking, metadata
+from broker_core.shell.admin_client import COMMAND_CONFIG, check_address, open_admin_client
 from broker_core.shell.commands import Command, register
 from broker_core.shell.java import (
     ERRORS_PACKAGE,
@@ -15,7 +17,6 @@ from broker_core.shell.java import (
     check_help,
     log_error,
     print_usage,
-    split,
 )
 from broker_core.shell.parser import Option, OptionError, ParsedOptions
 from broker_core.shell.process import Call, Disconnected, Process, Running, Sleep
@@ -29,6 +30,8 @@ _RULE = re.compile(r"([^:,]*)(?::(\d*)(?:-(\d*))?)?")
 
 OPTIONS = (
     Option("bootstrap-server", "The brokers to connect to; the lab adds those that are up.", "HOST1:PORT1,..."),
+    Option("broker-list", "The old name of bootstrap-server.", "broker-list"),
+    COMMAND_CONFIG,
     Option("exclude-internal-topics", "Leave internal topics out."),
     Option("partitions", "Numbers of partitions, with commas; all unless given.", "partition ids"),
     HELP,
@@ -53,27 +56,43 @@ class Terse(Exception):
 def _run(process: Process, arguments: list[str]) -> Running:
     options = ParsedOptions(OPTIONS)
     try:
-        options.parse(arguments)
+        _parse(options, arguments)
         check_help(options, "An interactive shell for getting topic-partition offsets.")
+        servers = options.value("bootstrap-server" if "bootstrap-server" in options else "broker-list")
+        if servers == "":
+            raise UsageError("Error while validating the bootstrap address")
+        check_address(servers)
         if "topic-partitions" in options and ("topic" in options or "partitions" in options):
             raise Terse("--topic-partitions cannot be used with --topic or --partitions")
         wanted = _filter(options)
         timestamp = _timestamp("latest" if "time" not in options else options.value("time") or "")
+        open_admin_client(process, options)
         yield from _print_offsets(process, options, wanted, timestamp)
     except UsageError as error:
         return print_usage(process, error, OPTIONS)
-    except OptionError as error:
-        process.err(f"Error occurred: {error.message}")
-        return 1
     except Terse as error:
         process.err(f"Error occurred: {error}")
         return 1
+    except OptionError as error:
+        return _failed(process, JavaException.option(error))
     except JavaException as error:
-        process.err(f"Error occurred: {error.message}")
-        for line in error.stack_trace():
-            process.err(line)
-        return 1
+        return _failed(process, error)
     return 0
+
+
+def _parse(options: ParsedOptions, arguments: list[str]) -> None:
+    """Raises Terse for arguments that are none."""
+    try:
+        options.parse(arguments)
+    except OptionError as error:
+        raise Terse(error.message) from None
+
+
+def _failed(process: Process, error: JavaException) -> int:
+    process.err(f"Error occurred: {error.message}")
+    for line in error.stack_trace():
+        process.err(line)
+    return 1
 
 
 def _timestamp(text: str) -> int:
@@ -202,6 +221,5 @@ register(
         (("kafka-get-offsets.sh [--topic T] [--time latest|earliest|MS]", "a line TOPIC:PARTITION:OFFSET for each"),),
         _run,
         OPTIONS,
-        missing=("command-config", "broker-list"),
     )
 )

@@ -1,5 +1,7 @@
 """group and coordinator: what a group is, in a few lines, and where it lives."""
 
+from collections.abc import Iterable
+
 from broker_core.config_defs import BROKER_CONFIGS
 from broker_core.groups.consumer_protocol import decode_assignment, split_partition
 from broker_core.groups.offsets import OFFSETS_TOPIC, partition_for
@@ -7,6 +9,7 @@ from broker_core.shell.commands import Command, register, usage_error
 from broker_core.shell.group_admin import describe_group
 from broker_core.shell.java import JavaException
 from broker_core.shell.process import Process, Running
+from broker_core.shell.zookeeper_groups import old_group
 from broker_core.wire.messages import DescribedGroupMember
 
 NUM_PARTITIONS = "offsets.topic.num.partitions"
@@ -19,6 +22,9 @@ def _group(process: Process, arguments: list[str]) -> Running:
 
 
 def _describe(process: Process, name: str) -> Running:
+    if not process.cluster.era.coordinates_consumers:
+        _print_old(process, name)
+        return 0
     try:
         group = yield from describe_group(process, name)
     except JavaException:
@@ -30,10 +36,22 @@ def _describe(process: Process, name: str) -> Running:
     return 0
 
 
+def _print_old(process: Process, name: str) -> None:
+    """The same of a group of before 0.9: each of its members has an assignor of its own."""
+    group = old_group(process.cluster, name)
+    process.out(f"group {name}: {group.state} none")
+    for member, owned in group.members.items():
+        process.out(f"  {member}: {_by_topic(owned) or 'nothing'}")
+
+
 def assigned_text(member: DescribedGroupMember) -> str:
     """`orders[0,1] audit[2]`."""
+    return _by_topic(decode_assignment(member.assignment))
+
+
+def _by_topic(partitions: Iterable[str]) -> str:
     by_topic: dict[str, list[str]] = {}
-    for topic, number in map(split_partition, decode_assignment(member.assignment)):
+    for topic, number in map(split_partition, partitions):
         by_topic.setdefault(topic, []).append(str(number))
     return " ".join(f"{topic}[{','.join(numbers)}]" for topic, numbers in by_topic.items())
 

@@ -1,12 +1,12 @@
 """The verbs of `consumer` that concern members of groups."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from broker_core.clients.group_consumer_settings import GroupConsumerSettings
 from broker_core.clients.zookeeper_group import ASSIGNORS as ZOOKEEPER_ASSIGNORS
 from broker_core.groups.assignors import ASSIGNORS, DEFAULT_ASSIGNORS
 from broker_core.shell.cluster_api import ClusterApi
-from broker_core.shell.commands import usage_error
+from broker_core.shell.commands import refuse, usage_error
 from broker_core.shell.completion_sources import topics
 from broker_core.shell.console_formatters import DefaultMessageFormatter
 from broker_core.shell.process import Process, Running, Until
@@ -24,6 +24,7 @@ NUMBERS = (
 ISOLATION_LEVELS = ("read_uncommitted", "read_committed")
 CHOICES = {
     "--isolation": ISOLATION_LEVELS,
+    "--from": ("beginning", "latest"),
     "--reset": ("earliest", "latest", "none"),
     "--auto-commit": ("true", "false"),
 }
@@ -42,9 +43,7 @@ def group_consumer(process: Process, verb: str, arguments: list[str]) -> Running
         raise usage_error("consumer", f"{' '.join(rest)} is too much.")
     if name not in process.cluster.clients.group_consumers:
         return _unknown(process, name)
-    if verb == "stop":
-        return _stop(process, name)
-    return _kill(process, name) if verb == "kill" else _output(process, name)
+    return _VERBS[verb](process, name)
 
 
 def _settings(words: list[str], own: Mapping[str, str]) -> GroupConsumerSettings:
@@ -64,6 +63,9 @@ def _settings(words: list[str], own: Mapping[str, str]) -> GroupConsumerSettings
     for option in NUMBERS:
         if option in given and not (given[option].isdecimal() and int(given[option]) > 0):
             raise usage_error("consumer", f"{given[option]!r} is no {option}: write a number above 0.")
+    if "--from" in given and "--reset" in given:
+        raise usage_error("consumer", "--from and --reset say the same: write one of them.")
+    start = "latest" if given.get("--from") == "latest" else "earliest"
     names = tuple(given["--topic"].split(","))
     session_timeout_ms = int(given.get("--session-timeout-ms", 6_000))
     heartbeat_interval_ms = int(given.get("--heartbeat-interval-ms", 500))
@@ -76,7 +78,7 @@ def _settings(words: list[str], own: Mapping[str, str]) -> GroupConsumerSettings
         assignors=assignors,
         own_assignors=tuple((name, own[name]) for name in assignors if name in own),
         group_instance_id=given.get("--instance"),
-        auto_offset_reset=given.get("--reset", "earliest"),
+        auto_offset_reset=given.get("--reset", start),
         enable_auto_commit=given.get("--auto-commit", "true") == "true",
         auto_commit_interval_ms=int(given.get("--auto-commit-interval-ms", 500)),
         session_timeout_ms=session_timeout_ms,
@@ -91,10 +93,10 @@ def _settings(words: list[str], own: Mapping[str, str]) -> GroupConsumerSettings
 def _start(process: Process, name: str, settings: GroupConsumerSettings) -> Running:
     clients = process.cluster.clients
     if not clients.is_free(name):
-        process.err(f"There is a node named {name} already; consumer stop {name} ends it.")
+        refuse(process, f"There is a node named {name} already; consumer stop {name} ends it.")
         return 1
     if not clients.era.coordinates_consumers and settings.assignors[0] not in ZOOKEEPER_ASSIGNORS:
-        process.err(f"Consumers of era {clients.era.name} know {' and '.join(ZOOKEEPER_ASSIGNORS)} only.")
+        refuse(process, f"Consumers of era {clients.era.name} know {' and '.join(ZOOKEEPER_ASSIGNORS)} only.")
         return 1
     clients.open_group_consumer(name, settings)
     yield from ()
@@ -102,7 +104,7 @@ def _start(process: Process, name: str, settings: GroupConsumerSettings) -> Runn
 
 
 def _unknown(process: Process, name: str) -> Running:
-    process.out(f"no such consumer: {name}")
+    refuse(process, f"No consumer of a group is called {name}; consumer start {name} starts one.")
     yield from ()
     return 1
 
@@ -118,7 +120,32 @@ def _print(process: Process, name: str) -> None:
         process.out(line)
 
 
+def _freeze(process: Process, name: str) -> Running:
+    clients = process.cluster.clients
+    if clients.is_frozen(name):
+        refuse(process, f"{name} is frozen already; consumer thaw {name} lets it run again.")
+        return 1
+    clients.freeze(name)
+    yield from ()
+    return 0
+
+
+def _thaw(process: Process, name: str) -> Running:
+    clients = process.cluster.clients
+    if not clients.is_frozen(name):
+        refuse(process, f"{name} is not frozen; consumer freeze {name} would stop it.")
+        return 1
+    clients.thaw(name)
+    yield from ()
+    return 0
+
+
 def _stop(process: Process, name: str) -> Running:
+    if process.cluster.clients.is_frozen(name):
+        refuse(
+            process, f"{name} is frozen and cannot close: consumer thaw {name} lets it, consumer kill {name} ends it."
+        )
+        return 1
     consumer = process.cluster.clients.group_consumers[name]
     consumer.close()
     yield Until(lambda cluster: consumer.is_over, process.now_us + CLOSE_US)
@@ -137,6 +164,16 @@ def _output(process: Process, name: str) -> Running:
     _print(process, name)
     yield from ()
     return 0
+
+
+_VERBS: dict[str, Callable[[Process, str], Running]] = {
+    "stop": _stop,
+    "kill": _kill,
+    "freeze": _freeze,
+    "thaw": _thaw,
+    "output": _output,
+}
+GROUP_VERBS = ("start", *_VERBS)
 
 
 def complete_group_consumer(cluster: ClusterApi, words: Sequence[str]) -> list[str]:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from broker_core.shell.cluster_api import ClusterApi
-from broker_core.shell.commands import Command, broker_of, register, usage_error
+from broker_core.shell.commands import Command, broker_of, refuse, register, usage_error
 from broker_core.shell.process import Process, Running
 
 
@@ -23,7 +23,10 @@ def _do(process: Process, verb: str, follower: str, leader: str) -> Running:
     kernel = process.cluster.kernel
     is_held = (follower, leader) in kernel.held_fetches
     if is_held == (verb == "hold"):
-        process.err(f"The fetches of {follower} to {leader} are {'held already' if is_held else 'not held'}.")
+        if is_held:
+            refuse(process, f"The fetches of {follower} to {leader} are held already.")
+        else:
+            refuse(process, f"The fetches of {follower} to {leader} are not held.")
         return 1
     if verb == "hold":
         process.cluster.hold_fetches(follower, leader)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Protocol, cast
 
 from broker_core.shell.cluster_api import ClusterApi
-from broker_core.shell.commands import Command, register, usage_error
+from broker_core.shell.commands import Command, refuse, register, usage_error
 from broker_core.shell.process import Process, Running
 
 
@@ -28,7 +28,7 @@ def _interrupt(process: Process, arguments: list[str]) -> Running:
 
 def _end(process: Process, command: int) -> Running:
     if not command:
-        process.err("No command runs.")
+        refuse(process, "No command runs.")
         return 1
     _shell(process.cluster).interrupt(command)
     yield from ()

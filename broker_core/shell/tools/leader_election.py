@@ -4,6 +4,7 @@ from broker_core.config_defs.java_text import hash_map_order, partition_code
 from broker_core.errors import Errors
 from broker_core.shell import java_json
 from broker_core.shell.admin import ask_controller
+from broker_core.shell.admin_client import open_admin_client
 from broker_core.shell.commands import Command, register
 from broker_core.shell.java import HELP, VERSION, JavaException, UsageError, check_help, print_usage
 from broker_core.shell.parser import Option, OptionError, ParsedOptions
@@ -15,6 +16,7 @@ CHOICES = ("topic", "all-topic-partitions", "path-to-json-file")
 
 OPTIONS = (
     Option("all-topic-partitions", "Elect for all partitions that need it."),
+    Option("admin.config", "A file of configurations of the admin client.", "config file", values="file"),
     Option("bootstrap-server", "The brokers to connect to; the lab adds those that are up.", "host:port"),
     Option(
         "election-type",
@@ -48,6 +50,7 @@ def _run(process: Process, arguments: list[str]) -> Running:
         _check(options)
         kind = _kind(options.value("election-type") or "")
         body = ElectLeadersRequest(kind, _partitions(process, options))
+        open_admin_client(process, options, "admin.config")
         response: ElectLeadersResponse = yield from ask_controller(process, "ElectLeaders", body, "electLeaders")
         failed = _report(process, kind, response)
         yield from settled(process)
@@ -181,6 +184,5 @@ register(
         ),
         _run,
         OPTIONS,
-        missing=("admin.config",),
     )
 )

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import msgspec
 
 from broker_core.shell.cluster_api import ClusterApi
-from broker_core.shell.commands import Command, register, usage_error
+from broker_core.shell.commands import Command, refuse, register, usage_error
 from broker_core.shell.parser import ShellError, duration_us
 from broker_core.shell.process import Process, Running
 from broker_core.sim.faults import LinkFault
@@ -66,7 +66,10 @@ def _amount(verb: str, word: str) -> int:
 def _cut(process: Process, a: str, b: str, one_way: bool) -> Running:
     cut = process.cluster.kernel.cut_links
     if (a, b) in cut and (one_way or (b, a) in cut):
-        process.err(f"The link {'from' if one_way else 'between'} {a} {'to' if one_way else 'and'} {b} is cut already.")
+        if one_way:
+            refuse(process, f"The link from {a} to {b} is cut already.")
+        else:
+            refuse(process, f"The link between {a} and {b} is cut already.")
         return 1
     process.cluster.cut_link(a, b, one_way=one_way)
     yield from ()
@@ -75,7 +78,7 @@ def _cut(process: Process, a: str, b: str, one_way: bool) -> Running:
 
 def _restore(process: Process, a: str, b: str) -> Running:
     if process.cluster.kernel.connected(a, b):
-        process.err(f"The link between {a} and {b} is not cut.")
+        refuse(process, f"The link between {a} and {b} is not cut.")
         return 1
     process.cluster.restore_link(a, b)
     yield from ()
@@ -84,7 +87,7 @@ def _restore(process: Process, a: str, b: str) -> Running:
 
 def _spoil(process: Process, verb: str, a: str, b: str, amount: int, one_way: bool) -> Running:
     if ZOOKEEPER in (a, b) and verb != "latency":
-        process.err("What ZooKeeper sends comes in order or not at all: cut its link, or end the session.")
+        refuse(process, "What ZooKeeper sends comes in order or not at all: cut its link, or end the session.")
         return 1
     kernel = process.cluster.kernel
     field = {"latency": "latency_us", "loss": "loss_percent", "reorder": "reorder_percent"}[verb]

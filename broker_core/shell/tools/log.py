@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from broker_core.errors import KafkaException
 from broker_core.shell.cluster_api import ClusterApi
-from broker_core.shell.commands import Command, broker_of, partition_of, register, usage_error
+from broker_core.shell.commands import Command, broker_of, partition_of, refuse, register, usage_error
 from broker_core.shell.completion_sources import partitions
 from broker_core.shell.process import Process, Running
 from broker_core.shell.replicas import cleaning, description, high_watermarks, segments, steady
@@ -28,8 +28,10 @@ def _clean(process: Process, partition: str, only: int | None) -> Running:
         if process.cluster.live_replica(partition, broker_id) is not None
     ]
     if not found:
-        where = "No broker that is up has a" if only is None else f"Broker {only} is not up, or has no"
-        process.err(f"{where} replica of {partition}. Name another partition.")
+        if only is None:
+            refuse(process, f"No broker that is up has a replica of {partition}. Name another partition.")
+        else:
+            refuse(process, f"Broker {only} is not up, or has no replica of {partition}. Name another partition.")
         return 1
     for broker_id in found:
         try:
@@ -59,7 +61,7 @@ def _segments(process: Process, arguments: list[str]) -> Running:
 def _list_segments(process: Process, partition: str) -> Running:
     lines = yield from steady(process, segments, partition)
     if not lines:
-        process.err(f"No broker has a replica of {partition}. Name another partition.")
+        refuse(process, f"No broker has a replica of {partition}. Name another partition.")
         return 1
     for line in lines:
         process.out(line)

@@ -4,8 +4,10 @@ import json
 import re
 from typing import Any
 
+from broker_core.config_defs.java_text import split
 from broker_core.errors import Errors
-from broker_core.shell.admin import DEFAULT_API_TIMEOUT_US, Asking, ask_broker, metadata
+from broker_core.shell.admin import Asking, ask_broker, metadata
+from broker_core.shell.admin_client import COMMAND_CONFIG, open_admin_client
 from broker_core.shell.commands import Command, register
 from broker_core.shell.java import (
     ERRORS_PACKAGE,
@@ -16,7 +18,6 @@ from broker_core.shell.java import (
     check_help,
     check_required,
     print_usage,
-    split,
 )
 from broker_core.shell.parser import Option, OptionError, ParsedOptions
 from broker_core.shell.process import Process, Running
@@ -24,6 +25,7 @@ from broker_core.wire.messages import DescribeLogDirsRequest, DescribeLogDirsRes
 
 OPTIONS = (
     Option("bootstrap-server", "The brokers to connect to; the lab adds those that are up.", "server(s) to use"),
+    COMMAND_CONFIG,
     Option("broker-list", "Ids of brokers, with commas; all unless given.", "Broker list"),
     Option("describe", "Describe the log directories of the brokers."),
     HELP,
@@ -42,6 +44,7 @@ def _run(process: Process, arguments: list[str]) -> Running:
         options.parse(arguments)
         check_help(options, "This tool helps to query log directory usage on the specified brokers.")
         check_required(options, "describe")
+        open_admin_client(process, options)
         topics = [topic for topic in split(options.value("topic-list") or "", ",") if topic]
         brokers = yield from _brokers(process, options.value("broker-list") or "")
         process.out("Querying brokers for log directories information")
@@ -89,7 +92,7 @@ def _described(process: Process, brokers: list[int]) -> Asking[dict[int, Describ
     described = {}
     for broker_id in brokers:
         answer = yield from ask_broker(
-            process, broker_id, "DescribeLogDirs", DescribeLogDirsRequest(), DEFAULT_API_TIMEOUT_US
+            process, broker_id, "DescribeLogDirs", DescribeLogDirsRequest(), process.api_timeout_us
         )
         if answer is None:
             why = f"{ERRORS_PACKAGE}TimeoutException: Timed out waiting for a node assignment. Call: describeLogDirs"
@@ -128,6 +131,5 @@ register(
         (("kafka-log-dirs.sh --describe [--broker-list N,N] [--topic-list T,T]", "a line of JSON"),),
         _run,
         OPTIONS,
-        missing=("command-config",),
     )
 )

@@ -5,11 +5,14 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from broker_core.clients.accumulator import record_size_upper_bound
+from broker_core.clients.exceptions import exception_class, exception_message
 from broker_core.clients.producer import Producer
+from broker_core.config_defs import ConfigException
 from broker_core.shell.admin import RETRY_BACKOFF_US, Asking
 from broker_core.shell.cluster_api import ClusterApi
-from broker_core.shell.commands import PARTITION, TOPIC, Command, partition_of, register, usage_error
+from broker_core.shell.commands import PARTITION, TOPIC, Command, partition_of, refuse, register, usage_error
 from broker_core.shell.completion_sources import partitions, topics
+from broker_core.shell.java import JavaException
 from broker_core.shell.parser import ShellError
 from broker_core.shell.process import Process, Running, Sleep, Until
 from broker_core.shell.producer_options import (
@@ -19,8 +22,17 @@ from broker_core.shell.producer_options import (
     settings_of,
     shown_settings,
     wants_ids,
+    what_to_change,
 )
-from broker_core.shell.producer_transactions import abort_open_transaction, end_or_begin, init_transactions, why_not
+from broker_core.shell.producer_transactions import (
+    abort_open_transaction,
+    end_or_begin,
+    failed_before,
+    init_transactions,
+    is_spent,
+    no_such_producer,
+    why_not,
+)
 from broker_core.shell.transaction_offsets import complete_offsets, send_offsets
 
 VERBS = ("open", "send", "begin", "commit", "abort", "offsets", "burst", "stream", "flush", "close", "drop")
@@ -32,7 +44,11 @@ _NODE = re.compile(r"b\d+|zk|shell|lab")
 
 
 def client_name(command: str, word: str) -> str:
-    """An argument that names a client. Raises ShellError for one that no client may have."""
+    """The node of a client that an argument names. A producer may be called as another node is, such as b2: nobody is
+    told its client id but the brokers. Raises ShellError for a name that no client may have.
+    """
+    if command == "producer" and _NODE.fullmatch(word):
+        return f"producer-{word}"
     if _NAME.fullmatch(word) is None or _NODE.fullmatch(word):
         raise ShellError(
             f"{word!r} is no name for a client.",
@@ -59,9 +75,12 @@ def _producer(process: Process, arguments: list[str]) -> Running:
         return send_offsets(process, name, rest)
     if len(rest) < 2 or (verb != "send" and len(rest) > 2):
         raise usage_error("producer", f"producer {' '.join(arguments)} is not complete.")
-    place = _place(rest[0])
     if verb == "send":
+        # what no topic can be called is a matter of the client, which says so in its own words
+        is_odd = re.fullmatch(PARTITION, rest[0]) is None and re.fullmatch(r".*-\d{1,10}", rest[0]) is not None
+        place = Place(rest[0], is_topic=False) if is_odd else _place(rest[0])
         return _send(process, name, place, rest[1:])
+    place = _place(rest[0])
     least, most = (0, RATE_MAX) if verb == "stream" else (1, BURST_MAX)
     if not rest[1].isdigit() or not least <= int(rest[1]) <= most:
         raise usage_error("producer", f"{rest[1]!r} is no number from {least} to {most}.")
@@ -88,20 +107,32 @@ def _open(process: Process, name: str, given: dict[str, str]) -> Running:
     clients = process.cluster.clients
     era = process.cluster.era
     if wants_ids(given) and not era.transactions:
-        process.err(f"Brokers of era {era.name} know no producer ids: these came with 0.11 (KIP-98).")
+        refuse(process, f"Brokers of era {era.name} know no producer ids: these came with 0.11 (KIP-98).")
         return 1
-    if not clients.is_free(name):
-        process.err(f"There is a node named {name} already; producer close {name} ends it.")
+    spent = name in clients.producers and is_spent(clients.producers[name])
+    if not spent and not clients.is_free(name):
+        refuse(process, f"There is a node named {name} already; producer close {name} ends it.")
         return 1
-    settings = settings_of(given, era)
+    try:
+        settings = settings_of(given, era)
+    except ConfigException as error:
+        return _refused(process, given, JavaException("org.apache.kafka.common.config.ConfigException", str(error)))
+    except JavaException as error:
+        return _refused(process, given, error)
+    if spent:
+        clients.close(name)
     producer = clients.open_producer(name, settings, shown_settings(settings))
     if settings.transactional_id:
         yield from init_transactions(process, producer)
     return 0
 
 
-def _missing(process: Process, name: str) -> int:
-    process.out(f"no such producer: {name}")
+def _refused(process: Process, given: dict[str, str], error: JavaException) -> int:
+    """Kafka's own words on one line, and what to do on the next."""
+    trace = error.stack_trace()
+    process.err(" / ".join(trace))
+    options = what_to_change(given, trace[-1])
+    refuse(process, f"Change {options} and open it again; help producer says what each option is for.")
     return 1
 
 
@@ -113,24 +144,27 @@ def _send(process: Process, name: str, place: Place, records: list[str]) -> Runn
     """One record after the other; each waits for its acknowledgement."""
     producer = process.cluster.clients.producers.get(name)
     if producer is None:
-        return _missing(process, name)
+        return no_such_producer(process, name)
     for record in records:
         if name not in process.cluster.clients.producers:
-            return _missing(process, name)
+            return no_such_producer(process, name)
         key, value = _key_and_value(record)
         refused = yield from _why_not(process, producer, place, record_size_upper_bound(key, value))
         if refused:
             process.out(refused)
             continue
-        partition, sequence = producer.send(place.name, key, value, is_topic=place.is_topic, keep_result=True)
-        yield Until(result_is_in(producer, sequence), process.now_us + 2 * CLOSE_US, poll_us=1_000)
-        result = producer.take_result(sequence)
+        # the client sees too late that no transaction is under way: it has the record by then, and keeps it
+        thrown = why_not(producer, place.name)
+        handed = producer.send(place.name, key, value, is_topic=place.is_topic, keep_result=not thrown)
+        if thrown:
+            process.out(thrown)
+            continue
+        yield Until(result_is_in(producer, handed.sequence), process.now_us + 2 * CLOSE_US, poll_us=1_000)
+        result = producer.take_result(handed.sequence)
         if result is None:
-            return _missing(process, name)
-        if result.exception:
-            process.out(f"{result.exception}: {result.message}")
-        else:
-            process.out(f"{partition}@{result.base_offset}" if result.base_offset >= 0 else f"{partition} sent")
+            return no_such_producer(process, name)
+        offset = f"@{result.base_offset + handed.place}" if result.base_offset >= 0 else " sent"
+        process.out(f"{result.exception}: {result.message}" if result.exception else handed.partition + offset)
     return 0
 
 
@@ -141,10 +175,23 @@ def _key_and_value(record: str) -> tuple[bytes | None, bytes | None]:
 
 def _why_not(process: Process, producer: Producer, place: Place, size: int) -> Asking[str]:
     """Waits until a record of this size may be handed over; what `KafkaProducer.send` throws if it may not."""
+    if producer.transactions.is_broken:
+        return failed_before(producer.transactions)
+    refused = yield from _why_not_taken(process, producer, place, size)
+    if refused and producer.transactions.transactional_id:
+        exception, _, message = refused.partition(": ")
+        refused = producer.transactions.send_failed(exception, message) or refused
+    return refused
+
+
+def _why_not_taken(process: Process, producer: Producer, place: Place, size: int) -> Asking[str]:
     deadline_us = process.now_us + producer.settings.max_block_ms * 1000
-    refused = why_not(producer, place.name)
-    if refused:
-        return refused
+    topic = place.name if place.is_topic else place.name.rpartition("-")[0]
+    if re.fullmatch(TOPIC, topic) is None:
+        return f"InvalidTopicException: Invalid topics: [{topic}]"
+    missing = yield from (_wait_for_topic if place.is_topic else wait_for_partition)(process, producer.name, place.name)
+    if missing:
+        return missing
     most = producer.settings.max_request_size
     if size > most:
         return (
@@ -156,9 +203,6 @@ def _why_not(process: Process, producer: Producer, place: Place, size: int) -> A
             f"RecordTooLargeException: The message is {size} bytes when serialized which is larger than the total "
             "memory buffer you have configured with the buffer.memory configuration."
         )
-    missing = yield from (_wait_for_topic if place.is_topic else wait_for_partition)(process, producer.name, place.name)
-    if missing:
-        return missing
     return (yield from _wait_for_memory(process, producer, place, size, deadline_us))
 
 
@@ -197,7 +241,7 @@ def wait_for_partition(process: Process, name: str, partition: str) -> Asking[st
         if process.now_us - begun_us >= limit_ms * 1000:
             count = producer.metadata.partition_counts.get(topic)
             if count is None:
-                return f"TimeoutException: Topic {topic} not present in metadata after {limit_ms} ms."
+                return _not_present(producer, topic)
             return (
                 f"TimeoutException: Partition {number} of topic {topic} with partition count {count} is not present "
                 f"in metadata "
@@ -210,6 +254,13 @@ def wait_for_partition(process: Process, name: str, partition: str) -> Asking[st
     return ""
 
 
+def _not_present(producer: Producer, topic: str) -> str:
+    """What is thrown when no broker tells of a topic in time, with what they say instead."""
+    error = producer.metadata.why_absent(topic)
+    cause = "" if error is None else f" / {exception_class(error)}: {exception_message(error)}"
+    return f"TimeoutException: Topic {topic} not present in metadata after {producer.settings.max_block_ms} ms.{cause}"
+
+
 def _wait_for_topic(process: Process, name: str, topic: str) -> Asking[str]:
     """Waits until a producer knows a topic."""
     producer = process.cluster.clients.producers[name]
@@ -217,7 +268,7 @@ def _wait_for_topic(process: Process, name: str, topic: str) -> Asking[str]:
     deadline_us = process.now_us + limit_ms * 1000
     while topic not in producer.metadata.partition_counts:
         if process.now_us >= deadline_us:
-            return f"TimeoutException: Topic {topic} not present in metadata after {limit_ms} ms."
+            return _not_present(producer, topic)
         producer.want_topic(topic)
         yield Until(lambda _: not producer.asks_for_metadata, deadline_us, poll_us=1_000)
         if topic not in producer.metadata.partition_counts:
@@ -228,7 +279,7 @@ def _wait_for_topic(process: Process, name: str, topic: str) -> Asking[str]:
 def _stream(process: Process, name: str, place: Place, rate: int) -> Running:
     producer = process.cluster.clients.producers.get(name)
     if producer is None:
-        return _missing(process, name)
+        return no_such_producer(process, name)
     refused = why_not(producer, place.name)
     if refused and rate:
         process.out(refused)
@@ -242,7 +293,7 @@ def _burst(process: Process, name: str, place: Place, count: int) -> Running:
     """Made-up records, as fast as there is memory for them; nobody waits for their acknowledgements."""
     producer = process.cluster.clients.producers.get(name)
     if producer is None:
-        return _missing(process, name)
+        return no_such_producer(process, name)
     refused = why_not(producer, place.name)
     if not refused and place.is_topic:
         refused = yield from _wait_for_topic(process, name, place.name)
@@ -267,7 +318,7 @@ def _flush(process: Process, name: str) -> Running:
     """Sends what waits, and waits until all of it has ended."""
     producer = process.cluster.clients.producers.get(name)
     if producer is None:
-        return _missing(process, name)
+        return no_such_producer(process, name)
     producer.flush()
     yield Until(lambda _: not producer.has_unsent, process.now_us + CLOSE_US, poll_us=1_000)
     return 0
@@ -277,7 +328,7 @@ def _close(process: Process, name: str, *, wait: bool) -> Running:
     clients = process.cluster.clients
     producer = clients.producers.get(name)
     if producer is None:
-        return _missing(process, name)
+        return no_such_producer(process, name)
     if producer.running_stream is not None:
         producer.stream(producer.running_stream.partition, 0)
     if wait:

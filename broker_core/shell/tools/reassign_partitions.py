@@ -3,10 +3,11 @@
 import re
 from collections.abc import Collection, Iterable
 
-from broker_core.config_defs.java_text import hash_map_order
+from broker_core.config_defs.java_text import hash_map_order, split
 from broker_core.controller.assignment import assign_replicas
 from broker_core.errors import Errors, KafkaException
 from broker_core.shell.admin import Asking, ask_controller, metadata
+from broker_core.shell.admin_client import COMMAND_CONFIG, open_admin_client
 from broker_core.shell.commands import Command, register
 from broker_core.shell.java import (
     ERRORS_PACKAGE,
@@ -17,7 +18,6 @@ from broker_core.shell.java import (
     check_help,
     check_required,
     print_usage,
-    split,
 )
 from broker_core.shell.parser import Option, OptionError, ParsedOptions
 from broker_core.shell.process import Process, Running, settled
@@ -69,6 +69,7 @@ RUN_VERIFY = (
 OPTIONS = (
     Option("additional", "With execute: although other partitions move already; or to change the throttle."),
     Option("bootstrap-server", "The brokers to connect to; the lab adds those that are up.", "Server(s) to use"),
+    COMMAND_CONFIG,
     Option("broker-list", "With generate: the brokers that the partitions shall go to.", "brokerlist"),
     Option("cancel", "Cancel the moves of a plan."),
     Option("disable-rack-aware", "With generate: take no account of racks."),
@@ -114,6 +115,7 @@ def _run(process: Process, arguments: list[str]) -> Running:
     except UsageError as error:
         return print_usage(process, error, OPTIONS)
     try:
+        open_admin_client(process, options)
         yield from _ACTIONS[action](process, options)
     except Terse as error:
         return _said(process, str(error))
@@ -145,7 +147,7 @@ def _check(options: ParsedOptions) -> str:
         raise UsageError(f"Command must include exactly one action: {actions}")
     (action,) = given
     check_required(options, *REQUIRED[action])
-    allowed = {action, "bootstrap-server", *REQUIRED[action], *PERMITTED[action]}
+    allowed = {action, "bootstrap-server", "command-config", *REQUIRED[action], *PERMITTED[action]}
     for option in OPTIONS:
         if option.name in options and option.name not in allowed:
             raise UsageError(f'Option "[{option.name}]" can\'t be used with action "[{action}]"')
@@ -419,6 +421,6 @@ register(
         ),
         _run,
         OPTIONS,
-        missing=("bootstrap-controller", "command-config"),
+        missing=("bootstrap-controller",),
     )
 )

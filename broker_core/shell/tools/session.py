@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from broker_core.shell.cluster_api import ClusterApi
-from broker_core.shell.commands import Command, broker_of, register, usage_error
+from broker_core.shell.commands import Command, broker_of, refuse, register, usage_error
 from broker_core.shell.process import Process, Running
 
 
@@ -15,7 +15,7 @@ def _session(process: Process, arguments: list[str]) -> Running:
 
 def _expire(process: Process, broker_id: int) -> Running:
     if not process.cluster.zookeeper.has_session(f"b{broker_id}"):
-        process.err(f"Broker {broker_id} has no session at ZooKeeper.")
+        refuse(process, f"Broker {broker_id} has no session at ZooKeeper.")
         return 1
     process.cluster.expire_session(broker_id)
     yield from ()

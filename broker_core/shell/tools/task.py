@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from broker_core.shell.cluster_api import ClusterApi
-from broker_core.shell.commands import Command, broker_of, register, usage_error
+from broker_core.shell.commands import Command, broker_of, refuse, register, usage_error
 from broker_core.shell.process import Process, Running, up_brokers
 
 TASKS = {
@@ -31,7 +31,7 @@ def _run(process: Process, name: str, broker_ids: list[int] | None) -> Running:
     for broker_id in up_brokers(cluster) if broker_ids is None else broker_ids:
         state = cluster.broker_state(broker_id)
         if state != "up":
-            process.err(f"Broker {broker_id} is {state}; task {name} needs one that is up.")
+            refuse(process, f"Broker {broker_id} is {state}; task {name} needs one that is up.")
             return 1
         cluster.run_task(broker_id, name)
     return 0

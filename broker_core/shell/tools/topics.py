@@ -4,9 +4,10 @@ import re
 from collections.abc import Sequence
 
 from broker_core.config_defs import ConfigException, InvalidConfigurationException, validate_topic_configs
-from broker_core.config_defs.java_text import hash_map_order
+from broker_core.config_defs.java_text import hash_map_order, split
 from broker_core.errors import Errors
 from broker_core.shell.admin import Asking, ask_any, ask_controller, metadata, raise_first_error
+from broker_core.shell.admin_client import COMMAND_CONFIG, open_admin_client
 from broker_core.shell.commands import Command, register
 from broker_core.shell.java import (
     ERRORS_PACKAGE,
@@ -21,7 +22,6 @@ from broker_core.shell.java import (
     log_error,
     parse_uuid,
     print_usage,
-    split,
 )
 from broker_core.shell.parser import Option, OptionError, ParsedOptions
 from broker_core.shell.process import Process, Running, settled
@@ -73,6 +73,7 @@ OPTIONS = (
         "at-min-isr-partitions", "With describe: only partitions whose ISR count is equal to the configured minimum."
     ),
     Option("bootstrap-server", "The brokers to connect to; the lab adds those that are up.", "server to connect to"),
+    COMMAND_CONFIG,
     Option("config", "A topic configuration override for the topic being created.", "name=value", repeats=True),
     Option("create", "Create a new topic."),
     Option("delete", "Delete a topic."),
@@ -107,10 +108,11 @@ def _run(process: Process, arguments: list[str]) -> Running:
     try:
         options.parse(arguments)
         _check(process, options)
+        open_admin_client(process, options)
     except OptionError as error:
-        process.err(error.message)
-        process.err(f"{error.java_class}: {error.message}")
-        return 1
+        return _died(process, JavaException.option(error))
+    except JavaException as error:
+        return _died(process, error)
     except UsageError as error:
         return print_usage(process, error, OPTIONS)
     try:
@@ -136,6 +138,13 @@ def _run(process: Process, arguments: list[str]) -> Running:
 def arguments_given(options: ParsedOptions) -> list[str]:
     """The actions that were asked for."""
     return [action for action in ACTIONS if action in options]
+
+
+def _died(process: Process, error: JavaException) -> int:
+    process.err(error.message)
+    for line in error.stack_trace():
+        process.err(line)
+    return 1
 
 
 def _failed(process: Process, error: JavaException) -> int:
@@ -257,7 +266,7 @@ def _create(process: Process, options: ParsedOptions) -> Asking[None]:
         name,
         -1 if partitions is None else partitions,
         -1 if replication_factor is None else replication_factor,
-        assignment,
+        dict(enumerate(assignment)),
         tuple(configs.items()),
     )
     response: CreateTopicsResponse = yield from ask_controller(
@@ -456,6 +465,5 @@ register(
         ),
         _run,
         OPTIONS,
-        missing=("command-config",),
     )
 )

@@ -6,12 +6,15 @@ from typing import Any
 from broker_core.clients.exceptions import exception_message
 from broker_core.config_defs.java_text import hash_map_order, partition_code
 from broker_core.errors import Errors
-from broker_core.shell.admin import DEFAULT_API_TIMEOUT_US, RETRY_BACKOFF_US, Asking, ask_any, metadata
+from broker_core.shell import argparse_help
+from broker_core.shell.admin import RETRY_BACKOFF_US, Asking, ask_any, metadata
+from broker_core.shell.admin_client import COMMAND_CONFIG, check_client
+from broker_core.shell.argparse4j import BadArguments, Tool, complain, parse
 from broker_core.shell.cluster_api import ClusterApi
 from broker_core.shell.commands import Command, register
 from broker_core.shell.completion_sources import topics
-from broker_core.shell.java import JavaException, justified, log_error
-from broker_core.shell.parser import Option, OptionError, ParsedOptions
+from broker_core.shell.java import JavaException, load_properties, log_error
+from broker_core.shell.parser import Option, ParsedOptions
 from broker_core.shell.process import Call, Disconnected, Process, Running, Sleep, up_brokers
 from broker_core.shell.tools.transactions_hanging import Failed, abort, find_hanging
 from broker_core.wire.messages import (
@@ -52,6 +55,7 @@ REQUIRED = {
 }
 OPTIONS = (
     Option("bootstrap-server", "The brokers to connect to; the lab adds those that are up.", "server to connect to"),
+    COMMAND_CONFIG,
     *dict.fromkeys(option for options in COMMANDS.values() for option in options),
 )
 USAGE = {
@@ -89,7 +93,6 @@ USAGE = {
     ),
 }
 HANDLER_LOGGER = "org.apache.kafka.clients.admin.internals.DescribeProducersHandler"
-USAGE_WIDTH = 75
 _TRANSACTION = 1
 _AGAIN = frozenset({Errors.COORDINATOR_NOT_AVAILABLE, Errors.COORDINATOR_LOAD_IN_PROGRESS, Errors.NOT_COORDINATOR})
 _NONE = "None"
@@ -97,21 +100,29 @@ _START_US = 20_000
 """What the tool takes to begin and to connect, at the least."""
 
 
-class _BadArguments(Exception):
-    """The arguments are not understood: `command` says whose usage is printed."""
-
-    def __init__(self, command: str, message: str) -> None:
-        super().__init__(message)
-        self.command = command
+_TOOL = Tool(
+    "kafka-transactions.sh",
+    ("--command-config", "--bootstrap-server"),
+    COMMANDS,
+    REQUIRED,
+    USAGE,
+    argparse_help.TRANSACTIONS,
+    {},
+    tells_version=True,
+)
 
 
 def _run(process: Process, arguments: list[str]) -> Running:
     try:
-        command, options = _parse(arguments)
-    except _BadArguments as error:
-        for line in USAGE[error.command]:
-            process.err(line)
-        for line in justified(f"kafka-transactions.sh: error: {error}", USAGE_WIDTH):
+        command, options, before = parse(_TOOL, arguments)
+        check_client(process, _admin_properties(process, before), before.get("--bootstrap-server"))
+    except BadArguments as error:
+        return complain(process, _TOOL, error)
+    except Failed as failed:
+        process.err(str(failed))
+        return 1
+    except JavaException as error:
+        for line in error.stack_trace():
             process.err(line)
         return 1
     # The brokers that a command before this one left at work, as a coordinator with its markers, go on meanwhile.
@@ -123,7 +134,10 @@ def _run(process: Process, arguments: list[str]) -> Running:
             table = yield from _describe(process, options.value("transactional-id") or "")
         elif command == "describe-producers":
             partition = f"{options.value('topic')}-{options.integer('partition')}"
-            producers = yield from _producers(process, partition, options.integer("broker-id"))
+            broker_id = options.integer("broker-id")
+            where = "leader" if broker_id is None else f"broker {broker_id}"
+            what = f"Failed to describe producers for partition {partition} on {where}"
+            producers = yield from _producers(process, partition, broker_id, what)
             table = [_PRODUCERS, *map(_producer_row, producers)]
         elif command == "abort":
             yield from abort(process, options, _producers)
@@ -138,45 +152,13 @@ def _run(process: Process, arguments: list[str]) -> Running:
     return 0
 
 
-def _parse(arguments: list[str]) -> tuple[str, ParsedOptions]:
-    """The command and its options (`argparse4j`). Raises _BadArguments."""
-    words = list(arguments)
-    before: list[str] = []
-    while words and words[0] in ("--bootstrap-server", "--command-config"):
-        before += words[:2]
-        words = words[2:]
-    if not words:
-        raise _BadArguments("", "too few arguments")
-    command, rest = words[0], words[1:]
-    if command not in COMMANDS:
-        choices = ", ".join(f"'{each}'" for each in COMMANDS)
-        raise _BadArguments("", f"invalid choice: '{command}' (choose from {choices})")
-    options = ParsedOptions(COMMANDS[command])
+def _admin_properties(process: Process, before: dict[str, str]) -> dict[str, str]:
+    """What the file says that stands before the command. Raises Failed when there is none."""
+    name = before.get("--command-config")
     try:
-        options.parse(rest)
-    except OptionError as error:
-        unknown = next((word for word in rest if word.startswith("-") and word.lstrip("-") in error.message), rest[-1])
-        complaint = "expected one argument" if "requires" in error.message else ""
-        raise _BadArguments(
-            command, f"argument {unknown}: {complaint}" if complaint else f"unrecognized arguments: '{unknown}'"
-        ) from None
-    if options.operands:
-        raise _BadArguments(command, f"unrecognized arguments: '{options.operands[0]}'")
-    for option in COMMANDS[command]:
-        try:
-            if option.kind != "String":
-                options.integer(option.name)
-        except OptionError:
-            value = options.values(option.name)[-1]
-            raise _BadArguments(
-                command,
-                f"argument --{option.name}: could not convert '{value}' to {option.kind} "
-                f'(For input string: "{value}")',
-            ) from None
-    for name in reversed(REQUIRED.get(command, ())):
-        if name not in options:
-            raise _BadArguments(command, f"argument --{name} is required")
-    return command, options
+        return {} if name is None else load_properties(process, name)
+    except JavaException as error:
+        raise Failed(_detailed(f"Failed to load admin client properties: {error.message}")) from None
 
 
 def _lines(rows: Sequence[Sequence[str]]) -> list[str]:
@@ -198,7 +180,7 @@ def _list(process: Process, options: ParsedOptions) -> Asking[list[list[str]]]:
 
 
 def _ask_coordinator(process: Process, transactional_id: str) -> Asking[tuple[int, DescribedTransaction]]:
-    deadline_us = process.now_us + DEFAULT_API_TIMEOUT_US
+    deadline_us = process.now_us + process.api_timeout_us
     while process.now_us < deadline_us:
         asked = FindCoordinatorRequest(transactional_id, _TRANSACTION)
         found: Any = yield from ask_any(process, "FindCoordinator", asked, "findCoordinator")
@@ -242,10 +224,11 @@ def _partitions_of(process: Process, transactional_id: str) -> Asking[tuple[str,
     return found.partitions
 
 
-def _producers(process: Process, partition: str, broker_id: int | None) -> Asking[tuple[ActiveProducer, ...]]:
-    """What a replica knows of its producers. Raises Failed."""
-    deadline_us = process.now_us + DEFAULT_API_TIMEOUT_US
-    where = "leader" if broker_id is None else f"broker {broker_id}"
+def _producers(
+    process: Process, partition: str, broker_id: int | None, failed: str
+) -> Asking[tuple[ActiveProducer, ...]]:
+    """What a replica knows of its producers. Raises Failed, which begins with `failed`."""
+    deadline_us = process.now_us + process.api_timeout_us
     api = "METADATA" if broker_id is None else "DESCRIBE_PRODUCERS"
     why = f"Timed out waiting for a node assignment. Call: describeProducers(api={api})"
     while process.now_us < deadline_us:
@@ -267,7 +250,7 @@ def _producers(process: Process, partition: str, broker_id: int | None) -> Askin
                     why = exception_message(found.error, found.message)
                     break
         yield Sleep(RETRY_BACKOFF_US)
-    raise Failed(_detailed(f"Failed to describe producers for partition {partition} on {where}: {why}"))
+    raise Failed(_detailed(f"{failed}: {why}"))
 
 
 def _not_there(process: Process, partition: str, broker_id: int) -> str:

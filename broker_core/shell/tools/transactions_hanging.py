@@ -5,7 +5,7 @@ from typing import Any
 
 from broker_core.clients.exceptions import exception_message
 from broker_core.errors import Errors
-from broker_core.shell.admin import DEFAULT_API_TIMEOUT_US, RETRY_BACKOFF_US, Asking, metadata
+from broker_core.shell.admin import RETRY_BACKOFF_US, Asking, metadata
 from broker_core.shell.parser import ParsedOptions
 from broker_core.shell.process import Call, Disconnected, Process, Sleep, up_brokers
 from broker_core.wire.messages import (
@@ -19,7 +19,8 @@ HEADERS = ["Topic", "Partition", "ProducerId", "ProducerEpoch", "CoordinatorEpoc
 HEADERS += ["Duration(min)"]
 MAX_TIMEOUT_MIN = 15
 
-DescribeProducers = Callable[[Process, str, int | None], Asking[tuple[ActiveProducer, ...]]]
+DescribeProducers = Callable[[Process, str, int | None, str], Asking[tuple[ActiveProducer, ...]]]
+"""Asks about the producers of a partition, its leader or a broker; the last argument is what has failed if it fails."""
 DescribePartitions = Callable[[Process, str], Asking[tuple[str, ...]]]
 
 
@@ -43,7 +44,9 @@ def abort(process: Process, options: ParsedOptions, describe: DescribeProducers)
                 raise Failed(f"Missing required argument --{name}")
         ids = (producer_id or 0, options.integer("producer-epoch") or 0, options.integer("coordinator-epoch") or 0)
     else:
-        producers = yield from describe(process, partition, None)
+        producers = yield from describe(
+            process, partition, None, f"Failed to validate producer state for partition {partition}"
+        )
         found = next((each for each in producers if each.current_txn_start_offset == start_offset), None)
         if found is None:
             raise Failed(
@@ -62,7 +65,7 @@ def _write_marker(
         f"coordinatorEpoch={coordinator_epoch})"
     )
     why = "Timed out waiting for a node assignment. Call: abortTransaction(api=METADATA)"
-    deadline_us = process.now_us + DEFAULT_API_TIMEOUT_US
+    deadline_us = process.now_us + process.api_timeout_us
     while process.now_us < deadline_us:
         known = yield from metadata(process, (partition.rpartition("-")[0],), "abortTransaction")
         leader = next((row[1] for row in known.partitions if row[0] == partition), -1)
@@ -97,11 +100,17 @@ def find_hanging(
         partitions = [f"{topic}-{number}"]
     else:
         known = yield from metadata(process, None if topic is None else (topic,), "describeTopics")
+        error = next((error for _, _, error in known.topics if topic is not None), Errors.NONE)
+        if error is not Errors.NONE:
+            why = exception_message(error)
+            raise Failed(f"Failed to describe 1 topics: {why}. Enable debug logging for additional detail.")
         partitions = [row[0] for row in known.partitions if broker_id is None or broker_id in row[3]]
     rows = [HEADERS]
     transactional_ids = yield from _transactional_ids(process)
+    where = "Optional.empty" if broker_id is None else f"Optional[{broker_id}]"
+    failed = f"Failed to describe producers for {len(partitions)} partitions on broker {where}"
     for partition in partitions:
-        for each in (yield from describe(process, partition, broker_id)):
+        for each in (yield from describe(process, partition, broker_id, failed)):
             age_ms = process.wall_ms - each.last_timestamp
             if each.current_txn_start_offset < 0 or age_ms <= limit_ms:
                 continue

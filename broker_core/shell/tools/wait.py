@@ -16,7 +16,7 @@ def _wait(process: Process, arguments: list[str]) -> Running:
 
 def _until(process: Process, condition: Condition, limit_us: int, group: str | None) -> Running:
     deadline_us = process.now_us + limit_us
-    if group is not None:
+    if group is not None and process.cluster.era.coordinates_consumers:
         yield from find_coordinator(process, group, limit_us)
     held = yield Until(condition, deadline_us)
     if not held:

@@ -4,7 +4,7 @@ from bisect import bisect_right
 from itertools import pairwise
 
 from broker_core.events import log
-from broker_core.sim.invariants.catalogue import Words
+from broker_core.sim.invariants.catalogue import KEPT_EPOCH, REFUSED_APPEND, Explanation, Words
 from broker_core.sim.invariants.checker import Checker, watches
 from broker_core.sim.invariants.shadow import ShadowReplica
 
@@ -18,6 +18,21 @@ _OTHER_EPOCH = Words(
 _AHEAD = Words(
     "its epoch cache knows epoch {epoch}, but the controller has only told it of epoch {leader_epoch}",
     "其纪元缓存已有纪元 {epoch}，而控制器只告知过纪元 {leader_epoch}",
+)
+
+_KEPT_EPOCH = Words(
+    "{node} had led in epoch {led} from offset {start} on without a record, and cut its log just there: its epoch "
+    "cache kept that epoch until the first record of epoch {epoch} took it away, and with it where its own begins "
+    "(cured by KAFKA-10706)",
+    "{node} 曾自位移 {start} 起以纪元 {led} 担任首领却未写入记录，并恰在此处截断日志：其纪元缓存保留了该纪元，"
+    "直到纪元 {epoch} 的第一条记录把它连同自己纪元的起点一并去掉（KAFKA-10706 修正了这一点）",
+)
+
+_REFUSED_APPEND = Words(
+    "{node} refused an append that no segment can hold after its epoch cache had been told of epoch {ahead} in it, and "
+    "was given it again: what it is told of epoch {epoch} then takes away where that begins",
+    "{node} 拒绝了任何日志段都容不下的追加，而其纪元缓存已记下其中的纪元 {ahead}；再次收到时，关于纪元 {epoch} 的记录"
+    "又去掉了该纪元的起点",
 )
 
 
@@ -58,6 +73,7 @@ def check_epochs(checker: Checker, shadow: ShadowReplica, entries: Entries) -> N
 @watches(log.LeaderEpochsChanged)
 def epochs_changed(checker: Checker, event: log.LeaderEpochsChanged) -> None:
     shadow = checker.replicas[event.replica]
+    _note_lost_beginning(checker, shadow, event.entries)
     check_epochs(checker, shadow, event.entries)
     # Before fetches carried an epoch, a follower could get records of a leader that it had not been told of.
     if checker.era.fetch_carries_epoch and event.entries and 0 <= shadow.leader_epoch < event.entries[-1][0]:
@@ -68,6 +84,23 @@ def epochs_changed(checker: Checker, event: log.LeaderEpochsChanged) -> None:
             epoch=event.entries[-1][0],
             leader_epoch=shadow.leader_epoch,
         )
+
+
+def _note_lost_beginning(checker: Checker, shadow: ShadowReplica, entries: Entries) -> None:
+    """Where an epoch without a record goes because the cache is told of an older one, its beginning goes, too."""
+    end = shadow.log.end
+    if not entries or all(begin >= end for _, begin in set(shadow.epochs).difference(entries)):
+        return
+    (last, start), (epoch, begins) = shadow.epochs[-1], entries[-1]
+    excuses, node = checker.partition(shadow.partition).excuses, shadow.node
+    if start > end:
+        words = _REFUSED_APPEND.filled(node=node, ahead=last, epoch=epoch_of(entries, end))
+        setting = "a fetch may bring more than segment.bytes"
+        excuses[REFUSED_APPEND] = Explanation(REFUSED_APPEND, words, setting, checker.seq)
+    elif start == begins == end and epoch < last and not checker.era.truncation_at_end_drops_epochs:
+        words = _KEPT_EPOCH.filled(node=node, led=last, start=start, epoch=epoch)
+        setting = f"era={checker.era.name} (a truncation at the log's end keeps epochs)"
+        excuses[KEPT_EPOCH] = Explanation(KEPT_EPOCH, words, setting, checker.seq)
 
 
 def _start_offset(entry: tuple[int, int]) -> int:

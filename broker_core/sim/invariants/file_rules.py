@@ -35,10 +35,12 @@ _FLUSHED_BEYOND = Words(
 )
 
 
-def _position_of(shadow_log: ShadowLog, segment: int, offset: int) -> int | None:
-    """The byte at which the batch begins that ends with this offset; None where there is none in the segment."""
+def _position_of(shadow_log: ShadowLog, segment: int, offset: int, is_last: bool) -> int | None:
+    """The byte at which the batch begins that has this offset, or ends with it if it `is_last`; None where there is
+    none in the segment.
+    """
     index = bisect_left(shadow_log.lasts, offset)
-    if index == len(shadow_log.lasts) or shadow_log.lasts[index] != offset:
+    if index == len(shadow_log.lasts) or (is_last and shadow_log.lasts[index] != offset):
         return None
     batch = shadow_log.batches[index]
     return batch.position if batch.segment == segment else None
@@ -76,7 +78,8 @@ def index_entry(checker: Checker, event: log.OffsetIndexEntryAdded) -> None:
             before=entries.offsets[-1],
             before_position=entries.positions[-1],
         )
-    begins = _position_of(shadow.log, segment, offset)
+    is_last = checker.era.index_rule != "append start"
+    begins = _position_of(shadow.log, segment, offset, is_last)
     if begins is None or begins < position or (begins != position and not _begins_at(shadow.log, segment, position)):
         checker.violated("I-INDEX", event.replica, _NO_BATCH, segment=segment, offset=offset, position=position)
     entries.offsets.append(offset)

@@ -151,9 +151,9 @@ def assigned(checker: Checker, event: group.GroupAssigned) -> None:
 
 @watches(group.OffsetCommitAccepted)
 def commit_accepted(checker: Checker, event: group.OffsetCommitAccepted) -> None:
-    """I-GROUP: only the current generation commits."""
+    """I-GROUP: only the current generation commits; who commits outside of any has a negative one."""
     shadow = _known(checker, event.group, event.broker)
-    if shadow is not None and event.generation_id not in (-1, shadow.generation_id):
+    if shadow is not None and 0 <= event.generation_id != shadow.generation_id:
         checker.violated(
             "I-GROUP",
             shadow.partition,

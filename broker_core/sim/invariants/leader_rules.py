@@ -1,7 +1,15 @@
 """I-ONELEADER, I-EPOCHMONO, I-EXPAND and the leader's part of I-ZKVER: who leads, and who is in its ISR."""
 
 from broker_core.events import log, replica
-from broker_core.sim.invariants.catalogue import EARLY_JOIN, LATE_FETCH, MISSED_EPOCH, Explanation, Words
+from broker_core.sim.invariants.catalogue import (
+    EARLY_JOIN,
+    LATE_FETCH,
+    LOST_TAIL,
+    MISSED_EPOCH,
+    SPLIT_EPOCH,
+    Explanation,
+    Words,
+)
 from broker_core.sim.invariants.checker import Checker, watches
 from broker_core.sim.invariants.log_rules import note_stale
 from broker_core.sim.invariants.shadow import ShadowPartition, ShadowReplica
@@ -39,6 +47,11 @@ _MISSED_EPOCH = Words(
     "what its followers had held before that",
     "{node} 在首领纪元 {epoch} 再次成为首领，却不知道 {other} 的纪元 {missed}，仍按此前跟随者持有的内容计算",
 )
+_SPLIT_EPOCH = Words(
+    "{node} lost the end of its log and led on in leader epoch {epoch}: what it writes since is another history of "
+    "that epoch",
+    "{node} 丢失了日志末尾，却在首领纪元 {epoch} 继续当首领：此后写入的是同一纪元的另一段历史",
+)
 _LATE_FETCH = Words(
     "{leader} took a fetch at {told} for what {node} holds, but {node} sent it before its log was cut or replaced: a "
     "fetch did not say which leader epoch it was meant for (cured by KIP-320)",
@@ -61,6 +74,7 @@ def _begin(checker: Checker, name: str) -> tuple[ShadowReplica, ShadowPartition]
 def became_leader(checker: Checker, event: replica.ReplicaBecameLeader) -> None:
     shadow, partition = _begin(checker, event.replica)
     _note_missed_epoch(checker, partition, shadow, event.leader_epoch)
+    _note_split_epoch(checker, partition, shadow, event.leader_epoch)
     _told_epoch(checker, partition, shadow, event.leader_epoch, checker.seq)
     shadow.role = "leader"
     shadow.following = ""
@@ -100,6 +114,15 @@ def _note_missed_epoch(checker: Checker, partition: ShadowPartition, shadow: Sha
             words = _MISSED_EPOCH.filled(node=shadow.node, epoch=leader_epoch, missed=missed, other=other)
             setting = "a leader that is elected again keeps what its followers had"
             partition.excuses[MISSED_EPOCH] = Explanation(MISSED_EPOCH, words, setting, checker.seq)
+
+
+def _note_split_epoch(checker: Checker, partition: ShadowPartition, shadow: ShadowReplica, leader_epoch: int) -> None:
+    lost_tail = partition.excuses.get(LOST_TAIL)
+    if lost_tail is None or partition.leaders.get(leader_epoch) != shadow.node:
+        return
+    if shadow.log.end < partition.held.get(shadow.node, -1):
+        words = _SPLIT_EPOCH.filled(node=shadow.node, epoch=leader_epoch)
+        partition.excuses[SPLIT_EPOCH] = Explanation(SPLIT_EPOCH, words, lost_tail.setting, checker.seq)
 
 
 @watches(replica.ReplicaBecameFollower)

@@ -159,7 +159,8 @@ def appended(checker: Checker, event: log.BatchAppended) -> None:
         timestamp = shadow_log.max_timestamp
     batch = Batch(chain, identity, written_in, segment, position, event.size, timestamp)
     shadow_log.append(base, last, batch)
-    if written_in >= 0:
+    # Who has not heard that its topic was deleted may still lead the old one: that is no log of the new one.
+    if written_in >= 0 and not shadow.is_stale:
         history = partition.history
         first = history.setdefault((written_in, base), batch)
         if first is batch:
@@ -303,7 +304,7 @@ def log_start_moved(checker: Checker, event: log.LogStartOffsetIncremented) -> N
     """Nobody asks about what lies below it any more."""
     shadow = checker.replicas[event.replica]
     shadow.start = event.to_offset
-    shadow.log.forget(event.to_offset)
+    shadow.log.delete(event.to_offset)
     check_order(checker, shadow)
 
 

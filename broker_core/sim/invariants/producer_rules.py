@@ -40,10 +40,15 @@ def _check_stable(checker: Checker, key: str, shadow: ProducerShadow) -> None:
         checker.violated("I-LSO", key, _WRONG_STABLE, stated=shadow.first_unstable, expected=shadow.expected())
 
 
-def _lacks_compacted(checker: Checker, key: str, before_offset: int) -> bool:
-    """Whether what follows this offset in a follower's log may have been compacted in the leader's."""
+def _leaps_as_its_leader(checker: Checker, key: str, before_offset: int) -> bool:
+    """Whether the leader may have taken what follows this offset in a follower's log without all between: it may have
+    compacted that, or have forgotten the producer with the records that it had deleted.
+    """
     shadow = checker.replicas[key]
-    return shadow.role != "leader" and before_offset + 1 < checker.partitions[shadow.partition].compared_from
+    partition = checker.partitions[shadow.partition]
+    return shadow.role != "leader" and before_offset + 1 < max(
+        partition.compared_from, partition.producers_forgotten_below + 1
+    )
 
 
 @watches(log.LogOpened, only_for=_BOTH)
@@ -56,6 +61,10 @@ def opened(checker: Checker, event: log.LogOpened) -> None:
         checker.producer_logs[event.replica] = known
     known.first_unstable = _NONE
     known.start = event.log_start_offset
+    # Producers are read from what is left of the log, and from snapshots behind its start.
+    known.last = {producer_id: last for producer_id, last in known.last.items() if last[2] >= known.start}
+    partition = checker.partitions[checker.replicas[event.replica].partition]
+    partition.producers_forgotten_below = max(partition.producers_forgotten_below, known.start)
     # which markers count again is not told: the high watermark of the checkpoint is older
     known.is_complete = known.is_complete and not known.ended and event.high_watermark >= known.high_watermark
     known.high_watermark = event.high_watermark
@@ -108,7 +117,7 @@ def batch(checker: Checker, event: transaction.ProducerBatchAppended) -> None:
             epoch != _NONE
             and event.first_sequence != expected
             and not (
-                _lacks_compacted(checker, event.replica, before_offset)
+                _leaps_as_its_leader(checker, event.replica, before_offset)
                 and (event.first_sequence - expected) % _SEQUENCES < _SEQUENCES // 2
             )
         ):

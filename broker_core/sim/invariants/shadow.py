@@ -49,7 +49,8 @@ _log_decoder = msgspec.msgpack.Decoder(tuple[list[int], list[int], list[Batch]])
 
 class ShadowLog:
     """The batches of a replica by their events. Old ones are dropped: `known_from` is the first offset that is
-    remembered.
+    remembered. What lay below `deleted_below` went with old segments or by an order: to lack it is no loss, even where
+    a log came back that does not know how far it had got with this.
 
     `chain`, `epoch`, `segment`, `next_position` and `max_timestamp` speak of the end of the log.
     """
@@ -59,6 +60,7 @@ class ShadowLog:
         "bases",
         "batches",
         "chain",
+        "deleted_below",
         "end",
         "epoch",
         "known_from",
@@ -73,7 +75,7 @@ class ShadowLog:
         self.bases: list[int] = []
         self.lasts: list[int] = []
         self.batches: list[Batch] = []
-        self.known_from = start
+        self.known_from = self.deleted_below = start
         self.end = start
         #: the lowest offset that a truncation ever came down to
         self.lowest_cut = 1 << 62
@@ -133,11 +135,17 @@ class ShadowLog:
         """No longer knows what lies below `offset`."""
         self.known_from = max(self.known_from, offset)
 
+    def delete(self, offset: int) -> None:
+        """The log starts at `offset` now."""
+        self.deleted_below = max(self.deleted_below, offset)
+        self.forget(offset)
+
     def copy(self) -> "ShadowLog":
         """The same log, which what happens to this one does not touch."""
         other = ShadowLog(self.end)
         other.bases, other.lasts, other.batches = self.bases[:], self.lasts[:], self.batches[:]
-        other.known_from, other._start_chain, other.chain = self.known_from, self._start_chain, self.chain
+        other.known_from, other.deleted_below = self.known_from, self.deleted_below
+        other._start_chain, other.chain = self._start_chain, self.chain
         return other
 
     def chain_below(self, offset: int) -> int | None:
@@ -259,6 +267,8 @@ class ShadowPartition(msgspec.Struct):
         highest_ever: the greatest high watermark that any leader of it had.
         history: what was written first at each place.
         compared_from: below it some replica was compacted, so that batches are not compared.
+        producers_forgotten_below: below it some replica, when it was opened, had deleted its records: of producers that
+            wrote nothing since it may know nothing, and takes any sequence number of them when it leads.
         answered: the latest answers to producers; `unsafe`: those with acks=1 whose records are not committed yet.
         deleted_epoch: the last leader epoch of the deleted topic of this name, whose orders may still be under way.
         held: by node, the greatest log end that it had and lost, by a cut or with the whole log.
@@ -279,6 +289,7 @@ class ShadowPartition(msgspec.Struct):
     replicas: dict[str, ShadowReplica] = {}
     history: History = msgspec.field(default_factory=History)
     compared_from: int = 0
+    producers_forgotten_below: int = 0
     answered: deque[Answer] = msgspec.field(default_factory=lambda: deque(maxlen=KEPT_ANSWERS))
     unsafe: deque[Answer] = msgspec.field(default_factory=deque)
     deleted_epoch: int = -1

@@ -100,10 +100,11 @@ def _look_closer(
     """Two logs that are not surely the same below `end`. What is below `start` was looked at before."""
     if not checker.is_news(invariant, leader.key):
         return
+    start = max(start, member.log.deleted_below)
     differs = leader.log.difference(member.log, start, end)
     if differs is None and member.log.end < end:
-        differs = member.log.end
-    if differs is not None and differs >= leader.start:
+        differs = max(member.log.end, start)
+    if differs is not None and leader.start <= differs < end:
         checker.violated(
             invariant,
             leader.key,

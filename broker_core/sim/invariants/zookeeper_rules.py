@@ -5,9 +5,10 @@ from typing import Any
 import msgspec
 
 from broker_core.events import control
-from broker_core.sim.invariants.catalogue import FOREIGN, Explanation, Words
+from broker_core.sim.invariants.catalogue import FOREIGN, STALE_LEADER, Explanation, Words
 from broker_core.sim.invariants.checker import Checker, watches
 from broker_core.sim.invariants.leader_rules import nodes
+from broker_core.sim.invariants.log_rules import note_stale
 from broker_core.sim.invariants.shadow import ShadowPartition
 from broker_core.sim.invariants.watermark_rules import check_all_strong
 
@@ -42,6 +43,12 @@ _TWO_CONTROLLERS = Words(
     "在控制器纪元 {epoch} 中 b{earlier} 与 b{broker} 都当过控制器",
 )
 _BY_HAND = Words("somebody outside of the cluster wrote {path}", "集群之外有人写入了 {path}")
+
+
+_USURPED = Words(
+    "{node} led the deleted topic of the same name, and wrote itself down as leader of the new one",
+    "{node} 曾是同名已删除主题的首领，又把自己写成了新主题的首领",
+)
 
 
 class _PartitionState(msgspec.Struct):
@@ -110,6 +117,17 @@ def _state_written(
     if state is None:
         return
     leader, epoch, isr = state.leader, state.leader_epoch, nodes(state.isr)
+    writer = partition.replicas.get(checker.node)
+    if (
+        writer is not None
+        and writer.is_stale
+        and (writer.role, writer.leader_epoch) == ("leader", epoch)
+        and before >= 0
+    ):
+        # The znode of the new topic may have the version that it knows from the one before.
+        note_stale(partition, writer, checker.seq)
+        words = _USURPED.filled(node=writer.node)
+        partition.excuses[STALE_LEADER] = Explanation(STALE_LEADER, words, "before topic ids (KIP-516)", checker.seq)
     if epoch < partition.leader_epoch:
         checker.violated("I-EPOCHMONO", name, _EPOCH_BACK, before=partition.leader_epoch, epoch=epoch)
     if leader != partition.leader and partition.leader_epoch >= 0 and epoch == partition.leader_epoch:

@@ -34,6 +34,7 @@ from broker_core.wire.messages.configs import (
     IncrementalAlterConfigsRequest,
     LogDirDescription,
     LogDirReplica,
+    Operation,
 )
 from broker_core.wire.messages.control import (
     AlterPartitionItem,
@@ -262,6 +263,7 @@ __all__ = [
     "OffsetForLeaderEpochResponse",
     "OffsetForLeaderEpochResult",
     "OngoingReassignment",
+    "Operation",
     "PartitionErrors",
     "PartitionResult",
     "ProducePartitionResponse",

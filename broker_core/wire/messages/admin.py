@@ -6,15 +6,15 @@ from broker_core.errors import Errors, KafkaError
 
 
 class CreateTopicSpec(msgspec.Struct, frozen=True, gc=False):
-    """`partitions` and `replication_factor` -1 = the broker's default; `assignment`: replicas a partition, () =
+    """`partitions` and `replication_factor` -1 = the broker's default; `assignment`: replicas by partition, none =
     automatic.
     """
 
     name: str
     partitions: int = -1
     replication_factor: int = -1
-    assignment: tuple[tuple[int, ...], ...] = ()
-    configs: tuple[tuple[str, str], ...] = ()
+    assignment: dict[int, tuple[int, ...]] = {}
+    configs: tuple[tuple[str, str | None], ...] = ()
 
 
 class CreateTopicsRequest(msgspec.Struct, frozen=True, gc=False):

@@ -1,6 +1,6 @@
 """Configurations and log directories."""
 
-from typing import Literal
+from typing import Literal, TypeAlias
 
 import msgspec
 
@@ -61,12 +61,15 @@ class DescribeConfigsResponse(msgspec.Struct, frozen=True, gc=False):
     results: tuple[DescribeConfigsResult, ...]
 
 
+Operation: TypeAlias = Literal["SET", "DELETE", "APPEND", "SUBTRACT", "UNKNOWN"]
+
+
 class AlterConfigOp(msgspec.Struct, frozen=True, gc=False):
     """One change of an incremental alteration (KIP-339). APPEND and SUBTRACT are for lists."""
 
     name: str
     value: str | None
-    operation: Literal["SET", "DELETE", "APPEND", "SUBTRACT"] = "SET"
+    operation: Operation = "SET"
 
 
 class IncrementalAlterConfigsRequest(msgspec.Struct, frozen=True, gc=False):

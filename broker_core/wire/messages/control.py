@@ -88,13 +88,16 @@ class StopReplicaResponse(msgspec.Struct, frozen=True, gc=False):
 
 
 class AlterPartitionItem(msgspec.Struct, frozen=True, gc=False):
-    """`new_isr`: broker ids with the broker epoch that the leader knows of each (KIP-903), -1 = unknown."""
+    """`new_isr`: broker ids with the broker epoch that the leader knows of each (KIP-903), -1 = unknown. `topic_id`: of
+    the topic whose partition it is, "" before topic ids (KIP-516) or where the name is enough.
+    """
 
     partition: str
     leader_epoch: int
     new_isr: tuple[tuple[int, int], ...]
     leader_recovery_state: int
     partition_epoch: int
+    topic_id: str = ""
 
 
 class AlterPartitionRequest(msgspec.Struct, frozen=True, gc=False):

@@ -91,20 +91,24 @@ class FetchResponse(msgspec.Struct, frozen=True, gc=False):
 
 class ListOffsetsRequest(msgspec.Struct, frozen=True, gc=False):
     """`partitions`: (topic-partition, current leader epoch, timestamp; -1 latest, -2 earliest). `isolation_level` 1:
-    read_committed.
+    read_committed. `max_num_offsets`: in version 0, how many offsets are wanted of each partition.
     """
 
     replica_id: int
     partitions: tuple[tuple[str, int, int], ...]
     isolation_level: int = 0
+    max_num_offsets: tuple[int, ...] = ()
 
 
 class ListOffsetsResult(msgspec.Struct, frozen=True, gc=False):
+    """`old_style_offsets`: the answer of version 0, falling; `offset` is the first of them."""
+
     partition: str
     error: KafkaError = Errors.NONE
     offset: int = -1
     timestamp: int = -1
     leader_epoch: int = -1
+    old_style_offsets: tuple[int, ...] = ()
 
 
 class ListOffsetsResponse(msgspec.Struct, frozen=True, gc=False):

@@ -96,7 +96,7 @@ class LeaveGroupResponse(msgspec.Struct, frozen=True, gc=False):
 
 class OffsetCommitRequest(msgspec.Struct, frozen=True, gc=False):
     """`partitions`: (topic-partition, offset of the next record, its leader epoch or -1, metadata). `generation_id` -1
-    for somebody who is no member.
+    for somebody who is no member. `in_zookeeper`: to be kept there, as before 0.9.
     """
 
     group_id: str
@@ -104,6 +104,7 @@ class OffsetCommitRequest(msgspec.Struct, frozen=True, gc=False):
     generation_id: int = -1
     member_id: str = ""
     group_instance_id: str | None = None
+    in_zookeeper: bool = False
 
 
 class OffsetCommitResponse(msgspec.Struct, frozen=True, gc=False):
@@ -112,24 +113,27 @@ class OffsetCommitResponse(msgspec.Struct, frozen=True, gc=False):
 
 class OffsetFetchRequest(msgspec.Struct, frozen=True, gc=False):
     """`partitions` None = all that the group has offsets of. `groups`: several groups instead of one (KIP-709).
-    `require_stable`: those that a transaction is changing are held back (KIP-447).
+    `require_stable`: those that a transaction is changing are held back (KIP-447). `in_zookeeper`: those that are kept
+    there, as before 0.9.
     """
 
     group_id: str
     partitions: tuple[str, ...] | None = None
     groups: tuple[tuple[str, tuple[str, ...] | None], ...] = ()
     require_stable: bool = False
+    in_zookeeper: bool = False
 
 
 class OffsetFetchResponse(msgspec.Struct, frozen=True, gc=False):
     """`partitions`: (topic-partition, offset or -1, leader epoch, metadata). `groups`: the answers of
-    several groups, in their order. `unstable`: those whose error is UNSTABLE_OFFSET_COMMIT.
+    several groups, in their order. `unstable`: those whose error is UNSTABLE_OFFSET_COMMIT; `errors`: other ones.
     """
 
     error: KafkaError = Errors.NONE
     partitions: tuple[tuple[str, int, int, str], ...] = ()
     groups: tuple["OffsetFetchResponse", ...] = ()
     unstable: tuple[str, ...] = ()
+    errors: tuple[tuple[str, KafkaError], ...] = ()
 
 
 class OffsetDeleteRequest(msgspec.Struct, frozen=True, gc=False):

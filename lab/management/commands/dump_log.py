@@ -10,7 +10,7 @@ from django.core.management.base import BaseCommand
 from broker_core.log.dump import LocalFiles, Thrown, dump
 from broker_core.shell.java import KAFKA_VERSION, UsageError, VersionAsked, check_help
 from broker_core.shell.parser import OptionError, ParsedOptions, usage_lines
-from broker_core.shell.tools.dump_log import ABOUT, MISSING, OPTIONS, dump_options, files_of
+from broker_core.shell.tools.dump_log import ABOUT, OPTIONS, dump_options, files_of
 
 INTERRUPTED = 130
 _SHORT_FORM = "manage.py dump_log FILE... is short for --deep-iteration --print-data-log --files FILE,..."
@@ -58,7 +58,7 @@ def run(arguments: Sequence[str], out: TextIO, err: TextIO) -> int:
 def _run(arguments: Sequence[str], out: TextIO, err: TextIO) -> int:
     options = ParsedOptions(OPTIONS)
     try:
-        options.parse(_known(arguments))
+        options.parse(arguments)
         check_help(options, f"{ABOUT}\n{_SHORT_FORM}")
         is_short = bool(options.operands) and "files" not in options
         paths = options.operands if is_short else files_of(options)
@@ -92,15 +92,6 @@ def _run(arguments: Sequence[str], out: TextIO, err: TextIO) -> int:
         err.write(f"{thrown.sentence}\n")
         return 1
     return 0
-
-
-def _known(arguments: Sequence[str]) -> Sequence[str]:
-    """The arguments, unless one is an option of the original that is not here. Raises UsageError."""
-    for word in arguments:
-        name = word.partition("=")[0]
-        if name.startswith("--") and name[2:] in MISSING:
-            raise UsageError(f"{name} is not there: clusters here keep their metadata in ZooKeeper. Leave it out.")
-    return arguments
 
 
 def _complain(out: TextIO, err: TextIO, line: str) -> None:

@@ -78,6 +78,7 @@ def walk(tour: Tour) -> None:
         # The controller must reach both ends, or else it could not tell them who leads.
         a, b = sorted(ALL - {int(lab.shown.controller.split()[1])})
         lab.link("cut", a, b)
+        until(lab.page, lambda: lab.page.locator(".hw-link.cut").count() == 1, "a cut link in the picture")
         # A follower that has all its leader has stays in the ISR however long it is silent: there must be a record.
         for name in sorted(lab.shown.partitions):
             lab.produce(name, "one more than the follower has", acks="1")

@@ -4,8 +4,8 @@ from lab.tour.lab_page import LabPage
 from lab.tour.tour import Tour
 
 TITLE = "restart"
-#: What a browser says of attempts to connect to a lab that does not run.
-NOBODY_ANSWERED = "ERR_CONNECTION_REFUSED"
+#: What a browser says of attempts to connect to a lab that does not run (refused) or was killed meanwhile (reset).
+NOBODY_ANSWERED = "ERR_CONNECTION_RE"
 
 
 def walk(tour: Tour) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 from django.conf import settings
 
+from lab.tour.cells import click_record
 from lab.tour.lab_page import LabPage
 from lab.tour.shown import Shown
 from lab.tour.tour import Tour, until
@@ -55,7 +56,7 @@ def walk(tour: Tour) -> None:
         lab.steps_until(_committed(end + 1), "the high watermark behind the record")
 
     with tour.stop("a record: its key, value, batch and bytes"):
-        lab.page.locator(".hw-lane").first.locator(".hw-cell.committed", has_text=str(end)).first.click()
+        click_record(lab.page.locator(".hw-lane").first, end)
         card = lab.tab("Inspect")
         for text in ("seen on its way", "committed", "CRC-32C"):
             lab.sees(card.get_by_text(text).first, text)

@@ -2,6 +2,7 @@
 
 import { KINDS } from "./events.gen.js";
 import { faultIn } from "./faults.js";
+import { labelIn } from "./labels.js";
 
 /** @import { AnyEvent, EventKind, FieldType, Patch, WireEvent } from "./events.d.ts" */
 
@@ -66,8 +67,8 @@ function fits(value, type) {
   return (shape === "maybe" && value === null) || inner.some((one) => fits(value, one));
 }
 
-/** Fields that hold what the core says of a file. */
-const FAULT_FIELDS = ["rule", "repair", "why"];
+/** Fields that hold words of the core, and who says them in another language. @type {Record<string, (said: string, language: string) => string>} */
+const WORDS = { rule: faultIn, repair: faultIn, why: faultIn, how: faultIn, change: faultIn, state: faultIn, label: labelIn, needs: labelIn };
 
 /**
  * The event as one sentence for people.
@@ -80,8 +81,7 @@ export function sentence(event, language) {
   /** @type {Record<string, any>} */
   const data = event.data;
   const template = language.startsWith("zh") ? info.zh : info.en;
-  return template.replace(/\{(\w+)\}/g, (_, name) =>
-    FAULT_FIELDS.includes(name) ? faultIn(data[name], language) : readable(data[name]));
+  return template.replace(/\{(\w+)\}/g, (_, name) => WORDS[name]?.(data[name], language) ?? readable(data[name]));
 }
 
 /** @param {unknown} value @returns {string} */

@@ -22,6 +22,9 @@ export interface ProducerBlocked {
   client: string;
   why: string;
 }
+export interface ProducerUnblocked {
+  client: string;
+}
 export interface ProduceStarted {
   client: string;
   partition: string;
@@ -732,6 +735,12 @@ export interface BrokerFrozen {
 export interface BrokerThawed {
   broker: string;
 }
+export interface ClientFrozen {
+  client: string;
+}
+export interface ClientThawed {
+  client: string;
+}
 export interface LinkCut {
   a: string;
   b: string;
@@ -777,6 +786,7 @@ export interface DataOf {
   RecordsGathered: RecordsGathered;
   RecordPartitioned: RecordPartitioned;
   ProducerBlocked: ProducerBlocked;
+  ProducerUnblocked: ProducerUnblocked;
   ProduceStarted: ProduceStarted;
   ProduceRepeated: ProduceRepeated;
   ProduceAcknowledged: ProduceAcknowledged;
@@ -884,6 +894,8 @@ export interface DataOf {
   BrokerExiting: BrokerExiting;
   BrokerFrozen: BrokerFrozen;
   BrokerThawed: BrokerThawed;
+  ClientFrozen: ClientFrozen;
+  ClientThawed: ClientThawed;
   LinkCut: LinkCut;
   LinkCutOneWay: LinkCutOneWay;
   LinkRestored: LinkRestored;

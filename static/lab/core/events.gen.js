@@ -1,7 +1,7 @@
 // Written by `manage.py gen_events` from broker_core/events. Do not change it by hand.
 
 /** Hash of the vocabulary; the server's `welcome` carries its own. */
-export const SCHEMA = "8557d79d1fff";
+export const SCHEMA = "869f5154785a";
 
 /** @import { EventKind, KindInfo } from "./events.d.ts" */
 
@@ -11,9 +11,11 @@ export const KINDS = {
   RecordsGathered: { family: "client", fields: [["client", "str"], ["partition", "str"], ["sequence", "int"], ["count", "int"], ["size", "int"], ["why", "str"], ["due_us", "int"]],
     en: "{client}: {count} for {partition} wait in a batch, {size} B", zh: "{client}：发往 {partition} 的 {count} 条在批次中等待，{size} 字节" },
   RecordPartitioned: { family: "client", fields: [["client", "str"], ["partition", "str"], ["key", ["maybe", "str"]], ["rule", "str"], ["key_hash", ["maybe", "int"]], ["partition_count", "int"]],
-    en: "{client}: a record with key {key} goes to {partition}, {rule}", zh: "{client}：键为 {key} 的记录发往 {partition}，{rule}" },
+    en: "{client}: a record with key {key} goes to {partition}, {rule}", zh: "{client}：键为 {key} 的消息发往 {partition}，{rule}" },
   ProducerBlocked: { family: "client", fields: [["client", "str"], ["why", "str"]],
     en: "{client} blocks: {why}", zh: "{client} 阻塞：{why}" },
+  ProducerUnblocked: { family: "client", fields: [["client", "str"]],
+    en: "{client} blocks no longer", zh: "{client} 不再阻塞" },
   ProduceStarted: { family: "client", fields: [["client", "str"], ["partition", "str"], ["sequence", "int"], ["count", "int"], ["acks", "int"], ["size", "int"], ["leader", "str"], ["request", "int"], ["producer_id", "int"], ["producer_epoch", "int"], ["base_sequence", "int"]],
     en: "{client} sends {count} to {partition}, acks={acks}", zh: "{client} 向 {partition} 发送 {count} 条，acks={acks}" },
   ProduceRepeated: { family: "client", fields: [["client", "str"], ["partition", "str"], ["sequence", "int"], ["count", "int"], ["attempt", "int"], ["leader", "str"], ["request", "int"], ["producer_id", "int"], ["producer_epoch", "int"], ["base_sequence", "int"]],
@@ -33,7 +35,7 @@ export const KINDS = {
   ConsumerPositionReset: { family: "client", fields: [["client", "str"], ["partition", "str"], ["from_offset", "int"], ["to_offset", "int"], ["why", "str"]],
     en: "{client}: position of {partition} reset from {from_offset} to {to_offset}, {why}", zh: "{client}：{partition} 的位置由 {from_offset} 重置为 {to_offset}，{why}" },
   AcknowledgedRecordsLost: { family: "client", fields: [["partition", "str"], ["first_offset", "int"], ["count", "int"], ["leader", "str"], ["leader_epoch", "int"], ["acknowledged_by", "str"], ["acknowledged_seq", "int"]],
-    en: "{partition}: {count} records from {first_offset} on, acknowledged with acks=1, are lost: nobody promised more", zh: "{partition}：自 {first_offset} 起有 {count} 条以 acks=1 确认的记录丢失，这并未违反承诺" },
+    en: "{partition}: {count} records from {first_offset} on, acknowledged with acks=1, are lost: nobody promised more", zh: "{partition}：自 {first_offset} 起有 {count} 条以 acks=1 确认的消息丢失，这并未违反承诺" },
   CommandReceived: { family: "console", fields: [["command", "int"], ["line", "str"], ["source", "str"]],
     en: "$ {line}", zh: "$ {line}" },
   CommandPrinted: { family: "console", fields: [["command", "int"], ["lines", ["list", "str"]]],
@@ -119,7 +121,7 @@ export const KINDS = {
   LogTruncated: { family: "log", fields: [["replica", "str"], ["from_offset", "int"], ["to_offset", "int"], ["why", "str"], ["cuts", ["list", ["tuple", "str", "int", "int", "str"]]], ["segments", ["list", ["tuple", "int", "int", "int", "int"]]], ["tail", ["list", ["tuple", "int", "int", "int", "int", "int", "int"]]], ["synced", ["list", ["tuple", "int", "int", "int", "int"]]]],
     en: "{replica}: truncated from {from_offset} to {to_offset}, {why}", zh: "{replica}：从 {from_offset} 截断到 {to_offset}，{why}" },
   LogStartOffsetIncremented: { family: "log", fields: [["replica", "str"], ["from_offset", "int"], ["to_offset", "int"], ["why", "str"]],
-    en: "{replica}: log start offset {from_offset} to {to_offset}, {why}", zh: "{replica}：日志起始偏移量由 {from_offset} 升至 {to_offset}，{why}" },
+    en: "{replica}: log start offset {from_offset} to {to_offset}, {why}", zh: "{replica}：日志起始位移由 {from_offset} 升至 {to_offset}，{why}" },
   SegmentsDeleted: { family: "log", fields: [["replica", "str"], ["segments", ["list", "int"]], ["why", "str"]],
     en: "{replica}: segments {segments} deleted: {why}", zh: "{replica}：删除日志段 {segments}：{why}" },
   FilesMarkedDeleted: { family: "log", fields: [["replica", "str"], ["count", "int"], ["files", ["list", ["tuple", "str", "int"]]], ["due_us", "int"], ["cuts", ["list", ["tuple", "str", "int", "int", "str"]]]],
@@ -127,7 +129,7 @@ export const KINDS = {
   FilesUnlinked: { family: "log", fields: [["broker", "str"], ["folder", "str"], ["count", "int"], ["cuts", ["list", ["tuple", "str", "int", "int", "str"]]]],
     en: "{broker}: {count} deleted files left the disk", zh: "{broker}：{count} 个已删除的文件离开磁盘" },
   LogCleaned: { family: "log", fields: [["replica", "str"], ["from_offset", "int"], ["to_offset", "int"], ["groups", ["list", ["tuple", "int", ["list", ["tuple", "int", "int"]]]]], ["bytes_before", "int"], ["bytes_after", "int"], ["records_before", "int"], ["records_after", "int"], ["counts", ["list", ["tuple", "str", "int"]]], ["fates", ["list", ["tuple", "int", "str", "int"]]], ["keys", "int"], ["empty_batches", "int"], ["delete_horizon_ms", "int"], ["cuts", ["list", ["tuple", "str", "int", "int", "str"]]], ["segments", ["list", ["tuple", "int", "int", "int", "int"]]], ["tail", ["list", ["tuple", "int", "int", "int", "int", "int", "int"]]], ["synced", ["list", ["tuple", "int", "int", "int", "int"]]]],
-    en: "{replica}: cleaned {from_offset} to {to_offset}, {records_after} of {records_before} records stay", zh: "{replica}：压缩 {from_offset} 至 {to_offset}，{records_before} 条记录保留 {records_after} 条" },
+    en: "{replica}: cleaned {from_offset} to {to_offset}, {records_after} of {records_before} records stay", zh: "{replica}：压缩 {from_offset} 至 {to_offset}，{records_before} 条消息保留 {records_after} 条" },
   LogUncleanable: { family: "log", fields: [["replica", "str"], ["why", "str"]],
     en: "{replica}: the cleaner gives up: {why}", zh: "{replica}：清理器放弃：{why}" },
   SegmentChecked: { family: "log", fields: [["replica", "str"], ["segment", "int"], ["size", "int"]],
@@ -197,7 +199,7 @@ export const KINDS = {
   TransactionMarkerAppended: { family: "transaction", fields: [["replica", "str"], ["producer_id", "int"], ["producer_epoch", "int"], ["coordinator_epoch", "int"], ["offset", "int"], ["result", "str"], ["first_offset", "int"]],
     en: "{replica}: {result} of producer {producer_id} at {offset}", zh: "{replica}：生产者 {producer_id} 在 {offset} 处的 {result}" },
   FirstUnstableOffsetChanged: { family: "transaction", fields: [["replica", "str"], ["from_offset", "int"], ["to_offset", "int"]],
-    en: "{replica}: the first unstable offset goes from {from_offset} to {to_offset}", zh: "{replica}：首个不稳定偏移量由 {from_offset} 变为 {to_offset}" },
+    en: "{replica}: the first unstable offset goes from {from_offset} to {to_offset}", zh: "{replica}：首个不稳定位移由 {from_offset} 变为 {to_offset}" },
   ProducersExpired: { family: "transaction", fields: [["replica", "str"], ["producer_ids", ["list", "int"]]],
     en: "{replica}: producers {producer_ids} have not written for too long and are forgotten", zh: "{replica}：生产者 {producer_ids} 长时间未写入，已被遗忘" },
   ProducerStateChanged: { family: "transaction", fields: [["client", "str"], ["state", "str"], ["transactional_id", "str"], ["producer_id", "int"], ["producer_epoch", "int"], ["why", "str"]],
@@ -207,7 +209,7 @@ export const KINDS = {
   RequestCompleted: { family: "waiting", fields: [["broker", "str"], ["request", "str"], ["why", "str"]],
     en: "{broker} completes {request}: {why}", zh: "{broker} 完成 {request}：{why}" },
   RunStarted: { family: "world", fields: [["name", "str"], ["seed", "int"], ["era", "str"], ["start_wall_ms", "int"]],
-    en: "Run {name} began: era {era}, seed {seed}", zh: "运行 {name} 开始：时代 {era}，种子 {seed}" },
+    en: "Run {name} began: era {era}, seed {seed}", zh: "运行 {name} 开始：Kafka 版本 {era}，种子 {seed}" },
   NodeAdded: { family: "world", fields: [["node", "str"], ["node_kind", "str"], ["broker_id", "int"], ["settings", ["list", ["tuple", "str", "str"]]]],
     en: "{node} joined the picture as {node_kind}", zh: "{node} 作为 {node_kind} 加入" },
   NodeRemoved: { family: "world", fields: [["node", "str"]],
@@ -228,6 +230,10 @@ export const KINDS = {
     en: "Broker {broker} is frozen: it answers nobody", zh: "代理 {broker} 被冻结，不再应答" },
   BrokerThawed: { family: "world", fields: [["broker", "str"]],
     en: "Broker {broker} runs again", zh: "代理 {broker} 恢复运行" },
+  ClientFrozen: { family: "world", fields: [["client", "str"]],
+    en: "{client} is frozen: it asks nobody", zh: "{client} 被冻结，不再发出请求" },
+  ClientThawed: { family: "world", fields: [["client", "str"]],
+    en: "{client} runs again", zh: "{client} 恢复运行" },
   LinkCut: { family: "world", fields: [["a", "str"], ["b", "str"]],
     en: "The link {a} to {b} is cut", zh: "{a} 与 {b} 之间的链路被切断" },
   LinkCutOneWay: { family: "world", fields: [["source", "str"], ["destination", "str"]],
@@ -243,3 +249,7 @@ export const KINDS = {
   ForeignZnodeChanged: { family: "world", fields: [["change", "str"], ["path", "str"], ["data", "str"]],
     en: "Somebody outside {change} {path} in ZooKeeper", zh: "外部对 ZooKeeper 节点 {path} 执行了 {change}" },
 };
+
+/** Kinds that get a mark on the whole run, the most telling first. */
+/** @type {EventKind[]} */
+export const MARKED = ["InvariantViolated", "LogTruncated", "BrokerStopped", "BrokerExiting", "BrokerFrozen", "LinkCut", "LinkCutOneWay", "ClientFrozen", "LeaderElected", "ControllerElected", "ForeignZnodeChanged", "IsrShrunk", "IsrExpanded", "BrokerStarted", "BrokerThawed", "ClientThawed", "LinkRestored"];

@@ -1,5 +1,8 @@
-// What the core says of files that break a rule, in Chinese. The core says it in English, with the values in place; here
-// stands each such sentence with {0}, {1} for its values, and is found again by them. A value may be a sentence itself.
+// What the core says of files that break a rule, in Chinese. What it says of brokers, clients and replicas is in reasons.js, and of
+// messages in labels.js.
+
+import { translator } from "./phrases.js";
+import { REASONS } from "./reasons.js";
 
 /** @type {Record<string, string>} */
 export const CHINESE = {
@@ -79,6 +82,7 @@ export const CHINESE = {
   "a message claims {0} bytes, it must have at least {1}": "消息声称有 {0} 字节，至少应有 {1} 字节",
   "a compressed message lies in a wrapper": "外层消息中还有压缩的消息",
   "a message of magic {0} has only {1} bytes": "magic {0} 的消息只有 {1} 字节",
+  "a message of an older format holds no timestamp below -1": "旧格式的消息不能有小于 -1 的时间戳",
   "no LZ4 frame begins here": "此处不是 LZ4 帧的开头",
   "the frame's flags are {0}; Kafka reads version 1 with independent blocks only":
     "帧的标志为 {0}；Kafka 只读取版本 1 且各块独立的帧",
@@ -100,24 +104,7 @@ export const CHINESE = {
   "the data ends within the variable-length integer at byte {0}": "数据在字节 {0} 处的变长整数中间结束",
 };
 
-const PLACE = /\{(\d)\}/;
-
-/** Whether a sentence begins with another one. @param {string} english */
-const isAround = (english) => /^\{0\}[:,]/.test(english);
-/** How much a sentence says without its values. @param {string} english */
-const weight = (english) => english.replace(/\{\d\}/g, "").length;
-
-/** @type {{ pattern: RegExp, chinese: string }[]} What stands around others comes first, then those that say most. */
-const SENTENCES = Object.entries(CHINESE)
-  .toSorted(([a], [b]) => Number(isAround(b)) - Number(isAround(a)) || weight(b) - weight(a))
-  .map(([english, chinese]) => ({ pattern: patternOf(english), chinese }));
-
-/** @param {string} english */
-function patternOf(english) {
-  const parts = english.split(PLACE);
-  const source = parts.map((part, at) => (at % 2 ? `(?<v${part}>.*)` : part.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")));
-  return new RegExp(`^${source.join("")}$`, "s");
-}
+const inChinese = translator({ ...CHINESE, ...REASONS });
 
 /**
  * A fault in the language; what is not known stays as it is.
@@ -125,11 +112,4 @@ function patternOf(english) {
  * @param {string} language "en" or "zh-CN"
  * @returns {string}
  */
-export function faultIn(said, language) {
-  if (!language.startsWith("zh")) return said;
-  for (const { pattern, chinese } of SENTENCES) {
-    const values = said.match(pattern);
-    if (values) return chinese.replace(/\{(\d)\}/g, (_, place) => faultIn(values.groups?.[`v${place}`] ?? "", language));
-  }
-  return said;
-}
+export const faultIn = (said, language) => (language.startsWith("zh") ? inChinese(said) : said);

@@ -27,10 +27,11 @@ export function isReplaced(view, key) {
   return view.partitions[partition] !== undefined && `b${view.partitions[partition].leader}` !== coordinator;
 }
 
-/** The partitions that a group is about: those assigned, those committed, and all others of their topics. @param {View} view @param {Group} group @returns {string[]} */
+/** The partitions that a group is about: those assigned, those committed, and all of their topics and of those that members want. @param {View} view @param {Group} group @returns {string[]} */
 export function partitionsOf(view, group) {
   const named = [...Object.values(group.members).flatMap(({ assignment }) => assignment), ...Object.keys(group.offsets)];
-  const topics = new Set(named.map((name) => name.slice(0, name.lastIndexOf("-"))));
+  const wanted = Object.values(group.members).flatMap(({ topics }) => topics);
+  const topics = new Set([...wanted, ...named.map((name) => name.slice(0, name.lastIndexOf("-")))]);
   return [...new Set([...named, ...[...topics].flatMap((topic) => partitionNames(view, topic))])].sort(byName);
 }
 
@@ -57,6 +58,12 @@ export function lagRows(view, group, partitions) {
       lag: committed === null ? null : Math.max(0, high_watermark - committed),
     };
   });
+}
+
+/** How many records a member has not read yet of all that it owns. @param {View} view @param {import("./view.d.ts").ConsumerNode} node */
+export function memberLag(view, { assignment = [], positions }) {
+  const behind = assignment.map((name) => (name in positions && view.partitions[name] ? (leaderReplica(view, name)?.high_watermark ?? 0) - positions[name] : 0));
+  return behind.reduce((sum, lag) => sum + Math.max(0, lag), 0);
 }
 
 /** What the owner of a partition reads next, if it is a consumer of the lab. @param {View} view @param {Group} group @param {string} name */

@@ -39,15 +39,12 @@ export class History {
    * @returns {Span[]} in the order of sending
    */
   messages(from_us, to_us) {
-    const digests = [...this.#touching(from_us, to_us)];
-    if (digests.length === 1) return [...spansIn(digests[0], from_us, to_us)];
+    const touching = this.#touching(from_us, to_us);
+    if (touching.length === 1) return [...spansIn(touching[0], from_us, to_us)];
     /** @type {Map<string, Span>} */
     const found = new Map();
-    for (const digest of digests)
-      for (const span of spansIn(digest, from_us, to_us)) {
-        const known = found.get(span.id);
-        if (!known || known.end_us === Infinity) found.set(span.id, span);
-      }
+    for (const stretch of touching)
+      for (const span of spansIn(stretch, from_us, to_us)) keep(found, span, stretch.until_us === Infinity ? Infinity : span.due_us);
     return [...found.values()];
   }
 
@@ -55,12 +52,12 @@ export class History {
   waits(from_us, to_us) {
     /** @type {Map<string, Wait>} */
     const found = new Map();
-    for (const { waits, longest_wait_us } of this.#touching(from_us, to_us)) {
+    for (const { digest: { waits, parked, longest_wait_us }, until_us, goes_on } of this.#touching(from_us, to_us)) {
+      // What has not ended may be longer than all that has. Where the next stretch goes on, that one knows what still waits.
+      if (!goes_on) for (const wait of parked.values()) if (wait.since_us <= to_us) keep(found, wait, until_us);
       const start = 1 + lastIndex(waits.length, (i) => waits[i].since_us < from_us - Math.min(longest_wait_us, LOOK_BACK_US));
-      for (let i = start; i < waits.length && waits[i].since_us <= to_us; i++) {
-        const known = found.get(waits[i].id);
-        if (waits[i].end_us >= from_us && (!known || known.end_us === Infinity)) found.set(waits[i].id, waits[i]);
-      }
+      for (let i = start; i < waits.length && waits[i].since_us <= to_us; i++)
+        if (waits[i].end_us >= from_us) keep(found, waits[i], until_us);
     }
     return [...found.values()];
   }
@@ -69,31 +66,40 @@ export class History {
   deeds(from_us, to_us) {
     /** @type {Map<number, Deed>} */
     const found = new Map();
-    for (const { deeds } of this.#touching(from_us, to_us)) {
+    for (const { digest: { deeds } } of this.#touching(from_us, to_us)) {
       const start = 1 + lastIndex(deeds.length, (i) => deeds[i].at_us < from_us);
       for (let i = start; i < deeds.length && deeds[i].at_us <= to_us; i++) found.set(deeds[i].seq, deeds[i]);
     }
     return [...found.values()];
   }
 
-  /** The instants between which events are here without a gap, around an instant; null when there are none. @param {number} at_us @returns {[number, number] | null} */
-  known(at_us) {
+  /** Stretches of a span of time whose events are not here. @param {number} from_us @param {number} to_us @returns {[number, number][]} */
+  gaps(from_us, to_us) {
+    /** @type {[number, number][]} */
+    const gaps = [];
+    let next_seq = 1;
+    let known_us = from_us;
     for (const chunk of this.#chunks()) {
-      const from = chunk.base?.at_us ?? chunk.events[0]?.[1];
-      const to = chunk.events.at(-1)?.[1] ?? from;
-      if (from !== undefined && from <= at_us && at_us <= to) return [from, to];
+      const [first, last] = extent(chunk);
+      if (first === undefined || first > to_us) continue;
+      if (chunk.first_seq > next_seq && first > known_us) gaps.push([known_us, first]);
+      next_seq = Math.max(next_seq, chunk.first_seq + chunk.events.length);
+      known_us = Math.max(known_us, last);
     }
-    return null;
+    return gaps;
   }
 
-  /** @param {number} from_us @param {number} to_us */
-  *#touching(from_us, to_us) {
-    for (const chunk of this.#chunks()) {
-      const first = chunk.base?.at_us ?? chunk.events[0]?.[1];
-      const last = chunk.events.at(-1)?.[1] ?? first;
-      if (first === undefined || first > to_us || last < from_us - LOOK_BACK_US) continue;
-      yield this.#digest(chunk);
-    }
+  /** What is known of a span of time, oldest first. `until_us`: so far goes what a digest tells, Infinity where the next `goes_on` from it. @param {number} from_us @param {number} to_us */
+  #touching(from_us, to_us) {
+    const chunks = this.#chunks().filter((chunk) => {
+      const [first, last] = extent(chunk);
+      return first !== undefined && first <= to_us && last >= from_us - LOOK_BACK_US;
+    });
+    return chunks.map((chunk, i) => {
+      const next = chunks[i + 1];
+      const goes_on = next !== undefined && next.first_seq <= chunk.first_seq + chunk.events.length;
+      return { digest: this.#digest(chunk), until_us: !next || goes_on ? Infinity : extent(chunk)[1], goes_on };
+    });
   }
 
   /** @param {Chunk} chunk @returns {Digest} */
@@ -112,13 +118,29 @@ export class History {
   }
 }
 
-/** @param {Digest} digest @param {number} from_us @param {number} to_us */
-function* spansIn({ spans, longest_us }, from_us, to_us) {
-  const start = 1 + lastIndex(spans.length, (i) => spans[i].sent_us < from_us - Math.min(longest_us, LOOK_BACK_US));
-  for (let i = start; i < spans.length && spans[i].sent_us <= to_us; i++) {
-    const { end_us, due_us, held_us } = spans[i];
-    if (Math.min(end_us, held_us === Infinity ? due_us : Infinity) >= from_us) yield spans[i];
-  }
+/** The instants of the first and the last thing that a chunk knows. @param {Chunk} chunk @returns {[number | undefined, number]} */
+function extent({ base, events }) {
+  const first = base?.at_us ?? events[0]?.[1];
+  return [first, events.at(-1)?.[1] ?? first ?? 0];
+}
+
+/**
+ * Keeps what the newest stretch of events tells of something; where it is open to the end of its stretch, it ends at `open_us`.
+ * @template {{ id: string, end_us: number }} T
+ * @param {Map<string, T>} found @param {T} one @param {number} open_us
+ */
+function keep(found, one, open_us) {
+  if (one.end_us === Infinity && open_us < Infinity) found.set(one.id, { ...one, end_us: open_us });
+  else if (one.end_us < Infinity || found.get(one.id)?.end_us !== Infinity) found.set(one.id, one);
+}
+
+/** @param {{ digest: Digest, goes_on: boolean }} stretch @param {number} from_us @param {number} to_us */
+function* spansIn({ digest: { spans, open, longest_us }, goes_on }, from_us, to_us) {
+  const earliest_us = from_us - Math.min(longest_us, LOOK_BACK_US);
+  const reaches = (/** @type {Span} */ { end_us, due_us, held_us }) => Math.min(end_us, held_us === Infinity ? due_us : Infinity) >= from_us;
+  if (!goes_on) for (const span of open.values()) if (span.sent_us < earliest_us && reaches(span)) yield span;
+  const start = 1 + lastIndex(spans.length, (i) => spans[i].sent_us < earliest_us);
+  for (let i = start; i < spans.length && spans[i].sent_us <= to_us; i++) if (reaches(spans[i])) yield spans[i];
 }
 
 /** What was under way before the first event. @param {Digest} digest @param {import("./view.d.ts").View} state */
@@ -226,6 +248,8 @@ const DEEDS = {
   BrokerExiting: () => ({}),
   BrokerFrozen: () => ({}),
   BrokerThawed: () => ({}),
+  ClientFrozen: () => ({}),
+  ClientThawed: () => ({}),
 };
 
 /** @param {string} replica */

@@ -1,15 +1,13 @@
 // The index of a recording goes on with the live events: how much happened when, and the marks on the whole run.
 
 import { decode, sentence } from "./codec.js";
+import { MARKED } from "./events.gen.js";
 
-/** @import { EventKind, WireEvent } from "./events.d.ts" */
-/** @import { Index } from "./recording.js" */
+/** @import { AnyEvent, WireEvent } from "./events.d.ts" */
+/** @import { Index, Mark } from "./recording.js" */
 
-/** Kinds that get a mark, beside those that the index already has. @type {Set<EventKind>} */
-const MARKED = new Set([
-  "BrokerStopped", "BrokerStarted", "BrokerExiting", "BrokerFrozen", "BrokerThawed", "LinkCut", "LinkRestored", "ControllerElected",
-  "LeaderElected", "IsrShrunk", "IsrExpanded", "LogTruncated", "InvariantViolated",
-]);
+/** How a new partition gets its first leader: nobody had to go, so the whole run does not point it out. */
+const FIRST_LEADER = "NewPartition";
 
 /** @param {Index} index @param {WireEvent} wire the newest event */
 export function extend(index, wire) {
@@ -21,7 +19,15 @@ export function extend(index, wire) {
   const bucket = Math.floor(at_us / bucket_us);
   while (counts.length <= bucket) counts.push(0);
   counts[bucket]++;
-  if (!MARKED.has(kind)) return;
-  const event = decode(wire);
-  index.marks.push({ seq, at_us, kind, en: sentence(event, "en"), zh: sentence(event, "zh-CN") });
+  if (!MARKED.includes(kind)) return;
+  const values = /** @type {Record<string, unknown>} */ (decode(wire).data);
+  if (values.strategy !== FIRST_LEADER) index.marks.push({ seq, at_us, kind, values });
 }
+
+/** What a mark says: its event as a sentence, or the name that somebody gave the instant. @param {Mark} mark @param {string} language */
+export function markWords({ kind, values }, language) {
+  return kind === "Bookmark" ? String(values.name) : sentence(/** @type {AnyEvent} */ ({ kind, data: values }), language);
+}
+
+/** How telling a mark is; 0 is the most. What somebody marked themselves comes right after alarms. @param {Mark} mark */
+export const rankOf = ({ kind }) => (kind === "Bookmark" ? 0.5 : MARKED.indexOf(/** @type {any} */ (kind)));

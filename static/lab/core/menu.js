@@ -98,7 +98,8 @@ function nameOf(end) {
 function clientMenu(view, id) {
   const node = view.nodes[id];
   if (node?.kind === "consumer") {
-    if (node.member) return [item("leave", `consumer stop ${id}`), item("kill_member", `consumer kill ${id}`, { harm: true })];
+    if (node.member) return [...(node.state === "frozen" ? [item("thaw", `consumer thaw ${id}`)] : [item("freeze", `consumer freeze ${id}`), item("leave", `consumer stop ${id}`)]),
+      item("kill_member", `consumer kill ${id}`, { harm: true })];
     return [item("unfollow", `consumer unfollow ${id}`)];
   }
   if (node?.kind !== "producer") return [];

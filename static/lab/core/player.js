@@ -122,6 +122,8 @@ export class Player {
   /** When the next thing in the live core is due, or null. */
   get next_us() { return this.#clock.said.next_us; }
   get watchers() { return this.#clock.said.watchers; }
+  /** Does time stand still because nobody watched? */
+  get rests() { return Boolean(this.#clock.said.rests); }
   get connection() { return this.#feed.connection; }
   /** While the connection is lost: seconds until the next attempt. */
   get retry_in_s() { return this.#feed.retry_in_s; }
@@ -152,11 +154,12 @@ export class Player {
     return this.#recording.chunks();
   }
 
-  /** Fetches history around an instant, so that `chunks` has it. @param {number} at_us */
-  want(at_us) {
-    const found = this.#recording.locate({ at_us });
-    if (this.loading || this.#now() < this.#want_after_ms || "place" in found) return;
-    this.#load(found.need).then((came) => {
+  /** Fetches a piece of the history of a span of time, or around an instant, so that `chunks` has it. @param {number} from_us @param {number} to_us */
+  want(from_us, to_us = from_us) {
+    if (this.loading || this.#now() < this.#want_after_ms) return;
+    const need = this.#recording.missing(from_us, to_us);
+    if (need === null) return;
+    this.#load(need).then((came) => {
       if (came) this.#announce("index");
       else this.#want_after_ms = this.#now() + WANT_AGAIN_MS;
     });

@@ -12,7 +12,7 @@ import { apply, own } from "./patch.js";
  *             inverses: (Patch | undefined)[], full: boolean }} Chunk
  *
  * @typedef {{ n: number, first_seq: number, last_seq: number, first_at_us: number, last_at_us: number }} SegmentInfo
- * @typedef {{ seq: number, at_us: number, kind: string, en: string, zh: string }} Mark
+ * @typedef {{ seq: number, at_us: number, kind: string, values: Record<string, any> }} Mark
  * @typedef {{ branch: string, parent: string | null, parent_seq: number, parent_at_us: number, last_seq: number,
  *             last_at_us: number }} BranchInfo
  * @typedef {{ run: string, branch: string, name: string, boot: string, schema: string, first_seq: number, last_seq: number,
@@ -27,6 +27,8 @@ import { apply, own } from "./patch.js";
 const WINDOW = 8000;
 const WINDOW_SLACK = 2000;
 const SEGMENTS_KEPT = 12;
+/** As many of them may be wanted for one picture; the others are for where somebody goes. */
+const SEGMENTS_SHOWN = 10;
 /** Longer ways are walked by starting from a keyframe. */
 const WALK_MAX = 2000;
 
@@ -37,6 +39,8 @@ export class Recording {
   #segments = new Map();
   /** @type {Map<string, Promise<void>>} */
   #loading = new Map();
+  /** Where the live window began when the index was last found too old for it. */
+  #indexed_for = -1;
   #api;
   #fetch;
 
@@ -108,9 +112,7 @@ export class Recording {
     if ("seq" in target) return this.#locateSeq(target.seq);
     const { at_us } = target;
     const live = this.#live;
-    const live_from = live && (live.base?.at_us ?? live.events[0]?.[1]);
-    if (live && live_from !== null && live_from !== undefined && at_us >= live_from && (live.base || at_us > live_from))
-      return { place: lastAt(live, at_us) };
+    if (live && beginsBefore(live, at_us)) return { place: lastAt(live, at_us) };
     const segments = this.index?.segments;
     if (!segments) return { need: "index" };
     const i = lastIndex(segments.length, (k) => segments[k].first_at_us <= at_us);
@@ -122,6 +124,36 @@ export class Recording {
       return { need: "index" };
     }
     return { place: lastAt(chunk, at_us) };
+  }
+
+  /**
+   * What has to be loaded next for a picture of a span of time: the index, or the newest of its segments that is not here; null when
+   * nothing is missing, or when as much is here as fits.
+   * @param {number} from_us
+   * @param {number} to_us
+   * @returns {"index" | number | null}
+   */
+  missing(from_us, to_us) {
+    const live = this.#live;
+    if (live && beginsBefore(live, from_us)) return null;
+    const segments = this.index?.segments;
+    if (!segments) return "index";
+    const live_seq = live?.first_seq ?? Infinity;
+    const newest = segments.at(-1);
+    if (live && newest && newest.last_seq + 1 < live_seq && to_us >= newest.last_at_us && this.#indexed_for !== live_seq) {
+      this.#indexed_for = live_seq;
+      this.#segments.delete(newest.n); // it has grown since, and others have come
+      return "index";
+    }
+    const at = (/** @type {number} */ us) => Math.max(0, lastIndex(segments.length, (k) => segments[k].first_at_us <= us));
+    let room = SEGMENTS_SHOWN;
+    for (let i = at(to_us); i >= at(from_us) && i < segments.length && room > 0; i--) {
+      const { n, first_seq } = segments[i];
+      if (first_seq >= live_seq) continue;
+      if (!this.#segment(n)) return n;
+      room--;
+    }
+    return null;
   }
 
   /** @param {number} seq @returns {{ place: Place } | { need: "index" | number }} */
@@ -269,6 +301,12 @@ function holds(chunk, seq) {
 /** The last seq in a chunk. @param {Chunk} chunk */
 function end(chunk) {
   return chunk.first_seq + chunk.events.length - 1;
+}
+
+/** Does a chunk know what the world was like at an instant, as far as its beginning goes? @param {Chunk} chunk @param {number} at_us */
+function beginsBefore({ base, events }, at_us) {
+  const from_us = base?.at_us ?? events[0]?.[1];
+  return from_us !== undefined && (base ? at_us >= from_us : at_us > from_us);
 }
 
 /** The last event of a chunk at or before an instant. @param {Chunk} chunk @param {number} at_us @returns {Place} */

@@ -31,7 +31,7 @@ export function nodesByKind(view) {
 }
 
 /** Topics of people before those of brokers. @type {(a: string, b: string) => number} */
-const internalLast = (a, b) => Number(a.startsWith("__")) - Number(b.startsWith("__")) || byName(a, b);
+export const internalLast = (a, b) => Number(a.startsWith("__")) - Number(b.startsWith("__")) || byName(a, b);
 
 /** @param {View} view @returns {string[]} */
 export function topicNames(view) {
@@ -100,6 +100,15 @@ export function beliefs(view, id) {
     really: view.replicas[`${id}@${node}`]?.log_end_offset ?? null,
     last_caught_up_us: leader.remotes[node].last_caught_up_us,
   }));
+}
+
+/**
+ * How long a follower has not been caught up, as its leader sees it: not at all while the two ends are the same, however long ago it
+ * fetched (Kafka's `Replica.stateSnapshot.isCaughtUp`).
+ * @param {Replica} leader @param {{ log_end_offset: number, last_caught_up_us: number }} remote @param {number} at_us
+ */
+export function lagTime(leader, remote, at_us) {
+  return remote.log_end_offset >= leader.log_end_offset ? 0 : Math.max(0, at_us - remote.last_caught_up_us);
 }
 
 /** How long a follower may lag before it leaves the ISR, microseconds. @param {View} view @param {string} node the leader's */

@@ -22,6 +22,7 @@ const KINDS = [
   [/^\/admin\/reassign_partitions$/, "reassign"],
   [/^\/admin\/preferred_replica_election$/, "preferred"],
   [/^\/config\/changes(\/|$)/, "config_change"],
+  [/^\/config\/(clients|users|ips)(\/|$)/, "quota"],
   [/^\/config\//, "config"],
   [/^\/cluster\/id$/, "cluster_id"],
   [/^\/latest_producer_id_block$/, "producer_ids"],

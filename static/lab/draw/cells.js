@@ -1,116 +1,181 @@
-// The cells of one lane. What lies below the digits is one path for each look: a record that comes, or is committed,
-// changes a few attributes of the lane instead of several elements of its own.
+// The cells of a partition's lanes, on a canvas that lies below them. On elements of their own, two hundred digits would
+// cost the page more than all the rest of a frame.
 
-import { CELL_H, cellState } from "../core/layout/strips.js";
+import { CELL_H, cellState, cutEnd } from "../core/layout/strips.js";
 import { epochAt } from "../core/selectors.js";
-import { s, set, text } from "./svg.js";
 
 /** @import { CellState, Lane, PartitionPlace, StripsLayout } from "../core/layout/strips.js" */
+/** @import { Role } from "../core/selectors.js" */
+/** @import { Palette } from "./palette.js" */
 
-/** Digits are placed from an origin that moves in steps of this many offsets, so that coordinates stay small. */
-const ORIGIN_STEP = 512;
 /** Cells of a smaller pitch than this have no digits. */
 const PITCH_OF_DIGITS = 12;
+/** How much of its colour a committed cell has. */
+const FILLED = { leader: 0.36, follower: 0.31 };
+const CONTRAST = matchMedia("(prefers-contrast: more), (forced-colors: active)");
 
-/** @typedef {"plate" | "band" | "strike" | "dot"} Shape */
-
-/** What is drawn of a shape at a slot, relative to the row. @param {Shape} shape @param {number} slot @param {number} pitch */
-function outline(shape, slot, pitch) {
-  const large = pitch > PITCH_OF_DIGITS;
-  const w = large ? pitch - 2 : pitch - 1;
-  const x = slot * pitch;
-  switch (shape) {
-    case "plate":
-      return roundRect(x + 0.5, 0.5, w - 1, CELL_H - 1, large ? 3 : 1.5);
-    case "band":
-      return roundRect(x + (large ? 2.5 : 1), CELL_H - 3.6, Math.max(2, w - (large ? 5 : 2)), 2, 1);
-    case "strike":
-      return `M${(x + 3).toFixed(1)} ${CELL_H - 4}L${(x + w - 3).toFixed(1)} 4`;
-    case "dot":
-      return `M${(x + w / 2).toFixed(1)} ${CELL_H / 2 + 0.5}h0`;
-  }
-}
-
-/** @param {number} x @param {number} y @param {number} w @param {number} h @param {number} r */
-function roundRect(x, y, w, h, r) {
-  const right = (w - 2 * r).toFixed(1);
-  const down = (h - 2 * r).toFixed(1);
-  const corner = (/** @type {number} */ dx, /** @type {number} */ dy) => `a${r} ${r} 0 0 1 ${dx} ${dy}`;
-  return `M${(x + r).toFixed(1)} ${y}h${right}${corner(r, r)}v${down}${corner(-r, r)}h-${right}${corner(-r, -r)}v-${down}${corner(r, -r)}z`;
-}
-
-/** Outlines by shape and pitch, then by slot. @type {Map<string, string[]>} */
-const outlines = new Map();
-
-/** The outlines of a shape from slot 0 on. @param {Shape} shape @param {number} pitch @param {number} slots */
-function outlinesOf(shape, pitch, slots) {
-  const key = `${shape} ${pitch}`;
-  let known = outlines.get(key);
-  if (!known) outlines.set(key, (known = []));
-  while (known.length < slots) known.push(outline(shape, known.length, pitch));
-  return known;
-}
-
-/** Digits of one record; its element counts as the cell. */
-class Digits {
-  root = s("text", { "text-anchor": "middle", y: 12.6 });
-  #offset = NaN;
-  #state = "";
-  #pitch = 0;
-  #origin = 0;
-
-  /** @param {number} offset @param {CellState} state @param {number} pitch @param {number} origin */
-  update(offset, state, pitch, origin) {
-    if (offset === this.#offset && state === this.#state && pitch === this.#pitch && origin === this.#origin) return;
-    this.#offset = offset;
-    this.#state = state;
-    this.#pitch = pitch;
-    this.#origin = origin;
-    set(this.root, { class: `hw-cell ${state}` });
-    const words = pitch > PITCH_OF_DIGITS && state !== "deleted" && state !== "free" ? String(offset) : "";
-    text(this.root, words);
-    if (words)
-      set(this.root, { x: ((offset - origin + 0.5) * pitch - 1).toFixed(1), "font-size": words.length > 4 ? 6.6 : words.length > 3 ? 7.8 : 9.5 });
-  }
-}
+/** @typedef {{ offset: number, x: number }} Cell x: left edge on the canvas */
 
 export class Cells {
-  /** @type {Record<CellState, SVGElement>} */
-  #plates = { committed: s("path", { class: "hw-plate committed" }), open: s("path", { class: "hw-plate open" }),
-    truncated: s("path", { class: "hw-plate truncated" }), deleted: s("path", { class: "hw-plate deleted" }), free: s("path", { class: "hw-plate free" }) };
-  /** By the epoch's parity. */
-  #bands = [s("path", { class: "hw-band" }), s("path", { class: "hw-band odd" })];
-  #strikes = s("path", { class: "hw-strike" });
-  #row = s("g");
-  /** @type {Digits[]} */
-  #digits = [];
-  root = s("g", {}, ...Object.values(this.#plates), ...this.#bands, this.#row, this.#strikes);
+  root = document.createElement("canvas");
+  #context = /** @type {CanvasRenderingContext2D} */ (this.root.getContext("2d"));
+  /** What the canvas was sized for. */
+  #frame = "";
+  /** @type {Palette | null} */
+  #palette = null;
+  /** What each lane shows. @type {string[]} */
+  #shown = [];
+  #ratio = 1;
+  /** Of the digits. To set a font has the browser work out all styles that are out of date: it is set when it changes. */
+  #font = "";
 
-  /** @param {StripsLayout} layout @param {PartitionPlace} place @param {Lane} lane @param {number} at_us */
-  update({ x0, slots, pitch }, { first }, { cell_y, replica }, at_us) {
-    const origin = Math.floor(first / ORIGIN_STEP) * ORIGIN_STEP;
-    set(this.root, { transform: `translate(${x0},${cell_y})` });
-    set(this.#row, { transform: `translate(${((origin - first) * pitch).toFixed(1)},0)` });
-    while (this.#digits.length < slots) this.#row.append(this.#digits[this.#digits.push(new Digits()) - 1].root);
-    while (this.#digits.length > slots) this.#digits.pop()?.root.remove();
+  constructor() {
+    this.root.className = "hw-cells";
+  }
 
-    const plates = outlinesOf("plate", pitch, slots);
-    const bands = outlinesOf("band", pitch, slots);
-    const paths = { committed: "", open: "", truncated: "", deleted: "", free: "" };
-    const banded = ["", ""];
-    let struck = "";
-    const dots = outlinesOf("dot", pitch, slots);
-    const strikes = outlinesOf("strike", pitch, slots);
+  /** Draws those lanes anew that show something else than before. @param {Palette} palette @param {StripsLayout} layout @param {PartitionPlace} place @param {number} at_us */
+  update(palette, layout, place, at_us) {
+    const top = place.lanes[0].cell_y;
+    this.#fit(palette, layout, place, top);
+    place.lanes.forEach((lane, i) => {
+      const shows = shownBy(lane, place.first, at_us);
+      if (shows === this.#shown[i]) return;
+      this.#shown[i] = shows;
+      this.#drawLane(palette, layout, place.first, lane, lane.cell_y - top, at_us);
+    });
+  }
+
+  /** Where the canvas lies and how large it is; what it showed is gone when that has changed. @param {Palette} palette @param {StripsLayout} layout @param {PartitionPlace} place @param {number} top */
+  #fit(palette, { x0, slots, pitch }, { lanes, first }, top) {
+    const { style, dataset } = this.root;
+    if (dataset.first !== String(first)) dataset.first = String(first);
+    const width = Math.ceil(slots * pitch);
+    const height = lanes[lanes.length - 1].cell_y + CELL_H - top;
+    const ratio = devicePixelRatio || 1;
+    const frame = `${x0} ${top} ${width} ${height} ${pitch} ${ratio} ${CONTRAST.matches} ${lanes.length}`;
+    if (frame === this.#frame && palette === this.#palette) return;
+    this.#frame = frame;
+    this.#palette = palette;
+    this.#shown = [];
+    dataset.pitch = String(pitch);
+    Object.assign(style, { left: `${x0}px`, top: `${top}px`, width: `${width}px`, height: `${height}px` });
+    this.root.width = Math.round(width * ratio);
+    this.root.height = Math.round(height * ratio);
+    this.#ratio = ratio;
+    this.#font = "";
+    this.#context.textAlign = "center";
+  }
+
+  /** @param {Palette} palette @param {StripsLayout} layout @param {number} first @param {Lane} lane @param {number} y @param {number} at_us */
+  #drawLane(palette, { slots, pitch }, first, { role, replica }, y, at_us) {
+    /** @type {Record<CellState, Cell[]>} */
+    const cells = { committed: [], open: [], truncated: [], deleted: [], free: [] };
     for (let slot = 0; slot < slots; slot++) {
       const offset = first + slot;
-      const state = cellState(replica, offset, at_us);
-      paths[state] += state === "free" ? dots[slot] : plates[slot];
-      if (state === "committed" || state === "open") banded[Math.max(0, epochAt(replica?.epochs ?? [], offset)) % 2] += bands[slot];
-      else if (state === "truncated") struck += strikes[slot];
-      this.#digits[offset % slots].update(offset, state, pitch, origin);
+      cells[cellState(replica, offset, at_us)].push({ offset, x: slot * pitch });
     }
-    for (const state in paths) set(this.#plates[/** @type {CellState} */ (state)], { d: paths[/** @type {CellState} */ (state)] });
-    this.#bands.forEach((band, i) => set(band, { d: banded[i] }));
-    set(this.#strikes, { d: struck });
+    const context = this.#context;
+    context.setTransform(this.#ratio, 0, 0, this.#ratio, 0, y * this.#ratio);
+    context.clearRect(0, 0, slots * pitch, CELL_H);
+    const large = pitch > PITCH_OF_DIGITS;
+    const w = large ? pitch - 2 : pitch - 1;
+    const ink = inkOf(palette, role);
+    const filled = role === "leader" ? FILLED.leader : FILLED.follower;
+    this.#plates(cells.committed, w, large, [], { fill: [ink.fill, filled], stroke: [ink.edge, CONTRAST.matches ? 1 : 0.28] });
+    this.#plates(cells.open, w, large, [3, 2], { fill: [ink.fill, 0.07], stroke: [ink.edge, 0.95] });
+    this.#plates(cells.truncated, w, large, [3, 2], { stroke: [palette.danger, 1] });
+    this.#plates(cells.deleted, w, large, [2, 2], { stroke: [palette.line2, 1] });
+    this.#dots(cells.free, w, palette.ink4);
+    this.#bands([...cells.committed, ...cells.open], w, large, palette, replica?.epochs ?? []);
+    if (large) {
+      this.#digits(cells.committed, pitch, palette.mono, palette.ink, 0.86);
+      this.#digits(cells.open, pitch, palette.mono, ink.text, 1);
+      this.#digits(cells.truncated, pitch, palette.mono, palette["danger-ink"], 1);
+    }
+    this.#strikes(cells.truncated, w, palette.danger);
   }
+
+  /** @param {Cell[]} cells @param {number} w @param {boolean} large @param {number[]} dash @param {{ fill?: [string, number], stroke: [string, number] }} inks colour and opacity */
+  #plates(cells, w, large, dash, { fill, stroke }) {
+    if (!cells.length) return;
+    const context = this.#context;
+    context.beginPath();
+    for (const { x } of cells) context.roundRect(x + 0.5, 0.5, w - 1, CELL_H - 1, large ? 3 : 1.5);
+    if (fill) {
+      [context.fillStyle, context.globalAlpha] = fill;
+      context.fill();
+    }
+    context.setLineDash(dash);
+    context.lineWidth = 1;
+    [context.strokeStyle, context.globalAlpha] = stroke;
+    context.stroke();
+  }
+
+  /** Offsets without a record. @param {Cell[]} cells @param {number} w @param {string} colour */
+  #dots(cells, w, colour) {
+    const context = this.#context;
+    context.beginPath();
+    for (const { x } of cells) {
+      context.moveTo(x + w / 2, CELL_H / 2 + 0.5);
+      context.arc(x + w / 2, CELL_H / 2 + 0.5, 0.8, 0, 7);
+    }
+    context.globalAlpha = 1;
+    context.fillStyle = colour;
+    context.fill();
+  }
+
+  /** The epoch of each record, by its parity. @param {Cell[]} cells @param {number} w @param {boolean} large @param {Palette} palette @param {[number, number][]} epochs */
+  #bands(cells, w, large, palette, epochs) {
+    const context = this.#context;
+    context.globalAlpha = 1;
+    for (const parity of [0, 1]) {
+      context.beginPath();
+      for (const { offset, x } of cells)
+        if (Math.max(0, epochAt(epochs, offset)) % 2 === parity) context.roundRect(x + (large ? 2.5 : 1), CELL_H - 3.6, Math.max(2, w - (large ? 5 : 2)), 2, 1);
+      context.fillStyle = palette[parity ? "ep1" : "ep0"];
+      context.fill();
+    }
+  }
+
+  /** @param {Cell[]} cells @param {number} pitch @param {string} face @param {string} colour @param {number} opacity */
+  #digits(cells, pitch, face, colour, opacity) {
+    const context = this.#context;
+    context.globalAlpha = opacity;
+    context.fillStyle = colour;
+    for (const { offset, x } of cells) {
+      const words = String(offset);
+      const font = `${words.length > 4 ? 6.6 : words.length > 3 ? 7.8 : 9.5}px ${face}`;
+      if (font !== this.#font) context.font = this.#font = font;
+      context.fillText(words, x + pitch / 2 - 1, 12.6);
+    }
+  }
+
+  /** @param {Cell[]} cells @param {number} w @param {string} colour */
+  #strikes(cells, w, colour) {
+    if (!cells.length) return;
+    const context = this.#context;
+    context.beginPath();
+    for (const { x } of cells) {
+      context.moveTo(x + 3, CELL_H - 4);
+      context.lineTo(x + w - 3, 4);
+    }
+    context.globalAlpha = 1;
+    context.setLineDash([]);
+    context.strokeStyle = colour;
+    context.lineWidth = 1.2;
+    context.stroke();
+  }
+}
+
+/** All that the cells of a lane are drawn from. @param {Lane} lane @param {number} first @param {number} at_us */
+function shownBy({ role, replica }, first, at_us) {
+  if (!replica) return `${role} ${first}`;
+  const { log_start_offset, log_end_offset, high_watermark, epochs } = replica;
+  return `${role} ${first} ${log_start_offset} ${log_end_offset} ${high_watermark} ${cutEnd(replica, at_us)} ${epochs}`;
+}
+
+/** Of fills, edges and digits. @param {Palette} palette @param {Role} role */
+function inkOf(palette, role) {
+  const hue = role === "leader" || role === "outisr" || role === "offline" ? role : "isr";
+  return { fill: role === "leader" ? palette["leader-fill"] : palette[hue], edge: palette[hue], text: palette[`${hue}-ink`] };
 }

@@ -2,6 +2,7 @@
 
 import { densityBars, densityScale, placeMarks } from "../core/layout/density.js";
 import { LABEL_W } from "../core/layout/spacetime.js";
+import { markWords } from "../core/marks.js";
 import { begin, hatch } from "./palette.js";
 import { monoWidth } from "./svg.js";
 
@@ -13,7 +14,7 @@ import { monoWidth } from "./svg.js";
 
 export const DENSITY_H = 34;
 const BASE = 30;
-const LABEL_MAX = 26;
+const LABEL_MAX = 36;
 /** While time runs the row is drawn every so many milliseconds. */
 const EVERY_MS = 500;
 /** Pixels between a press and a mark that count as the mark. */
@@ -124,7 +125,7 @@ export class Density {
 
   /** @param {Mark} mark */
   #words(mark) {
-    const words = this.#language.startsWith("zh") ? mark.zh : mark.en;
+    const words = markWords(mark, this.#language);
     return words.length > LABEL_MAX ? `${words.slice(0, LABEL_MAX - 1)}…` : words;
   }
 
@@ -156,11 +157,11 @@ export class Density {
     const map = densityScale(Math.max(live_at_us, at_us), this.#width);
     const x = event.clientX - this.#canvas.getBoundingClientRect().left;
     const mark = index?.marks.find((one) => Math.abs(map.x(one.at_us) - x) < NEAR);
-    return mark ? (this.#language.startsWith("zh") ? mark.zh : mark.en) : "";
+    return mark ? markWords(mark, this.#language) : "";
   }
 }
 
 /** @type {Record<string, string>} */
-const HUES = { BrokerStopped: "danger-ink", BrokerExiting: "danger-ink", BrokerFrozen: "danger-ink", LinkCut: "danger-ink", LogTruncated: "danger-ink",
+const HUES = { BrokerStopped: "danger-ink", BrokerExiting: "danger-ink", BrokerFrozen: "danger-ink", ClientFrozen: "danger-ink", LinkCut: "danger-ink", LinkCutOneWay: "danger-ink", LogTruncated: "danger-ink",
   InvariantViolated: "danger-ink", LeaderElected: "control", ControllerElected: "control", IsrShrunk: "outisr", IsrExpanded: "isr",
   Bookmark: "select-ink" };

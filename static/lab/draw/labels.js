@@ -6,6 +6,11 @@ import { monoWidth } from "./svg.js";
 /** @import { Palette } from "./palette.js" */
 
 const LABELS_MAX = 60;
+/** Longer texts are cut. */
+const WORDS_MAX = 34;
+/** Texts beside each other stay so far apart, and the same text, once read, is not said again within so many pixels. */
+const APART = 8;
+const SAID_W = 150;
 
 /** Texts on the picture: the more important ones first, none over another. */
 export class Labels {
@@ -24,20 +29,22 @@ export class Labels {
 
   /** @param {string} words @param {number} x @param {number} y @param {string} hue @param {number} weight @param {boolean} bold */
   add(words, x, y, hue, weight, bold) {
-    const w = monoWidth(words, 9.3) + 4;
+    const said = words.length > WORDS_MAX ? `${words.slice(0, WORDS_MAX - 1)}…` : words;
+    const w = monoWidth(said, 9.3) + 4;
     const left = Math.max(LABEL_W + 2, Math.min(x, this.#width - w - 2));
-    this.#list.push({ words, x: left, y, w, hue, weight, bold });
+    this.#list.push({ words: said, x: left, y, w, hue, weight, bold });
   }
 
   draw() {
     const context = this.#context;
-    /** @type {{ x: number, y: number, w: number }[]} */
+    /** @type {{ words: string, x: number, y: number, w: number }[]} */
     const taken = [];
     this.#list.sort((a, b) => b.weight - a.weight);
     for (const label of this.#list) {
       if (taken.length >= LABELS_MAX) break;
       const { words, x, y, w, hue, bold } = label;
-      if (taken.some((one) => Math.abs(one.y - y) < 10 && x < one.x + one.w && x + w > one.x)) continue;
+      if (taken.some((one) => Math.abs(one.y - y) < 10 && x < one.x + one.w + APART && x + w + APART > one.x)) continue;
+      if (!bold && taken.some((one) => one.words === words && Math.abs(one.y - y) < 4 && Math.abs(one.x - x) < SAID_W)) continue;
       taken.push(label);
       context.globalAlpha = 0.88;
       context.fillStyle = this.#palette.panel;

@@ -1,9 +1,8 @@
-// One replica's lane: label, cells, and the columns on the right. Only what has changed is written.
+// One replica's lane: label, marks on its cells, and the columns on the right. Only what has changed is written.
 
 import { CELL_H, boundaryX, offsetX } from "../core/layout/strips.js";
 import { lagTimeMax, leaderReplica } from "../core/selectors.js";
 import { shortDurationText } from "../core/timemap.js";
-import { Cells } from "./cells.js";
 import { flash, means, monoWidth, s, set, show, text } from "./svg.js";
 
 /** @import { Lane, PartitionPlace, StripsLayout } from "../core/layout/strips.js" */
@@ -30,7 +29,6 @@ export class LaneDrawing {
   #half = s("circle", { r: 3.7, class: "hw-half" });
   #name = s("text", { class: "hw-lane-name", x: 30 });
   #role = s("text", { class: "hw-lane-role", x: 48 });
-  #cells = new Cells();
   #high_watermark = s("path", { class: "hw-own-hw" });
   #cursor = s("rect", { class: "hw-cursor", y: -2, height: CELL_H + 4, rx: 5 });
   #asks = s("text", { class: "hw-asks" });
@@ -46,16 +44,16 @@ export class LaneDrawing {
     this.#t = t;
     this.#bar.append(s("rect", { width: BAR_W, height: 4, rx: 2, class: "hw-lag-ground" }), this.#bar_fill, this.#bar_tick);
     this.root = means(s("g", { tabindex: 0, role: "button" }, this.#ground, this.#edge, this.#half, this.#glyph, this.#name, this.#role,
-      this.#cells.root, this.#high_watermark, this.#cursor, this.#asks, this.#log_end, this.#committed, this.#bar, this.#caught_up), { type: "replica", id });
+      this.#high_watermark, this.#cursor, this.#asks, this.#log_end, this.#committed, this.#bar, this.#caught_up), { type: "replica", id });
   }
 
   /**
    * All that depends on the view.
-   * @param {View} view @param {StripsLayout} layout @param {PartitionPlace} place @param {Lane} lane @param {number} at_us
+   * @param {View} view @param {StripsLayout} layout @param {PartitionPlace} place @param {Lane} lane
    * @param {{ cursor: number | null, selected: boolean, asks: number | null, stepping: boolean }} marks the offset pointed
    *   at, whether the lane is selected, the offset that the selected fetch asks for, and whether changed numbers flash
    */
-  update(view, layout, place, lane, at_us, { cursor, selected, asks, stepping }) {
+  update(view, layout, place, lane, { cursor, selected, asks, stepping }) {
     const { role, replica, cell_y } = lane;
     const middle = cell_y + CELL_H / 2;
     const claims = replica?.role === "leader" && role !== "leader" && role !== "offline" ? replica.leader_epoch : null;
@@ -65,7 +63,6 @@ export class LaneDrawing {
       this.#drawFrame(layout, lane, claims, selected);
     }
 
-    this.#cells.update(layout, place, lane, at_us);
     this.#drawMarks(layout, place, lane, view, asks, cursor);
 
     const write = stepping ? flash : text;

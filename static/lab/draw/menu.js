@@ -1,26 +1,36 @@
-// The context menu of the drawings. Its lines go out as "hw-command"; the page sends them, or forks first.
+// The context menu of a thing: of the drawings, of lists, by key.
+
+import { menuFor } from "../core/menu.js";
 
 /** @import { MenuItem } from "../core/menu.js" */
+/** @import { Player } from "../core/player.js" */
+/** @import { Target } from "../core/selectors.js" */
 /** @import { Translate } from "./topology.js" */
 
 /**
- * Opens a menu at a place; it closes by choosing, Escape, or a press elsewhere.
- * @param {MenuItem[]} items
- * @param {{ x: number, y: number, title: string, t: Translate, choose: (line: string) => void }} options x and y in the window
+ * Opens the menu of a thing at a place, if there is anything to choose; it closes by choosing, Escape, or a press elsewhere.
+ * It follows the thing: what cannot be done any more keeps its place and is dimmed, so that nothing slides under the
+ * pointer; what can be done now comes below.
+ * @param {Player} player @param {Target} target
+ * @param {{ x: number, y: number, t: Translate, choose: (line: string) => void }} options x and y in the window
  */
-export function openMenu(items, { x, y, title, t, choose }) {
-  document.querySelector(".hw-menu")?.remove();
+export function openMenu(player, target, { x, y, t, choose }) {
+  const choices = () => (player.view ? menuFor(player.view, target) : []);
+  if (!choices().length) return;
+  /** @type {HTMLElement & { close?: () => void } | null} */ (document.querySelector(".hw-menu"))?.close?.();
+  /** @type {HTMLElement & { close?: () => void }} */
   const menu = document.createElement("div");
   menu.className = "hw-menu";
   menu.setAttribute("role", "menu");
-  menu.setAttribute("aria-label", title);
+  menu.setAttribute("aria-label", target.id);
   const head = document.createElement("div");
   head.className = "hw-menu-title";
-  head.textContent = title;
+  head.textContent = target.id;
   menu.append(head);
   const before = /** @type {HTMLElement | SVGElement | null} */ (document.activeElement);
   const close = () => {
     menu.remove();
+    unsubscribe();
     removeEventListener("pointerdown", outside, true);
     removeEventListener("blur", close);
     before?.focus?.();
@@ -29,7 +39,11 @@ export function openMenu(items, { x, y, title, t, choose }) {
   const outside = (event) => {
     if (!menu.contains(/** @type {Node} */ (event.target))) close();
   };
-  const buttons = items.map(({ key, values, line, harm }) => {
+  menu.close = close;
+  /** @type {Map<string, HTMLButtonElement>} the choices there are and were, by their lines */
+  const buttons = new Map();
+  /** @param {MenuItem} choice */
+  const add = ({ key, values, line, harm }) => {
     const button = document.createElement("button");
     button.setAttribute("role", "menuitem");
     button.className = harm ? "harm" : "";
@@ -39,26 +53,42 @@ export function openMenu(items, { x, y, title, t, choose }) {
     code.textContent = line;
     button.append(words, code);
     button.onclick = () => {
+      if (button.ariaDisabled) return;
       close();
       choose(line);
     };
-    return button;
-  });
-  menu.append(...buttons);
+    buttons.set(line, button);
+    menu.append(button);
+  };
+  const place = () => {
+    const { width, height } = menu.getBoundingClientRect();
+    menu.style.left = `${Math.max(4, Math.min(x, innerWidth - width - 4))}px`;
+    menu.style.top = `${Math.max(4, Math.min(y, innerHeight - height - 4))}px`;
+  };
+  const follow = () => {
+    const now = choices();
+    const fresh = now.filter(({ line }) => !buttons.has(line));
+    fresh.forEach(add);
+    for (const [line, button] of buttons) {
+      const gone = !now.some((choice) => choice.line === line);
+      button.ariaDisabled = gone ? "true" : null;
+      button.title = gone ? t("draw.menu.gone") : "";
+    }
+    if (fresh.length) place();
+  };
   menu.onkeydown = (event) => {
-    const i = buttons.indexOf(/** @type {HTMLButtonElement} */ (document.activeElement));
+    const all = [...buttons.values()];
+    const i = all.indexOf(/** @type {HTMLButtonElement} */ (document.activeElement));
     const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
-    if (step) buttons[(i + step + buttons.length) % buttons.length].focus();
-    else if (event.key === "Escape") close();
-    else if (event.key !== "Tab") return;
-    event.preventDefault();
-    event.stopPropagation();
+    if (step) all[(i + step + all.length) % all.length].focus();
+    else if (event.key === "Escape" || event.key === "Tab") close();
+    event.stopPropagation(); // keys of the page are not meant while the menu has the focus
+    if (step || event.key === "Escape" || event.key === "Tab") event.preventDefault();
   };
   document.body.append(menu);
-  const { width, height } = menu.getBoundingClientRect();
-  menu.style.left = `${Math.max(4, Math.min(x, innerWidth - width - 4))}px`;
-  menu.style.top = `${Math.max(4, Math.min(y, innerHeight - height - 4))}px`;
-  buttons[0]?.focus();
+  follow();
+  const unsubscribe = player.subscribe(follow);
+  menu.querySelector("button")?.focus();
   addEventListener("pointerdown", outside, true);
   addEventListener("blur", close);
 }

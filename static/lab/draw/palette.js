@@ -1,17 +1,40 @@
 // The colours of tokens.css for canvases, read once per theme, and the strokes that drawings on canvases share.
 
-const NAMES = ["bg", "panel", "raise", "raise2", "line", "line2", "ink", "ink2", "ink3", "ink4", "leader", "leader-ink", "isr", "outisr",
-  "offline", "danger", "danger-ink", "select", "select-ink", "produce", "fetch", "control", "group", "zk", "primary", "primary-ink"];
+const NAMES = ["bg", "panel", "raise", "raise2", "line", "line2", "ink", "ink2", "ink3", "ink4", "leader", "leader-fill", "leader-ink", "isr", "isr-ink", "outisr",
+  "outisr-ink", "offline", "offline-ink", "ep0", "ep1", "danger", "danger-ink", "select", "select-ink", "produce", "fetch", "control", "group", "zk", "primary", "primary-ink"];
 
 /** @typedef {Record<string, string>} Palette */
 
 /** @param {Element} element inside the themed page @returns {Palette} */
 export function readPalette(element) {
   const style = getComputedStyle(element);
-  /** @type {Palette} */
-  const palette = { mono: style.getPropertyValue("--font-mono").trim(), ui: style.getPropertyValue("--font-ui").trim() };
-  for (const name of NAMES) palette[name] = style.getPropertyValue(`--${name}`).trim();
-  return palette;
+  const [mono, ui] = ["--font-mono", "--font-ui"].map((name) => style.getPropertyValue(name).trim());
+  return { mono, ui, ...readColours(element, NAMES) };
+}
+
+/**
+ * Colours of the theme in numbers, as canvases and charts take them, also where the visitor's system chooses them.
+ * @param {Element} element inside the themed page @param {string[]} names without the two dashes @returns {Record<string, string>}
+ */
+export function readColours(element, names) {
+  const probe = element.appendChild(document.createElement("i"));
+  const colours = names.map((name) => {
+    probe.style.color = `var(--${name})`;
+    return [name, getComputedStyle(probe).color];
+  });
+  probe.remove();
+  return Object.fromEntries(colours);
+}
+
+/**
+ * Tells when the colours are others, or faces of the texts: after a change of theme or contrast, or when a face has come.
+ * @param {() => void} listener @param {AddEventListenerOptions} [until] `signal` ends it
+ */
+export function onNewColours(listener, until) {
+  addEventListener("themechange", listener, until);
+  for (const media of ["(prefers-contrast: more)", "(forced-colors: active)", "(prefers-color-scheme: dark)"])
+    matchMedia(media).addEventListener("change", listener, until);
+  document.fonts.addEventListener("loadingdone", listener, until);
 }
 
 /**

@@ -46,6 +46,14 @@ class Flag {
   }
 }
 
+/** Widths in the header: of a letter of the name, and of what stands between the name and the columns. */
+const NAME_CHAR_W = 6.9;
+const FACTS_W = 270;
+const NARROW_FACTS_W = 160;
+
+/** A long name without its middle: how it ends tells partitions apart. @param {string} name @param {number} most letters */
+const middle = (name, most) => (name.length <= most ? name : `${name.slice(0, Math.max(4, most - 9))}…${name.slice(-8)}`);
+
 export class PartitionDrawing {
   root;
   #t;
@@ -98,12 +106,12 @@ export class PartitionDrawing {
     this.root = s("g", { role: "group", class: "hw-partition" }, header, lanes, across, this.#flag_hw.root, this.#flag_leo.root, this.#stale, this.#overview);
   }
 
-  /** @param {View} view @param {StripsLayout} layout @param {PartitionPlace} place @param {number} at_us @param {Marks} marks */
-  update(view, layout, place, at_us, marks) {
+  /** @param {View} view @param {StripsLayout} layout @param {PartitionPlace} place @param {Marks} marks */
+  update(view, layout, place, marks) {
     this.#header(view, layout, place);
     this.#lanes.sync(place.open ? place.lanes.map((lane) => lane.id) : [], (drawing, id, i) => {
       const { cursor, selected, asks, stepping } = marks;
-      drawing.update(view, layout, place, place.lanes[i], at_us, { cursor: cursor?.replica === id ? cursor.offset : null,
+      drawing.update(view, layout, place, place.lanes[i], { cursor: cursor?.replica === id ? cursor.offset : null,
         selected: selected === id, asks: asks.get(id) ?? null, stepping });
     });
     this.#across(view, layout, place);
@@ -127,8 +135,9 @@ export class PartitionDrawing {
     set(this.#ground, { y, width });
     set(this.#rule, { x1: 0, x2: width, y1: y + 0.5, y2: y + 0.5 });
     set(this.#name, { y: base });
-    text(this.#name, this.#id);
-    const x = 24 + this.#id.length * 6.9;
+    const name = middle(this.#id, Math.floor((columns.log_end - (narrow ? NARROW_FACTS_W : FACTS_W)) / NAME_CHAR_W));
+    text(this.#name, name);
+    const x = 24 + name.length * NAME_CHAR_W;
     set(this.#facts, { x: x.toFixed(1), y: base });
     const led = partition.leader >= 0;
     text(this.#fact_leader, partition.leader_epoch < 0 ? t("draw.partition.new") : led ? t("draw.partition.leader", { node: nodeOf(partition.leader) }) : t("draw.partition.none"));

@@ -1,6 +1,7 @@
 // The space-time picture on a canvas: a lane for each node, messages as lines, requests that wait as bars.
 // The future is hatched; of it only the arrivals that are already due are drawn. Dragging scrubs.
 
+import { labelIn } from "../core/labels.js";
 import { LABEL_W, layoutLanes, spanOf, windowFor, windowScale } from "../core/layout/spacetime.js";
 import { shortNeeds } from "../core/selectors.js";
 import { tickText, ticks } from "../core/timemap.js";
@@ -33,6 +34,7 @@ export class SpaceTime {
 
   #player;
   #t;
+  #language;
   #palette;
   #canvas = document.createElement("canvas");
   #width = 800;
@@ -43,10 +45,11 @@ export class SpaceTime {
   #dragging = false;
   #crowded = false;
 
-  /** @param {HTMLElement} host @param {Player} player @param {History} history @param {Translate} t @param {Palette} palette */
-  constructor(host, player, history, t, palette) {
+  /** @param {HTMLElement} host @param {Player} player @param {History} history @param {Translate} t @param {string} language @param {Palette} palette */
+  constructor(host, player, history, t, language, palette) {
     this.#player = player;
     this.#t = t;
+    this.#language = language;
     this.#palette = palette;
     this.#history = history;
     this.#canvas.className = "hw-spacetime";
@@ -93,6 +96,7 @@ export class SpaceTime {
     const future_x = Math.max(LABEL_W, map.x(at_us));
     hatch(context, future_x, 16, this.#width - future_x, this.#height - 16, this.#palette.raise);
     this.#drawLanes(context, view, lanes);
+    this.#drawGaps(context, map, at_us);
     context.save();
     context.beginPath();
     context.rect(LABEL_W, 0, this.#width - LABEL_W, this.#height);
@@ -109,7 +113,7 @@ export class SpaceTime {
     context.restore();
     this.#speak(at_us, live_at_us);
     // While a crowded picture runs, what would be fetched has left it before it is here.
-    if (!this.#crowded || !moving) this.#player.want(Math.max(0, map.from_us));
+    if (!this.#crowded || !moving) this.#player.want(Math.max(0, map.from_us), at_us);
     return false;
   }
 
@@ -151,6 +155,28 @@ export class SpaceTime {
       context.font = `550 ${size}px ${ui}`;
       context.fillStyle = down ? ink3 : ink;
       context.fillText(this.#nameOf(id, node), 25, y + 3.7, LABEL_W - 30);
+    }
+  }
+
+  /** Where events are not here, the picture says so instead of showing that nothing happened. @param {CanvasRenderingContext2D} context @param {Scale} map @param {number} at_us */
+  #drawGaps(context, map, at_us) {
+    const { bg, ink3, line, ui } = this.#palette;
+    for (const [from_us, to_us] of this.#history.gaps(Math.max(0, map.from_us), at_us)) {
+      const x = Math.max(LABEL_W, map.x(from_us));
+      const w = map.x(to_us) - x;
+      if (w < 2) continue;
+      context.fillStyle = bg;
+      context.fillRect(x, 16, w, this.#height - 16);
+      hatch(context, x, 16, w, this.#height - 16, line);
+      const words = this.#t("draw.gap");
+      context.font = `10px ${ui}`;
+      const wide = context.measureText(words).width + 12;
+      if (wide > w) continue;
+      context.fillStyle = bg;
+      context.fillRect(x + (w - wide) / 2, this.#height / 2 - 2, wide, 17);
+      context.fillStyle = ink3;
+      context.textAlign = "center";
+      context.fillText(words, x + w / 2, this.#height / 2 + 10);
     }
   }
 
@@ -196,7 +222,7 @@ export class SpaceTime {
       context.lineWidth = 0.8;
       context.stroke();
       context.globalAlpha = 1;
-      const words = `${client} ${this.#t("draw.waits", { needs: shortNeeds({ partitions, needs }) })}`;
+      const words = `${client} ${this.#t("draw.waits", { needs: labelIn(shortNeeds({ partitions, needs }), this.#language) })}`;
       if (api !== "Produce" || to - from < monoWidth(words, 8.8) + 12) continue;
       context.font = `600 8.8px ${mono}`;
       context.textAlign = "right";
@@ -249,7 +275,7 @@ export class SpaceTime {
     if (span.family === "zk" && span.kind !== "watch" && !chosen) return;
     const middle = Math.max(LABEL_W, x1) + (Math.min(x, map.x(at_us)) - Math.max(LABEL_W, x1)) * (span.kind === "response" ? 0.42 : 0.3);
     const place_y = x === x1 ? y1 : y1 + (y - y1) * ((middle - x1) / (x - x1));
-    labels.add(span.label || span.api, middle + 4, place_y + (y2 > y1 ? -2 : 9), hue, chosen ? 9 : 1, chosen);
+    labels.add(labelIn(span.label, this.#language) || span.api, middle + 4, place_y + (y2 > y1 ? -2 : 9), hue, chosen ? 9 : 1, chosen);
   }
 
   /** What nodes did: diamonds on their lanes; those at one place are one with a count. @param {CanvasRenderingContext2D} context @param {Scale} map @param {Map<string, number>} lanes @param {number} at_us @param {Labels} labels */

@@ -6,11 +6,10 @@
 //   hw-command  { line }                    a line of the shell was chosen in the stage's menu
 
 import { History } from "../core/history.js";
-import { menuFor } from "../core/menu.js";
 import { splitRecord, topicNames } from "../core/selectors.js";
 import { DENSITY_H, Density } from "./density.js";
 import { openMenu } from "./menu.js";
-import { readPalette } from "./palette.js";
+import { onNewColours, readPalette } from "./palette.js";
 import { Frames } from "./raf.js";
 import { SpaceTime } from "./spacetime.js";
 import { Strips } from "./strips.js";
@@ -67,10 +66,10 @@ export class Stage {
       density: part(hosts.timeline, "hw-density-part"), spacetime: part(hosts.timeline, "hw-spacetime-part") };
     const palette = readPalette(hosts.stage);
     const history = new History(() => player.chunks()); // one for both that read it: it is long
-    this.#topology = new Topology(this.#parts.topology, player, history, t);
-    this.#strips = new Strips(this.#parts.strips, player, t);
+    this.#topology = new Topology(this.#parts.topology, player, history, t, language);
+    this.#strips = new Strips(this.#parts.strips, player, t, palette);
     this.#density = new Density(this.#parts.density, player, t, language, palette);
-    this.#spacetime = new SpaceTime(this.#parts.spacetime, player, history, t, palette);
+    this.#spacetime = new SpaceTime(this.#parts.spacetime, player, history, t, language, palette);
     // The canvases first: to set a font on one works out all styles that are out of date, and those of the SVG will be.
     const drawings = [this.#density, this.#spacetime, this.#topology, this.#strips];
     this.#frames = new Frames(player, drawings);
@@ -120,9 +119,9 @@ export class Stage {
     this.#strips.toggleSmall();
   }
 
-  /** The theme has changed: canvases read their colours anew. */
-  setTheme() {
+  #readColours() {
     const palette = readPalette(this.#hosts.stage);
+    this.#strips.setPalette(palette);
     this.#density.setPalette(palette);
     this.#spacetime.setPalette(palette);
     this.#frames.wake();
@@ -188,6 +187,7 @@ export class Stage {
       emit(stage, "hw-hover", id ? target : null);
     }, { signal });
     stage.addEventListener("keydown", (event) => this.#key(event), { signal });
+    onNewColours(() => this.#readColours(), { signal });
     matchMedia("(prefers-reduced-motion: reduce)").addEventListener("change", () => this.#redraw(), { signal });
     matchMedia(`(resolution: ${devicePixelRatio}dppx)`).addEventListener("change", () => this.#resize(), { signal });
   }
@@ -219,11 +219,7 @@ export class Stage {
     const y = event.clientY || box.top + box.height / 2;
     event.preventDefault();
     if (!emit(host, "hw-context", { ...target, x, y })) return;
-    const { view } = this.#player;
-    const items = view ? menuFor(view, target) : [];
-    if (items.length === 0) return;
-    openMenu(items, { x, y, title: target.id, t: this.#t,
-      choose: (line) => emit(host, "hw-command", { line }) });
+    openMenu(this.#player, target, { x, y, t: this.#t, choose: (line) => emit(host, "hw-command", { line }) });
   }
 
   /**

@@ -2,6 +2,7 @@
 
 import { layoutStrips, offsetAt, summary } from "../core/layout/strips.js";
 import { footprint, splitRecord } from "../core/selectors.js";
+import { Cells } from "./cells.js";
 import { PartitionDrawing } from "./partition.js";
 import { Keyed, s, set } from "./svg.js";
 
@@ -9,6 +10,7 @@ import { Keyed, s, set } from "./svg.js";
 /** @import { Player } from "../core/player.js" */
 /** @import { Camera, Lane, PartitionPlace, StripsLayout } from "../core/layout/strips.js" */
 /** @import { Target } from "../core/selectors.js" */
+/** @import { Palette } from "./palette.js" */
 /** @import { Translate } from "./topology.js" */
 
 /** While nothing but the clock moves, the times since caught up are written every so many milliseconds. */
@@ -29,10 +31,13 @@ export class Strips {
 
   #player;
   #t;
+  #palette;
   #width = 784;
   #svg = s("svg", { class: "hw-strips", role: "group" });
   /** @type {Keyed<PartitionDrawing>} */
   #partitions;
+  /** Of the partitions that are open. @type {Keyed<Cells>} */
+  #cells;
   /** @type {StripsLayout | null} */
   #layout = null;
   /** Partitions to patch; null: all. @type {Set<string> | null} */
@@ -40,13 +45,19 @@ export class Strips {
   #ticked_ms = 0;
   #drawn_ms = 0;
 
-  /** @param {HTMLElement} host @param {Player} player @param {Translate} t */
-  constructor(host, player, t) {
+  /** @param {HTMLElement} host @param {Player} player @param {Translate} t @param {Palette} palette */
+  constructor(host, player, t, palette) {
     this.#player = player;
     this.#t = t;
+    this.#palette = palette;
     const list = this.#svg.appendChild(s("g"));
     this.#partitions = new Keyed(list, (id) => new PartitionDrawing(id, this.#t));
-    host.append(this.#svg);
+    const below = document.createElement("div");
+    this.#cells = new Keyed(below, () => new Cells());
+    const box = document.createElement("div");
+    box.className = "hw-strips-box";
+    box.append(below, this.#svg);
+    host.append(box);
     this.#listen();
   }
 
@@ -60,6 +71,12 @@ export class Strips {
   /** @param {number} width of the host, CSS pixels */
   resize(width) {
     this.#width = Math.max(300, Math.floor(width));
+    this.all();
+  }
+
+  /** @param {Palette} palette */
+  setPalette(palette) {
+    this.#palette = palette;
     this.all();
   }
 
@@ -123,12 +140,14 @@ export class Strips {
     this.#partitions.sync(layout.partitions.map((place) => place.id), (drawing, id, i) => {
       const place = layout.partitions[i];
       const moved = before?.partitions[i]?.first !== place.first;
-      if (touched === null || touched.has(id) || moved || cutFades(place)) {
-        drawing.update(view, layout, place, at_us, marks);
+      if (touched === null || touched.has(id) || moved) {
+        drawing.update(view, layout, place, marks);
         if (tick) set(drawing.root, { "aria-label": summary(view, id, this.#t) });
       }
       if (place.open && tick) drawing.tick(view, layout, place, at_us);
     });
+    const open = layout.partitions.filter((place) => place.open && place.lanes.length);
+    this.#cells.sync(open.map((place) => place.id), (cells, _, i) => cells.update(this.#palette, layout, open[i], at_us));
     this.#over?.draw(layout);
   }
 
@@ -260,7 +279,3 @@ function sameFrame(a, b) {
   });
 }
 
-/** Truncated records vanish with time, without an event. @param {PartitionPlace} place */
-function cutFades({ lanes }) {
-  return lanes.some(({ replica }) => replica?.cut);
-}

@@ -1,34 +1,26 @@
 // The cluster's picture: nodes, links, messages on their way, requests that wait. Elements are kept and patched.
 
-import { MIN_W, along, layoutTopology, progress, topologyHeight, track } from "../core/layout/topology.js";
-import { byName, ephemerals, familyOf, faultsOfLink, faultyLinks, inFlight, ledBy, linkId, nodesByKind, outOfIsr, parkedAt, shortNeeds, unflushed } from "../core/selectors.js";
+import { faultIn } from "../core/faults.js";
+import { memberLag } from "../core/groups.js";
+import { labelIn } from "../core/labels.js";
+import { MIN_W, along, layoutTopology, topologyHeight, track } from "../core/layout/topology.js";
+import { byName, ephemerals, familyOf, faultsOfLink, faultyLinks, inFlight, ledBy, nodesByKind, outOfIsr, parkedAt, shortNeeds, unflushed } from "../core/selectors.js";
 import { durationText } from "../core/timemap.js";
+import { Flights } from "./flights.js";
 import { Keyed, clip, means, monoWidth, s, set, show, text, uiWidth } from "./svg.js";
 
 /** @import { History } from "../core/history.js" */
 /** @import { Change } from "../core/changes.js" */
 /** @import { Player } from "../core/player.js" */
-/** @import { TopologyLayout, Box, Point } from "../core/layout/topology.js" */
+/** @import { TopologyLayout, Box } from "../core/layout/topology.js" */
 /** @import { Target } from "../core/selectors.js" */
-/** @import { AnyNode, BrokerNode, ProducerNode, Rpc, View } from "../core/view.d.ts" */
+/** @import { AnyNode, BrokerNode, ConsumerNode, ProducerNode, View } from "../core/view.d.ts" */
 /** @typedef {(key: string, values?: Record<string, unknown>) => string} Translate */
 
-/** Messages drive this far to the right of their link. */
-const TRACK = 9;
-/** A message that would cross its link in less wall time than this is not drawn as a pill: it would only flash. */
-const PILL_MS = 60;
-/** Faster than this only the counters move. */
-const PULSE_RATE_MAX = 20;
-/** A link's pulse counts the messages of this much wall time. */
-const PULSE_MS = 160;
 /** While time runs too fast for pills, the picture is drawn every so many milliseconds: its lines count what went there of late. */
 const CROWDED_MS = 66;
 /** While nothing but the clock moves, the picture is drawn every so many milliseconds: its durations show tenths. */
 const CLOCK_MS = 100;
-const LABEL_MAX = 24;
-/** Messages that stand before a cut link are stacked; more than this are only counted. */
-const HELD_SHOWN = 2;
-const HELD_LABEL_MAX = 15;
 
 export class Topology {
   dirty = true;
@@ -39,42 +31,38 @@ export class Topology {
 
   #player;
   #t;
+  #language;
   #width = 784;
-  #history;
-  #reduced = matchMedia("(prefers-reduced-motion: reduce)");
   /** @type {TopologyLayout | null} */
   #layout = null;
   #layout_key = "";
   #structure = true;
-  /** Is there a message whose place depends on time? */
-  #gliding = false;
   #drawn_ms = 0;
   #svg = s("svg", { class: "hw-topology", role: "group" });
   #legend = s("g", { class: "hw-legend" });
   #links;
-  #pulses;
   #nodes;
   #docked;
   #badges;
-  #pills;
+  #flights;
 
-  /** @param {HTMLElement} host @param {Player} player @param {History} history @param {Translate} t */
-  constructor(host, player, history, t) {
+  /** @param {HTMLElement} host @param {Player} player @param {History} history @param {Translate} t @param {string} language */
+  constructor(host, player, history, t, language) {
     this.#player = player;
     this.#t = t;
-    this.#history = history;
+    this.#language = language;
     const layer = () => this.#svg.appendChild(s("g"));
     this.#svg.append(s("defs", {},
       s("pattern", { id: "hw-dots", width: 16, height: 16, patternUnits: "userSpaceOnUse" }, s("circle", { cx: 1, cy: 1, r: 0.8, class: "hw-dot" })),
       s("pattern", { id: "hw-hatch", width: 6, height: 6, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" }, s("rect", { width: 1.6, height: 6, class: "hw-hatch" }))),
       s("rect", { class: "hw-ground", width: "100%", height: "100%" }));
     this.#links = new Keyed(layer(), (id) => this.#makeLink(id));
-    this.#pulses = new Keyed(layer(), () => ({ root: s("line", { class: "hw-pulse" }) }));
+    const pulses = layer();
     this.#svg.append(this.#legend);
     this.#nodes = new Keyed(layer(), (id) => this.#makeNode(id));
     this.#docked = new Keyed(layer(), () => this.#makeDocked());
     this.#badges = new Keyed(layer(), (id) => this.#makeBadge(id));
-    this.#pills = new Keyed(layer(), (id) => this.#makePill(id));
+    this.#flights = new Flights(layer(), pulses, player, history, language);
     host.append(this.#svg);
     this.#drawLegend();
   }
@@ -93,7 +81,7 @@ export class Topology {
   /** @param {Change} change */
   note({ what, touched, reset }) {
     if (what.has("view") || what.has("mode")) this.dirty = true;
-    if (what.has("time") && (this.#gliding || performance.now() - this.#drawn_ms > CLOCK_MS || this.#player.mode === "pause")) this.dirty = true;
+    if (what.has("time") && (this.#flights.gliding || performance.now() - this.#drawn_ms > CLOCK_MS || this.#player.mode === "pause")) this.dirty = true;
     if (reset) this.#structure = true;
     for (const key of touched)
       if (!key.startsWith("rpcs/")) {
@@ -103,7 +91,7 @@ export class Topology {
   }
 
   get pace_ms() {
-    return this.#player.mode === "play" && !this.#gliding ? CROWDED_MS : 0;
+    return this.#player.mode === "play" && !this.#flights.gliding ? CROWDED_MS : 0;
   }
 
   draw() {
@@ -119,7 +107,7 @@ export class Topology {
     this.#drawNodes(view, layout, at_us);
     this.#drawBadges(view, layout, at_us);
     this.#drawDocked(view, layout, at_us);
-    this.#drawMessages(view, layout, at_us);
+    this.#flights.draw(view, layout, at_us, this.selected);
     return false;
   }
 
@@ -264,7 +252,7 @@ export class Topology {
       set(hatch, { width: box.w, height: box.h, rx: small ? 6 : 9 });
       set(bar, { height: Math.max(0, box.h - (small ? 8 : 18)), y: small ? 4 : 9 });
       const centred = node.kind === "zookeeper" || node.kind === "shell";
-      text(title, card.title);
+      text(title, centred && uiWidth(card.title, 10.5, 550) > box.w - 4 ? card.title.replace("ZooKeeper", "ZK") : card.title);
       set(title, centred ? { x: box.w / 2, y: box.h / 2 + 4, "text-anchor": "middle" } : { x: 12, y: small ? box.h / 2 + 4 : 18, "text-anchor": "start" });
       const tag_w = uiWidth(card.tag, 9.3, 600) + 11;
       show(tag, card.tag !== "" && uiWidth(card.title, 12.5, 650) + tag_w + 22 < box.w);
@@ -301,9 +289,11 @@ export class Topology {
           lines: [[node.rate ? `${where} · ${node.rate}/s` : where, ""], node.failed ? [t("draw.producer.failed", { n: node.failed }), "bad"] : [counts, "dim"]] };
       }
       case "consumer":
-        return { target: { type: "client", id }, title: id, tag: `@ ${node.position}`, tag_class: "fetch",
+        if (node.member) return this.#memberCard(view, id, node, at_us);
+        return { target: { type: "client", id }, title: id, tag: node.position < 0 ? "" : `@ ${node.position}`, tag_class: "fetch",
           lines: [[node.partition ? t("draw.consumer.from", { partition: node.partition }) : t("draw.consumer.idle"), ""],
-            [t("draw.consumer.lag", { n: Math.max(0, node.high_watermark - node.position) }), "dim"]] };
+            node.state === "frozen" ? this.#frozen(node, at_us)
+              : node.position < 0 ? ["", ""] : [t("draw.consumer.lag", { n: Math.max(0, node.high_watermark - node.position) }), "dim"]] };
       case "client":
         return { target: { type: "client", id }, title: node.settings["client.id"] || id, tag: "", tag_class: "",
           lines: [[node.settings.software ?? "", ""], [`${id} · ${node.settings.host}`, "dim"]] };
@@ -312,6 +302,21 @@ export class Topology {
       case "shell":
         return { target: { type: "client", id }, title: t("draw.shell"), tag: "", tag_class: "", lines: [] };
     }
+  }
+
+  /** A member of a group: what it owns, else what it is about. @param {View} view @param {string} id @param {ConsumerNode} node @param {number} at_us */
+  #memberCard(view, id, node, at_us) {
+    const owned = node.assignment ?? [];
+    const group = node.settings?.["group.id"] ?? "";
+    const state = faultIn(node.member?.state ?? "", this.#language);
+    const owns = owned.length > 3 ? this.#t("draw.consumer.owns", { n: owned.length }) : shorten(owned, this.topic);
+    return { target: /** @type {Target} */ ({ type: "client", id }), title: id, tag_class: "fetch", tag: owned.length ? this.#t("draw.consumer.lag", { n: memberLag(view, node) }) : "",
+      lines: [node.state === "frozen" ? this.#frozen(node, at_us) : [`${group} · ${owned.length ? owns : state}`, ""], [owned.length ? state : "", "dim"]] };
+  }
+
+  /** @param {ConsumerNode} node @param {number} at_us @returns {[string, string]} */
+  #frozen(node, at_us) {
+    return [this.#t("draw.broker.frozen", { time: durationText(at_us - node.since_us) }), "frozen"];
   }
 
   /** @param {View} view @param {string} id @param {BrokerNode} node @param {number} at_us @param {number} width of the card */
@@ -334,6 +339,9 @@ export class Topology {
       if (dirty) lines.push([t("draw.broker.dirty", { n: dirty }), "dim"]);
     } else {
       lines.push([t(`draw.broker.${node.state}`, { time: since }), node.state === "frozen" ? "frozen" : "bad"]);
+      // Nobody is elected in its place before ZooKeeper has given it up.
+      const left_us = node.since_us + 1000 * Number(node.settings["zookeeper.session.timeout.ms"]) - at_us;
+      if (node.session !== null && left_us > 0 && ["down", "frozen"].includes(node.state)) lines.push([t("draw.broker.session", { time: durationText(left_us) }), ""]);
       if (outside.length) lines.push([t("draw.broker.outside", { partitions: shorten(outside, this.topic) }), "outisr"]);
     }
     return { target: /** @type {Target} */ ({ type: "broker", id }), title: t("draw.broker.title", { id: node.broker_id }),
@@ -361,7 +369,7 @@ export class Topology {
       const fetch = waiting.filter(({ parked }) => parked.api !== "Produce").sort((a, b) => byName(a.parked.client, b.parked.client));
       let x = box.x + 8;
       for (const { id, parked } of [...produce, ...fetch]) {
-        const words = parked.api === "Produce" ? `${parked.client} ${shortNeeds(parked)}` : parked.client;
+        const words = parked.api === "Produce" ? `${parked.client} ${labelIn(shortNeeds(parked), this.#language)}` : parked.client;
         const w = monoWidth(words, 9) + 14;
         if (x + w > box.x + box.w - 4 && x > box.x + 8) break;
         let berth = `${broker} ${parked.client} ${parked.api}`;
@@ -378,7 +386,7 @@ export class Topology {
       means(root, { type: "parked", id });
       set(root, { transform: `translate(${x},${y})`, class: `hw-dock ${familyOf(api, "request")}${chosen ? " hw-selected" : ""}` });
       if (this.#player.mode === "pause")
-        set(root, { "aria-label": this.#t("draw.parked", { api, client, needs, time: durationText(deadline_us - at_us) }) });
+        set(root, { "aria-label": this.#t("draw.parked", { api, client, needs: labelIn(needs, this.#language), time: durationText(deadline_us - at_us) }) });
       set(plate, { width: w });
       set(left, { width: Math.round((w - 12) * rest) });
       set(label, { x: w / 2 });
@@ -386,114 +394,6 @@ export class Topology {
     });
   }
 
-  // --- messages ------------------------------------------------------------------------------------------------
-
-  /** @param {string} id */
-  #makePill(id) {
-    const ring = s("rect", { class: "hw-ring" });
-    const plate = s("rect", { class: "hw-pill-plate" });
-    const label = s("text", { y: 3.4, "text-anchor": "middle" });
-    return { root: means(s("g", {}, ring, plate, label), { type: "rpc", id }), ring, plate, label, width: 0 };
-  }
-
-  /** @param {View} view @param {TopologyLayout} layout @param {number} at_us */
-  #drawMessages(view, layout, at_us) {
-    const { rate, mode } = this.#player;
-    const running = mode === "play";
-    const shown = Object.keys(view.rpcs).filter((id) => {
-      const { held, sent_us, due_us } = view.rpcs[id];
-      return held || !running || this.#isSelected(id) || (due_us - sent_us) / 1000 / rate >= PILL_MS;
-    });
-    this.#gliding = shown.some((id) => !view.rpcs[id].held);
-    const held = heldByPlace(view);
-    /** @type {Map<string, number>} */
-    const queued = new Map();
-    this.#pills.sync(shown, (pill, id) => {
-      const rpc = view.rpcs[id];
-      const way = track(layout, rpc.source, rpc.destination, TRACK);
-      show(pill.root, way !== null);
-      if (!way) return;
-      const chosen = this.#isSelected(id);
-      const still = this.#reduced.matches && !rpc.held;
-      const cut = linkId(rpc.source, rpc.destination) in view.links;
-      let [x, y] = along(way, still ? 0.5 : progress(rpc, at_us, cut));
-      const family = familyOf(rpc.api, rpc.kind);
-      let words = `${cutTo(rpc.label || rpc.api, rpc.held ? HELD_LABEL_MAX : LABEL_MAX)}${still ? " →" : ""}`;
-      if (rpc.held) {
-        const place = placeOf(view, rpc);
-        const before = queued.get(place) ?? 0;
-        queued.set(place, before + 1);
-        // Those of a cut link stand in one column on its badge, wherever they came from.
-        if (cut) [x, y] = along(/** @type {[Point, Point]} */ (track(layout, rpc.source, rpc.destination, 0)), 0.5);
-        y -= (cut ? 19 : 15) + before * 16;
-        show(pill.root, before < HELD_SHOWN || chosen);
-        const more = (held.get(place) ?? 0) - HELD_SHOWN;
-        words = before === HELD_SHOWN - 1 && more > 0 ? `✕ +${more + 1}` : `✕ ${words}`;
-      }
-      this.#shape(pill, words, chosen);
-      set(pill.root, { transform: `translate(${x.toFixed(1)},${y.toFixed(1)})`,
-        class: `hw-pill ${family} ${rpc.kind}${rpc.held ? " held" : ""}${chosen ? " hw-selected" : ""}` });
-    });
-    this.#drawPulses(layout, at_us, running ? rate : 0);
-  }
-
-  /** @param {{ ring: Element, plate: Element, label: Element, width: number }} pill @param {string} words @param {boolean} chosen */
-  #shape({ ring, plate, label }, words, chosen) {
-    const size = chosen ? 10.5 : 9.5;
-    const h = chosen ? 20 : 16;
-    const w = Math.max(30, monoWidth(words, size) + 15);
-    text(label, words);
-    set(plate, { x: -w / 2, y: -h / 2, width: w, height: h, rx: h / 2 });
-    set(ring, { x: -w / 2 - 4, y: -h / 2 - 4, width: w + 8, height: h + 8, rx: h / 2 + 4 });
-  }
-
-  /** @param {string} id */
-  #isSelected(id) {
-    return this.selected?.type === "rpc" && this.selected.id === id;
-  }
-
-  /** What is too fast for pills: a line along the track, the stronger the more messages went there of late. @param {TopologyLayout} layout @param {number} at_us @param {number} rate 0 when time stands */
-  #drawPulses(layout, at_us, rate) {
-    /** @type {Map<string, number>} */
-    const counts = new Map();
-    if (rate > 0 && rate <= PULSE_RATE_MAX) {
-      const from_us = at_us - PULSE_MS * 1000 * rate;
-      for (const { source, destination, family, sent_us, due_us } of this.#history.messages(from_us, at_us))
-        if (sent_us <= at_us && (due_us - sent_us) / 1000 / rate < PILL_MS) {
-          const key = `${source} ${destination} ${family}`;
-          counts.set(key, (counts.get(key) ?? 0) + 1);
-        }
-    }
-    // In a fixed order, because moving an element in the tree costs more than writing its attributes.
-    this.#pulses.sync([...counts.keys()].sort(), ({ root }, key) => {
-      const [source, destination, family] = key.split(" ");
-      const way = track(layout, source, destination, TRACK / 2);
-      show(root, way !== null);
-      if (!way) return;
-      const [[x1, y1], [x2, y2]] = way;
-      const n = /** @type {number} */ (counts.get(key));
-      set(root, { x1, y1, x2, y2, class: `hw-pulse ${family}`, "stroke-width": 1.5 + Math.min(3, Math.floor(Math.log2(n))), "stroke-opacity": n > 8 ? 0.75 : 0.45 });
-    });
-  }
-}
-
-/** @param {string} words @param {number} length */
-function cutTo(words, length) {
-  return words.length > length ? `${words.slice(0, length - 1)}…` : words;
-}
-
-/** Where a message that is held stands: on a link that is cut, or at the door of a node. @param {View} view @param {Rpc} rpc */
-function placeOf(view, { source, destination }) {
-  const link = linkId(source, destination);
-  return link in view.links ? link : `${source} ${destination}`;
-}
-
-/** How many messages are held at a place. @param {View} view */
-function heldByPlace(view) {
-  /** @type {Map<string, number>} */
-  const counts = new Map();
-  for (const rpc of Object.values(view.rpcs)) if (rpc.held) counts.set(placeOf(view, rpc), (counts.get(placeOf(view, rpc)) ?? 0) + 1);
-  return counts;
 }
 
 /** "p0, p2" within the chosen topic, "orders-0" otherwise; "4" when there are many. @param {string[]} partitions @param {string | null} topic */

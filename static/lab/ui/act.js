@@ -45,7 +45,7 @@ class HwAct extends HwElement {
       select(`partition:${name}-0`);
     };
     return html`<li>
-      <button class="pick" @click=${pick}><b>${name}</b><span class="dim mono">${partitions} × ${replication_factor}</span></button>
+      <button class="pick" title=${name} @click=${pick}><b>${name}</b><span class="dim mono">${partitions} × ${replication_factor}</span></button>
       ${lineButton(t("act.describe"), `kafka-topics.sh --describe --topic ${name}`)}
     </li>`;
   }
@@ -87,11 +87,12 @@ class HwLinks extends HwElement {
     </select>`;
   }
 
-  cut(key, { since_us }, at_us) {
+  cut(key, { since_us, from }, at_us) {
     const ends = key.split("|");
+    const between = from ? [from, ...ends.filter((end) => end !== from)].map(nodeName).join(" → ") : ends.map(nodeName).join(" – ");
     return html`<li>
       <button class="pick" @click=${() => select(`link:${key}`)}>
-        <span class="bad">✕ ${ends.map(nodeName).join(" – ")}</span><span class="dim mono">${durationText(at_us - since_us)}</span>
+        <span class="bad">✕ ${between}</span><span class="dim mono">${durationText(at_us - since_us)}</span>
       </button>
       ${lineButton(t("act.restore"), linkLine("restore", ends))}
     </li>`;

@@ -1,7 +1,8 @@
 // What a person can do: send a line to the cluster, fork, bookmark, share, fetch something of the run.
 import { has, t } from "./i18n.js";
 import { instant } from "./format.js";
-import { effect, moment, player, signal } from "./state.js";
+import { consoleOpen, effect, moment, player, signal } from "./state.js";
+import { complaint, said } from "./words.js";
 
 /** Messages shown at the edge of the page, newest last: {id, tone, what, expected, todo, line}. */
 export const messages = signal([]);
@@ -11,6 +12,8 @@ export const pastLine = signal(null);
 export const overlay = signal(null);
 
 const SHOWN_MS = { ok: 4000, warn: 9000 };
+/** What a command can do while time stands still, it has done after so many milliseconds. */
+const AT_ONCE_MS = 250;
 let nextMessage = 1;
 
 /** Shows a message. `tone`: ok, warn or bad; bad ones stay until they are closed. `line`: the line of the shell it is about. */
@@ -23,11 +26,18 @@ export function say(tone, what, { expected = "", todo = "", line = "" } = {}) {
 
 export const dismiss = (id) => (messages.value = messages.peek().filter((message) => message.id !== id));
 
+/** Why the lab has closed the connection for good. */
+export const closedWords = () => t("connection.closed", { why: said(player.closed.reason) || player.closed.code });
+
 /** Shows a refusal ({what, expected, todo}) or any other error. Refusals that the page made itself have a code and texts of ours. */
-export function refuse(error) {
+export function refuse(error, line = "") {
   const { code, what } = error ?? {};
+  if (code === "lost" && player.closed) {
+    say("bad", closedWords(), { todo: t("connection.closed_todo") });
+    return;
+  }
   if (code && has(`refusal.${code}`)) say(code === "lost" ? "warn" : "bad", t(`refusal.${code}`), { todo: t(`refusal.${code}_todo`) });
-  else if (what) say("bad", what, error);
+  else if (what) say("bad", what, { ...error, line });
   else say("bad", t("error.unexpected"), { expected: String(error?.message ?? error), todo: t("error.unexpected_todo") });
 }
 
@@ -72,24 +82,29 @@ export async function act(line) {
   }
   try {
     const done = await player.do(line);
-    if (player.mode === "pause") say("ok", t("act.accepted"), { line, todo: t("act.accepted_todo") });
-    else follow(done.command);
+    follow(done.command, line);
     return done.command;
   } catch (error) {
-    refuse(error);
+    refuse(error, line);
     return null;
   }
 }
 
-/** Says what a command said when it has ended, if it failed. The console shows all of it. */
-function follow(command) {
+/** A line that sets a quota: nothing will show what Kafka would do about it. */
+const QUOTA = /^kafka-configs\S* .*--add-config.*(producer_byte_rate|consumer_byte_rate|request_percentage|controller_mutation_rate|connection_creation_rate)=/;
+
+/** Says what a command said when it has ended, if it failed; and that it waits for time, where time stands still. The console shows all of it. */
+function follow(command, line) {
+  const waits = () => player.mode === "pause" && moment.peek().view.console[command]?.state !== "done";
+  setTimeout(() => waits() && say("ok", t("act.accepted"), { line, todo: t("act.accepted_todo") }), AT_ONCE_MS);
   const stop = effect(() => {
     const entry = moment.value.view.console[command];
     if (entry?.state !== "done") return;
-    if (entry.exit_code !== 0) {
-      const said = entry.output.map((line) => line.replace(/^! /, "")).filter(Boolean);
+    if (entry.exit_code !== 0 && !consoleOpen.peek()) {
+      const said = entry.output.map(complaint).filter(Boolean);
       say("bad", said[0] ?? t("console.failed", { code: entry.exit_code }), { line: entry.line, todo: said[1] });
     }
+    if (entry.exit_code === 0 && QUOTA.test(line)) say("warn", t("act.quota"), { todo: t("act.quota_todo") });
     queueMicrotask(() => stop());
   });
 }

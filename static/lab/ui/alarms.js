@@ -4,15 +4,14 @@ import { durationText } from "../core/timemap.js";
 import { eventAt } from "./changes.js";
 import { HwElement, html } from "./element.js";
 import { instant } from "./format.js";
-import { has, short, t } from "./i18n.js";
+import { has, t } from "./i18n.js";
 import { computed, effect, moment, select, shown, signal } from "./state.js";
 import { seekSeq } from "./transport.js";
-import { inline, nodeName, sentence } from "./words.js";
+import { inline, inMyLanguage, nodeName, sentence } from "./words.js";
 
 /** The number of the alarm or loss whose card is shown; 0: the first. */
 export const chosenAlarm = signal(0);
 
-const inMyLanguage = (alarm, field) => (short === "zh" && alarm[`${field}_zh`]) || alarm[field];
 const go = (seq, text, className = "") => html`<button class="btn small ${className}" @click=${() => seekSeq(seq)}>${text}</button>`;
 
 /** What the alarm is about, as something that can be selected. */

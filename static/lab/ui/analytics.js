@@ -1,4 +1,5 @@
 // The page with the charts of a run: starts the job, shows how far it is, draws what is there, and seeks the replay on a click.
+import { onNewColours, readColours } from "../draw/palette.js";
 import { ask, here } from "./actions.js";
 import { HwElement, html, repeat } from "./element.js";
 import { has, t } from "./i18n.js";
@@ -32,7 +33,7 @@ async function start() {
   }
 }
 
-const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+const colour = (name) => readColours(document.body, [name.slice(2)])[name.slice(2)];
 
 /** A copy of a figure's part in which names of colours ("--leader") are those of the theme. */
 function inked(part) {
@@ -74,7 +75,7 @@ class HwChart extends HwElement {
 
   connectedCallback() {
     super.connectedCallback();
-    addEventListener("themechange", () => this.requestUpdate());
+    onNewColours(() => this.requestUpdate());
   }
 
   updated() {

@@ -71,7 +71,7 @@ customElements.define("hw-rail", HwRail);
 class HwBranches extends HwElement {
   branch({ branch, parent, parent_at_us, last_at_us }) {
     const origin = parent ? t("branch.from", { parent, at: instant(parent_at_us) }) : t("branch.root");
-    return html`<li><a class="branch" href="/r/${here.run}/${branch}" aria-current=${branch === here.branch ? "true" : "false"}>
+    return html`<li class="row tight"><a class="branch" href="/r/${here.run}/${branch}" aria-current=${branch === here.branch ? "true" : "false"}>
       ${icon("fork")}<b>${branch}</b> <span class="dim">${origin}</span>
       <span class="mono dim right">${durationText(last_at_us)}</span></a>
       ${branch === here.branch ? "" : html`<a class="ghost" href="/compare/?a=${here.run}/${here.branch}&b=${here.run}/${branch}&t=${(moment.value.at_us / 1e6).toFixed(6)}"
@@ -117,9 +117,9 @@ class HwStageBar extends HwElement {
     return html`${alarms(unexplained, "bad", `✕ ${t("health.alarms", { n: unexplained.length })}`)}
       ${alarms(explained, "warn", `▲ ${t("health.explained", { n: explained.length })}`)}
       ${records ? html`<button class="tag" @click=${() => showScreen("alarms")}>○ ${t("health.lost", { n: records })}</button>` : ""}
-      ${unexplained.length + explained.length ? "" : html`<span class="tag ok" title=${t("health.invariants_title")}>✓ ${t("health.invariants", { n: INVARIANTS.length })}</span>`}
       ${leaderless.length ? html`<span class="tag bad">✕ ${t("health.leaderless", { what: some(leaderless) })}</span>` : ""}
-      ${under.length ? html`<span class="tag warn">▲ ${t("health.under", { what: some(under) })}</span>` : ""}`;
+      ${under.length ? html`<span class="tag warn">▲ ${t("health.under", { what: some(under) })}</span>` : ""}
+      ${unexplained.length + explained.length ? "" : html`<span class="tag ok" title=${t("health.invariants_title")}>✓ ${t("health.invariants", { n: INVARIANTS.length })}</span>`}`;
   }
 
   topic(view) {
@@ -129,6 +129,12 @@ class HwStageBar extends HwElement {
     const choose = (event) => (partition.value = `${event.target.value}-0`);
     return html`<select class="chip" aria-label=${t("stage.topic")} @change=${choose}>
       ${names.map((name) => html`<option .selected=${name === current}>${name}</option>`)}</select>`;
+  }
+
+  connectedCallback() {
+    super.connectedCallback();
+    // On a phone the bar is moved sideways: the chosen screen is in sight.
+    effect(() => void shown.value || requestAnimationFrame(() => this.querySelector("[aria-pressed=true]:not(.drawer)")?.scrollIntoView({ block: "nearest", inline: "nearest" })));
   }
 
   render() {
@@ -154,7 +160,7 @@ class HwStageBar extends HwElement {
         <button aria-pressed=${shown.value === "table"} title="${t("stage.table_title")} ( V )" @click=${() => (shown.value = "table")}>
           ${icon("table")}${t("stage.table")}</button>
       </span>
-      ${this.topic(view)}
+      ${["picture", "table"].includes(shown.value) ? this.topic(view) : ""}
       <span class="spacer"></span><span class="inv" role="status">${this.health(view)}</span>
     </div>`;
   }

@@ -7,7 +7,7 @@ import { moment, player, signal } from "./state.js";
 import { section } from "./parts.js";
 import { patchOf } from "./rpcs.js";
 import { seekSeq } from "./transport.js";
-import { pathWords, sentence } from "./words.js";
+import { labelled, pathWords, sentence } from "./words.js";
 
 const SHOWN_MOST = 40;
 const LISTED_MOST = 12;
@@ -35,12 +35,15 @@ export function previousValues() {
   return values;
 }
 
+/** What stands on a message, or what a request waits for. */
+const worded = ({ label, needs }) => (label ?? needs) && labelled(label ?? needs);
+
 /** A value in a few characters; a set of brokers as a set, a whole object by what it is called. */
 function gist(value, most, field) {
   if (Array.isArray(value) && BROKERS.test(field)) return set(value);
   if (Array.isArray(value) && field.startsWith("segments.")) return bytes(value[0]);
   if (value === null || typeof value !== "object" || Array.isArray(value)) return brief(value, most);
-  return brief(value.log_end_offset ?? value.label ?? value.needs ?? value.line ?? value.state ?? value.data ?? t("changes.new"), most);
+  return brief(value.log_end_offset ?? worded(value) ?? value.line ?? value.state ?? value.data ?? t("changes.new"), most);
 }
 
 const covers = (written, pointer) => pointer === written || pointer.startsWith(`${written}/`);
@@ -103,7 +106,7 @@ customElements.define("hw-why", HwWhy);
 /** What a message that is gone was called. */
 const labelOf = (previous) => {
   const gone = previous.find(([pointer, value]) => pointer.startsWith("/rpcs/") && value?.label);
-  return gone ? html` <span class="dim">· ${gone[1].label}</span>` : "";
+  return gone ? html` <span class="dim">· ${labelled(gone[1].label)}</span>` : "";
 };
 
 class HwChanges extends HwElement {

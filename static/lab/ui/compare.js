@@ -5,6 +5,7 @@ import { commonCommands, differences, otherInstant } from "../core/compare.js";
 import { Player } from "../core/player.js";
 import { topicNames } from "../core/selectors.js";
 import { durationText, rateText } from "../core/timemap.js";
+import { onNewColours, readPalette } from "../draw/palette.js";
 import { Frames } from "../draw/raf.js";
 import { Rings } from "../draw/rings.js";
 import { Strips } from "../draw/strips.js";
@@ -113,7 +114,7 @@ function compareNow() {
 /** A side's picture, drawn whenever its player has something new. */
 function draw(player, side) {
   const host = document.querySelector(`[data-strips=${SIDES[side]}]`);
-  const strips = new Strips(host, player, t);
+  const strips = new Strips(host, player, t, readPalette(host));
   const rings = new Rings();
   strips.drawOver(rings);
   const frames = new Frames(player, [strips]);
@@ -130,6 +131,10 @@ function draw(player, side) {
     strips.all();
     frames.wake();
   };
+  onNewColours(() => {
+    strips.setPalette(readPalette(host));
+    frames.wake();
+  });
   return { strips, rings, redraw };
 }
 
@@ -207,18 +212,19 @@ function sayFacts() {
       Object.assign(document.createElement("span"), { className: "mono dim", textContent: instant(at_us) }));
   });
   const all = found.value;
-  document.getElementById("verdict").textContent = all ? (all.list.length ? t("compare.differs", { n: all.list.length }) : t("compare.same")) : "";
+  document.getElementById("verdict").textContent = all?.list.length ? t("compare.differs", { n: all.list.length }) : "";
 }
 
 const word = (field) => (has(`compare.field.${field}`) ? t(`compare.field.${field}`) : field);
+const value = (field, text) => (field === "role" && has(`compare.role.${text}`) ? t(`compare.role.${text}`) : text);
 
 class HwDifferences extends HwElement {
   render() {
     const all = found.value;
     if (!all) return html`<p class="dim">${t("empty.loading")}</p>`;
-    if (!all.list.length) return html`<p class="same">✓ ${t("compare.same")}</p>`;
+    if (!all.list.length) return html`<p class="same" role="status">✓ ${t("compare.same")}</p>`;
     const row = ({ partition, node, field, a, b }) => html`<tr><td class="word mono">${partition}${node ? html` <span class="dim">${node}</span>` : ""}</td>
-      <td class="word">${word(field)}</td><td class="mono">${a}</td><td class="mono">${b}</td></tr>`;
+      <td class="word">${word(field)}</td><td class="mono">${value(field, a)}</td><td class="mono">${value(field, b)}</td></tr>`;
     return html`<table><thead><tr><th class="word">${t("compare.where")}</th><th class="word">${t("compare.what")}</th><th><b class="ab a">A</b></th><th><b class="ab b">B</b></th></tr></thead>
       <tbody>${all.list.slice(0, ROWS_MOST).map(row)}</tbody></table>`;
   }

@@ -1,11 +1,11 @@
 // How a client of one's own joins: the bootstrap address, programs that are ready to run, and who has joined.
 import { nodesByKind } from "../core/selectors.js";
 import { copy } from "./actions.js";
-import { HwElement, html } from "./element.js";
+import { HwElement, html, icon } from "./element.js";
 import { t } from "./i18n.js";
 import { link } from "./parts.js";
 import { moment, signal, welcome } from "./state.js";
-import { togglePlay } from "./transport.js";
+import { playing, togglePlay } from "./transport.js";
 
 /** Each program writes a record to `orders` and reads one there. A test runs those in Python, `make conformance` the others. */
 const PROGRAMS = [
@@ -55,14 +55,16 @@ class HwConnect extends HwElement {
     }
     const file = this.#chosen.value;
     const text = (this.#texts.value[file] ?? "").replaceAll(PLACE, bootstrap);
-    return html`<p class="address"><span class="dim">bootstrap.servers</span>
-        <button class="val mono" title=${t("connect.copy_address")} @click=${() => copy(bootstrap, t("connect.copied"))}>${bootstrap}</button></p>
-      <p class="dim">${t("connect.time")}</p>
-      <div class="row tight"><span class="seg wraps" role="group" aria-label=${t("connect.programs")}>${PROGRAMS.map((program) => html`
-        <button aria-pressed=${program.file === file} @click=${() => this.choose(program.file)}>${program.name}</button>`)}</span>
-        <span class="spacer"></span>
-        <button class="btn small" @click=${() => copy(text, t("connect.copied"))}>${t("connect.copy")}</button></div>
-      <pre class="mono text-file program" tabindex="0">${text}</pre>
+    const copyButton = (what, label) => html`<button class="btn small" @click=${() => copy(what, t("connect.copied"))}>${icon("copy")}${label}</button>`;
+    return html`<div class="servers"><span class="dim">bootstrap.servers</span>
+        <code class="line-shown">${bootstrap}</code>${copyButton(bootstrap, t("connect.copy_address"))}</div>
+      ${playing() ? html`<p class="dim">${t("connect.time")}</p>`
+        : html`<p class="message warn"><span>${t("connect.stands")}</span><button class="btn small" @click=${togglePlay}>▶ ${t("transport.play")}</button></p>`}
+      <div class="programs"><span class="seg wraps" role="group" aria-label=${t("connect.programs")}>${PROGRAMS.map((program) => html`
+          <button aria-pressed=${program.file === file} @click=${() => this.choose(program.file)}>${program.name}</button>`)}</span>
+        ${copyButton(text, t("connect.copy"))}
+        <pre class="mono program" tabindex="0">${text}</pre></div>
+      ${"orders" in view.topics ? "" : html`<p class="dim">${t("connect.no_topic")}</p>`}
       <h3>${t("connect.joined")}</h3>${this.joined(view)}`;
   }
 }

@@ -5,6 +5,7 @@ import { instant } from "./format.js";
 import { t } from "./i18n.js";
 import { lineButton } from "./parts.js";
 import { consoleOpen, effect, moment, player, signal } from "./state.js";
+import { complaint } from "./words.js";
 
 const HISTORY_KEY = "highwater.console";
 const HISTORY_MOST = 200;
@@ -27,6 +28,10 @@ class HwConsole extends HwElement {
   #clearedTo = signal(0);
   #from = 0;
   #seen = "";
+  /** Had somebody scrolled up, before what is new came? */
+  #reading = false;
+  /** Shall the line have the focus, once it is there? */
+  #opens = false;
 
   connectedCallback() {
     super.connectedCallback();
@@ -35,7 +40,7 @@ class HwConsole extends HwElement {
     effect(() => {
       if (!consoleOpen.value) return;
       this.#seen = "";
-      if (moment.peek().seq) requestAnimationFrame(() => this.input?.focus());
+      this.#opens = moment.peek().seq > 0;
     });
   }
 
@@ -66,7 +71,7 @@ class HwConsole extends HwElement {
     if (this.#place === this.#history.length) this.#draft = this.input.value;
     this.#place = Math.min(this.#history.length, Math.max(0, this.#place + direction));
     this.input.value = this.#history[this.#place] ?? this.#draft;
-    requestAnimationFrame(() => this.input.setSelectionRange(this.input.value.length, this.input.value.length));
+    this.input.setSelectionRange(this.input.value.length, this.input.value.length);
   }
 
   #insert(item) {
@@ -123,17 +128,24 @@ class HwConsole extends HwElement {
     this.input.focus();
   }
 
+  willUpdate() {
+    const out = this.querySelector(".out");
+    this.#reading = out !== null && out.scrollHeight - out.scrollTop - out.clientHeight > 40;
+  }
+
   updated() {
     // New lines pull the view down, unless somebody has scrolled up to read.
     const out = this.querySelector(".out");
     if (!out) return;
+    if (this.#opens) this.input.focus();
+    this.#opens = false;
     const entries = Object.entries(moment.value.view.console);
     const last = entries.at(-1);
     const mark = last ? `${last[0]} ${last[1].output.length} ${last[1].state}` : "";
     if (mark === this.#seen) return;
-    const reading = this.#seen && out.scrollHeight - out.scrollTop - out.clientHeight > 240;
+    const stays = this.#seen && this.#reading;
     this.#seen = mark;
-    if (!reading) out.scrollTop = out.scrollHeight;
+    if (!stays) out.scrollTop = out.scrollHeight;
   }
 
   #state(command, { state, exit_code }) {
@@ -146,7 +158,7 @@ class HwConsole extends HwElement {
   #entry([command, entry]) {
     const { line, source, output, at_us } = entry;
     const text = [`$ ${line}`, ...output.map((one) => one.replace(ERROR, ""))].join("\n");
-    const printed = (one) => (ERROR.test(one) ? html`<span class="err">${one.replace(ERROR, "")}</span>\n` : `${one}\n`);
+    const printed = (one) => (ERROR.test(one) ? html`<span class="err">${complaint(one)}</span>\n` : `${one}\n`);
     const label = t("console.copy");
     return html`<li>
       <div class="line">

@@ -1,4 +1,5 @@
 // Consuming: simple consumers that follow a partition from an offset, and what they read.
+import { memberLag } from "../core/groups.js";
 import { nodesByKind, partitionNames } from "../core/selectors.js";
 import { act } from "./actions.js";
 import { HwElement, html, icon } from "./element.js";
@@ -6,6 +7,7 @@ import { brief, spaced } from "./format.js";
 import { t } from "./i18n.js";
 import { freeName, partitionChooser } from "./produce.js";
 import { effect, moment, nodeTarget, partition, select, signal } from "./state.js";
+import { said } from "./words.js";
 
 const STARTS = ["earliest", "latest", "offset"];
 const RECORDS_SHOWN = 6;
@@ -25,8 +27,9 @@ class HwConsumer extends HwElement {
     act(`consumer follow ${freeName(view, "c")} ${name} --from ${start === "offset" ? offset : start}`);
   }
 
-  follower(name, { partition, position, high_watermark, last_reset, records, member, settings }) {
-    const lag = high_watermark - position;
+  follower(view, name, { partition, position, high_watermark, last_reset, records, member, settings }) {
+    const lag = member ? memberLag(view, view.nodes[name]) : high_watermark - position;
+    const at = member || position < 0 ? "" : t("consume.at", { n: spaced(position) });
     const [of, end] = member ? [settings["group.id"], `consumer stop ${name}`] : [partition, `consumer unfollow ${name}`];
     const record = ([offset, , key, value]) => html`<li>
       <span class="dim mono">${offset}</span><span class="mono">${orNull(key, 14)}</span><span class="mono">${orNull(value, 34)}</span></li>`;
@@ -34,10 +37,10 @@ class HwConsumer extends HwElement {
       <div class="row tight">
         <button class="pick" @click=${() => select(nodeTarget(name))}><b>${name}</b><span class="mono">${of}</span></button>
         <span class="spacer"></span>
-        <span class="dim">${position < 0 ? "" : t("consume.at", { n: spaced(position) })}${lag > 0 ? ` · ${t("consume.lag", { n: spaced(lag) })}` : ""}</span>
+        <span class="dim">${[at, lag > 0 ? t("consume.lag", { n: spaced(lag) }) : ""].filter(Boolean).join(" · ")}</span>
         <button class="ghost" title=${end} aria-label=${t("act.unfollow")} @click=${() => act(end)}>${icon("close")}</button>
       </div>
-      ${last_reset ? html`<p class="dim">${last_reset}</p>` : ""}
+      ${last_reset ? html`<p class="dim">${said(last_reset)}</p>` : ""}
       <ol class="records">${records.slice(-RECORDS_SHOWN).map(record)}</ol>
     </div>`;
   }
@@ -57,7 +60,7 @@ class HwConsumer extends HwElement {
           <button class="btn small">${t("consume.follow")}</button>
         </div>
       </form>
-      ${nodesByKind(view).consumer.map((name) => this.follower(name, view.nodes[name]))}`;
+      ${nodesByKind(view).consumer.map((name) => this.follower(view, name, view.nodes[name]))}`;
   }
 }
 customElements.define("hw-consumer", HwConsumer);

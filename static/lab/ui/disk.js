@@ -1,5 +1,6 @@
 // The disk screen: a broker's data folder as it was at the shown instant, and what one can see in it.
 import { lossOf, namePieces } from "../core/disk.js";
+import { internalLast } from "../core/selectors.js";
 import { durationText } from "../core/timemap.js";
 import { HwElement, html, icon, repeat } from "./element.js";
 import { bytes } from "./format.js";
@@ -29,14 +30,20 @@ export const safetyBar = ({ bytes: size, flushed }) => html`<svg class="safety" 
   <rect class="kept" width=${size ? (flushed / size) * 100 : 0} height="4"></rect>
   <rect class="lost" x=${size ? (flushed / size) * 100 : 0} width=${size ? ((size - flushed) / size) * 100 : 0} height="4"></rect></svg>`;
 
+/** Of more folders only the one of the shown file is open at first. */
+const FOLDERS_OPEN = 12;
+
 class HwDiskTree extends HwElement {
-  /** Folders that are drawn in. */
-  #closed = signal(new Set());
+  /** Folders that somebody has opened or closed, and which of the two. */
+  #chosen = signal(new Map());
+
+  #isOpen(name) {
+    const { folders } = tree.value;
+    return this.#chosen.value.get(name) ?? (folders.length <= FOLDERS_OPEN || !name || name === folderOf(place.value.path));
+  }
 
   #toggle(name) {
-    const closed = new Set(this.#closed.value);
-    if (!closed.delete(name)) closed.add(name);
-    this.#closed.value = closed;
+    this.#chosen.value = new Map(this.#chosen.value).set(name, !this.#isOpen(name));
   }
 
   #key(event, act) {
@@ -60,7 +67,7 @@ class HwDiskTree extends HwElement {
   }
 
   folder({ name, files }) {
-    const isOpen = !this.#closed.value.has(name);
+    const isOpen = this.#isOpen(name);
     const { broker } = place.value;
     const replica = moment.value.view.replicas[`${name}@${broker}`];
     const role = replica && replicaRole(moment.value.view, replica);
@@ -92,7 +99,8 @@ class HwDiskTree extends HwElement {
 
   render() {
     const { folders } = tree.value;
-    return html`<div class="files" role="tree" aria-label=${t("disk.tree")}>${folders.map((folder) => this.folder(folder))}</div>`;
+    const sorted = [...folders].sort((a, b) => Number(a.name !== "") - Number(b.name !== "") || internalLast(a.name, b.name));
+    return html`<div class="files" role="tree" aria-label=${t("disk.tree")}>${sorted.map((folder) => this.folder(folder))}</div>`;
   }
 }
 customElements.define("hw-disk-tree", HwDiskTree);

@@ -5,12 +5,14 @@ import { HwElement, html, icon, live } from "./element.js";
 import { instant, spaced } from "./format.js";
 import { short, t } from "./i18n.js";
 import { effect, exercise, moment, partition, player, signal } from "./state.js";
-import { seek, setRate, stepRpc } from "./transport.js";
+import { seek, stepRpc } from "./transport.js";
 import { markdown } from "./words.js";
 
 /** The exercises of this lab, with their texts: see templates/lab/lab.html. */
 export const exercises = JSON.parse(document.getElementById("exercises")?.textContent ?? "[]");
 
+/** What the page says of its run. @type {DOMStringMap} */
+const page = document.getElementById("lab")?.dataset ?? {};
 const other = short === "en" ? "zh" : "en";
 const otherLang = short === "en" ? "zh-CN" : "en";
 
@@ -21,16 +23,41 @@ const choice = signal(UNDECIDED);
 /** The texts of the exercise that is in progress. */
 const content = () => exercises.find(({ slug }) => slug === exercise.value?.slug);
 const contentOf = (step) => content()?.steps.find(({ id }) => id === step.id);
+/** The place of the first question that is not answered; what comes behind it would tell the answer. -1 = none is left. */
+const firstQuestion = () => exercise.value?.steps.findIndex((step) => contentOf(step)?.prediction && !step.prediction) ?? -1;
 /** The step whose prediction is asked now. */
 const askedStep = () =>
   exercise.value?.steps.find((step) => step.state === "active" && !step.prediction && contentOf(step)?.prediction);
 
 const send = (op, more = {}) => player.exercise(op, { exercise: exercise.value?.slug, ...more }).catch(refuse);
 
-export async function start({ slug, rate, partition: about }) {
-  await send("start", { exercise: slug });
+/** Can it not begin in this run: is that of another era, or of one in which the topic of an earlier try cannot go? */
+const isElsewhere = ({ era, is_once, partition: about }) => era !== page.era || (is_once && about in moment.value.view.partitions);
+
+/** Begins it: here, or in a new run. */
+export async function start(one) {
+  const { slug, partition: about } = one;
+  if (isElsewhere(one)) return leaveFor(slug);
+  try {
+    await player.exercise("start", { exercise: slug });
+  } catch (error) {
+    return refuse(error);
+  }
   partition.value = about;
-  await setRate(rate);
+}
+
+let isLeaving = false;
+/** This page may come back from the browser's memory. */
+addEventListener("pageshow", () => (isLeaving = false));
+
+/** A new run, whose page begins with the exercise; a second press makes no second one. @param {string} slug */
+function leaveFor(slug) {
+  if (isLeaving) return;
+  isLeaving = true;
+  const form = Object.assign(document.createElement("form"), { method: "post", action: `/exercises/${slug}/run`, hidden: true });
+  form.append(Object.assign(document.createElement("input"), { name: "csrfmiddlewaretoken", value: page.csrf }));
+  document.body.append(form);
+  form.submit();
 }
 
 const FINISHED = "highwater.finished";
@@ -89,7 +116,10 @@ class HwExercise extends HwElement {
 
   /** Asks a second time before it sends. */
   #twice(op) {
-    if (this.#sure.value === op) send(op);
+    if (this.#sure.value === op) {
+      if (op === "reset" && content().is_once) leaveFor(content().slug);
+      else send(op);
+    }
     this.#sure.value = this.#sure.value === op ? "" : op;
   }
 
@@ -97,9 +127,11 @@ class HwExercise extends HwElement {
   card(one, isNext) {
     const { number, minutes: long, title: texts, brief } = one;
     const done = finished.value.has(one.slug);
-    const begin = t(done ? "exercise.again" : "exercise.start");
+    const elsewhere = isElsewhere(one);
+    const begin = t(elsewhere ? "exercise.start_elsewhere" : done ? "exercise.again" : "exercise.start");
     return html`<article class="ex-card ${isNext ? "next" : ""}">
       <div class="cap"><span>${t("exercise.number", { n: number })}</span>
+        ${elsewhere ? html`<span class="tag" title=${t("exercise.era_said", { era: one.era })}>${t("runs.of_era", { era: one.era })}</span>` : ""}
         <span class="right">${done ? html`<span class="tag ok">✓ ${t("exercise.finished")}</span>` : minutes(long)}</span></div>
       ${title(texts)}
       ${isNext ? html`<div class="prose">${markdown(brief[short])}</div>` : ""}
@@ -166,6 +198,10 @@ class HwExercise extends HwElement {
   step(step, place) {
     const { text, prediction } = contentOf(step);
     const { checked, state, why_not } = step;
+    const question = firstQuestion();
+    if (question >= 0 && place > question) {
+      return html`<li class="step">${this.mark(step, place)}<div class="prose dim">${t("exercise.behind_question")}</div></li>`;
+    }
     const names = [{ done: "done", active: "now", open: "" }[state], this.#opened.value.has(step.id) ? "full" : ""];
     return html`<li class="step ${names.join(" ")}" aria-current=${state === "active" ? "step" : "false"}>
       ${this.mark(step, place)}
@@ -208,7 +244,7 @@ class HwExercise extends HwElement {
       <div class="ex-b" tabindex="0" @click=${takeLine}>
         <details class="brief prose" ?open=${!begun}><summary>${t("exercise.about")}</summary>${markdown(texts.brief[short])}</details>
         <ol class="steps">${frame.steps.map((step, place) => this.step(step, place))}</ol>
-        ${texts.concept ? html`<div class="concept prose"><div class="cap">${t("exercise.concept")}</div>${markdown(texts.concept[short])}</div>` : ""}
+        ${texts.concept && firstQuestion() < 0 ? html`<div class="concept prose"><div class="cap">${t("exercise.concept")}</div>${markdown(texts.concept[short])}</div>` : ""}
         ${this.hints(texts, frame)}
         ${frame.finished ? html`<section class="debrief prose"><h3>${t("exercise.debrief")}</h3>${markdown(texts.debrief[short])}</section>` : ""}
       </div>

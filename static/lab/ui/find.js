@@ -2,6 +2,7 @@
 import { t } from "./i18n.js";
 import { nodeTarget, partition, select } from "./state.js";
 import { seek, seekSeq } from "./transport.js";
+import { labelled } from "./words.js";
 
 const PLACES_MOST = 12;
 const PATH_LEAST = 3;
@@ -23,7 +24,7 @@ function byNumber(view, asked) {
   if (offset && leader >= 0)
     places.push({ label: t("find.offset", { partition: name, n: offset }), go: () => select(`record:${name}@b${leader}:${offset}`) });
   for (const [id, rpc] of Object.entries(view.rpcs))
-    if (String(rpc.correlation) === number) places.push({ label: `#${number} ${rpc.label}`, go: () => select(`rpc:${id}`) });
+    if (String(rpc.correlation) === number) places.push({ label: `#${number} ${labelled(rpc.label)}`, go: () => select(`rpc:${id}`) });
   return places;
 }
 
@@ -31,8 +32,8 @@ function byName(view, asked) {
   const within = (name) => name.toLowerCase().includes(asked.toLowerCase());
   const of = (part, test, place) => Object.entries(view[part]).filter(test).map(([name, value]) => place(name, value));
   return [
-    ...of("rpcs", ([id, { label }]) => within(id) || within(label), (id, rpc) =>
-      ({ label: `${rpc.label} · ${rpc.source} → ${rpc.destination}`, go: () => select(`rpc:${id}`) })),
+    ...of("rpcs", ([id, { label }]) => within(id) || within(label) || within(labelled(label)), (id, rpc) =>
+      ({ label: `${labelled(rpc.label)} · ${rpc.source} → ${rpc.destination}`, go: () => select(`rpc:${id}`) })),
     ...of("partitions", ([name]) => within(name), (name) =>
       ({ label: t("find.partition", { name }), go: () => showPartition(name) })),
     ...of("nodes", ([name]) => within(name), (name) =>

@@ -6,9 +6,13 @@ import { HwElement, html, svg } from "./element.js";
 import { wall } from "./format.js";
 import { chosen, chosenKey } from "./group_preview.js";
 import { language, t } from "./i18n.js";
-import { link, nothing, opener, ring, unlessMasked } from "./parts.js";
+import { legend, link, nothing, opener, ring, unlessMasked } from "./parts.js";
 import { CHARTS, stateChart } from "./statechart.js";
 import { effect, moment, nodeTarget, player, select, selection, shown } from "./state.js";
+import { said } from "./words.js";
+
+/** Eras without transactions have no last stable offset. */
+const BEFORE_TRANSACTIONS = new Set(["0.8", "0.10"]);
 
 class HwGroups extends HwElement {
   connectedCallback() {
@@ -46,18 +50,18 @@ class HwGroups extends HwElement {
     return html`<section class="chart" aria-label=${t("groups.state")}>
       <div class="chart-box">${CHARTS.group ? stateChart("group", { active: group.state, from: isNew ? isNew.data.from_state : "", counts: {}, label: t("controller.is", { what: group.group, state: group.state }) }) : ""}
         <p class="meaning"><b class="mono">${group.state}</b> ${t(`state.${group.state}`)}</p>
-        <p class="meaning dim">${group.why}</p>${this.clock(group, at_us)}</div></section>`;
+        <p class="meaning dim">${said(group.why)}</p>${this.clock(group, at_us)}</div></section>`;
   }
 
   member(view, { id, client, instance, isLeader, cells }, partitions) {
     const node = view.nodes[client];
-    const state = node?.member?.state;
+    const state = node?.state === "frozen" ? "frozen" : node?.member?.state;
     const cell = (kind, place) => html`<td class=${`own ${kind}`}><span title=${kind ? t(`groups.${kind}`, { client, partition: partitions[place] }) : ""}>
       ${kind === "owned" ? html`<span class="sr">${t("groups.owned", { client, partition: partitions[place] })}</span>` : ""}</span></td>`;
     return html`<tr class=${selection.value === `client:${client}` ? "on" : ""}><th scope="row">
       <button class="member" title=${id} @click=${() => node && select(`client:${client}`)}>
         <b>${client}</b>${isLeader ? html`<span class="tag leads">${t("groups.leader")}</span>` : ""}${instance ? html`<span class="tag">${t("groups.static", { instance })}</span>` : ""}
-        ${state ? html`<span class="dim">${state}</span>` : ""}</button></th>${cells.map(cell)}</tr>`;
+        ${state ? html`<span class="dim" title=${said(node.member.why)}>${said(state)}</span>` : ""}</button></th>${cells.map(cell)}</tr>`;
   }
 
   /** Log start to log end, with what is committed, the member's position, the last stable offset and the high watermark. */
@@ -72,6 +76,7 @@ class HwGroups extends HwElement {
   assignment(view, group, partitions) {
     const rows = memberRows(group, partitions);
     const lags = lagRows(view, group, partitions);
+    const hasTransactions = !BEFORE_TRANSACTIONS.has(view.run.era);
     const line = (name, cell) => html`<tr class="sum"><th scope="row">${t(`groups.${name}`)}</th>${lags.map((lag) => html`<td>${cell(lag)}</td>`)}</tr>`;
     return html`<section class="assignment" aria-label=${t("groups.assignment")}>
       <h3>${t("groups.assignment")} <span class="dim">${t("groups.members", { n: rows.length })}</span></h3>
@@ -79,12 +84,11 @@ class HwGroups extends HwElement {
         <thead><tr><td></td>${partitions.map((name) => html`<th scope="col"><button @click=${() => select(`partition:${name}`)}>${name}</button></th>`)}</tr></thead>
         <tbody>${rows.map((row) => this.member(view, row, partitions))}</tbody>
         <tbody>${line("strip", (lag) => this.strip(lag))}${line("committed", ({ committed }) => unlessMasked(committed ?? "—"))}
-          ${line("position", ({ position }) => unlessMasked(position ?? "—"))}${line("last_stable_offset", ({ last_stable_offset }) => last_stable_offset)}
+          ${line("position", ({ position }) => unlessMasked(position ?? "—"))}${hasTransactions ? line("last_stable_offset", ({ last_stable_offset }) => last_stable_offset) : ""}
           ${line("high_watermark", ({ high_watermark }) => high_watermark)}${line("end", ({ end }) => end)}${line("lag", ({ lag }) => unlessMasked(lag === null ? "—" : html`<b class=${lag ? "behind" : ""}>${lag}</b>`))}</tbody>
       </table></div>
-      <p class="legend dim"><span class="swatch owned"></span>${t("groups.legend_owned")} <span class="swatch was"></span>${t("groups.legend_was")}
-        <span class="swatch done"></span>${t("groups.committed")} <span class="swatch position"></span>${t("groups.position")}
-        <span class="swatch stable"></span>${t("groups.last_stable_offset")} <span class="swatch seen"></span>${t("groups.high_watermark")}</p>` : nothing(t("groups.nobody"))}
+      ${legend([["owned", "legend_owned"], ["was", "legend_was"], ["done", "committed"], ["position", "position"],
+        ...(hasTransactions ? [["stable", "last_stable_offset"]] : []), ["seen", "high_watermark"]].map(([mark, name]) => [mark, t(`groups.${name}`)]))}` : nothing(t("groups.nobody"))}
     </section>`;
   }
 

@@ -10,7 +10,7 @@ import { replicaTable } from "./inspect_replicas.js";
 import { actions, facts, link, nothing, section, table } from "./parts.js";
 import { parkedRow, pill } from "./rpcs.js";
 import { nodeTarget, select } from "./state.js";
-import { acksOf, escapeKey, nodeName } from "./words.js";
+import { acksOf, escapeKey, nodeName, said } from "./words.js";
 
 /** The facts of each kind of node. `ask` shows a field of it as a value that can be asked about. */
 const FACTS = {
@@ -41,7 +41,7 @@ const FACTS = {
     [t("consume.position"), ask("position")],
     [t("term.hw"), ask("high_watermark")],
     [t("consume.lag_word"), it.high_watermark - it.position],
-    it.last_reset && [t("consume.reset"), it.last_reset, true],
+    it.last_reset && [t("consume.reset"), said(it.last_reset), true],
   ],
   zookeeper: (it, ask, view) => [
     [t("node.znodes"), Object.keys(view.zk).length],

@@ -1,6 +1,6 @@
 // The inspector's cards of partitions and replicas: what is true, and what the leader believes.
 import { faultIn } from "../core/faults.js";
-import { byName, leaderReplica } from "../core/selectors.js";
+import { byName, internalLast, lagTime, leaderReplica } from "../core/selectors.js";
 import { durationText } from "../core/timemap.js";
 import { previousValues, value } from "./changes.js";
 import { html } from "./element.js";
@@ -9,7 +9,7 @@ import { bytes, instant, set, spaced } from "./format.js";
 import { language, t } from "./i18n.js";
 import { facts, link, nothing, roleTag, section, table } from "./parts.js";
 import { nodeTarget } from "./state.js";
-import { escapeKey, nodeName, replicaRole, tailOf } from "./words.js";
+import { escapeKey, nodeName, replicaRole, said, tailOf } from "./words.js";
 
 const TAIL_SHOWN = 8;
 
@@ -36,10 +36,10 @@ export function leaderView(view, name, at_us) {
     ];
   };
   const remotes = Object.entries(leader.remotes).sort(([a], [b]) => byName(a, b));
-  const rows = remotes.map(([node, { log_end_offset, last_caught_up_us }]) => row(
+  const rows = remotes.map(([node, remote]) => row(
     node,
-    value(`${path}/remotes/${node}/log_end_offset`, known(log_end_offset), previous),
-    last_caught_up_us > 0 ? durationText(Math.max(0, at_us - last_caught_up_us)) : "—",
+    value(`${path}/remotes/${node}/log_end_offset`, known(remote.log_end_offset), previous),
+    remote.last_caught_up_us > 0 ? durationText(lagTime(leader, remote, at_us)) : "—",
   ));
   const ends = [leader.log_end_offset, ...remotes.filter(([node]) => inIsr(node)).map(([, remote]) => known(remote.log_end_offset))];
   const formula = html`<span class="mono">
@@ -103,7 +103,7 @@ export function replicaCard(view, id, at_us) {
       ])}
     </section>
     ${replica.role === "leader" ? leaderView(view, replica.partition, at_us) : belief(view, replica, previous)}
-    ${cut ? section(t("replica.truncated"), instant(cut.at_us), html`<p>${t("replica.cut", cut)} <span class="dim">${cut.why}</span></p>`) : ""}
+    ${cut ? section(t("replica.truncated"), instant(cut.at_us), html`<p>${t("replica.cut", cut)} <span class="dim">${said(cut.why)}</span></p>`) : ""}
     ${replica.repairs.length ? section(t("replica.repaired"), "", repaired(replica.repairs)) : ""}
     ${section(t("replica.epochs"), "", html`<p class="mono chips">
       ${replica.epochs.map(([epoch, start]) => html`<span class="tag">e${epoch} @${start}</span>`)}</p>`)}
@@ -112,7 +112,7 @@ export function replicaCard(view, id, at_us) {
 
 /** Replicas in a few columns; `by` says what tells them apart: node or partition. */
 export function replicaTable(view, ids, by) {
-  const rows = ids.sort(byName).map((id) => {
+  const rows = ids.sort(internalLast).map((id) => {
     const replica = view.replicas[id];
     return [
       html`${link(`replica:${id}`, roleTag(replicaRole(view, replica)))} ${replica[by]}`,

@@ -8,7 +8,7 @@ import { leaderView } from "./inspect_replicas.js";
 import { actions, facts, link, nothing, section, unlessMasked } from "./parts.js";
 import { bar, findRpc, parkedRow, patchOf, pill, progress } from "./rpcs.js";
 import { masked, nodeTarget, player } from "./state.js";
-import { pathWords } from "./words.js";
+import { labelled, pathWords, said } from "./words.js";
 
 const AHEAD_MOST = 4000;
 const CHANGES_MOST = 10;
@@ -51,8 +51,14 @@ function arrivalSection(id) {
 /** One line that says where a message is. `end`: the event that ended it, or null. */
 function whereabouts(rpc, end, at_us) {
   if (end) return t(end.kind === "RpcDropped" ? "rpc.dropped" : "rpc.arrived", { at: instant(end.at_us) });
-  if (rpc.held) return rpc.held;
+  if (rpc.held) return said(rpc.held);
   return rpc.due_us > at_us ? t("rpc.in", { time: durationText(rpc.due_us - at_us) }) : t("rpc.now");
+}
+
+/** A field of a message: its name and its value. */
+function field([name, value]) {
+  const [title, what] = [labelled(name), typeof value === "string" ? labelled(value) : value];
+  return [title, brief(what, 40), String(what).length > WIDE || title.length > WIDE];
 }
 
 export function messageCard(view, id, at_us) {
@@ -73,7 +79,7 @@ export function messageCard(view, id, at_us) {
         <span>${(rpc.due_us / 1e6).toFixed(4)}</span>
       </div>
       ${end ? "" : actions(view, `rpc:${id}`)}
-      ${facts(rpc.fields.map(([name, what]) => [name, brief(what, 40), String(what).length > WIDE || name.length > WIDE]))}
+      ${facts(rpc.fields.map(field))}
     </section>
     ${parked ? section(t("purgatory.parked"), "", html`<ul class="list flat">${parkedRow(parked, id, at_us)}</ul>`) : ""}
     ${end ? "" : arrivalSection(id)}

@@ -10,6 +10,13 @@ import {
   SCREENS,
 } from "./state.js";
 
+/** So many nodes have room for their lanes in the space-time picture; up to so many more make it higher, each by so much. */
+const LANES_USUAL = 9;
+const LANES_MORE = 5;
+const LANE_PX = 14;
+/** Where the browser keeps which panels are open. */
+const PANELS = "highwater.panels";
+
 const lab = document.getElementById("lab");
 const query = new URLSearchParams(location.search);
 const number = (text) => (text && /^\d+(\.\d+)?$/.test(text) ? Number(text) : null);
@@ -43,7 +50,6 @@ lab.addEventListener("hw-select", ({ detail }) => select(detail ? `${detail.type
 lab.addEventListener("hw-command", ({ detail }) => act(detail.line));
 lab.addEventListener("hw-hover", ({ detail }) => (hovered.value = detail ? detail.id : ""));
 effect(() => stage.point(hovered.value ? { type: "record", id: hovered.value } : null));
-addEventListener("themechange", () => stage.setTheme());
 addEventListener("hw-zoom", () => stage.zoom());
 
 effect(() => {
@@ -61,9 +67,14 @@ effect(() => {
   if (!(partition.peek() in view.partitions) && stage.topic && `${stage.topic}-0` in view.partitions) partition.value = `${stage.topic}-0`;
 });
 
+effect(() => {
+  // The space-time picture keeps its lanes apart.
+  const lanes = Object.keys(moment.value.view.nodes).length;
+  lab.style.setProperty("--more-lanes", `${LANE_PX * Math.min(LANES_MORE, Math.max(0, lanes - LANES_USUAL))}px`);
+});
+
 // --- what is open stays open ---------------------------------------------------------------------------------------
 
-const PANELS = "highwater.panels";
 if (!matchMedia("(max-width: 1279px)").matches) {
   const kept = JSON.parse(localStorage.getItem(PANELS) ?? "{}");
   panels.value = { ...panels.value, ...kept.panels };

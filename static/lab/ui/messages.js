@@ -1,12 +1,16 @@
 // Messages at the edge of the page, the state of the connection, and the sentences for screen readers.
-import { dismiss, messages, say } from "./actions.js";
+import { formsOf } from "../core/phrases.js";
+import { closedWords, dismiss, messages, say } from "./actions.js";
 import { HwElement, html, icon, repeat } from "./element.js";
 import { instant, spaced } from "./format.js";
 import { t } from "./i18n.js";
 import { effect, moment, player, signal } from "./state.js";
-import { sentence } from "./words.js";
+import { inMyLanguage, sentence } from "./words.js";
 
 const SUMMARY_MS = 5000;
+
+/** What the shell expected is a part of a sentence, such as its forms. */
+const phrase = (expected, line) => (/^[a-z]/.test(expected) ? t("message.expected", { what: formsOf(expected, line) }) : expected);
 
 class HwMessages extends HwElement {
   #spoken = signal("");
@@ -26,7 +30,7 @@ class HwMessages extends HwElement {
       const { view, mode, seq: now, at_us } = moment.value;
       const known = new Set(Object.keys(view.alarms));
       const fresh = [...known].find((id) => !alarms.has(id));
-      if (fresh && seq >= 0) this.#alarm.value = `${view.alarms[fresh].invariant}: ${view.alarms[fresh].detail}`;
+      if (fresh && seq >= 0) this.#alarm.value = `${view.alarms[fresh].invariant}: ${inMyLanguage(view.alarms[fresh], "detail")}`;
       alarms = known;
       if (now === seq) return;
       seq = now;
@@ -47,7 +51,7 @@ class HwMessages extends HwElement {
         <button class="close" aria-label=${close} title=${close} @click=${() => dismiss(id)}>${icon("close")}</button>
         <b>${what}</b>
         ${line ? html`<code>${line}</code>` : ""}
-        ${[expected, todo].filter(Boolean).map((text) => html`<span>${text}</span>`)}
+        ${[phrase(expected, line), todo].filter(Boolean).map((text) => html`<span>${text}</span>`)}
       </div>`;
     return html`<div class="messages">${repeat(messages.value, (message) => message.id, one)}</div>
       <div class="sr" aria-live="polite">${this.#spoken.value}</div>
@@ -64,8 +68,11 @@ class HwConnection extends HwElement {
   connectedCallback() {
     super.connectedCallback();
     let skipped = 0;
+    let rested = false;
     effect(() => {
-      const { connection } = moment.value;
+      const { connection, isPast } = moment.value;
+      if (player.rests && !rested && !isPast) say("warn", t("connection.rested"), { todo: t("connection.rested_todo") });
+      rested = player.rests;
       document.body.classList.toggle("stale", connection === "lost");
       if (connection === "lost") this.#lostAt = performance.now();
       if (connection === "open" && player.skipped > skipped) say("ok", t("connection.caught_up", { n: spaced(player.skipped) }));
@@ -79,7 +86,7 @@ class HwConnection extends HwElement {
     const { connection, at_us } = moment.value;
     if (player.outdated) return html`<a class="tag warn" href="">${t("connection.outdated")}</a>`;
     const bad = (text) => html`<span class="tag bad" role="alert" title=${text}>${text}</span>`;
-    if (player.closed) return bad(t("connection.closed", { why: player.closed.reason || player.closed.code }));
+    if (player.closed) return html`<a class="tag bad" role="alert" href="/runs/" title=${t("connection.closed_todo")}>${closedWords()}</a>`;
     if (connection === "lost") {
       const left = Math.max(0, Math.ceil(player.retry_in_s - (performance.now() - this.#lostAt) / 1000));
       return bad(t("connection.lost", { at: instant(at_us, 3), n: left }));

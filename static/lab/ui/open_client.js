@@ -1,19 +1,22 @@
 // The forms in which a producer or a member of a group is opened, with the line that they send.
 import { fieldsOf, lineOf } from "../core/client_forms.js";
 import { topicNames } from "../core/selectors.js";
+import { zookeeperGroups } from "../core/zookeeper_groups.js";
 import { act, overlay } from "./actions.js";
 import { HwElement, html } from "./element.js";
+import { chosenKey } from "./group_preview.js";
 import { t } from "./i18n.js";
 import { freeName, sendThrough } from "./produce.js";
 import { moment, signal } from "./state.js";
 
-/** What a form proposes now. */
+/** What a form proposes now: another member of the group that is shown, reading what the others read. */
 function proposal(kind, view) {
   const values = Object.fromEntries(fieldsOf(kind, view).map(({ name, value }) => [name, value]));
   if (kind === "producer") return { ...values, client: freeName(view, "p") };
-  const [group] = Object.values(view.groups);
-  const topic = topicNames(view).find((name) => !name.startsWith("__")) ?? "";
-  return { ...values, client: freeName(view, "c"), "group.id": group?.group ?? values["group.id"], topics: topic };
+  const group = view.groups[chosenKey(view)] ?? zookeeperGroups(view)[0];
+  const read = [...new Set(Object.values(group?.members ?? {}).flatMap(({ topics }) => topics))].join(",");
+  const first = topicNames(view).find((name) => !name.startsWith("__")) ?? "";
+  return { ...values, client: freeName(view, "c"), "group.id": group?.group ?? values["group.id"], topics: read || first };
 }
 
 class HwOpenClient extends HwElement {
@@ -23,6 +26,10 @@ class HwOpenClient extends HwElement {
   connectedCallback() {
     super.connectedCallback();
     this.#values.value = proposal(this.kind, moment.peek().view);
+  }
+
+  firstUpdated() {
+    this.querySelector("input").focus();
   }
 
   #set(name, value) {
@@ -76,7 +83,7 @@ class HwOpenClient extends HwElement {
       </div>
       ${this.warning(values)}
       <small class="dim">${t("topic.as_line")}</small><code class="line-shown">${line}</code>
-      <div class="row"><button type="button" class="btn" @click=${() => (overlay.value = null)}>${t("dialog.cancel")}</button>
+      <div class="row ends"><button type="button" class="btn" @click=${() => (overlay.value = null)}>${t("dialog.cancel")}</button>
         <button class="btn pri">${t(`open.${this.kind}`)}</button></div>
     </form>`;
   }

@@ -1,4 +1,5 @@
 // Dialogs: create a topic, bookmark, find, the list of keys, and what to do when somebody acts in the past.
+import { word } from "../core/client_forms.js";
 import { durationText } from "../core/timemap.js";
 import "./connect.js";
 import "./open_client.js";
@@ -43,7 +44,7 @@ class HwOverlays extends HwElement {
   topic() {
     const form = this.#topic.value;
     const { name, partitions, factor } = form;
-    const line = `kafka-topics.sh --create --topic ${name} --partitions ${partitions} --replication-factor ${factor}`;
+    const line = `kafka-topics.sh --create --topic ${word(name)} --partitions ${partitions} --replication-factor ${factor}`;
     const take = (field) => (event) => (this.#topic.value = { ...form, [field]: event.target.value });
     const create = (event) => {
       event.preventDefault();
@@ -100,7 +101,7 @@ class HwOverlays extends HwElement {
   help() {
     const row = ({ key, name }) => html`<div>
       <span>${key.split(" ").map((one) => html`<kbd>${one}</kbd> `)}</span><span>${t(`key.${name}`)}</span></div>`;
-    return dialog(t("help.title"), html`<div class="keys">${KEYS.filter(({ key }) => key).map(row)}</div>
+    return dialog(t("help.title"), html`<div class="keys" tabindex="-1" autofocus>${KEYS.filter(({ key }) => key).map(row)}</div>
       <label class="row start">
         <input type="checkbox" .checked=${keysOn.value} @change=${(event) => (keysOn.value = event.target.checked)}>
         <span>${t("help.single_keys")}</span></label>

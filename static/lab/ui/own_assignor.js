@@ -18,6 +18,10 @@ class HwOwnAssignor extends HwElement {
     this.#values.value = { name, rules: rules.replaceAll("; ", "\n") };
   }
 
+  firstUpdated() {
+    this.querySelector("textarea").focus();
+  }
+
   #set(more) {
     this.#values.value = { ...this.#values.peek(), ...more };
   }
@@ -38,13 +42,13 @@ class HwOwnAssignor extends HwElement {
       <div class="fields">
         <label class="field"><span>${t("assignor.name")}</span><input class="mono" required pattern="[a-z][a-z0-9\\-]{0,39}" autocomplete="off" spellcheck="false"
           .value=${name} @input=${(event) => this.#set({ name: event.target.value })}></label>
-        <label class="field"><span>${t("assignor.add")}</span><select class="mono" @change=${add}><option value=""></option>
+        <label class="field"><span>${t("assignor.add")}</span><select class="mono" @change=${add}><option value="">${t("assignor.add_none")}</option>
           ${FORMS.map((one) => html`<option value=${one}>${one}</option>`)}</select></label>
         <label class="field wide"><span>${t("assignor.rules")}</span><textarea class="mono" required rows="6" spellcheck="false" .value=${rules}
           @input=${(event) => this.#set({ rules: event.target.value })}></textarea><small>${t("assignor.rules_said")}</small></label>
       </div>
       <small class="dim">${t("topic.as_line")}</small><code class="line-shown">${line}</code>
-      <div class="row"><button type="button" class="btn" @click=${() => (overlay.value = null)}>${t("dialog.cancel")}</button>
+      <div class="row ends"><button type="button" class="btn" @click=${() => (overlay.value = null)}>${t("dialog.cancel")}</button>
         <button class="btn pri">${t("assignor.define")}</button></div>
     </form>`;
   }

@@ -38,6 +38,9 @@ export const ring = (part, className = "") => html`${svg`<svg class="ring ${clas
 export const fillBar = (percent, className = "fill") => svg`<svg class=${className} viewBox="0 0 100 1" preserveAspectRatio="none" aria-hidden="true">
   <rect width=${percent} height="1"></rect></svg>`;
 
+/** What colours mean: [class of the swatch, words]. */
+export const legend = (marks) => html`<p class="legend dim">${marks.map(([mark, words]) => html`<span><i class="swatch ${mark}"></i>${words}</span>`)}</p>`;
+
 /** A note in the place of something that is not there. */
 export const nothing = (text) => html`<p class="empty-note">${text}</p>`;
 

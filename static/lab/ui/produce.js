@@ -40,14 +40,30 @@ function meant(view, { client, acks }) {
   return open.find(([name]) => name === client) ?? open.find(([, node]) => acksOf(node) === acks);
 }
 
+/** Producers that were asked for and are not in the view yet, by acks: {name, asked, command}. Whoever sends meanwhile means them, too. */
+const coming = new Map();
+
+effect(() => {
+  const { nodes, console: commands } = moment.value.view;
+  for (const [acks, { name, command }] of coming) if (name in nodes || commands[command]?.state === "done") coming.delete(acks);
+});
+
 /** The name of the producer that the form means; opens one if there is none. Null when that was refused. */
 async function producer() {
   const { view } = moment.value;
   const { acks } = form.value;
   const open = meant(view, form.value);
   if (open) return open[0];
-  const name = freeName(view, "p");
-  return (await act(`producer open ${name} --acks ${acks}`)) === null ? null : name;
+  if (!coming.has(acks)) {
+    const taken = [...coming.values()].map(({ name }) => [name, null]);
+    const name = freeName({ nodes: { ...view.nodes, ...Object.fromEntries(taken) } }, "p");
+    coming.set(acks, { name, asked: act(`producer open ${name} --acks ${acks}`), command: null });
+  }
+  const one = coming.get(acks);
+  one.command = await one.asked;
+  if (one.command !== null) return one.name;
+  coming.delete(acks);
+  return null;
 }
 
 /** Sends a line for the form's producer and partition: "producer <verb> p1 orders-0 <rest>". */

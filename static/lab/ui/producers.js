@@ -7,6 +7,7 @@ import { bytes } from "./format.js";
 import { t } from "./i18n.js";
 import { facts, fillBar, link, nothing, opener, ring } from "./parts.js";
 import { effect, moment, nodeTarget, select, selection, shown } from "./state.js";
+import { said } from "./words.js";
 
 const BATCH_SIZE = 16384;
 const BUFFER_MEMORY = 33554432;
@@ -99,7 +100,7 @@ class HwProducers extends HwElement {
     if (settings["enable.idempotence"] !== "true") return html`<span class="tag">${t("producers.not_idempotent")}</span>`;
     const tone = state.endsWith("error") ? "bad" : "";
     return html`<span class="tag id" title=${t("producers.idempotent_title")}>${id < 0 ? t("producers.no_id") : html`${t("producers.id")} <b class="mono">${id}</b> · ${t("producers.epoch")} <b class="mono">${epoch}</b>`}</span>
-      ${state && (settings["transactional.id"] || tone) ? html`<span class="tag ${tone}" title=${why}>${state}</span>` : ""}`;
+      ${state && (settings["transactional.id"] || tone) ? html`<span class="tag ${tone}" title=${said(why)}>${said(state)}</span>` : ""}`;
   }
 
   producer(view, name, at_us) {

@@ -5,7 +5,7 @@ import { HwElement, html, repeat } from "./element.js";
 import { instant } from "./format.js";
 import { t } from "./i18n.js";
 import { moment, player, select, selection } from "./state.js";
-import { nodeName } from "./words.js";
+import { labelled, nodeName, said } from "./words.js";
 
 const BACK_MOST = 4000;
 
@@ -42,7 +42,7 @@ export function findRpc(view, id) {
 }
 
 /** A message as a pill: filled = request, outlined = response. */
-export const pill = (rpc, text) => html`<span class="pill ${familyOf(rpc.api, rpc.kind)} ${rpc.kind}">${text ?? rpc.label}</span>`;
+export const pill = (rpc, text) => html`<span class="pill ${familyOf(rpc.api, rpc.kind)} ${rpc.kind}">${text ?? labelled(rpc.label)}</span>`;
 
 class HwRpcs extends HwElement {
   row([id, rpc], at_us) {
@@ -51,7 +51,7 @@ class HwRpcs extends HwElement {
     return html`<li><button class="rpc ${selection.value === `rpc:${id}` ? "on" : ""}" @click=${() => select(`rpc:${id}`)}>
       <span class="row tight">${pill(rpc)}<span class="spacer"></span><b>${rpc.source}</b> → <b>${rpc.destination}</b></span>
       <span class="row tight">${bar(progress(rpc, at_us), familyOf(rpc.api, rpc.kind))}
-        <span class="mono dim">${rpc.held ? html`<span class="bad">${rpc.held}</span>` : when}</span></span>
+        <span class="mono dim">${rpc.held ? html`<span class="bad">${said(rpc.held)}</span>` : when}</span></span>
     </button></li>`;
   }
 
@@ -64,13 +64,16 @@ class HwRpcs extends HwElement {
 }
 customElements.define("hw-rpcs", HwRpcs);
 
+/** The first of many names, and how many more there are. */
+const few = ([first = "", ...rest]) => (rest.length > 1 ? t("purgatory.and_more", { first, n: rest.length }) : [first, ...rest].join(", "));
+
 /** One waiting request: what it waits for, and how much of its time is left. */
 export function parkedRow(parked, id, at_us) {
   const part = (at_us - parked.since_us) / Math.max(1, parked.deadline_us - parked.since_us);
   return html`<li><button class="rpc" @click=${() => select(`rpc:${id}`)}>
     <span class="row tight">${pill({ ...parked, kind: "request" }, parked.api)}<span class="mono dim">${parked.client}</span>
-      <span class="spacer"></span><span class="mono">${parked.partitions.join(", ")}</span></span>
-    <span class="row tight"><span>${t("purgatory.needs")} <b class="mono">${parked.needs}</b></span>
+      <span class="spacer"></span><span class="mono part" title=${parked.partitions.join(", ")}>${few(parked.partitions)}</span></span>
+    <span class="row tight"><span>${t("purgatory.needs")} <b class="mono">${labelled(parked.needs)}</b></span>
       ${bar(Math.min(1, part), familyOf(parked.api, "request"))}
       <span class="mono dim">${durationText(Math.max(0, parked.deadline_us - at_us))}</span></span>
   </button></li>`;

@@ -66,6 +66,9 @@ function publish() {
   moment.value = { view: view ?? EMPTY, seq, at_us, live_seq, live_at_us, mode, rate, isPast, connection };
 }
 
+/** Between two frames, where the browser can tell when that is: panels must not make what was just drawn come late. */
+const between = globalThis.requestIdleCallback ? (todo) => requestIdleCallback(todo, { timeout: FASTEST_MS }) : setTimeout;
+
 /** Follows a player. While time runs the panels are redrawn five times a second, else with every change. */
 export function attach(to) {
   player = to;
@@ -73,9 +76,8 @@ export function attach(to) {
     if (what.has("exercise")) exercise.value = player.exercise_state?.slug ? player.exercise_state : null;
     if (what.has("index") && player.index) index.value = { ...player.index };
     if (what.has("connection")) welcome.value = player.welcome;
-    const wait = player.mode === "pause" ? 0 : FASTEST_MS - (performance.now() - published);
-    if (wait <= 0) publish();
-    else timer ||= setTimeout(publish, wait);
+    if (player.mode === "pause" || what.has("mode") || what.has("connection")) publish();
+    else timer ||= setTimeout(between, FASTEST_MS - (performance.now() - published), publish);
   });
   publish();
 }

@@ -23,6 +23,12 @@ function nameLines(state) {
 /** What a state of a machine means; the names of some are used by several machines. */
 export const meaning = (name, state) => t(has(`state.${name}.${state}`) ? `state.${name}.${state}` : `state.${state}`);
 
+/** How many are in a state, at its corner. */
+function count(x, words) {
+  const half = Math.max(8.5, 3.3 * words.length + 3.5);
+  return svg`<g class="count" transform="translate(${x},-1)"><rect x=${-half} y="-8.5" width=${2 * half} height="17" rx="8.5"></rect><text y="3.2">${words}</text></g>`;
+}
+
 /**
  * @param {string} name partition, replica, group or transaction
  * @param {{ active: string, from?: string, counts: Record<string, number>, label: string }} shown `from`: where the last step came from
@@ -36,9 +42,9 @@ export function stateChart(name, { active, from = "", counts, label }) {
     return svg`<g class="state ${one === active ? "active" : ""} ${counts[one] ? "some" : ""}" transform="translate(${x},${y})">
       <title>${one}: ${meaning(name, one)}</title>
       <rect width=${w} height=${h} rx="7"></rect>
-      <text class=${isSecondBold ? "rest" : "name"} x=${STATE_W / 2} y="16">${first}</text>
+      <text class=${isSecondBold ? "rest" : "name"} x=${STATE_W / 2} y=${second ? 16 : h / 2 + 4}>${first}</text>
       <text class=${isSecondBold ? "name" : "rest"} x=${STATE_W / 2} y="29">${second}</text>
-      ${counts[one] ? svg`<g class="count" transform="translate(${w - 4},-1)"><circle r="8.5"></circle><text y="3.2">${counts[one]}</text></g>` : ""}</g>`;
+      ${counts[one] ? count(w - 4, String(counts[one])) : ""}</g>`;
   };
   // What just happened lies on top.
   const edges = [...transitions].sort((a, b) => Number(Boolean(isLast(a))) - Number(Boolean(isLast(b))));

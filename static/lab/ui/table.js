@@ -1,5 +1,5 @@
 // The same facts as the picture, as tables: sortable, to be copied as CSV. The selection is the same.
-import { leaderReplica, parkedAt } from "../core/selectors.js";
+import { internalLast, lagTime, leaderReplica, parkedAt } from "../core/selectors.js";
 import { durationText } from "../core/timemap.js";
 import { copy } from "./actions.js";
 import { HwElement, html, icon, repeat } from "./element.js";
@@ -7,14 +7,15 @@ import { set } from "./format.js";
 import { t } from "./i18n.js";
 import { effect, moment, nodeTarget, select, selection, shown, signal } from "./state.js";
 import { roleTag } from "./parts.js";
-import { nodeName, replicaRole } from "./words.js";
+import { labelled, nodeName, replicaRole, said } from "./words.js";
 
 /** A cell that shows one thing and sorts by another. */
 const by = (sort, text, show = text) => ({ sort, text, show });
 
 const replicaRow = (view, at_us) => ([id, it]) => {
   const leader = view.partitions[it.partition] && leaderReplica(view, it.partition);
-  const caught_us = leader?.remotes[it.node]?.last_caught_up_us ?? 0;
+  const remote = leader?.remotes[it.node];
+  const lag_us = leader && remote?.last_caught_up_us > 0 ? lagTime(leader, remote, at_us) : null;
   const role = replicaRole(view, it);
   return {
     what: `replica:${id}`,
@@ -22,7 +23,7 @@ const replicaRow = (view, at_us) => ([id, it]) => {
       it.partition, it.node, by(role, t(`role.${role}`), roleTag(role)),
       it.log_start_offset, it.log_end_offset, it.high_watermark, it.leader_epoch,
       leader ? Math.max(0, leader.log_end_offset - it.log_end_offset) : "—",
-      caught_us > 0 ? by(at_us - caught_us, durationText(Math.max(0, at_us - caught_us))) : "—",
+      lag_us === null ? "—" : by(lag_us, durationText(lag_us)),
     ],
   };
 };
@@ -43,7 +44,7 @@ const nodeRow = (view, at_us) => ([id, { kind, state, broker_id, since_us }]) =>
 
 const rpcRow = (at_us) => ([id, { label, source, destination, due_us, held }]) => ({
   what: `rpc:${id}`,
-  cells: [id, label, source, destination, by(due_us, held || durationText(Math.max(0, due_us - at_us)))],
+  cells: [id, labelled(label), source, destination, by(due_us, said(held) || durationText(Math.max(0, due_us - at_us)))],
 });
 
 /** The tables: columns by their names in the texts, and rows with what each stands for. Numbers sort as numbers. */
@@ -75,7 +76,7 @@ const textOf = (cell) => String(typeof cell === "object" ? cell.text : cell);
 
 function compare(a, b) {
   const [x, y] = [sortKey(a), sortKey(b)];
-  return typeof x === "number" && typeof y === "number" ? x - y : String(x).localeCompare(String(y), "en", { numeric: true });
+  return typeof x === "number" && typeof y === "number" ? x - y : internalLast(String(x), String(y));
 }
 
 /** A cell of CSV, quoted when it has to be. */

@@ -3,9 +3,10 @@ import { isReplaced, openPart, producersOf, transactionKeys, transactionalLogs }
 import { durationText } from "../core/timemap.js";
 import { HwElement, html, svg } from "./element.js";
 import { t } from "./i18n.js";
-import { link, nothing, ring } from "./parts.js";
+import { legend, link, nothing, ring } from "./parts.js";
 import { CHARTS, meaning, stateChart } from "./statechart.js";
 import { effect, moment, nodeTarget, player, shown, signal } from "./state.js";
+import { said } from "./words.js";
 
 /** The id that is shown, as "id@broker"; "" = the first. */
 const chosen = signal("");
@@ -23,7 +24,7 @@ class HwTransactions extends HwElement {
     const clients = producersOf(view, it.transactional_id).map((name) => {
       const { producer_epoch: epoch, state } = view.nodes[name].transaction;
       const isFenced = epoch >= 0 && epoch < it.producer_epoch;
-      return html`<span class="who">${link(nodeTarget(name), name)} <span class="dim">${state}</span>${isFenced ? html`<span class="tag bad" title=${t("txn.fenced_title")}>${t("txn.fenced", { epoch })}</span>` : ""}</span>`;
+      return html`<span class="who">${link(nodeTarget(name), name)} <span class="dim">${said(state)}</span>${isFenced ? html`<span class="tag bad" title=${t("txn.fenced_title")}>${t("txn.fenced", { epoch })}</span>` : ""}</span>`;
     });
     return html`<tr class=${key === current ? "on" : ""}><th scope="row"><button class="member" aria-pressed=${key === current} @click=${() => (chosen.value = key)}><b class="mono">${it.transactional_id}</b></button></th>
       <td class="mono">${it.producer_id}</td><td class="mono">${it.producer_epoch}</td>
@@ -45,7 +46,7 @@ class HwTransactions extends HwElement {
         <span class="dim">${t("groups.coordinator")} ${link(nodeTarget(it.coordinator), it.coordinator)} · ${link(`partition:${it.partition}`, it.partition)}</span></h3>
       <div class="chart-box">${CHARTS.transaction ? stateChart("transaction", { active: it.state, from: last ? last.data.from_state : "", counts: {}, label: t("controller.is", { what: it.transactional_id, state: it.state }) }) : ""}
         <p class="meaning"><b class="mono">${it.state}</b> ${meaning("transaction", it.state)} <span class="dim">${t("node.since", { time: durationText(at_us - it.since_us) })}</span></p>
-        <p class="meaning dim">${it.why}</p></div></section>`;
+        <p class="meaning dim">${said(it.why)}</p></div></section>`;
   }
 
   /** Log start to log end: what readers of committed records see, up to the high watermark, and the markers. */
@@ -80,8 +81,8 @@ class HwTransactions extends HwElement {
     return html`<div class="client-screen">${this.ids(view, keys, key, at_us)}${this.chart(view, key, at_us)}
       <section aria-label=${t("txn.logs")}><h3>${t("txn.logs")} <span class="dim">${t("txn.logs_said")}</span></h3>
         ${logs.length ? logs.map((log) => this.log(log, named)) : html`<p class="dim">${t("txn.no_logs")}</p>`}
-        <p class="legend dim"><span class="swatch done"></span>${t("txn.legend_stable")} <span class="swatch seen"></span>${t("txn.legend_held")}
-          <span class="swatch aborted"></span>${t("txn.legend_aborted")} <span class="swatch COMMIT"></span>COMMIT <span class="swatch ABORT"></span>ABORT</p></section></div>`;
+        ${legend([["done", t("txn.legend_stable")], ["seen", t("txn.legend_held")], ["aborted", t("txn.legend_aborted")], ["COMMIT", "COMMIT"], ["ABORT", "ABORT"]])}
+        </section></div>`;
   }
 }
 customElements.define("hw-transactions", HwTransactions);

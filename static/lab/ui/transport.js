@@ -102,7 +102,7 @@ class HwTransport extends HwElement {
 
   state({ mode, isPast, at_us, live_at_us, connection }) {
     const tag = (tone, sign, text, title = "") => html`<span class="tag ${tone}" title=${title}>${sign} <span>${text}</span></span>`;
-    if (connection === "lost") return tag("bad", "", t("transport.offline"));
+    if (connection === "lost") return tag("bad", "✕", t("transport.offline"));
     if (isPast && mode === "pause")
       return tag("select", "❚❚", t("transport.past", { ago: durationText(live_at_us - at_us) }), t("transport.past_title"));
     if (mode === "pause") return tag("warn", "❚❚", t("transport.paused"));

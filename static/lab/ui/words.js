@@ -1,11 +1,27 @@
 // Sentences about events, paths of the view and nodes, and the small Markdown of exercise texts.
 import { sentence as labelOf } from "../core/codec.js";
+import { faultIn } from "../core/faults.js";
+import { labelIn } from "../core/labels.js";
+import { translator } from "../core/phrases.js";
 import { roleOf } from "../core/selectors.js";
 import { html } from "./element.js";
 import { language, t } from "./i18n.js";
 
 /** An event as one sentence in the visitor's language, by the label template of its kind. */
 export const sentence = (event) => labelOf(event, language);
+
+/** A state or a reason that the core gives, in the visitor's language. */
+export const said = (words) => faultIn(words ?? "", language);
+
+/** What stands on a message or in its fields, and what a request waits for, in the visitor's language. */
+export const labelled = (words) => labelIn(words ?? "", language);
+
+const refusal = translator(JSON.parse(document.getElementById("refusals")?.textContent ?? "{}"));
+/** A line in which a command says why it failed: the lab's own sentences in the visitor's language, Kafka's words as they are. */
+export const complaint = (line) => refusal(line.replace(/^! /, ""));
+
+/** A field of an alarm, which brings both languages. */
+export const inMyLanguage = (alarm, field) => (language.startsWith("zh") && alarm[`${field}_zh`]) || alarm[field];
 
 /** b1 -> "broker 1", zk -> "ZooKeeper"; other nodes keep their name. */
 export function nodeName(node) {

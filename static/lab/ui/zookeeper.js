@@ -9,7 +9,7 @@ import { nothing } from "./parts.js";
 import { CHARTS, stateChart } from "./statechart.js";
 import { effect, moment, partition, player, select, selection, shown, signal } from "./state.js";
 import { seekSeq } from "./transport.js";
-import { nodeName, sentence } from "./words.js";
+import { labelled, nodeName, said, sentence } from "./words.js";
 
 const EFFECTS_MOST = 30;
 const NONE = { partition: "NonExistentPartition", replica: "NonExistentReplica" };
@@ -79,7 +79,7 @@ class HwZookeeper extends HwElement {
       <b>${nodeName(name)}</b>${isController ? html`<span class="tag control">${t("node.controller")}</span>` : ""}
       <span class="dim">${node.session === null ? t("zk.no_session") : t("znode.session", { n: node.session })} · ${t(`node.${node.state}`)}</span>
       <span class="dim">${t("zk.watches", { n: watchesOf(view, name) })}</span>
-      ${fired.map(({ rpc, kind }) => html`<span class="fired">${kind} ${rpc.held ? t("zk.held") : t("zk.in", { time: durationText(Math.max(0, rpc.due_us - at_us)) })}</span>`)}</button>`;
+      ${fired.map(({ rpc, kind }) => html`<span class="fired">${said(kind)} ${rpc.held ? t("zk.held") : t("zk.in", { time: durationText(Math.max(0, rpc.due_us - at_us)) })}</span>`)}</button>`;
   }
 
   render() {
@@ -105,7 +105,7 @@ class HwController extends HwElement {
   queue(view, at_us) {
     const waiting = controllerQueue(view);
     const row = ({ id, rpc }) => html`<li><button class="rpc" @click=${() => select(`rpc:${id}`)}>
-      <b>${rpc.label || rpc.api}</b><span class="dim">${rpc.source}</span>
+      <b>${labelled(rpc.label) || rpc.api}</b><span class="dim">${rpc.source}</span>
       <span class="mono ${rpc.held ? "bad" : "dim"}">${rpc.held ? t("zk.held") : t("zk.in", { time: durationText(Math.max(0, rpc.due_us - at_us)) })}</span></button></li>`;
     return html`<h4>${t("controller.queue")} <span class="mono dim">${waiting.length}</span></h4>
       ${waiting.length ? html`<ol class="queue">${waiting.map(row)}</ol>` : html`<p class="dim">${t("controller.queue_empty")}</p>`}`;

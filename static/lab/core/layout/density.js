@@ -1,6 +1,7 @@
 // The whole run as a row of bars: how much happened when, with the marks that do not cover each other.
 
 import { LABEL_W } from "./spacetime.js";
+import { rankOf } from "../marks.js";
 import { scale } from "../timemap.js";
 
 /** @import { Index, Mark } from "../recording.js" */
@@ -36,12 +37,8 @@ export function densityBars({ bucket_us, counts }, map, width) {
   return Array.from(sums, (sum, k) => ({ x: LABEL_W + k * BAR_W, w: BAR_W - 1.6, part: Math.sqrt(sum / most) }));
 }
 
-/** What is more important keeps its label when two are too near. @type {Record<string, number>} */
-const WEIGHT = { InvariantViolated: 9, Bookmark: 8, LogTruncated: 7, BrokerStopped: 6, LinkCut: 6, BrokerFrozen: 6, LeaderElected: 5,
-  ControllerElected: 4, IsrShrunk: 4, IsrExpanded: 3 };
-
 /**
- * Marks with their places; `labelled` for those whose text has room.
+ * Marks with their places; `labelled` for those whose text has room: of two that are too near, the more telling one.
  * @param {Mark[]} marks
  * @param {Scale} map
  * @param {(mark: Mark) => number} widthOf pixels of a mark's text
@@ -52,7 +49,7 @@ export function placeMarks(marks, map, widthOf, right) {
   const places = marks.map((mark) => ({ mark, x: map.x(mark.at_us), labelled: false, flip: false }));
   /** @type {[number, number][]} */
   const taken = [];
-  for (const place of [...places].sort((a, b) => (WEIGHT[b.mark.kind] ?? 1) - (WEIGHT[a.mark.kind] ?? 1) || b.mark.seq - a.mark.seq)) {
+  for (const place of [...places].sort((a, b) => rankOf(a.mark) - rankOf(b.mark) || b.mark.seq - a.mark.seq)) {
     const w = widthOf(place.mark) + 8;
     for (const flip of [false, true]) {
       const [from, to] = flip ? [place.x - w, place.x] : [place.x, place.x + w];

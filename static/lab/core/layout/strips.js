@@ -92,7 +92,7 @@ function layoutPartition(view, at_us, id, y, open, slots, pinned) {
 }
 
 /** The end of what was truncated lately, 0 when nothing was. @param {Replica} replica @param {number} at_us */
-function cutEnd({ cut }, at_us) {
+export function cutEnd({ cut }, at_us) {
   return cut && at_us - cut.at_us < CUT_SHOWN_US ? cut.from : 0;
 }
 

@@ -1,0 +1,311 @@
+"""Membership of a group that a coordinator keeps (`AbstractCoordinator`): the classic protocol, from finding the
+coordinator to leaving the group. What members subscribe to, and who gets what, is told by who derives from it.
+"""
+
+from abc import abstractmethod
+
+from broker_core.clients.exceptions import exception_class, exception_message
+from broker_core.clients.group_consumer_settings import GroupConsumerSettings
+from broker_core.clients.group_member import GroupMember
+from broker_core.clients.metadata import backoff_us
+from broker_core.errors import Errors, KafkaError
+from broker_core.events.group import ConsumerAssigned
+from broker_core.groups.consumer_protocol import PROTOCOL_TYPE, sorted_partitions
+from broker_core.sim.kernel import Kernel
+from broker_core.wire.messages import (
+    FindCoordinatorRequest,
+    FindCoordinatorResponse,
+    HeartbeatRequest,
+    HeartbeatResponse,
+    JoinGroupRequest,
+    JoinGroupResponse,
+    LeaveGroupRequest,
+    SyncGroupRequest,
+    SyncGroupResponse,
+)
+
+JOIN_TIMEOUT_LAPSE_MS = 5_000
+
+COORDINATOR_MOVED = frozenset({Errors.NOT_COORDINATOR, Errors.COORDINATOR_NOT_AVAILABLE})
+"""After these a client looks for the coordinator again."""
+LOST_MEMBERSHIP = frozenset({Errors.UNKNOWN_MEMBER_ID, Errors.ILLEGAL_GENERATION})
+"""After these a member has to join anew, as a stranger."""
+FATAL = frozenset(
+    {
+        Errors.FENCED_INSTANCE_ID,
+        Errors.INCONSISTENT_GROUP_PROTOCOL,
+        Errors.INVALID_SESSION_TIMEOUT,
+        Errors.INVALID_GROUP_ID,
+        Errors.GROUP_MAX_SIZE_REACHED,
+    }
+)
+"""After these the application has to do something."""
+
+
+class GroupMembership(GroupMember):
+    """A member of a group, whatever its group shares out.
+
+    `_coordinator`: the broker that keeps the group, None while it is not known. `_epoch`: how often the state has
+    changed; answers and pauses of before count no more. `_protocol`: the assignor that the group has agreed on.
+    `_heard_us`: when the coordinator gave its last sign of life.
+    """
+
+    def __init__(self, kernel: Kernel, name: str, settings: GroupConsumerSettings, bootstrap: tuple[str, ...]) -> None:
+        super().__init__(kernel, name, settings, bootstrap)
+        self._coordinator: str | None = None
+        self._epoch = 0
+        self._protocol = ""
+        self._heard_us = 0
+
+    @property
+    @abstractmethod
+    def is_cooperative(self) -> bool:
+        """Whether it keeps its partitions while it joins."""
+
+    @abstractmethod
+    def _coordinator_back(self) -> None:
+        """A coordinator is known again, and the member did not have to join again."""
+
+    @abstractmethod
+    def _prepare_join(self) -> bool:
+        """What is done before it joins again (`onJoinPrepare`); False: `_prepared` is called when that is done."""
+
+    @abstractmethod
+    def _protocols(self) -> tuple[tuple[str, bytes], ...]:
+        """(assignor, subscription) for each assignor that it can do, the best one first (`metadata`)."""
+
+    @abstractmethod
+    def _joined_as(self, joined: JoinGroupResponse) -> None:
+        """It has joined: `_sync` is to be called, with a plan if it leads the group (`onLeaderElected`)."""
+
+    @abstractmethod
+    def _take_assignment(self, assignment: bytes) -> None:
+        """It has been given something (`onJoinComplete`)."""
+
+    def _fail(self, error: KafkaError) -> None:
+        self.give_up(f"{exception_class(error)}: {exception_message(error)}")
+
+    def _fail_unexpectedly(self, where: str, error: KafkaError) -> None:
+        self.give_up(f"KafkaException: Unexpected error {where}: {exception_message(error)}")
+
+    def _change(self, state: str, why: str) -> None:
+        self._epoch += 1
+        super()._change(state, why)
+
+    def later(self, name: str) -> None:
+        """Tries again after a pause; what has changed meanwhile makes it void."""
+        self._attempts += 1
+        self.kernel.timer(self.name, self.kernel.now_us + backoff_us(self._attempts), name, self._epoch)
+
+    # the coordinator
+
+    def _find_coordinator(self) -> None:
+        request = FindCoordinatorRequest(self.settings.group_id)
+        label = f"FindCoordinator {self.settings.group_id}"
+        self.ask(self.metadata.node_to_ask(), "FindCoordinator", request, "find", label)
+
+    def _coordinator_found(self, response: FindCoordinatorResponse) -> None:
+        if self.is_over:
+            return
+        if response.error is not Errors.NONE:
+            if response.error in FATAL:
+                self._fail(response.error)
+            else:
+                self.later("find")
+            return
+        self._attempts = 0
+        self._coordinator = f"b{response.node_id}"
+        self._heard_us = self.kernel.now_us
+        if self.state == "finding the coordinator":
+            self._join("the coordinator is known")
+        elif self.state == "stable":
+            self._coordinator_back()
+
+    def _coordinator_lost(self) -> None:
+        if self._coordinator is not None:
+            self._coordinator = None
+            self.later("find")
+
+    def _coordinator_heard_of(self) -> str | None:
+        """The coordinator, but after a session's time of silence: then another broker may be it by now, and is looked
+        for (`Heartbeat.sessionTimeoutExpired`).
+        """
+        if self.kernel.now_us - self._heard_us >= self.settings.session_timeout_ms * 1_000:
+            self._coordinator_lost()
+        return self._coordinator
+
+    # joining
+
+    @property
+    def _patience_ms(self) -> int:
+        """How long it waits while others join or the leader plans (`joinGroupTimeoutMs`)."""
+        return max(self.settings.request_timeout_ms, self.settings.max_poll_interval_ms + JOIN_TIMEOUT_LAPSE_MS)
+
+    def _rejoin(self, why: str) -> None:
+        """Before it joins, a member commits; an eager one gives up all it owns. Only a poll does so."""
+        if self.state != "stable":
+            return
+        if self.work.is_busy:
+            self.work.rejoins_for = why
+            return
+        self._change("joining", why)
+        if self._prepare_join():
+            self._prepared()
+
+    def _prepared(self) -> None:
+        if not self.is_cooperative:
+            self._own((), self.owned)
+        self._send_join()
+
+    def _join(self, why: str) -> None:
+        self._change("joining", why)
+        self._send_join()
+
+    def _lost(self, why: str) -> None:
+        """It is no member any more: what it owned others may have by now (`onPartitionsLost`), it hears at a poll."""
+        if self.work.is_busy:
+            self.work.lost_for = why
+            return
+        self.member_id = ""
+        self.generation_id = -1
+        self._own((), self.owned)
+        self._join(why)
+
+    def _send_join(self) -> None:
+        if self._coordinator is None:
+            self.later("join")
+            return
+        settings = self.settings
+        request = JoinGroupRequest(
+            settings.group_id,
+            settings.session_timeout_ms,
+            settings.max_poll_interval_ms,
+            self.member_id,
+            settings.group_instance_id,
+            PROTOCOL_TYPE,
+            self._protocols(),
+        )
+        timeout_ms = self._patience_ms
+        self.ask(
+            self._coordinator, "JoinGroup", request, "join", f"JoinGroup {settings.group_id}", timeout_ms, self._epoch
+        )
+
+    def _joined(self, response: JoinGroupResponse, epoch: int) -> None:
+        if self.state != "joining" or epoch != self._epoch:
+            return
+        error = response.error
+        if error is Errors.MEMBER_ID_REQUIRED:
+            self.member_id = response.member_id
+            self._send_join()
+        elif error in FATAL:
+            self._fail(error)
+        elif error is Errors.UNKNOWN_MEMBER_ID:
+            self._lost("the coordinator does not know it")
+        elif error in COORDINATOR_MOVED:
+            self._coordinator_lost()
+            self.later("join")
+        elif error is not Errors.NONE:
+            if error is Errors.REBALANCE_IN_PROGRESS or error.retriable:
+                self.later("join")
+            else:
+                self._fail_unexpectedly("in join group response", error)
+        else:
+            self._attempts = 0
+            self.member_id = response.member_id
+            self.generation_id = response.generation_id
+            self._heard_us = self.kernel.now_us
+            self._protocol = response.protocol_name or ""
+            self._change("syncing", f"generation {response.generation_id}, assignor {self._protocol}")
+            self._timer(self.settings.heartbeat_interval_ms, "heartbeat", (self.member_id, self.generation_id))
+            self._joined_as(response)
+
+    def _sync(self, assignments: tuple[tuple[str, bytes], ...]) -> None:
+        request = SyncGroupRequest(
+            self.settings.group_id,
+            self.generation_id,
+            self.member_id,
+            self.settings.group_instance_id,
+            PROTOCOL_TYPE,
+            self._protocol,
+            assignments,
+        )
+        if self._coordinator is None:
+            self._join("the coordinator is gone")
+            return
+        timeout_ms = self._patience_ms
+        label = f"SyncGroup {self.settings.group_id}"
+        self.ask(self._coordinator, "SyncGroup", request, "sync", label, timeout_ms, self._epoch)
+
+    def _synced(self, response: SyncGroupResponse, epoch: int) -> None:
+        if self.state != "syncing" or epoch != self._epoch:
+            return
+        error = response.error
+        if error in FATAL:
+            self._fail(error)
+        elif error in LOST_MEMBERSHIP:
+            self._lost(error.name)
+        elif error is not Errors.NONE:
+            if error in COORDINATOR_MOVED:
+                self._coordinator_lost()
+            elif error is not Errors.REBALANCE_IN_PROGRESS and not error.retriable:
+                self._fail_unexpectedly("from SyncGroup", error)
+                return
+            self._join(error.name)
+        else:
+            self._take_assignment(response.assignment)
+
+    def _own(self, partitions: tuple[str, ...], revoked: tuple[str, ...]) -> None:
+        partitions = tuple(sorted_partitions(partitions))
+        if partitions != self.owned or revoked:
+            self.kernel.emit(ConsumerAssigned(client=self.name, partitions=partitions, revoked=revoked), self.name)
+
+    # heartbeats
+
+    def _send_heartbeat(self, membership: tuple[str, int]) -> None:
+        if membership != (self.member_id, self.generation_id) or self.state not in ("joining", "syncing", "stable"):
+            return
+        self._timer(self.settings.heartbeat_interval_ms, "heartbeat", membership)
+        coordinator = None if self.state == "joining" else self._coordinator_heard_of()
+        if coordinator is None:
+            return
+        request = HeartbeatRequest(
+            self.settings.group_id, self.generation_id, self.member_id, self.settings.group_instance_id
+        )
+        self.ask(coordinator, "Heartbeat", request, "heartbeat", "Heartbeat", data=membership)
+
+    def _heartbeat_answered(self, response: HeartbeatResponse, membership: tuple[str, int]) -> None:
+        error = response.error
+        if error in (Errors.NONE, Errors.REBALANCE_IN_PROGRESS) and membership == (self.member_id, self.generation_id):
+            self._heard_us = self.kernel.now_us
+        if error is Errors.NONE or membership != (self.member_id, self.generation_id) or self.state != "stable":
+            return
+        if error is Errors.REBALANCE_IN_PROGRESS:
+            self._rejoin("the group rebalances")
+        elif error in FATAL:
+            self._fail(error)
+        elif error in LOST_MEMBERSHIP:
+            self._lost(error.name)
+        elif error in COORDINATOR_MOVED:
+            self._coordinator_lost()
+
+    # leaving
+
+    def _leave(self) -> None:
+        dynamic = self.settings.group_instance_id is None
+        if not dynamic or not self.member_id or self._coordinator is None:
+            self._change("closed", "nothing is left to do")
+            return
+        request = LeaveGroupRequest(self.settings.group_id, ((self.member_id, None),))
+        self.ask(self._coordinator, "LeaveGroup", request, "leave", f"LeaveGroup {self.settings.group_id}")
+
+    def _poll_late(self, poll: int) -> None:
+        """`max.poll.interval.ms` is over: the heartbeat thread gives the membership up; a static member only falls
+        silent (KIP-62).
+        """
+        if not self.work.is_busy or self.work.poll != poll or self.state != "stable":
+            return
+        member_id, self.member_id, self.generation_id = self.member_id, "", -1
+        self._change("left", f"no poll within max.poll.interval.ms ({self.settings.max_poll_interval_ms} ms)")
+        if self.settings.group_instance_id is None and self._coordinator is not None:
+            request = LeaveGroupRequest(self.settings.group_id, ((member_id, None),))
+            self.ask(self._coordinator, "LeaveGroup", request, "left", f"LeaveGroup {self.settings.group_id}")

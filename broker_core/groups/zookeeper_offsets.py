@@ -1,0 +1,42 @@
+"""Offsets of groups in ZooKeeper, as consumers of before 0.9 keep them, and version 0 of OffsetCommit and OffsetFetch
+(`KafkaZkClient.setOrCreateConsumerOffset`, `getConsumerOffset`).
+"""
+
+from broker_core.sim.zookeeper import ZkClient
+from broker_core.zk.store import NoNode
+
+CONSUMERS = "/consumers"
+NO_OFFSET = -1
+
+
+def offset_path(group: str, partition: str) -> str:
+    """The znode in which a group's offset is written down."""
+    topic, _, number = partition.rpartition("-")
+    return f"{CONSUMERS}/{group}/offsets/{topic}/{number}"
+
+
+def read_offset(zk: ZkClient, group: str, partition: str) -> int | None:
+    """The offset that is written down, None where there is none, or no number."""
+    try:
+        data, _ = zk.get(offset_path(group, partition))
+        return int(data)
+    except (NoNode, ValueError):
+        return None
+
+
+def write_offset(zk: ZkClient, group: str, partition: str, offset: int) -> None:
+    """Writes an offset down, whoever else may have written there."""
+    path = offset_path(group, partition)
+    data = str(offset).encode()
+    try:
+        zk.set(path, data)
+    except NoNode:
+        make_parents(zk, path)
+        zk.create(path, data)
+
+
+def make_parents(zk: ZkClient, path: str) -> None:
+    """The empty znodes above a path."""
+    parent = path.rpartition("/")[0]
+    if parent and zk.exists(parent) is None:
+        zk.create(parent, b"", makepath=True)

@@ -1,0 +1,59 @@
+"""Whether the indexes of a segment have room for what an append would add to them."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from broker_core.errors import KafkaError, KafkaException
+from broker_core.log.offset_index import OffsetIndex
+from broker_core.log.time_index import NoTimeIndex, TimeIndex
+
+
+class _Batch(Protocol):
+    @property
+    def max_timestamp(self) -> int: ...
+    @property
+    def size(self) -> int: ...
+
+
+def ensure_room(
+    offset_index: OffsetIndex,
+    time_index: TimeIndex | NoTimeIndex,
+    counters: tuple[int, int, int],
+    batches: Sequence[_Batch],
+) -> None:
+    """Goes through an append of `batches` as `LogSegment.append` does, before anything is written.
+
+    A segment rolls when an index is full before an append, and the append may bring several batches: those that a
+    follower fetches, those that the cleaner keeps. Where an index fills up on the way, Kafka fails with this error when
+    it has the batches in the file already; here nothing is written. `counters`: the segment's largest timestamp, the
+    bytes since its last index entry, index.interval.bytes. Raises UNKNOWN_SERVER_ERROR.
+    """
+    newest, unindexed_bytes, interval_bytes = counters
+    offset_room = offset_index.max_entries - offset_index.entries
+    time_room = len(batches)
+    last_timestamp = time_index.last_entry[0]
+    if isinstance(time_index, TimeIndex):
+        # A slot is kept for the final entry.
+        time_room = time_index.max_entries - 1 - time_index.entries
+    if min(offset_room, time_room) >= len(batches):
+        return
+    for batch in batches:
+        newest = max(newest, batch.max_timestamp)
+        if unindexed_bytes > interval_bytes:
+            if offset_room <= 0:
+                raise _full("index", offset_index.max_entries, offset_index.file.path)
+            offset_room -= 1
+            if time_room <= 0 and isinstance(time_index, TimeIndex):
+                raise _full("time index", time_index.max_entries - 1, time_index.file.path)
+            if newest > last_timestamp:
+                time_room -= 1
+                last_timestamp = newest
+            unindexed_bytes = 0
+        unindexed_bytes += batch.size
+
+
+def _full(what: str, entries: int, path: str) -> KafkaException:
+    return KafkaException(
+        KafkaError.UNKNOWN_SERVER_ERROR,
+        f"Attempt to append to a full {what} (size = {entries}): {path}; more fits with a larger segment.index.bytes",
+    )

@@ -1,0 +1,80 @@
+"""What a transaction coordinator and its broker tell each other: settings, requests that wait, steps to be written."""
+
+from typing import Literal, Protocol
+
+import msgspec
+
+from broker_core.errors import KafkaError
+from broker_core.sim.kernel import Message
+from broker_core.transactions.loading import LoadingHost
+from broker_core.transactions.metadata import TransactionMetadata, Transit
+from broker_core.transactions.producer_ids import ProducerIds
+from broker_core.wire.messages import PartitionErrors
+
+
+class TransactionSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """The broker's settings that act here; Kafka's names with `_` for `.`."""
+
+    transaction_max_timeout_ms: int = 900_000
+    transactional_id_expiration_ms: int = 604_800_000
+    transaction_abort_timed_out_transaction_cleanup_interval_ms: int = 10_000
+    transaction_remove_expired_transaction_cleanup_interval_ms: int = 3_600_000
+    transaction_partition_verification_enable: bool = True
+    transaction_state_log_num_partitions: int = 50
+    transaction_state_log_replication_factor: int = 3
+    transaction_state_log_min_isr: int = 2
+    transaction_state_log_segment_bytes: int = 104_857_600
+
+
+class AddRequest(msgspec.Struct):
+    """An AddPartitionsToTxn whose transactions are decided one by one: `left` of them are not yet."""
+
+    message: Message
+    left: int
+    results: dict[str, PartitionErrors] = {}
+    alike: frozenset[str] = frozenset()
+
+
+Then = Literal["init", "fence", "add", "offsets", "end", "complete", "timeout"]
+"""What follows once a step is written. fence: the producer is told to try again; timeout: nobody waits."""
+
+
+class TransactionStore(msgspec.Struct, frozen=True):
+    """A write of a step. `waiting`: the request that waits for it."""
+
+    transactional_id: str
+    log_partition: str
+    coordinator_epoch: int
+    transit: Transit
+    why: str
+    then: Then
+    waiting: Message | AddRequest | None = None
+
+
+class TransactionHost(LoadingHost, Protocol):
+    """What the coordinator needs of its broker."""
+
+    producer_ids: ProducerIds
+
+    @property
+    def wall_ms(self) -> int: ...
+
+    @property
+    def transaction_settings(self) -> TransactionSettings: ...
+
+    def append_to_transaction_log(
+        self, partition: str, data: bytes, store: TransactionStore | None, timeout_ms: int
+    ) -> KafkaError:
+        """Appends a batch as leader. When it is committed (or can no longer be) `stored(store, error)` is called,
+        unless the append fails at once: then this returns why.
+        """
+
+    @property
+    def transaction_partition_count(self) -> int:
+        """How many partitions `__transaction_state` has, or would have."""
+
+    def send_markers(self, metadata: TransactionMetadata, coordinator_epoch: int) -> None:
+        """Writes the markers of a decision; `markers_written` is called when all partitions have theirs."""
+
+    def forget_markers(self, log_partition: str) -> None:
+        """Somebody else coordinates that partition, and writes its markers."""
