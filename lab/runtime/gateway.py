@@ -23,7 +23,7 @@ logger = logging.getLogger(__name__)
 
 HOST = "127.0.0.1"
 BACKLOG = 128
-MOST_UNDER_WAY = 4
+MOST_UNDER_WAY = 8
 """Requests of one connection that the engine holds; further ones wait in the socket."""
 MOST_CONNECTIONS = 2_000
 MOST_HELD_BYTES = 256 * 1024 * 1024
