@@ -6,7 +6,7 @@ import os
 import shutil
 import threading
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ import pytest
 
 from broker_core.run import Run
 from lab.protocol import No
+from lab.recordings.logs import RecordedLogs, Stamped
 from lab.refusal import Refusal
 from lab.runtime import host as host_module
 from lab.runtime import lab as lab_module
@@ -317,6 +318,35 @@ def test_a_disk_that_fills_up_in_the_middle_loses_nothing_that_was_recorded(
         await lab.act(set_mode("play"))
         await until(lambda: b'"/topics/other"' in lab.recording.records(1, 10**6)[-1] or _has_topic(lab, "other"))
         assert not _has_topic(lab, "lost")
+
+    play(tmp_path, scene)
+
+
+def test_nothing_follows_what_could_not_be_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What waits for its turn while the recording fails is refused: done by an engine that nothing can make again, it
+    would be acknowledged and gone.
+    """
+
+    async def scene(host: Host) -> None:
+        lab = await host.start("r1", "main", CONFIG)
+        await lab.act(set_mode("pause"))
+        write, failed = RecordedLogs.append_inputs, []
+
+        def fails_once(logs: RecordedLogs, inputs: Sequence[Stamped]) -> None:
+            if inputs and not failed:
+                failed.append(inputs)
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            write(logs, inputs)
+
+        monkeypatch.setattr(RecordedLogs, "append_inputs", fails_once)
+        topics = ["first", "second"]
+        create = "kafka-topics.sh --create --partitions 1 --replication-factor 1 --topic"
+        told = await asyncio.gather(*(lab.act(submit(f"{create} {name}")) for name in topics), return_exceptions=True)
+        assert [type(each) for each in told] == [Refusal, Refusal]
+        await lab.act(submit(f"{create} third"))
+        await lab.act(set_mode("play"))
+        await until(lambda: _has_topic(lab, "third"))
+        assert not any(_has_topic(lab, name) for name in topics)
 
     play(tmp_path, scene)
 

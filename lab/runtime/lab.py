@@ -37,6 +37,8 @@ SUMMARY_S = 10.0
 SPACE_S = 1.0
 REST_S = 0.25
 """Between two looks at what others do in ZooKeeper while time stands still."""
+_NOTHING_HAPPENED = (Refusal, ShellError, ClusterError, ConfigException)
+"""What a job raises that was not done."""
 
 
 class Observer(Protocol):
@@ -183,23 +185,24 @@ class Lab:
         recorded is lost. ShellError and Refusal of the job come through: they say no before anything happens; so do
         ClusterError and ConfigException of a cluster that cannot be.
         """
+        live = None
         try:
             live = await self.wake()
             return await self._in_thread(lambda: self._work(live, job))
         except (KafkaException, ZookeeperError, OSError) as error:
-            await self._fail(str(error))
+            await self._fail(live, str(error))
             raise Refusal(
                 f"The lab stopped: {error}",
                 "A data folder with free space, and a ZooKeeper that answers, were expected.",
                 "What was recorded is safe. Put that right, then act again.",
                 503,
             ) from error
-        except (Refusal, ShellError, ClusterError, ConfigException):
+        except _NOTHING_HAPPENED:
             raise
         except Exception as error:
             logger.exception("the engine of %s failed", self.recording.folder.path)
             why = "the engine met something that it did not expect, see the terminal"
-            await self._fail(why)
+            await self._fail(live, why)
             raise Refusal(
                 f"The lab stopped: {why}.",
                 "The engine goes on after whatever is done with it.",
@@ -209,8 +212,22 @@ class Lab:
 
     def _work(self, live: LiveRun, job: Callable[[LiveRun], T]) -> T:
         self._ensure_space()
-        result = job(live)
-        self._publish_collected()
+        if live.has_failed:
+            # What it made was not recorded, so what it would make now could not be made again.
+            raise Refusal(
+                "The lab stopped before it came to that.",
+                "The engine goes on after whatever is done with it.",
+                "What was recorded is safe. Act again: the engine starts anew from there.",
+                503,
+            )
+        try:
+            result = job(live)
+            self._publish_collected()
+        except _NOTHING_HAPPENED:
+            raise
+        except BaseException:
+            live.has_failed = True
+            raise
         return result
 
     def time_changed(self) -> None:
@@ -292,11 +309,14 @@ class Lab:
                 watcher.say(No(None, **refusal.as_json(watcher.language)))
                 watcher.time_moved()
 
-    async def _fail(self, why: str) -> None:
-        """The engine cannot go on: what is recorded stays, and the next who acts builds it anew from there."""
-        live, self._live = self._live, None
-        if live is None:
+    async def _fail(self, failed: LiveRun | None, why: str) -> None:
+        """The engine cannot go on: what is recorded stays, and the next who acts builds it anew from there. None: it
+        failed while it woke.
+        """
+        live = self._live
+        if live is None or failed not in (None, live):
             return
+        self._live = None
         self.pacer.set_mode("pause")
         driver, self._driver = self._driver, None
         if driver is not None and driver is not asyncio.current_task():

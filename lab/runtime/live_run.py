@@ -77,6 +77,8 @@ class LiveRun:
         self._checkpointed_seq = self._checkpoints.last_seq()
         self._inputs = len(recording.inputs())
         self._oldest_pending_s = 0.0
+        self.has_failed = False
+        """What it made last is not recorded: nothing may follow it."""
         self._polled_s = 0.0
         self._may_checkpoint_s = 0.0
 
