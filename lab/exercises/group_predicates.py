@@ -1,11 +1,6 @@
-"""Goals about consumer groups, and what a prediction about them may wait for."""
+"""Goals about consumer groups."""
 
-import msgspec
-
-from broker_core.events import group
-from broker_core.events.client import RecordsConsumed
-from broker_core.events.envelope import Event
-from lab.exercises.places import View, check_committed, check_node, committed, group_of, owned, read
+from lab.exercises.places import check_committed, check_node, committed, group_of, owned, read
 from lab.exercises.predicate import Answer, Compared, Moment, Predicate
 from lab.exercises.texts import Text
 
@@ -87,33 +82,3 @@ class ReadAhead(Predicate, frozen=True, kw_only=True, tag="read_ahead"):
             return Answer(True, Text(f"position {position}, committed {value}", f"消费位置 {position}，已提交 {value}"))
         en = f"{self.client} stands at {position}, and {value} is committed: it should be ahead."
         return Answer(False, Text(en, f"{self.client} 的消费位置是 {position}，已提交 {value}：位置应在前面。"))
-
-
-class _Happening(msgspec.Struct, frozen=True, kw_only=True, tag_field="is", forbid_unknown_fields=True):
-    """No goal, but something that a prediction may be about."""
-
-
-class GroupAssigned(_Happening, frozen=True, kw_only=True, tag="group_assigned"):
-    """A generation of so many members gets its assignment."""
-
-    group: str
-    members: int
-
-    def happens(self, view: View, event: Event) -> bool:
-        """Whether an event is that; `view` is before it."""
-        if not isinstance(event, group.GroupAssigned):
-            return False
-        return event.group == self.group and len(event.assignments) == self.members
-
-
-class Reads(_Happening, frozen=True, kw_only=True, tag="reads"):
-    """A consumer gets records."""
-
-    client: str
-
-    def __post_init__(self) -> None:
-        check_node(self.client)
-
-    def happens(self, view: View, event: Event) -> bool:
-        """Whether an event is that; `view` is before it."""
-        return isinstance(event, RecordsConsumed) and event.client == self.client

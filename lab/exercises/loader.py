@@ -21,9 +21,8 @@ from typing import Any
 import msgspec
 
 from broker_core.eras import DEFAULT_ERA, ERAS
-from lab.exercises.election_predicates import Elected, Truncated
-from lab.exercises.group_predicates import GroupAssigned, Reads
-from lab.exercises.message_predicates import PowerLost, RpcInFlight
+from lab.exercises.happenings import Elected, GroupAssigned, PowerLost, Reads, Truncated
+from lab.exercises.message_predicates import RpcInFlight
 from lab.exercises.places import Offset, check_offset
 from lab.exercises.predicates import Goal
 from lab.exercises.texts import LANGUAGES, Text

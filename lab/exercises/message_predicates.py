@@ -1,10 +1,7 @@
-"""Goals about messages and clients, and what a prediction may wait for."""
+"""Goals about messages and clients; a prediction may wait for a message's arrival, too."""
 
 from typing import Any
 
-import msgspec
-
-from broker_core.events import log
 from broker_core.events.envelope import Event
 from broker_core.events.rpc import RpcDelivered
 from lab.exercises.places import Nowhere, View, acknowledged, check_node, check_replica, leader_of, node_text, nodes_of
@@ -89,21 +86,6 @@ class Parked(Predicate, frozen=True, kw_only=True, tag="parked"):
         node = node_text(leader)
         en = f"No {self.api} for {self.partition} waits in the purgatory of {node.en}."
         return Answer(False, Text(en, f"{node.zh}的延迟请求区里没有 {self.partition} 的 {self.api}。"))
-
-
-class PowerLost(
-    msgspec.Struct, frozen=True, kw_only=True, tag="power_lost", tag_field="is", forbid_unknown_fields=True
-):
-    """The machine of a broker loses power: no goal, but something that a prediction may be about."""
-
-    broker: str
-
-    def __post_init__(self) -> None:
-        check_node(self.broker)
-
-    def happens(self, view: View, event: Event) -> bool:
-        """Whether an event is that; `view` is before it."""
-        return isinstance(event, log.PowerLost) and event.broker == self.broker
 
 
 class Acknowledged(Compared, frozen=True, kw_only=True, tag="acknowledged"):
