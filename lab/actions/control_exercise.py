@@ -4,7 +4,9 @@ after a reload.
 
 import asyncio
 
+from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
+from django.db import transaction
 
 from lab.actions.delete_run import delete_run
 from lab.actions.start_run import proposed_seed, start_run
@@ -86,9 +88,15 @@ async def _start(lab: Lab, user: User, branch: Branch, slug: str) -> None:
         return ExerciseSession(exercise, moment_of(live))
 
     session = await lab.act(job)
-    await ExerciseProgress.objects.filter(user=user, branch=branch).adelete()
-    await ExerciseProgress.objects.acreate(user=user, branch=branch, exercise=slug, state=session.state)
+    await sync_to_async(_note_start)(user, branch, session)
     _sit_down(lab, user, branch, session)
+
+
+def _note_start(user: User, branch: Branch, session: ExerciseSession) -> None:
+    with transaction.atomic():
+        progress = ExerciseProgress.objects.filter(user=user, branch=branch)
+        progress.delete()
+        progress.create(user=user, branch=branch, exercise=session.exercise.slug, state=session.state)
 
 
 async def _leave(lab: Lab, user: User, branch: Branch) -> None:
