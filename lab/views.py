@@ -104,7 +104,10 @@ async def rename(request: HttpRequest, run: str) -> HttpResponse:
 @require_POST
 async def duplicate(request: HttpRequest, run: str) -> HttpResponse:
     found = await sync_to_async(selectors.run_of)(await _user(request), run)
-    await duplicate_run(host(), found)
+    try:
+        await duplicate_run(host(), found)
+    except Refusal as refusal:
+        return await _runs_page(request, refusal)
     return redirect("runs")
 
 

@@ -5,6 +5,7 @@ import re
 import pytest
 from django.conf import settings
 
+from lab.actions import start_run
 from tests.lab_server import LabServer, Visitor
 
 
@@ -110,6 +111,16 @@ def test_names_are_shown_as_text(visitor: Visitor) -> None:
     visitor.new_run(name="<script>alert(1)</script>")
     page = visitor.get("/runs/").text
     assert "<script>alert(1)" not in page and "&lt;script&gt;alert(1)" in page
+
+
+def test_a_run_too_many_is_refused_whichever_way_it_comes(visitor: Visitor, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = visitor.new_run(name="The last one")
+    monkeypatch.setattr(start_run, "MAX_RUNS", len(titles(visitor)))
+    before, folders = titles(visitor), sorted(settings.RUNS.iterdir())
+    for path, form in (("/runs/new", {"name": "more", "seed": "1", "brokers": "1"}), (f"/runs/{run}/duplicate", {})):
+        answer = visitor.post(path, **form)
+        assert answer.status == 409 and "runs already" in answer.text, path
+    assert titles(visitor) == before and sorted(settings.RUNS.iterdir()) == folders
 
 
 def test_a_duplicate_has_the_same_history_and_goes_its_own_way(visitor: Visitor) -> None:

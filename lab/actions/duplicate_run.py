@@ -5,7 +5,7 @@ import asyncio
 from asgiref.sync import sync_to_async
 from django.db import transaction
 
-from lab.actions.start_run import LONGEST_NAME, new_slug
+from lab.actions.start_run import LONGEST_NAME, ensure_few_runs, new_slug
 from lab.models import Branch, Run
 from lab.recordings.copying import copy_tree, link
 from lab.recordings.folder import run_folder
@@ -19,7 +19,8 @@ _SUFFIX = " (copy)"
 
 
 async def duplicate_run(host: Host, run: Run) -> Run:
-    """The copy ends where the run is now; the run goes on meanwhile."""
+    """The copy ends where the run is now; the run goes on meanwhile. Raises Refusal when there are too many."""
+    await sync_to_async(ensure_few_runs)(run.owner_id)
     copy = Run(
         slug=new_slug(),
         owner_id=run.owner_id,
@@ -60,6 +61,7 @@ def _copy_archive(slug: str, copy: str) -> None:
 
 def _enter(copy: Run, branches: list[Branch]) -> None:
     with transaction.atomic():
+        ensure_few_runs(copy.owner_id)
         copy.save()
         copies: dict[int, Branch] = {}
         for branch in branches:

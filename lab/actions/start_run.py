@@ -65,13 +65,18 @@ def proposed_seed() -> int:
 
 def enter_run(user: User, name: str, seed: int, brokers: int, era: str) -> Branch:
     """Notes a run and its main branch. Raises Refusal when there are too many."""
-    if Run.objects.filter(owner=user).count() >= MAX_RUNS:
+    with transaction.atomic():
+        ensure_few_runs(user.pk)
+        run = Run.objects.create(slug=new_slug(), owner=user, name=name, seed=seed, brokers=brokers, era=era)
+        return Branch.objects.create(run=run, name=MAIN)
+
+
+def ensure_few_runs(owner_id: int) -> None:
+    """Raises Refusal when a user may have no more runs. In the transaction that adds one it keeps two from racing."""
+    if Run.objects.filter(owner_id=owner_id).count() >= MAX_RUNS:
         raise Refusal(
             f"You have {MAX_RUNS} runs already.", "Fewer were expected.", "Delete one that you no longer need.", 409
         )
-    with transaction.atomic():
-        run = Run.objects.create(slug=new_slug(), owner=user, name=name, seed=seed, brokers=brokers, era=era)
-        return Branch.objects.create(run=run, name=MAIN)
 
 
 def new_slug() -> str:
