@@ -4,7 +4,7 @@ import asyncio
 import socket
 from typing import Any
 
-from lab.runtime.gateway import Client
+from lab.runtime.gateway import MOST_UNDER_WAY, Client
 
 
 class Wire(asyncio.Transport):
@@ -86,11 +86,11 @@ def test_a_fault_at_once_ends_the_connection_at_once() -> None:
 def test_who_sends_and_never_reads_is_not_read_either() -> None:
     client, wire, desk = connected()
     client.pause_writing()
-    client.data_received(framed(*[b"x"] * 10))
+    client.data_received(framed(*[b"x"] * (MOST_UNDER_WAY + 6)))
     assert desk.frames == [] and not wire.reads
     client.resume_writing()
-    assert len(desk.frames) == 4 and not wire.reads
-    for _ in range(10):
+    assert len(desk.frames) == MOST_UNDER_WAY and not wire.reads
+    for _ in range(MOST_UNDER_WAY + 6):
         client.send(b"")
-    assert len(desk.frames) == 10 and wire.reads and wire.is_open
+    assert len(desk.frames) == MOST_UNDER_WAY + 6 and wire.reads and wire.is_open
     wire.close()

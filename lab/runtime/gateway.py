@@ -10,7 +10,7 @@ import contextlib
 import logging
 import socket
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Protocol
 
 from broker_core.events.world import ClientRefused
@@ -25,6 +25,8 @@ HOST = "127.0.0.1"
 BACKLOG = 128
 MOST_UNDER_WAY = 8
 """Requests of one connection that the engine holds; further ones wait in the socket."""
+MOST_TURNS = 2
+"""That the lab's thread is asked for at once: one that it takes, and the next."""
 MOST_CONNECTIONS = 2_000
 MOST_HELD_BYTES = 256 * 1024 * 1024
 """Of requests that are not whole yet, over all connections of a lab. Kafka sets no limit."""
@@ -148,7 +150,8 @@ class Gateway:
         self._loop = asyncio.get_running_loop()
         self._clients: dict[int, Client] = {}
         self._open: set[Client] = set()
-        self._arrived: list[tuple[Client, bytes | None]] = []
+        #: between the event loop, which appends, and the lab's thread, which takes
+        self._arrived: deque[tuple[Client, bytes | None]] = deque()
         self._news = asyncio.Event()
         self._listeners_changed = asyncio.Event()
         self._tasks = [
@@ -267,23 +270,41 @@ class Gateway:
     # in the background
 
     async def _work(self) -> None:
-        """Hands to the engine what has arrived, all at once."""
-        while True:
-            await self._news.wait()
-            self._news.clear()
-            arrived, self._arrived = self._arrived, []
-            try:
-                await self._engine.act(lambda live, arrived=arrived: self._hand_over(live, arrived))  # type: ignore[misc]
-            except Refusal as refusal:
-                logger.warning("%s", refusal)
-                self.engine_gone()
+        """Has the engine take what arrives: one turn of it, and a second one that waits, so that it need not."""
+        turns = asyncio.Semaphore(MOST_TURNS)
+        under_way: set[asyncio.Task[None]] = set()
+        try:
+            while True:
+                await self._news.wait()
+                await turns.acquire()
+                self._news.clear()
+                turn = asyncio.create_task(self._take_turn())
+                under_way.add(turn)
+                turn.add_done_callback(under_way.discard)
+                turn.add_done_callback(lambda _: turns.release())
+        finally:
+            for turn in under_way:
+                turn.cancel()
 
-    def _hand_over(self, live: LiveRun, arrived: Sequence[tuple[Client, bytes | None]]) -> None:
-        """In the lab's thread: time first, then the frames at their instant, then what they set off in it."""
-        run = live.run
+    async def _take_turn(self) -> None:
+        try:
+            if self._arrived:
+                await self._engine.act(self._hand_over)
+        except Refusal as refusal:
+            logger.warning("%s", refusal)
+            self.engine_gone()
+
+    def _hand_over(self, live: LiveRun) -> None:
+        """In the lab's thread: time first, then all frames that have arrived at their instant, then what they set off
+        in it.
+        """
+        run, arrived = live.run, self._arrived
+        if not arrived:
+            return
         live.pacer.run_slice(run)
         listeners = run.listeners
-        for client, frame in arrived:
+        while arrived:
+            client, frame = arrived.popleft()
             if frame is None:
                 if client.number is not None:
                     self._clients.pop(client.number, None)
