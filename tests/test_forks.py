@@ -6,6 +6,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from broker_core.zk.memory_store import MemoryStore
 from lab.actions.fork_run import next_name
 from lab.recordings import disk_image
 from lab.recordings.checkpoints import Checkpoints
@@ -106,6 +107,26 @@ def test_a_core_wakes_from_its_checkpoint_as_if_it_had_never_slept(tmp_path: Pat
     assert contents(slept.folder.cluster) == contents(executed.folder.cluster)
     live_slept.abandon()
     live_executed.abandon()
+
+
+def test_files_archived_beforehand_are_kept_as_they_are_in_the_end(tmp_path: Path) -> None:
+    recording, live = busy_run(tmp_path, 1_000)
+    checkpoints = Checkpoints(recording.folder)
+    checkpoints.prepare()
+    run_lines(live, ["kafka-topics.sh --create --topic late --partitions 1 --replication-factor 1"])
+    run_until_events(live, 1_500)
+    engine = live.run.checkpoint()
+    assert engine is not None
+    checkpoints.save(live.run.seq, 0, engine, MemoryStore())
+    checkpoints.settle()
+    kept = contents(recording.folder.cluster)
+    run_until_events(live, 2_000)
+    found = Checkpoints(recording.folder).before(live.run.seq)
+    assert found is not None
+    found.restore_disk(tmp_path / "restored")
+    assert contents(tmp_path / "restored") == kept
+    assert any("late-0" in path.parts for path in kept)
+    live.abandon()
 
 
 def test_a_checkpoint_of_another_version_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -91,6 +91,24 @@ def test_inputs_are_written_before_anybody_hears_of_them(tmp_path: Path) -> None
     recording.close()
 
 
+def test_much_that_clients_sent_takes_little_space_and_is_read_from_any_input_on(tmp_path: Path) -> None:
+    recording, live = begin(tmp_path)
+    before = recording.logs.input_count
+    folder = folder_of(tmp_path).recording / "inputs-0"
+    size = sum(path.stat().st_size for path in folder.glob("*.log"))
+    sent = [b"%d " % number + b"text " * 20_000 for number in range(30)]
+    recording.append_inputs([(0, b"[]", sent[0])])
+    recording.append_inputs([(0, b"[]", each) for each in sent[1:20]])
+    recording.append_inputs([(0, each) for each in sent[20:]])
+    assert sum(path.stat().st_size for path in folder.glob("*.log")) - size < sum(map(len, sent)) // 20
+    told = [b"[]" + each for each in sent[:20]] + sent[20:]
+    assert [recording.inputs(before + first) for first in (0, 1, 7, 29, 30)] == [
+        told[first:] for first in (0, 1, 7, 29, 30)
+    ]
+    live.abandon()
+    recording.close()
+
+
 # A process that is killed
 
 

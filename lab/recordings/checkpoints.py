@@ -10,6 +10,7 @@ import pickle
 import zlib
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -77,11 +78,20 @@ class Checkpoints:
         """Keeps an engine that has done `seq` events and `inputs` inputs, with the brokers' files as they are now. All
         of it is taken when this returns, and on disk when `settle` does. Raises OSError, also for the one before.
         """
-        image = capture(self._folder.cluster, self._folder.archive, self._last_image)
-        parts = {ENGINE: engine, ZOOKEEPER: pickle.dumps(zookeeper, pickle.HIGHEST_PROTOCOL)}
         self.settle()
-        self._last_image = image
+        image = self._last_image = capture(self._folder.cluster, self._folder.archive, self._last_image)
+        parts = {ENGINE: engine, ZOOKEEPER: pickle.dumps(zookeeper, pickle.HIGHEST_PROTOCOL)}
         self._writing = _writer.submit(self._write, seq, inputs, parts, image)
+
+    def prepare(self) -> None:
+        """Archives what the brokers' files hold in the background, while they change: `save` finds most of it done."""
+        self.settle()
+        self._writing = _writer.submit(self._prepare)
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing is being written, so that nobody would wait for it."""
+        return self._writing is None or self._writing.done()
 
     def settle(self) -> None:
         """Returns when what was saved last is on disk. Raises OSError when it did not get there."""
@@ -104,6 +114,11 @@ class Checkpoints:
             if candidate > seq:
                 for suffix in SUFFIXES:
                     self._path(candidate, suffix).unlink(missing_ok=True)
+
+    def _prepare(self) -> None:
+        # A file that is renamed or deleted meanwhile ends it; `save` meets the others, and what is wrong with a disk.
+        with suppress(OSError):
+            self._last_image = capture(self._folder.cluster, self._folder.archive, self._last_image)
 
     def _write(self, seq: int, inputs: int, parts: dict[str, bytes], image: DiskImage) -> None:
         self._folder.checkpoints.mkdir(parents=True, exist_ok=True)

@@ -134,14 +134,21 @@ class RecordedLogs:
         """The written events from `first_seq` to `last_seq`, as far as there are."""
         return self._read(first_seq, min(last_seq, self.last_seq))
 
-    def inputs(self) -> list[bytes]:
-        """All inputs, in order."""
+    @property
+    def input_count(self) -> int:
+        """How many inputs are written."""
+        return self._inputs.log_end_offset
+
+    def inputs(self, first: int = 0) -> list[bytes]:
+        """All inputs but the `first` ones, in order."""
         found: list[bytes] = []
-        while len(found) < self._inputs.log_end_offset:
-            data = self._inputs.read(len(found), _READ_BYTES).data
+        offset = first
+        while offset < self.input_count:
+            data = self._inputs.read(offset, _READ_BYTES).data
             for position, batch in iterate_batches(data):
                 body = decompress(batch.compression, data[position + HEADER_BYTES : position + batch.size])
-                found += _values(body, batch.record_count)
+                found += islice(_values(body, batch.record_count), max(0, offset - batch.base_offset), None)
+                offset = batch.next_offset
         return found
 
     def seq_at(self, at_us: int) -> int:

@@ -97,10 +97,10 @@ class Recording:
             self.flush()
             yield
 
-    def inputs(self) -> list[bytes]:
-        """All inputs, in order."""
+    def inputs(self, first: int = 0) -> list[bytes]:
+        """All inputs but the `first` ones, in order."""
         with self._lock:
-            return self.logs.inputs()
+            return self.logs.inputs(first)
 
     def stored(self, first_seq: int, last_seq: int) -> list[StoredEvent]:
         """The events from `first_seq` to `last_seq` as they lie in the log, as far as there are."""

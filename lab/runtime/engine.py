@@ -54,7 +54,6 @@ def wake(recording: Recording, pacer: Pacer, zookeeper: str) -> LiveRun:
     Raises Refusal when this version of the core does not do what is recorded.
     """
     folder = recording.folder
-    inputs = [Input.decode(recorded) for recorded in recording.inputs()]
     shutil.rmtree(folder.cluster, ignore_errors=True)
     disk = RealDisk(folder.cluster, physical_fsync=False, archive=folder.archive)
     checkpoint = Checkpoints(folder).before(recording.last_seq)
@@ -65,7 +64,7 @@ def wake(recording: Recording, pacer: Pacer, zookeeper: str) -> LiveRun:
         checkpoint.restore_disk(folder.cluster)
         model = checkpoint.zookeeper
         run = Run.restore(checkpoint.engine, disk=disk, zk=model, survives=survives)
-        inputs = inputs[checkpoint.inputs :]
+    inputs = [Input.decode(given) for given in recording.inputs(checkpoint.inputs if checkpoint else 0)]
     comparison = Comparison(recording, checkpoint.seq + 1 if checkpoint else 1)
     lost = _execute_again(run, inputs, recording, comparison)
     store = _move_to_server(run, model, zookeeper, folder) if zookeeper else None

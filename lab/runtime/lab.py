@@ -285,7 +285,7 @@ class Lab:
             try:
                 await self.act(LiveRun.slice)
                 if self._live is not None and self._live.is_checkpoint_due:
-                    await self.act(LiveRun.checkpoint)
+                    await self.act(LiveRun.checkpoint_when_prepared)
             except Refusal as refusal:
                 if self._live is None:
                     return

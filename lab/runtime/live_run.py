@@ -24,6 +24,8 @@ REST_AFTER_CHECKPOINT = 10
 """A checkpoint that took long is not followed by another one for ten times as long: where clients write much, there is
 much to keep, and they wait meanwhile.
 """
+MUCH_BYTES = 32 * 1024 * 1024
+"""Of inputs: after so many the brokers' files are kept in the background first, and then once more what is new."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +77,8 @@ class LiveRun:
         self._unrecorded = unrecorded
         self._checkpoints = Checkpoints(recording.folder)
         self._checkpointed_seq = self._checkpoints.last_seq()
-        self._inputs = len(recording.inputs())
+        self._inputs = recording.logs.input_count
+        self._new_bytes = 0
         self._oldest_pending_s = 0.0
         self.has_failed = False
         """What it made last is not recorded: nothing may follow it."""
@@ -105,8 +108,10 @@ class LiveRun:
         """Records what has happened since the last call. Inputs are on disk when this returns, before anybody hears."""
         run, recording = self.run, self._recording
         inputs = run.take_inputs()
-        recording.append_inputs([(given.at_us, *given.encode_parts()) for given in inputs])
+        encoded = [(given.at_us, *given.encode_parts()) for given in inputs]
+        recording.append_inputs(encoded)
         self._inputs += len(inputs)
+        self._new_bytes += sum(len(head) + len(rest) for _, head, rest in encoded)
         envelopes: list[Envelope] = []
         events: list[bytes] = []
         made, self._unrecorded = self._unrecorded + run.take(), []
@@ -133,7 +138,16 @@ class LiveRun:
     def is_checkpoint_due(self) -> bool:
         """Whether much has happened since the last one. It is not made by `collect`: those who watch come first."""
         seq = self.run.seq
-        return seq - self._checkpointed_seq >= events_between(seq) and self.pacer.now_s() >= self._may_checkpoint_s
+        is_much = seq - self._checkpointed_seq >= events_between(seq)
+        return is_much and self.pacer.now_s() >= self._may_checkpoint_s and self._checkpoints.is_idle
+
+    def checkpoint_when_prepared(self) -> None:
+        """Keeps the engine, or, where clients have written much since, prepares that: it is due again then."""
+        if self._new_bytes > MUCH_BYTES:
+            self._new_bytes = 0
+            self._checkpoints.prepare()
+        else:
+            self.checkpoint()
 
     def checkpoint(self) -> None:
         """Keeps the engine, if it can be kept now: not in the middle of a command."""
@@ -143,6 +157,7 @@ class LiveRun:
             self._recording.flush()
             self._checkpoints.save(self.run.seq, self._inputs, engine, self._model)
             self._checkpointed_seq = self.run.seq
+            self._new_bytes = 0
             ended_s = self.pacer.now_s()
             if ended_s - began_s > LONG_CHECKPOINT_S:
                 self._may_checkpoint_s = ended_s + REST_AFTER_CHECKPOINT * (ended_s - began_s)
