@@ -95,3 +95,17 @@ def test_an_era_that_there_is_not_is_said(tmp_path: Path, capsys: pytest.Capture
     script.write_text("#! era 0.1\nzk ls /\n")
     assert play_files([script], "memory", 0, None) == 2
     assert "There is no era '0.1'" in capsys.readouterr().err
+
+
+def test_what_is_no_script_is_said_with_its_place(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    absent, binary, script = tmp_path / "absent.lab", tmp_path / "binary.lab", tmp_path / "wrong.lab"
+    binary.write_bytes(b"\xff\xfe")
+    script.write_text("zk ls /\n\nbroker kill 9\n")
+    for path, says in (
+        (absent, f"{absent}: No such file or directory. A .scenario or a .lab file was expected"),
+        (tmp_path, f"{tmp_path}: Is a directory. A .scenario or a .lab file was expected"),
+        (binary, f"{binary} is no text in UTF-8. A .scenario or a .lab file was expected"),
+        (script, f"{script}, line 3: There is no broker '9'."),
+    ):
+        assert play_files([path], "memory", 1, None) == 2
+        assert capsys.readouterr().err.startswith(says)

@@ -28,9 +28,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def play_files(files: list[Path], store: str, seed: int, journal: Path | None) -> int:
     """Plays each file on a new cluster. Returns the exit code: 2 for a file or a line that cannot be played."""
     events: list[bytes] = []
+    place = ""
     try:
         with stores(store) as open_store:
             for path in files:
+                place = str(path)
                 is_script = path.suffix != ".scenario"
                 transcript = parse_transcript(path.read_text(encoding="utf-8"), is_script=is_script)
                 config = config_of(transcript, path.stem, seed)
@@ -41,12 +43,21 @@ def play_files(files: list[Path], store: str, seed: int, journal: Path | None) -
                 kept: list[bytes] = events if journal is not None else []
                 run_command(run, ready_line(transcript.brokers), keep=kept)
                 for step in transcript.steps:
+                    place = f"{path}, line {step.number}"
                     printed, exit_code = run_command(run, step.line, step.stdin, keep=kept)
                     print("\n".join(shown_raw(step, printed, exit_code)), flush=True)
     except ShellError as error:
-        print(f"{error.what}\nExpected: {error.expected}\n{error.todo}", file=sys.stderr)
+        print(f"{place}: {error.what}\nExpected: {error.expected}\n{error.todo}", file=sys.stderr)
         return 2
-    except (OSError, UnicodeDecodeError, TranscriptError, ZookeeperError) as error:
+    except OSError as error:
+        print(
+            f"{error.filename}: {error.strerror}. A .scenario or a .lab file was expected: name one.", file=sys.stderr
+        )
+        return 2
+    except UnicodeDecodeError:
+        print(f"{place} is no text in UTF-8. A .scenario or a .lab file was expected: name one.", file=sys.stderr)
+        return 2
+    except (TranscriptError, ZookeeperError) as error:
         print(error, file=sys.stderr)
         return 2
     finally:
