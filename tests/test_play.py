@@ -102,10 +102,12 @@ def test_what_is_no_script_is_said_with_its_place(tmp_path: Path, capsys: pytest
     binary.write_bytes(b"\xff\xfe")
     script.write_text("zk ls /\n\nbroker kill 9\n")
     for path, says in (
-        (absent, f"{absent}: No such file or directory. A .scenario or a .lab file was expected"),
-        (tmp_path, f"{tmp_path}: Is a directory. A .scenario or a .lab file was expected"),
+        (absent, f"{absent}: No such file or directory. A file that can be opened was expected"),
+        (tmp_path, f"{tmp_path}: Is a directory. A file that can be opened was expected"),
         (binary, f"{binary} is no text in UTF-8. A .scenario or a .lab file was expected"),
         (script, f"{script}, line 3: There is no broker '9'."),
     ):
         assert play_files([path], "memory", 1, None) == 2
         assert capsys.readouterr().err.startswith(says)
+    assert play_files([script], "memory", 1, tmp_path / "no folder" / "journal") == 2
+    assert "journal: No such file or directory." in capsys.readouterr().err

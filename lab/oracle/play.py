@@ -30,6 +30,8 @@ def play_files(files: list[Path], store: str, seed: int, journal: Path | None) -
     events: list[bytes] = []
     place = ""
     try:
+        if journal is not None:
+            journal.touch()
         with stores(store) as open_store:
             for path in files:
                 place = str(path)
@@ -50,9 +52,8 @@ def play_files(files: list[Path], store: str, seed: int, journal: Path | None) -
         print(f"{place}: {error.what}\nExpected: {error.expected}\n{error.todo}", file=sys.stderr)
         return 2
     except OSError as error:
-        print(
-            f"{error.filename}: {error.strerror}. A .scenario or a .lab file was expected: name one.", file=sys.stderr
-        )
+        where = error.filename or place
+        print(f"{where}: {error.strerror}. A file that can be opened was expected: name another one.", file=sys.stderr)
         return 2
     except UnicodeDecodeError:
         print(f"{place} is no text in UTF-8. A .scenario or a .lab file was expected: name one.", file=sys.stderr)
@@ -61,6 +62,6 @@ def play_files(files: list[Path], store: str, seed: int, journal: Path | None) -
         print(error, file=sys.stderr)
         return 2
     finally:
-        if journal is not None:
+        if journal is not None and journal.exists():
             journal.write_bytes(b"".join(event + b"\n" for event in events))
     return 0
