@@ -16,6 +16,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from broker_core.eras import DEFAULT_ERA, ERAS
 from lab import selectors
+from lab.actions.adopt_clusters import adopt_clusters
 from lab.actions.control_exercise import start_exercise_run
 from lab.actions.delete_run import delete_run
 from lab.actions.duplicate_run import duplicate_run
@@ -30,7 +31,7 @@ from lab.recordings.history import parse_instant, seek
 from lab.refusal import Refusal, no_page, not_found
 from lab.refusal_texts import sentences
 from lab.runtime.host import host
-from lab.sign_in import safe_next, sign_in
+from lab.sign_in import LOCAL_USER, safe_next, sign_in
 from lab.state_charts import state_charts
 
 
@@ -57,6 +58,9 @@ def sign_in_page(request: HttpRequest) -> HttpResponse:
 @login_required
 @require_GET
 async def runs(request: HttpRequest) -> HttpResponse:
+    user = await _user(request)
+    if user.get_username() == LOCAL_USER:
+        await sync_to_async(adopt_clusters)(user)
     return await _runs_page(request)
 
 

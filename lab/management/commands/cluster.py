@@ -8,19 +8,21 @@ import signal
 import sys
 from typing import Any
 
-from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 from broker_core.cluster import ClusterError
 from broker_core.config_defs import ConfigException
 from broker_core.eras import DEFAULT_ERA, ERAS
+from lab.recordings.clusters import ClusterNote, noted
 from lab.recordings.folder import branch_folder
+from lab.recordings.removal import remove_run_folder
 from lab.refusal import Refusal
 from lab.runtime import engine
 from lab.runtime.gateway import HOST
 from lab.runtime.memory import suit_engines
 from lab.runtime.pacer import wall_ms
 from lab.runtime.standalone import standalone
+from lab.selectors import MAIN
 
 MOST_BROKERS = 7
 
@@ -66,15 +68,25 @@ class Command(BaseCommand):
         ended = asyncio.Event()
         for number in (signal.SIGINT, signal.SIGTERM):
             asyncio.get_running_loop().add_signal_handler(number, ended.set)
-        settings.RUNS.mkdir(parents=True, exist_ok=True)
-        folder = branch_folder(f"cluster-{secrets.token_hex(4)}", "main", runs=settings.RUNS)
+        run = f"cluster-{secrets.token_hex(4)}"
+        folder = branch_folder(run, MAIN)
+        note = ClusterNote(config.seed, len(config.brokers), config.era, config.start_wall_ms)
+        serves = False
         ports = {broker_id: port + at if port else 0 for at, broker_id in enumerate(config.brokers)}
-        async with standalone(folder, config, ports) as (_, gateway):
-            self.stdout.write(f"{HOST}:{gateway.ports[config.brokers[0]]}")
-            self.stdout.write(f"All brokers: {', '.join(f'{HOST}:{each}' for each in gateway.ports.values())}")
-            self.stdout.write(f"It is recorded in {folder.path}. Ctrl-C ends it.")
-            self.stdout.flush()
-            await ended.wait()
+        try:
+            with noted(run, note):
+                async with standalone(folder, config, ports) as (_, gateway):
+                    serves = True
+                    self.stdout.write(f"{HOST}:{gateway.ports[config.brokers[0]]}")
+                    self.stdout.write(f"All brokers: {', '.join(f'{HOST}:{each}' for each in gateway.ports.values())}")
+                    self.stdout.write(
+                        f"It is recorded in {folder.path}. Ctrl-C ends it; then the lab of this data folder lists it."
+                    )
+                    self.stdout.flush()
+                    await ended.wait()
+        finally:
+            if not serves:
+                remove_run_folder(run)
 
 
 def _parse(text: str) -> tuple[str, str]:
