@@ -44,7 +44,7 @@ def test_while_time_runs_nothing_is_checked_that_asks_for_a_pause():
 
 def test_outcomes_are_hidden_from_the_question_to_the_answer(asked):
     assert asked.session.masked
-    assert asked.of("predict")["offsets"] == {"HW": 0, "HW + 1": 1, "HW + 2": 2}
+    assert asked.of("predict")["said"] == {"HW": "0", "HW + 1": "1", "HW + 2": "2"}
     asked.predict("HW + 1")
     assert not asked.session.masked
     assert asked.of("predict")["prediction"] == {"choice": "HW + 1", "confidence": 0.7, "outcome": None}
@@ -76,7 +76,7 @@ def test_who_lets_the_moment_pass_without_an_answer_brings_it_about_again(asked)
     asked.run.advance(asked.run.now_us + 1_000_000)
     asked.run.submit("producer send p1 orders-0 k:v")
     asked.step_until("predict", "active")
-    assert asked.of("predict")["offsets"] == {"HW": 1, "HW + 1": 2, "HW + 2": 3}
+    assert asked.of("predict")["said"] == {"HW": "1", "HW + 1": "2", "HW + 2": "3"}
 
 
 def test_the_leaders_high_watermark_moves_before_the_followers_do(asked):
@@ -99,7 +99,7 @@ def test_it_works_on_a_partition_that_holds_records_already():
     learner.look()
     learner.send()
     learner.step_until("predict", "active")
-    assert learner.of("predict")["offsets"] == {"HW": 3, "HW + 1": 4, "HW + 2": 5}
+    assert learner.of("predict")["said"] == {"HW": "3", "HW + 1": "4", "HW + 2": "5"}
 
 
 def test_a_session_goes_on_from_what_was_stored(asked):

@@ -186,6 +186,13 @@ def offset_text(view: View, offset: Offset) -> Text:
     return Text(f"{WORDS[what].en} of {node.en}", f"{node.zh}的{WORDS[what].zh}")
 
 
+def number_text(offset: Offset, number: int) -> Text:
+    """How a learner reads the number that an offset stood for: a leader is a broker or nobody, all else a number."""
+    if not str(offset).startswith("leader("):
+        return Text(str(number), str(number))
+    return Text(f"broker {number}", f"代理 {number}") if number >= 0 else Text("nobody", "没有")
+
+
 def value_of(view: View, what: str, replica: str) -> int:
     """One of OF_A_REPLICA, of a replica that the view has."""
     state = view["replicas"][replica]

@@ -108,7 +108,8 @@ class Isr(Predicate, frozen=True, kw_only=True, tag="isr"):
         shown = "{" + ", ".join(str(broker_id) for broker_id in known) + "}"
         if len(known) == len(believed) == self.size:
             return Answer(True, Text(f"ISR {shown}", f"ISR {shown}"))
-        en = f"The ISR of {self.partition} is {shown}; {self.size} replicas in sync are wanted."
+        wanted = "1 replica in sync is wanted" if self.size == 1 else f"{self.size} replicas in sync are wanted"
+        en = f"The ISR of {self.partition} is {shown}; {wanted}."
         return Answer(False, Text(en, f"{self.partition} 的 ISR 是 {shown}，应有 {self.size} 个同步副本。"))
 
 

@@ -14,7 +14,7 @@ from broker_core.events.rpc import RpcDelivered
 from broker_core.view.fold import Fold
 from lab.exercises.loader import Exercise, Prediction, Step
 from lab.exercises.message_predicates import RpcInFlight
-from lab.exercises.places import Nowhere, View, offset_of, offset_text
+from lab.exercises.places import Nowhere, View, number_text, offset_of, offset_text
 from lab.exercises.predicate import Answer, Moment
 from lab.exercises.predicates import ask_all
 from lab.exercises.texts import Language, Text
@@ -133,7 +133,7 @@ class ExerciseSession:
             "checked": checked and {"at_us": checked.at_us, "detail": checked.detail.said(language)},
             "why_not": self._why_not.said(language) if progress.phase == "active" else "",
             "prediction": progress.given and msgspec.to_builtins(progress.given),
-            "offsets": progress.offsets,
+            "said": _said(step.prediction, progress, language),
         }
 
     # Steps
@@ -233,7 +233,19 @@ class ExerciseSession:
             return
         named = (value for value, meant in progress.offsets.items() if meant == offset)
         progress.given.outcome = next(named, str(offset))
-        self._reached(step, Checked(at_us, Text(f"{what.en}: {offset}", f"{what.zh}：{offset}")), moment)
+        found = number_text(prediction.asks, offset)
+        self._reached(step, Checked(at_us, Text(f"{what.en}: {found.en}", f"{what.zh}：{found.zh}")), moment)
+
+
+def _said(prediction: Prediction | None, progress: Progress, language: Language) -> dict[str, str]:
+    """How the page writes the choices of a prediction, and the outcome where that is none of them."""
+    if prediction is None:
+        return {}
+    numbers = dict(progress.offsets)
+    outcome = progress.given and progress.given.outcome
+    if outcome and outcome not in numbers:
+        numbers[outcome] = int(outcome)
+    return {value: number_text(prediction.asks, number).said(language) for value, number in numbers.items()}
 
 
 def _awaited(prediction: Prediction) -> Text:

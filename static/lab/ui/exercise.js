@@ -11,6 +11,7 @@ import { markdown } from "./words.js";
 /** The exercises of this lab, with their texts: see templates/lab/lab.html. */
 export const exercises = JSON.parse(document.getElementById("exercises")?.textContent ?? "[]");
 
+const still = matchMedia("(prefers-reduced-motion: reduce)");
 /** What the page says of its run. @type {DOMStringMap} */
 const page = document.getElementById("lab")?.dataset ?? {};
 const other = short === "en" ? "zh" : "en";
@@ -105,7 +106,7 @@ class HwExercise extends HwElement {
     const active = exercise.value?.steps.find(({ state }) => state === "active")?.id ?? (exercise.value?.finished ? "end" : "");
     if (active === this.#active) return;
     this.#active = active;
-    this.querySelector(".step.now, .debrief")?.scrollIntoView({ block: "nearest", behavior: "smooth" });
+    this.querySelector(".step.now, .debrief")?.scrollIntoView({ block: "nearest", behavior: still.matches ? "auto" : "smooth" });
   }
 
   #toggle(id) {
@@ -147,18 +148,18 @@ class HwExercise extends HwElement {
   // --- a prediction ------------------------------------------------------------------------------------------------
 
   option(step, { value, note }, place, chosen, pick) {
-    const { prediction, offsets } = step;
+    const { prediction, said } = step;
     const happened = prediction?.outcome === value;
     return html`<button class="opt ${happened ? "right" : ""}" role="radio" ?disabled=${Boolean(prediction)} aria-checked=${value === chosen}
       tabindex=${value === chosen || (!chosen && place === 0) ? 0 : -1} @click=${() => pick(value)}>
-      <span class="r"></span><span class="mono">${offsets?.[value] ?? value}</span>
+      <span class="r"></span><span class="mono">${said[value] ?? value}</span>
       <em>${happened ? t("exercise.happened") : note?.[short]}</em></button>`;
   }
 
-  verdict({ prediction: { choice: chosen, outcome }, offsets }, steps) {
+  verdict({ prediction: { choice: chosen, outcome }, said }, steps) {
     if (!outcome) return t(steps ? "exercise.locked" : "exercise.locked_only");
-    const number = (value) => offsets?.[value] ?? value;
-    return t(outcome === chosen ? "exercise.as_predicted" : "exercise.not_predicted", { outcome: number(outcome), choice: number(chosen) });
+    const spoken = { outcome: said[outcome] ?? outcome, choice: said[chosen] ?? chosen };
+    return t(outcome === chosen ? "exercise.as_predicted" : "exercise.not_predicted", spoken);
   }
 
   lockIn({ value, confidence }, set, steps) {
