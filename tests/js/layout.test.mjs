@@ -183,6 +183,9 @@ test("lanes stand in their order within the height", () => {
 test("bars cover the run, and the busiest is the highest", () => {
   const map = densityScale(index.last_at_us, 1000);
   const bars = densityBars(index.density, map, 1000);
+  const young = densityBars({ bucket_us: 250_000, counts: [40] }, densityScale(100_000, 1000), 1000, 100_000);
+  const now_x = densityScale(100_000, 1000).x(100_000);
+  assert.ok(young.every(({ x, part }) => part === 0 || x <= now_x), "no bar lies in the future");
   assert.equal(Math.max(...bars.map(({ part }) => part)), 1);
   assert.ok(bars.every(({ x, part }) => part === 0 || x <= map.x(index.last_at_us + index.density.bucket_us)));
   assert.ok(map.x(index.last_at_us) < 1000, "some future is left");

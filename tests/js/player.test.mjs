@@ -395,6 +395,50 @@ test("paced by events, a delivery takes its time whatever the speed", async () =
   assert.ok(player.at_us >= due, `${player.at_us} has reached ${due}`);
 });
 
+test("where motion is unwanted, time that runs is shown in jumps of a second, and what was asked for at once", async () => {
+  let calm = true;
+  const { player, socket, clock, changes } = await live(500, { calm: () => calm });
+  socket.say(clockOf(500, "play"));
+  player.tick();
+  const shown = () => changes.filter(({ what }) => what.has("view") || what.has("time")).length;
+  const before = shown();
+  socket.deltas(501, 510);
+  for (let i = 0; i < 20; i++) {
+    clock.ms += 45;
+    player.tick();
+    player.painted(60);
+  }
+  assert.equal(shown(), before, "0.9 s later nothing has moved");
+  assert.equal(socket.last("ack").seq, 510, "the server need not wait");
+  clock.ms += 150;
+  player.tick();
+  assert.equal(shown(), before + 1);
+  assert.ok(changes.at(-1).touched.size > 0, "the jump says all that has changed");
+  socket.deltas(511, 520);
+  player.tick();
+  assert.equal(shown(), before + 1);
+  socket.say(clockOf(520, "pause"));
+  assert.equal(player.mode, "pause");
+  player.tick();
+  assert.ok(shown() > before + 1, "a pause shows where it came to stand");
+  calm = false;
+});
+
+test("where motion is unwanted, pacing by events goes from event to event", async () => {
+  const first = events.find((event, i) => event[4][0] === "RpcSent" && events[i + 1]?.[1] > event[1]);
+  const { player, clock } = await recorded({ seq: first[0], calm: () => true });
+  player.eventPaced();
+  const shown = [];
+  player.subscribe(({ what }) => (what.has("view") || what.has("time")) && shown.push(player.seq));
+  for (let i = 0; i < 200; i++) {
+    clock.ms += 30;
+    player.tick();
+    await settle();
+  }
+  assert.ok(shown.length >= 5, `${shown.length} jumps in 6 s`);
+  assert.deepEqual(shown, [...new Set(shown)], "each shows another event");
+});
+
 test("an instant that does not exist is refused, and the picture stays", async () => {
   const { player } = await recorded({ seq: 10 });
   const missing = index.last_seq + 5000;

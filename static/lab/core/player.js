@@ -34,10 +34,12 @@ export { Refusal };
 /**
  * @typedef {{ url: string, run: string, branch: string, schema?: string, boot?: string, at?: number | null,
  *             seq?: number | null, csrf?: string, WebSocket?: typeof WebSocket | null, fetch?: typeof fetch,
- *             now?: () => number }} Options
- *   `url`: origin of the server; `at` (microseconds) or `seq`: open there, in the past; `WebSocket: null`: recording only
+ *             now?: () => number, calm?: () => boolean }} Options
+ *   `calm`: is motion unwanted? `url`: origin of the server; `at` (microseconds) or `seq`: open there, in the past; `WebSocket: null`: recording only
  */
 
+/** Where motion is unwanted, what is shown stands still for so long while time runs. */
+const CALM_MS = 1000;
 /** After history could not be fetched for a drawing, this long until the next attempt. */
 const WANT_AGAIN_MS = 2000;
 
@@ -63,6 +65,7 @@ export class Player {
   #seek;
   #tick_ms = 0;
   #want_after_ms = 0;
+  #told_ms = -Infinity;
 
   /** @param {Options} options */
   constructor(options) {
@@ -307,8 +310,19 @@ export class Player {
     else if (this.#isPlayingPast) this.#playOn(passed_ms);
     const moving = this.#state === "head" ? this.isBehind || this.#clock.runs : this.#isPlayingPast;
     if (!moving) this.#tick_ms = 0;
-    this.#changes.tell();
+    if (!this.#holdsBack(now)) {
+      this.#told_ms = now;
+      this.#changes.tell();
+    }
     return moving;
+  }
+
+  /** Where motion is unwanted: while time runs the picture jumps once a second; paced by events, with an event only. @param {number} now */
+  #holdsBack(now) {
+    const { mode } = this;
+    const { what, reset } = this.#changes.next;
+    if (mode === "pause" || reset || !this.#options.calm?.()) return false;
+    return mode === "play" ? now - this.#told_ms < CALM_MS : !what.has("view");
   }
 
   /** Called when the frame is drawn: notes how late it was, and tells the server what has been shown. @param {number} fps */

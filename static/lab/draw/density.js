@@ -72,14 +72,15 @@ export class Density {
     const { index, at_us, live_at_us, isPast } = this.#player;
     this.#urgent = false;
     const p = this.#palette;
-    const map = densityScale(Math.max(live_at_us, at_us), this.#width);
+    const now_us = Math.max(live_at_us, at_us);
+    const map = densityScale(now_us, this.#width);
     const context = begin(this.#canvas, this.#width, DENSITY_H);
     context.font = `10.5px ${p.ui}`;
     context.fillStyle = p.ink3;
     context.textAlign = "left";
     context.fillText(this.#t("draw.whole_run"), 12, 20, LABEL_W - 14);
     if (index) {
-      for (const { x, w, part } of densityBars(index.density, map, this.#width)) {
+      for (const { x, w, part } of densityBars(index.density, map, this.#width, now_us)) {
         if (part === 0) continue;
         const h = 2 + part * 16;
         context.fillStyle = p.fetch;
@@ -91,7 +92,7 @@ export class Density {
       }
       context.globalAlpha = 1;
     }
-    const now_x = map.x(Math.max(live_at_us, at_us));
+    const now_x = map.x(now_us);
     hatch(context, now_x, 3, this.#width - now_x, 27, p.raise2);
     if (index) this.#drawMarks(context, index.marks, map);
     const x = map.x(at_us);

@@ -21,11 +21,12 @@ const lab = document.getElementById("lab");
 const query = new URLSearchParams(location.search);
 const number = (text) => (text && /^\d+(\.\d+)?$/.test(text) ? Number(text) : null);
 const seconds = number(query.get("t"));
+const still = matchMedia("(prefers-reduced-motion: reduce)");
 const seq = number(new URLSearchParams(location.hash.slice(1)).get("seq") ?? query.get("seq"));
 
 attach(new Player({
   url: location.origin, run: here.run, branch: here.branch, csrf: lab.dataset.csrf,
-  at: seconds === null ? null : Math.round(seconds * 1e6), seq,
+  at: seconds === null ? null : Math.round(seconds * 1e6), seq, calm: () => still.matches,
 }));
 partition.value = query.get("p") ?? "";
 if ([...SCREENS, "table"].includes(query.get("view"))) shown.value = query.get("view");

@@ -21,15 +21,16 @@ export function densityScale(live_at_us, width) {
  * @param {Index["density"]} density
  * @param {Scale} map
  * @param {number} width
+ * @param {number} [now_us] the bucket in which it lies ends there: nothing has happened later
  * @returns {{ x: number, w: number, part: number }[]}
  */
-export function densityBars({ bucket_us, counts }, map, width) {
+export function densityBars({ bucket_us, counts }, map, width, now_us = Infinity) {
   const n = Math.max(1, Math.floor((width - LABEL_W) / BAR_W));
   const sums = new Float64Array(n);
   counts.forEach((count, i) => {
     if (count === 0) return;
     const from = (map.x(i * bucket_us) - LABEL_W) / BAR_W;
-    const to = Math.max(from + 1e-9, (map.x((i + 1) * bucket_us) - LABEL_W) / BAR_W);
+    const to = Math.max(from + 1e-9, (map.x(Math.min((i + 1) * bucket_us, now_us)) - LABEL_W) / BAR_W);
     for (let k = Math.max(0, Math.floor(from)); k < Math.min(n, Math.ceil(to)); k++)
       sums[k] += (count * (Math.min(to, k + 1) - Math.max(from, k))) / (to - from);
   });
