@@ -39,12 +39,12 @@ def test_where_topics_are_not_deleted_each_try_has_a_run_of_its_own():
 def test_a_question_for_a_broker_is_answered_by_names():
     rehearsal = Rehearsal(exercises()["007-who-may-lead"], rehearsal_run(1))
     rehearsal.play()
-    steps = {language: {one["id"]: one for one in rehearsal.session.frame(language)["steps"]} for language in ("en", "zh")}
-    said = steps["en"]["predict-none"]["said"]
-    assert said == {"broker 3": "broker 3", "broker 1": "broker 1", "nobody": "nobody"}
-    assert steps["en"]["predict-none"]["checked"]["detail"] == "leader of votes-0: nobody"
-    assert list(steps["zh"]["predict-next"]["said"].values()) == ["代理 2", "代理 3", "没有"]
-    assert steps["en"]["written"]["said"] == {}
+    english = {step["id"]: step for step in rehearsal.session.frame("en")["steps"]}
+    chinese = {step["id"]: step for step in rehearsal.session.frame("zh")["steps"]}
+    assert list(english["predict-none"]["said"].values()) == ["broker 3", "broker 1", "nobody"]
+    assert english["predict-none"]["checked"]["detail"] == "leader of votes-0: nobody"
+    assert list(chinese["predict-next"]["said"].values()) == ["代理 2", "代理 3", "没有"]
+    assert english["written"]["said"] == {}
 
 
 @pytest.fixture
