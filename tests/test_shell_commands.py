@@ -85,6 +85,48 @@ def test_no_broker_answers() -> None:
     assert 60_000_000 <= shell.run.now_us - begun_us < 62_000_000
 
 
+def test_tools_wait_for_a_broker_that_stands_still_and_ask_no_other_one() -> None:
+    shell = ShellRun()
+    shell.at("kafka-topics.sh --create --topic orders --replica-assignment 1:2,3:2")
+    shell.at("file quick.properties", "default.api.timeout.ms=4000", "request.timeout.ms=2000")
+    shell.at("broker freeze 1")
+    late = "org.apache.kafka.common.errors.TimeoutException: Timed out waiting to send the call. Call: "
+    printed = shell.at("kafka-topics.sh --create --topic two --partitions 1 --command-config quick.properties")
+    assert f"! ERROR {late}createTopics" in printed
+    shell.at("broker thaw 1")
+    shell.after(10)
+    shell.at("broker freeze 3")
+    printed = shell.at("kafka-get-offsets.sh --topic orders --command-config quick.properties")
+    skipped = "! Skip getting offsets for topic-partition orders-1 due to error: "
+    assert printed == [f"{skipped}{late}listOffsets(api=LIST_OFFSETS)", "orders:0:0"]
+
+
+def test_a_client_that_knows_a_dead_leader_does_not_ask_the_next_one() -> None:
+    shell = ShellRun()
+    shell.at("kafka-topics.sh --create --topic orders --replica-assignment 3:2")
+    shell.at("broker kill 3")
+    printed = shell.at("kafka-get-offsets.sh --topic orders")
+    assert printed[0].endswith("Timed out waiting for a node assignment. Call: listOffsets(api=LIST_OFFSETS)")
+    assert shell.at("kafka-get-offsets.sh --topic orders") == ["orders:0:0"]
+
+
+def test_a_throttle_holds_for_the_brokers_that_answer() -> None:
+    shell = ShellRun()
+    shell.at("kafka-topics.sh --create --topic orders --replica-assignment 2")
+    plan = '{"version":1,"partitions":[{"topic":"orders","partition":0,"replicas":[3]}]}'
+    shell.at("file plan.json", plan)
+    shell.at("broker freeze 2")
+    printed = shell.at("kafka-reassign-partitions.sh --reassignment-json-file plan.json --execute --throttle 500")
+    assert any("Call: incrementalAlterConfigs" in line for line in printed)
+    assert "500" in shell.at("zk get /config/brokers/3")[0]
+
+
+def test_numbers_are_as_large_as_ints_of_java() -> None:
+    shell = ShellRun()
+    printed = shell.at("kafka-topics.sh --create --topic orders --replica-assignment 99999999999")
+    assert '! ERROR java.lang.NumberFormatException: For input string: "99999999999"' in printed
+
+
 def test_the_controller_may_move_while_a_topic_is_made() -> None:
     shell = ShellRun()
     shell.at("broker kill 1")

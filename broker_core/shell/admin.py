@@ -17,7 +17,8 @@ ANSWER_TIME_US = 10_000_000
 RETRY_BACKOFF_US = 100_000
 
 
-def _timed_out(call: str) -> JavaException:
+def timed_out(call: str) -> JavaException:
+    """What the admin client says of a call for which it has found no broker in time."""
     return JavaException(ERRORS_PACKAGE + "TimeoutException", f"Timed out waiting for a node assignment. Call: {call}")
 
 
@@ -40,7 +41,30 @@ def metadata(
             if not isinstance(response, Disconnected):
                 return response
         yield Sleep(RETRY_BACKOFF_US)
-    raise _timed_out(call)
+    raise timed_out(call)
+
+
+def until_ready(process: Process, broker_id: int, deadline_us: int, call: str) -> Asking[None]:
+    """Waits for a broker whom the metadata has named: the client sends nothing before that broker has said what it
+    speaks, and asks for no other one meanwhile. A frozen broker takes the connection and says nothing.
+
+    Raises JavaException at the deadline.
+    """
+    while process.cluster.broker_state(broker_id) != "up":
+        if process.now_us >= deadline_us:
+            raise late_for(process, broker_id, call)
+        yield Sleep(min(RETRY_BACKOFF_US, deadline_us - process.now_us))
+
+
+def late_for(process: Process, broker_id: int, call: str) -> JavaException:
+    """What the client says of a call that only this broker could have answered. As long as others know a frozen broker
+    it has a connection.
+    """
+    cluster = process.cluster
+    is_known = any(broker_id in cluster.metadata_of(each).brokers for each in up_brokers(cluster))
+    if is_known and cluster.broker_state(broker_id) == "frozen":
+        return JavaException(ERRORS_PACKAGE + "TimeoutException", f"Timed out waiting to send the call. Call: {call}")
+    return timed_out(call)
 
 
 def ask_controller(process: Process, api: str, body: Any, call: str) -> Asking[Any]:
@@ -49,11 +73,13 @@ def ask_controller(process: Process, api: str, body: Any, call: str) -> Asking[A
     while process.now_us < deadline_us:
         known = yield from metadata(process, (), call)
         if known.controller in known.brokers:
+            if process.cluster.broker_state(known.controller) == "frozen":
+                yield from until_ready(process, known.controller, deadline_us, call)
             response = yield Call(known.controller, api, body, api, REQUEST_TIMEOUT_US + ANSWER_TIME_US)
             if not isinstance(response, Disconnected) and _error_of(response) is not Errors.NOT_CONTROLLER:
                 return response
         yield Sleep(RETRY_BACKOFF_US)
-    raise _timed_out(call)
+    raise timed_out(call)
 
 
 def _error_of(response: Any) -> KafkaError:
@@ -73,7 +99,7 @@ def ask_any(process: Process, api: str, body: Any, call: str) -> Asking[Any]:
             if not isinstance(response, Disconnected):
                 return response
         yield Sleep(RETRY_BACKOFF_US)
-    raise _timed_out(call)
+    raise timed_out(call)
 
 
 def ask_broker(process: Process, broker_id: int, api: str, body: Any, timeout_us: int) -> Asking[Any]:

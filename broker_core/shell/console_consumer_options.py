@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from broker_core.clients.consumer import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
 from broker_core.clients.group_consumer_settings import GroupConsumerSettings
+from broker_core.config_defs.java_text import hash_map_order
 from broker_core.shell.console_formatters import DEFAULT_FORMATTER, MessageFormatter, formatter_of
 from broker_core.shell.consumer_config import settings_of
 from broker_core.shell.java import (
@@ -186,7 +187,8 @@ def _consumer_properties(
     if len(groups) > 1:
         raise UsageError(
             "The group ids provided in different places (directly using '--group', via '--consumer-property', or via "
-            "'--consumer.config') do not match. Detected group ids: " + ", ".join(f"'{group}'" for group in groups)
+            "'--consumer.config') do not match. Detected group ids: "
+            + ", ".join(f"'{group}'" for group in hash_map_order(groups))
         )
     if groups and "partition" in options:
         raise UsageError("Options group and partition cannot be specified together.")

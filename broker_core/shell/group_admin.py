@@ -1,11 +1,12 @@
 """What the tools ask about groups: each request goes to the group's coordinator, whoever that is by then."""
 
+import re
 from typing import Any
 
 from broker_core.errors import Errors, KafkaError
-from broker_core.shell.admin import RETRY_BACKOFF_US, Asking, ask_any, metadata
+from broker_core.shell.admin import RETRY_BACKOFF_US, Asking, ask_any, metadata, until_ready
 from broker_core.shell.java import ERRORS_PACKAGE, JavaException, log_error
-from broker_core.shell.process import Call, Disconnected, Process, Sleep, up_brokers
+from broker_core.shell.process import Call, Disconnected, Process, Sleep
 from broker_core.wire.messages import (
     DescribedGroup,
     DescribeGroupsRequest,
@@ -17,6 +18,8 @@ from broker_core.wire.messages import (
 
 _CALLS = {"DescribeGroups": "describeConsumerGroups", "DeleteGroups": "deleteConsumerGroups"}
 """What the admin client calls a request, where it does not go by the API's name."""
+_FIRST_APIS = {"DescribeGroups": "CONSUMER_GROUP_DESCRIBE"}
+"""What it would send first, were it answered what the broker speaks."""
 LEADER_LOGGER = "org.apache.kafka.clients.admin.internals.PartitionLeaderStrategy"
 _NO_TOPIC = frozenset({Errors.UNKNOWN_TOPIC_OR_PARTITION, Errors.INVALID_TOPIC_EXCEPTION})
 _RETRIED = frozenset({Errors.NOT_COORDINATOR, Errors.COORDINATOR_NOT_AVAILABLE, Errors.COORDINATOR_LOAD_IN_PROGRESS})
@@ -38,6 +41,11 @@ def find_coordinator(process: Process, group: str, limit_us: int | None = None) 
     return None
 
 
+def _key(api: str) -> str:
+    """`OffsetFetch` as the admin client writes it: `OFFSET_FETCH`."""
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", api).upper()
+
+
 def _error_of(response: Any) -> KafkaError:
     """The error that says whether the coordinator was the right one."""
     whole: KafkaError | None = getattr(response, "error", None)
@@ -52,14 +60,19 @@ def _error_of(response: Any) -> KafkaError:
 def ask_coordinator(process: Process, group: str, api: str, body: Any) -> Asking[Any]:
     """Sends a request to the group's coordinator. Raises JavaException when no answer comes in time."""
     deadline_us = process.now_us + process.api_timeout_us
+    name = _CALLS.get(api, api[0].lower() + api[1:])
     while process.now_us < deadline_us:
         node = yield from find_coordinator(process, group, deadline_us - process.now_us)
-        if node is not None and node in up_brokers(process.cluster):
+        if node is not None:
+            try:
+                yield from until_ready(process, node, deadline_us, f"{name}(api={_FIRST_APIS.get(api, _key(api))})")
+            except JavaException as late:
+                raise late.wrapped_in("java.util.concurrent.ExecutionException") from None
             response = yield Call(node, api, body, f"{api} {group}")
             if not isinstance(response, Disconnected) and _error_of(response) not in _RETRIED:
                 return response
         yield Sleep(RETRY_BACKOFF_US)
-    call = f"{_CALLS.get(api, api[0].lower() + api[1:])}(api=FIND_COORDINATOR)"
+    call = f"{name}(api=FIND_COORDINATOR)"
     raise JavaException.in_future(Errors.REQUEST_TIMED_OUT, f"Timed out waiting for a node assignment. Call: {call}")
 
 
@@ -109,6 +122,10 @@ def list_offsets(process: Process, partitions: list[str], timestamp: int) -> Ask
             names = [name for name in partitions if leaders.get(name) == leader and name not in found]
             if leader < 0 or not names:
                 continue
+            try:
+                yield from until_ready(process, leader, deadline_us, "listOffsets(api=LIST_OFFSETS)")
+            except JavaException as unsent:
+                raise _in_futures(unsent.stack_trace()[0]) from None
             body = ListOffsetsRequest(-1, tuple((name, -1, timestamp) for name in names))
             response = yield Call(leader, "ListOffsets", body, "ListOffsets " + ", ".join(names))
             if not isinstance(response, Disconnected):

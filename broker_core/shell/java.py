@@ -60,6 +60,18 @@ class JavaException(Exception):
 ZERO_UUID = "A" * 22
 
 
+def is_int(text: str) -> bool:
+    """`Integer.parseInt` takes it."""
+    return re.fullmatch(r"[+-]?\d+", text) is not None and -(1 << 31) <= int(text) < 1 << 31
+
+
+def parse_int(text: str) -> int:
+    """`Integer.parseInt`. Raises JavaException for what is no number, or too large."""
+    if not is_int(text):
+        raise JavaException("java.lang.NumberFormatException", f'For input string: "{text}"')
+    return int(text)
+
+
 def parse_uuid(text: str) -> str:
     """An id of a topic in the form in which it is printed (`Uuid.fromString`). Raises JavaException."""
     try:

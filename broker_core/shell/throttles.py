@@ -4,8 +4,8 @@ from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
 from broker_core.errors import Errors
-from broker_core.shell.admin import Asking, ask_any, ask_broker
-from broker_core.shell.java import ERRORS_PACKAGE, JavaException
+from broker_core.shell.admin import Asking, ask_any, ask_broker, late_for
+from broker_core.shell.java import JavaException
 from broker_core.shell.process import Process, up_brokers
 from broker_core.shell.reassignment_json import Plan
 from broker_core.wire.messages import (
@@ -61,15 +61,15 @@ def set_throttles(process: Process, moving: Mapping[str, Move], bytes_per_second
             AlterConfigOp(FOLLOWER_REPLICAS, ",".join(sorted(followers[topic]))),
         )
     rate = str(bytes_per_second)
-    for broker in sorted({broker for move in moving.values() for broker in (*move.sources, *move.destinations)}):
-        yield from alter_broker(process, broker, AlterConfigOp(LEADER_RATE, rate), AlterConfigOp(FOLLOWER_RATE, rate))
+    brokers = {broker for move in moving.values() for broker in (*move.sources, *move.destinations)}
+    yield from alter_brokers(process, brokers, AlterConfigOp(LEADER_RATE, rate), AlterConfigOp(FOLLOWER_RATE, rate))
     process.out(f"The inter-broker throttle limit was set to {rate} B/s")
 
 
-def clear_broker(process: Process, broker_id: int) -> Asking[None]:
+def clear_brokers(process: Process, brokers: Collection[int]) -> Asking[None]:
     """No rate any more."""
     ops = [AlterConfigOp(name, "", "DELETE") for name in (LEADER_RATE, FOLLOWER_RATE, LOG_DIR_RATE)]
-    yield from alter_broker(process, broker_id, *ops)
+    yield from alter_brokers(process, brokers, *ops)
 
 
 def clear_topic(process: Process, topic: str) -> Asking[None]:
@@ -85,18 +85,22 @@ def alter_topic(process: Process, topic: str, *ops: AlterConfigOp) -> Asking[Non
     _raise_refusal(response)
 
 
-def alter_broker(process: Process, broker_id: int, *ops: AlterConfigOp) -> Asking[None]:
-    """Changes a broker's configuration, which only that broker does. Raises JavaException."""
+def alter_brokers(process: Process, brokers: Collection[int], *ops: AlterConfigOp) -> Asking[None]:
+    """Changes what several brokers are configured with. The client asks them all at once: what those that answer were
+    told holds, though it fails for another one. Raises JavaException.
+    """
+    up = up_brokers(process.cluster)
+    for broker_id in sorted(brokers, key=lambda each: (each not in up, each)):
+        yield from _alter_broker(process, broker_id, *ops)
+
+
+def _alter_broker(process: Process, broker_id: int, *ops: AlterConfigOp) -> Asking[None]:
+    """The same for one, which only that broker does."""
     body = IncrementalAlterConfigsRequest(((ConfigResource("BROKER", str(broker_id)), ops),))
-    cluster = process.cluster
-    # A frozen broker that others still know takes the connection and never says what it speaks.
-    is_known = any(broker_id in cluster.metadata_of(each).brokers for each in up_brokers(cluster))
-    waits_for = "to send the call" if is_known else "for a node assignment"
+    late = late_for(process, broker_id, "incrementalAlterConfigs")
     response = yield from ask_broker(process, broker_id, "IncrementalAlterConfigs", body, process.api_timeout_us)
     if response is None:
-        why = f"Timed out waiting {waits_for}. Call: incrementalAlterConfigs"
-        cause = f"{ERRORS_PACKAGE}TimeoutException: {why}"
-        raise JavaException("java.util.concurrent.ExecutionException", cause, (cause,))
+        raise late.wrapped_in("java.util.concurrent.ExecutionException")
     _raise_refusal(response)
 
 

@@ -8,7 +8,7 @@ from broker_core.broker.quota_admin import is_address
 from broker_core.config_defs.java_text import hash_map_order, scala_set
 from broker_core.controller.admin import validate_topic_name
 from broker_core.errors import Errors, KafkaError, KafkaException
-from broker_core.shell.admin import Asking, ask_any, ask_broker, bootstrap, metadata
+from broker_core.shell.admin import Asking, ask_any, ask_broker, bootstrap, late_for, metadata
 from broker_core.shell.admin_client import COMMAND_CONFIG, open_admin_client
 from broker_core.shell.commands import Command, register
 from broker_core.shell.java import (
@@ -19,6 +19,7 @@ from broker_core.shell.java import (
     UsageError,
     check_help,
     check_invalid,
+    is_int,
     load_properties,
     print_usage,
 )
@@ -121,7 +122,7 @@ class Entity(NamedTuple):
 
 
 def _check_broker_id(kind: str, name: str) -> None:
-    if name and re.fullmatch(r"[+-]?\d+", name) is None:
+    if name and not is_int(name):
         raise Complaint(f"The entity name for {kind} must be a valid integer broker id, but it is: {name}")
 
 
@@ -322,8 +323,14 @@ def _entries(process: Process, entity: Entity, *, describe_all: bool) -> Asking[
 
 
 def _ask_broker(process: Process, resource: ConfigResource, api: str, body: Any, timeout_us: int) -> Asking[Any]:
-    """Asks the broker that is configured. Raises JavaException when it does not answer in time."""
-    answer = yield from ask_broker(process, int(resource.name), api, body, timeout_us)
+    """Asks the broker that is configured. Raises JavaException when it does not answer as long as the tool waits, or
+    when the client, which may be told to wait less, gives up before.
+    """
+    broker_id = int(resource.name)
+    answer = yield from ask_broker(process, broker_id, api, body, min(timeout_us, process.api_timeout_us))
+    if answer is None and process.api_timeout_us < timeout_us:
+        late = late_for(process, broker_id, api[0].lower() + api[1:])
+        raise late.wrapped_in("java.util.concurrent.ExecutionException")
     if answer is None:
         raise JavaException("java.util.concurrent.TimeoutException", "")
     return answer

@@ -5,7 +5,7 @@ from typing import NamedTuple
 from broker_core.config_defs.java_text import hash_map_order, partition_code
 from broker_core.errors import Errors
 from broker_core.shell import java_json
-from broker_core.shell.admin import REQUEST_TIMEOUT_US, RETRY_BACKOFF_US, Asking, metadata
+from broker_core.shell.admin import REQUEST_TIMEOUT_US, RETRY_BACKOFF_US, Asking, metadata, until_ready
 from broker_core.shell.admin_client import COMMAND_CONFIG, open_admin_client
 from broker_core.shell.commands import Command, register
 from broker_core.shell.java import (
@@ -19,7 +19,7 @@ from broker_core.shell.java import (
     print_usage,
 )
 from broker_core.shell.parser import Option, OptionError, ParsedOptions
-from broker_core.shell.process import Call, Disconnected, Process, Running, Sleep
+from broker_core.shell.process import Call, Disconnected, Process, Running, Sleep, up_brokers
 from broker_core.wire.messages import DeleteRecordsRequest, DeleteRecordsResponse, MetadataResponse
 
 COMMON_PACKAGE = "org.apache.kafka.server.common."
@@ -146,8 +146,15 @@ def _delete(process: Process, offsets: dict[str, int], logged: list[str]) -> Ask
         late |= dict.fromkeys(waiting, _late_call(process, "METADATA", deadline_us, backoff_us))
         outcomes |= _invalid(waiting, known, logged)
         waiting = {partition: offset for partition, offset in waiting.items() if partition not in outcomes}
-        for leader, partitions in _by_leader(waiting, known).items():
+        by_leader = _by_leader(waiting, known)
+        for leader in sorted(by_leader, key=lambda each: each not in up_brokers(process.cluster)):
+            partitions = by_leader[leader]
             names = [name for name, _ in partitions]
+            try:
+                yield from until_ready(process, leader, deadline_us, "deleteRecords(api=DELETE_RECORDS)")
+            except JavaException as unsent:
+                late |= dict.fromkeys(names, _timed_out(unsent.message))
+                continue
             body = DeleteRecordsRequest(process.api_timeout_us // 1_000, partitions)
             timeout_us = min(REQUEST_TIMEOUT_US, deadline_us - process.now_us)
             response: DeleteRecordsResponse | Disconnected = yield Call(

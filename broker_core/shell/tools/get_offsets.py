@@ -4,27 +4,28 @@ import re
 from collections.abc import Callable
 
 from broker_core.config_defs.java_text import split
+from broker_core.config_defs.keys import INT_MAX
 from broker_core.errors import Errors
-from broker_core.shell.admin import RETRY_BACKOFF_US, Asking, metadata
+from broker_core.shell.admin import RETRY_BACKOFF_US, Asking, metadata, timed_out, until_ready
 from broker_core.shell.admin_client import COMMAND_CONFIG, check_address, open_admin_client
 from broker_core.shell.commands import Command, register
 from broker_core.shell.java import (
-    ERRORS_PACKAGE,
     HELP,
     VERSION,
     JavaException,
     UsageError,
     check_help,
+    is_int,
     log_error,
+    parse_int,
     print_usage,
 )
 from broker_core.shell.parser import Option, OptionError, ParsedOptions
-from broker_core.shell.process import Call, Disconnected, Process, Running, Sleep
+from broker_core.shell.process import Call, Disconnected, Process, Running, Sleep, up_brokers
 from broker_core.shell.tools.topics import INTERNAL_TOPICS, topic_filter
 from broker_core.wire.messages import ListOffsetsRequest, ListOffsetsResponse
 
 NAMED_TIMES = {"latest": -1, "earliest": -2, "max-timestamp": -3, "earliest-local": -4, "latest-tiered": -5}
-RETRIES_US = 60_000_000
 HANDLER_LOGGER = "org.apache.kafka.clients.admin.internals.ListOffsetsHandler"
 _RULE = re.compile(r"([^:,]*)(?::(\d*)(?:-(\d*))?)?")
 
@@ -121,7 +122,7 @@ def _filter(options: ParsedOptions) -> Filter:
 
 def _numbers(text: str) -> list[int]:
     words = [word for word in split(text, ",") if text]
-    if any(re.fullmatch(r"[+-]?\d+", word) is None for word in words):
+    if not all(map(is_int, words)):
         raise Terse("--partitions expects a comma separated list of numeric partition ids, but received: " + text)
     return [int(word) for word in words]
 
@@ -135,13 +136,14 @@ def _rule(text: str) -> Filter:
     name, first, last = match.groups()
     pattern = topic_filter(name) if name else None
     ranged = last is not None
+    least, most = parse_int(first or "0"), parse_int(last or str(INT_MAX))
 
     def matches(topic: str, number: int) -> bool:
         if pattern is not None and pattern.fullmatch(topic) is None:
             return False
         if ranged:
-            return int(first or 0) <= number and (not last or number < int(last))
-        return not first or number == int(first)
+            return least <= number < most
+        return not first or number == least
 
     return matches
 
@@ -170,22 +172,27 @@ def _print_offsets(process: Process, options: ParsedOptions, wanted: Filter, tim
 
 def _offsets(process: Process, partitions: list[str], timestamp: int) -> Asking[dict[str, int | JavaException]]:
     """Asks each partition's leader, whoever that is by then; a timeout for those without an answer in a minute."""
-    deadline_us = process.now_us + RETRIES_US
+    deadline_us = process.now_us + process.api_timeout_us
     answers: dict[str, int | JavaException] = {}
     topics = tuple(dict.fromkeys(partition.rpartition("-")[0] for partition in partitions))
     while process.now_us < deadline_us:
         known = yield from metadata(process, topics, "listOffsets(api=METADATA)")
         leaders = {row[0]: row[1] for row in known.partitions}
         pending = [partition for partition in partitions if partition not in answers]
-        for leader in dict.fromkeys(leaders.get(partition, -1) for partition in pending):
+        named = dict.fromkeys(leaders.get(partition, -1) for partition in pending)
+        for leader in sorted(named, key=lambda each: each not in up_brokers(process.cluster)):
             if leader >= 0:
                 asked = [partition for partition in pending if leaders.get(partition) == leader]
-                yield from _ask_leader(process, leader, asked, timestamp, answers)
+                try:
+                    yield from until_ready(process, leader, deadline_us, "listOffsets(api=LIST_OFFSETS)")
+                except JavaException as late:
+                    answers |= dict.fromkeys(asked, late)
+                else:
+                    yield from _ask_leader(process, leader, asked, timestamp, answers)
         if len(answers) == len(partitions):
             return answers
         yield Sleep(RETRY_BACKOFF_US)
-    why = "Timed out waiting for a node assignment. Call: listOffsets(api=METADATA)"
-    timeout = JavaException(ERRORS_PACKAGE + "TimeoutException", why)
+    timeout = timed_out("listOffsets(api=METADATA)")
     return {partition: answers.get(partition, timeout) for partition in partitions}
 
 

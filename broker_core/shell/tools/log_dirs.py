@@ -1,22 +1,21 @@
 """kafka-log-dirs.sh (`org.apache.kafka.tools.LogDirsCommand`)."""
 
 import json
-import re
 from typing import Any
 
 from broker_core.config_defs.java_text import split
 from broker_core.errors import Errors
-from broker_core.shell.admin import Asking, ask_broker, metadata
+from broker_core.shell.admin import Asking, ask_broker, metadata, timed_out, until_ready
 from broker_core.shell.admin_client import COMMAND_CONFIG, open_admin_client
 from broker_core.shell.commands import Command, register
 from broker_core.shell.java import (
-    ERRORS_PACKAGE,
     HELP,
     VERSION,
     JavaException,
     UsageError,
     check_help,
     check_required,
+    parse_int,
     print_usage,
 )
 from broker_core.shell.parser import Option, OptionError, ParsedOptions
@@ -72,11 +71,7 @@ def _failed(process: Process, error: JavaException) -> int:
 
 def _brokers(process: Process, text: str) -> Asking[list[int]]:
     """The brokers that are asked for, which must be there."""
-    wanted = []
-    for word in split(text, ",") if text else []:
-        if re.fullmatch(r"[+-]?\d+", word) is None:
-            raise JavaException("java.lang.NumberFormatException", f'For input string: "{word}"')
-        wanted.append(int(word))
+    wanted = [parse_int(word) for word in (split(text, ",") if text else [])]
     known = yield from metadata(process, (), "describeCluster")
     live = sorted(known.brokers)
     absent = sorted(set(wanted) - set(live))
@@ -91,12 +86,16 @@ def _brokers(process: Process, text: str) -> Asking[list[int]]:
 def _described(process: Process, brokers: list[int]) -> Asking[dict[int, DescribeLogDirsResponse]]:
     described = {}
     for broker_id in brokers:
-        answer = yield from ask_broker(
-            process, broker_id, "DescribeLogDirs", DescribeLogDirsRequest(), process.api_timeout_us
-        )
-        if answer is None:
-            why = f"{ERRORS_PACKAGE}TimeoutException: Timed out waiting for a node assignment. Call: describeLogDirs"
-            raise JavaException("java.util.concurrent.ExecutionException", why, (why,))
+        deadline_us = process.now_us + process.api_timeout_us
+        try:
+            yield from until_ready(process, broker_id, deadline_us, "describeLogDirs")
+            answer = yield from ask_broker(
+                process, broker_id, "DescribeLogDirs", DescribeLogDirsRequest(), deadline_us - process.now_us
+            )
+            if answer is None:
+                raise timed_out("describeLogDirs")
+        except JavaException as late:
+            raise late.wrapped_in("java.util.concurrent.ExecutionException") from None
         described[broker_id] = answer
     return described
 

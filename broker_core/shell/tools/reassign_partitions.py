@@ -1,6 +1,5 @@
 """kafka-reassign-partitions.sh (`org.apache.kafka.tools.reassign.ReassignPartitionsCommand`)."""
 
-import re
 from collections.abc import Collection, Iterable
 
 from broker_core.config_defs.java_text import hash_map_order, split
@@ -17,6 +16,7 @@ from broker_core.shell.java import (
     UsageError,
     check_help,
     check_required,
+    parse_int,
     print_usage,
 )
 from broker_core.shell.parser import Option, OptionError, ParsedOptions
@@ -31,7 +31,7 @@ from broker_core.shell.reassignment_json import (
     plan_to_execute,
     topics_to_move,
 )
-from broker_core.shell.throttles import LOG_DIR_RATE, alter_broker, clear_broker, clear_topic, moves, set_throttles
+from broker_core.shell.throttles import LOG_DIR_RATE, alter_brokers, clear_brokers, clear_topic, moves, set_throttles
 from broker_core.wire.messages import (
     AlterConfigOp,
     AlterPartitionReassignmentsRequest,
@@ -187,11 +187,7 @@ def _generate(process: Process, options: ParsedOptions) -> Asking[None]:
 
 
 def _broker_list(text: str) -> list[int]:
-    brokers = []
-    for word in split(text, ","):
-        if re.fullmatch(r"[+-]?\d+", word) is None:
-            raise JavaException("java.lang.NumberFormatException", f'For input string: "{word}"')
-        brokers.append(int(word))
+    brokers = [parse_int(word) for word in split(text, ",")]
     twice = duplicates(brokers)
     if twice:
         why = f"Broker list contains duplicate entries: [{', '.join(map(str, sorted(twice)))}]"
@@ -240,8 +236,7 @@ def _execute(process: Process, options: ParsedOptions) -> Asking[None]:
 
 
 def _throttle_log_dirs(process: Process, brokers: list[int], rate: int) -> Asking[None]:
-    for broker in brokers:
-        yield from alter_broker(process, broker, AlterConfigOp(LOG_DIR_RATE, str(rate)))
+    yield from alter_brokers(process, brokers, AlterConfigOp(LOG_DIR_RATE, str(rate)))
     process.out(f"The replica-alter-dir throttle limit was set to {rate} B/s")
 
 
@@ -371,8 +366,7 @@ def _clear_throttles(process: Process, targets: Plan, said_before: str = "") -> 
     brokers = sorted({*known.brokers, *(broker for replicas in targets.values() for broker in replicas)})
     shown = ",".join(map(str, brokers))
     process.out(f"{said_before}Clearing broker-level throttles on broker{_plural(brokers)} {shown}")
-    for broker in brokers:
-        yield from clear_broker(process, broker)
+    yield from clear_brokers(process, brokers)
     topics = hash_map_order(list(dict.fromkeys(partition.rpartition("-")[0] for partition in targets)))
     process.out(f"Clearing topic-level throttles on topic{_plural(topics)} {','.join(topics)}")
     for topic in topics:

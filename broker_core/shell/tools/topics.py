@@ -20,6 +20,7 @@ from broker_core.shell.java import (
     check_invalid,
     check_required,
     log_error,
+    parse_int,
     parse_uuid,
     print_usage,
 )
@@ -201,9 +202,7 @@ def _assignment(text: str) -> tuple[tuple[int, ...], ...]:
     for number, replicas in enumerate(split(text, ",")):
         ids = []
         for word in split(replicas, ":"):
-            if re.fullmatch(r"[+-]?\d+", word.strip()) is None:
-                raise JavaException("java.lang.NumberFormatException", f'For input string: "{word.strip()}"')
-            ids.append(int(word))
+            ids.append(parse_int(word.strip()))
         duplicates = [str(broker_id) for broker_id in dict.fromkeys(ids) if ids.count(broker_id) > 1]
         if duplicates:
             raise JavaException(

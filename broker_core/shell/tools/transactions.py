@@ -7,7 +7,7 @@ from broker_core.clients.exceptions import exception_message
 from broker_core.config_defs.java_text import hash_map_order, partition_code
 from broker_core.errors import Errors
 from broker_core.shell import argparse_help
-from broker_core.shell.admin import RETRY_BACKOFF_US, Asking, ask_any, metadata
+from broker_core.shell.admin import RETRY_BACKOFF_US, Asking, ask_any, metadata, timed_out, until_ready
 from broker_core.shell.admin_client import COMMAND_CONFIG, check_client
 from broker_core.shell.argparse4j import BadArguments, Tool, complain, parse
 from broker_core.shell.cluster_api import ClusterApi
@@ -15,7 +15,7 @@ from broker_core.shell.commands import Command, register
 from broker_core.shell.completion_sources import topics
 from broker_core.shell.java import JavaException, load_properties, log_error
 from broker_core.shell.parser import Option, ParsedOptions
-from broker_core.shell.process import Call, Disconnected, Process, Running, Sleep, up_brokers
+from broker_core.shell.process import Call, Disconnected, Process, Running, Sleep
 from broker_core.shell.tools.transactions_hanging import Failed, abort, find_hanging
 from broker_core.wire.messages import (
     ActiveProducer,
@@ -184,7 +184,12 @@ def _ask_coordinator(process: Process, transactional_id: str) -> Asking[tuple[in
     while process.now_us < deadline_us:
         asked = FindCoordinatorRequest(transactional_id, _TRANSACTION)
         found: Any = yield from ask_any(process, "FindCoordinator", asked, "findCoordinator")
-        if found.error is Errors.NONE and found.node_id in up_brokers(process.cluster):
+        if found.error is Errors.NONE:
+            try:
+                call = "describeTransactions(api=DESCRIBE_TRANSACTIONS)"
+                yield from until_ready(process, found.node_id, deadline_us, call)
+            except JavaException as unsent:
+                raise Failed(_could_not_describe(transactional_id, unsent.message)) from None
             body = DescribeTransactionsRequest((transactional_id,))
             response = yield Call(
                 found.node_id, "DescribeTransactions", body, f"DescribeTransactions {transactional_id}"
@@ -192,7 +197,8 @@ def _ask_coordinator(process: Process, transactional_id: str) -> Asking[tuple[in
             if not isinstance(response, Disconnected) and response.transaction_states[0].error not in _AGAIN:
                 return found.node_id, response.transaction_states[0]
         yield Sleep(RETRY_BACKOFF_US)
-    raise Failed(_could_not_describe(transactional_id, "Timed out waiting for a node assignment"))
+    late = timed_out("describeTransactions(api=FIND_COORDINATOR)")
+    raise Failed(_could_not_describe(transactional_id, late.message))
 
 
 def _could_not_describe(transactional_id: str, why: str) -> str:
@@ -235,7 +241,13 @@ def _producers(
         known = yield from metadata(process, (partition.rpartition("-")[0],), "describeProducers")
         leader = next((row[1] for row in known.partitions if row[0] == partition), -1)
         asked = leader if broker_id is None else broker_id
-        if asked in up_brokers(process.cluster):
+        if asked in known.brokers:
+            try:
+                call = "describeProducers(api=DESCRIBE_PRODUCERS)"
+                yield from until_ready(process, asked, deadline_us, call)
+            except JavaException as late:
+                why = late.message
+                break
             body = DescribeProducersRequest((partition,))
             response = yield Call(asked, "DescribeProducers", body, f"DescribeProducers {partition}")
             if not isinstance(response, Disconnected):

@@ -5,9 +5,10 @@ from typing import Any
 
 from broker_core.clients.exceptions import exception_message
 from broker_core.errors import Errors
-from broker_core.shell.admin import RETRY_BACKOFF_US, Asking, metadata
+from broker_core.shell.admin import RETRY_BACKOFF_US, Asking, metadata, until_ready
+from broker_core.shell.java import JavaException
 from broker_core.shell.parser import ParsedOptions
-from broker_core.shell.process import Call, Disconnected, Process, Sleep, up_brokers
+from broker_core.shell.process import Call, Disconnected, Process, Sleep
 from broker_core.wire.messages import (
     ActiveProducer,
     ListTransactionsRequest,
@@ -69,7 +70,13 @@ def _write_marker(
     while process.now_us < deadline_us:
         known = yield from metadata(process, (partition.rpartition("-")[0],), "abortTransaction")
         leader = next((row[1] for row in known.partitions if row[0] == partition), -1)
-        if leader in up_brokers(process.cluster):
+        if leader in known.brokers:
+            try:
+                call = "abortTransaction(api=WRITE_TXN_MARKERS)"
+                yield from until_ready(process, leader, deadline_us, call)
+            except JavaException as late:
+                why = late.message
+                break
             body = WriteTxnMarkersRequest((marker,))
             response = yield Call(leader, "WriteTxnMarkers", body, f"WriteTxnMarkers {partition}")
             if not isinstance(response, Disconnected):
