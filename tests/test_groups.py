@@ -211,6 +211,72 @@ def test_a_frozen_member_goes_when_its_session_ends_and_comes_back_as_somebody_n
     assert "c1 is not frozen" in refusal
 
 
+@pytest.mark.parametrize("era", ["0.8", "0.10", "3.9"])
+def test_a_member_that_commits_by_hand_is_read_on_from_there(era: str) -> None:
+    """With auto-commit off nothing else does: whoever comes after reads the rest again."""
+    shell = ShellRun(era=era)
+    shell.at("kafka-topics.sh --create --topic orders --replica-assignment 1:2:3")
+    shell.at("producer open p --acks all --idempotence false")
+    start = "consumer start c1 --group g --topic orders --assignor range --auto-commit false"
+    shell.at(start)
+    shell.at("producer send p orders-0 a:1 b:2")
+    shell.at("sleep 8s")
+    assert shell.at("consumer commit c1") == []
+    shell.at("producer send p orders-0 c:3")
+    shell.at("sleep 2s")
+    assert [line.rpartition(":")[2] for line in shell.at("consumer stop c1")] == ["1", "2", "3"]
+    shell.at(start)
+    shell.at("sleep 8s")
+    assert [line.rpartition(":")[2] for line in shell.at("consumer output c1")] == ["3"]
+    assert differences(shell.run) == []
+    assert shell.run.view["alarms"] == {}
+
+
+def test_a_member_seeks_in_what_it_owns() -> None:
+    shell = group_run()
+    shell.at("producer open p --acks all")
+    shell.at("producer send p orders-0 a:1 b:2 c:3")
+    shell.at("sleep 2s")
+    assert shell.at("consumer seek c1 orders-0@1") == []
+    shell.at("sleep 2s")
+    assert [line.rpartition(":")[2] for line in shell.at("consumer output c1")] == ["1", "2", "2", "3", "3"]
+    assert shell.run.view["nodes"]["c1"]["last_reset"] == "seek was called"
+    for place, position in (("beginning", 0), ("end", 3)):
+        shell.at("consumer freeze c1")
+        assert "is frozen" in shell.at(f"consumer seek c1 orders-0@{place}")[0]
+        shell.at("consumer thaw c1")
+        assert shell.at(f"consumer seek c1 orders-0@{place}") == []
+        assert shell.run.view["nodes"]["c1"]["positions"]["orders-0"] == position
+    none = "IllegalStateException: No current assignment for partition orders-9"
+    assert shell.at("consumer seek c1 orders-9@0") == [none]
+    assert "No consumer of a group is called c7" in shell.at("consumer seek c7 orders-0@0")[0]
+    for wrong in ("", "orders-0", "orders-0@", "orders-0@-1", "orders-0@now", f"orders-0@{1 << 63}", "orders@1"):
+        with pytest.raises(ShellError):
+            shell.at(f"consumer seek c1 {wrong}")
+    assert differences(shell.run) == []
+    assert shell.run.view["alarms"] == {}
+
+
+def test_a_commit_by_hand_says_why_it_cannot_be() -> None:
+    shell = group_run("range --auto-commit false")
+    shell.at("producer open p --acks all")
+    shell.at("producer send p orders-0 a:1")
+    shell.at("sleep 1s")
+    shell.at("consumer freeze c1")
+    assert "is frozen" in shell.at("consumer commit c1")[0]
+    shell.at("sleep 12s")
+    shell.at("consumer thaw c1")
+    (said,) = shell.at("consumer commit c1")
+    assert said.startswith(("CommitFailedException: ", "RebalanceInProgressException: ")) and shell.exit_code == 1
+    shell.at("sleep 10s")
+    coordinator = shell.at("coordinator g")[0].rpartition("-")[2]
+    leader = shell.run.view["partitions"][f"__consumer_offsets-{coordinator}"]["leader"]
+    shell.at(f"broker kill {leader}")
+    assert shell.at("consumer commit c1") == []
+    assert shell.at('wait "committed g orders-0 == 1" 1s') == []
+    assert shell.run.view["alarms"] == {}
+
+
 def test_a_frozen_consumer_of_0_8_loses_its_session_and_registers_again() -> None:
     shell = ShellRun(era="0.8")
     shell.at("kafka-topics.sh --create --topic orders --partitions 2 --replication-factor 3")

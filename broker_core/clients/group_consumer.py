@@ -6,10 +6,11 @@ It polls without pause. With assignors that are all cooperative it keeps what it
 import re
 from typing import Any
 
+from broker_core.clients.exceptions import exception_class, exception_message
 from broker_core.clients.group_consumer_settings import GroupConsumerSettings, Work
 from broker_core.clients.group_fetcher import UNKNOWN_POSITION
 from broker_core.clients.group_membership import COORDINATOR_MOVED, FATAL, LOST_MEMBERSHIP, GroupMembership
-from broker_core.errors import Errors
+from broker_core.errors import Errors, KafkaError
 from broker_core.events.group import AssignmentPlanned
 from broker_core.groups.assignors import Assignor, GroupMemberInfo, OwnAssignor, make_assignor
 from broker_core.groups.assignors.own import flaws_of
@@ -32,6 +33,14 @@ from broker_core.wire.messages import (
 )
 
 CLOSE_TIMEOUT_US = 10_000_000
+_REBALANCES = (
+    "RebalanceInProgressException: Offset commit cannot be completed since the consumer is undergoing a rebalance for "
+    "auto partition assignment. You can try completing the rebalance by calling poll() and then retry the operation."
+)
+_NO_MEMBER = (
+    "CommitFailedException: Offset commit cannot be completed since the consumer is not part of an active group for "
+    "auto partition assignment; it is likely that the consumer was kicked out of the group."
+)
 INTERNAL_TOPICS = ("__consumer_offsets", "__transaction_state")
 
 
@@ -248,6 +257,30 @@ class GroupConsumer(GroupMembership):
 
     # offsets
 
+    def commit(self) -> bool:
+        """As its application calls `commitSync` between two polls."""
+        self.commit_answer = None
+        if self.state != "stable":
+            self.commit_answer = _REBALANCES if self.state in ("joining", "syncing") else _NO_MEMBER
+        elif not any(offset >= 0 for offset, _ in self.positions.values()):
+            self.commit_answer = ""
+        elif not self._commit("commitSync"):
+            return False
+        return True
+
+    def _note_answer(self, error: KafkaError) -> None:
+        """The application gets the answer, unless the commit is to be tried again."""
+        if error is Errors.REBALANCE_IN_PROGRESS:
+            self.commit_answer = _REBALANCES
+        elif error in LOST_MEMBERSHIP:
+            self.commit_answer = _NO_MEMBER
+        elif error is Errors.NONE:
+            self.commit_answer = ""
+        elif not error.retriable:
+            self.commit_answer = f"{exception_class(error)}: {exception_message(error)}"
+        else:
+            self.later("commit")
+
     def _commit(self, why: str) -> bool:
         """Commits the positions; False when there is nothing to commit, or nobody to commit to."""
         rows = tuple(
@@ -272,11 +305,13 @@ class GroupConsumer(GroupMembership):
             if self.state == "closing":
                 self._leave()
             return
-        if epoch != self._epoch:
-            return
         error = Errors.NONE
         if response is not None:
             error = next((each for _, each in response.partitions if each is not Errors.NONE), Errors.NONE)
+        if why == "commitSync":
+            self._note_answer(error if response is not None else Errors.COORDINATOR_NOT_AVAILABLE)
+        if epoch != self._epoch:
+            return
         if error in FATAL:
             self._fail(error)
         elif why == "before join":
@@ -428,5 +463,8 @@ class GroupConsumer(GroupMembership):
                 self._find_coordinator()
         elif name == "offsets":
             self._look_up_committed()
+        elif name == "commit":
+            if self.commit_answer is None and not self.commit():
+                self.later("commit")
         elif name == "join" and data == self._epoch and self.state == "joining":
             self._send_join()

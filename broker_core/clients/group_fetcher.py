@@ -65,15 +65,21 @@ class GroupFetcher:
             self.member.wants_metadata()
         self.fetch_all()
 
+    def seek(self, name: str, offset: int) -> None:
+        """The application chooses another place; what was fetched from the old one is dropped when it comes."""
+        self._move(name, offset, -1, "seek was called")
+        self.fetch_all()
+
     def _reset(self, name: str, offset: int, leader_epoch: int) -> None:
+        policy = self.member.settings.auto_offset_reset
+        self._move(name, offset, leader_epoch, f"no valid offset is committed, auto.offset.reset={policy}")
+
+    def _move(self, name: str, offset: int, leader_epoch: int, why: str) -> None:
+        before, _ = self.positions.get(name, (UNKNOWN_POSITION, -1))
         self.positions[name] = (offset, leader_epoch)
         self.member.kernel.emit(
             ConsumerPositionReset(
-                client=self.member.name,
-                partition=name,
-                from_offset=UNKNOWN_POSITION,
-                to_offset=offset,
-                why=f"no valid offset is committed, auto.offset.reset={self.member.settings.auto_offset_reset}",
+                client=self.member.name, partition=name, from_offset=before, to_offset=offset, why=why
             ),
             self.member.name,
         )

@@ -33,6 +33,8 @@ class GroupMember(QuietNode, ABC):
         self.last_reset = ""
         self.records: list[tuple[int, int, str | None, str | None]] = []
         self.work = Work()
+        #: what became of the last commit that its application asked for: nothing went wrong, this did, or None so far
+        self.commit_answer: str | None = ""
         self._fetcher = GroupFetcher(self)
         self._attempts = 0
 
@@ -63,8 +65,14 @@ class GroupMember(QuietNode, ABC):
 
     def seek(self, partition: str, offset: int) -> None:
         """Where to go on with a partition that it owns."""
-        if partition in self.positions:
-            self.positions[partition] = (offset, -1)
+        if partition in self.owned:
+            self._fetcher.seek(partition, offset)
+
+    @abstractmethod
+    def commit(self) -> bool:
+        """Commits how far it has read (`KafkaConsumer.commitSync`); `commit_answer` tells what becomes of it. False
+        when nobody is known to commit to: to be tried again.
+        """
 
     def description(self) -> dict[str, object]:
         """This consumer as the view shows it; what folding its events must give."""

@@ -191,6 +191,15 @@ class ZookeeperConsumer(GroupMember):
         if partitions != self.owned:
             self.kernel.emit(ConsumerAssigned(client=self.name, partitions=partitions, revoked=revoked), self.name)
 
+    def commit(self) -> bool:
+        """`ConsumerConnector.commitOffsets`."""
+        self.commit_answer = None
+        if self._group is None or not self._reaches_zookeeper or not self._zookeeper.has_session(self.name):
+            return False
+        self._commit()
+        self.commit_answer = ""
+        return True
+
     def _commit(self) -> None:
         """Writes down how far it has read, where that is news (`commitOffsetToZooKeeper`)."""
         if self._group is None or not self._reaches_zookeeper or not self._zookeeper.has_session(self.name):

@@ -91,6 +91,8 @@ register(
             ("consumer stop NAME", "closes it: it leaves its group; prints what it has read"),
             ("consumer kill NAME", "SIGKILL: the group notices when its session ends"),
             ("consumer freeze NAME / thaw NAME", "SIGSTOP, as in a long GC pause: no polls, no heartbeats / SIGCONT"),
+            ("consumer commit NAME", "commitSync: commits how far it has read"),
+            ("consumer seek NAME T-P@OFFSET|T-P@beginning|T-P@end", "reads on from there; what is committed stays"),
             ("consumer output NAME", "prints what it has read"),
         ),
         _consumer,

@@ -2,17 +2,22 @@
 
 from collections.abc import Callable, Mapping, Sequence
 
+from broker_core.clients.consumer import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
 from broker_core.clients.group_consumer_settings import GroupConsumerSettings
 from broker_core.clients.zookeeper_group import ASSIGNORS as ZOOKEEPER_ASSIGNORS
 from broker_core.groups.assignors import ASSIGNORS, DEFAULT_ASSIGNORS
+from broker_core.shell.admin import RETRY_BACKOFF_US
 from broker_core.shell.cluster_api import ClusterApi
-from broker_core.shell.commands import refuse, usage_error
+from broker_core.shell.commands import partition_of, refuse, usage_error
 from broker_core.shell.completion_sources import topics
 from broker_core.shell.console_formatters import DefaultMessageFormatter
-from broker_core.shell.process import Process, Running, Until
+from broker_core.shell.group_admin import list_offsets
+from broker_core.shell.process import Process, Running, Sleep, Until
 from broker_core.shell.tools.producer import client_name
 
 CLOSE_US = 20_000_000
+API_TIMEOUT_US = 60_000_000
+SEEKS = {"beginning": EARLIEST_TIMESTAMP, "end": LATEST_TIMESTAMP}
 NUMBERS = (
     "--process-ms",
     "--max-poll-records",
@@ -39,6 +44,8 @@ def group_consumer(process: Process, verb: str, arguments: list[str]) -> Running
     name, rest = client_name("consumer", arguments[0]), arguments[1:]
     if verb == "start":
         return _start(process, name, _settings(rest, process.cluster.clients.own_assignors))
+    if verb == "seek":
+        return _seek(process, name, *_place(rest))
     if rest:
         raise usage_error("consumer", f"{' '.join(rest)} is too much.")
     if name not in process.cluster.clients.group_consumers:
@@ -160,6 +167,61 @@ def _kill(process: Process, name: str) -> Running:
     return 0
 
 
+def _commit(process: Process, name: str) -> Running:
+    if _stands_still(process, name):
+        return 1
+    consumer = process.cluster.clients.group_consumers[name]
+    deadline_us = process.now_us + API_TIMEOUT_US
+    while not consumer.commit() and process.now_us < deadline_us:
+        yield Sleep(RETRY_BACKOFF_US)
+    yield Until(lambda cluster: consumer.commit_answer is not None or consumer.is_over, deadline_us)
+    answer = consumer.commit_answer
+    if answer is None:
+        seconds = API_TIMEOUT_US // 1_000
+        answer = f"TimeoutException: Timeout of {seconds}ms expired before successfully committing offsets"
+        consumer.commit_answer = answer
+    if answer:
+        process.out(answer)
+    return 1 if answer else 0
+
+
+def _place(words: list[str]) -> tuple[str, str]:
+    """Partition and offset of T-P@OFFSET. Raises ShellError."""
+    partition, at, offset = words[0].rpartition("@") if len(words) == 1 else ("", "", "")
+    if not at or not (offset in SEEKS or (offset.isdecimal() and int(offset) < 1 << 63)):
+        raise usage_error("consumer", "consumer seek needs a partition and a place: orders-0@5, orders-0@beginning.")
+    return partition_of("consumer", partition), offset
+
+
+def _seek(process: Process, name: str, partition: str, place: str) -> Running:
+    clients = process.cluster.clients
+    if name not in clients.group_consumers:
+        return (yield from _unknown(process, name))
+    if not clients.era.coordinates_consumers:
+        refuse(process, f"Consumers of groups of era {clients.era.name} cannot seek.")
+        return 1
+    if _stands_still(process, name):
+        return 1
+    member = clients.group_consumers[name]
+    if partition not in member.owned:
+        process.out(f"IllegalStateException: No current assignment for partition {partition}")
+        return 1
+    if place in SEEKS:
+        offset = (yield from list_offsets(process, [partition], SEEKS[place]))[partition]
+    else:
+        offset = int(place)
+    member.seek(partition, offset)
+    return 0
+
+
+def _stands_still(process: Process, name: str) -> bool:
+    """Whether its process is frozen; then that is said."""
+    if process.cluster.clients.is_frozen(name):
+        refuse(process, f"{name} is frozen; consumer thaw {name} lets it run again.")
+        return True
+    return False
+
+
 def _output(process: Process, name: str) -> Running:
     _print(process, name)
     yield from ()
@@ -171,13 +233,17 @@ _VERBS: dict[str, Callable[[Process, str], Running]] = {
     "kill": _kill,
     "freeze": _freeze,
     "thaw": _thaw,
+    "commit": _commit,
     "output": _output,
 }
-GROUP_VERBS = ("start", *_VERBS)
+GROUP_VERBS = ("start", "seek", *_VERBS)
 
 
 def complete_group_consumer(cluster: ClusterApi, words: Sequence[str]) -> list[str]:
     """What may stand after these words."""
+    if words[0] == "seek" and len(words) == 3:
+        member = cluster.clients.group_consumers.get(words[1])
+        return [f"{partition}@" for partition in member.owned] if member else []
     if words[0] != "start":
         return list(cluster.clients.group_consumers) if len(words) == 2 else []
     if len(words) < 3:

@@ -98,7 +98,7 @@ function nameOf(end) {
 function clientMenu(view, id) {
   const node = view.nodes[id];
   if (node?.kind === "consumer") {
-    if (node.member) return [...(node.state === "frozen" ? [item("thaw", `consumer thaw ${id}`)] : [item("freeze", `consumer freeze ${id}`), item("leave", `consumer stop ${id}`)]),
+    if (node.member) return [...(node.state === "frozen" ? [item("thaw", `consumer thaw ${id}`)] : [item("commit", `consumer commit ${id}`), item("freeze", `consumer freeze ${id}`), item("leave", `consumer stop ${id}`)]),
       item("kill_member", `consumer kill ${id}`, { harm: true })];
     return [item("unfollow", `consumer unfollow ${id}`)];
   }

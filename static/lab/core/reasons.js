@@ -68,6 +68,7 @@ export const REASONS = {
   "its session has expired": "会话已过期",
   "no broker is up": "没有运行中的代理",
   "{0}, try {1}": "{0}，第 {1} 次尝试",
+  "seek was called": "调用了 seek",
   "no valid offset is committed, auto.offset.reset={0}": "没有有效的已提交位移，auto.offset.reset={0}",
   "offset {0} is out of range, auto.offset.reset={1}": "位移 {0} 超出范围，auto.offset.reset={1}",
   "start at {0}": "从 {0} 开始",
