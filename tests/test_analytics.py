@@ -21,7 +21,7 @@ from broker_core.events.client import ProduceAcknowledged
 from broker_core.events.replica import HighWatermarkAdvanced
 from broker_core.events.rpc import RpcSent
 from lab.analytics import bronze, gold, silver
-from lab.analytics.figures import figures
+from lab.analytics.figures import figures, internal_partitions
 from lab.analytics.jobs import Analyst, Job
 from lab.analytics.orders import CHARTS, Task
 from lab.analytics.pipeline import run as run_pipeline
@@ -230,6 +230,24 @@ def test_figures_are_plain_json_in_both_languages(rows: dict[str, list[list[Any]
     assert english["isr"]["layout"]["xaxis"]["title"] == "simulated seconds"
     assert chinese["isr"]["layout"]["xaxis"]["title"] == "模拟秒"
     assert figures(rows, recorded.task.end_us, "en", ["isr"]).keys() == set(CHARTS) - {"isr"}
+
+
+def test_kafkas_own_topics_are_drawn_when_asked_for_or_when_there_are_no_others() -> None:
+    own = [[f"__consumer_offsets-{n}", 1, "leader", 0, 1_000_000] for n in range(50)]
+    ours = [["orders-0", 2, "leader", 0, 1_000_000]]
+    offsets = [[f"{row[0]}@b{row[1]}", "log_end_offset", 0, 0] for row in [*own, *ours]]
+    rows: dict[str, list[list[Any]]] = {"isr": [*own, *ours], "offsets": offsets}
+
+    def labels(found: dict[str, Any]) -> set[str]:
+        return {label for trace in found["isr"]["data"] for label in trace["y"]}
+
+    drawn = figures(rows, 1_000_000, "en")
+    assert labels(drawn) == {"orders-0 · b2"}
+    assert "annotations" not in drawn["isr"]["layout"]
+    assert len(labels(figures(rows, 1_000_000, "en", internal=True))) > 1
+    assert internal_partitions(rows) == 50
+    assert len(labels(figures({"isr": own}, 1_000_000, "en"))) > 1
+    assert internal_partitions({"isr": own}) == 0
 
 
 def test_each_point_knows_its_instant(rows: dict[str, list[list[Any]]], recorded: Recorded) -> None:

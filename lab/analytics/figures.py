@@ -34,6 +34,7 @@ _FAMILIES = {
     ),
     "--group": ("FindCoordinator", "JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup", "OffsetCommit", "OffsetFetch"),
 }
+_BY_PARTITION = {"isr", "offsets"}
 _SHADES = (1.0, 0.7, 0.5, 0.35, 0.25)
 
 
@@ -47,9 +48,26 @@ class Words:
         return translate(self._language, key, **values)
 
 
-def figures(rows: dict[str, Rows], end_us: int, language: str, but: Sequence[str] = ()) -> dict[str, Figure]:
-    """The figures of those charts whose rows are there, by name; not those that `but` names."""
+def internal_partitions(rows: dict[str, Rows]) -> int:
+    """How many partitions of Kafka's own topics there are beside those of people; 0 where there are no others."""
+    partitions = {row[0] for row in rows.get("isr", [])}
+    internal = sum(map(_is_internal, partitions))
+    return internal if internal < len(partitions) else 0
+
+
+def figures(
+    rows: dict[str, Rows], end_us: int, language: str, but: Sequence[str] = (), *, internal: bool = False
+) -> dict[str, Figure]:
+    """The figures of those charts whose rows are there, by name; not those that `but` names.
+
+    Kafka's own topics are left out unless `internal` asks for them, or nobody made another.
+    """
     words = Words(language)
+    if not internal and internal_partitions(rows):
+        rows = {
+            **rows,
+            **{name: [row for row in rows[name] if not _is_internal(row[0])] for name in _BY_PARTITION & rows.keys()},
+        }
     makers: dict[str, Callable[[], Figure]] = {
         "isr": lambda: isr(rows["isr"], end_us, words),
         "offsets": lambda: offsets(rows["offsets"], rows["isr"], end_us, words),
@@ -97,10 +115,15 @@ def offsets(rows: Rows, isr_rows: Rows, end_us: int, words: Words) -> Figure:
     return {"data": data, "layout": layout}
 
 
+def _is_internal(partition: str) -> bool:
+    """Is a partition, or a replica of it, of a topic that brokers made for themselves?"""
+    return partition.startswith("__")
+
+
 def _place(partition: str) -> tuple[bool, str, int]:
     """Topics of people before those of brokers, partitions by number."""
     topic, _, number = partition.rpartition("-")
-    return topic.startswith("__"), topic, int(number)
+    return _is_internal(topic), topic, int(number)
 
 
 def _ends(steps: dict[str, dict[str, list[tuple[int, int]]]]) -> dict[str, int]:

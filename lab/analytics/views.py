@@ -10,7 +10,7 @@ from django.views.decorators.csrf import ensure_csrf_cookie
 from django.views.decorators.http import require_GET, require_POST
 
 from lab import selectors
-from lab.analytics.figures import figures
+from lab.analytics.figures import figures, internal_partitions
 from lab.analytics.jobs import analyst
 from lab.api import for_branch
 from lab.models import Branch
@@ -46,7 +46,8 @@ async def start(request: HttpRequest, branch: Branch, lab: Lab) -> HttpResponse:
 @require_GET
 @for_branch
 async def job(request: HttpRequest, branch: Branch, lab: Lab, id: str) -> HttpResponse:
-    """How far a job is, with the figures that are there and that the page does not `have` yet.
+    """How far a job is, with the figures that are there and that the page does not `have` yet; `internal=1`: with the
+    partitions of Kafka's own topics, of which `internal` says how many there are.
 
     Raises Refusal (404) when there is no such job.
     """
@@ -60,8 +61,10 @@ async def job(request: HttpRequest, branch: Branch, lab: Lab, id: str) -> HttpRe
         )
     language = preferences_of(request).language
     have = request.GET.get("have", "").split(",")
+    internal = request.GET.get("internal") == "1"
+    rows = dict(found.rows)
     shown = (
-        await asyncio.to_thread(figures, dict(found.rows), found.task.end_us, language, have) if found.rows else None
+        await asyncio.to_thread(figures, rows, found.task.end_us, language, have, internal=internal) if rows else None
     )
     response = JsonResponse(
         {
@@ -69,6 +72,7 @@ async def job(request: HttpRequest, branch: Branch, lab: Lab, id: str) -> HttpRe
             "progress": round(found.progress, 3),
             "stage": found.stage,
             "figures": shown,
+            "internal": internal_partitions(rows),
             "error": found.error,
         }
     )

@@ -10,10 +10,25 @@ const CHARTS = ["offsets", "isr", "latency", "rpcs"];
 
 /** {state: "queued" | "running" | "done" | "failed", progress, stage, error} */
 const job = signal({ state: "queued", progress: 0, stage: "", error: null });
+/** Are the partitions of Kafka's own topics drawn, too? */
+const withInternal = signal(false);
 /** Figures that have come, by name. */
 const figures = signal({});
 
 const isOpen = () => ["queued", "running"].includes(job.value.state);
+
+const jobAddress = (id, have) => `${here.api}/analytics/${id}.json?have=${have}${withInternal.value ? "&internal=1" : ""}`;
+
+/** Draws with or without Kafka's own topics what the job has found. */
+async function toggleInternal() {
+  withInternal.value = !withInternal.value;
+  try {
+    figures.value = (await (await ask(jobAddress(job.value.id, ""))).json()).figures;
+  } catch (error) {
+    if (!error?.what) throw error;
+    job.value = { state: "failed", progress: 0, stage: "", error };
+  }
+}
 
 async function start() {
   job.value = { state: "queued", progress: 0, stage: "", error: null };
@@ -22,9 +37,9 @@ async function start() {
     const { job: id } = await (await ask(`${here.api}/analytics/start`, {})).json();
     while (isOpen()) {
       const have = Object.keys(figures.value).join(",");
-      const answer = await (await ask(`${here.api}/analytics/${id}.json?have=${have}`)).json();
+      const answer = await (await ask(jobAddress(id, have))).json();
       if (answer.figures) figures.value = { ...figures.value, ...answer.figures };
-      job.value = answer;
+      job.value = { ...answer, id };
       if (isOpen()) await new Promise((resolve) => setTimeout(resolve, POLL_MS));
     }
   } catch (error) {
@@ -106,6 +121,12 @@ class HwAnalytics extends HwElement {
     start();
   }
 
+  #internal({ internal }) {
+    if (!internal) return "";
+    return html`<label class="row"><input type="checkbox" .checked=${withInternal.value} @change=${toggleInternal}>
+      <span>${t("analytics.internal", { n: internal })}</span></label>`;
+  }
+
   #state({ state, progress, stage, error }) {
     const again = html`<button class="btn small" @click=${start}>${t("analytics.again")}</button>`;
     if (state === "failed")
@@ -113,7 +134,7 @@ class HwAnalytics extends HwElement {
         <b>${error?.what ?? t("analytics.failed")}</b><span>${error?.expected}</span><span>${error?.todo}</span>
         <span class="row">${again}</span>
       </div>`;
-    if (state === "done") return html`<p class="row"><span class="dim">${t("analytics.click")}</span><span class="spacer"></span>${again}</p>`;
+    if (state === "done") return html`<p class="row"><span class="dim">${t("analytics.click")}</span><span class="spacer"></span>${this.#internal(job.value)}${again}</p>`;
     const said = has(`analytics.stage.${stage}`) ? t(`analytics.stage.${stage}`) : t("analytics.queued");
     return html`<div class="card job">
       <b>${t("analytics.working")}</b>
