@@ -3,7 +3,7 @@
 import pytest
 from shell_runs import ShellRun
 
-from broker_core.shell.commands import COMMANDS
+from broker_core.shell.commands import COMMANDS, usage_error
 from broker_core.shell.parser import (
     Option,
     OptionError,
@@ -127,6 +127,17 @@ def test_usage_lists_every_option() -> None:
     assert lines[0].split() == ["Option", "Description"]
     assert [line.split()[0] for line in lines[2:]] == ["--config", "--list", "--partitions", "--topic"]
     assert max(map(len, lines)) <= 80
+
+
+def test_a_complaint_about_a_verb_of_many_forms_says_those_that_were_meant():
+    unknown = usage_error("producer", "producer rate p1 orders-0 50 is not understood.").expected
+    assert unknown.startswith("one of producer open, producer begin, ") and "NAME" not in unknown
+    known = usage_error("producer", "producer stream p1 is not complete.").expected
+    assert known == "producer stream NAME T-P|T RATE"
+    opened = usage_error("producer", "producer open is not understood.").expected
+    assert "--max-in-flight N" in opened and "producer send" not in opened
+    assert "consumer freeze NAME / thaw NAME" in usage_error("consumer", "consumer thaw is not understood.").expected
+    assert usage_error("broker", "broker kil 1 is not understood.").expected.startswith("broker kill N | ")
 
 
 @pytest.mark.parametrize(

@@ -32,6 +32,8 @@ class Command(NamedTuple):
     complete: Callable[[ClusterApi, Sequence[str]], list[str]] | None = None
 
 
+_FORMS_READABLE = 200
+"""So many characters of forms are read through in a complaint."""
 COMMANDS: dict[str, Command] = {}
 
 
@@ -70,9 +72,23 @@ def refuse(process: Process, sentence: str) -> None:
 
 
 def usage_error(name: str, what: str) -> ShellError:
-    """The complaint of a verb whose arguments are wrong, with all its forms."""
+    """The complaint of a verb whose arguments are wrong, with its forms. Of one with many only those that were meant,
+    where `what` begins with what was typed; else by which words they begin.
+    """
     forms = [form for form, _ in COMMANDS[name].forms]
-    return ShellError(what, " | ".join(forms), f"Type help {name} for what each does.")
+    expected = " | ".join(forms)
+    typed = what.split(" ")
+    if len(expected) > _FORMS_READABLE and typed[0] == name and len(typed) > 1:
+        by_verb: dict[str, list[str]] = {}
+        for form in forms:
+            words = form.split(" ")
+            verb = words[1] if words[0] == name else next(reversed(by_verb))  # "..." goes on with the form above
+            by_verb.setdefault(verb, []).append(form)
+        if typed[1] in by_verb:
+            expected = " | ".join(by_verb[typed[1]])
+        elif not any(typed[1] in form.split(" ") for form in forms):
+            expected = "one of " + ", ".join(f"{name} {verb}" for verb in by_verb) + "."
+    return ShellError(what, expected, f"Type help {name} for what each does.")
 
 
 def broker_of(name: str, process: Process, word: str) -> int:
