@@ -114,11 +114,16 @@ class HwStageBar extends HwElement {
       const { leader, isr, replicas } = view.partitions[name];
       return leader >= 0 && isr.length < replicas.length;
     });
+    const of = (names, tone, mark, key) => {
+      if (!names.length) return "";
+      const words = t(`health.${key}`);
+      return html`<span class="tag ${tone}" title="${words}: ${names.join(", ")}">${mark} ${words}<span class="what"> · ${some(names)}</span></span>`;
+    };
+    // Where there is room for some of them only, it is the first.
     return html`${alarms(unexplained, "bad", `✕ ${t("health.alarms", { n: unexplained.length })}`)}
+      ${of(leaderless, "bad", "✕", "leaderless")}${of(under, "warn", "▲", "under")}
       ${alarms(explained, "warn", `▲ ${t("health.explained", { n: explained.length })}`)}
       ${records ? html`<button class="tag" @click=${() => showScreen("alarms")}>○ ${t("health.lost", { n: records })}</button>` : ""}
-      ${leaderless.length ? html`<span class="tag bad">✕ ${t("health.leaderless", { what: some(leaderless) })}</span>` : ""}
-      ${under.length ? html`<span class="tag warn">▲ ${t("health.under", { what: some(under) })}</span>` : ""}
       ${unexplained.length + explained.length ? "" : html`<span class="tag ok" title=${t("health.invariants_title")}>✓ ${t("health.invariants", { n: INVARIANTS.length })}</span>`}`;
   }
 

@@ -193,7 +193,7 @@ class HwConsole extends HwElement {
       <form class="prompt-line" @submit=${(event) => event.preventDefault()}>
         <label class="prompt" for="console-line" aria-label=${title}>$</label>
         <input id="console-line" class="mono" autocomplete="off" autocapitalize="off" spellcheck="false"
-          placeholder=${t("console.placeholder")} @keydown=${this.#key}>
+          placeholder=${t("console.placeholder")} @keydown=${this.#key} @input=${() => (this.#offers.value = [])}>
       </form>`;
   }
 }
