@@ -30,6 +30,11 @@ export function nodesByKind(view) {
   return kinds;
 }
 
+/** Who has joined by TCP and said so, by the name of the node. @param {View} view @returns {string[]} */
+export function clientsFromOutside(view) {
+  return nodesByKind(view).client.filter((name) => "software" in (view.nodes[name].settings ?? {}));
+}
+
 /** Topics of people before those of brokers. @type {(a: string, b: string) => number} */
 export const internalLast = (a, b) => Number(a.startsWith("__")) - Number(b.startsWith("__")) || byName(a, b);
 

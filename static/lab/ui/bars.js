@@ -1,6 +1,6 @@
 // The small parts around the picture: rail, branches, sharing, the bar above the picture, and what to say when it is empty.
 import { INVARIANTS, lostByOneAck, sortedAlarms } from "../core/alarms.js";
-import { partitionNames, topicNames } from "../core/selectors.js";
+import { clientsFromOutside, partitionNames, topicNames } from "../core/selectors.js";
 import { durationText } from "../core/timemap.js";
 import { copy, here, overlay } from "./actions.js";
 import { addressOf } from "./address.js";
@@ -107,6 +107,8 @@ class HwStageBar extends HwElement {
   health(view) {
     const { unexplained, explained } = sortedAlarms(view);
     const { records } = lostByOneAck(view);
+    const { mode, isPast } = moment.value;
+    const waiting = mode === "pause" && !isPast && clientsFromOutside(view).length > 0;
     const alarms = (list, tone, text) => (list.length ? html`<button class="tag ${tone}" @click=${() => showScreen("alarms")}>${text}</button>` : "");
     const names = partitionNames(view, null);
     const leaderless = names.filter((name) => view.partitions[name].leader < 0 && view.partitions[name].leader_epoch >= 0);
@@ -124,6 +126,7 @@ class HwStageBar extends HwElement {
       ${of(leaderless, "bad", "✕", "leaderless")}${of(under, "warn", "▲", "under")}
       ${alarms(explained, "warn", `▲ ${t("health.explained", { n: explained.length })}`)}
       ${records ? html`<button class="tag" @click=${() => showScreen("alarms")}>○ ${t("health.lost", { n: records })}</button>` : ""}
+      ${waiting ? html`<span class="tag warn" title=${t("connect.time")}>▲ ${t("health.waiting")}</span>` : ""}
       ${unexplained.length + explained.length ? "" : html`<span class="tag ok" title=${t("health.invariants_title")}>✓ ${t("health.invariants", { n: INVARIANTS.length })}</span>`}`;
   }
 

@@ -1,5 +1,5 @@
 // How a client of one's own joins: the bootstrap address, programs that are ready to run, and who has joined.
-import { nodesByKind } from "../core/selectors.js";
+import { clientsFromOutside } from "../core/selectors.js";
 import { copy } from "./actions.js";
 import { HwElement, html, icon } from "./element.js";
 import { t } from "./i18n.js";
@@ -39,7 +39,7 @@ class HwConnect extends HwElement {
   }
 
   joined(view) {
-    const clients = nodesByKind(view).client.filter((name) => "software" in (view.nodes[name].settings ?? {}));
+    const clients = clientsFromOutside(view);
     if (!clients.length) return html`<p class="dim">${t("connect.nobody")}</p>`;
     return html`<ul class="list">${clients.map((name) => html`<li>${link(`client:${name}`, name)}
       <span class="mono">${view.nodes[name].settings["client.id"]}</span>
