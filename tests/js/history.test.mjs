@@ -49,6 +49,18 @@ test("a window of live events that forgets its oldest still tells what it has", 
   for (const id of sent) assert.ok(told.has(id), id);
 });
 
+test("what a window of live events has forgotten before anybody looked is left out", () => {
+  const live = { first_seq: 1, base: { at_us: 0, state: segments[0].state }, events: events.slice(0, 100), inverses: [], full: false };
+  const history = new History(() => [live]);
+  history.messages(0, Infinity);
+  live.events = events.slice(400, 900);
+  live.first_seq = 401;
+  live.base = null;
+  const told = history.messages(0, Infinity);
+  const sent = live.events.filter(([, , , , [kind]]) => kind === "RpcSent").map((event) => event[4][1]);
+  assert.deepEqual(told.map(({ id }) => id).sort(), sent.sort());
+});
+
 test("deeds carry what their marks say", () => {
   const history = new History(chunks);
   const deeds = history.deeds(0, Infinity);

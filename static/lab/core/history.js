@@ -105,7 +105,8 @@ export class History {
   /** @param {Chunk} chunk @returns {Digest} */
   #digest(chunk) {
     let digest = this.#digests.get(chunk);
-    if (!digest) {
+    // What was dropped before anybody drew it is not known: it begins anew behind that.
+    if (!digest || digest.next_seq < chunk.first_seq) {
       digest = { from_seq: chunk.first_seq, next_seq: chunk.first_seq, spans: [], open: new Map(), waits: [], parked: new Map(),
         deeds: [], longest_us: 0, longest_wait_us: 0 };
       if (chunk.base) begin(digest, chunk.base.state);
