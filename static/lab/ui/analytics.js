@@ -6,6 +6,8 @@ import { has, t } from "./i18n.js";
 import { signal } from "./state.js";
 
 const POLL_MS = 400;
+/** Of a figure that does not say its own. */
+const PLOT_HEIGHT = 300;
 const CHARTS = ["offsets", "isr", "latency", "rpcs"];
 
 /** {state: "queued" | "running" | "done" | "failed", progress, stage, error} */
@@ -96,6 +98,8 @@ class HwChart extends HwElement {
   updated() {
     const plot = this.querySelector(".plot");
     const { data, layout } = this.figure;
+    // When the window's size changes Plotly takes the height of what it is in.
+    plot.style.height = `${layout.height ?? PLOT_HEIGHT}px`;
     globalThis.Plotly.react(plot, inked(data), themed(layout, this.name === "latency" ? null : playhead()), {
       displaylogo: false, responsive: true, showSendToCloud: false, plotlyServerURL: "", modeBarButtons: [["toImage", "resetScale2d"]],
     });
