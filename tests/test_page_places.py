@@ -57,6 +57,9 @@ def test_nothing_sticks_out_of_a_narrow_window(with_topic: Page, size) -> None:
     for selector in (".tbtn .play", ".clock", ".rail", "#inspector .tabs"):
         box = page.locator(selector).bounding_box()
         assert box and box["x"] >= 0 and box["x"] + box["width"] <= size["width"], selector
+    for node in page.locator(".hw-node").all():
+        box = node.bounding_box()
+        assert box and box["x"] >= 0 and box["x"] + box["width"] <= size["width"], node.get_attribute("aria-label")
 
 
 def test_the_exercise_is_a_drawer_in_a_narrow_window(lab: Page) -> None:

@@ -24,9 +24,9 @@ const overlap = (a, b) => a.x < b.x + b.w && b.x < a.x + a.w && a.y < b.y + b.h 
 
 for (let brokers = 1; brokers <= 7; brokers++)
   test(`${brokers} brokers and their clients lie side by side, inside the picture`, () => {
-    for (const width of [MIN_W, 784, 1100])
+    for (const width of [350, 390, 540, MIN_W, 784, 1100])
       for (const clients of [0, 1, 3, 6]) {
-        const layout = layoutTopology(cluster(brokers, clients, clients), width, topologyHeight(brokers));
+        const layout = layoutTopology(cluster(brokers, clients, clients), width, topologyHeight(brokers, width));
         const boxes = [...layout.nodes];
         assert.equal(boxes.length, brokers + 2 * clients + 2);
         for (const [id, box] of boxes) {

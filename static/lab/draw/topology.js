@@ -3,7 +3,7 @@
 import { faultIn } from "../core/faults.js";
 import { memberLag } from "../core/groups.js";
 import { labelIn } from "../core/labels.js";
-import { MIN_W, along, layoutTopology, topologyHeight, track } from "../core/layout/topology.js";
+import { along, isNarrow, layoutTopology, topologyHeight, topologyWidth, track } from "../core/layout/topology.js";
 import { byName, ephemerals, familyOf, faultsOfLink, faultyLinks, inFlight, ledBy, nodesByKind, outOfIsr, parkedAt, shortNeeds, unflushed } from "../core/selectors.js";
 import { durationText } from "../core/timemap.js";
 import { Flights } from "./flights.js";
@@ -69,7 +69,7 @@ export class Topology {
 
   /** @param {number} width of the host, CSS pixels */
   resize(width) {
-    this.#width = Math.max(MIN_W, Math.round(width));
+    this.#width = topologyWidth(width);
     this.#structure = this.dirty = true;
   }
 
@@ -113,7 +113,7 @@ export class Topology {
 
   /** @param {View} view */
   #place(view) {
-    const height = topologyHeight(nodesByKind(view).broker.length);
+    const height = topologyHeight(nodesByKind(view).broker.length, this.#width);
     const key = `${this.#width} ${Object.keys(view.nodes).sort(byName)}`;
     if (key === this.#layout_key) return;
     this.#layout_key = key;
@@ -131,12 +131,13 @@ export class Topology {
     /** @type {SVGElement[]} */
     const items = [];
     let x = 12;
+    let y = 18;
     // In the narrowest picture the two halves of the legend just fit beside the broker in the middle.
     const gap = this.#width < 780 ? 10 : 15;
     /** @param {SVGElement} mark @param {number} w @param {string} label */
     const item = (mark, w, label) => {
-      const words = s("text", { x: x + w + 5, y: 18, class: "hw-legend-text" }, label);
-      set(mark, { transform: `translate(${x},14)` });
+      const words = s("text", { x: x + w + 5, y, class: "hw-legend-text" }, label);
+      set(mark, { transform: `translate(${x},${y - 4})` });
       items.push(mark, words);
       x += w + gap + uiWidth(label, 10);
     };
@@ -147,7 +148,8 @@ export class Topology {
     /** @type {[string, string][]} */
     const families = [["produce", "Produce"], ["fetch", "Fetch"], ["control", t("draw.legend.control")], ["zk", "ZK"]];
     const response = t("draw.legend.response");
-    x = this.#width - 12 - [...families.map(([, label]) => label), response].reduce((sum, label) => sum + 14 + gap + uiWidth(label, 10), 5 - gap);
+    if (isNarrow(this.#width)) [x, y] = [12, 34];
+    else x = this.#width - 12 - [...families.map(([, label]) => label), response].reduce((sum, label) => sum + 14 + gap + uiWidth(label, 10), 5 - gap);
     for (const [family, label] of families) item(s("rect", { y: -4, width: 14, height: 9, rx: 4.5, class: `hw-fill ${family}` }), 14, label);
     item(s("rect", { x: 0.5, y: -3.5, width: 13, height: 8, rx: 4, class: "hw-legend-response" }), 14, response);
     this.#legend.replaceChildren(...items);

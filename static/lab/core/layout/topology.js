@@ -13,16 +13,33 @@ import { linkId, nodesByKind } from "../selectors.js";
 
 /** Narrower hosts get this picture scaled down. */
 export const MIN_W = 760;
+/** Still narrower ones, as phones are, get a picture of their own, which is higher. */
+const NARROW_W = 560;
+const NARROW_MIN_W = 350;
 const MARGIN = 10;
 const CLIENT_W = 122;
 const ZK_W = 138;
 const ZK_H = 22;
 /** The legend lies above the picture's corners. */
 const TOP = 8;
+const NARROW_GAP = 6;
+const NARROW_BROKER_W = 128;
+const NARROW_CLIENTS_H = 108;
 const LEGEND_H = 38;
 
-/** The height that the picture wants for a number of brokers. @param {number} brokers */
-export function topologyHeight(brokers) {
+/** How wide the picture is for a host's width. @param {number} host */
+export function topologyWidth(host) {
+  return Math.max(isNarrow(host) ? NARROW_MIN_W : MIN_W, Math.round(host));
+}
+
+/** @param {number} width */
+export function isNarrow(width) {
+  return width < NARROW_W;
+}
+
+/** The height that the picture wants for a number of brokers and its width. @param {number} brokers @param {number} width */
+export function topologyHeight(brokers, width) {
+  if (isNarrow(width)) return brokers <= 3 ? 300 : brokers === 4 ? 360 : 410;
   return brokers <= 3 ? 208 : brokers === 4 ? 250 : 280;
 }
 
@@ -36,9 +53,17 @@ export function layoutTopology(view, width, height) {
   const kinds = nodesByKind(view);
   /** @type {Map<string, Box>} */
   const nodes = new Map();
-  placeBrokers(kinds.broker, width, height, nodes);
-  placeColumn(kinds.producer, MARGIN, height, nodes);
-  placeColumn([...kinds.consumer, ...kinds.client], width - MARGIN - CLIENT_W, height, nodes);
+  const consumers = [...kinds.consumer, ...kinds.client];
+  if (isNarrow(width)) {
+    placeBrokersNarrow(kinds.broker, width, height, kinds.producer.length + consumers.length > 0, nodes);
+    const w = (width - NARROW_BROKER_W - 4 * NARROW_GAP) / 2;
+    placeColumn(kinds.producer, NARROW_GAP, w, NARROW_CLIENTS_H, nodes);
+    placeColumn(consumers, width - NARROW_GAP - w, w, NARROW_CLIENTS_H, nodes);
+  } else {
+    placeBrokers(kinds.broker, width, height, nodes);
+    placeColumn(kinds.producer, MARGIN, CLIENT_W, height - LEGEND_H - ZK_H - 16, nodes);
+    placeColumn(consumers, width - MARGIN - CLIENT_W, CLIENT_W, height - LEGEND_H - ZK_H - 16, nodes);
+  }
   const zk_y = height - ZK_H - 6;
   for (const id of kinds.zookeeper) nodes.set(id, { x: (width - ZK_W) / 2, y: zk_y, w: ZK_W, h: ZK_H });
   for (const id of kinds.shell) nodes.set(id, { x: MARGIN, y: zk_y, w: 84, h: ZK_H });
@@ -75,12 +100,37 @@ function placeBrokers(ids, width, height, nodes) {
   ids.forEach((id, i) => nodes.set(id, { x: Math.round(centres[i][0] - w / 2), y: Math.round(centres[i][1] - h / 2), w, h }));
 }
 
-/** Clients in a column; they get lower when there are many. @param {string[]} ids @param {number} x @param {number} height @param {Map<string, Box>} nodes */
-function placeColumn(ids, x, height, nodes) {
-  const room = height - LEGEND_H - ZK_H - 16;
+/** Below the clients, which share the upper part with the first broker; two, and what is more than four on a ring. @param {string[]} ids @param {number} width @param {number} height @param {boolean} clients are there any @param {Map<string, Box>} nodes */
+function placeBrokersNarrow(ids, width, height, clients, nodes) {
+  const n = ids.length;
+  const w = n <= 4 ? NARROW_BROKER_W : n === 5 ? 104 : 92;
+  const h = n <= 4 ? 60 : 48;
+  const left = NARROW_GAP;
+  const right = width - NARROW_GAP - w;
+  const middle = (width - w) / 2;
+  const top = LEGEND_H + 8;
+  const bottom = height - ZK_H - 22 - h;
+  /** @type {Point[]} corners */
+  let corners = [];
+  if (n === 1) corners = [[middle, bottom]];
+  else if (n === 2) corners = [[left, bottom], [right, bottom]];
+  else if (n === 3) corners = [[left, bottom], [middle, top], [right, bottom]];
+  else if (n === 4) corners = [[left, bottom], [left, bottom - h - 34], [right, bottom - h - 34], [right, bottom]];
+  else {
+    const ring_top = clients ? top + NARROW_CLIENTS_H : top;
+    corners = ids.map((_, i) => {
+      const angle = -Math.PI / 2 + (2 * Math.PI * i) / n;
+      return [middle + (middle - left) * Math.cos(angle), (ring_top + bottom) / 2 + ((bottom - ring_top) / 2) * Math.sin(angle)];
+    });
+  }
+  ids.forEach((id, i) => nodes.set(id, { x: Math.round(corners[i][0]), y: Math.round(corners[i][1]), w, h }));
+}
+
+/** Clients in a column; they get lower when there are many. @param {string[]} ids @param {number} x @param {number} w @param {number} room @param {Map<string, Box>} nodes */
+function placeColumn(ids, x, w, room, nodes) {
   const pitch = Math.min(62, room / Math.max(1, ids.length));
   const h = Math.max(14, Math.min(54, pitch - 6));
-  ids.forEach((id, i) => nodes.set(id, { x, y: Math.round(LEGEND_H + 8 + i * pitch), w: CLIENT_W, h }));
+  ids.forEach((id, i) => nodes.set(id, { x, y: Math.round(LEGEND_H + 8 + i * pitch), w, h }));
 }
 
 /** @param {View} view @param {ReturnType<typeof nodesByKind>} kinds @returns {LinkPlace[]} */
