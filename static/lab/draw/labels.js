@@ -14,37 +14,44 @@ const SAID_W = 150;
 
 /** Texts on the picture: the more important ones first, none over another. */
 export class Labels {
-  /** @type {{ words: string, x: number, y: number, w: number, hue: string, weight: number, bold: boolean }[]} */
+  /** @type {{ words: string, gist: string, x: number, y: number, w: number, hue: string, weight: number, bold: boolean }[]} */
   #list = [];
   #context;
   #palette;
   #width;
+  #terse;
 
-  /** @param {CanvasRenderingContext2D} context @param {Palette} palette @param {number} width */
-  constructor(context, palette, width) {
+  /**
+   * @param {CanvasRenderingContext2D} context @param {Palette} palette @param {number} width
+   * @param {boolean} terse much happens: what is said in passing is said once at a height, where it happened last
+   */
+  constructor(context, palette, width, terse) {
     this.#context = context;
     this.#palette = palette;
     this.#width = width;
+    this.#terse = terse;
   }
 
-  /** @param {string} words @param {number} x @param {number} y @param {string} hue @param {number} weight @param {boolean} bold */
-  add(words, x, y, hue, weight, bold) {
+  /** @param {string} words @param {number} x @param {number} y @param {string} hue @param {number} weight @param {boolean} bold @param {boolean} passing */
+  add(words, x, y, hue, weight, bold, passing) {
     const said = words.length > WORDS_MAX ? `${words.slice(0, WORDS_MAX - 1)}…` : words;
     const w = monoWidth(said, 9.3) + 4;
     const left = Math.max(LABEL_W + 2, Math.min(x, this.#width - w - 2));
-    this.#list.push({ words: said, x: left, y, w, hue, weight, bold });
+    const gist = this.#terse && passing ? words.replace(/\d+/g, "") : "";
+    this.#list.push({ words: said, gist, x: left, y, w, hue, weight, bold });
   }
 
   draw() {
     const context = this.#context;
-    /** @type {{ words: string, x: number, y: number, w: number }[]} */
+    /** @type {typeof this.#list} */
     const taken = [];
-    this.#list.sort((a, b) => b.weight - a.weight);
+    this.#list.sort((a, b) => b.weight - a.weight || (this.#terse ? b.x - a.x : 0));
     for (const label of this.#list) {
       if (taken.length >= LABELS_MAX) break;
-      const { words, x, y, w, hue, bold } = label;
+      const { words, gist, x, y, w, hue, bold } = label;
       if (taken.some((one) => Math.abs(one.y - y) < 10 && x < one.x + one.w + APART && x + w + APART > one.x)) continue;
       if (!bold && taken.some((one) => one.words === words && Math.abs(one.y - y) < 4 && Math.abs(one.x - x) < SAID_W)) continue;
+      if (!bold && gist && taken.some((one) => one.gist === gist && Math.abs(one.y - y) < 10)) continue;
       taken.push(label);
       context.globalAlpha = 0.88;
       context.fillStyle = this.#palette.panel;

@@ -21,6 +21,8 @@ import { monoWidth } from "./svg.js";
 
 /** With more messages than this in sight each lane shows how many, instead of a line for each. */
 const LINES_MAX = 400;
+/** With more than this their texts are few. */
+const WORDY_MAX = 60;
 const BUCKET_PX = 4;
 /** While time runs and the picture is crowded it is drawn every so many milliseconds. */
 const CROWDED_MS = 100;
@@ -104,7 +106,7 @@ export class SpaceTime {
     if (this.#crowded) this.#drawCounts(context, map, lanes, spans, at_us);
     else {
       this.#drawWaits(context, map, lanes, at_us);
-      const labels = new Labels(context, this.#palette, this.#width);
+      const labels = new Labels(context, this.#palette, this.#width, spans.length > WORDY_MAX);
       for (const span of spans) this.#drawSpan(context, map, lanes, span, at_us, labels);
       this.#drawDeeds(context, map, lanes, at_us, labels);
       labels.draw();
@@ -275,7 +277,7 @@ export class SpaceTime {
     if (span.family === "zk" && span.kind !== "watch" && !chosen) return;
     const middle = Math.max(LABEL_W, x1) + (Math.min(x, map.x(at_us)) - Math.max(LABEL_W, x1)) * (span.kind === "response" ? 0.42 : 0.3);
     const place_y = x === x1 ? y1 : y1 + (y - y1) * ((middle - x1) / (x - x1));
-    labels.add(labelIn(span.label, this.#language) || span.api, middle + 4, place_y + (y2 > y1 ? -2 : 9), hue, chosen ? 9 : 1, chosen);
+    labels.add(labelIn(span.label, this.#language) || span.api, middle + 4, place_y + (y2 > y1 ? -2 : 9), hue, chosen ? 9 : 1, chosen, true);
   }
 
   /** What nodes did: diamonds on their lanes; those at one place are one with a count. @param {CanvasRenderingContext2D} context @param {Scale} map @param {Map<string, number>} lanes @param {number} at_us @param {Labels} labels */
@@ -300,7 +302,7 @@ export class SpaceTime {
       context.fillRect(-3, -3, 6, 6);
       context.restore();
       const more = words.length > 2 ? `${words.slice(0, 2).join(", ")} +${words.length - 2}` : words.join(", ");
-      labels.add(more, x + 7, y + 13, ink, 3, false);
+      labels.add(more, x + 7, y + 13, ink, 3, false, false);
     }
   }
 
