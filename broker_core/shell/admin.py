@@ -52,8 +52,13 @@ def until_ready(process: Process, broker_id: int, deadline_us: int, call: str) -
     """
     while process.cluster.broker_state(broker_id) != "up":
         if process.now_us >= deadline_us:
-            raise late_for(process, broker_id, call)
+            is_connected = process.cluster.broker_state(broker_id) == "frozen"
+            raise _unsent(call) if is_connected else timed_out(call)
         yield Sleep(min(RETRY_BACKOFF_US, deadline_us - process.now_us))
+
+
+def _unsent(call: str) -> JavaException:
+    return JavaException(ERRORS_PACKAGE + "TimeoutException", f"Timed out waiting to send the call. Call: {call}")
 
 
 def late_for(process: Process, broker_id: int, call: str) -> JavaException:
@@ -63,7 +68,7 @@ def late_for(process: Process, broker_id: int, call: str) -> JavaException:
     cluster = process.cluster
     is_known = any(broker_id in cluster.metadata_of(each).brokers for each in up_brokers(cluster))
     if is_known and cluster.broker_state(broker_id) == "frozen":
-        return JavaException(ERRORS_PACKAGE + "TimeoutException", f"Timed out waiting to send the call. Call: {call}")
+        return _unsent(call)
     return timed_out(call)
 
 

@@ -3,6 +3,8 @@ which a file may hold, and the brokers that the command line names.
 """
 
 import re
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 from broker_core.config_defs.keys import INT_MAX, ConfigException, ConfigKey, ConfigType, table
@@ -34,19 +36,24 @@ ADMIN_CONFIGS = table(
 )
 """Those that are checked, in the order in which the client reads them."""
 
+NO_DEFAULTS: Mapping[str, str] = MappingProxyType({})
 CONFIG_EXCEPTION = "org.apache.kafka.common.config.ConfigException"
 _PROTOCOLS = ("SASL_SSL", "PLAINTEXT", "SSL", "SASL_PLAINTEXT")
 _ADDRESS = re.compile(r"(?:[0-9a-zA-Z\-%._]*://)?\[?([0-9a-zA-Z\-%._:]*)\]?:([0-9]+)")
 
 
-def open_admin_client(process: Process, options: ParsedOptions, option: str = "command-config") -> None:
+def open_admin_client(
+    process: Process, options: ParsedOptions, option: str = "command-config", defaults: Mapping[str, str] = NO_DEFAULTS
+) -> None:
     """Reads the file that the option names, if it was given, and looks at the brokers' addresses. How long the tool
-    asks in all is the file's `default.api.timeout.ms`.
+    asks in all is the file's `default.api.timeout.ms`. `defaults`: what the tool gives the client where the file says
+    nothing.
 
     Raises JavaException for what the client is not made with, and ShellError for security, which brokers here have not.
     """
     name = options.value(option)
-    check_client(process, {} if name is None else load_properties(process, name), options.value("bootstrap-server"))
+    given = {} if name is None else load_properties(process, name)
+    check_client(process, {**defaults, **given}, options.value("bootstrap-server"))
 
 
 def check_client(process: Process, given: dict[str, str], servers: str | None) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 from broker_core.errors import Errors, KafkaError
 from broker_core.shell.admin import RETRY_BACKOFF_US, Asking, ask_any, metadata, until_ready
-from broker_core.shell.java import ERRORS_PACKAGE, JavaException, log_error
+from broker_core.shell.java import ERRORS_PACKAGE, EXECUTION_EXCEPTION, JavaException, log_error
 from broker_core.shell.process import Call, Disconnected, Process, Sleep
 from broker_core.wire.messages import (
     DescribedGroup,
@@ -67,7 +67,7 @@ def ask_coordinator(process: Process, group: str, api: str, body: Any) -> Asking
             try:
                 yield from until_ready(process, node, deadline_us, f"{name}(api={_FIRST_APIS.get(api, _key(api))})")
             except JavaException as late:
-                raise late.wrapped_in("java.util.concurrent.ExecutionException") from None
+                raise late.wrapped_in(EXECUTION_EXCEPTION) from None
             response = yield Call(node, api, body, f"{api} {group}")
             if not isinstance(response, Disconnected) and _error_of(response) not in _RETRIED:
                 return response
@@ -91,11 +91,22 @@ def committed_offsets(process: Process, group: str) -> Asking[dict[str, int]]:
     return {name: offset for name, offset, *_ in response.partitions}
 
 
-def list_groups(process: Process) -> Asking[list[tuple[str, str, str]]]:
-    """All groups of all brokers: (group, protocol type, state)."""
+def list_groups(process: Process, *, is_filtered: bool = False) -> Asking[list[tuple[str, str, str]]]:
+    """All groups of all brokers: (group, protocol type, state).
+
+    Raises JavaException when one of them says nothing: where the tool filters, it does not wrap what the future says.
+    """
     known = yield from metadata(process, (), "listConsumerGroups")
     found: dict[str, tuple[str, str, str]] = {}
+    deadline_us = process.now_us + process.api_timeout_us
     for broker_id in known.brokers:
+        try:
+            yield from until_ready(process, broker_id, deadline_us, "listConsumerGroups")
+        except JavaException as late:
+            node = f"127.0.0.1:{process.cluster.broker_port(broker_id)} (id: {broker_id} rack: null)"
+            failed = JavaException(late.java_class, f"Error listing groups on {node}: {late.message}")
+            failed = failed.wrapped_in(EXECUTION_EXCEPTION)
+            raise (failed if is_filtered else failed.wrapped_in("java.lang.RuntimeException")) from None
         response = yield Call(broker_id, "ListGroups", ListGroupsRequest(), "ListGroups")
         if not isinstance(response, Disconnected):
             found |= {row[0]: row for row in response.groups}

@@ -9,6 +9,8 @@ from broker_core.errors import KafkaError
 from broker_core.shell.parser import Option, OptionError, ParsedOptions, usage_lines
 from broker_core.shell.process import Process
 
+EXECUTION_EXCEPTION = "java.util.concurrent.ExecutionException"
+"""What a future throws."""
 ERRORS_PACKAGE = "org.apache.kafka.common.errors."
 
 

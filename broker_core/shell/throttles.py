@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from broker_core.errors import Errors
 from broker_core.shell.admin import Asking, ask_any, ask_broker, late_for
-from broker_core.shell.java import JavaException
+from broker_core.shell.java import EXECUTION_EXCEPTION, JavaException
 from broker_core.shell.process import Process, up_brokers
 from broker_core.shell.reassignment_json import Plan
 from broker_core.wire.messages import (
@@ -100,7 +100,7 @@ def _alter_broker(process: Process, broker_id: int, *ops: AlterConfigOp) -> Aski
     late = late_for(process, broker_id, "incrementalAlterConfigs")
     response = yield from ask_broker(process, broker_id, "IncrementalAlterConfigs", body, process.api_timeout_us)
     if response is None:
-        raise late.wrapped_in("java.util.concurrent.ExecutionException")
+        raise late.wrapped_in(EXECUTION_EXCEPTION)
     _raise_refusal(response)
 
 

@@ -12,6 +12,7 @@ from broker_core.shell.admin import Asking, ask_any, ask_broker, bootstrap, late
 from broker_core.shell.admin_client import COMMAND_CONFIG, open_admin_client
 from broker_core.shell.commands import Command, register
 from broker_core.shell.java import (
+    EXECUTION_EXCEPTION,
     HELP,
     VERSION,
     Complaint,
@@ -330,7 +331,7 @@ def _ask_broker(process: Process, resource: ConfigResource, api: str, body: Any,
     answer = yield from ask_broker(process, broker_id, api, body, min(timeout_us, process.api_timeout_us))
     if answer is None and process.api_timeout_us < timeout_us:
         late = late_for(process, broker_id, api[0].lower() + api[1:])
-        raise late.wrapped_in("java.util.concurrent.ExecutionException")
+        raise late.wrapped_in(EXECUTION_EXCEPTION)
     if answer is None:
         raise JavaException("java.util.concurrent.TimeoutException", "")
     return answer

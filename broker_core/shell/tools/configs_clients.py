@@ -9,7 +9,7 @@ from broker_core.broker.scram_admin import FEWEST_ITERATIONS, SCRAM_HASHES, SCRA
 from broker_core.config_defs.java_text import hash_map_order, java_double, string_code
 from broker_core.errors import Errors, KafkaError
 from broker_core.shell.admin import Asking, ask_any, ask_controller
-from broker_core.shell.java import Complaint, JavaException
+from broker_core.shell.java import EXECUTION_EXCEPTION, Complaint, JavaException
 from broker_core.shell.process import Process
 from broker_core.wire.messages import (
     AlterClientQuotasRequest,
@@ -185,9 +185,12 @@ def _alter_credentials(process: Process, user: str, added: dict[str, str], delet
     deletions = tuple(ScramDeletion(user, _NUMBERS[name]) for name in deleted)
     upsertions = tuple(_upsertion(process, user, name, text) for name, text in added.items())
     body = AlterUserScramCredentialsRequest(deletions, upsertions)
-    response: AlterUserScramCredentialsResponse = yield from ask_controller(
-        process, "AlterUserScramCredentials", body, "alterUserScramCredentials"
-    )
+    try:
+        response: AlterUserScramCredentialsResponse = yield from ask_controller(
+            process, "AlterUserScramCredentials", body, "alterUserScramCredentials"
+        )
+    except JavaException as late:
+        raise late.wrapped_in(EXECUTION_EXCEPTION) from None
     for each in response.results:
         _raise(each.error, each.message)
 

@@ -223,7 +223,7 @@ def _filter(options: ParsedOptions, name: str, known: tuple[str, ...], plural: s
 def _list(process: Process, options: ParsedOptions) -> Asking[None]:
     states = _filter(options, "state", STATES, "states")
     types = _filter(options, "type", TYPES, "types")
-    rows = yield from list_groups(process)
+    rows = yield from list_groups(process, is_filtered="state" in options or "type" in options)
     rows = [row for row in rows if (not states or row[2] in states) and (not types or "Classic" in types)]
     if "state" not in options and "type" not in options:
         for name, _, _ in rows:

@@ -3,7 +3,7 @@
 from broker_core.config_defs.java_text import hash_map_order, partition_code
 from broker_core.errors import Errors
 from broker_core.shell import java_json
-from broker_core.shell.admin import ask_controller
+from broker_core.shell.admin import Asking, ask_controller
 from broker_core.shell.admin_client import open_admin_client
 from broker_core.shell.commands import Command, register
 from broker_core.shell.java import HELP, VERSION, JavaException, UsageError, check_help, print_usage
@@ -37,6 +37,9 @@ OPTIONS = (
     Option("topic", "The topic of the partition.", "topic name", values="topic"),
 )
 
+TIMEOUTS = {"default.api.timeout.ms": "30000", "request.timeout.ms": "15000"}
+"""What the tool gives its client."""
+
 
 def _run(process: Process, arguments: list[str]) -> Running:
     options = ParsedOptions(OPTIONS)
@@ -50,8 +53,8 @@ def _run(process: Process, arguments: list[str]) -> Running:
         _check(options)
         kind = _kind(options.value("election-type") or "")
         body = ElectLeadersRequest(kind, _partitions(process, options))
-        open_admin_client(process, options, "admin.config")
-        response: ElectLeadersResponse = yield from ask_controller(process, "ElectLeaders", body, "electLeaders")
+        open_admin_client(process, options, "admin.config", TIMEOUTS)
+        response = yield from _elect(process, body)
         failed = _report(process, kind, response)
         yield from settled(process)
     except UsageError as error:
@@ -64,6 +67,16 @@ def _run(process: Process, arguments: list[str]) -> Running:
         message = f"{len(failed)} replica(s) could not be elected"
         return _failed(process, JavaException(COMMON + "AdminCommandFailedException", message), failed)
     return 0
+
+
+def _elect(process: Process, body: ElectLeadersRequest) -> Asking[ElectLeadersResponse]:
+    try:
+        response: ElectLeadersResponse = yield from ask_controller(process, "ElectLeaders", body, "electLeaders")
+    except JavaException as late:
+        message = "Timeout waiting for election results"
+        process.out(message)
+        raise JavaException(COMMON + "AdminCommandFailedException", message, late.stack_trace()) from None
+    return response
 
 
 def _failed(process: Process, error: JavaException, suppressed: list[str]) -> int:

@@ -9,6 +9,7 @@ from broker_core.shell.admin import Asking, ask_broker, metadata, timed_out, unt
 from broker_core.shell.admin_client import COMMAND_CONFIG, open_admin_client
 from broker_core.shell.commands import Command, register
 from broker_core.shell.java import (
+    EXECUTION_EXCEPTION,
     HELP,
     VERSION,
     JavaException,
@@ -95,7 +96,7 @@ def _described(process: Process, brokers: list[int]) -> Asking[dict[int, Describ
             if answer is None:
                 raise timed_out("describeLogDirs")
         except JavaException as late:
-            raise late.wrapped_in("java.util.concurrent.ExecutionException") from None
+            raise late.wrapped_in(EXECUTION_EXCEPTION) from None
         described[broker_id] = answer
     return described
 

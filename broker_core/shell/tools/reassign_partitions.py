@@ -10,6 +10,7 @@ from broker_core.shell.admin_client import COMMAND_CONFIG, open_admin_client
 from broker_core.shell.commands import Command, register
 from broker_core.shell.java import (
     ERRORS_PACKAGE,
+    EXECUTION_EXCEPTION,
     HELP,
     VERSION,
     JavaException,
@@ -286,9 +287,13 @@ def _refusal(result: PartitionResult) -> str:
 
 
 def _ongoing(process: Process) -> Asking[dict[str, OngoingReassignment]]:
-    response: ListPartitionReassignmentsResponse = yield from ask_controller(
-        process, "ListPartitionReassignments", ListPartitionReassignmentsRequest(), "listPartitionReassignments"
-    )
+    body = ListPartitionReassignmentsRequest()
+    try:
+        response: ListPartitionReassignmentsResponse = yield from ask_controller(
+            process, "ListPartitionReassignments", body, "listPartitionReassignments"
+        )
+    except JavaException as late:
+        raise late.wrapped_in(EXECUTION_EXCEPTION) from None
     return {each.partition: each for each in response.partitions}
 
 

@@ -11,6 +11,7 @@ from broker_core.shell.admin_client import COMMAND_CONFIG, open_admin_client
 from broker_core.shell.commands import Command, register
 from broker_core.shell.java import (
     ERRORS_PACKAGE,
+    EXECUTION_EXCEPTION,
     HELP,
     VERSION,
     ZERO_UUID,
@@ -430,12 +431,13 @@ def _moving(process: Process, partitions: list[str]) -> Asking[dict[str, Ongoing
     """Those of the partitions that move to other brokers."""
     if not partitions:
         return {}
-    response: ListPartitionReassignmentsResponse = yield from ask_controller(
-        process,
-        "ListPartitionReassignments",
-        ListPartitionReassignmentsRequest(tuple(partitions)),
-        "listPartitionReassignments",
-    )
+    body = ListPartitionReassignmentsRequest(tuple(partitions))
+    try:
+        response: ListPartitionReassignmentsResponse = yield from ask_controller(
+            process, "ListPartitionReassignments", body, "listPartitionReassignments"
+        )
+    except JavaException as late:
+        raise late.wrapped_in(EXECUTION_EXCEPTION).wrapped_in("java.lang.RuntimeException") from None
     return {each.partition: each for each in response.partitions}
 
 

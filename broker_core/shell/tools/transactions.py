@@ -172,7 +172,12 @@ def _list(process: Process, options: ParsedOptions) -> Asking[list[list[str]]]:
     longer_than_ms = options.integer("duration-filter")
     body = ListTransactionsRequest(duration_filter_ms=-1 if longer_than_ms is None else longer_than_ms)
     rows = []
+    deadline_us = process.now_us + process.api_timeout_us
     for broker_id in known.brokers:
+        try:
+            yield from until_ready(process, broker_id, deadline_us, "listTransactions(api=LIST_TRANSACTIONS)")
+        except JavaException as late:
+            raise Failed(_detailed(f"Failed to list transactions: {late.message}")) from None
         response = yield Call(broker_id, "ListTransactions", body, "ListTransactions")
         if not isinstance(response, Disconnected):
             rows += [[name, str(broker_id), str(id), state] for name, id, state in response.transaction_states]
