@@ -121,6 +121,23 @@ def test_a_throttle_holds_for_the_brokers_that_answer() -> None:
     assert "500" in shell.at("zk get /config/brokers/3")[0]
 
 
+def test_a_client_is_not_made_of_values_that_are_none() -> None:
+    shell = ShellRun()
+    shell.at("kafka-topics.sh --create --topic orders --replica-assignment 1")
+    bad = "org.apache.kafka.common.config.ConfigException: Invalid value x for configuration "
+    name = "socket.connection.setup.timeout.ms"
+    given = f"kafka-console-producer.sh --topic orders --producer-property {name}=x"
+    assert shell.at(given) == [f"! {bad}{name}: Not a number of type LONG"]
+    consumer = "kafka-console-consumer.sh --topic orders --timeout-ms 500 --consumer-property"
+    assert f"! {bad}{name}: Not a number of type LONG" in shell.at(f"{consumer} {name}=x")
+    printed = shell.at(f"{consumer} group.instance.id=a/b")
+    assert "contains one or more characters other than ASCII alphanumerics" in printed[2]
+    shell.at("file client.properties", "metadata.recovery.strategy=x")
+    words = "String must be one of (case insensitive): REBOOTSTRAP, NONE"
+    printed = shell.at("kafka-topics.sh --list --command-config client.properties")
+    assert printed[0] == f"! Invalid value x for configuration metadata.recovery.strategy: {words}"
+
+
 def test_numbers_are_as_large_as_ints_of_java() -> None:
     shell = ShellRun()
     printed = shell.at("kafka-topics.sh --create --topic orders --replica-assignment 99999999999")

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from broker_core.config_defs.keys import INT_MAX, ConfigException, ConfigKey, ConfigType, table
+from broker_core.shell.client_configs import check_connection
 from broker_core.shell.java import JavaException, UsageError, load_properties
 from broker_core.shell.parser import Option, ParsedOptions, ShellError
 from broker_core.shell.process import Process
@@ -15,30 +16,16 @@ from broker_core.shell.process import Process
 COMMAND_CONFIG = Option(
     "command-config", "A file of configurations of the admin client.", "command config property file", values="file"
 )
-_INT, _LONG, _BOOLEAN = ConfigType.INT, ConfigType.LONG, ConfigType.BOOLEAN
-_LOOKUPS = ("use_all_dns_ips", "resolve_canonical_bootstrap_servers_only")
+_INT = ConfigType.INT
 ADMIN_CONFIGS = table(
-    ConfigKey("metadata.max.age.ms", _LONG, 300_000, 0),
-    ConfigKey("send.buffer.bytes", _INT, 131_072, -1),
-    ConfigKey("receive.buffer.bytes", _INT, 65_536, -1),
-    ConfigKey("reconnect.backoff.ms", _LONG, 50, 0),
-    ConfigKey("reconnect.backoff.max.ms", _LONG, 1_000, 0),
-    ConfigKey("retry.backoff.ms", _LONG, 100, 0),
-    ConfigKey("retry.backoff.max.ms", _LONG, 1_000, 0),
-    ConfigKey("enable.metrics.push", _BOOLEAN, True),
     ConfigKey("request.timeout.ms", _INT, 30_000, 0),
-    ConfigKey("connections.max.idle.ms", _LONG, 300_000),
     ConfigKey("retries", _INT, INT_MAX, 0, INT_MAX),
     ConfigKey("default.api.timeout.ms", _INT, 60_000, 0),
-    ConfigKey("metrics.num.samples", _INT, 2, 1),
-    ConfigKey("client.dns.lookup", ConfigType.STRING, "use_all_dns_ips", words=_LOOKUPS),
-    ConfigKey("metrics.sample.window.ms", _LONG, 30_000, 0),
 )
 """Those that are checked, in the order in which the client reads them."""
 
 NO_DEFAULTS: Mapping[str, str] = MappingProxyType({})
 CONFIG_EXCEPTION = "org.apache.kafka.common.config.ConfigException"
-_PROTOCOLS = ("SASL_SSL", "PLAINTEXT", "SSL", "SASL_PLAINTEXT")
 _ADDRESS = re.compile(r"(?:[0-9a-zA-Z\-%._]*://)?\[?([0-9a-zA-Z\-%._:]*)\]?:([0-9]+)")
 
 
@@ -62,13 +49,10 @@ def check_client(process: Process, given: dict[str, str], servers: str | None) -
         values: dict[str, Any] = {
             key: row.parse(given[key]) if key in given else row.default for key, row in ADMIN_CONFIGS.items()
         }
-        protocol = given.get("security.protocol", "PLAINTEXT")
-        if protocol.upper() not in _PROTOCOLS:
-            words = ", ".join(_PROTOCOLS)
-            why = f"String must be one of (case insensitive): {words}"
-            raise ConfigException.of("security.protocol", protocol, why)
+        check_connection(given)
     except ConfigException as error:
         raise JavaException(CONFIG_EXCEPTION, str(error)) from None
+    protocol = given.get("security.protocol", "PLAINTEXT")
     if protocol.upper() != "PLAINTEXT":
         raise ShellError(
             f"security.protocol is {protocol}.",
@@ -80,6 +64,18 @@ def check_client(process: Process, given: dict[str, str], servers: str | None) -
         raise _not_created(
             "The specified value of default.api.timeout.ms must be no smaller than the value of request.timeout.ms."
         )
+    reporter = next(filter(None, given.get("metric.reporters", "").split(",")), None)
+    if reporter is not None:
+        raise JavaException(
+            "org.apache.kafka.common.KafkaException",
+            "Failed to create new KafkaAdminClient",
+            (
+                f"org.apache.kafka.common.KafkaException: Class {reporter.strip()} cannot be found",
+                f"java.lang.ClassNotFoundException: {reporter.strip()}",
+            ),
+        )
+    if given.get("bootstrap.controllers"):
+        raise _not_created("You cannot set both bootstrap.servers and bootstrap.controllers")
     if servers is not None:
         bad = bad_address(servers) if servers else "You must set either bootstrap.servers or bootstrap.controllers"
         if bad:

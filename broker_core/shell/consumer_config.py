@@ -5,7 +5,10 @@ from typing import Any
 
 from broker_core.clients.group_consumer_settings import GroupConsumerSettings
 from broker_core.config_defs.keys import ConfigException, ConfigKey, ConfigType, table
+from broker_core.controller.admin import why_no_topic_name
 from broker_core.groups.assignors import ASSIGNORS
+from broker_core.shell.client_configs import NO_REPORTER, check_connection
+from broker_core.shell.java import ERRORS_PACKAGE, JavaException
 
 _STRING, _INT, _LONG, _BOOLEAN, _LIST = (
     ConfigType.STRING,
@@ -23,6 +26,9 @@ _ASSIGNOR_CLASSES = {
 }
 _DEFAULT_ASSIGNORS = (_PACKAGE + "RangeAssignor", _PACKAGE + "CooperativeStickyAssignor")
 
+NO_ASSIGNOR = (
+    "Must configure at least one partition assigner class name to partition.assignment.strategy configuration property"
+)
 _PROTOCOLS = ("CONSUMER", "CLASSIC")
 
 
@@ -80,16 +86,35 @@ _NAMES = (
 
 def settings_of(given: Mapping[str, str], topics: tuple[str, ...], *, is_pattern: bool) -> GroupConsumerSettings:
     """What a member of the group `group.id` with these configurations does. Raises ConfigException with the client's
-    message, or NotConstructed."""
+    message, NotConstructed, or JavaException."""
     values: dict[str, Any] = {
         name: key.parse(given[name]) if name in given else key.default for name, key in CONSUMER_CONFIGS.items()
     }
+    check_connection(given)
     if given.get("group.instance.id") == "":
         raise ConfigException.of("group.instance.id", "", "String must be non-empty")
     protocol = given.get("group.protocol", "classic")
     if protocol.upper() not in _PROTOCOLS:
         why = f"String must be one of (case insensitive): {', '.join(_PROTOCOLS)}"
         raise ConfigException.of("group.protocol", protocol, why)
+    if protocol.upper() == "CLASSIC" and given.get("group.remote.assignor"):
+        raise ConfigException("group.remote.assignor cannot be set when group.protocol=CLASSIC")
+    why_no_id = why_no_topic_name(given.get("group.instance.id", "valid"))
+    if why_no_id is not None:
+        raise NotConstructed(
+            f"{ERRORS_PACKAGE}InvalidConfigurationException: Group instance id is invalid: {why_no_id}"
+        )
+    interceptor = next(filter(None, given.get("interceptor.classes", "").split(",")), None)
+    if interceptor is not None:
+        raise NotConstructed(
+            f"org.apache.kafka.common.KafkaException: Class {interceptor.strip()} cannot be found",
+            f"java.lang.ClassNotFoundException: {interceptor.strip()}",
+        )
+    if given.get("metric.reporters"):
+        why = "Failed to construct Kafka consumer"
+        raise JavaException("org.apache.kafka.common.KafkaException", why, (NO_REPORTER,))
+    if not values["partition.assignment.strategy"]:
+        raise JavaException("java.lang.IllegalStateException", NO_ASSIGNOR)
     if values["heartbeat.interval.ms"] >= values["session.timeout.ms"]:
         raise NotConstructed("java.lang.IllegalArgumentException: Heartbeat must be set lower than the session timeout")
     return GroupConsumerSettings(

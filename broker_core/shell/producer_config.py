@@ -9,6 +9,7 @@ from broker_core.clients.producer_settings import ProducerSettings
 from broker_core.config_defs.keys import INT_MAX, ConfigException, ConfigKey, ConfigType, table
 from broker_core.eras import Era
 from broker_core.records.compression import CompressionType
+from broker_core.shell.client_configs import check_connection
 from broker_core.shell.java import JavaException
 
 ACKS = {"all": -1, "-1": -1, "0": 0, "1": 1}
@@ -37,6 +38,10 @@ PRODUCER_CONFIGS = table(
     ConfigKey("max.in.flight.requests.per.connection", _INT, 5, 1),
     ConfigKey("enable.idempotence", _BOOLEAN, True),
     ConfigKey("transaction.timeout.ms", _INT, 60_000),
+    ConfigKey("metadata.max.idle.ms", _LONG, 300_000, 5_000),
+    ConfigKey("partitioner.adaptive.partitioning.enable", _BOOLEAN, True),
+    ConfigKey("partitioner.availability.timeout.ms", _LONG, 0, 0),
+    ConfigKey("partitioner.ignore.keys", _BOOLEAN, False),
 )
 """Those that are checked, in the order in which the client reads them."""
 
@@ -70,6 +75,7 @@ def settings_of(given: Mapping[str, str]) -> ProducerSettings:
     values: dict[str, Any] = {
         name: key.parse(given[name]) if name in given else key.default for name, key in PRODUCER_CONFIGS.items()
     }
+    check_connection(given)
     acks = ACKS[values["acks"]]
     idempotent = values["enable.idempotence"] and not _obstacle(
         values, acks, is_asked_for="enable.idempotence" in given

@@ -10,6 +10,7 @@ from broker_core.config_defs import ConfigException
 from broker_core.errors import Errors
 from broker_core.shell.admin import RETRY_BACKOFF_US, Asking
 from broker_core.shell.admin_client import check_address
+from broker_core.shell.client_configs import NO_REPORTER
 from broker_core.shell.commands import Command, register
 from broker_core.shell.java import (
     ERRORS_PACKAGE,
@@ -201,6 +202,8 @@ def producer_settings(process: Process, options: ParsedOptions) -> ProducerSetti
     except ConfigException as error:
         raise _config_exception(str(error)) from None
     settings = fitted(settings, process.cluster.era, is_said="delivery.timeout.ms" in properties)
+    if properties.get("metric.reporters"):
+        raise JavaException(*NO_REPORTER.split(": ", 1))
     for name in filter(None, properties.get("interceptor.classes", "").split(",")):
         raise not_constructed(
             f"org.apache.kafka.common.KafkaException: Class {name.strip()} cannot be found",
