@@ -3,7 +3,13 @@
 from typing import TYPE_CHECKING
 
 from broker_core.broker.log_manager import write_log_starts, write_recovery_points
-from broker_core.controller.registration import bootstrap_paths, cluster_id, register_broker, take_producer_ids
+from broker_core.controller.registration import (
+    Unreadable,
+    bootstrap_paths,
+    cluster_id,
+    register_broker,
+    take_producer_ids,
+)
 from broker_core.eras import Beyond
 from broker_core.errors import KafkaError
 from broker_core.events.log import LogDirectoryFailed
@@ -11,11 +17,13 @@ from broker_core.events.world import BrokerExiting, BrokerStarted, BrokerStartin
 from broker_core.log.storage_fault import StorageFault
 from broker_core.sim.zookeeper import ZK_NODE
 from broker_core.wire.messages import ControlledShutdownRequest, ControlledShutdownResponse
+from broker_core.zk.store import NodeExists
 
 if TYPE_CHECKING:
     from broker_core.broker.broker import Broker
 
 START_RETRY_US = 100_000
+_SOMEBODY_THERE = "KeeperException$NodeExistsException: KeeperErrorCode = NodeExists"
 
 
 class Life:
@@ -45,7 +53,11 @@ class Life:
         self._connect()
         bootstrap_paths(broker.zk, broker.era)
         broker.config_changes.load()
-        broker.cluster_id = cluster_id(broker.zk, broker.stream) if broker.era.cluster_id else ""
+        try:
+            broker.cluster_id = cluster_id(broker.zk, broker.stream) if broker.era.cluster_id else ""
+        except Unreadable as error:
+            self._give_up(str(error))
+            return
         try:
             broker.directory.ensure_owner(broker.broker_id, broker.cluster_id)
         except StorageFault as fault:
@@ -59,9 +71,14 @@ class Life:
             self._close_what_was_opened(is_orderly=not fault.is_io_error)
             self._fail(fault)
             return
-        self._register()
-        if broker.era.producer_ids_at_start:
-            broker.transactions.producer_ids.take(take_producer_ids(broker.zk, broker.broker_id))
+        try:
+            self._register()
+            if broker.era.producer_ids_at_start:
+                broker.transactions.producer_ids.take(take_producer_ids(broker.zk, broker.broker_id))
+        except (Unreadable, NodeExists) as error:
+            self._close_what_was_opened(is_orderly=True)
+            self._give_up(_SOMEBODY_THERE if isinstance(error, NodeExists) else str(error))
+            return
         broker.config_changes.listen()
         broker.state = "up"
         broker.check_isrs_later()
@@ -108,7 +125,12 @@ class Life:
                 else "Exiting Kafka due to fatal exception during startup.",
             )
         )
-        broker.failure = fault.message
+        self._give_up(fault.message)
+
+    def _give_up(self, why: str) -> None:
+        """The process ends before the broker is up."""
+        broker = self._broker
+        broker.failure = why
         broker.zookeeper.close(broker.name)
         self._end("failure")
 

@@ -1,9 +1,10 @@
 """What of transactions lives in a broker's process, and how it reaches the rest of it."""
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from broker_core.broker.transaction_verifier import TransactionVerifier
-from broker_core.controller.registration import take_producer_ids
+from broker_core.controller.registration import Unreadable, take_producer_ids
 from broker_core.errors import KafkaError
 from broker_core.events.envelope import Event
 from broker_core.log.unified_log import UnifiedLog
@@ -89,7 +90,8 @@ class TransactionParts:
         broker = self._broker
         if broker.era.producer_ids_at_start:
             if broker.reaches_zookeeper:
-                self.producer_ids.take(take_producer_ids(broker.zk, broker.broker_id))
+                with suppress(Unreadable):
+                    self.producer_ids.take(take_producer_ids(broker.zk, broker.broker_id))
             return False
         controller_id = broker.known_controller()
         if controller_id < 0:

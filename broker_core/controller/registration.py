@@ -12,6 +12,10 @@ from broker_core.zk.znodes import BrokerIdZnode, ClusterIdZnode, FeatureZnode, P
 PRODUCER_ID_BLOCK = 1_000
 
 
+class Unreadable(Exception):
+    """A znode that a broker cannot do without does not hold what Kafka writes there. The message is Kafka's."""
+
+
 def bootstrap_paths(zk: ZkClient, era: Era = ERAS[DEFAULT_ERA]) -> None:
     """Creates the empty parents that Kafka wants to find (`ZkData.PersistentZkPaths`); the first broker of a cluster
     finds none.
@@ -22,18 +26,30 @@ def bootstrap_paths(zk: ZkClient, era: Era = ERAS[DEFAULT_ERA]) -> None:
 
 
 def cluster_id(zk: ZkClient, stream: Stream) -> str:
-    """The cluster's id; the first broker makes it up and writes it. Raises ZnodeDataError for an unreadable one."""
+    """The cluster's id; the first broker makes it up and writes it. Raises Unreadable."""
     if zk.exists(ClusterIdZnode.PATH) is None:
         zk.create(ClusterIdZnode.PATH, ClusterIdZnode(id=random_uuid(stream)).encode(), makepath=True)
     data, _ = zk.get(ClusterIdZnode.PATH)
-    return ClusterIdZnode.decode(data).id
+    try:
+        return ClusterIdZnode.decode(data).id
+    except ZnodeDataError:
+        raise Unreadable(f"KafkaException: Failed to parse the cluster id json {_text(data)}") from None
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "replace")
 
 
 def take_producer_ids(zk: ZkClient, broker_id: int) -> int:
-    """Takes the next block of producer ids for a broker and returns its first (`ProducerIdManager`)."""
+    """Takes the next block of producer ids for a broker and returns its first (`ProducerIdManager`). Raises
+    Unreadable.
+    """
     while True:
         data, stat = zk.get(ProducerIdBlockZnode.PATH)
-        start = int(ProducerIdBlockZnode.decode(data).block_end) + 1 if data else 0
+        try:
+            start = int(ProducerIdBlockZnode.decode(data).block_end) + 1 if data else 0
+        except ValueError:
+            raise Unreadable(f"KafkaException: Failed to parse the producerId block json {_text(data)}") from None
         block = ProducerIdBlockZnode(
             broker=broker_id, block_start=str(start), block_end=str(start + PRODUCER_ID_BLOCK - 1)
         )

@@ -128,7 +128,7 @@ def brokers_are(wanted: tuple[int, ...]) -> Condition:
         known = _metadata(cluster)
         if known is None or any(tuple(sorted(each.brokers)) != wanted for each in known):
             return False
-        return tuple(sorted(int(name) for name in znodes.children(cluster, "/brokers/ids"))) == wanted
+        return znodes.registered_brokers(cluster) == wanted
 
     return holds
 

@@ -38,3 +38,8 @@ def children(cluster: ClusterApi, path: str) -> list[str]:
         return cluster.zookeeper.outside.children(path)
     except NoNode:
         return []
+
+
+def registered_brokers(cluster: ClusterApi) -> tuple[int, ...]:
+    """The ids that are registered, in order; what somebody else put beside them is none."""
+    return tuple(sorted(int(name) for name in children(cluster, "/brokers/ids") if name.isdecimal()))

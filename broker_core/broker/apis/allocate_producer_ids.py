@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from broker_core.controller.registration import take_producer_ids
+from broker_core.controller.registration import Unreadable, take_producer_ids
 from broker_core.errors import KafkaError
 from broker_core.sim.kernel import Message
 from broker_core.transactions.producer_ids import BLOCK
@@ -22,7 +22,11 @@ def handle(broker: "Broker", message: Message) -> None:
     elif broker.metadata.live_brokers.get(body.broker_id) != body.broker_epoch:
         response = AllocateProducerIdsResponse(KafkaError.STALE_BROKER_EPOCH)
     else:
-        response = AllocateProducerIdsResponse(KafkaError.NONE, take_producer_ids(broker.zk, body.broker_id), BLOCK)
+        try:
+            first = take_producer_ids(broker.zk, body.broker_id)
+            response = AllocateProducerIdsResponse(KafkaError.NONE, first, BLOCK)
+        except Unreadable:
+            response = AllocateProducerIdsResponse(KafkaError.UNKNOWN_SERVER_ERROR)
     is_good = response.error is KafkaError.NONE
     label = f"from {response.producer_id_start} on" if is_good else response.error.name
     broker.kernel.respond(message, response, label=label)

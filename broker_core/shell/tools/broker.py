@@ -80,7 +80,7 @@ def _start(process: Process, broker_id: int) -> Running:
 def _all_up(cluster: ClusterApi) -> bool:
     """Every process that runs and is not frozen is registered, and knows all that are, and the controller."""
     states = {broker_id: cluster.broker_state(broker_id) for broker_id in cluster.broker_ids}
-    registered = tuple(sorted(int(name) for name in znodes.children(cluster, "/brokers/ids")))
+    registered = znodes.registered_brokers(cluster)
     controller = (znodes.json_of(cluster, "/controller") or {}).get("brokerid")
     return (
         "starting" not in states.values()
