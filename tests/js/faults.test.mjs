@@ -48,6 +48,9 @@ test("messages say in one language what stands on them, and keep the names of AP
   assert.equal(labelIn("3 partitions, 90 bytes", "zh-CN"), "3 个分区，90 字节");
   assert.equal(labelIn("Produce orders-0", "zh-CN"), "Produce orders-0");
   assert.equal(labelIn("nothing new", "en"), "nothing new");
+  assert.equal(labelIn("1 topics", "en"), "1 topic");
+  assert.equal(labelIn("1 partitions, 81 bytes", "en"), "1 partition, 81 bytes");
+  assert.equal(labelIn("orders-1 offsets", "en"), "orders-1 offsets");
   const data = { source: "b1", destination: "b2", label: "nothing new" };
   const event = { seq: 1, at_us: 0, node: "b1", cause: 0, kind: "RpcSent", family: "rpc", data };
   assert.equal(sentence(event, "zh-CN"), "b1 向 b2 发送 没有新消息");

@@ -77,10 +77,16 @@ export const LABELS = {
 
 const inChinese = translator(LABELS);
 
+/** What is counted on messages: one of them has no "s". */
+const ONE = /(?<![\w.-])1 (topic|partition|group|coordinator|replica|producer|transactional id|offset|byte)s\b/;
+
+/** @param {string} said */
+const inEnglish = (said) => (said.includes("1 ") ? said.replace(ONE, "1 $1") : said);
+
 /**
  * A label, a field or a need of a message in the language.
  * @param {string} said
  * @param {string} language "en" or "zh-CN"
  * @returns {string}
  */
-export const labelIn = (said, language) => (language.startsWith("zh") ? inChinese(said) : said);
+export const labelIn = (said, language) => (language.startsWith("zh") ? inChinese(said) : inEnglish(said));
