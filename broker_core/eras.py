@@ -88,6 +88,7 @@ class Era(msgspec.Struct, frozen=True, kw_only=True):
         feature_znode: whether the controller writes /feature (KIP-584, 2.7).
         producer_ids_at_start: whether each broker takes a block of producer ids when it starts, and further ones itself
             (3.0: it asks the controller).
+        tools_take_zookeeper: whether the admin tools may be told where ZooKeeper is (until 3.0).
         transactions: whether producers may be idempotent and transactional (KIP-98, 0.11).
         coordinates_consumers: whether consumers of a group have a coordinator (0.9), or share out by ZooKeeper.
         producer: what a producer of that time does unless told otherwise: acks, whether it numbers its batches (both
@@ -147,6 +148,7 @@ class Era(msgspec.Struct, frozen=True, kw_only=True):
     broker_epochs: bool = True
     feature_znode: bool = True
     producer_ids_at_start: bool = False
+    tools_take_zookeeper: bool = False
     transactions: bool = True
     coordinates_consumers: bool = True
     producer: ProducerDefaults = ProducerDefaults()
@@ -208,6 +210,7 @@ _2_4 = msgspec.structs.replace(
     leader_recovery_state=False,
     feature_znode=False,
     producer_ids_at_start=True,
+    tools_take_zookeeper=True,
     producer=ProducerDefaults(acks="1", idempotent=False, partitioner="sticky", names_lost_nodes=False),
     verifies_transactions=False,
     checkpoints_without_logs=False,

@@ -1,5 +1,6 @@
 """Commands as processes in simulated time, and what they say when the cluster is not as they need it."""
 
+import pytest
 from shell_runs import ShellRun
 
 
@@ -226,6 +227,20 @@ def test_unknown_options_of_a_tool_are_its_own_affair() -> None:
     printed = shell.at("kafka-console-consumer.sh --topic x --bogus")
     assert printed[0] == "! bogus is not a recognized option"
     assert printed[1].startswith("! Option")
+
+
+@pytest.mark.parametrize("era", ["0.8", "0.10", "1.1", "2.4"])
+def test_tools_of_older_eras_may_be_told_where_zookeeper_is(era: str) -> None:
+    shell = ShellRun(era=era)
+    create = "kafka-topics.sh --create --zookeeper localhost:2181 --topic orders --partitions 1 --replication-factor 3"
+    hint, created = shell.at(create)
+    assert hint.startswith("! Since Kafka 3.0 the tools ask brokers") and created == "Created topic orders."
+    assert shell.at("kafka-topics.sh --zookeeper=localhost --list")[1:] == ["orders"]
+    assert shell.at("kafka-configs.sh --zookeeper x:1 --describe --entity-type topics --entity-name orders")[1:] == [
+        "Dynamic configs for topic orders are:"
+    ]
+    assert shell.at("kafka-topics.sh --list --zookeeper")[0] == "! zookeeper is not a recognized option"
+    assert shell.at("kafka-get-offsets.sh --zookeeper x --topic orders")[0].endswith("is not a recognized option")
 
 
 def test_a_topic_of_a_million_partitions_is_refused_at_once() -> None:

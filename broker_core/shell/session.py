@@ -12,6 +12,7 @@ from broker_core.shell.cluster_api import ClusterApi
 from broker_core.shell.commands import find_command
 from broker_core.shell.parser import command_and_input, is_background, split, take_here_strings
 from broker_core.shell.process import Call, Disconnected, Process, Running, Sleep, Until
+from broker_core.shell.zookeeper_option import with_hint, without_zookeeper
 from broker_core.sim.kernel import Message
 
 SHELL_NODE = "shell"
@@ -59,9 +60,12 @@ class Shell:
         words, first_lines = take_here_strings(split(line))
         if is_background(line):
             words.pop()
-        command = find_command(words)
+        words_of_today = without_zookeeper(words, self.cluster.era)
+        command = find_command(words_of_today)
         process = Process(self.cluster, first_lines + lines, self.files)
-        running = command.start(process, words[1:])
+        running = command.start(process, words_of_today[1:])
+        if len(words_of_today) < len(words):
+            running = with_hint(process, running)
         self._last_command += 1
         number = self._last_command
         kernel = self.cluster.kernel
