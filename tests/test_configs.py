@@ -275,6 +275,18 @@ def test_sound_json_has_no_fault(text: str) -> None:
         ('{"a":nul}', "Unrecognized token 'nul': was expecting (JSON String, Number, Array, Object or token"),
         ('{"a"', "Unexpected end-of-input within/between Object entries"),
         ('{"a', "Unexpected end-of-input in field name"),
+        ('{"a":1,', "Unexpected end-of-input within/between Object entries"),
+        ('{"a":1.}', "Unexpected character ('}' (code 125)) in numeric value: Decimal point not followed by a digit"),
+        ('{"a":1e+}', "Unexpected character ('}' (code 125)) in numeric value: Exponent indicator not followed by a"),
+        ('{"a":-01}', "Invalid numeric value: Leading zeroes not allowed"),
+        ('{"a":12-3}', "Unexpected character ('-' (code 45)): was expecting comma to separate Object entries"),
+        ('{"a":+1}', "Unexpected character ('+' (code 43)) in numeric value: JSON spec does not allow numbers to have"),
+        ('{"a":-Infinity}', "Non-standard token '-Infinity': enable `JsonReadFeature.ALLOW_NON_NUMERIC_NUMBERS`"),
+        ('{"a":"\\x"}', "Unrecognized character escape 'x' (code 120)"),
+        ('{"a":"\\u12G4"}', "Unexpected character ('G' (code 71)): expected a hex-digit for character escape sequence"),
+        ("// c", "Unexpected character ('/' (code 47)): maybe a (non-standard) comment? (not recognized as one since"),
+        ("]", "Unexpected close marker ']': expected '}' (for root starting at [Source: REDACTED"),
+        ("{\u201ca\u201d:1}", "Unexpected character ('\u201c' (code 8220 / 0x201c)): was expecting double-quote to"),
     ],
 )
 def test_the_first_fault_is_named(text: str, message: str) -> None:

@@ -3,6 +3,9 @@
 import pytest
 from shell_runs import ShellRun
 
+from broker_core.shell.java import JavaException
+from broker_core.shell.tools.consumer_groups_reset import parse_datetime, parse_duration
+
 
 def test_commands_run_side_by_side_and_end_on_their_own() -> None:
     shell = ShellRun()
@@ -137,6 +140,43 @@ def test_a_client_is_not_made_of_values_that_are_none() -> None:
     words = "String must be one of (case insensitive): REBOOTSTRAP, NONE"
     printed = shell.at("kafka-topics.sh --list --command-config client.properties")
     assert printed[0] == f"! Invalid value x for configuration metadata.recovery.strategy: {words}"
+
+
+@pytest.mark.parametrize(
+    ("text", "ms"),
+    [
+        ("2020-1-1T0:0:0.0", 1_577_836_800_000),
+        ("2020-01-01T00:00:00.12", 1_577_836_800_012),
+        ("2020-01-01T00:00:00.123+0230", 1_577_829_600_123),
+        ("2020-01-01T00:00:00.123-02:30", 1_577_845_800_123),
+        (" 2020-01-01T00:00:00.000 +02 and more", 1_577_829_600_000),
+        ("12020-01-01T00:00:00.000", 317_147_356_800_000),
+        ("2020-02-30T00:00:00.000", None),
+        ("2020-01-01T00:00:00.000+19:00", None),
+        ("2020-01-01T00:00:00.1234", None),
+        ("2020-01-01T00:00:00Z", None),
+    ],
+)
+def test_times_are_read_as_by_a_date_format_of_java(text: str, ms: int | None) -> None:
+    if ms is not None:
+        assert parse_datetime(text) == ms
+        return
+    with pytest.raises(JavaException, match="Unparseable date"):
+        parse_datetime(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "ms"), [("PT1,5S", 1_500), ("PT-0.5S", -500), ("-PT+1H", -3_600_000), ("PT5.S", 5_000)]
+)
+def test_durations_are_read_as_by_java(text: str, ms: int) -> None:
+    assert parse_duration(text) == ms
+
+
+def test_a_duration_that_is_too_long() -> None:
+    with pytest.raises(JavaException, match="Text cannot be parsed to a Duration: seconds"):
+        parse_duration("PT99999999999999999999S")
+    with pytest.raises(JavaException, match="Instant exceeds minimum or maximum instant"):
+        parse_duration("P999999999999D")
 
 
 def test_numbers_are_as_large_as_ints_of_java() -> None:

@@ -8,6 +8,17 @@ _SOURCE = "[Source: REDACTED (`StreamReadFeature.INCLUDE_SOURCE_IN_LOCATION` dis
 _WORDS = ("true", "false", "null")
 
 
+_NO_VALUE = "expected a valid value (JSON String, Number, Array, Object or token 'null', 'true' or 'false')"
+_NO_COMMENT = (
+    "maybe a (non-standard) comment? (not recognized as one since Feature 'ALLOW_COMMENTS' not enabled for parser)"
+)
+_NO_PLUS = (
+    "JSON spec does not allow numbers to have plus signs: enable "
+    "`JsonReadFeature.ALLOW_LEADING_PLUS_SIGN_FOR_NUMBERS` to allow"
+)
+_NO_NUMBER = {"-": "No digit following minus sign", "+": " in a Number value"}
+
+
 class Fault(NamedTuple):
     """The exception, and its message in lines."""
 
@@ -30,6 +41,12 @@ def fault(text: str) -> Fault | None:
     return None
 
 
+def _shown(character: str) -> str:
+    """A character with its code, also in hex where it is no byte."""
+    code = ord(character)
+    return f"'{character}' (code {code} / {hex(code)})" if code > 255 else f"'{character}' (code {code})"
+
+
 class _Reader:
     """Reads one value as Jackson does and stops at the first character that may not stand where it stands."""
 
@@ -46,13 +63,17 @@ class _Reader:
             self._array()
         elif character == '"':
             self._string("string value")
-        elif character.isdigit() or character == "-":
+        elif character in "0123456789-+":
             self._number(character)
+        elif character in "]}" and not context:
+            expected = "}" if character == "]" else "]"
+            where = _SOURCE.partition(", column")[0].format(self.text.count("\n", 0, self.at) + 1) + "]"
+            message = f"Unexpected close marker '{character}': expected '{expected}' (for root starting at {where})"
+            raise self._parse(message)
         elif character.isalpha() or character in "_$":
             self._word()
         else:
-            expected = "a valid value (JSON String, Number, Array, Object or token 'null', 'true' or 'false')"
-            raise self._unexpected(f"expected {expected}")
+            raise self._unexpected(_NO_VALUE)
 
     def _object(self) -> None:
         start = self.at
@@ -76,6 +97,7 @@ class _Reader:
                 raise self._closed("]", "}", "Object", start)
             if character != ",":
                 raise self._unexpected("was expecting comma to separate Object entries")
+            self._end_after_comma("Object")
             first = False
 
     def _array(self) -> None:
@@ -98,6 +120,7 @@ class _Reader:
                 raise self._closed("}", "]", "Array", start)
             if character != ",":
                 raise self._unexpected("was expecting comma to separate Array entries")
+            self._end_after_comma("Array")
             first = False
 
     def _string(self, what: str) -> None:
@@ -107,7 +130,7 @@ class _Reader:
             if character == '"':
                 return
             if character == "\\":
-                self.at += 1
+                self._escape()
             elif ord(character) < 32:
                 self.in_string = True
                 why = f"has to be escaped using backslash to be included in {what}"
@@ -115,18 +138,83 @@ class _Reader:
         where = " in field name" if what == "name" else ": was expecting closing quote for a string value"
         raise self._end(f"Unexpected end-of-input{where}")
 
-    def _number(self, first: str) -> None:
-        following = self.text[self.at : self.at + 1]
-        if first == "0" and following.isdigit():
-            raise self._parse("Invalid numeric value: Leading zeroes not allowed")
-        while self.at < len(self.text) and self.text[self.at] in "0123456789.eE+-":
+    def _escape(self) -> None:
+        character = self.text[self.at : self.at + 1]
+        self.at += 1
+        if character and character not in '"\\/bfnrtu':
+            raise self._parse(f"Unrecognized character escape {_shown(character)}")
+        for _ in range(4 if character == "u" else 0):
+            digit = self.text[self.at : self.at + 1]
             self.at += 1
+            if digit and digit not in "0123456789abcdefABCDEF":
+                raise self._unexpected("expected a hex-digit for character escape sequence")
+
+    def _number(self, first: str) -> None:
+        if first in "+-":
+            self._after_sign(first)
+            first = self.text[self.at - 1]
+        if first == "0" and self.text[self.at : self.at + 1].isdigit():
+            raise self._parse("Invalid numeric value: Leading zeroes not allowed")
+        self._digits()
+        if self.text[self.at : self.at + 1] == ".":
+            self.at += 1
+            self._some_digits("Decimal point")
+        if self.text[self.at : self.at + 1] in ("e", "E"):
+            self.at += 1
+            has_sign = self.text[self.at : self.at + 1] in ("+", "-")
+            self.at += has_sign
+            self._some_digits("Exponent indicator", behind_sign=has_sign)
+
+    def _after_sign(self, sign: str) -> None:
+        """Reads the digit behind a sign."""
+        word = next((word for word in ("Infinity", "INF") if self.text.startswith(word, self.at)), "")
+        if word:
+            self.at += len(word)
+            raise self._not_standard(sign + word)
+        following = self.text[self.at : self.at + 1]
+        if not following:
+            raise self._end(f"Unexpected end-of-input{_NO_NUMBER[sign]}")
+        if sign == "+":
+            self.at += 1
+            raise self._parse(f"Unexpected character ('+' (code 43)) in numeric value: {_NO_PLUS}")
+        self.at += 1
+        if following == ".":
+            raise self._unexpected(_NO_VALUE)
+        if not following.isdigit():
+            raise self._in_number("expected digit (0-9) to follow minus sign, for valid numeric value")
+
+    def _digits(self) -> None:
+        while self.at < len(self.text) and self.text[self.at] in "0123456789":
+            self.at += 1
+
+    def _some_digits(self, what: str, *, behind_sign: bool = False) -> None:
+        start = self.at
+        self._digits()
+        if self.at == start:
+            # At the end of the text it is the last character that is named.
+            fault_at = self.at if self.at < len(self.text) else self.at - 1
+            character = self.text[fault_at]
+            why = f"{what} not followed by a digit"
+            self.at -= behind_sign
+            raise self._parse(f"Unexpected character ({_shown(character)}) in numeric value: {why}")
+
+    def _in_number(self, why: str) -> _Found:
+        return self._parse(f"Unexpected character ({_shown(self.text[self.at - 1])}) in numeric value: {why}")
+
+    def _not_standard(self, token: str) -> _Found:
+        return self._parse(f"Non-standard token '{token}': enable `JsonReadFeature.ALLOW_NON_NUMERIC_NUMBERS` to allow")
+
+    def _end_after_comma(self, what: str) -> None:
+        if not self._peek():
+            raise self._parse(f"Unexpected end-of-input within/between {what} entries")
 
     def _word(self) -> None:
         start = self.at - 1
         while self.at < len(self.text) and (self.text[self.at].isalnum() or self.text[self.at] in "_$"):
             self.at += 1
         word = self.text[start : self.at]
+        if word in ("NaN", "Infinity", "INF"):
+            raise self._not_standard(word)
         if word not in _WORDS:
             expected = "(JSON String, Number, Array, Object or token 'null', 'true' or 'false')"
             raise self._parse(f"Unrecognized token '{word}': was expecting {expected}")
@@ -148,7 +236,9 @@ class _Reader:
 
     def _unexpected(self, why: str) -> _Found:
         character = self.text[self.at - 1]
-        return self._parse(f"Unexpected character ('{character}' (code {ord(character)})): {why}")
+        if character == "/":
+            why = _NO_COMMENT
+        return self._parse(f"Unexpected character ({_shown(character)}): {why}")
 
     def _closed(self, found: str, expected: str, what: str, start: int) -> _Found:
         where = self._source(start - 1)

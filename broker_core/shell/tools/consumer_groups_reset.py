@@ -1,9 +1,11 @@
 """--reset-offsets of kafka-consumer-groups.sh (`ConsumerGroupCommand.resetOffsets`, KIP-122)."""
 
 import re
-from datetime import UTC, datetime, timedelta, timezone
+from calendar import monthrange
+from datetime import date
 
 from broker_core.config_defs.java_text import split
+from broker_core.config_defs.keys import LONG_MAX
 from broker_core.errors import Errors
 from broker_core.groups.consumer_protocol import sorted_partitions, split_partition
 from broker_core.shell.admin import Asking, metadata
@@ -27,9 +29,16 @@ SCENARIOS = (
 )
 _LISTED = "[to-offset], [to-current], [to-datetime], [from-file], [by-duration], [to-earliest], [to-latest], [shift-by]"
 _DURATION = re.compile(
-    r"([+-])?P(?:(-?\d+)D)?(?:T(?=[-\d])(?:(-?\d+)H)?(?:(-?\d+)M)?(?:(-?\d+(?:\.\d+)?)S)?)?", re.IGNORECASE
+    r"([+-])?P(?:([+-]?\d+)D)?(?:T(?=[-+\d])(?:([+-]?\d+)H)?(?:([+-]?\d+)M)?(?:([+-]?\d+)(?:[.,](\d{0,9}))?S)?)?",
+    re.IGNORECASE,
 )
-_ISO = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)\.(\d{1,3})(Z|[+-]\d\d:?\d\d|[+-]\d\d)")
+_INSTANT_MAX_S = 31_556_889_864_403_199
+"""The last second of Java's time."""
+_DATE_TIME = re.compile(
+    r"[ \t]*(\d+)-[ \t]*(\d+)-[ \t]*(\d+)T[ \t]*(\d+):[ \t]*(\d+):[ \t]*(\d+)\.[ \t]*(\d+)"
+    r"[ \t]*(?:Z|([+-])([01]\d|2[0-3])(?::(\d\d))?)"
+)
+"""What a `SimpleDateFormat` reads of a text: blanks may stand before each number, and anything behind the zone."""
 EARLIEST, LATEST = -2, -1
 
 
@@ -188,31 +197,47 @@ def parse_datetime(text: str) -> int:
     def wrong(why: str) -> JavaException:
         return JavaException("java.text.ParseException", why).wrapped_in(RUNTIME_EXCEPTION)
 
-    if "T" not in text:
+    if len(split(text, "T")) < 2:
         raise wrong("Error parsing timestamp. It does not contain a 'T' according to ISO8601 format")
     if not re.search("[+Z-]", text.split("T")[1]):
         text += "Z"
-    match = _ISO.fullmatch(text)
+    match = _DATE_TIME.match(text)
     if match is None:
         raise wrong(f'Unparseable date: "{text}"')
-    zone = match[3]
-    offset = UTC
-    if zone and zone != "Z":
-        hours, minutes = int(zone[1:3]), int(zone[3:].lstrip(":") or 0)
-        delta = timedelta(hours=hours, minutes=minutes)
-        offset = timezone(-delta if zone[0] == "-" else delta)
-    try:
-        moment = datetime.fromisoformat(match[1]).replace(tzinfo=offset)
-    except ValueError:
-        raise wrong(f'Unparseable date: "{text}"') from None
-    return int(moment.timestamp()) * 1_000 + int(match[2] or 0)
+    year, month, day, hour, minute, second, millis = (int(part) for part in match.groups()[:7])
+    sign, hours, minutes = -1 if match[8] == "-" else 1, int(match[9] or 0), int(match[10] or 0)
+    offset_min = sign * (hours * 60 + minutes)
+    in_range = (
+        year >= 1
+        and 1 <= month <= 12
+        and 1 <= day <= monthrange(2_000 + year % 400, month)[1]
+        and hour <= 23
+        and minute <= 59
+        and second <= 59
+        and millis <= 999
+        and minutes <= 59
+        and -13 * 60 <= offset_min <= 14 * 60
+    )
+    if not in_range:
+        raise wrong(f'Unparseable date: "{text}"')
+    # The calendar repeats after 400 years of 146097 days, and Python's ends long before Java's.
+    days = (year // 400 - 5) * 146_097 + date(2_000 + year % 400, month, day).toordinal() - date(1970, 1, 1).toordinal()
+    return (((days * 24 + hour) * 60 + minute - offset_min) * 60 + second) * 1_000 + millis
 
 
 def parse_duration(text: str) -> int:
     """`Duration.parse`: ms. Raises JavaException."""
+    no_duration = JavaException("java.time.format.DateTimeParseException", "Text cannot be parsed to a Duration")
     match = _DURATION.fullmatch(text)
     if match is None or not any(match.groups()[1:]):
-        raise JavaException("java.time.format.DateTimeParseException", "Text cannot be parsed to a Duration")
-    sign = -1 if match[1] == "-" else 1
-    days, hours, minutes = (int(match[at] or 0) for at in (2, 3, 4))
-    return sign * (((days * 24 + hours) * 60 + minutes) * 60_000 + int(float(match[5] or 0) * 1_000))
+        raise no_duration
+    total = 0
+    for at, (name, length) in enumerate((("days", 86_400), ("hours", 3_600), ("minutes", 60), ("seconds", 1)), 2):
+        seconds = int(match[at] or 0) * length
+        if not -LONG_MAX - 1 <= seconds <= LONG_MAX:
+            raise JavaException(no_duration.java_class, f"{no_duration.message}: {name}")
+        total += seconds
+    nanos = int((match[6] or "").ljust(9, "0")) * (-1 if (match[5] or "").startswith("-") else 1)
+    if abs(total) > _INSTANT_MAX_S:
+        raise JavaException("java.time.DateTimeException", "Instant exceeds minimum or maximum instant")
+    return (-1 if match[1] == "-" else 1) * (total * 1_000 + nanos // 1_000_000)
