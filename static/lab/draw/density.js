@@ -4,7 +4,7 @@ import { densityBars, densityScale, placeMarks } from "../core/layout/density.js
 import { LABEL_W } from "../core/layout/spacetime.js";
 import { markWords } from "../core/marks.js";
 import { begin, hatch } from "./palette.js";
-import { monoWidth } from "./svg.js";
+import { uiWidth } from "./svg.js";
 
 /** @import { Change } from "../core/changes.js" */
 /** @import { Player } from "../core/player.js" */
@@ -107,7 +107,7 @@ export class Density {
   /** @param {CanvasRenderingContext2D} context @param {Mark[]} marks @param {import("../core/timemap.js").Scale} map */
   #drawMarks(context, marks, map) {
     const p = this.#palette;
-    for (const { mark, x, labelled, flip } of placeMarks(marks, map, (one) => monoWidth(this.#words(one), 9.3) * 0.95, this.#width)) {
+    for (const { mark, x, labelled, flip } of placeMarks(marks, map, (one) => uiWidth(this.#words(one), 9.3, 600), this.#width)) {
       const hue = p[HUES[mark.kind] ?? "ink3"];
       context.globalAlpha = labelled ? 1 : 0.6;
       context.fillStyle = hue;
