@@ -47,7 +47,8 @@ def compare(directory: Path, only: str = "", show_all: bool = False) -> int:
     words = [word.strip() for word in only.split(",") if word.strip()]
     chosen = [case for case in cases(directory) if all(word in case[0] for word in words)]
     if not chosen:
-        print(f"There is nothing to compare in {directory}. Expected recordings of real brokers.", file=sys.stderr)
+        what = f"has {only} in its name" if words else "is a recording of a real broker"
+        print(f"There is nothing to compare in {directory}: no file {what}.", file=sys.stderr)
         return 2
     counts = {"ok": 0, "FAIL": 0}
     for name, find in chosen:

@@ -31,7 +31,8 @@ def main(arguments: list[str] | None = None) -> int:
     if unknown:
         print(f"There is no era {unknown[0]!r}. Expected one of {', '.join(ERAS)}: name one.", file=sys.stderr)
         return 2
-    if (options.seed is None) == (options.runs is None) or (options.runs or 1) < 1 or options.jobs < 1:
+    fewest = min(options.jobs, 1 if options.runs is None else options.runs)
+    if (options.seed is None) == (options.runs is None) or fewest < 1:
         print("Expected a seed or a number of runs: make sim SEED=7, or make sim RUNS=400.", file=sys.stderr)
         return 2
     if options.seed is not None:
