@@ -18,7 +18,6 @@ from broker_core.records.control_record import read_marker
 from broker_core.records.record_batch import (
     LENGTH_OVERHEAD,
     MAGIC_V2,
-    NO_PRODUCER_ID,
     NO_TIMESTAMP,
     BatchHeader,
     batches_in,
@@ -194,7 +193,7 @@ class AppendableLog(ReadableLog):
                 )
             )
             next_offset = last_offset + 1
-            if header.producer_id != NO_PRODUCER_ID:
+            if header.has_producer_id:
                 has_producers = True
         entries = segment.append(parts, facts, indexed_offset)
         local.log_end_offset = next_offset
@@ -230,7 +229,7 @@ class AppendableLog(ReadableLog):
         ended = []
         facts: list[ProducerFact] = []
         for position, header in batches:
-            if header.producer_id != NO_PRODUCER_ID:
+            if header.has_producer_id:
                 completed = update_producers(producers, header, data, position)
                 fact = producer_fact(header, data, position, completed)
                 if fact is not None:

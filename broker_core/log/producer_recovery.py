@@ -11,7 +11,7 @@ from broker_core.log.storage_fault import StorageFault
 from broker_core.log.transaction_index import AbortedTransaction, TransactionIndex
 from broker_core.log.transactions import CompletedTransaction
 from broker_core.records.control_record import read_marker
-from broker_core.records.record_batch import NO_PRODUCER_ID, BatchHeader
+from broker_core.records.record_batch import BatchHeader
 from broker_core.sim.disk import CutFact
 
 
@@ -22,7 +22,7 @@ def update_producers(
 
     Returns the transaction that the batch ends; `complete` has to be called with it.
     """
-    if header.producer_id == NO_PRODUCER_ID:
+    if not header.has_producer_id:
         return None
     if not header.is_control:
         producers.append_data(header)
@@ -69,7 +69,7 @@ def note_stored_batch(
     producers: ProducerStateManager, segment: LogSegment, header: BatchHeader, position: int
 ) -> CompletedTransaction | None:
     """As `update_producers`, for the batch at `position` of a segment. Raises StorageFault for a bad marker."""
-    if header.producer_id == NO_PRODUCER_ID:
+    if not header.has_producer_id:
         return None
     if not header.is_control:
         return update_producers(producers, header, b"")

@@ -177,9 +177,10 @@ class ProducerStateManager:
 
     def validate_marker(self, header: BatchHeader, coordinator_epoch: int) -> None:
         """Checks a coordinator's marker. Raises INVALID_PRODUCER_EPOCH or TRANSACTION_COORDINATOR_FENCED."""
-        entry = self._producers.get(header.producer_id)
-        if entry is None:
+        if not header.has_producer_id:
             return
+        # of a producer that is not known, the epochs are unknown, too: -1
+        entry = self._producers.get(header.producer_id) or ProducerStateEntry(header.producer_id)
         self._check_epoch(entry, header.producer_epoch)
         if coordinator_epoch < entry.coordinator_epoch:
             raise KafkaException(
