@@ -66,7 +66,9 @@ class GroupTransitioned(Event):
 
 @kind("group", en="Group {group}: {member} joined", zh="组 {group}：{member} 加入")
 class GroupMemberAdded(Event):
-    """`protocols`: (assignor, what the member says for it in base64), the preferred one first."""
+    """`protocols`: (assignor, what the member says for it in base64), the preferred one first. `instance`: of a static
+    member; empty of others, and of one whose `group.instance.id` has no letters: `is_nameless`.
+    """
 
     broker: str
     group: str
@@ -78,6 +80,7 @@ class GroupMemberAdded(Event):
     rebalance_timeout_ms: int = 0
     session_timeout_ms: int = 0
     protocols: tuple[tuple[str, str], ...] = ()
+    is_nameless: bool = False
 
 
 @kind("group", en="Group {group}: {member} wants something else now", zh="组 {group}：{member} 改变了它的订阅")

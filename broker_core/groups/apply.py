@@ -83,7 +83,7 @@ def _member_added(subjects: Subjects, event: GroupMemberAdded, at_us: int) -> No
     group.add(
         GroupMember(
             event.member,
-            event.instance or None,
+            event.instance if event.instance or event.is_nameless else None,
             event.client,
             event.client_host,
             event.rebalance_timeout_ms,

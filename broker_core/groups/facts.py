@@ -180,6 +180,7 @@ class Groups:
                 rebalance_timeout_ms=member.rebalance_timeout_ms,
                 session_timeout_ms=member.session_timeout_ms,
                 protocols=_to_text(member.protocols),
+                is_nameless=member.group_instance_id == "",
             )
         )
         return group.members[member.member_id]

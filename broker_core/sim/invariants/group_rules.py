@@ -112,7 +112,7 @@ def _went_back(checker: Checker, name: str, shadow: ShadowGroup) -> None:
 def member_added(checker: Checker, event: group.GroupMemberAdded) -> None:
     shadow = _known(checker, event.group, event.broker)
     if shadow is not None:
-        shadow.members[event.member] = ShadowMember(event.client, bool(event.instance))
+        shadow.members[event.member] = ShadowMember(event.client, bool(event.instance) or event.is_nameless)
 
 
 @watches(group.GroupMemberReplaced)

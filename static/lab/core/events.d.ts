@@ -252,6 +252,7 @@ export interface GroupMemberAdded {
   rebalance_timeout_ms: number;
   session_timeout_ms: number;
   protocols: [string, string][];
+  is_nameless: boolean;
 }
 export interface GroupMemberUpdated {
   broker: string;

@@ -1,7 +1,7 @@
 // Written by `manage.py gen_events` from broker_core/events. Do not change it by hand.
 
 /** Hash of the vocabulary; the server's `welcome` carries its own. */
-export const SCHEMA = "869f5154785a";
+export const SCHEMA = "2553b6f6f878";
 
 /** @import { EventKind, KindInfo } from "./events.d.ts" */
 
@@ -80,7 +80,7 @@ export const KINDS = {
     en: "{broker} no longer coordinates {partition}", zh: "{broker} 不再是 {partition} 的协调者" },
   GroupTransitioned: { family: "group", fields: [["broker", "str"], ["group", "str"], ["partition", "str"], ["from_state", "str"], ["to_state", "str"], ["generation_id", "int"], ["protocol", "str"], ["leader", "str"], ["why", "str"], ["protocol_type", "str"], ["timestamp_ms", "int"], ["due_us", "int"]],
     en: "Group {group}: {from_state} to {to_state}, generation {generation_id}, {why}", zh: "组 {group}：{from_state} 变为 {to_state}，第 {generation_id} 代，{why}" },
-  GroupMemberAdded: { family: "group", fields: [["broker", "str"], ["group", "str"], ["member", "str"], ["client", "str"], ["instance", "str"], ["client_host", "str"], ["protocol_type", "str"], ["rebalance_timeout_ms", "int"], ["session_timeout_ms", "int"], ["protocols", ["list", ["tuple", "str", "str"]]]],
+  GroupMemberAdded: { family: "group", fields: [["broker", "str"], ["group", "str"], ["member", "str"], ["client", "str"], ["instance", "str"], ["client_host", "str"], ["protocol_type", "str"], ["rebalance_timeout_ms", "int"], ["session_timeout_ms", "int"], ["protocols", ["list", ["tuple", "str", "str"]]], ["is_nameless", "bool"]],
     en: "Group {group}: {member} joined", zh: "组 {group}：{member} 加入" },
   GroupMemberUpdated: { family: "group", fields: [["broker", "str"], ["group", "str"], ["member", "str"], ["rebalance_timeout_ms", "int"], ["session_timeout_ms", "int"], ["protocols", ["list", ["tuple", "str", "str"]]]],
     en: "Group {group}: {member} wants something else now", zh: "组 {group}：{member} 改变了它的订阅" },
