@@ -40,6 +40,7 @@ from broker_core.wire.messages import (
     ConfigSynonym,
     DescribeConfigsResult,
 )
+from broker_core.zk.store import path_fault
 from broker_core.zk.znodes import ConfigZnode
 
 
@@ -178,8 +179,16 @@ class ConfigAdmin:
         """A resource shall have some configurations more, less, or other ones."""
         if resource.type == "BROKER_LOGGER":
             return self._alter_loggers(resource, ops, validate_only)
-        keys = TOPIC_CONFIGS if resource.type == "TOPIC" else BROKER_CONFIGS
-        return self._alter(resource, validate_only, lambda now: _changed(now, ops, keys), [op.name for op in ops])
+        is_topic = resource.type == "TOPIC"
+        keys = TOPIC_CONFIGS if is_topic else BROKER_CONFIGS
+
+        def change(now: dict[str, str]) -> dict[str, str]:
+            fault = path_fault(ConfigZnode.path("topics", resource.name)) if is_topic else None
+            if fault is not None:
+                raise ConfigException(fault)
+            return _changed(now, ops, keys)
+
+        return self._alter(resource, validate_only, change, [op.name for op in ops])
 
     def _alter(
         self,
@@ -220,7 +229,8 @@ class ConfigAdmin:
     def _alter_topic(self, topic: str, change: Callable[[dict[str, str]], dict[str, str]], validate_only: bool) -> None:
         if not topic:
             raise KafkaException(Errors.INVALID_REQUEST, "Default topic resources are not allowed.")
-        configs = change(read_entity(self.host.zk, "topics", topic))
+        has_path = path_fault(ConfigZnode.path("topics", topic)) is None
+        configs = change(read_entity(self.host.zk, "topics", topic) if has_path else {})
         if topic not in self.host.metadata.topic_ids:
             raise KafkaException(Errors.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{topic}' does not exist.")
         validate_topic_configs(configs, self.host.dynamic.current.settings)

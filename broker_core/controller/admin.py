@@ -17,7 +17,7 @@ from broker_core.controller.kafka_uuid import random_uuid
 from broker_core.controller.kafka_zk_client import KafkaZkClient
 from broker_core.errors import Errors, KafkaException
 from broker_core.wire.messages import CreatePartitionsSpec, CreateTopicSpec, TopicResult
-from broker_core.zk.store import Check, Create, NodeExists, SetData, parent_of
+from broker_core.zk.store import Check, Create, NodeExists, SetData, parent_of, path_fault
 from broker_core.zk.znodes import ConfigZnode, ControllerZnode, DeleteTopicZnode, TopicZnode
 
 MAX_NAME_LENGTH = 249
@@ -25,9 +25,12 @@ CLUSTER_METADATA_TOPIC = "__cluster_metadata"
 MOST_PARTITIONS = 10_000
 """Of one request. A broker in ZooKeeper mode tries any number until its memory ends; this is where Kafka's newer
 controllers draw the line (`ReplicationControlManager`)."""
-NO_ZNODES = ("", ".", "..")
-"""What is no part of a path in ZooKeeper."""
 _LEGAL_NAME = re.compile(r"[a-zA-Z0-9._-]+")
+
+
+def can_be_znode(name: str) -> bool:
+    """Whether a path of ZooKeeper can end in the name of a topic."""
+    return path_fault(TopicZnode.path(name)) is None
 
 
 def why_no_topic_name(name: str) -> str | None:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from broker_core.controller import alter_partition
-from broker_core.controller.admin import CLUSTER_METADATA_TOPIC, NO_ZNODES, ZkAdminManager
+from broker_core.controller.admin import CLUSTER_METADATA_TOPIC, ZkAdminManager, can_be_znode
 from broker_core.controller.channel_manager import RESEND_TIMER, ControllerChannelManager
 from broker_core.controller.cluster_changes import ClusterChanges
 from broker_core.controller.context import ControllerContext
@@ -408,7 +408,7 @@ class Controller:
                 results.append(TopicResult(spec.name, Errors.NOT_CONTROLLER))
             elif names.count(spec.name) > 1:
                 results.append(TopicResult(spec.name, Errors.INVALID_REQUEST, "Duplicate topic in request."))
-            elif spec.name in NO_ZNODES:
+            elif not can_be_znode(spec.name):
                 # to look for what no path can name ends the whole request; what came before it is done
                 return CreatePartitionsResponse(tuple(TopicResult(name, Errors.UNKNOWN_SERVER_ERROR) for name in names))
             elif self.context.is_queued_for_deletion(spec.name):

@@ -249,12 +249,37 @@ def parent_of(path: str) -> str:
     return path.rpartition("/")[0] or "/"
 
 
-_PATH = re.compile(r"(?:/(?!\.\.?(?:/|\Z))[^/\x00-\x1f\x7f-\x9f\ud800-\uf8ff\ufff0-\uffff]+)+")
+_UNTOLD = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\uf8ff\ufff0-\uffff\U00010000-\U0010ffff]")
+"""Characters that no path has."""
+
+
+def path_fault(path: str) -> str | None:
+    """What is wrong with a path that begins with a slash, in ZooKeeper's words (`PathUtils.validatePath`); None for a
+    good one.
+    """
+    if path == "/":
+        return None
+    if path.endswith("/"):
+        return "Path must not end with / character"
+    at = 1
+    for part in path[1:].split("/"):
+        if not part:
+            return _path_fault(path, "empty node name specified", at)
+        if part in (".", ".."):
+            return _path_fault(path, "relative paths not allowed", at + len(part) - 1)
+        untold = _UNTOLD.search(part)
+        if untold is not None:
+            why = "invalid character" if untold[0] != "\0" else "null character not allowed"
+            return _path_fault(path, why, at + untold.start())
+        at += len(part) + 1
+    return None
+
+
+def _path_fault(path: str, why: str, at: int) -> str:
+    return f'Invalid path string "{path}" caused by {why} @{at}'
 
 
 def validate_path(path: str) -> None:
     """Raises InvalidPath for what ZooKeeper's `PathUtils.validatePath` refuses."""
-    if path == "/":
-        return
-    if _PATH.fullmatch(path) is None:
+    if not path.startswith("/") or path_fault(path) is not None:
         raise InvalidPath(path)
