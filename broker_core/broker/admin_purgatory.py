@@ -76,7 +76,7 @@ class DelayedTopics(msgspec.Struct):
     def answer(self, kernel: Kernel, metadata: MetadataCache) -> None:
         """Answers; topics whose effect does not show yet have timed out."""
         results = tuple(
-            TopicResult(result.name, KafkaError.REQUEST_TIMED_OUT)
+            TopicResult(result.name, KafkaError.REQUEST_TIMED_OUT, topic_id=result.topic_id)
             if result.error is KafkaError.NONE
             and result.name in self.expected
             and not self._shows(metadata, result.name)

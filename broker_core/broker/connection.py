@@ -125,7 +125,7 @@ class Connection(QuietNode):
             # whoever checks what producers were promised looks for it first
             fields = (("acks", request.body.acks), *fields)
             is_one_way = request.body.acks == 0
-        is_unanswered = translation.is_unanswered(request.body, request.version)
+        is_unanswered = translation.is_unanswered(request.body, self._asked(request))
         self._server.kernel.request(
             self.name,
             self.broker.name,
@@ -135,7 +135,7 @@ class Connection(QuietNode):
             fields=fields,
             one_way=is_one_way or is_unanswered,
         )
-        if is_one_way:
+        if is_one_way and not is_unanswered:
             self._server.send(self.number, NO_ANSWER)
         else:
             self._current = request

@@ -69,14 +69,18 @@ class TransactionVerifier:
     def __init__(self, broker: "Broker") -> None:
         self._broker = broker
 
+    @property
+    def is_on(self) -> bool:
+        """Whether anything is asked."""
+        broker = self._broker
+        return broker.era.verifies_transactions and (
+            broker.config.transactions.transaction_partition_verification_enable
+        )
+
     def guard(self, name: str, batch: Batch) -> tuple[int, int] | None:
         """What has to be verified before a batch may be appended: (producer id, guard); None = nothing."""
-        broker = self._broker
-        partition = broker.replicas.partitions.get(name)
-        is_on = broker.era.verifies_transactions
-        if not is_on or not broker.config.transactions.transaction_partition_verification_enable:
-            return None
-        if partition is None or not partition.is_leader:
+        partition = self._broker.replicas.partitions.get(name)
+        if not self.is_on or partition is None or not partition.is_leader:
             return None
         guard = partition.log.producer_state.start_verification(*batch)
         return None if guard is None else (batch.producer_id, guard)

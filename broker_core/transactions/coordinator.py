@@ -324,12 +324,12 @@ class TransactionCoordinator:
         if isinstance(outcome, KafkaError):
             error = for_client(outcome, body.version, 2)
             outcome = tuple((name, error) for name in asked.partitions)
-            request.alike |= {transactional_id}
-        request.results[transactional_id] = outcome
+            request.alike |= {len(request.results)}
+        request.results.append((transactional_id, outcome))
         request.left -= 1
         if request.left:
             return
-        results = tuple((each.transactional_id, request.results[each.transactional_id]) for each in body.transactions)
+        results = tuple(request.results)
         first = next((error for _, rows in results for _, error in rows if error is not Errors.NONE), Errors.NONE)
         label = "belongs to it" if asked.verify_only else "added"
         response = AddPartitionsToTxnResponse(results, alike=request.alike)

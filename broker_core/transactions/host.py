@@ -31,8 +31,8 @@ class AddRequest(msgspec.Struct):
 
     message: Message
     left: int
-    results: dict[str, PartitionErrors] = {}
-    alike: frozenset[str] = frozenset()
+    results: list[tuple[str, PartitionErrors]] = []
+    alike: frozenset[int] = frozenset()
 
 
 Then = Literal["init", "fence", "add", "offsets", "end", "complete", "timeout"]

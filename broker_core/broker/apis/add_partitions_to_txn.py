@@ -2,6 +2,8 @@
 
 from typing import TYPE_CHECKING
 
+from msgspec import structs
+
 from broker_core.broker.record_deletion import INTERNAL_TOPICS
 from broker_core.broker.translation.common import split
 from broker_core.errors import KafkaError
@@ -22,13 +24,17 @@ LAST_CLIENT_VERSION = 3
 
 
 def handle(broker: "Broker", message: Message) -> None:
-    """Decides each transaction of the request. Where a partition does not exist, none is added."""
+    """Decides each transaction of the request. Where a partition does not exist, none is added. What is asked of one
+    that is there twice is what the last one says.
+    """
     body: AddPartitionsToTxnRequest = message.body
     coordinator = broker.transactions.coordinator
     request = AddRequest(message, len(body.transactions))
     if not body.transactions:
         broker.kernel.respond(message, AddPartitionsToTxnResponse(), label="nothing")
-    for transaction in body.transactions:
+    partitions = {each.transactional_id: each.partitions for each in body.transactions}
+    for told in body.transactions:
+        transaction = structs.replace(told, partitions=partitions[told.transactional_id])
         outcome: KafkaError | PartitionErrors | None = _refused(broker, transaction, body.version)
         if outcome is None:
             if transaction.verify_only:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from broker_core.broker.record_deletion import INTERNAL_TOPICS
 from broker_core.broker.transaction_verifier import Batch, Verification
+from broker_core.broker.translation.common import CLIENT_PREFIX
 from broker_core.errors import KafkaError, KafkaException
 from broker_core.log.append_check import batch_size_at
 from broker_core.records.compression import CompressionType
@@ -15,7 +16,6 @@ from broker_core.records.record_batch import (
     COMPRESSION_MASK,
     MAGIC_POSITION,
     MAGIC_V2,
-    NO_PRODUCER_ID,
     TRANSACTIONAL_FLAG,
     parse_header,
 )
@@ -32,43 +32,91 @@ _ATTRIBUTES_LOW_BYTE = 22
 
 
 def handle(broker: "Broker", message: Message) -> None:
-    """Appends what a producer sends; the answer depends on acks. A request without records is not answered."""
+    """Appends what a producer sends; the answer depends on acks."""
     body: ProduceRequest = message.body
-    sent = [data for _, data in body.partitions if data is not None]
-    if len(sent) < len(body.partitions):
-        broker.kernel.close_connection(message)
+    if has_fatal_null(broker, body):
+        if not message.source.startswith(CLIENT_PREFIX):
+            # a client's connection waits for ever; who asks in memory need not
+            broker.kernel.close_connection(message)
         return
-    try:
-        is_transactional = any(map(_begins_transactional, sent))
-    except KafkaException as unreadable:
-        _refuse_all(broker, message, unreadable)
-        return
-    if is_transactional and body.transactional_id is None:
-        _refuse_all(broker, message, KafkaException(KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED))
+    refusal = _refusal(broker, body)
+    if refusal is not None:
+        _refuse_all(broker, message, refusal)
         return
     refused: dict[str, ProducePartitionResponse] = {}
+    appended = []
     for name, data in body.partitions:
         answer = _check(broker, name, data or b"", body)
+        if answer is None:
+            appended.append(name)
+            answer = _check_append(name, body)
         if answer is not None:
             refused[name] = answer
-    if is_transactional and body.transactional_id is not None:
-        _produce_verified(broker, message, body.transactional_id, refused)
+    if body.transactional_id is not None and _is_transactional(body):
+        _produce_verified(broker, message, body.transactional_id, appended, refused)
     else:
         broker.replicas.produces.take(message, body, refused)
 
 
+def has_fatal_null(broker: "Broker", body: ProduceRequest) -> bool:
+    """Whether the request has null for records where Kafka fails on it, and fails to say so: in a partition that is
+    there, and in any partition of a request that is refused as a whole.
+    """
+    without = [name for name, data in body.partitions if data is None]
+    if not without:
+        return False
+    return any(name in broker.metadata.partitions for name in without) or _refusal(broker, body) is not None
+
+
+def _refusal(broker: "Broker", body: ProduceRequest) -> KafkaException | None:
+    """Why the request as a whole is refused."""
+    try:
+        is_transactional = _is_transactional(body)
+    except KafkaException as unreadable:
+        return unreadable
+    if is_transactional and body.transactional_id is None:
+        return KafkaException(KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+    if _ONE_BATCH_VERSION <= body.version < _ZSTD_VERSION:
+        known = (data for name, data in body.partitions if data and name in broker.metadata.partitions)
+        if any(map(_has_unknown_codec, known)):
+            # these versions look for zstd, and do not expect that a codec has no name
+            return KafkaException(KafkaError.UNKNOWN_SERVER_ERROR)
+    return None
+
+
+def _is_transactional(body: ProduceRequest) -> bool:
+    """Raises KafkaException where no batch can be told."""
+    return any(_begins_transactional(data) for _, data in body.partitions if data is not None)
+
+
+def _has_unknown_codec(data: bytes) -> bool:
+    if batch_size_at(data, 0) is None or data[MAGIC_POSITION] != MAGIC_V2:
+        return False
+    return data[_ATTRIBUTES_LOW_BYTE] & COMPRESSION_MASK > max(CompressionType)
+
+
 def _produce_verified(
-    broker: "Broker", message: Message, transactional_id: str, refused: dict[str, ProducePartitionResponse]
+    broker: "Broker",
+    message: Message,
+    transactional_id: str,
+    appended: list[str],
+    refused: dict[str, ProducePartitionResponse],
 ) -> None:
-    """Appends once the coordinator has said that the partitions are in the transaction (KIP-890)."""
+    """Appends once the coordinator has said that the partitions are in the transaction (KIP-890). `appended`: those
+    that it is asked about, though nothing may be appended to some of them.
+    """
     verifier = broker.transactions.verifier
     guards = {}
     batch = None
     for name, data in message.body.partitions:
-        if name not in refused and data and _begins_transactional(data):
+        if name in appended and data and _begins_transactional(data):
             header = parse_header(data)
-            if header.producer_id == NO_PRODUCER_ID:
+            if not header.has_producer_id:
                 continue  # nobody's transaction: there is nothing to ask
+            partition = broker.replicas.partitions.get(name)
+            if verifier.is_on and (partition is None or not partition.is_leader):
+                refused[name] = ProducePartitionResponse(name, broker.replicas.not_leader(name))
+                continue
             batch = Batch.of(header)
             guard = verifier.guard(name, batch)
             if guard is not None:
@@ -94,6 +142,11 @@ def _check(broker: "Broker", name: str, data: bytes, body: ProduceRequest) -> Pr
             _check_single_batch(data, body.version)
         except KafkaException as refusal:
             return ProducePartitionResponse(name, refusal.error)
+    return None
+
+
+def _check_append(name: str, body: ProduceRequest) -> ProducePartitionResponse | None:
+    """Why nothing may be appended to a partition, whatever it is."""
     if body.acks not in (-1, 0, 1):
         return ProducePartitionResponse(name, KafkaError.INVALID_REQUIRED_ACKS)
     if name.rpartition("-")[0] in INTERNAL_TOPICS:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-from broker_core.broker.translation.common import Asked, Translation, by_topic, partitions_of
+from broker_core.broker.translation.common import Asked, Translation, by_topic, by_topic_asked, partitions_of
 from broker_core.errors import Errors, KafkaError
 from broker_core.wire.messages import (
     OffsetCommitRequest,
@@ -46,7 +46,7 @@ def _commit_answer(body: OffsetCommitResponse, request: Any, asked: Asked) -> An
                     for index, error in rows
                 ],
             )
-            for topic, rows in by_topic(body.partitions).items()
+            for topic, rows in by_topic_asked(body.partitions, request.topics, asked).items()
         ]
     )
 
@@ -113,9 +113,9 @@ def _error_of(body: OffsetFetchResponse, partition: str) -> KafkaError:
     return dict(body.errors).get(partition, Errors.NONE)
 
 
-def _has_no_groups(request: Any, version: int) -> bool:
+def _has_no_groups(request: Any, asked: Asked) -> bool:
     """No groups: the answer, too, has at least one in Kafka, which fails to find it."""
-    return version >= _GROUPS_VERSION and not request.groups
+    return asked.version >= _GROUPS_VERSION and not request.groups
 
 
 OFFSET_COMMIT = Translation(_commit_body, _commit_answer)

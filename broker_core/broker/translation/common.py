@@ -56,7 +56,7 @@ def prepared(body: Any, request: Any, asked: Asked) -> Any:
     raise TypeError(f"{type(body).__name__} came where the answer was prepared")
 
 
-def always_answered(request: Any, version: int) -> bool:
+def always_answered(request: Any, asked: Asked) -> bool:
     """For an API all of whose requests are answered: False."""
     return False
 
@@ -64,13 +64,13 @@ def always_answered(request: Any, version: int) -> bool:
 class Translation(NamedTuple):
     """How an API is translated: `body(request, asked)` gives what the broker's handler takes, or the response itself
     where no handler is needed; `answer(body, request, asked)` makes the response from what the handler answered.
-    Requests and responses are values of the API's schemas. `is_unanswered(request, version)`: whether Kafka fails on
+    Requests and responses are values of the API's schemas. `is_unanswered(request, asked)`: whether Kafka fails on
     its own answer, so that none ever comes, nor one to what its connection asks later.
     """
 
     body: Callable[[Any, Asked], Any]
     answer: Callable[[Any, Any, Asked], Any] = prepared
-    is_unanswered: Callable[[Any, int], bool] = always_answered
+    is_unanswered: Callable[[Any, Asked], bool] = always_answered
 
 
 _NO_INDEX = "/"
@@ -120,3 +120,14 @@ def by_topic(rows: Iterable[tuple[str, T]]) -> dict[str, list[tuple[int, T]]]:
         topic, index = split(partition)
         topics.setdefault(topic, []).append((index, row))
     return topics
+
+
+def by_topic_asked(
+    rows: Iterable[tuple[str, T]], topics: Iterable[Any], asked: Asked
+) -> dict[str, list[tuple[int, T]]]:
+    """As `by_topic`, and before these the topics of a request that name no partition, where they are not there: what is
+    there is answered by its partitions alone.
+    """
+    known = asked.broker.metadata.topic_ids
+    empty = [topic.name for topic in topics if not topic.partitions and topic.name not in known]
+    return {name: [] for name in empty} | by_topic(rows)

@@ -218,7 +218,7 @@ def _incremental_answer(body: AlterConfigsResponse, request: Any, asked: Asked) 
     return _altered(body, request, _refusals(request, asked, is_incremental=True), _INCREMENTAL)
 
 
-def _is_resource_twice(request: Any, version: int) -> bool:
+def _is_resource_twice(request: Any, asked: Asked) -> bool:
     """Kafka answers each resource once, and fails on one that is there twice."""
     names = [(each.resource_type, each.resource_name) for each in request.resources]
     return len(names) > len(set(names))

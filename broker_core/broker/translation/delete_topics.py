@@ -40,10 +40,13 @@ def _answer(body: DeleteTopicsResponse, request: Any, asked: Asked) -> Any:
     by_id = {result.topic_id: result for result in body.topics if result.topic_id}
     responses = []
     topics = _topics(request, asked)
+    is_controller = asked.broker.known_controller() == asked.broker.broker_id
     is_refused = any(_is_both(topic) for topic in topics)
     for topic in topics:
         result = by_id.get(topic.topic_id) if topic.name is None else results.get(topic.name)
-        if is_refused:
+        if not is_controller:
+            error, name, message = KafkaError.NOT_CONTROLLER, topic.name, None
+        elif is_refused:
             error, name, message = KafkaError.INVALID_REQUEST, topic.name, None
         elif result is not None and result.error is KafkaError.NOT_CONTROLLER:
             error, name, message = result.error, topic.name, result.message
@@ -52,8 +55,6 @@ def _answer(body: DeleteTopicsResponse, request: Any, asked: Asked) -> Any:
         elif topic.topic_id == NO_TOPIC_ID:
             # neither a name nor an id: as for a topic that one may not know of
             error, name, message = KafkaError.TOPIC_AUTHORIZATION_FAILED, None, None
-        elif asked.broker.known_controller() != asked.broker.broker_id:
-            error, name, message = KafkaError.NOT_CONTROLLER, None, None
         else:
             error, name, message = KafkaError.UNKNOWN_TOPIC_ID, None, None
         responses.append(

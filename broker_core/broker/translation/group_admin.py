@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from broker_core.broker.translation.common import NOT_ASKED, Asked, Translation, by_topic, partitions_of
+from broker_core.broker.translation.common import NOT_ASKED, Asked, Translation, by_topic_asked, partitions_of
 from broker_core.errors import KafkaError
 from broker_core.wire.messages import (
     DeleteGroupsRequest,
@@ -91,6 +91,7 @@ def _offset_delete_body(request: Any, asked: Asked) -> OffsetDeleteRequest:
 
 
 def _offset_delete_answer(body: OffsetDeleteResponse, request: Any, asked: Asked) -> Any:
+    topics = {} if body.error is not KafkaError.NONE else by_topic_asked(body.partitions, request.topics, asked)
     return _OFFSET_DELETE.type(
         error_code=body.error.code,
         topics=[
@@ -101,7 +102,7 @@ def _offset_delete_answer(body: OffsetDeleteResponse, request: Any, asked: Asked
                     for index, error in rows
                 ],
             )
-            for topic, rows in by_topic(body.partitions).items()
+            for topic, rows in topics.items()
         ],
     )
 

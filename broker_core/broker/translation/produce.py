@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from broker_core.broker.apis.produce import has_fatal_null
 from broker_core.broker.translation.common import Asked, Translation, by_topic, partitions_of
 from broker_core.broker.translation.leaders import current_leader, endpoints
 from broker_core.errors import KafkaError
@@ -49,4 +50,8 @@ def _answer(body: ProduceResponse, request: Any, asked: Asked) -> Any:
     return _WIRE.type(responses=topics, node_endpoints=endpoints(_WIRE, leaders, asked))
 
 
-PRODUCE = Translation(_body, _answer)
+def _has_null(request: Any, asked: Asked) -> bool:
+    return has_fatal_null(asked.broker, _body(request, asked))
+
+
+PRODUCE = Translation(_body, _answer, _has_null)

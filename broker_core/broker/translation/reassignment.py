@@ -41,7 +41,9 @@ def _elect_body(request: Any, asked: Asked) -> Any:
 
 def _elect_answer(body: ElectLeadersResponse, request: Any, asked: Asked) -> Any:
     if body.error is KafkaError.NOT_CONTROLLER:
-        return _refused(request, KafkaError.NONE, KafkaError.NOT_CONTROLLER)
+        refused = _refused(request, KafkaError.NONE, KafkaError.NOT_CONTROLLER)
+        refused.replica_election_results = [each for each in refused.replica_election_results if each.partition_result]
+        return refused
     return _ELECT.type(
         error_code=body.error.code,
         replica_election_results=[

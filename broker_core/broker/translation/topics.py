@@ -51,7 +51,11 @@ def _created(topic: Any, result: TopicResult, asked: Asked) -> Any:
         if result.error is KafkaError.NOT_CONTROLLER:
             message = ""
         return _CREATE.CreatableTopicResult(
-            name=result.name, error_code=result.error.code, error_message=message, configs=[]
+            name=result.name,
+            topic_id=result.topic_id or NO_TOPIC_ID,
+            error_code=result.error.code,
+            error_message=message,
+            configs=[],
         )
     config = asked.broker.config
     partitions, factor = topic.num_partitions, topic.replication_factor

@@ -4,7 +4,7 @@ AddOffsetsToTxn (25), EndTxn (26), WriteTxnMarkers (27), TxnOffsetCommit (28).
 
 from typing import Any
 
-from broker_core.broker.translation.common import Asked, Translation, by_topic, partitions_of
+from broker_core.broker.translation.common import Asked, Translation, by_topic, by_topic_asked, partitions_of
 from broker_core.errors import KafkaError
 from broker_core.wire.messages import (
     AddOffsetsToTxnRequest,
@@ -104,21 +104,24 @@ def _told_alike(topics: Any, error: KafkaError) -> list[Any]:
 
 
 def _add_partitions_answer(body: AddPartitionsToTxnResponse, request: Any, asked: Asked) -> Any:
-    def told(topics: Any, transactional_id: str, errors: PartitionErrors) -> list[Any]:
-        if transactional_id in body.alike:
+    def told(number: int, topics: Any, errors: PartitionErrors) -> list[Any]:
+        if number in body.alike:
             return _told_alike(topics, errors[0][1] if errors else KafkaError.NONE)
         return _topic_results(errors)
 
+    results = body.results_by_transaction
     if asked.version < _BATCH_VERSION:
-        topics = told(request.v3_and_below_topics, *body.results_by_transaction[0])
+        topics = told(0, request.v3_and_below_topics, results[0][1])
         return _ADD_PARTITIONS.type(results_by_topic_v3_and_below=topics)
+    # of a transaction that is there twice, the first one
+    first = {each.transactional_id: each.topics for each in reversed(request.transactions)}
     return _ADD_PARTITIONS.type(
         error_code=body.error.code,
         results_by_transaction=[
             _ADD_PARTITIONS.AddPartitionsToTxnResult(
-                transactional_id=transactional_id, topic_results=told(each.topics, transactional_id, errors)
+                transactional_id=transactional_id, topic_results=told(number, first[transactional_id], errors)
             )
-            for each, (transactional_id, errors) in zip(request.transactions, body.results_by_transaction, strict=True)
+            for number, (transactional_id, errors) in enumerate(results)
         ],
     )
 
@@ -183,7 +186,7 @@ def _markers_answer(body: WriteTxnMarkersResponse, request: Any, asked: Asked) -
     )
 
 
-def _is_named_twice(request: Any, version: int) -> bool:
+def _is_named_twice(request: Any, asked: Asked) -> bool:
     """A partition twice under one marker: Kafka waits for the second one to be written, too, and writes one."""
     return any(
         len(names) > len(set(names))
@@ -191,9 +194,9 @@ def _is_named_twice(request: Any, version: int) -> bool:
     )
 
 
-def _is_empty_batch(request: Any, version: int) -> bool:
+def _is_empty_batch(request: Any, asked: Asked) -> bool:
     """No transactions: each of them would bring the answer a step nearer."""
-    return version >= _BATCH_VERSION and not request.transactions
+    return asked.version >= _BATCH_VERSION and not request.transactions
 
 
 def _commit_body(request: Any, asked: Asked) -> TxnOffsetCommitRequest:
@@ -223,7 +226,7 @@ def _commit_answer(body: TxnOffsetCommitResponse, request: Any, asked: Asked) ->
                     for index, error in rows
                 ],
             )
-            for topic, rows in by_topic(body.partitions).items()
+            for topic, rows in by_topic_asked(body.partitions, request.topics, asked).items()
         ]
     )
 

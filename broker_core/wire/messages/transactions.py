@@ -48,13 +48,13 @@ class AddPartitionsToTxnRequest(msgspec.Struct, frozen=True, gc=False):
 
 
 class AddPartitionsToTxnResponse(msgspec.Struct, frozen=True, gc=False):
-    """`results_by_transaction`: (transactional id, errors of its partitions), in the order of the request. `alike`:
-    the transactions for which the coordinator has one error, or none, for whatever was asked.
+    """`results_by_transaction`: (transactional id, errors of its partitions), as they were decided. `alike`: the
+    numbers of the results which are one error, or none, for whatever was asked.
     """
 
     results_by_transaction: tuple[tuple[str, PartitionErrors], ...] = ()
     error: KafkaError = Errors.NONE
-    alike: frozenset[str] = frozenset()
+    alike: frozenset[int] = frozenset()
 
 
 class AddOffsetsToTxnRequest(msgspec.Struct, frozen=True, gc=False):
