@@ -3,6 +3,7 @@
 import re
 from typing import Any
 
+from broker_core.config_defs.java_text import hash_map_order, partition_code
 from broker_core.errors import Errors, KafkaError
 from broker_core.shell.admin import RETRY_BACKOFF_US, Asking, ask_any, metadata, until_ready
 from broker_core.shell.java import ERRORS_PACKAGE, EXECUTION_EXCEPTION, JavaException, log_error
@@ -25,13 +26,15 @@ _NO_TOPIC = frozenset({Errors.UNKNOWN_TOPIC_OR_PARTITION, Errors.INVALID_TOPIC_E
 _RETRIED = frozenset({Errors.NOT_COORDINATOR, Errors.COORDINATOR_NOT_AVAILABLE, Errors.COORDINATOR_LOAD_IN_PROGRESS})
 
 
-def find_coordinator(process: Process, group: str, limit_us: int | None = None) -> Asking[int | None]:
+def find_coordinator(
+    process: Process, group: str, limit_us: int | None = None, call: str = "findCoordinator"
+) -> Asking[int | None]:
     """The broker that coordinates a group; None when none was found in time. The first question of a cluster creates
-    `__consumer_offsets`.
+    `__consumer_offsets`. `call`: what the client calls the question.
     """
     deadline_us = process.now_us + (process.api_timeout_us if limit_us is None else limit_us)
     while process.now_us < deadline_us:
-        response = yield from ask_any(process, "FindCoordinator", FindCoordinatorRequest(group), "findCoordinator")
+        response = yield from ask_any(process, "FindCoordinator", FindCoordinatorRequest(group), call)
         if response.error is Errors.NONE:
             node: int = response.node_id
             return node
@@ -61,8 +64,12 @@ def ask_coordinator(process: Process, group: str, api: str, body: Any) -> Asking
     """Sends a request to the group's coordinator. Raises JavaException when no answer comes in time."""
     deadline_us = process.now_us + process.api_timeout_us
     name = _CALLS.get(api, api[0].lower() + api[1:])
+    call = f"{name}(api=FIND_COORDINATOR)"
     while process.now_us < deadline_us:
-        node = yield from find_coordinator(process, group, deadline_us - process.now_us)
+        try:
+            node = yield from find_coordinator(process, group, deadline_us - process.now_us, call)
+        except JavaException as late:
+            raise late.wrapped_in(EXECUTION_EXCEPTION) from None
         if node is not None:
             try:
                 yield from until_ready(process, node, deadline_us, f"{name}(api={_FIRST_APIS.get(api, _key(api))})")
@@ -72,7 +79,6 @@ def ask_coordinator(process: Process, group: str, api: str, body: Any) -> Asking
             if not isinstance(response, Disconnected) and _error_of(response) not in _RETRIED:
                 return response
         yield Sleep(RETRY_BACKOFF_US)
-    call = f"{name}(api=FIND_COORDINATOR)"
     raise JavaException.in_future(Errors.REQUEST_TIMED_OUT, f"Timed out waiting for a node assignment. Call: {call}")
 
 
@@ -119,18 +125,20 @@ def list_offsets(process: Process, partitions: list[str], timestamp: int) -> Ask
     Raises JavaException for a topic that there is not, and when a partition has no leader as long as the tool asks.
     """
     found: dict[str, int] = {}
-    topics = tuple(dict.fromkeys(name.rpartition("-")[0] for name in partitions))
+    failed: dict[str, JavaException] = {}
     deadline_us = process.now_us + process.api_timeout_us
-    while len(found) < len(set(partitions)):
+    while asked := [name for name in dict.fromkeys(partitions) if name not in found and name not in failed]:
+        topics = tuple(dict.fromkeys(name.rpartition("-")[0] for name in asked))
         known = yield from metadata(process, topics, "listOffsets")
         errors = {name: error for name, _, error in known.topics}
-        for name in partitions:
+        for name in asked:
             error = errors.get(name.rpartition("-")[0], Errors.NONE)
             if error in _NO_TOPIC:
-                raise _no_topic(process, name, error)
+                failed[name] = _no_topic(process, name, error)
+        asked = [name for name in asked if name not in failed]
         leaders = {row[0]: row[1] for row in known.partitions}
-        for leader in sorted({leaders.get(name, -1) for name in partitions if name not in found}):
-            names = [name for name in partitions if leaders.get(name) == leader and name not in found]
+        for leader in sorted({leaders.get(name, -1) for name in asked}):
+            names = [name for name in asked if leaders.get(name) == leader]
             if leader < 0 or not names:
                 continue
             try:
@@ -141,11 +149,16 @@ def list_offsets(process: Process, partitions: list[str], timestamp: int) -> Ask
             response = yield Call(leader, "ListOffsets", body, "ListOffsets " + ", ".join(names))
             if not isinstance(response, Disconnected):
                 found |= {row.partition: row.offset for row in response.partitions if row.error is Errors.NONE}
-        if len(found) < len(set(partitions)):
-            if process.now_us >= deadline_us:
-                late = "Timed out waiting for a node assignment. Call: listOffsets(api=METADATA)"
-                raise _in_futures(f"{ERRORS_PACKAGE}TimeoutException: {late}")
+        unanswered = [name for name in asked if name not in found]
+        if unanswered and process.now_us >= deadline_us:
+            late = "Timed out waiting for a node assignment. Call: listOffsets(api=METADATA)"
+            failed |= dict.fromkeys(unanswered, _in_futures(f"{ERRORS_PACKAGE}TimeoutException: {late}"))
+        elif unanswered:
             yield Sleep(RETRY_BACKOFF_US)
+    # The tool hears nothing before all of them have ended, and then of the first that failed.
+    for name in hash_map_order(list(dict.fromkeys(partitions)), code=partition_code):
+        if name in failed:
+            raise failed[name]
     return found
 
 

@@ -141,7 +141,7 @@ def _trimmed(lines: list[str]) -> list[str]:
 # what cannot be the same twice
 
 _NAMES: tuple[tuple[re.Pattern[str], str], ...] = (
-    (re.compile(r"127\.0\.0\.1:\d+"), "127.0.0.1:<port>"),
+    (re.compile(r"127\.0\.0\.1:\d{4,5}\b"), "127.0.0.1:<port>"),
     (re.compile(r"--bootstrap-server 127\.0\.0\.1:<port>(,127\.0\.0\.1:<port>)*"), "--bootstrap-server <bootstrap>"),
     (re.compile(r'\bbroker-(\d+)(?=[/"])|(?<=log\.dirs=)broker-(\d+)|(?<=log dir )broker-(\d+)'), r"<dir-\1\2\3>"),
     (re.compile(r'("port":)\d+'), r"\1<port>"),

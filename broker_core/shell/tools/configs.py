@@ -240,6 +240,8 @@ def _check_alter(options: ParsedOptions, types: list[str], names: list[str]) -> 
         raise Complaint(
             "At least one of --add-config, --add-config-file, or --delete-config must be specified with --alter"
         )
+    if not {"users", "clients"} & set(types) and len(names) != len(types):
+        raise Complaint("An entity name must be specified for every entity type")
 
 
 def _to_add(process: Process, options: ParsedOptions) -> dict[str, str]:

@@ -362,7 +362,7 @@ def _delete(process: Process, options: ParsedOptions) -> Asking[None]:
         except JavaException as exception:
             failed[name] = f"{exception.java_class}: {exception.message}"
     if not failed:
-        joined = "', '".join(deleted)
+        joined = ", ".join(deleted)
         process.out(f"Deletion of requested consumer groups ('{joined}') was successful.")
         return
     _error(process, "Deletion of some consumer groups failed:")

@@ -33,27 +33,28 @@ def plan_from_file(process: Process, name: str, group: str, *, is_single: bool) 
         )
     lines = split(re.sub(r"\r\n?", "\n", process.files[name]), "\n") or [""]
     fault = _fault(lines[0], _COLUMNS)
-    for _ in range(2 if fault else 0):
-        # what is no plan without groups may be one with them; the file is read twice
+    if fault:
+        # what is no plan without groups may be one with them
         process.err(fault.partition("\n")[0])
     names_groups = bool(fault) or not is_single
     columns = _COLUMNS_WITH_GROUP if names_groups else _COLUMNS
     worse = next((each for each in (_fault(line, columns) for line in lines) if each), "")
     if worse:
         raise JavaException(RUNTIME_EXCEPTION, worse, (worse,))
-    rows = [_cells(line) for line in lines]
-    if names_groups:
-        rows = [row[1:] for row in rows if row[0] == group]
-        if not rows:
-            process.out("")
-            process.out(f"Error: No reset plan for group {group} found")
-    plan: Plan = {}
-    for topic, *numbers in rows:
+    plans: dict[str, Plan] = {}
+    for cells in map(_cells, lines):
+        owner, topic, *numbers = cells if names_groups else [group, *cells]
         partition, offset = (int(number) for number in [*numbers, "0", "0"][:2])
         if offset < 0:
             raise UsageError("Invalid negative offset")
-        plan[f"{topic}-{partition}"] = offset
-    return plan
+        plans.setdefault(owner, {})[f"{topic}-{partition}"] = offset
+    if group not in plans:
+        process.out("")
+        process.out(f"Error: No reset plan for group {group} found")
+    if fault:
+        # what is a plan is read a second time
+        process.err(fault.partition("\n")[0])
+    return plans.get(group, {})
 
 
 def _cells(line: str) -> list[str]:

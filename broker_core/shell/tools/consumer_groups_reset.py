@@ -4,7 +4,7 @@ import re
 from calendar import monthrange
 from datetime import date
 
-from broker_core.config_defs.java_text import split
+from broker_core.config_defs.java_text import hash_map_order, split
 from broker_core.config_defs.keys import LONG_MAX
 from broker_core.errors import Errors
 from broker_core.groups.consumer_protocol import sorted_partitions, split_partition
@@ -50,7 +50,8 @@ def reset_offsets(process: Process, options: ParsedOptions) -> Asking[None]:
     else:
         groups = options.values("group")
     plans: dict[str, Plan] = {}
-    for group in groups:
+    # as a HashMap made for so many gives them back
+    for group in hash_map_order(list(dict.fromkeys(groups)), len(set(groups))):
         try:
             described = yield from describe_group(process, group)
         except JavaException as error:
