@@ -15,6 +15,9 @@ _HELP = "help"
 _VERSION = "version"
 _COMMIT = "f745dfdcee2b9851"
 _NEGATIVE_NUMBER = re.compile(r"-\d+(\.\d*)?")
+_CHANGED, _ADDED, _LEFT_OUT = 2, 1, 4
+_UNLIKE = 7
+"""A command that costs so much to be made of what was typed is not suggested."""
 
 
 class BadArguments(Exception):
@@ -60,6 +63,14 @@ class HelpAsked(BadArguments):
         super().__init__(command, "")
 
 
+class UnknownCommand(BadArguments):
+    """There is no such command; `similar`: those that may have been meant."""
+
+    def __init__(self, message: str, similar: Sequence[str]) -> None:
+        super().__init__("", message)
+        self.similar = similar
+
+
 class VersionAsked(BadArguments):
     """Kafka's version is printed, and the tool ends."""
 
@@ -77,6 +88,8 @@ def complain(process: Process, tool: Tool, error: BadArguments) -> int:
         return 1
     for line in (*tool.usage[error.command], *justified(f"{tool.name}: error: {error}", _USAGE_WIDTH)):
         process.err(line)
+    if isinstance(error, UnknownCommand) and error.similar:
+        process.err("\n\t".join(("Did you mean:", *error.similar)))
     return 1
 
 
@@ -112,7 +125,26 @@ def _command(tool: Tool, word: str) -> str:
     if found:
         raise BadArguments("", f"ambiguous command: {word} could match {', '.join(found)}")
     choices = ", ".join(f"'{each}'" for each in tool.commands)
-    raise BadArguments("", f"invalid choice: '{word}' (choose from {choices})")
+    costs = {each: _edits(word, each) for each in tool.commands}
+    least = min(costs.values())
+    similar = [each for each in costs if costs[each] == least < _UNLIKE]
+    raise UnknownCommand(f"invalid choice: '{word}' (choose from {choices})", similar)
+
+
+def _edits(word: str, other: str) -> int:
+    """What it takes to make a word another one. Neighbours that change places cost nothing."""
+    rows = [[_ADDED * at for at in range(len(other) + 1)]]
+    for at, letter in enumerate(word):
+        row = [_LEFT_OUT * (at + 1)]
+        for place, wanted in enumerate(other):
+            cost = min(
+                rows[-1][place] + _CHANGED * (letter != wanted), rows[-1][place + 1] + _LEFT_OUT, row[-1] + _ADDED
+            )
+            if at and place and (word[at - 1], letter) == (wanted, other[place - 1]):
+                cost = min(cost, rows[-2][place - 1])
+            row.append(cost)
+        rows.append(row)
+    return rows[-1][-1]
 
 
 def _is_flag(word: str) -> bool:

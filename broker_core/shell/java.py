@@ -189,10 +189,16 @@ def justified(text: str, width: int) -> list[str]:
     (argparse4j)."""
     lines: list[list[str]] = [[]]
     for word in text.split(" "):
-        # The space behind a word counts when the word finds its line, and the end of the line behind the last one.
-        if lines[-1] and len(" ".join([*lines[-1], word])) + 1 > width:
-            lines.append([])
-        lines[-1].append(word)
+        # A word may be broken behind its hyphens, as java.text.BreakIterator sees them.
+        parts = re.split(r"(?<=-)(?=[^-\d])", word)
+        for place, part in enumerate(parts):
+            line = lines[-1]
+            longer = [*line[:-1], line[-1] + part] if place and line else [*line, part]
+            # The space behind a word counts when the word finds its line, and the end of the line behind the last one.
+            if line and len(" ".join(longer)) + (place == len(parts) - 1) > width:
+                lines.append([part])
+            else:
+                lines[-1] = longer
     return [*(_stretched(words, width) for words in lines[:-1]), " ".join(lines[-1])]
 
 

@@ -366,6 +366,7 @@ def _describe(process: Process, options: ParsedOptions) -> Asking[None]:
     else:
         names = yield from _found(process, options, "listTopics")
         _ensure_found(options, names)
+    options.integer("partition-size-limit-per-response")
     known = yield from metadata(process, tuple(described_order(names)), "describeTopics")
     configs = yield from _configs_of(process, [name for name, _, error in known.topics if error is Errors.NONE])
     moving = yield from _moving(process, [row[0] for row in known.partitions])
