@@ -44,7 +44,9 @@ def test_what_kafka_itself_gives_away_is_told_and_explained(script: str, alarm: 
     assert alarm in _played(script).alarms
 
 
-@pytest.mark.parametrize("script", ["next-topic-of-that-name", "forgotten-producer", "deleted-and-forgotten", "answer-after-deletion"])
+@pytest.mark.parametrize(
+    "script", ["next-topic-of-that-name", "forgotten-producer", "deleted-and-forgotten", "answer-after-deletion"]
+)
 def test_what_only_looks_broken_is_no_alarm(script: str) -> None:
     played = _played(script)
     assert (played.failure, dict(played.alarms)) == (None, {})
