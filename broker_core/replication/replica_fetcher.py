@@ -122,13 +122,15 @@ class ReplicaFetcher:
         self.states.pop(name, None)
         self.truncating.pop(name, None)
 
-    def send(self) -> None:
-        """One round: asks for everything that is ready, unless a request is under way."""
+    def send(self, *, has_asked: bool = False) -> None:
+        """One round: asks for everything that is ready, unless a request is under way. `has_asked`: this round has
+        asked where epochs end, and goes on to fetch (`AbstractFetcherThread.doWork`).
+        """
         if self.in_flight or not self.states:
             return
         host = self.host
         now_us = host.kernel.scheduler.now_us
-        if self.truncating and self._ask_epochs(now_us):
+        if self.truncating and not has_asked and self._ask_epochs(now_us):
             return
         partitions = []
         fields: list[tuple[str, str | int]] = []
@@ -188,6 +190,9 @@ class ReplicaFetcher:
                 context=self._context,
                 timeout_us=settings.socket_timeout_us,
             )
+        elif has_asked and self.truncating:
+            # There are no active partitions.
+            self._wake_at(now_us + host.settings.backoff_us)
         elif next_wake_us:
             self._wake_at(next_wake_us)
 
@@ -252,7 +257,7 @@ class ReplicaFetcher:
                 partition.truncate_to(decision.offset, why)
                 if decision.final:
                     del self.truncating[name]
-        self.send()
+        self.send(has_asked=True)
 
     def on_wake(self) -> None:
         """A back-off ran out."""

@@ -49,7 +49,7 @@ class _Game:
         self.disk = SimulatedDisk()
         self.run = Run(schedule.config, disk=self.disk, zk=MemoryStore())
         self.typed: list[str] = []
-        self.witness = Witness()
+        self.witness = Witness(ERAS[schedule.era])
         self.restarted: set[tuple[int, int]] = set()
         self.found: list[str] = []
 

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from broker_core.eras import Era
 from broker_core.events import Event
 from broker_core.events.client import ProduceAcknowledged
 from broker_core.events.control import LeaderElected, ReplicaStateChanged, ZnodeDeleted
@@ -23,6 +24,9 @@ _STRAY = "a log of a deleted topic of the same name that its broker has left beh
 _LEFT = "a replica that a move made anew while its topic was deleted"
 _UNTOLD = "a replica left behind of a deleted topic of the same name: nobody told its broker, which knows a later epoch"
 _OLD_LEADER = "led the deleted topic"
+_ASKS_ON = "a follower asks for the end of an epoch in which it led without a record, and keeps it (KAFKA-10706)"
+_ASKED_IN_VAIN = 20
+"""Once a truncation takes two or three questions; who hears one answer so often will hear it forever."""
 _REASONS = re.compile(
     "power loss|unclean election|without having heard|KAFKA-7128|KAFKA-10706|KIP-320|"
     f"another history of that epoch|no segment can hold|made anew|left behind|{_OLD_LEADER}|era"
@@ -41,11 +45,12 @@ class Witness:
         deleted: the znodes that were deleted.
         gave_up: whether a broker ended its process by itself.
         stuck: partitions that cannot heal, as Kafka's would not: a follower gave them up since what it was given was
-            too large, or it had it; a replica or a log of a deleted topic stands in the way; or a move was cancelled
-            when only new replicas were in sync.
+            too large, or it had it; a replica or a log of a deleted topic stands in the way; a move was cancelled
+            when only new replicas were in sync; or, before 3.0, a follower asks where to cut and cuts nothing.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, era: Era) -> None:
+        self._era = era
         self.alarms: Counter[tuple[str, str]] = Counter()
         self.unexplained: Failure | None = None
         self.acknowledged: list[Acknowledged] = []
@@ -53,6 +58,7 @@ class Witness:
         self.deleted: set[str] = set()
         self.gave_up = False
         self.stuck: set[str] = set()
+        self._answers: Counter[tuple[str, str, str | int]] = Counter()
         self._being_deleted: set[str] = set()
         self._made_anew: set[str] = set()
         self._open: set[str] = set()
@@ -107,6 +113,12 @@ class Witness:
                     # Before topics had ids nothing tells the two apart (`becomeLeaderOrFollower`).
                     self.stuck.add(name)
                     self.explained[name] = _UNTOLD
+        elif event.api == "OffsetForLeaderEpoch" and event.kind == "response":
+            for name, answer in () if self._era.truncation_at_end_drops_epochs else event.fields:
+                self._answers[event.destination, name, answer] += 1
+                if self._answers[event.destination, name, answer] == _ASKED_IN_VAIN:
+                    self.stuck.add(name)
+                    self.explained[name] = _ASKS_ON
 
     # A broker that returns resumes the moves of partitions, those of a topic that is being deleted, too: all replicas
     # are told, and who has deleted its own makes it anew. The deletion is complete without it.

@@ -165,7 +165,10 @@ def _lost_offset(partition: ShadowPartition, shadow: ShadowReplica) -> int | Non
     if committed is None or committed is shadow.log or committed.agrees(shadow.log, highest):
         return None
     lost = committed.difference(shadow.log, shadow.start, highest)
-    return shadow.log.end if lost is None and shadow.log.end < highest else lost
+    if lost is None:
+        # What the log that holds it has deleted since is no loss to one that ends before it.
+        lost = max(shadow.log.end, committed.deleted_below)
+    return lost if lost < highest else None
 
 
 def check_committed(checker: Checker, partition: ShadowPartition, shadow: ShadowReplica) -> None:
