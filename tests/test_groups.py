@@ -477,6 +477,14 @@ def test_a_plan_that_is_none_is_refused_as_jackson_does(rows: tuple[str, ...], c
     assert any(complaint in line for line in printed)
 
 
+def test_rows_of_a_plan_that_say_too_little_stop_nothing() -> None:
+    shell = group_run()
+    shell.at("consumer stop c1")
+    shell.at("file plan", "g,orders,0,1", "h")
+    printed = shell.at("kafka-consumer-groups.sh --group g --reset-offsets --dry-run --from-file plan")
+    assert "".join(printed).count("orders                         0") == 1
+
+
 def test_rows_of_a_plan_may_end_as_on_old_machines() -> None:
     shell = group_run()
     shell.at("producer open p --acks all")

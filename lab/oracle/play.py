@@ -29,9 +29,11 @@ def play_files(files: list[Path], store: str, seed: int, journal: Path | None) -
     """Plays each file on a new cluster. Returns the exit code: 2 for a file or a line that cannot be played."""
     events: list[bytes] = []
     place = ""
+    is_writable = False
     try:
         if journal is not None:
-            journal.touch()
+            journal.open("ab").close()
+            is_writable = True
         with stores(store) as open_store:
             for path in files:
                 place = str(path)
@@ -62,6 +64,6 @@ def play_files(files: list[Path], store: str, seed: int, journal: Path | None) -
         print(error, file=sys.stderr)
         return 2
     finally:
-        if journal is not None and journal.exists():
+        if journal is not None and is_writable:
             journal.write_bytes(b"".join(event + b"\n" for event in events))
     return 0

@@ -35,10 +35,16 @@ def noted(run: str, note: ClusterNote) -> Iterator[None]:
         yield
 
 
+def forget_cluster(run: str) -> None:
+    """Takes the note of a run away, if it has one: it will be told of no more."""
+    (run_folder(run) / _NOTE).unlink(missing_ok=True)
+
+
 def ended_clusters() -> dict[str, ClusterNote]:
     """The notes of clusters that run no more, by run, oldest first."""
     found = {}
-    for path in settings.RUNS.glob(f"*/{_NOTE}"):
+    # not those whose folder is being deleted, which begins with a dot
+    for path in settings.RUNS.glob(f"[!.]*/{_NOTE}"):
         with suppress(OSError, msgspec.MsgspecError), path.open("rb") as file:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
             found[path.parent.name] = msgspec.json.decode(file.read(), type=ClusterNote)

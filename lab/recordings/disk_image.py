@@ -67,6 +67,7 @@ def _capture_file(real: Path, path: str, archive: Archive, known: FileImage | No
     stat = real.stat()
     if known is not None and (known.size, known.stamp) == (stat.st_size, stat.st_mtime_ns):
         return known
+    is_settled = time.time_ns() - stat.st_mtime_ns > _CLOCK_GRAIN_NS
     pieces = []
     descriptor = os.open(real, os.O_RDONLY | os.O_CLOEXEC)
     try:
@@ -75,5 +76,4 @@ def _capture_file(real: Path, path: str, archive: Archive, known: FileImage | No
             pieces.append(archive.put(os.pread(descriptor, min(PIECE_BYTES, end - position), position)))
     finally:
         os.close(descriptor)
-    is_settled = time.time_ns() - stat.st_mtime_ns > _CLOCK_GRAIN_NS
     return FileImage(path, stat.st_size, stat.st_mtime_ns if is_settled else 0, pieces)

@@ -303,8 +303,12 @@ class Gateway:
             return
         live.pacer.run_slice(run)
         listeners = run.listeners
-        while arrived:
-            client, frame = arrived.popleft()
+        for _ in range(len(arrived)):
+            try:
+                client, frame = arrived.popleft()
+            except IndexError:
+                # The gateway was closed meanwhile.
+                break
             if frame is None:
                 if client.number is not None:
                     self._clients.pop(client.number, None)

@@ -26,6 +26,7 @@ much to keep, and they wait meanwhile.
 """
 MUCH_BYTES = 32 * 1024 * 1024
 """Of inputs: after so many the brokers' files are kept in the background first, and then once more what is new."""
+MOST_PREPARATIONS = 2
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,7 @@ class LiveRun:
         self._checkpoints = Checkpoints(recording.folder)
         self._checkpointed_seq = self._checkpoints.last_seq()
         self._inputs = recording.logs.input_count
-        self._new_bytes = 0
+        self._new_bytes = self._prepared = 0
         self._oldest_pending_s = 0.0
         self.has_failed = False
         """What it made last is not recorded: nothing may follow it."""
@@ -142,9 +143,12 @@ class LiveRun:
         return is_much and self.pacer.now_s() >= self._may_checkpoint_s and self._checkpoints.is_idle
 
     def checkpoint_when_prepared(self) -> None:
-        """Keeps the engine, or, where clients have written much since, prepares that: it is due again then."""
-        if self._new_bytes > MUCH_BYTES:
+        """Keeps the engine, or, where clients have written much since, prepares that: it is due again then. Clients
+        that go on and on put it off so often and no more.
+        """
+        if self._new_bytes > MUCH_BYTES and self._prepared < MOST_PREPARATIONS:
             self._new_bytes = 0
+            self._prepared += 1
             self._checkpoints.prepare()
         else:
             self.checkpoint()
@@ -157,7 +161,7 @@ class LiveRun:
             self._recording.flush()
             self._checkpoints.save(self.run.seq, self._inputs, engine, self._model)
             self._checkpointed_seq = self.run.seq
-            self._new_bytes = 0
+            self._new_bytes = self._prepared = 0
             ended_s = self.pacer.now_s()
             if ended_s - began_s > LONG_CHECKPOINT_S:
                 self._may_checkpoint_s = ended_s + REST_AFTER_CHECKPOINT * (ended_s - began_s)
@@ -167,6 +171,9 @@ class LiveRun:
 
     def close(self) -> None:
         """Ends the engine so that it can go on later from here. The recording stays open."""
+        if self.has_failed:
+            self.abandon()
+            return
         try:
             self.collect()
             if self.run.seq > self._checkpointed_seq:

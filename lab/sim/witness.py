@@ -10,7 +10,7 @@ from broker_core.events import Event
 from broker_core.events.client import ProduceAcknowledged
 from broker_core.events.control import LeaderElected, ReplicaStateChanged, ZnodeDeleted
 from broker_core.events.log import LogDeleted, LogOpened, PowerLost
-from broker_core.events.replica import FetcherFailed
+from broker_core.events.replica import FetcherFailed, ReplicaBecameFollower
 from broker_core.events.rpc import RpcSent
 from broker_core.events.world import BrokerExiting, InvariantViolated
 from broker_core.run import Made
@@ -58,7 +58,8 @@ class Witness:
         self.deleted: set[str] = set()
         self.gave_up = False
         self.stuck: set[str] = set()
-        self._answers: Counter[tuple[str, str, str | int]] = Counter()
+        #: by follower and partition: where it was told to cut, and how often in a row
+        self._answers: dict[tuple[str, str], tuple[str, int]] = {}
         self._being_deleted: set[str] = set()
         self._made_anew: set[str] = set()
         self._open: set[str] = set()
@@ -115,10 +116,20 @@ class Witness:
                     self.explained[name] = _UNTOLD
         elif event.api == "OffsetForLeaderEpoch" and event.kind == "response":
             for name, answer in () if self._era.truncation_at_end_drops_epochs else event.fields:
-                self._answers[event.destination, name, answer] += 1
-                if self._answers[event.destination, name, answer] == _ASKED_IN_VAIN:
-                    self.stuck.add(name)
-                    self.explained[name] = _ASKS_ON
+                self._count_answer(event.destination, name, str(answer))
+
+    def _count_answer(self, follower: str, name: str, answer: str) -> None:
+        """How often in a row a follower was told the same end of an epoch."""
+        before, count = self._answers.get((follower, name), ("", 0))
+        count = count + 1 if answer == before else 1
+        self._answers[follower, name] = answer, count
+        if count == _ASKED_IN_VAIN and answer.startswith("epoch"):
+            self.stuck.add(name)
+            self.explained.setdefault(name, _ASKS_ON)
+
+    def _began_to_follow(self, seq: int, event: ReplicaBecameFollower) -> None:
+        name, _, node = event.replica.partition("@")
+        self._answers.pop((node, name), None)
 
     # A broker that returns resumes the moves of partitions, those of a topic that is being deleted, too: all replicas
     # are told, and who has deleted its own makes it anew. The deletion is complete without it.
@@ -158,6 +169,7 @@ _NOTES: dict[type[Event], Callable[[Witness, int, Any], None]] = {
     LeaderElected: Witness._elected,
     PowerLost: Witness._power_lost,
     FetcherFailed: Witness._fetcher_failed,
+    ReplicaBecameFollower: Witness._began_to_follow,
     RpcSent: Witness._sent,
     BrokerExiting: Witness._exiting,
     ReplicaStateChanged: Witness._replica_state,

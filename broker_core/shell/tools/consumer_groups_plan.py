@@ -43,8 +43,10 @@ def plan_from_file(process: Process, name: str, group: str, *, is_single: bool) 
         raise JavaException(RUNTIME_EXCEPTION, worse, (worse,))
     plans: dict[str, Plan] = {}
     for cells in map(_cells, lines):
-        owner, topic, *numbers = cells if names_groups else [group, *cells]
-        partition, offset = (int(number) for number in [*numbers, "0", "0"][:2])
+        given = cells if names_groups else [group, *cells]
+        # what a row does not say is null, and a number then 0
+        owner, topic, *numbers = [*given, *("", "null", "0", "0")[len(given) :]]
+        partition, offset = (int(number) for number in numbers[:2])
         if offset < 0:
             raise UsageError("Invalid negative offset")
         plans.setdefault(owner, {})[f"{topic}-{partition}"] = offset

@@ -73,8 +73,8 @@ class Command(BaseCommand):
         note = ClusterNote(config.seed, len(config.brokers), config.era, config.start_wall_ms)
         serves = False
         ports = {broker_id: port + at if port else 0 for at, broker_id in enumerate(config.brokers)}
-        try:
-            with noted(run, note):
+        with noted(run, note):
+            try:
                 async with standalone(folder, config, ports) as (_, gateway):
                     serves = True
                     self.stdout.write(f"{HOST}:{gateway.ports[config.brokers[0]]}")
@@ -84,9 +84,9 @@ class Command(BaseCommand):
                     )
                     self.stdout.flush()
                     await ended.wait()
-        finally:
-            if not serves:
-                remove_run_folder(run)
+            finally:
+                if not serves:
+                    remove_run_folder(run)
 
 
 def _parse(text: str) -> tuple[str, str]:

@@ -374,6 +374,7 @@ export class Player {
       this.#announce("mode");
     }
     this.#past.moved();
+    this.#told_ms = -Infinity; // what somebody asks for is shown at once
     this.#seek.to(goal);
   }
 
