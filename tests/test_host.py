@@ -383,6 +383,24 @@ def test_what_others_do_in_zookeeper_is_an_input(tmp_path: Path, zookeeper: Any)
     play(tmp_path, scene, zookeeper.address)
 
 
+def test_who_was_next_in_line_hears_why_the_engine_stopped(tmp_path: Path) -> None:
+    def breaks(live: LiveRun) -> None:
+        raise OSError("no space left on device")
+
+    async def scene(host: Host) -> None:
+        lab = await host.start("r1", "main", CONFIG)
+        refusals = await asyncio.gather(
+            lab.act(breaks), lab.act(submit("zk ls /")), lab.act(submit("zk ls /")), return_exceptions=True
+        )
+        assert [type(refusal) for refusal in refusals] == [Refusal] * 3
+        assert {str(refusal) for refusal in refusals} == {str(refusals[0])}
+        assert "no space left on device" in str(refusals[0])
+        await lab.act(submit("zk ls /"))
+        assert lab.core == "live"
+
+    play(tmp_path, scene)
+
+
 def test_a_zookeeper_that_goes_away_is_said_and_nothing_recorded_is_lost(tmp_path: Path) -> None:
     from lab.runtime.zookeeper import EmbeddedZookeeper
 

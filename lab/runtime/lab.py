@@ -212,21 +212,16 @@ class Lab:
 
     def _work(self, live: LiveRun, job: Callable[[LiveRun], T]) -> T:
         self._ensure_space()
-        if live.has_failed:
+        if live.failure is not None:
             # What it made was not recorded, so what it would make now could not be made again.
-            raise Refusal(
-                "The lab stopped before it came to that.",
-                "The engine goes on after whatever is done with it.",
-                "What was recorded is safe. Act again: the engine starts anew from there.",
-                503,
-            )
+            raise live.failure
         try:
             result = job(live)
             self._publish_collected()
         except _NOTHING_HAPPENED:
             raise
-        except BaseException:
-            live.has_failed = True
+        except BaseException as failure:
+            live.failure = failure
             raise
         return result
 

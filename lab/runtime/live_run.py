@@ -81,8 +81,8 @@ class LiveRun:
         self._inputs = recording.logs.input_count
         self._new_bytes = self._prepared = 0
         self._oldest_pending_s = 0.0
-        self.has_failed = False
-        """What it made last is not recorded: nothing may follow it."""
+        self.failure: BaseException | None = None
+        """Why what it made last is not recorded: nothing may follow it, and all who still come hear this."""
         self._polled_s = 0.0
         self._may_checkpoint_s = 0.0
 
@@ -171,7 +171,7 @@ class LiveRun:
 
     def close(self) -> None:
         """Ends the engine so that it can go on later from here. The recording stays open."""
-        if self.has_failed:
+        if self.failure is not None:
             self.abandon()
             return
         try:
