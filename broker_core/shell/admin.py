@@ -1,6 +1,7 @@
 """Requests of the tools, as Kafka's admin client sends them: metadata from any broker, changes to the controller."""
 
-from collections.abc import Generator, Sequence
+import re
+from collections.abc import Callable, Generator, Sequence
 from typing import Any, TypeVar
 
 from broker_core.errors import Errors, KafkaError
@@ -15,6 +16,11 @@ REQUEST_TIMEOUT_US = 30_000_000
 ANSWER_TIME_US = 10_000_000
 """How much longer the shell waits than a broker may take, so that the broker's own timeout is heard of."""
 RETRY_BACKOFF_US = 100_000
+
+
+def api_key(api: str) -> str:
+    """`OffsetFetch` as the admin client writes it: `OFFSET_FETCH`."""
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", api).upper()
 
 
 def timed_out(call: str) -> JavaException:
@@ -105,6 +111,38 @@ def ask_any(process: Process, api: str, body: Any, call: str) -> Asking[Any]:
                 return response
         yield Sleep(RETRY_BACKOFF_US)
     raise timed_out(call)
+
+
+def ask_replica(
+    process: Process,
+    partition: str,
+    broker_id: int | None,
+    api: str,
+    body: Any,
+    call: str,
+    error_of: Callable[[Any], KafkaError],
+) -> Asking[Any]:
+    """Asks the leader of a partition, or the broker that is named, until the answer is no error or one that stays: its
+    caller looks at which. `call`: the name of the admin client's method.
+
+    Raises JavaException when the time is over.
+    """
+    deadline_us = process.now_us + process.api_timeout_us
+    its_own = f"{call}(api={api_key(api)})"
+    while process.now_us < deadline_us:
+        known = yield from metadata(process, (partition.rpartition("-")[0],), f"{call}(api=METADATA)")
+        leader = next((row[1] for row in known.partitions if row[0] == partition), -1)
+        asked = leader if broker_id is None else broker_id
+        if asked in known.brokers:
+            yield from until_ready(process, asked, deadline_us, its_own)
+            response = yield Call(asked, api, body, f"{api} {partition}")
+            if not isinstance(response, Disconnected):
+                error = error_of(response)
+                # the leader moves, a broker that is named does not
+                if not error.retriable or (asked == broker_id and error is Errors.NOT_LEADER_OR_FOLLOWER):
+                    return response
+        yield Sleep(RETRY_BACKOFF_US)
+    raise timed_out(f"{call}(api=METADATA)" if broker_id is None else its_own)
 
 
 def ask_broker(process: Process, broker_id: int, api: str, body: Any, timeout_us: int) -> Asking[Any]:

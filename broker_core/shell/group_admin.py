@@ -1,11 +1,10 @@
 """What the tools ask about groups: each request goes to the group's coordinator, whoever that is by then."""
 
-import re
 from typing import Any
 
 from broker_core.config_defs.java_text import hash_map_order, partition_code
 from broker_core.errors import Errors, KafkaError
-from broker_core.shell.admin import RETRY_BACKOFF_US, Asking, ask_any, metadata, until_ready
+from broker_core.shell.admin import RETRY_BACKOFF_US, Asking, api_key, ask_any, metadata, until_ready
 from broker_core.shell.java import ERRORS_PACKAGE, EXECUTION_EXCEPTION, JavaException, log_error
 from broker_core.shell.process import Call, Disconnected, Process, Sleep
 from broker_core.wire.messages import (
@@ -44,11 +43,6 @@ def find_coordinator(
     return None
 
 
-def _key(api: str) -> str:
-    """`OffsetFetch` as the admin client writes it: `OFFSET_FETCH`."""
-    return re.sub(r"(?<!^)(?=[A-Z])", "_", api).upper()
-
-
 def _error_of(response: Any) -> KafkaError:
     """The error that says whether the coordinator was the right one."""
     whole: KafkaError | None = getattr(response, "error", None)
@@ -72,7 +66,7 @@ def ask_coordinator(process: Process, group: str, api: str, body: Any) -> Asking
             raise late.wrapped_in(EXECUTION_EXCEPTION) from None
         if node is not None:
             try:
-                yield from until_ready(process, node, deadline_us, f"{name}(api={_FIRST_APIS.get(api, _key(api))})")
+                yield from until_ready(process, node, deadline_us, f"{name}(api={_FIRST_APIS.get(api, api_key(api))})")
             except JavaException as late:
                 raise late.wrapped_in(EXECUTION_EXCEPTION) from None
             response = yield Call(node, api, body, f"{api} {group}")

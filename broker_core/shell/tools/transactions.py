@@ -5,9 +5,9 @@ from typing import Any
 
 from broker_core.clients.exceptions import exception_message
 from broker_core.config_defs.java_text import hash_map_order, partition_code
-from broker_core.errors import Errors
+from broker_core.errors import Errors, KafkaError
 from broker_core.shell import argparse_help
-from broker_core.shell.admin import RETRY_BACKOFF_US, Asking, ask_any, metadata, timed_out, until_ready
+from broker_core.shell.admin import RETRY_BACKOFF_US, Asking, ask_any, ask_replica, metadata, timed_out, until_ready
 from broker_core.shell.admin_client import COMMAND_CONFIG, check_client
 from broker_core.shell.argparse4j import BadArguments, Tool, complain, parse
 from broker_core.shell.cluster_api import ClusterApi
@@ -16,11 +16,12 @@ from broker_core.shell.completion_sources import topics
 from broker_core.shell.java import JavaException, load_properties, log_error
 from broker_core.shell.parser import Option, ParsedOptions
 from broker_core.shell.process import Call, Disconnected, Process, Running, Sleep
-from broker_core.shell.tools.transactions_hanging import Failed, abort, find_hanging
+from broker_core.shell.tools.transactions_hanging import Failed, abort, detailed, find_hanging
 from broker_core.wire.messages import (
     ActiveProducer,
     DescribedTransaction,
     DescribeProducersRequest,
+    DescribeProducersResponse,
     DescribeTransactionsRequest,
     FindCoordinatorRequest,
     ListTransactionsRequest,
@@ -158,7 +159,7 @@ def _admin_properties(process: Process, before: dict[str, str]) -> dict[str, str
     try:
         return {} if name is None else load_properties(process, name)
     except JavaException as error:
-        raise Failed(_detailed(f"Failed to load admin client properties: {error.message}")) from None
+        raise Failed(detailed(f"Failed to load admin client properties: {error.message}")) from None
 
 
 def _lines(rows: Sequence[Sequence[str]]) -> list[str]:
@@ -177,7 +178,7 @@ def _list(process: Process, options: ParsedOptions) -> Asking[list[list[str]]]:
         try:
             yield from until_ready(process, broker_id, deadline_us, "listTransactions(api=LIST_TRANSACTIONS)")
         except JavaException as late:
-            raise Failed(_detailed(f"Failed to list transactions: {late.message}")) from None
+            raise Failed(detailed(f"Failed to list transactions: {late.message}")) from None
         response = yield Call(broker_id, "ListTransactions", body, "ListTransactions")
         if not isinstance(response, Disconnected):
             rows += [[name, str(broker_id), str(id), state] for name, id, state in response.transaction_states]
@@ -207,7 +208,7 @@ def _ask_coordinator(process: Process, transactional_id: str) -> Asking[tuple[in
 
 
 def _could_not_describe(transactional_id: str, why: str) -> str:
-    return _detailed(f"Failed to describe transaction state of transactional-id `{transactional_id}`: {why}")
+    return detailed(f"Failed to describe transaction state of transactional-id `{transactional_id}`: {why}")
 
 
 def _describe(process: Process, transactional_id: str) -> Asking[list[list[str]]]:
@@ -239,35 +240,26 @@ def _producers(
     process: Process, partition: str, broker_id: int | None, failed: str
 ) -> Asking[tuple[ActiveProducer, ...]]:
     """What a replica knows of its producers. Raises Failed, which begins with `failed`."""
-    deadline_us = process.now_us + process.api_timeout_us
-    api = "METADATA" if broker_id is None else "DESCRIBE_PRODUCERS"
-    why = f"Timed out waiting for a node assignment. Call: describeProducers(api={api})"
-    while process.now_us < deadline_us:
-        known = yield from metadata(process, (partition.rpartition("-")[0],), "describeProducers")
-        leader = next((row[1] for row in known.partitions if row[0] == partition), -1)
-        asked = leader if broker_id is None else broker_id
-        if asked in known.brokers:
-            try:
-                call = "describeProducers(api=DESCRIBE_PRODUCERS)"
-                yield from until_ready(process, asked, deadline_us, call)
-            except JavaException as late:
-                why = late.message
-                break
-            body = DescribeProducersRequest((partition,))
-            response = yield Call(asked, "DescribeProducers", body, f"DescribeProducers {partition}")
-            if not isinstance(response, Disconnected):
-                (found,) = response.partitions
-                if found.error is Errors.NONE:
-                    producers: tuple[ActiveProducer, ...] = found.active_producers
-                    return producers
-                if found.error is Errors.NOT_LEADER_OR_FOLLOWER and broker_id is not None:
-                    why = _not_there(process, partition, broker_id)
-                    break
-                if not found.error.retriable:
-                    why = exception_message(found.error, found.message)
-                    break
-        yield Sleep(RETRY_BACKOFF_US)
-    raise Failed(_detailed(f"{failed}: {why}"))
+    body = DescribeProducersRequest((partition,))
+    try:
+        response = yield from ask_replica(
+            process, partition, broker_id, "DescribeProducers", body, "describeProducers", _describing_error
+        )
+    except JavaException as late:
+        raise Failed(detailed(f"{failed}: {late.message}")) from None
+    (found,) = response.partitions
+    if found.error is Errors.NONE:
+        producers: tuple[ActiveProducer, ...] = found.active_producers
+        return producers
+    if found.error is Errors.NOT_LEADER_OR_FOLLOWER and broker_id is not None:
+        why = _not_there(process, partition, broker_id)
+    else:
+        why = exception_message(found.error, found.message)
+    raise Failed(detailed(f"{failed}: {why}"))
+
+
+def _describing_error(response: DescribeProducersResponse) -> KafkaError:
+    return response.partitions[0].error
 
 
 def _not_there(process: Process, partition: str, broker_id: int) -> str:
@@ -281,10 +273,6 @@ def _not_there(process: Process, partition: str, broker_id: int) -> str:
     )
     process.err(JavaException.of(Errors.NOT_LEADER_OR_FOLLOWER).stack_trace()[0])
     return f"Failed to describe active producers for partition {partition} on brokerId {broker_id}"
-
-
-def _detailed(message: str) -> str:
-    return f"{message}. Enable debug logging for additional detail."
 
 
 _PRODUCERS = ["ProducerId", "ProducerEpoch", "LatestCoordinatorEpoch", "LastSequence", "LastTimestamp"]

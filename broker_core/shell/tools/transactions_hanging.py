@@ -4,16 +4,17 @@ from collections.abc import Callable
 from typing import Any
 
 from broker_core.clients.exceptions import exception_message
-from broker_core.errors import Errors
-from broker_core.shell.admin import RETRY_BACKOFF_US, Asking, metadata, until_ready
+from broker_core.errors import Errors, KafkaError
+from broker_core.shell.admin import Asking, ask_replica, metadata
 from broker_core.shell.java import JavaException
 from broker_core.shell.parser import ParsedOptions
-from broker_core.shell.process import Call, Disconnected, Process, Sleep
+from broker_core.shell.process import Call, Disconnected, Process
 from broker_core.wire.messages import (
     ActiveProducer,
     ListTransactionsRequest,
     WritableTxnMarker,
     WriteTxnMarkersRequest,
+    WriteTxnMarkersResponse,
 )
 
 HEADERS = ["Topic", "Partition", "ProducerId", "ProducerEpoch", "CoordinatorEpoch", "StartOffset", "LastTimestamp"]
@@ -27,6 +28,11 @@ DescribePartitions = Callable[[Process, str], Asking[tuple[str, ...]]]
 
 class Failed(Exception):
     """What the tool prints before it ends with exit code 1."""
+
+
+def detailed(message: str) -> str:
+    """What has failed, as the tool ends its complaints."""
+    return f"{message}. Enable debug logging for additional detail."
 
 
 def abort(process: Process, options: ParsedOptions, describe: DescribeProducers) -> Asking[None]:
@@ -65,29 +71,20 @@ def _write_marker(
         f"AbortTransactionSpec(topicPartition={partition}, producerId={producer_id}, producerEpoch={producer_epoch}, "
         f"coordinatorEpoch={coordinator_epoch})"
     )
-    why = "Timed out waiting for a node assignment. Call: abortTransaction(api=METADATA)"
-    deadline_us = process.now_us + process.api_timeout_us
-    while process.now_us < deadline_us:
-        known = yield from metadata(process, (partition.rpartition("-")[0],), "abortTransaction")
-        leader = next((row[1] for row in known.partitions if row[0] == partition), -1)
-        if leader in known.brokers:
-            try:
-                call = "abortTransaction(api=WRITE_TXN_MARKERS)"
-                yield from until_ready(process, leader, deadline_us, call)
-            except JavaException as late:
-                why = late.message
-                break
-            body = WriteTxnMarkersRequest((marker,))
-            response = yield Call(leader, "WriteTxnMarkers", body, f"WriteTxnMarkers {partition}")
-            if not isinstance(response, Disconnected):
-                error = response.markers[0][1][0][1]
-                if error is Errors.NONE:
-                    return
-                if not error.retriable:
-                    why = exception_message(error)
-                    break
-        yield Sleep(RETRY_BACKOFF_US)
-    raise Failed(f"Failed to abort transaction {spec}: {why}. Enable debug logging for additional detail.")
+    body = WriteTxnMarkersRequest((marker,))
+    try:
+        response = yield from ask_replica(
+            process, partition, None, "WriteTxnMarkers", body, "abortTransaction", _marker_error
+        )
+    except JavaException as late:
+        raise Failed(detailed(f"Failed to abort transaction {spec}: {late.message}")) from None
+    error = _marker_error(response)
+    if error is not Errors.NONE:
+        raise Failed(detailed(f"Failed to abort transaction {spec}: {exception_message(error)}"))
+
+
+def _marker_error(response: WriteTxnMarkersResponse) -> KafkaError:
+    return response.markers[0][1][0][1]
 
 
 def find_hanging(
@@ -110,7 +107,7 @@ def find_hanging(
         error = next((error for _, _, error in known.topics if topic is not None), Errors.NONE)
         if error is not Errors.NONE:
             why = exception_message(error)
-            raise Failed(f"Failed to describe 1 topics: {why}. Enable debug logging for additional detail.")
+            raise Failed(detailed(f"Failed to describe 1 topics: {why}"))
         partitions = [row[0] for row in known.partitions if broker_id is None or broker_id in row[3]]
     rows = [HEADERS]
     transactional_ids = yield from _transactional_ids(process)
