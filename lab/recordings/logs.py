@@ -119,16 +119,8 @@ class RecordedLogs:
 
     def append_inputs(self, inputs: Sequence[Stamped]) -> None:
         """Writes inputs, each (at_us, bytes). They are with the operating system when this returns."""
-        batch: list[Stamped] = []
-        size = 0
-        for given in inputs:
-            given_size = sum(map(len, given[1:]))
-            if batch and size + given_size > _LARGEST_BATCH:
-                self._append(self._inputs, batch, is_compressed=size >= _COMPRESSED_BYTES)
-                batch, size = [], 0
-            batch.append(given)
-            size += given_size
-        self._append(self._inputs, batch, is_compressed=size >= _COMPRESSED_BYTES)
+        for batch, size in _batches(inputs):
+            self._append(self._inputs, batch, is_compressed=size >= _COMPRESSED_BYTES)
 
     def events(self, first_seq: int, last_seq: int) -> list[StoredEvent]:
         """The written events from `first_seq` to `last_seq`, as far as there are."""
@@ -261,6 +253,21 @@ class RecordedLogs:
         if header.format != FORMAT:
             raise _unreadable(self.folder, f"it has format {header.format}")
         return header
+
+
+def _batches(inputs: Sequence[Stamped]) -> Iterator[tuple[list[Stamped], int]]:
+    """Batches of inputs that fit into a segment, each with its bytes."""
+    batch: list[Stamped] = []
+    size = 0
+    for given in inputs:
+        given_size = sum(map(len, given[1:]))
+        if batch and size + given_size > _LARGEST_BATCH:
+            yield batch, size
+            batch, size = [], 0
+        batch.append(given)
+        size += given_size
+    if batch:
+        yield batch, size
 
 
 def _unreadable(folder: BranchFolder, why: str) -> Refusal:
