@@ -7,7 +7,7 @@ from django.db import transaction
 
 from lab.actions.start_run import ensure_few_runs
 from lab.models import Branch, Run
-from lab.recordings.clusters import ended_clusters
+from lab.recordings.clusters import ended_clusters, forget_cluster
 from lab.refusal import Refusal
 from lab.selectors import MAIN
 
@@ -15,17 +15,18 @@ from lab.selectors import MAIN
 def adopt_clusters(user: User) -> None:
     """Enters the clusters that have ended since, oldest first, as long as the user may have more runs."""
     clusters = ended_clusters()
-    if Run.objects.filter(slug__in=clusters).count() == len(clusters):
+    if not clusters:
         return
     with transaction.atomic():
-        known = set(Run.objects.filter(slug__in=clusters).values_list("slug", flat=True))
+        entered = set(Run.objects.filter(slug__in=clusters).values_list("slug", flat=True))
         for slug, note in clusters.items():
-            if slug in known:
+            if slug in entered:
+                # The one who entered it was stopped before the note was gone.
                 continue
             try:
                 ensure_few_runs(user.pk)
             except Refusal:
-                return
+                break
             began = datetime.fromtimestamp(note.start_wall_ms / 1000, UTC)
             run = Run.objects.create(
                 slug=slug,
@@ -37,3 +38,6 @@ def adopt_clusters(user: User) -> None:
                 created_at=began,
             )
             Branch.objects.create(run=run, name=MAIN)
+            entered.add(slug)
+    for slug in entered:
+        forget_cluster(slug)

@@ -3,7 +3,6 @@
 import asyncio
 
 from lab.models import Run
-from lab.recordings.clusters import forget_cluster
 from lab.recordings.removal import remove_run_folder
 from lab.refusal import Refusal
 from lab.runtime.host import Host
@@ -19,7 +18,5 @@ async def delete_run(host: Host, run: Run, *, confirmed: bool) -> None:
         )
     await host.close_run(run.slug)
     slug = run.slug
-    # Who lists the runs between the row and the folder would take it for a cluster that has just ended.
-    await asyncio.to_thread(forget_cluster, slug)
     await run.adelete()
     await asyncio.to_thread(remove_run_folder, slug)

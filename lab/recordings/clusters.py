@@ -1,5 +1,5 @@
 """Runs that `manage.py cluster` records, in a process of its own: a note beside the branch tells the list of runs of
-each.
+each, and is taken away when the run is in the list.
 """
 
 import fcntl
@@ -36,7 +36,7 @@ def noted(run: str, note: ClusterNote) -> Iterator[None]:
 
 
 def forget_cluster(run: str) -> None:
-    """Takes the note of a run away, if it has one: it will be told of no more."""
+    """Takes the note of a run away: it is in the list, or gone."""
     (run_folder(run) / _NOTE).unlink(missing_ok=True)
 
 
