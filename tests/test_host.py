@@ -294,6 +294,28 @@ def test_no_disk_space_is_said_before_anything_happens(tmp_path: Path, monkeypat
     play(tmp_path, scene)
 
 
+def test_a_client_that_a_full_disk_sends_away_is_not_thought_to_be_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lab_module, "SPACE_S", 0.0)
+
+    async def scene(host: Host) -> None:
+        lab = await host.start("r1", "main", CONFIG)
+        reader, writer = await connected(lab)
+        await lab.act(set_mode("pause"))
+        with monkeypatch.context() as patched:
+            patched.setattr(space.shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(10**9, 10**9 - 5, 5))
+            writer.write(bytes.fromhex("0000000a 0012 0000 0000002b ffff"))
+            assert bytes.fromhex("0000002b") not in await asyncio.wait_for(reader.read(), 30)
+            assert lab._live is not None and lab._live.run.connections
+        await lab.act(set_mode("play"))
+        # The engine hears of that, without anybody who comes or goes.
+        await until(lambda: lab._live is not None and not lab._live.run.connections)
+        await connected(lab)
+
+    play(tmp_path, scene)
+
+
 def test_a_disk_that_fills_up_in_the_middle_loses_nothing_that_was_recorded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

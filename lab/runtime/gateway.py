@@ -240,6 +240,7 @@ class Gateway:
         if listeners != self._listeners:
             self._listeners = dict(listeners)
             self._listeners_changed.set()
+            self._news.set()
 
     def engine_gone(self) -> None:
         """The engine has ended: nobody answers any more."""
@@ -292,7 +293,18 @@ class Gateway:
                 await self._engine.act(self._hand_over)
         except Refusal as refusal:
             logger.warning("%s", refusal)
-            self.engine_gone()
+            self._engine_refused()
+
+    def _engine_refused(self) -> None:
+        """It takes nothing now, as with a full disk: everybody is hung up on, and it hears of that when it goes on."""
+        self._listen_to({})
+        for _ in range(len(self._arrived)):
+            with contextlib.suppress(IndexError):
+                client, frame = self._arrived.popleft()
+                if frame is None:
+                    self._arrived.append((client, frame))
+        for client in list(self._open):
+            client.hang_up()
 
     def _hand_over(self, live: LiveRun) -> None:
         """In the lab's thread: time first, then all frames that have arrived at their instant, then what they set off
