@@ -80,6 +80,23 @@ def test_an_engine_that_ends_with_clients_connected_stays_ended(tmp_path: Path) 
     play(tmp_path, scene)
 
 
+def test_an_engine_ends_though_something_comes_due_meanwhile(tmp_path: Path) -> None:
+    """Between the turn in which that is told and the one in which who waits for it goes on, there are some."""
+
+    async def scene(host: Host) -> None:
+        lab = await host.start("ends", "main", CONFIG)
+        for turns in range(8):
+            await lab.act(set_mode("pause"))
+            await asyncio.sleep(0.1)  # it looks outside four times a second, and waits meanwhile
+            lab.time_changed()
+            for _ in range(turns):
+                await asyncio.sleep(0)
+            await asyncio.wait_for(lab.sleep(), 60)
+            assert lab.core == "recorded"
+
+    play(tmp_path, scene)
+
+
 def test_a_branch_keeps_its_ports_and_a_fork_has_its_own(tmp_path: Path) -> None:
     found: list[str] = []
 

@@ -287,13 +287,11 @@ class Lab:
                 self._stand_still(refusal)
             if was_playing:
                 # a tick later, or when something is due that a client waits for
-                with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(self._due.wait(), self.pacer.pause_before_next_slice_s(began_s))
+                await _wait_for(self._due, self.pacer.pause_before_next_slice_s(began_s))
                 self._due.clear()
             else:
                 self._moved.clear()
-                with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(self._moved.wait(), REST_S)
+                await _wait_for(self._moved, REST_S)
 
     def _stand_still(self, refusal: Refusal) -> None:
         """Time cannot go on: says so once to all who watch."""
@@ -382,3 +380,11 @@ class Lab:
 
     async def _in_thread(self, job: Callable[[], T]) -> T:
         return await self._thread.do(job)
+
+
+async def _wait_for(event: asyncio.Event, seconds: float) -> None:
+    """Returns when it is set, or so many seconds later. Not with `asyncio.wait_for`: in Python 3.11 that forgets that
+    it was cancelled when the event comes at the same time, and who has cancelled it waits for ever."""
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            await event.wait()
