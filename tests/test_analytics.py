@@ -6,8 +6,8 @@ import re
 import signal
 import stat
 import time
-from collections import Counter
-from collections.abc import Iterator
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -23,13 +23,14 @@ from broker_core.events.rpc import RpcSent
 from lab.analytics import bronze, gold, silver
 from lab.analytics.figures import figures, internal_partitions
 from lab.analytics.jobs import Analyst, Job
-from lab.analytics.orders import CHARTS, Task
+from lab.analytics.orders import CHARTS, Report, Task
 from lab.analytics.pipeline import run as run_pipeline
 from lab.analytics.session import Spark
 from lab.recordings.folder import BranchFolder, branch_folder
 from lab.recordings.recording import Recording
 from lab.runtime.engine import begin_recording
 from lab.runtime.rehearsal import rehearsal_run
+from tests.lab_server import PATIENCE_S
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -276,10 +277,23 @@ def test_a_run_in_which_nothing_happened_gets_a_sentence(session: SparkSession, 
 # Jobs
 
 
+class Attentive(Analyst):
+    """Remembers what each job showed of itself, one report after the other."""
+
+    def __init__(self, log: Path) -> None:
+        super().__init__(log)
+        self.said: defaultdict[str, list[tuple[str, float]]] = defaultdict(list)
+
+    def _take(self, report: Report) -> None:
+        super()._take(report)
+        job = self._jobs[report.job]
+        self.said[job.id].append((job.stage, job.progress))
+
+
 @pytest.fixture(scope="module")
-def analyst(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Analyst]:
+def analyst(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Attentive]:
     """Its worker is started by the first job and serves all tests that leave it alive."""
-    made = Analyst(tmp_path_factory.mktemp("logs") / "spark.log")
+    made = Attentive(tmp_path_factory.mktemp("logs") / "spark.log")
     yield made
     made.stop()
 
@@ -293,7 +307,7 @@ def begin_anew(analyst: Analyst, recorded: Recorded, earlier: int) -> Job:
     return analyst.start(recorded.folder, recorded.task.last_seq - earlier, recorded.task.end_us)
 
 
-def wait(job: Job, limit_s: float = 240) -> Job:
+def wait(job: Job, limit_s: float = 600) -> Job:
     deadline_s = time.monotonic() + limit_s
     while not job.is_over:
         assert time.monotonic() < deadline_s, f"{job.state} {job.stage} {job.progress}"
@@ -302,15 +316,12 @@ def wait(job: Job, limit_s: float = 240) -> Job:
 
 
 def test_a_job_goes_through_its_stages_and_is_kept(
-    analyst: Analyst, recorded: Recorded, rows: dict[str, list[list[Any]]], tmp_path: Path
+    analyst: Attentive, recorded: Recorded, rows: dict[str, list[list[Any]]], tmp_path: Path
 ) -> None:
     job = begin(analyst, recorded)
     assert begin(analyst, recorded) is job
-    seen = [(job.stage, job.progress)]
-    while not job.is_over:
-        if (job.stage, job.progress) != seen[-1]:
-            seen.append((job.stage, job.progress))
-        time.sleep(0.01)
+    wait(job)
+    seen = analyst.said[job.id]
     assert (job.state, job.error) == ("done", None)
     assert [stage for stage, _ in seen].index("start") < [stage for stage, _ in seen].index("read")
     assert all(one[1] <= following[1] for one, following in pairwise(seen))
@@ -346,6 +357,9 @@ def test_a_java_that_does_not_start_is_one_clear_message(
 
 
 def test_a_worker_that_dies_fails_its_job_and_the_next_one_starts_another(analyst: Analyst, recorded: Recorded) -> None:
+    if analyst._worker is not None:
+        # else it might be done before it is killed
+        os.kill(analyst._worker.pid, signal.SIGSTOP)
     job = begin_anew(analyst, recorded, 1)
     assert analyst._worker is not None
     os.kill(analyst._worker.pid, signal.SIGKILL)
@@ -366,21 +380,48 @@ def test_a_log_that_is_gone_is_one_clear_message(analyst: Analyst, recorded: Rec
     assert wait(begin_anew(analyst, recorded, 3)).state == "done"
 
 
-def test_the_jvm_ends_with_the_worker(analyst: Analyst, recorded: Recorded) -> None:
+def test_the_jvm_ends_with_the_worker_and_nothing_is_left(analyst: Analyst, recorded: Recorded) -> None:
     assert wait(begin_anew(analyst, recorded, 2)).state == "done"
     assert analyst._worker is not None
     jvm = child_of(analyst._worker.pid)
     analyst.stop()
     assert not analyst.is_running
-    deadline_s = time.monotonic() + 20
-    while Path(f"/proc/{jvm}").exists() and time.monotonic() < deadline_s:
+    is_gone(jvm)
+    assert sorted(path.name for path in analyst._log.parent.iterdir()) == ["spark.log", "spark.worker.log"]
+
+
+@pytest.mark.parametrize("ends", [lambda analyst: os.kill(analyst._worker.pid, signal.SIGKILL), Analyst.stop])
+def test_a_jvm_that_is_being_started_ends_with_the_worker(
+    recorded: Recorded, tmp_path: Path, ends: Callable[[Analyst], None]
+) -> None:
+    analyst = Analyst(tmp_path / "logs" / "spark.log")
+    spoil_cache(recorded)
+    job = begin(analyst, recorded)
+    assert analyst._worker is not None
+    jvm = child_of(analyst._worker.pid)
+    ends(analyst)
+    assert wait(job).state == "failed"
+    is_gone(jvm)
+    analyst.stop()
+    assert list((tmp_path / "logs").glob("spark-*")) == []
+
+
+def is_gone(pid: int) -> None:
+    """Waits for a process to end. Nobody may ever ask how one without a parent has ended."""
+    deadline_s = time.monotonic() + PATIENCE_S
+    while True:
+        try:
+            if Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z":
+                return
+        except (FileNotFoundError, ProcessLookupError):
+            return
+        assert time.monotonic() < deadline_s
         time.sleep(0.05)
-    assert not Path(f"/proc/{jvm}").exists()
 
 
 def child_of(pid: int) -> int:
     """The JVM of a worker. What /proc lists may miss a process once while others come and go."""
-    deadline_s = time.monotonic() + 20
+    deadline_s = time.monotonic() + PATIENCE_S
     while time.monotonic() < deadline_s:
         for path in Path("/proc").glob("[0-9]*/stat"):
             try:
@@ -390,6 +431,7 @@ def child_of(pid: int) -> int:
                 continue
             if int(fields[1]) == pid and "PythonGatewayServer" in command:
                 return int(path.parent.name)
+        time.sleep(0.01)
     raise AssertionError(f"{pid} has no JVM")
 
 

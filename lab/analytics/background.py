@@ -2,10 +2,14 @@
 
 import contextlib
 import os
+import shutil
 import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
+
+from django.conf import settings
 
 from lab.analytics.jvm import SparkError, archive_path, worker_environment, working_java
 
@@ -13,7 +17,8 @@ from lab.analytics.jvm import SparkError, archive_path, worker_environment, work
 @contextlib.contextmanager
 def class_archive_in_background() -> Iterator[None]:
     """Has another process make the class archive, if there is none. What is not done at its end is given up."""
-    process = _start()
+    scratch = settings.DATA / "class-archive"
+    process = _start(scratch)
     try:
         yield
     finally:
@@ -21,16 +26,18 @@ def class_archive_in_background() -> Iterator[None]:
             # The group of its session: Java, which writes the archive, goes with it.
             os.killpg(process.pid, signal.SIGTERM)
             process.wait()
+        shutil.rmtree(scratch, ignore_errors=True)
 
 
-def _start() -> "subprocess.Popen[bytes] | None":
+def _start(scratch: Path) -> "subprocess.Popen[bytes] | None":
     try:
         if archive_path(working_java()).exists():
             return None
+        scratch.mkdir(exist_ok=True)
         return subprocess.Popen(
             [sys.executable, "-m", "lab.analytics.class_archive"],
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-            env=worker_environment(), start_new_session=True,
+            env=worker_environment(scratch), start_new_session=True,
         )  # fmt: skip
     except (SparkError, OSError):
         # Charts come later then, or say what is wrong when somebody asks for one.

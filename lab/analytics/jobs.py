@@ -8,8 +8,10 @@ import contextlib
 import hashlib
 import itertools
 import logging
+import shutil
 import subprocess
 import sys
+import tempfile
 import threading
 from dataclasses import dataclass, field
 from functools import cache
@@ -19,7 +21,7 @@ from typing import Literal
 import msgspec
 from django.conf import settings
 
-from lab.analytics.jvm import worker_environment
+from lab.analytics.jvm import end_group, worker_environment
 from lab.analytics.orders import CHARTS, Order, Report, Rows, Task
 from lab.recordings.folder import BranchFolder
 
@@ -29,6 +31,8 @@ IDLE_S = 600.0
 """A worker that has nothing to do for so long ends: Spark holds several hundred MB."""
 STOP_TIMEOUT_S = 15.0
 MOST_JOBS = 64
+SCRATCH = "spark-scratch-"
+"""How folders for temporary files of the worker begin."""
 
 Phase = Literal["queued", "running", "done", "failed"]
 
@@ -98,6 +102,7 @@ class Analyst:
                     self._fail(job, "the lab ends it")
         if worker is not None:
             _end(worker)
+        self._clear_scratch()
 
     @property
     def is_running(self) -> bool:
@@ -133,15 +138,24 @@ class Analyst:
 
     def _start_worker(self) -> "subprocess.Popen[bytes]":
         self._log.parent.mkdir(parents=True, exist_ok=True)
+        if self._worker is not None:
+            end_group(self._worker)
+        self._clear_scratch()
+        scratch = Path(tempfile.mkdtemp(prefix=SCRATCH, dir=self._log.parent))
         with self._log.with_suffix(".worker.log").open("wb") as stream:
-            # A session of its own: Ctrl-C in the terminal is for the lab, which ends the worker.
+            # A session of its own: Ctrl-C in the terminal is for the lab, which ends the worker and its group.
             worker = subprocess.Popen(
                 [sys.executable, "-m", "lab.analytics.worker", str(self._log)],
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=stream, start_new_session=True,
-                env=worker_environment(),
+                env=worker_environment(scratch),
             )  # fmt: skip
         threading.Thread(target=self._listen, args=(worker,), daemon=True, name="analytics").start()
         return worker
+
+    def _clear_scratch(self) -> None:
+        """Deletes what workers have left, also those of a lab that was killed."""
+        for left in self._log.parent.glob(f"{SCRATCH}*"):
+            shutil.rmtree(left, ignore_errors=True)
 
     def _cancel_idle(self) -> None:
         if self._idle is not None:
@@ -165,6 +179,7 @@ class Analyst:
             with self._lock:
                 self._take(decode(line))
         code = worker.wait()
+        end_group(worker)
         with self._lock:
             if self._worker is worker:
                 self._worker = None
@@ -195,7 +210,7 @@ class Analyst:
 
 
 def _end(worker: "subprocess.Popen[bytes]") -> None:
-    """Its standard input closes, so it ends and the JVM with it; one that is busy is killed, and the JVM notices."""
+    """Its standard input closes, so it ends and the JVM with it; one that is busy is killed, and so is the JVM."""
     assert worker.stdin is not None
     with contextlib.suppress(OSError):
         worker.stdin.close()
@@ -204,6 +219,7 @@ def _end(worker: "subprocess.Popen[bytes]") -> None:
     except subprocess.TimeoutExpired:
         worker.kill()
         worker.wait()
+    end_group(worker)
 
 
 def _read(path: Path) -> dict[str, Rows] | None:

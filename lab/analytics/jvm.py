@@ -1,12 +1,14 @@
 """Starts the JVM that Spark runs in, without Spark's own launcher: that saves a JVM and a second.
 
-The gateway server inside it ends when its standard input closes, so it never outlives the process that started it.
+The gateway server inside it ends when its standard input closes. It belongs to the process group of who starts it, so
+that it goes with a process that is killed while it starts (`end_group`).
 """
 
 import contextlib
 import hashlib
 import importlib.util
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -114,7 +116,7 @@ def start_gateway(log: Path, *more_flags: str) -> Gateway:
             try:
                 process = subprocess.Popen(
                     java_command(java, *sharing, *more_flags),
-                    stdin=subprocess.PIPE, stdout=stream, stderr=stream, env=environment, start_new_session=True,
+                    stdin=subprocess.PIPE, stdout=stream, stderr=stream, env=environment,
                 )  # fmt: skip
             except OSError as error:
                 raise _does_not_start(java, error.strerror or str(error), log) from error
@@ -131,14 +133,25 @@ def start_gateway(log: Path, *more_flags: str) -> Gateway:
     return Gateway(process, port, data[8 : 8 + length].decode())
 
 
-def worker_environment() -> dict[str, str]:
+def worker_environment(scratch: Path | None = None) -> dict[str, str]:
     """The environment for processes that import Spark's Python side, this project within reach.
 
     They may keep compiled modules: without, each of Spark's Python processes compiles pandas again, for seconds.
+
+    Args:
+        scratch: a folder for their temporary files. Who starts them deletes it, since they may be killed.
     """
     environment = os.environ | {"PYTHONPATH": str(Path(__file__).parent.parent.parent)}
+    if scratch is not None:
+        environment["TMPDIR"] = str(scratch)
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
     return environment
+
+
+def end_group(leader: "subprocess.Popen[bytes]") -> None:
+    """Kills what is left of the group of a process that has ended: a JVM that it was still starting."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(leader.pid, signal.SIGKILL)
 
 
 def working_java() -> Java:
@@ -156,7 +169,8 @@ def java_command(java: Java, *more_flags: str) -> list[str]:
     cores = min(os.cpu_count() or 1, 8)
     settings = {**SETTINGS, "spark.master": os.environ.get("SPARK_MASTER", f"local[{cores}]")}
     return [
-        str(java.executable), *TUNING, *FLAGS, *(f"--add-opens={name}=ALL-UNNAMED" for name in OPENED), *more_flags,
+        str(java.executable), *TUNING, *FLAGS, f"-Djava.io.tmpdir={tempfile.gettempdir()}",
+        *(f"--add-opens={name}=ALL-UNNAMED" for name in OPENED), *more_flags,
         *(f"-D{name}={value}" for name, value in settings.items()), "-cp", class_path(), MAIN_CLASS,
     ]  # fmt: skip
 
