@@ -23,6 +23,7 @@ from lab.runtime.host import Host
 from lab.runtime.lab import Lab
 from lab.runtime.live_run import LiveRun
 from lab.runtime.watcher import Visitor, Watcher
+from tests.lab_server import PATIENCE_S
 from tests.recorded_runs import CONFIG, TOPIC
 
 VISITOR = Visitor(user_id=1, user="me", run_name="a run", is_owner=True, language="en")
@@ -45,7 +46,7 @@ def play(root: Path, scene: Scene, zookeeper: str = "") -> None:
 async def connected(lab: Lab) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
     """A connection to the first broker, that has asked for ApiVersions and was answered with its correlation id."""
     host, port = lab.bootstrap.split(",")[0].split(":")
-    deadline_s = time.monotonic() + 30
+    deadline_s = time.monotonic() + PATIENCE_S
     while True:
         try:
             reader, writer = await asyncio.open_connection(host, port)
@@ -55,7 +56,7 @@ async def connected(lab: Lab) -> tuple[asyncio.StreamReader, asyncio.StreamWrite
             assert time.monotonic() < deadline_s
             await asyncio.sleep(0.01)
     writer.write(bytes.fromhex("0000000a 0012 0000 0000002a ffff"))
-    head = await asyncio.wait_for(reader.readexactly(8), 30)
+    head = await asyncio.wait_for(reader.readexactly(8), PATIENCE_S)
     assert head[4:] == bytes.fromhex("0000002a")
     return reader, writer
 
@@ -67,7 +68,7 @@ def test_an_engine_that_ends_with_clients_connected_stays_ended(tmp_path: Path) 
         lab = await host.start("left", "main", CONFIG)
         reader, writer = await connected(lab)
         await lab.sleep()
-        await asyncio.wait_for(reader.read(), 30)  # to the end
+        await asyncio.wait_for(reader.read(), PATIENCE_S)  # to the end
         writer.close()
         await writer.wait_closed()
         for _ in range(100):  # turns of the event loop, of which one would do
@@ -91,13 +92,13 @@ def test_an_engine_ends_though_something_comes_due_meanwhile(tmp_path: Path) -> 
             lab.time_changed()
             for _ in range(turns):
                 await asyncio.sleep(0)
-            await asyncio.wait_for(lab.sleep(), 60)
+            await asyncio.wait_for(lab.sleep(), PATIENCE_S)
             assert lab.core == "recorded"
 
     play(tmp_path, scene)
 
 
-def test_a_branch_keeps_its_ports_and_a_fork_has_its_own(tmp_path: Path) -> None:
+def test_a_branch_keeps_its_ports_and_a_fork_has_its_own(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     found: list[str] = []
 
     async def begin(host: Host) -> None:
@@ -112,7 +113,8 @@ def test_a_branch_keeps_its_ports_and_a_fork_has_its_own(tmp_path: Path) -> None
         assert lab.bootstrap == ""
         await lab.wake()
         await lab.act(set_mode("play"))
-        assert lab.bootstrap == found[0]
+        # unless somebody else has taken one meanwhile
+        assert lab.bootstrap == found[0] or "gets other ports than before" in caplog.text
         (await connected(lab))[1].close()
         assert not [node for node in (await lab.act(lambda live: dict(live.run.view["nodes"]))) if node == "tcp-1"]
 
@@ -128,7 +130,7 @@ def set_mode(mode: Any) -> Callable[[LiveRun], None]:
     return lambda live: live.pacer.set_mode(mode)
 
 
-async def until(condition: Callable[[], bool], seconds: float = 60) -> None:
+async def until(condition: Callable[[], bool], seconds: float = PATIENCE_S) -> None:
     """Waits for something that must come about."""
     deadline = time.monotonic() + seconds
     while not condition():
@@ -165,7 +167,7 @@ def test_a_lab_with_much_to_do_makes_nobody_wait_but_itself(tmp_path: Path) -> N
     async def scene(host: Host) -> None:
         busy, other = await host.start("r1", "main", CONFIG), await host.start("r2", "main", CONFIG)
         began, ends = threading.Event(), threading.Event()
-        heavy = asyncio.create_task(busy.act(lambda live: began.set() or ends.wait(60)))
+        heavy = asyncio.create_task(busy.act(lambda live: began.set() or ends.wait(PATIENCE_S)))
         await until(began.is_set)
         await other.act(submit(TOPIC))
         assert not heavy.done()
@@ -372,7 +374,7 @@ def test_nothing_follows_what_could_not_be_recorded(tmp_path: Path, monkeypatch:
         write, failed = RecordedLogs.append_inputs, []
 
         def fails_once(logs: RecordedLogs, inputs: Sequence[Stamped]) -> None:
-            if inputs and not failed:
+            if inputs and not failed and logs is lab.recording.logs:
                 failed.append(inputs)
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             write(logs, inputs)

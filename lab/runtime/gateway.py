@@ -8,6 +8,7 @@ connections. As Kafka does, a connection whose answers nobody reads, or that has
 import asyncio
 import contextlib
 import logging
+import random
 import socket
 from collections import deque
 from collections.abc import Callable, Mapping
@@ -22,6 +23,10 @@ from lab.runtime.live_run import Batch, LiveRun
 logger = logging.getLogger(__name__)
 
 HOST = "127.0.0.1"
+LASTING_PORTS = range(24_000, 29_000)
+"""Where ports are looked for that a branch shall have again. The system gives those from 32,768 (Linux) or 49,152 on to
+whoever connects somewhere: such a one is taken by the time it is wanted back."""
+ATTEMPTS = 50
 BACKLOG = 128
 MOST_UNDER_WAY = 8
 """Requests of one connection that the engine holds; further ones wait in the socket."""
@@ -382,7 +387,10 @@ def _bind_all(ports: Mapping[int, int]) -> dict[int, socket.socket]:
 
 
 def _bind(port: int) -> socket.socket:
-    """A port of loopback that does not listen yet. Raises Refusal when it is taken."""
+    """A port of loopback that does not listen yet, 0 = a free one. Raises Refusal when it is taken."""
+    for lasting in () if port else random.sample(LASTING_PORTS, ATTEMPTS):
+        with contextlib.suppress(Refusal):
+            return _bind(lasting)
     bound = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     bound.setblocking(False)
