@@ -11,7 +11,7 @@ from lab.tour.lab_page import newest_event
 from tests.lab_server import LabServer
 
 # A page may be slow where all processors are busy; what must come fast says so where it is expected.
-expect.set_options(timeout=60_000)
+expect.set_options(timeout=120_000)
 
 WIDE, TABLET, PHONE = {"width": 1440, "height": 900}, {"width": 1024, "height": 768}, {"width": 390, "height": 844}
 

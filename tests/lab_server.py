@@ -23,8 +23,10 @@ from lab.event_schema import schema_hash
 from lab.management.commands.lab import HOST, Server, listen, server_config
 from lab.runtime.host import Host, close_host, host
 
-PATIENCE_S = 60.0
+PATIENCE_S = 120.0
 """How long to wait for what must come, on a machine that does much else; no test that passes waits for it."""
+END_S = 600.0
+"""For all labs that the tests of a process have left open to end, one after the other."""
 
 
 class LabServer:
@@ -51,11 +53,11 @@ class LabServer:
 
     def forget_labs(self) -> None:
         """As after a restart: all engines end, all recordings close."""
-        asyncio.run_coroutine_threadsafe(close_host(), self._loop).result(PATIENCE_S)
+        asyncio.run_coroutine_threadsafe(close_host(), self._loop).result(END_S)
 
     def stop(self) -> None:
         self._server.should_exit = True
-        self._thread.join(PATIENCE_S)
+        self._thread.join(END_S)
         self._listener.close()
         assert not self._thread.is_alive(), "the server did not stop in time"
 

@@ -28,7 +28,7 @@ def run(visitor: Visitor) -> str:
     return slug
 
 
-def finished(visitor: Visitor, address: str, limit_s: float = 240) -> dict[str, Any]:
+def finished(visitor: Visitor, address: str, limit_s: float = 600) -> dict[str, Any]:
     deadline_s = time.monotonic() + limit_s
     while True:
         answer: dict[str, Any] = visitor.get(address).json

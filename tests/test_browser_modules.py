@@ -21,7 +21,7 @@ def test_the_modules_under_node(tmp_path: Path) -> None:
     done = subprocess.run(
         [node, "--test", *tests],
         cwd=ROOT, env={**os.environ, "HIGHWATER_RECORDING": str(tmp_path / "recording")},
-        capture_output=True, text=True, timeout=300,
+        capture_output=True, text=True, timeout=800,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
 

@@ -2,7 +2,6 @@
 
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -14,7 +13,7 @@ import pytest
 from confluent_kafka import Producer
 from django.conf import settings
 
-from tests.lab_server import Visitor
+from tests.lab_server import PATIENCE_S, Visitor
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -30,9 +29,11 @@ def cluster(data: Path, *arguments: str) -> Iterator[subprocess.Popen[str]]:
         text=True,
     )
     with started:
-        yield started
-        if started.poll() is None:
-            started.kill()
+        try:
+            yield started
+        finally:
+            if started.poll() is None:
+                started.kill()
 
 
 def first_line(running: subprocess.Popen[str]) -> str:
@@ -46,10 +47,10 @@ def test_what_it_recorded_is_in_the_list_once_it_has_ended(visitor: Visitor, end
         address = first_line(running)
         producer = Producer({"bootstrap.servers": address, "acks": "all"})
         producer.produce("incident", b"what happened")
-        assert producer.flush(60) == 0
+        assert producer.flush(PATIENCE_S) == 0
         before = set(re.findall(r'/r/(cluster-[0-9a-f]{8})/main"', visitor.get("/runs/").text))
         running.send_signal(end)
-        assert running.wait(60) == (0 if end is signal.SIGINT else -end)
+        assert running.wait(PATIENCE_S) == (0 if end is signal.SIGINT else -end)
     page = visitor.get("/runs/").text
     (run,) = set(re.findall(r'/r/(cluster-[0-9a-f]{8})/main"', page)) - before
     assert re.search(r"cluster 20\d\d-\d\d-\d\d \d\d:\d\d:\d\d UTC", page)
@@ -61,9 +62,11 @@ def test_what_it_recorded_is_in_the_list_once_it_has_ended(visitor: Visitor, end
         line = "kafka-console-consumer.sh --topic incident --partition 0 --from-beginning --max-messages 1"
         assert client.run(line)[0] == "what happened"
     # as a deletion that was cut short leaves it
-    shutil.copytree(settings.RUNS / run, settings.RUNS / f".deleted-{run}")
+    left = settings.RUNS / f".deleted-{run}" / "main"
+    left.mkdir(parents=True)
+    (left / "ports.json").write_text("{}")
     visitor.post(f"/runs/{run}/delete", confirm="yes")
-    assert run not in visitor.get("/runs/").text and not (settings.RUNS / run).exists()
+    assert run not in visitor.get("/runs/").text and not (settings.RUNS / run).exists() and not left.exists()
 
 
 @pytest.mark.parametrize(
@@ -76,7 +79,7 @@ def test_what_it_recorded_is_in_the_list_once_it_has_ended(visitor: Visitor, end
 )
 def test_of_one_that_cannot_start_nothing_is_left(tmp_path: Path, arguments: tuple[str, ...], says: str) -> None:
     with cluster(tmp_path, *arguments) as running:
-        said = running.communicate(timeout=60)
+        said = running.communicate(timeout=PATIENCE_S)
         assert running.returncode == 1
         assert says in said[1] and "Traceback" not in said[1]
     assert list(tmp_path.glob("runs/*")) == []

@@ -23,7 +23,7 @@ from broker_core.zk.store import (
 )
 from lab.runtime.kazoo_connection import ZookeeperUnavailable
 from lab.runtime.kazoo_store import KazooStore, ZookeeperDisagrees
-from lab.runtime.zookeeper import EmbeddedZookeeper, free_port
+from lab.runtime.zookeeper import EmbeddedZookeeper
 
 DEADLINE_S = 60
 
@@ -31,8 +31,8 @@ DEADLINE_S = 60
 @pytest.fixture
 def somebody(zookeeper, chroot, kazoo_store):
     """A client that the store knows nothing of, such as zkCli, in the branch's chroot."""
-    client = KazooClient(zookeeper.address)
-    client.start()
+    client = KazooClient(zookeeper.address, timeout=DEADLINE_S)
+    client.start(DEADLINE_S)
     client.chroot = chroot
     yield client
     client.stop()
@@ -288,12 +288,12 @@ def test_a_server_that_died_gives_one_clear_message(tmp_path):
         with pytest.raises(ZookeeperUnavailable, match=r"ZooKeeper at 127\.0\.0\.1:\d+ did not create a znode"):
             store.create(session, "/a")
         store.close()
-        assert time.monotonic() - began < 30
+        assert time.monotonic() - began < 2 * DEADLINE_S
 
 
 def test_nobody_listens():
     with pytest.raises(ZookeeperUnavailable, match=r"ZooKeeper at 127\.0\.0\.1:\d+ did not answer"):
-        KazooStore(f"127.0.0.1:{free_port()}", "/branch")
+        KazooStore("127.0.0.1:1", "/branch")
 
 
 RANDOM_PATHS = ["/a", "/b", "/a/x", "/a/y", "/a/x/deep"]

@@ -38,8 +38,8 @@ def test_nothing_that_the_lab_does_is_foreign(run_on_zookeeper, kazoo_store):
 def test_somebody_deletes_the_controller(zookeeper, chroot, run_on_zookeeper, kazoo_store):
     run = run_on_zookeeper
     run.advance(5_000_000)
-    somebody = KazooClient(zookeeper.address)
-    somebody.start()
+    somebody = KazooClient(zookeeper.address, timeout=DEADLINE_S)
+    somebody.start(DEADLINE_S)
     somebody.chroot = chroot
     try:
         epoch = int(somebody.get("/controller_epoch")[0])

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 OLDEST_MAJOR = 17
-VERSION_TIMEOUT_S = 20
+VERSION_TIMEOUT_S = 60
 
 
 class JavaError(Exception):

@@ -22,7 +22,9 @@ from broker_core.zk.store import Check, Create, Delete, Op, SetData, WatchKind
 from lab.runtime.foreign import Reading
 from lab.runtime.zookeeper import LONGEST_SESSION_MS, ZookeeperError
 
-OPERATION_TIMEOUT_S = 10.0
+OPERATION_TIMEOUT_S = 30.0
+CLOSE_TIMEOUT_S = 10.0
+"""For a server that may be gone: nobody waits longer for a goodbye."""
 # On loopback a connection breaks when the server ends, so there is little to wait for.
 RECONNECT = {"max_tries": 5, "delay": 0.1, "backoff": 2, "max_delay": 1.0}
 REFUSALS = (BadVersionError, NoChildrenForEphemeralsError, NodeExistsError, NoNodeError, NotEmptyError)
@@ -94,11 +96,11 @@ class KazooConnection:
         with contextlib.suppress(KazooException, KazooTimeoutError):
             self._client.delete("/", recursive=True)
 
-    def close(self) -> bool:
+    def close(self, within_s: float = CLOSE_TIMEOUT_S) -> bool:
         """Ends the session. Beside us, since kazoo waits as long as the session may last; whether it came back."""
         closing = threading.Thread(target=self._close, daemon=True)
         closing.start()
-        closing.join(OPERATION_TIMEOUT_S)
+        closing.join(within_s)
         return not closing.is_alive()
 
     def _close(self) -> None:

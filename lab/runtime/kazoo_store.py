@@ -35,7 +35,7 @@ from broker_core.zk.store import (
 )
 from broker_core.zk.znode_tree import Transaction
 from lab.runtime.foreign import Reading, child_path, differences
-from lab.runtime.kazoo_connection import KazooConnection, ReadKind, ZookeeperUnavailable
+from lab.runtime.kazoo_connection import OPERATION_TIMEOUT_S, KazooConnection, ReadKind, ZookeeperUnavailable
 from lab.runtime.transplant import batches, steps_to_make
 from lab.runtime.zookeeper import ZookeeperError, ask
 
@@ -111,7 +111,7 @@ class KazooStore:
 
     def close_session(self, session: int) -> None:
         self.model.close_session(session)
-        if not self._connections.pop(session).close():
+        if not self._connections.pop(session).close(OPERATION_TIMEOUT_S):
             raise ZookeeperUnavailable(self.address, "close a session")
         self._settle()
 

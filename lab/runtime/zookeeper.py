@@ -30,7 +30,10 @@ JVM_FLAGS = (
     "-Dzookeeper.admin.enableServer=false", "-Dzookeeper.forceSync=no", "-Dzookeeper.preAllocSize=1024",
 )  # fmt: skip
 LONGEST_SESSION_MS = 3_600_000
-START_TIMEOUT_S = 30.0
+START_TIMEOUT_S = 90.0
+"""A JVM takes a second; beside much other work it takes its time."""
+ANSWER_TIMEOUT_S = 10.0
+LOOK_TIMEOUT_S = 1.0
 STOP_TIMEOUT_S = 5.0
 PORT_ATTEMPTS = 5
 
@@ -177,7 +180,7 @@ class EmbeddedZookeeper:
         said = self._log_file.read_text(errors="replace").strip().splitlines()
         end_process(self._process.pid, self._process)
         self._process = None
-        if code is not None and port_is_taken(port):
+        if code is not None and (port_is_taken(port) or any("BindException" in line for line in said)):
             raise PortTaken(port)
         outcome = f"ended with code {code}" if code is not None else f"did not answer within {START_TIMEOUT_S:.0f} s"
         raise ZookeeperError(
@@ -307,11 +310,12 @@ def port_is_taken(port: int) -> bool:
     return False
 
 
-def ask(address: str, word: bytes = b"srvr") -> bytes:
-    """The answer of HOST:PORT to one of ZooKeeper's four-letter words; empty if there is none."""
+def ask(address: str, word: bytes = b"srvr", within_s: float = ANSWER_TIMEOUT_S) -> bytes:
+    """The answer of HOST:PORT to one of ZooKeeper's four-letter words; empty if there is none. Where nobody listens
+    that is known at once."""
     host, _, port = address.rpartition(":")
     try:
-        with socket.create_connection((host, int(port)), timeout=1) as connection:
+        with socket.create_connection((host, int(port)), timeout=within_s) as connection:
             connection.sendall(word)
             answer = b""
             while chunk := connection.recv(4096):
@@ -325,7 +329,7 @@ def wait_for_server(process: "subprocess.Popen[bytes]", port: int) -> bool:
     """Asks on fresh sockets until the server serves: a client that connects before that would hang (3.9.5)."""
     deadline = time.monotonic() + START_TIMEOUT_S
     while time.monotonic() < deadline and process.poll() is None:
-        if b"Zookeeper version" in ask(f"127.0.0.1:{port}"):
+        if b"Zookeeper version" in ask(f"127.0.0.1:{port}", within_s=LOOK_TIMEOUT_S):
             return True
         time.sleep(0.01)
     return False

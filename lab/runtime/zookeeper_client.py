@@ -19,7 +19,7 @@ from kazoo.protocol.states import ZnodeStat
 from broker_core.zk import store
 from lab.runtime.zookeeper import ZookeeperError, ask
 
-TIMEOUT_S = 5.0
+TIMEOUT_S = 20.0
 
 ERRORS: dict[type[KazooException], type[store.ZkError]] = {
     NoNodeError: store.NoNode,
