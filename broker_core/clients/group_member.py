@@ -65,8 +65,7 @@ class GroupMember(QuietNode, ABC):
 
     def seek(self, partition: str, offset: int) -> None:
         """Where to go on with a partition that it owns."""
-        if partition in self.owned:
-            self._fetcher.seek(partition, offset)
+        self._fetcher.seek(partition, offset)
 
     @abstractmethod
     def commit(self) -> bool:

@@ -83,7 +83,8 @@ class GroupReader:
         if consumer is None:
             return
         for partition, record in reversed([*unread, *consumer.output]):
-            consumer.seek(partition, record.offset)
+            if partition in consumer.owned:
+                consumer.seek(partition, record.offset)
         consumer.close()
         yield Until(lambda cluster: consumer.is_over, self._process.now_us + CLOSE_US)
         self.drop()

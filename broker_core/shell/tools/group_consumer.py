@@ -203,13 +203,14 @@ def _seek(process: Process, name: str, partition: str, place: str) -> Running:
     if _stands_still(process, name):
         return 1
     member = clients.group_consumers[name]
+    if place not in SEEKS:
+        offset = int(place)
+    elif partition in member.owned:
+        offset = (yield from list_offsets(process, [partition], SEEKS[place]))[partition]
+    # a rebalance may have taken it meanwhile
     if partition not in member.owned:
         process.out(f"IllegalStateException: No current assignment for partition {partition}")
         return 1
-    if place in SEEKS:
-        offset = (yield from list_offsets(process, [partition], SEEKS[place]))[partition]
-    else:
-        offset = int(place)
     member.seek(partition, offset)
     return 0
 
