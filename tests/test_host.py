@@ -4,6 +4,7 @@ import asyncio
 import errno
 import os
 import shutil
+import socket
 import threading
 import time
 from collections.abc import Awaitable, Callable, Sequence
@@ -16,9 +17,11 @@ from broker_core.run import Run
 from lab.protocol import No
 from lab.recordings.logs import RecordedLogs, Stamped
 from lab.refusal import Refusal
+from lab.runtime import gateway as gateway_module
 from lab.runtime import host as host_module
 from lab.runtime import lab as lab_module
 from lab.runtime import space
+from lab.runtime.bound_ports import hold, let_go, port_of
 from lab.runtime.host import Host
 from lab.runtime.lab import Lab
 from lab.runtime.live_run import LiveRun
@@ -124,6 +127,47 @@ def test_a_branch_keeps_its_ports_and_a_fork_has_its_own(tmp_path: Path, caplog:
 
 def submit(line: str) -> Callable[[LiveRun], int]:
     return lambda live: live.run.submit(line, "me")
+
+
+def test_no_two_brokers_hold_a_port(tmp_path: Path) -> None:
+    ones = [hold(dict.fromkeys(range(7), 0)) for _ in range(30)]
+    ports = [port_of(bound) for one in ones for bound in one.values()]
+    try:
+        assert len(set(ports)) == len(ports)
+        with pytest.raises(Refusal, match="another broker of this lab"):
+            hold({1: ports[0]})
+        with pytest.raises(Refusal, match="cannot be used"):
+            hold({1: ports[0] + 10_000, 2: ports[0] + 10_000})
+    finally:
+        for one in ones:
+            for bound in one.values():
+                let_go(port_of(bound))
+                bound.close()
+
+
+def test_a_broker_whose_port_is_taken_meanwhile_gets_it_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gateway_module, "LISTEN_AGAIN_S", 0.05)
+
+    async def scene(host: Host) -> None:
+        lab = await host.start("ports", "main", CONFIG)
+        (await connected(lab))[1].close()
+        await lab.act(submit("broker kill 1"))
+        port = lab.endpoints[1][1]
+        gateway = lab._gateway
+        assert gateway is not None
+        await until(lambda: 1 not in gateway._listening)
+        with socket.socket() as other:
+            other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            other.bind(("127.0.0.1", port))
+            other.listen()
+            await lab.act(submit("broker start 1"))
+            await until(lambda: 1 in gateway._listeners)
+            await asyncio.sleep(0.2)  # it may try in vain
+            assert 1 not in gateway._listening
+        await gateway.ready()
+        (await connected(lab))[1].close()
+
+    play(tmp_path, scene)
 
 
 def set_mode(mode: Any) -> Callable[[LiveRun], None]:

@@ -8,7 +8,6 @@ connections. As Kafka does, a connection whose answers nobody reads, or that has
 import asyncio
 import contextlib
 import logging
-import random
 import socket
 from collections import deque
 from collections.abc import Callable, Mapping
@@ -18,15 +17,11 @@ from broker_core.events.world import ClientRefused
 from broker_core.run import Listener
 from broker_core.wire.framing import FrameSplitter
 from lab.refusal import Refusal
+from lab.runtime.bound_ports import HOST, bind_again, hold, let_go, port_of
 from lab.runtime.live_run import Batch, LiveRun
 
 logger = logging.getLogger(__name__)
 
-HOST = "127.0.0.1"
-LASTING_PORTS = range(24_000, 29_000)
-"""Where ports are looked for that a branch shall have again. The system gives those from 32,768 (Linux) or 49,152 on to
-whoever connects somewhere: such a one is taken by the time it is wanted back."""
-ATTEMPTS = 50
 BACKLOG = 128
 MOST_UNDER_WAY = 8
 """Requests of one connection that the engine holds; further ones wait in the socket."""
@@ -36,6 +31,8 @@ MOST_CONNECTIONS = 2_000
 MOST_HELD_BYTES = 256 * 1024 * 1024
 """Of requests that are not whole yet, over all connections of a lab. Kafka sets no limit."""
 IDLE_LOOK_S = 1.0
+LISTEN_AGAIN_S = 5.0
+"""After somebody else was found to have a broker's port."""
 POLL_S = 0.005
 
 
@@ -146,8 +143,8 @@ class Gateway:
     def __init__(self, engine: Engine, ports: Mapping[int, int]) -> None:
         """`ports` by broker id, 0 = a free one. Raises Refusal for one that is taken."""
         self._engine = engine
-        self._bound = _bind_all(ports)
-        self.ports = {broker_id: bound.getsockname()[1] for broker_id, bound in self._bound.items()}
+        self._bound = hold(ports)
+        self.ports = {broker_id: port_of(bound) for broker_id, bound in self._bound.items()}
         self._listening: dict[int, tuple[Listener, asyncio.Server]] = {}
         self._listeners: Mapping[int, Listener] = {}
         self._held_bytes = 0
@@ -270,8 +267,9 @@ class Gateway:
         self.engine_gone()
         for _, server in self._listening.values():
             server.close()
-        for bound in self._bound.values():
+        for broker_id, bound in self._bound.items():
             bound.close()
+            let_go(self.ports[broker_id])
 
     # in the background
 
@@ -350,12 +348,20 @@ class Gateway:
                     del self._listening[broker_id]
                     for client in [client for client in self._open if client.broker_id == broker_id]:
                         client.hang_up()
-                    self._bound[broker_id] = _bind(self.ports[broker_id])
+                    with contextlib.suppress(Refusal):
+                        self._bound[broker_id] = bind_again(self.ports[broker_id])
             for broker_id, listener in self._listeners.items():
                 if broker_id in self._bound and broker_id not in self._listening:
-                    self._listening[broker_id] = (listener, await self._serve(broker_id, listener))
+                    try:
+                        self._listening[broker_id] = (listener, await self._serve(broker_id, listener))
+                    except (Refusal, OSError) as error:
+                        logger.warning("b%s takes no connections: %s", broker_id, error)
+                        self._loop.call_later(LISTEN_AGAIN_S, self._listeners_changed.set)
 
     async def _serve(self, broker_id: int, listener: Listener) -> asyncio.Server:
+        """Raises Refusal or OSError when somebody else listens there."""
+        if self._bound[broker_id].fileno() < 0:
+            self._bound[broker_id] = bind_again(self.ports[broker_id])
         return await self._loop.create_server(
             lambda: Client(self, broker_id, listener.request_bytes_max), sock=self._bound[broker_id], backlog=BACKLOG
         )
@@ -371,39 +377,6 @@ class Gateway:
                     continue
                 if (now_s - client.active_s) * 1_000 >= listener.idle_ms_max:
                     client.hang_up()
-
-
-def _bind_all(ports: Mapping[int, int]) -> dict[int, socket.socket]:
-    """All or none. Raises Refusal when one is taken."""
-    bound: dict[int, socket.socket] = {}
-    try:
-        for broker_id, port in ports.items():
-            bound[broker_id] = _bind(port)
-    except Refusal:
-        for one in bound.values():
-            one.close()
-        raise
-    return bound
-
-
-def _bind(port: int) -> socket.socket:
-    """A port of loopback that does not listen yet, 0 = a free one. Raises Refusal when it is taken."""
-    for lasting in () if port else random.sample(LASTING_PORTS, ATTEMPTS):
-        with contextlib.suppress(Refusal):
-            return _bind(lasting)
-    bound = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-    bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    bound.setblocking(False)
-    try:
-        bound.bind((HOST, port))
-    except (OSError, OverflowError) as error:
-        bound.close()
-        raise Refusal(
-            f"Port {port} of {HOST} cannot be used: {error}.",
-            "A free port was expected for each broker.",
-            "Stop what listens there, or choose another port.",
-        ) from error
-    return bound
 
 
 __all__ = ["Gateway"]

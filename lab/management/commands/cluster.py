@@ -18,7 +18,7 @@ from lab.recordings.folder import branch_folder
 from lab.recordings.removal import remove_run_folder
 from lab.refusal import Refusal
 from lab.runtime import engine
-from lab.runtime.gateway import HOST
+from lab.runtime.bound_ports import HOST
 from lab.runtime.memory import suit_engines
 from lab.runtime.pacer import wall_ms
 from lab.runtime.standalone import standalone

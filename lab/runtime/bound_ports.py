@@ -1,0 +1,85 @@
+"""Sockets of loopback that are bound and need not listen: a port is a broker's though it takes no connections.
+
+The system lets two sockets that may reuse an address have the same port until one of them listens. So what this process
+holds is remembered, and a port that nobody has named is one that nobody holds at all.
+"""
+
+import random
+import socket
+from collections.abc import Mapping
+
+from lab.refusal import Refusal
+
+HOST = "127.0.0.1"
+LASTING_PORTS = range(24_000, 29_000)
+"""Where ports are looked for that a branch shall have again. The system gives those from 32,768 (Linux) or 49,152 on to
+whoever connects somewhere: such a one is taken by the time it is wanted back."""
+ATTEMPTS = 50
+_held: set[int] = set()
+
+
+def hold(ports: Mapping[int, int]) -> dict[int, socket.socket]:
+    """Binds a port for each broker id, 0 = a free one: all or none. Raises Refusal when one is taken."""
+    bound: dict[int, socket.socket] = {}
+    try:
+        for broker_id, port in ports.items():
+            bound[broker_id] = _named(port) if port else _free()
+            _held.add(port_of(bound[broker_id]))
+    except Refusal:
+        for one in bound.values():
+            let_go(port_of(one))
+            one.close()
+        raise
+    return bound
+
+
+def port_of(bound: socket.socket) -> int:
+    """Its number."""
+    number: int = bound.getsockname()[1]
+    return number
+
+
+def let_go(port: int) -> None:
+    """A port is not held any more; who holds its socket closes that."""
+    _held.discard(port)
+
+
+def bind_again(port: int) -> socket.socket:
+    """Another socket for a port that is held, whose own has listened and is closed. Raises Refusal when somebody else
+    has it now.
+    """
+    bound = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    bound.setblocking(False)
+    try:
+        bound.bind((HOST, port))
+    except (OSError, OverflowError) as error:
+        bound.close()
+        raise _taken(port, str(error)) from error
+    return bound
+
+
+def _named(port: int) -> socket.socket:
+    if port in _held:
+        raise _taken(port, "another broker of this lab has it")
+    return bind_again(port)
+
+
+def _free() -> socket.socket:
+    for port in random.sample(LASTING_PORTS, ATTEMPTS):
+        # Who may not reuse an address is refused a port that anybody holds.
+        with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+            try:
+                probe.bind((HOST, port))
+            except OSError:
+                continue
+        return bind_again(port)
+    return bind_again(0)
+
+
+def _taken(port: int, why: str) -> Refusal:
+    return Refusal(
+        f"Port {port} of {HOST} cannot be used: {why}.",
+        "A free port was expected for each broker.",
+        "Stop what listens there, or choose another port.",
+    )
