@@ -25,7 +25,7 @@ from lab.runtime.bound_ports import hold, let_go, port_of
 from lab.runtime.host import Host
 from lab.runtime.lab import Lab
 from lab.runtime.live_run import LiveRun
-from lab.runtime.watcher import Visitor, Watcher
+from lab.runtime.watcher import Gone, Visitor, Watcher
 from tests.lab_server import PATIENCE_S
 from tests.recorded_runs import CONFIG, TOPIC
 
@@ -246,6 +246,56 @@ def test_a_lab_that_nobody_watches_pauses_and_later_closes(tmp_path: Path, monke
         # what its owner has paused stands still for that reason, whoever watches
         await until(lambda: host.open_lab("r2", "main") is None)
         assert not (await host.lab("r2", "main")).clock().rests
+
+    play(tmp_path, scene)
+
+
+def test_who_acts_while_a_branch_is_closed_is_served_or_refused(tmp_path: Path) -> None:
+    async def scene(host: Host) -> None:
+        lab = await host.start("r1", "main", CONFIG)
+        seq = lab.ring.last_seq
+
+        async def act_after(turns: int) -> int:
+            for _ in range(turns):
+                await asyncio.sleep(0)
+            return await lab.act(submit("zk ls /"))
+
+        told = await asyncio.wait_for(
+            asyncio.gather(host.close_run("r1"), *map(act_after, range(40)), return_exceptions=True), PATIENCE_S
+        )
+        assert {type(each) for each in told[1:]} <= {int, Refusal}
+        with pytest.raises(Refusal, match="closed meanwhile"):
+            await lab.act(submit("zk ls /"))
+        with pytest.raises(Gone):
+            await Page(lab).next_frame()
+        again = await host.lab("r1", "main")
+        await again.act(submit(TOPIC))
+        assert again.core == "live" and again.ring.last_seq > seq
+
+    play(tmp_path, scene)
+
+
+def test_a_lab_is_looked_after_though_another_one_is_closed_meanwhile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(host_module, "HOUSEKEEPING_S", 0.02)
+    monkeypatch.setattr(lab_module, "SUMMARY_S", 0.0)
+
+    async def scene(host: Host) -> None:
+        first, second = await host.start("r1", "main", CONFIG), await host.start("r2", "main", CONFIG)
+        pages = [Page(first), Page(second)]
+        ends = threading.Event()
+        busy = asyncio.create_task(first.act(lambda live: ends.wait(PATIENCE_S)))
+        monkeypatch.setattr(host_module, "UNWATCHED_PAUSE_S", 0.0)
+        first.leave(pages[0])
+        await asyncio.sleep(0.2)  # by now it is to be paused, and takes its time
+        await second.act(submit(TOPIC))
+        await host.close_run("r2")
+        ends.set()
+        assert await busy
+        await until(lambda: first.clock().rests)
+        await first.act(set_mode("play"))
+        await until(lambda: first.clock().rests)
 
     play(tmp_path, scene)
 

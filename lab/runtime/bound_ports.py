@@ -59,6 +59,11 @@ def bind_again(port: int) -> socket.socket:
     return bound
 
 
+def share(bound: socket.socket) -> None:
+    """For a socket that is about to listen: its port can be bound again while its connections linger."""
+    bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+
+
 def _named(port: int) -> socket.socket:
     if port in _held:
         raise _taken(port, "another broker of this lab has it")
@@ -67,13 +72,15 @@ def _named(port: int) -> socket.socket:
 
 def _free() -> socket.socket:
     for port in random.sample(LASTING_PORTS, ATTEMPTS):
-        # Who may not reuse an address is refused a port that anybody holds.
-        with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
-            try:
-                probe.bind((HOST, port))
-            except OSError:
-                continue
-        return bind_again(port)
+        # Who may not reuse an address is refused a port that anybody holds, and shares it with nobody (see `share`).
+        bound = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        bound.setblocking(False)
+        try:
+            bound.bind((HOST, port))
+        except OSError:
+            bound.close()
+            continue
+        return bound
     return bind_again(0)
 
 

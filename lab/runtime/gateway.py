@@ -17,7 +17,7 @@ from broker_core.events.world import ClientRefused
 from broker_core.run import Listener
 from broker_core.wire.framing import FrameSplitter
 from lab.refusal import Refusal
-from lab.runtime.bound_ports import HOST, bind_again, hold, let_go, port_of
+from lab.runtime.bound_ports import HOST, bind_again, hold, let_go, port_of, share
 from lab.runtime.live_run import Batch, LiveRun
 
 logger = logging.getLogger(__name__)
@@ -362,6 +362,7 @@ class Gateway:
         """Raises Refusal or OSError when somebody else listens there."""
         if self._bound[broker_id].fileno() < 0:
             self._bound[broker_id] = bind_again(self.ports[broker_id])
+        share(self._bound[broker_id])
         return await self._loop.create_server(
             lambda: Client(self, broker_id, listener.request_bytes_max), sock=self._bound[broker_id], backlog=BACKLOG
         )

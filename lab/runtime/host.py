@@ -1,7 +1,6 @@
 """All labs of this process: opens, wakes, forks and ends them. Others reach the engine through here."""
 
 import asyncio
-import contextlib
 import logging
 from collections import defaultdict
 from collections.abc import Callable
@@ -13,7 +12,7 @@ from broker_core.run import RunConfig
 from lab.recordings.folder import BranchFolder, branch_folder
 from lab.recordings.recording import Recording
 from lab.runtime import engine
-from lab.runtime.lab import Lab
+from lab.runtime.lab import Lab, wait_for
 from lab.runtime.lab_file import note_branches
 from lab.runtime.live_run import LiveRun
 from lab.runtime.memory import suit_engines
@@ -40,6 +39,7 @@ class Host:
         self._labs: dict[tuple[str, str], Lab] = {}
         # Opening and closing one branch exclude each other: a recording has one writer.
         self._locks: defaultdict[tuple[str, str], asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._ends = asyncio.Event()
         self._housekeeper = asyncio.create_task(self._keep_house())
 
     def folder(self, run: str, branch: str) -> BranchFolder:
@@ -84,9 +84,9 @@ class Host:
 
     async def close(self) -> None:
         """Ends everything; each engine can go on later from where it stands."""
-        self._housekeeper.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await self._housekeeper
+        # Not in the middle of ending a lab.
+        self._ends.set()
+        await self._housekeeper
         for key in list(self._labs):
             try:
                 await self._close(key)
@@ -124,8 +124,13 @@ class Host:
 
     async def _keep_house(self) -> None:
         while True:
-            await asyncio.sleep(HOUSEKEEPING_S)
+            await wait_for(self._ends, HOUSEKEEPING_S)
+            if self._ends.is_set():
+                return
             for key, lab in list(self._labs.items()):
+                if self._labs.get(key) is not lab:
+                    # closed while we looked after another one
+                    continue
                 try:
                     await self._look_after(key, lab)
                 except Exception:

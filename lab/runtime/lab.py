@@ -79,6 +79,7 @@ class Lab:
         self._core_changed = core_changed
         self._live: LiveRun | None = None
         self._waking = asyncio.Lock()
+        self._is_closed = False
         self._loop = asyncio.get_running_loop()
         self._thread = LabThread(self._loop, f"lab-{recording.folder.run}-{recording.folder.branch}")
         self._driver: asyncio.Task[None] | None = None
@@ -131,11 +132,14 @@ class Lab:
     async def snapshot(self) -> Snapshot:
         """The newest view. Made once for all who ask at the same seq."""
         if self._snapshot is None or self._snapshot.seq != self.ring.last_seq:
+            self._ensure_open()
             live = self._live
             self._snapshot = await (self._in_thread(live.snapshot) if live else self._in_thread(self._recorded_view))
         return self._snapshot
 
     def watch(self, watcher: Watcher) -> None:
+        if self._is_closed:
+            watcher.gone()
         self.watchers.add(watcher)
         self._watchers_counted()
 
@@ -162,8 +166,9 @@ class Lab:
         return gateway
 
     async def wake(self) -> LiveRun:
-        """The engine, built from the recording if it does not run."""
+        """The engine, built from the recording if it does not run. Raises Refusal once the branch is closed."""
         async with self._waking:
+            self._ensure_open()
             if self._live is None:
                 self._live = live = await self._in_thread(lambda: self._build(self.recording, self.pacer))
                 self.rests = False
@@ -253,16 +258,28 @@ class Lab:
             self._forget_engine()
 
     async def close(self) -> None:
-        """Ends the engine and closes the recording. Whoever still watches is sent away."""
+        """Ends the engine and closes the recording. Whoever still watches is sent away, and who acts from now on is
+        refused: a recording has one writer, and the branch may soon be open again.
+        """
+        plays = self.is_playing or self.rests
+        self._is_closed = True
         for watcher in self.watchers:
             watcher.gone()
         if self._gateway is not None:
             await self._gateway.close()
-        plays = self.is_playing or self.rests
         await self.sleep()
         await self._in_thread(lambda: write_summary(self.recording, plays))
         await self._in_thread(self.recording.close)
         self._thread.close()
+
+    def _ensure_open(self) -> None:
+        if self._is_closed:
+            raise Refusal(
+                "The branch was closed meanwhile.",
+                "A branch that is open was expected.",
+                "Open it again from the list of runs.",
+                409,
+            )
 
     def _ensure_space(self) -> None:
         now_s = self.pacer.now_s()
@@ -287,11 +304,11 @@ class Lab:
                 self._stand_still(refusal)
             if was_playing:
                 # a tick later, or when something is due that a client waits for
-                await _wait_for(self._due, self.pacer.pause_before_next_slice_s(began_s))
+                await wait_for(self._due, self.pacer.pause_before_next_slice_s(began_s))
                 self._due.clear()
             else:
                 self._moved.clear()
-                await _wait_for(self._moved, REST_S)
+                await wait_for(self._moved, REST_S)
 
     def _stand_still(self, refusal: Refusal) -> None:
         """Time cannot go on: says so once to all who watch."""
@@ -382,7 +399,7 @@ class Lab:
         return await self._thread.do(job)
 
 
-async def _wait_for(event: asyncio.Event, seconds: float) -> None:
+async def wait_for(event: asyncio.Event, seconds: float) -> None:
     """Returns when it is set, or so many seconds later. Not with `asyncio.wait_for`: in Python 3.11 that forgets that
     it was cancelled when the event comes at the same time, and who has cancelled it waits for ever."""
     with contextlib.suppress(TimeoutError):

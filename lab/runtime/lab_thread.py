@@ -17,12 +17,15 @@ class LabThread:
     def __init__(self, loop: asyncio.AbstractEventLoop, name: str) -> None:
         self._loop = loop
         self._jobs: SimpleQueue[tuple[Callable[[], Any], asyncio.Future[Any]] | None] = SimpleQueue()
+        self._is_closed = False
         self._told: list[tuple[Callable[..., None], tuple[Any, ...]]] = []
         self._thread = threading.Thread(target=self._work, name=name, daemon=True)
         self._thread.start()
 
     async def do(self, job: Callable[[], T]) -> T:
         """Runs a job after those before it. One that is cancelled before its turn does not run."""
+        if self._is_closed:
+            raise RuntimeError("the lab's thread has ended")
         done: asyncio.Future[T] = self._loop.create_future()
         self._jobs.put((job, done))
         return await done
@@ -32,7 +35,8 @@ class LabThread:
         self._told.append((callback, arguments))
 
     def close(self) -> None:
-        """Returns when all jobs are done."""
+        """Returns when all jobs are done. There can be no more."""
+        self._is_closed = True
         self._jobs.put(None)
         self._thread.join()
 
