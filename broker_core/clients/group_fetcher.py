@@ -11,6 +11,7 @@ from broker_core.clients.consumer import (
     visible_records,
 )
 from broker_core.clients.metadata import STALE_METADATA_ERRORS
+from broker_core.config_defs.java_text import hash_map_order, partition_code
 from broker_core.errors import Errors
 from broker_core.events.client import ConsumerPositionReset, RecordsConsumed
 from broker_core.groups.consumer_protocol import sorted_partitions
@@ -103,7 +104,9 @@ class GroupFetcher:
             elif leader not in self._fetching:
                 by_leader.setdefault(leader, []).append(name)
         if lookups and self.member.settings.auto_offset_reset == "none":
-            without = ", ".join(sorted_partitions(name for names in lookups.values() for name in names))
+            # Java's client names them as its set of them is ordered.
+            asked_for = sorted_partitions(name for names in lookups.values() for name in names)
+            without = ", ".join(hash_map_order(asked_for, code=partition_code))
             self.member.give_up(
                 f"NoOffsetForPartitionException: Undefined offset with no reset policy for partitions: [{without}]"
             )
