@@ -228,6 +228,7 @@ class AppendableLog(ReadableLog):
         producers = self.producer_state
         ended = []
         facts: list[ProducerFact] = []
+        count_before = producers.count
         for position, header in batches:
             if header.has_producer_id:
                 completed = update_producers(producers, header, data, position)
@@ -236,6 +237,10 @@ class AppendableLog(ReadableLog):
                     facts.append(fact)
                 if completed is not None:
                     ended.append(completed)
+        if producers.count > count_before + 1:
+            producers.noted_together(
+                count_before, {header.producer_id for _, header in batches if header.has_producer_id}
+            )
         if not ended:
             return (), tuple(facts)
         index = self._local.segments[-1].transaction_index

@@ -139,12 +139,17 @@ def _replay(producers: ProducerStateManager, segment: LogSegment, from_offset: i
     if position is None:
         return
     ended = []
+    seen: set[int] = set()
+    count_before = producers.count
     after = position
     for start, header in segment.headers(position):
         if end_position is not None and start >= end_position:
             break
         after = start + header.size
         ended.append(note_stored_batch(producers, segment, header, start))
+        if header.has_producer_id:
+            seen.add(header.producer_id)
+    producers.noted_together(count_before, seen)
     if end_position is None:
         check_end(segment, after)
     for completed in ended:

@@ -8,6 +8,7 @@ log again after a restart.
 import struct
 from bisect import bisect_left
 from collections import deque
+from collections.abc import Collection
 from typing import NamedTuple
 
 from broker_core.errors import KafkaError, KafkaException
@@ -131,6 +132,11 @@ class ProducerStateManager:
     def producers(self) -> tuple[ProducerStateEntry, ...]:
         """All producers, in the order in which they first wrote."""
         return tuple(self._producers.values())
+
+    @property
+    def count(self) -> int:
+        """How many producers are known."""
+        return len(self._producers)
 
     @property
     def is_empty(self) -> bool:
@@ -336,6 +342,21 @@ class ProducerStateManager:
         self._snapshot_offsets = [offset for offset in self._snapshot_offsets if offset not in offsets]
         return tuple(cut for cut in cuts if cut is not None)
 
+    def noted_together(self, count_before: int, producer_ids: Collection[int]) -> None:
+        """Says that the batches of these producers were noted as one: all of a segment, or of an append.
+
+        Kafka gathers them in a map of Scala's and takes over the new producers in the order of that map, which shows
+        where two share a place in a snapshot's. `count_before`: how many producers there were until then.
+        """
+        new = list(self._producers)[count_before:]
+        if len(new) < 2:
+            return
+        size = _SMALLEST_HASH_TABLE
+        while len(producer_ids) >= size * 3 // 4:
+            size *= 2
+        for producer_id in sorted(new, key=lambda one: _scala_place(one, size)):
+            self._producers[producer_id] = self._producers.pop(producer_id)
+
     def _entry_for(self, producer_id: int) -> ProducerStateEntry:
         entry = self._producers.get(producer_id)
         if entry is None:
@@ -440,3 +461,10 @@ def _java_hash(number: int) -> int:
     """Where a Java HashMap puts a Long: `Long.hashCode`, then the map's own spreading of the high bits."""
     code = (number ^ number >> 32) & 0xFFFFFFFF
     return code ^ code >> 16
+
+
+def _scala_place(number: int, size: int) -> tuple[int, int]:
+    """Where a mutable.HashMap of Scala puts a Long: the slot, and the hash that orders what is in one slot."""
+    code = number if number < 1 << 31 else (number ^ number >> 32) & 0xFFFFFFFF
+    code ^= code >> 16
+    return code & (size - 1), code - (1 << 32) if code >> 31 else code

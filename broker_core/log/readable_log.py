@@ -159,7 +159,7 @@ class ReadableLog:
         """
         self._check_timestamps()
         for segment in self._local.segments_from(self.log_start_offset):
-            if segment.max_timestamp >= timestamp:
+            if segment.ask_newest() >= timestamp:
                 found = segment.find_by_timestamp(timestamp, self.log_start_offset)
                 if found is not None:
                     return found
@@ -172,7 +172,7 @@ class ReadableLog:
         """
         self._check_timestamps()
         segments = list(self._local.segments_from(self.log_start_offset))
-        newest = max(segments, key=lambda segment: segment.max_timestamp)
+        newest = max(segments, key=lambda segment: segment.ask_newest())
         return newest.find_by_timestamp(newest.max_timestamp, self.log_start_offset) if newest.size else None
 
     def offsets_before(self, written_ms: int | None, at_most: int, now_ms: int) -> tuple[int, ...]:

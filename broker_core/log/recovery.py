@@ -94,7 +94,8 @@ def load_log(
     log_end_offset = segments[-1].next_offset()
     log_start_offset = max(log_start_offset, segments[0].base_offset)
     loader.fit_epochs(log_end_offset)
-    recovery_point = log_end_offset if clean_shutdown else min(recovery_point, log_end_offset)
+    # What may no longer be read needs no recovery.
+    recovery_point = log_end_offset if clean_shutdown else max(min(recovery_point, log_end_offset), log_start_offset)
     local_log = LocalLog(place.disk, place.directory, place.config, segments, recovery_point, log_end_offset)
     local_log.deleted_files += loader.deleted_files
     producers = place.producer_state()

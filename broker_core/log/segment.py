@@ -118,6 +118,7 @@ class LogSegment:
         self.size = self.log.size
         self.max_timestamp = NO_TIMESTAMP
         self.offset_of_max_timestamp = base_offset
+        self._is_newest_known = True
         self.rolling_based_timestamp: int | None = None
         self._disk = disk
         self._bytes_since_last_index_entry = 0
@@ -146,6 +147,12 @@ class LogSegment:
         self.offset_index.load()
         self.time_index.load()
         self.max_timestamp, self.offset_of_max_timestamp = self.time_index.last_entry
+        self._is_newest_known = False
+
+    def ask_newest(self) -> int:
+        """The newest timestamp; from now on it is known, even when its entry in the time index is cut off."""
+        self._is_newest_known = True
+        return self.max_timestamp
 
     def preallocate(self) -> None:
         """Gives the `.log` of a new segment its full length if the topic wants that."""
@@ -171,7 +178,12 @@ class LogSegment:
             waited_ms = max_timestamp - first if first >= 0 else now_ms - self.created_ms
             if waited_ms > config.max_segment_ms - self.roll_jitter_ms:
                 return True
-        if self.offset_index.is_full or self.time_index.is_full:
+        # Whoever asks an index makes its file, even for an append that is refused then.
+        self.offset_index.use()
+        if self.offset_index.is_full:
+            return True
+        self.time_index.use()
+        if self.time_index.is_full:
             return True
         return not 0 <= last_offset - self.base_offset <= INT_MAX
 
@@ -203,6 +215,7 @@ class LogSegment:
         else:
             log.write_at(position, b"".join(parts))
         self.size = position + sum(map(len, parts))
+        self._is_newest_known = True
         last_offsets, positions = self._tail_last_offsets, self._tail_positions
         if not positions:
             # What an earlier process appended, or what a truncation left, is found through the index alone.
@@ -344,6 +357,10 @@ class LogSegment:
         kept = bisect_left(self._tail_last_offsets, offset)
         del self._tail_last_offsets[kept:]
         del self._tail_positions[kept:]
+        if not self._is_newest_known:
+            # Kafka reads the last entry when somebody asks (`maxTimestampSoFar`): so late, it may be gone.
+            self.max_timestamp, self.offset_of_max_timestamp = self.time_index.last_entry
+            self._is_newest_known = True
         if self.max_timestamp >= 0:
             self._read_largest_timestamp()
         return cuts
@@ -358,7 +375,7 @@ class LogSegment:
 
     def become_inactive(self) -> tuple[tuple[int, int], ...]:
         """Closes the segment for appends: a last time index entry, files cut to size. Returns that entry if written."""
-        timestamp, offset = self.max_timestamp, self.offset_of_max_timestamp
+        timestamp, offset = self.ask_newest(), self.offset_of_max_timestamp
         entry = self.time_index.maybe_append(timestamp, offset, is_final=True)
         self.offset_index.trim()
         self.time_index.trim()
@@ -406,7 +423,7 @@ class LogSegment:
     @property
     def largest_timestamp(self) -> int:
         """The newest of its records' timestamps (ms); without any, when the file was last written."""
-        return self.max_timestamp if self.max_timestamp >= 0 else self.log.modified_ms
+        return self.max_timestamp if self.ask_newest() >= 0 else self.log.modified_ms
 
     def mark_deleted(self) -> tuple[DeletedFile, ...]:
         """Renames the segment's files to `.deleted`; they leave the disk later."""

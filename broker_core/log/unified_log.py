@@ -71,7 +71,8 @@ class UnifiedLog(AppendableLog):
         Nothing but epoch entries goes when `offset` is not below the log's end.
         """
         if offset >= self._local.log_end_offset:
-            self.leader_epoch_cache.truncate_from_end(offset)
+            # Of an epoch that was begun without an append.
+            self.leader_epoch_cache.truncate_from_end(self._local.log_end_offset)
             return ()
         if offset < self._local.segments[0].base_offset:
             return self.truncate_fully_and_start_at(offset)

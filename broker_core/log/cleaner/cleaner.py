@@ -82,10 +82,12 @@ def _keys_and_offsets(data: bytes, position: int, header: BatchHeader) -> tuple[
 
 
 def aborted_transactions(log: UnifiedLog, start: int, end: int) -> list[AbortedTransaction]:
-    """The aborted transactions that overlap the offsets from `start` to `end` (`collectAbortedTransactions`)."""
+    """The aborted transactions of the segments from the one that holds `start`, as far as they lie below `end` and were
+    aborted above the log's start (`collectAbortedTransactions`).
+    """
     found = []
     for segment in segments_between(log, start, log.log_end_offset + 1):
-        overlapping, is_complete = segment.transaction_index.collect(start, end)
+        overlapping, is_complete = segment.transaction_index.collect(log.log_start_offset, end)
         found += overlapping
         if is_complete:
             break

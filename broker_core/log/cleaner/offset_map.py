@@ -26,7 +26,8 @@ class OffsetMap:
     def put_all(self, keys: list[bytes | None], offsets: list[int], start_offset: int) -> bool:
         """Notes the records of a batch whose offset is at or above `start_offset`; False when the map is full.
 
-        Then the records before the one that did not fit have been noted.
+        Then the records before the one that did not fit have been noted, and the pass ends behind the last of them,
+        in the middle of a batch.
         """
         known = self.offsets
         if len(known) + len(keys) <= self.capacity and offsets[0] >= start_offset and None not in keys:
@@ -37,6 +38,7 @@ class OffsetMap:
                 if len(known) >= self.capacity:
                     return False
                 known[key] = offset
+                self.latest_offset = offset
         return True
 
     def last_offsets(self, keys: list[bytes | None]) -> list[int]:

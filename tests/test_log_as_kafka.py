@@ -1,0 +1,136 @@
+"""Small rules of Kafka's log that show in the files alone; Kafka's own classes did the same with the same calls."""
+
+import pytest
+
+from broker_core.errors import KafkaException
+from broker_core.log import LogConfig, UnifiedLog
+from broker_core.log.cleaner import OffsetMap, clean, cleanable_offsets, log_to_clean
+from broker_core.records.control_record import ControlRecordType, build_end_transaction_marker
+from broker_core.records.record_batch import build_batch
+from broker_core.sim.disk import SimulatedDisk
+
+DIRECTORY = "broker-1/orders-0"
+NOW_MS = 1_795_300_000_000
+FIRST = "00000000000000000000"
+
+
+def open_log(
+    disk: SimulatedDisk, *, clean: bool = True, recovery_point: int = 0, start: int = 0, **settings: object
+) -> UnifiedLog:
+    return UnifiedLog.load(
+        disk,
+        DIRECTORY,
+        "orders",
+        0,
+        LogConfig(**settings),  # type: ignore[arg-type]
+        now_ms=NOW_MS,
+        clean_shutdown=clean,
+        recovery_point=recovery_point,
+        log_start_offset=start,
+    )
+
+
+def put(log: UnifiedLog, *keys: str, timestamp: int = NOW_MS, **batch: object) -> None:
+    records = [(timestamp, key.encode(), b"v" * 20, ()) for key in keys]
+    log.append_as_leader(build_batch(records, **batch), 0, NOW_MS)  # type: ignore[arg-type]
+
+
+def abort(log: UnifiedLog, producer_id: int) -> None:
+    marker = build_end_transaction_marker(
+        ControlRecordType.ABORT, timestamp=NOW_MS, producer_id=producer_id, producer_epoch=0, coordinator_epoch=0
+    )
+    log.append_as_leader(marker, 0, NOW_MS, is_client=False)
+
+
+@pytest.mark.parametrize("is_reopened", [False, True])
+def test_a_newest_timestamp_that_nobody_asked_for_goes_with_its_index_entry(is_reopened: bool) -> None:
+    disk = SimulatedDisk()
+    log = open_log(disk)
+    put(log, "a")
+    put(log, "b", timestamp=NOW_MS + 1)
+    log.roll(NOW_MS)
+    put(log, "c")
+    if is_reopened:
+        log.close()
+        log = open_log(disk)
+    log.truncate_to(1)
+    log.roll(NOW_MS)
+    # Of a segment that was only loaded, the time index is read after it was cut: the record at offset 0 is forgotten.
+    assert disk.size_of(f"{DIRECTORY}/{FIRST}.timeindex") == (0 if is_reopened else 12)
+
+
+def test_an_epoch_begun_without_an_append_ends_when_the_log_is_cut_above_its_end() -> None:
+    log = open_log(SimulatedDisk())
+    put(log, "a")
+    log.leader_epoch_cache.assign(3, 1)
+    log.truncate_to(5)
+    assert log.leader_epoch_cache.entries == ((0, 0),)
+
+
+def test_what_lies_below_the_log_start_needs_no_recovery() -> None:
+    disk = SimulatedDisk()
+    log = open_log(disk)
+    for key in "abcd":
+        put(log, key)
+    log.close(clean=False)
+    assert open_log(disk, clean=False, recovery_point=1, start=3).recovery_point == 3
+
+
+def test_an_append_that_is_refused_makes_the_indexes_of_a_new_segment() -> None:
+    disk = SimulatedDisk()
+    log = open_log(disk, segment_index_bytes=96)
+    put(log, "a", producer_id=7, producer_epoch=0, base_sequence=0)
+    log.roll(NOW_MS)
+    index = f"{DIRECTORY}/{1:020}.index"
+    assert not disk.exists(index)
+    with pytest.raises(KafkaException):
+        put(log, "b", producer_id=7, producer_epoch=0, base_sequence=5)
+    assert disk.size_of(index) == 96
+    assert disk.size_of(f"{DIRECTORY}/{1:020}.timeindex") == 96
+
+
+def test_producers_read_back_from_a_segment_stand_in_the_order_of_scalas_map() -> None:
+    log = open_log(SimulatedDisk())
+    same_place = [2**40 + 3, 3 + 2 * 16, 3, 3 + 16]
+    for producer_id in same_place:
+        put(log, "a", producer_id=producer_id, producer_epoch=0, base_sequence=0)
+    assert [entry.producer_id for entry in log.producer_state.producers] == same_place
+    put(log, "b")
+    log.truncate_to(4)
+    assert [entry.producer_id for entry in log.producer_state.producers] == [3, 19, 35, 2**40 + 3]
+
+
+def test_producers_of_one_fetch_stand_in_the_order_of_scalas_map() -> None:
+    leader, follower = open_log(SimulatedDisk()), open_log(SimulatedDisk())
+    for producer_id in (35, 3):
+        put(leader, "a", producer_id=producer_id, producer_epoch=0, base_sequence=0)
+    follower.append_as_follower(leader.read(0, 1 << 20).data, NOW_MS)
+    assert [entry.producer_id for entry in follower.producer_state.producers] == [3, 35]
+
+
+def test_a_map_that_fills_in_the_middle_of_a_batch_ends_the_pass_there() -> None:
+    log = open_log(SimulatedDisk(), cleanup_policy="compact")
+    put(log, "a", "b", "c", "d")
+    put(log, "e")
+    log.roll(NOW_MS)
+    put(log, "f")
+    found = log_to_clean(log, cleanable_offsets(log, None, log.log_end_offset, NOW_MS), NOW_MS)
+    assert clean(found, NOW_MS, OffsetMap(buffer_bytes=3 * 24, load_factor=0.9)).to_offset == 2
+
+
+def test_the_cleaner_forgets_what_was_aborted_below_the_log_start() -> None:
+    disk = SimulatedDisk()
+    log = open_log(disk, cleanup_policy="compact")
+    put(log, "a")
+    put(log, "b", producer_id=1, producer_epoch=0, base_sequence=0, is_transactional=True)
+    abort(log, 1)
+    put(log, "c")
+    put(log, "d", producer_id=2, producer_epoch=0, base_sequence=0, is_transactional=True)
+    abort(log, 2)
+    log.roll(NOW_MS)
+    put(log, "e")
+    log.high_watermark_moved(log.log_end_offset)
+    log.increment_log_start_offset(3)
+    clean(log_to_clean(log, cleanable_offsets(log, None, log.log_end_offset, NOW_MS), NOW_MS), NOW_MS, OffsetMap())
+    aborted, _ = log.segments[0].transaction_index.collect(0, 100)
+    assert [entry.producer_id for entry in aborted] == [2]
