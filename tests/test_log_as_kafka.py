@@ -1,10 +1,12 @@
 """Small rules of Kafka's log that show in the files alone; Kafka's own classes did the same with the same calls."""
 
+import struct
+
 import pytest
 
-from broker_core.errors import KafkaException
+from broker_core.errors import KafkaError, KafkaException
 from broker_core.log import LogConfig, UnifiedLog
-from broker_core.log.cleaner import OffsetMap, clean, cleanable_offsets, log_to_clean
+from broker_core.log.cleaner import OffsetMap, Uncleanable, clean, cleanable_offsets, log_to_clean
 from broker_core.records.control_record import ControlRecordType, build_end_transaction_marker
 from broker_core.records.record_batch import build_batch
 from broker_core.sim.disk import SimulatedDisk
@@ -134,3 +136,79 @@ def test_the_cleaner_forgets_what_was_aborted_below_the_log_start() -> None:
     clean(log_to_clean(log, cleanable_offsets(log, None, log.log_end_offset, NOW_MS), NOW_MS), NOW_MS, OffsetMap())
     aborted, _ = log.segments[0].transaction_index.collect(0, 100)
     assert [entry.producer_id for entry in aborted] == [2]
+
+
+def stopped_with_index(disk: SimulatedDisk, relative_offset: int) -> None:
+    """A log whose index claims more than there is, stopped in good order."""
+    log = open_log(disk, index_interval_bytes=0)
+    for key in "abc":
+        put(log, key)
+    log.close()
+    path = f"{DIRECTORY}/{FIRST}.index"
+    entries = disk.read_file(path)
+    disk.replace_file(path, entries[:-8] + struct.pack(">ii", relative_offset, 0))
+
+
+def test_an_append_that_the_index_cannot_take_is_in_the_file_all_the_same() -> None:
+    disk = SimulatedDisk()
+    stopped_with_index(disk, relative_offset=50)
+    log = open_log(disk, index_interval_bytes=0)
+    put(log, "d")
+    size, end = log.segments[0].size, log.log_end_offset
+    with pytest.raises(KafkaException) as refusal:
+        put(log, "e")
+    assert refusal.value.error is KafkaError.UNKNOWN_SERVER_ERROR
+    assert "no larger than the last offset appended (50)" in str(refusal.value)
+    assert log.log_end_offset == end
+    assert log.segments[0].size > size
+
+
+def test_a_segment_that_claims_offsets_of_its_time_index_cannot_be_rolled() -> None:
+    disk = SimulatedDisk()
+    log = open_log(disk, segment_bytes=200)
+    put(log, "a")
+    log.close()
+    disk.replace_file(f"{DIRECTORY}/{FIRST}.timeindex", struct.pack(">qi", NOW_MS, 50))
+    log = open_log(disk, segment_bytes=200)
+    put(log, "b", timestamp=NOW_MS + 1)
+    with pytest.raises(KafkaException, match=r"to slot 1 no larger than the last offset appended \(50\)"):
+        put(log, "c")
+    assert log.log_end_offset == 2
+
+
+def test_a_segment_without_a_whole_batch_cannot_be_rolled() -> None:
+    disk = SimulatedDisk()
+    log = open_log(disk, segment_bytes=100)
+    put(log, "a")
+    put(log, "b")
+    log.close()
+    newest = f"{DIRECTORY}/{1:020}.log"
+    disk.replace_file(newest, disk.read_file(newest)[:-1])
+    log = open_log(disk, segment_bytes=100)
+    with pytest.raises(KafkaException, match=r"start offset 1 .* while it already exists"):
+        put(log, "c")
+
+
+def test_a_segment_to_be_swapped_in_gets_an_index_by_being_looked_at() -> None:
+    disk = SimulatedDisk()
+    log = open_log(disk, segment_index_bytes=96)
+    put(log, "a")
+    log.close()
+    disk.replace_file(f"{DIRECTORY}/{FIRST}.log.swap", disk.read_file(f"{DIRECTORY}/{FIRST}.log"))
+    open_log(disk, segment_index_bytes=96).close()
+    names = [name for name in disk.list(DIRECTORY) if name.startswith(FIRST)]
+    assert names == [f"{FIRST}.{suffix}" for suffix in ("index", "log", "timeindex")]
+    assert disk.read_file(f"{DIRECTORY}/{FIRST}.index") == bytes(96)
+
+
+def test_a_single_batch_that_a_cleaned_segments_index_cannot_take_makes_the_log_uncleanable() -> None:
+    # Two slots, of which the time index keeps one for its last entry; two segments become one.
+    log = open_log(SimulatedDisk(), cleanup_policy="compact", segment_index_bytes=24, index_interval_bytes=0)
+    for number, key in enumerate("abc"):
+        put(log, key, timestamp=NOW_MS + number)
+        if number:
+            log.roll(NOW_MS)
+    put(log, "d")
+    found = log_to_clean(log, cleanable_offsets(log, None, log.log_end_offset, NOW_MS), NOW_MS)
+    with pytest.raises(Uncleanable, match="full time index"):
+        clean(found, NOW_MS, OffsetMap())

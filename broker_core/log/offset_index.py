@@ -9,6 +9,7 @@ import sys
 from array import array
 from bisect import bisect_left, bisect_right
 
+from broker_core.errors import KafkaError, KafkaException
 from broker_core.log.abstract_index import AbstractIndex
 from broker_core.sim.disk import Disk
 
@@ -49,11 +50,20 @@ class OffsetIndex(AbstractIndex):
         return self.base_offset + self.relative_offsets[-1] if self.relative_offsets else self.base_offset
 
     def append(self, offset: int, position: int) -> bool:
-        """Adds an entry; says whether there was room. `offset` must be above that of the last entry."""
+        """Adds an entry; says whether there was room.
+
+        Raises UNKNOWN_SERVER_ERROR for an offset that is not above the last entry's, as where the index is damaged.
+        """
         count = len(self.positions)
         if count >= self.max_entries:
             return False
         relative = self.file.relative(offset, self.base_offset)
+        if count and relative <= self.relative_offsets[-1]:
+            raise KafkaException(
+                KafkaError.UNKNOWN_SERVER_ERROR,
+                f"Attempt to append an offset {offset} to position {count} no larger than the last offset appended "
+                f"({self.last_offset}) to {self.file.path}",
+            )
         self.file.use().write_at(count * ENTRY_BYTES, _ENTRY.pack(relative, position))
         self.relative_offsets.append(relative)
         self.positions.append(position)

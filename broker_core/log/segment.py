@@ -194,12 +194,14 @@ class LogSegment:
 
         `first_offset` is what the log takes for the first one where that is not the first batch's. Raises
         UNKNOWN_SERVER_ERROR where the indexes have no room for all batches that are due; then nothing was written.
+        Where an index that was believed has entries beyond the log, it raises that behind the write, as Kafka does.
         """
         position = self.size
         log = self.log
         config = self.config
         is_by_batch = config.index_rule == "batch"
-        if is_by_batch and len(batches) > 1:
+        # Before a single batch a full index makes a log roll; the cleaner's new segments do not.
+        if is_by_batch and (len(batches) > 1 or self.offset_index.is_full or self.time_index.is_full):
             ensure_room(
                 self.offset_index,
                 self.time_index,
@@ -230,7 +232,13 @@ class LogSegment:
                 self.max_timestamp = batch.max_timestamp
                 self.offset_of_max_timestamp = last_offset
             if unindexed_bytes > interval_bytes:
-                entries = self._index(last_offset, batch.position, entries)
+                try:
+                    entries = self._index(last_offset, batch.position, entries)
+                except KafkaException:
+                    # The file holds the append, which nobody is told of; what comes next lies behind it.
+                    self._bytes_since_last_index_entry = unindexed_bytes
+                    del last_offsets[:], positions[:]
+                    raise
                 unindexed_bytes = 0
             unindexed_bytes += batch.size
             last_offsets.append(last_offset)

@@ -34,7 +34,8 @@ def finish_swaps(disk: Disk, directory: str, config: LogConfig, now_ms: int) -> 
             if offset is not None and start <= offset < end and name not in swaps and name not in doomed:
                 doomed.append(name)
     cuts = [disk.delete(f"{directory}/{name}") for name in doomed]
-    for name in swaps:
+    # Among them the index that a segment without one has got by being looked at.
+    for name in [name for name in disk.list(directory) if name.endswith(SWAP_SUFFIX)]:
         disk.rename(f"{directory}/{name}", f"{directory}/{name.removesuffix(SWAP_SUFFIX)}")
     return tuple(cut for cut in cuts if cut is not None)
 
@@ -49,5 +50,8 @@ def _range(disk: Disk, directory: str, name: str, config: LogConfig, now_ms: int
     """The offsets that a segment to be swapped in covers: from its base to the one after its last batch."""
     base_offset = _offset(name) or 0
     segment = LogSegment(disk, directory, base_offset, config, now_ms, SWAP_SUFFIX)
-    segment.load()
+    if segment.offset_index.file.exists:
+        segment.offset_index.load()
+    else:
+        segment.offset_index.use()
     return base_offset, segment.next_offset()

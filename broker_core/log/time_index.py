@@ -9,6 +9,7 @@ import sys
 from array import array
 from bisect import bisect_right
 
+from broker_core.errors import KafkaError, KafkaException
 from broker_core.log.abstract_index import AbstractIndex
 from broker_core.records.record_batch import NO_TIMESTAMP
 from broker_core.sim.disk import CutFact, Disk
@@ -56,8 +57,17 @@ class TimeIndex(AbstractIndex):
         return self.timestamps[-1], self.base_offset + self.relative_offsets[-1]
 
     def maybe_append(self, timestamp: int, offset: int, is_final: bool = False) -> bool:
-        """Adds an entry if its timestamp is above the last one's; says whether it did. The final entry always fits."""
+        """Adds an entry if its timestamp is above the last one's; says whether it did. The final entry always fits.
+
+        Raises UNKNOWN_SERVER_ERROR for an offset below the last entry's, as where the index is damaged.
+        """
         count = len(self.timestamps)
+        if count and offset - self.base_offset < self.relative_offsets[-1]:
+            raise KafkaException(
+                KafkaError.UNKNOWN_SERVER_ERROR,
+                f"Attempt to append an offset ({offset}) to slot {count} no larger than the last offset appended "
+                f"({self.last_entry[1]}) to {self.file.path}",
+            )
         last_timestamp = self.timestamps[-1] if count else NO_TIMESTAMP
         if timestamp <= last_timestamp or (not is_final and count >= self.max_entries):
             return False

@@ -34,9 +34,12 @@ def run_cleaner(
     Yields the time after each log, and once more at the end: then Kafka's cleaner looks after retention.
     """
     at_ms = 0
+    uncleanable = set()
     while True:
         due = []
         for key, log in logs.items():
+            if key in uncleanable:
+                continue
             stable = log.last_stable_offset(log.log_end_offset)
             found = cleanable_offsets(log, offsets.get(key), stable, times_ms[key])
             if found.is_reset:
@@ -51,7 +54,9 @@ def run_cleaner(
         try:
             offsets[key] = clean(cleanable, at_ms, OffsetMap()).to_offset
         except Uncleanable:
-            break
+            # The real one leaves such a log alone until it is started again, and goes on with the others.
+            uncleanable.add(key)
+            continue
         yield at_ms
     yield max(times_ms.values(), default=at_ms)
 
