@@ -212,3 +212,38 @@ def test_a_single_batch_that_a_cleaned_segments_index_cannot_take_makes_the_log_
     found = log_to_clean(log, cleanable_offsets(log, None, log.log_end_offset, NOW_MS), NOW_MS)
     with pytest.raises(Uncleanable, match="full time index"):
         clean(found, NOW_MS, OffsetMap())
+
+
+def test_a_snapshot_that_recovery_took_stays_when_its_segment_goes() -> None:
+    """With it a producer that has expired stays forgotten, which is only looked at when a snapshot is read."""
+    disk = SimulatedDisk()
+    log = open_log(disk)
+    put(log, "a", producer_id=7, producer_epoch=0, base_sequence=0, timestamp=NOW_MS - 2 * 86_400_000)
+    put(log, "b")
+    log.roll(NOW_MS)
+    put(log, "c")
+    log.close(clean=False)
+    disk.delete(f"{DIRECTORY}/{2:020}.snapshot")
+    torn = disk.read_file(f"{DIRECTORY}/{FIRST}.log") + b"rubbish"
+    disk.replace_file(f"{DIRECTORY}/{FIRST}.log", torn)
+    log = open_log(disk, clean=False)
+    assert [segment.base_offset for segment in log.segments] == [0]
+    assert disk.exists(f"{DIRECTORY}/{2:020}.snapshot")
+    assert log.producer_state.producers == ()
+
+
+@pytest.mark.parametrize("is_asked", [False, True])
+def test_an_index_that_is_asked_loses_a_part_of_an_entry_at_its_end(is_asked: bool) -> None:
+    disk = SimulatedDisk()
+    log = open_log(disk)
+    put(log, "a")
+    log.roll(NOW_MS)
+    put(log, "b")
+    log.close()
+    path = f"{DIRECTORY}/{FIRST}.index"
+    disk.replace_file(path, b"123")
+    log = open_log(disk)
+    if is_asked:
+        log.read(0, 100)
+    log.close()
+    assert disk.size_of(path) == (0 if is_asked else 3)

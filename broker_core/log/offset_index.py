@@ -72,6 +72,8 @@ class OffsetIndex(AbstractIndex):
 
     def lookup(self, offset: int) -> int:
         """The position of the entry with the greatest offset at or below `offset`; 0 without one."""
+        # An index that was asked is cut to whole entries when it is closed.
+        self.rest_bytes = 0
         slot = bisect_right(self.relative_offsets, offset - self.base_offset)
         return self.positions[slot - 1] if slot else 0
 

@@ -32,7 +32,7 @@ from broker_core.log.segment_recovery import (
     recover,
     split_ranges,
 )
-from broker_core.log.storage_fault import offset_of
+from broker_core.log.storage_fault import StorageFault, offset_of
 from broker_core.log.swap_files import finish_swaps
 from broker_core.log.transaction_index import CorruptTransactionIndex
 from broker_core.records.record_batch import BatchHeader
@@ -108,6 +108,7 @@ def load_log(
     first_unstable = producers.transactions.first_unstable_offset
     if first_unstable is not None:
         # Kafka looks up where the oldest open transaction lies.
+        first_unstable = max(first_unstable, log_start_offset)
         check_readable(local_log.segments_from(first_unstable)[0], first_unstable)
     return LoadedLog(local_log, producers, log_start_offset, tuple(loader.repairs), tuple(loader.checked))
 
@@ -124,6 +125,8 @@ class _Loader:
         """The files of segments that no longer belong to the log."""
         self.repairs: list[RepairFact] = []
         self.checked: list[int] = []
+        # Snapshots that recovery takes itself are not among those that go with their segments.
+        self._snapshots_found = place.producer_state().snapshot_offsets
 
     def load(self, clean_shutdown: bool, recovery_point: int) -> None:
         """Loads and, if need be, recovers all segments; begins anew when one had to be split."""
@@ -161,7 +164,12 @@ class _Loader:
                     fault = RepairFact(path, Repair.REBUILT, corrupt.position, 0, str(corrupt))
             if fault is not None:
                 self.repairs.append(fault)
-                self._recover(segment)
+                try:
+                    self._recover(segment)
+                except InvalidOffset as invalid:
+                    # Only of what was not flushed does a bad segment end the log.
+                    path, position = segment.log.path, invalid.position
+                    raise StorageFault(path, str(invalid), position, is_io_error=False) from invalid
             elif number < trusted:
                 segment.load()
             if has_index and not has_time_index and number < trusted:
@@ -258,7 +266,8 @@ class _Loader:
             self.repairs.append(RepairFact(segment.log.path, Repair.DELETED, 0, segment.size, rule))
             # As they are: the indexes of what was not checked have not been read.
             self.deleted_files += [mark_deleted(self.place.disk, file.path) for file in segment.files]
-            self.deleted_files += producers.mark_snapshot_deleted(segment.base_offset)
+            if segment.base_offset in self._snapshots_found:
+                self.deleted_files += producers.mark_snapshot_deleted(segment.base_offset)
         del self.segments[first:]
 
     def _base_offsets(self) -> list[int]:
