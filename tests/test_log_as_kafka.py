@@ -247,3 +247,31 @@ def test_an_index_that_is_asked_loses_a_part_of_an_entry_at_its_end(is_asked: bo
         log.read(0, 100)
     log.close()
     assert disk.size_of(path) == (0 if is_asked else 3)
+
+
+def test_all_snapshots_of_a_log_that_ends_below_its_start_go_at_once() -> None:
+    disk = SimulatedDisk()
+    log = open_log(disk)
+    put(log, "a")
+    log.roll(NOW_MS)
+    put(log, "b")
+    log.close()
+    open_log(disk, start=5)
+    assert [name for name in disk.list(DIRECTORY) if "snapshot" in name] == [f"{5:020}.snapshot"]
+    assert disk.read_file(f"{DIRECTORY}/leader-epoch-checkpoint") == b"0\n0\n"
+
+
+def test_a_segment_to_be_swapped_in_that_is_no_log_keeps_the_log_from_opening() -> None:
+    disk = SimulatedDisk()
+    open_log(disk).close()
+    disk.replace_file(f"{DIRECTORY}/{FIRST}.log.swap", bytes(40))
+    with pytest.raises(KafkaException, match="the length field of the batch is 0"):
+        open_log(disk)
+
+
+def test_a_log_that_starts_over_writes_its_epochs_even_where_there_were_none() -> None:
+    disk = SimulatedDisk()
+    log = open_log(disk)
+    assert disk.read_file(f"{DIRECTORY}/leader-epoch-checkpoint") == b""
+    log.truncate_fully_and_start_at(7)
+    assert disk.read_file(f"{DIRECTORY}/leader-epoch-checkpoint") == b"0\n0\n"

@@ -105,8 +105,13 @@ class LeaderEpochCache:
         return self._replace([(self._entries[slot - 1][0], offset), *self._entries[slot:]])
 
     def clear(self) -> bool:
-        """Drops all epochs; says whether there were any."""
-        return self._replace([])
+        """Drops all epochs; says whether there were any. The file is written even where there were none."""
+        if not self._is_kept:
+            return False
+        had_entries = bool(self._entries)
+        self._set([])
+        self._checkpoint.write([])
+        return had_entries
 
     def _replace(self, entries: list[tuple[int, int]]) -> bool:
         if entries == self._entries:

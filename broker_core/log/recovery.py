@@ -198,6 +198,8 @@ class _Loader:
         if not self.segments or self.segments[-1].next_offset() >= self.log_start_offset:
             return
         end = self.segments[-1].next_offset()
+        # Their snapshots are not kept under another name: all snapshots go at once.
+        self._snapshots_found = ()
         self._give_up(0, f"the log ends at {end}, before its start {self.log_start_offset}")
         self.epochs.clear()
         cuts = self.place.producer_state().truncate_fully_and_start_at(self.log_start_offset)

@@ -8,6 +8,7 @@ in their offsets.
 
 from broker_core.log.config import LogConfig
 from broker_core.log.segment import LOG_SUFFIX, LogSegment
+from broker_core.log.segment_recovery import check_readable
 from broker_core.sim.disk import CutFact, Disk
 
 CLEANED_SUFFIX = ".cleaned"
@@ -54,4 +55,5 @@ def _range(disk: Disk, directory: str, name: str, config: LogConfig, now_ms: int
         segment.offset_index.load()
     else:
         segment.offset_index.use()
+    check_readable(segment, segment.offset_index.last_offset, to_end=True)
     return base_offset, segment.next_offset()
