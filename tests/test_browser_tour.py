@@ -16,7 +16,7 @@ from lab.tour.shown import Shown
 from lab.tour.tour import Tour, until
 
 # Chapters wait for what they expect, long enough for a machine that has other things to do.
-pytestmark = pytest.mark.timeout(1200)
+pytestmark = pytest.mark.timeout(3600)
 
 
 @pytest.fixture(scope="module")

@@ -65,6 +65,8 @@ def test_nothing_sticks_out_of_a_narrow_window(with_topic: Page, size) -> None:
 def test_the_exercise_is_a_drawer_in_a_narrow_window(lab: Page) -> None:
     lab.set_viewport_size(TABLET)
     lab.reload()
+    # Its scripts have come, and listen to keys.
+    expect(lab.locator(".number")).to_have_text(re.compile(r"event \d"))
     expect(lab.locator("#side")).to_be_hidden()
     press(lab, "e")
     expect(lab.locator("#side")).to_be_visible()

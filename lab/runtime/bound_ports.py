@@ -14,6 +14,8 @@ HOST = "127.0.0.1"
 LASTING_PORTS = range(24_000, 29_000)
 """Where ports are looked for that a branch shall have again. The system gives those from 32,768 (Linux) or 49,152 on to
 whoever connects somewhere: such a one is taken by the time it is wanted back."""
+PAGE_PORTS = range(29_500, 32_700)
+"""The same for labs that are ended and started again at one address."""
 ATTEMPTS = 50
 _held: set[int] = set()
 
@@ -64,14 +66,20 @@ def share(bound: socket.socket) -> None:
     bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
 
 
+def lasting_port() -> int:
+    """A port that nobody holds now, and that the system gives to nobody."""
+    with _free(PAGE_PORTS) as bound:
+        return port_of(bound)
+
+
 def _named(port: int) -> socket.socket:
     if port in _held:
         raise _taken(port, "another broker of this lab has it")
     return bind_again(port)
 
 
-def _free() -> socket.socket:
-    for port in random.sample(LASTING_PORTS, ATTEMPTS):
+def _free(among: range = LASTING_PORTS) -> socket.socket:
+    for port in random.sample(among, ATTEMPTS):
         # Who may not reuse an address is refused a port that anybody holds, and shares it with nobody (see `share`).
         bound = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
         bound.setblocking(False)

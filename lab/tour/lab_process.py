@@ -11,10 +11,12 @@ from pathlib import Path
 import msgspec
 from django.conf import settings
 
+from lab.runtime.bound_ports import lasting_port
 from lab.runtime.lab_file import LAB_FILE, LabFile
 
-START_S = 120.0
-STOP_S = 30.0
+START_S = 300.0
+STOP_S = 120.0
+ANSWER_S = 60.0
 LOOK_S = 0.05
 
 
@@ -34,7 +36,7 @@ def running_lab(data: Path) -> LabFile | None:
 def answers(port: int) -> bool:
     """Whether a lab says anything on this port of loopback."""
     try:
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/sign-in/", timeout=5):
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/sign-in/", timeout=ANSWER_S):
             return True
     except (urllib.error.URLError, TimeoutError, ConnectionError):
         return False
@@ -45,11 +47,11 @@ class LabProcess:
 
     def __init__(self, data: Path) -> None:
         self.data = data
-        self._port = 0
+        self._port = lasting_port()
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> str:
-        """Starts it, on a free port the first time and on the same one later; returns the address that signs in.
+        """Starts it, each time on the same port, which was free the first time; returns the address that signs in.
 
         Raises:
             NoLab: it ended, or did not answer in time.
@@ -69,7 +71,6 @@ class LabProcess:
         while time.monotonic() < deadline_s and self._process.poll() is None:
             found = running_lab(self.data)
             if found is not None and found.pid == self._process.pid:
-                self._port = found.port
                 return found.address
             time.sleep(LOOK_S)
         self.stop()

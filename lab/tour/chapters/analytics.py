@@ -9,7 +9,7 @@ TITLE = "analytics"
 CHARTS = ("LEO and high watermark", "In-sync replicas", "Produce to commit", "RPC mix")
 STREAMS = {"orders-0": "all", "orders-1": "1"}
 """Partition to acks."""
-SPARK_S = 240.0
+SPARK_S = 600.0
 """For a JVM and a Spark session on a busy machine."""
 GRID = 24
 

@@ -10,7 +10,7 @@ from lab.tour.tour import Tour, until
 TITLE = "control plane"
 FAST = 20.0
 STATE = "/brokers/topics/orders/partitions/0/state"
-LONG_S = 90.0
+LONG_S = 300.0
 """Sessions of dead brokers end meanwhile."""
 
 

@@ -8,7 +8,7 @@ from lab.tour.shown import Shown
 from lab.tour.tour import Tour, until
 
 TITLE = "faults"
-FAST = 20.0
+FAST, SLOW = 20.0, 0.1
 ALL = {1, 2, 3}
 
 
@@ -20,6 +20,8 @@ def walk(tour: Tour) -> None:
     others = sorted(ALL - {leader})
 
     with tour.stop("a record that only the leader has: its links to the followers are cut"):
+        # Slowly, so that the followers are in the ISR still when their leader dies.
+        lab.speed(SLOW)
         for other in others:
             lab.link("cut", *sorted((leader, other)))
         until(lab.page, lambda: lab.page.locator(".hw-link.cut").count() == 2, "two cut links in the picture")

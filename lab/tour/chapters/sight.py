@@ -52,7 +52,7 @@ def walk(tour: Tour) -> None:
         lab.page.locator(".hw-lane-name").first.click()
         believed = lab.tab("Inspect").locator("tr", has=lab.page.locator(".stale"))
         lab.sees(believed, "a remote LEO that is not the true one any more")
-        assert lab.page.locator(".hw-belief").count(), "The picture shows no belief."
+        until(lab.page, lab.page.locator(".hw-belief").count, "a belief in the picture")
         lab.steps_until(_committed(end + 1), "the high watermark behind the record")
 
     with tour.stop("a record: its key, value, batch and bytes"):
@@ -114,7 +114,7 @@ def zk(address: str, *words: str) -> str:
     """`manage.py zk --address ADDRESS WORDS` in a terminal; what it printed."""
     done = subprocess.run(
         [sys.executable, "manage.py", "zk", "--address", address, *words],
-        cwd=settings.BASE_DIR, env=os.environ, capture_output=True, text=True, timeout=120, check=False,
+        cwd=settings.BASE_DIR, env=os.environ, capture_output=True, text=True, timeout=600, check=False,
     )  # fmt: skip
     assert done.returncode == 0, f"manage.py zk said {done.stderr.strip()!r}."
     return done.stdout

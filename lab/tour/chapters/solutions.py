@@ -12,7 +12,7 @@ from lab.tour.tour import Tour, until
 TITLE = "solutions"
 SLUGS = ("002-finding-an-offset", "003-what-a-power-loss-takes")
 FAST = 20.0
-STEP_S = 60.0
+STEP_S = 300.0
 
 
 def walk(tour: Tour) -> None:
