@@ -275,3 +275,27 @@ def test_a_log_that_starts_over_writes_its_epochs_even_where_there_were_none() -
     assert disk.read_file(f"{DIRECTORY}/leader-epoch-checkpoint") == b""
     log.truncate_fully_and_start_at(7)
     assert disk.read_file(f"{DIRECTORY}/leader-epoch-checkpoint") == b"0\n0\n"
+
+
+def test_timestamps_are_looked_for_in_the_first_segment_that_reaches_them() -> None:
+    log = open_log(SimulatedDisk())
+    put(log, "a", timestamp=NOW_MS + 5)
+    log.roll(NOW_MS)
+    put(log, "b", timestamp=NOW_MS + 1)
+    log.increment_log_start_offset(1)
+    # The first segment is still there, and nothing in it may be read; the second would have what was asked for.
+    assert log.offset_for_timestamp(NOW_MS) is None
+    newest = log.offset_of_max_timestamp()
+    assert newest is not None
+    assert (newest.timestamp, newest.offset) == (NOW_MS + 5, 0)
+
+
+def test_a_newest_timestamp_that_was_forgotten_is_no_records() -> None:
+    disk = SimulatedDisk()
+    log = open_log(disk)
+    put(log, "a")
+    put(log, "b", timestamp=NOW_MS + 1)
+    log.close()
+    log = open_log(disk)
+    log.truncate_to(1)
+    assert log.offset_of_max_timestamp() is None

@@ -158,22 +158,23 @@ class ReadableLog:
         Raises UNSUPPORTED_FOR_MESSAGE_FORMAT for a log of messages of magic 0, which have no timestamps.
         """
         self._check_timestamps()
-        for segment in self._local.segments_from(self.log_start_offset):
-            if segment.ask_newest() >= timestamp:
-                found = segment.find_by_timestamp(timestamp, self.log_start_offset)
-                if found is not None:
-                    return found
+        for segment in self._local.segments:
+            if segment.largest_timestamp >= timestamp:
+                # Only there Kafka looks, even where what it finds lies below the log start.
+                return segment.find_by_timestamp(timestamp, self.log_start_offset)
         return None
 
     def offset_of_max_timestamp(self) -> TimestampAndOffset | None:
-        """The first record that has the largest timestamp (ms) of the log; None in an empty log (KIP-734).
+        """The first record that has the largest timestamp (ms) of the log; None in an empty log (KIP-734). It may lie
+        below the log start, while its segment is not deleted yet.
 
         Raises as `offset_for_timestamp` does.
         """
         self._check_timestamps()
-        segments = list(self._local.segments_from(self.log_start_offset))
-        newest = max(segments, key=lambda segment: segment.ask_newest())
-        return newest.find_by_timestamp(newest.max_timestamp, self.log_start_offset) if newest.size else None
+        newest = max(self._local.segments, key=lambda segment: segment.ask_newest())
+        found = newest.find_by_timestamp(newest.max_timestamp, newest.base_offset) if newest.size else None
+        # What the segment takes for its newest timestamp may be none of its own, after a truncation.
+        return found if found is not None and found.timestamp == newest.max_timestamp else None
 
     def offsets_before(self, written_ms: int | None, at_most: int, now_ms: int) -> tuple[int, ...]:
         """Where segments begin that were last written at or before `written_ms`, and, if `now_ms` is not later either,
