@@ -13,7 +13,7 @@ from broker_core.config_defs import (
     broker_name,
     text_of,
 )
-from broker_core.config_defs.java_text import hash_map_order, partition_code, scala_set
+from broker_core.config_defs.java_text import hash_map_order, partition_code, scala_hash_set_order, scala_set
 from broker_core.events.control import ConfigurationApplied
 from broker_core.replication.quota import LONG_MAX, RESPONSE_BYTES, ReplicationQuota
 from broker_core.shell import jackson
@@ -62,6 +62,14 @@ def test_what_is_no_version(version: str) -> None:
 def test_the_order_of_javas_maps() -> None:
     assert scala_set(["broker.id", "zookeeper.connect"]) == "Set(zookeeper.connect, broker.id)"
     assert hash_map_order(["nosuch-1", "orders-9"], code=partition_code) == ["orders-9", "nosuch-1"]
+
+
+@pytest.mark.parametrize(("count", "first"), [(6, 0), (13, 7)])
+def test_partitions_of_a_transaction_come_in_the_order_of_scalas_sets(count: int, first: int) -> None:
+    """As a real broker described transactions of so many partitions: the set of 13 is a larger one."""
+    numbers = [*range(first, count), *range(first)]
+    added = [f"orders-{number}" for number in range(count)]
+    assert scala_hash_set_order(added, partition_code) == [f"orders-{number}" for number in numbers]
 
 
 # a broker's own

@@ -243,7 +243,7 @@ class ConfigAdmin:
             self._check_broker(name, "Node", "")
         entity = name or ConfigZnode.DEFAULT_ENTITY
         configs = change(acceptable(read_entity(self.host.zk, "brokers", entity), per_broker=bool(name)))
-        self.host.dynamic.validate(configs, per_broker=bool(name))
+        self.host.dynamic.validate(configs, per_broker=bool(name), place=self.host.place)
         if not validate_only:
             write_entity(self.host.zk, "brokers", entity, configs)
 

@@ -4,22 +4,21 @@ What the broker was started with may be overridden in ZooKeeper, for all brokers
 this one (/config/brokers/N). What stands there and cannot be taken is passed over, as Kafka does.
 """
 
-import re
 from collections.abc import Mapping
 
-from broker_core.broker.config import BrokerConfig
+from broker_core.broker.config import NONE, BrokerConfig
+from broker_core.broker.config_requirements import check_requirements, listener_names, protocols_of
 from broker_core.config_defs import (
     BROKER_CONFIGS,
     DYNAMIC_CONFIGS,
     PER_BROKER_CONFIGS,
     ConfigException,
     ConfigType,
-    Value,
     broker_key,
     broker_synonyms,
     topic_value,
 )
-from broker_core.config_defs.java_text import is_integer, scala_set
+from broker_core.config_defs.java_text import scala_set
 
 THREAD_POOLS = (
     "num.io.threads",
@@ -48,8 +47,8 @@ _OF_LISTENERS = frozenset(
 
 _AS_THE_WHOLE = -2
 _OUR_CLASSES = ("org.apache.kafka.", "kafka.")
+_FOUND_CLASSES = (*_OUR_CLASSES, "java.")
 """Where classes are that a broker finds: nobody adds any to it here."""
-_ENDPOINT = re.compile(r"(.*)://\[?([0-9a-zA-Z\-%._:]*)\]?:(-?[0-9]+)", re.ASCII)
 
 
 class DynamicBrokerConfig:
@@ -76,14 +75,23 @@ class DynamicBrokerConfig:
         except ConfigException:
             return
 
-    def validate(self, configs: Mapping[str, str], *, per_broker: bool) -> None:
-        """Checks what this broker, or all, shall have instead of what they have. Raises ConfigException."""
+    def validate(self, configs: Mapping[str, str], *, per_broker: bool, place: Mapping[str, str] = NONE) -> None:
+        """Checks what this broker, or all, shall have instead of what they have. `place` is what distinguishes this
+        broker from the others. Raises ConfigException.
+        """
         check(configs, per_broker=per_broker)
         defaults, own = (self.defaults, configs) if per_broker else (configs, self.own)
-        merged = self._merged(defaults, own)
+        merged = {**place, **self._merged(defaults, own)}
         BrokerConfig.of(merged)
-        _check_requirements(merged)
-        why = self._check_threads(merged) or _local_retention_refusal(merged) or _reporters_refusal(merged)
+        check_requirements(merged)
+        now = {**place, **self._merged(self.defaults, self.own)}
+        why = (
+            _connections_refusal(merged)
+            or _reporters_refusal(merged)
+            or self._check_threads(merged)
+            or _local_retention_refusal(merged)
+            or _protocols_refusal(now, merged)
+        )
         if why is not None:
             raise ConfigException.of(
                 "Invalid dynamic configuration", f"org.apache.kafka.common.config.ConfigException: {why}"
@@ -102,16 +110,32 @@ class DynamicBrokerConfig:
         """Why the thread pools cannot become so large or small (`DynamicThreadPool`, `LogCleaner`)."""
         for name in (*THREAD_POOLS, "log.cleaner.threads"):
             now, wanted = _number(name, self.current.settings), _number(name, merged)
-            if wanted == 0 and name == "log.cleaner.threads":
-                raise ConfigException("/ by zero")
             if wanted != now and not max(now // 2, 1) <= wanted <= now * 2:
                 return _cleaner_refusal(now, wanted) if name == "log.cleaner.threads" else _refusal(name, now, wanted)
         return None
 
 
+def _connections_refusal(settings: Mapping[str, str]) -> str | None:
+    """Why no connection at all, or none a second, cannot be wanted (`ListenerConnectionQuota`)."""
+    for name in ("max.connections", "max.connection.creation.rate"):
+        wanted = _number(name, settings)
+        if wanted <= 0:
+            return f"Invalid {name} {wanted}"
+    return None
+
+
+def _protocols_refusal(now: Mapping[str, str], wanted: Mapping[str, str]) -> str | None:
+    """Why a listener that is there cannot go on with another protocol (`DynamicListenerConfig`)."""
+    before, after = protocols_of(now), protocols_of(wanted)
+    kept = [name for name in listener_names(wanted) if name in listener_names(now)]
+    changed = next((name for name in kept if before[name] != after[name]), None)
+    return changed and f"Security protocol cannot be updated for existing listener ListenerName({changed})"
+
+
 def _reporters_refusal(settings: Mapping[str, str]) -> str | None:
     """Why metrics cannot be told to these classes (`DynamicMetricsReporters`)."""
-    reporters = filter(None, (each.strip() for each in settings.get("metric.reporters", "").split(",")))
+    reporters = BROKER_CONFIGS["metric.reporters"].parse(settings.get("metric.reporters", ""))
+    assert isinstance(reporters, tuple)
     if all(reporter.startswith(_OUR_CLASSES) for reporter in reporters):
         return None
     return (
@@ -181,36 +205,8 @@ def _check_types(configs: Mapping[str, str]) -> None:
         key = broker_key(name)
         if key is not None:
             key.parse(text)
-            if key.type is ConfigType.CLASS and text and not text.startswith(_OUR_CLASSES):
+            if key.type is ConfigType.CLASS and not text.strip().startswith(_FOUND_CLASSES):
                 raise ConfigException.of(name, text, f"Class {text} could not be found.")
-
-
-def _check_requirements(settings: Mapping[str, str]) -> None:
-    """What a broker requires of values beyond their limits (`KafkaConfig.validateValues`)."""
-    values: dict[str, Value] = {
-        name: BROKER_CONFIGS[name].parse(text) for name, text in settings.items() if name in BROKER_CONFIGS
-    }
-    for name, why in (
-        ("log.roll.ms", "log.roll.ms must be greater than or equal to 1"),
-        ("log.retention.ms", "log.retention.ms must be unlimited (-1) or, greater than or equal to 1"),
-    ):
-        value = values.get(name)
-        if isinstance(value, int) and (value == 0 or (value < 0 and name == "log.roll.ms")):
-            raise ConfigException(f"requirement failed: {why}")
-    for name in ("listeners", "advertised.listeners"):
-        _check_endpoints(settings.get(name, ""))
-    for override in filter(None, settings.get("max.connections.per.ip.overrides", "").split(",")):
-        count = override.rpartition(":")[2].strip()
-        if not is_integer(count):
-            raise ConfigException(f'For input string: "{count}"')
-
-
-def _check_endpoints(listeners: str) -> None:
-    for endpoint in filter(None, (each.strip() for each in listeners.split(","))):
-        if _ENDPOINT.fullmatch(endpoint) is None:
-            raise ConfigException(
-                f"Error creating broker listeners from '{listeners}': Unable to parse {endpoint} to a broker endpoint"
-            )
 
 
 def acceptable(configs: Mapping[str, str], *, per_broker: bool) -> dict[str, str]:

@@ -1,6 +1,7 @@
 """How Java's and Scala's collections order and show what is in them: Kafka's messages and tools list things so."""
 
 import math
+import re
 from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
 
@@ -40,6 +41,21 @@ def hash_map_order(
     return sorted(keys, key=bucket)
 
 
+def scala_hash_set_order(keys: Iterable[str], code: Callable[[str], int] = string_code) -> list[str]:
+    """The order in which a `scala.collection.mutable.HashSet` gives back what is in it, however it came there."""
+    listed = list(keys)
+    capacity = 16
+    while len(listed) * 4 >= capacity * 3:
+        capacity *= 2
+
+    def place(key: str) -> tuple[int, int]:
+        hashed = code(key)
+        improved = hashed ^ hashed >> 16
+        return improved & (capacity - 1), signed(improved)
+
+    return sorted(listed, key=place)
+
+
 def scala_map_place(key: str) -> int:
     """Where an immutable Scala map has a string: it gives its keys back by the low bits of their improved hashes."""
     mask = 0xFFFFFFFF
@@ -67,6 +83,18 @@ def split(text: str, separator: str) -> list[str]:
     while text and parts and not parts[-1]:
         parts.pop()
     return parts
+
+
+_DECIMAL = re.compile(r"([+-]?)(NaN|Infinity|((?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)[fFdD]?)")
+_HEXADECIMAL = re.compile(r"([+-]?0[xX](?:[0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+)[pP][+-]?[0-9]+)[fFdD]?")
+
+
+def parse_double(text: str) -> float | None:
+    """`Double.parseDouble`, which knows suffixes (0.5f) and two words; None for what is no number."""
+    if decimal := _DECIMAL.fullmatch(text):
+        return float(decimal[1] + (decimal[3] or decimal[2]))
+    hexadecimal = _HEXADECIMAL.fullmatch(text)
+    return float.fromhex(hexadecimal[1]) if hexadecimal else None
 
 
 def java_double(value: float) -> str:

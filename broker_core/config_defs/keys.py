@@ -6,7 +6,7 @@ from enum import StrEnum
 
 import msgspec
 
-from broker_core.config_defs.java_text import java_double
+from broker_core.config_defs.java_text import java_double, parse_double
 
 INT_MAX = 2**31 - 1
 LONG_MAX = 2**63 - 1
@@ -169,10 +169,10 @@ class ConfigKey(msgspec.Struct, frozen=True):
         if self.type in (ConfigType.STRING, ConfigType.CLASS, ConfigType.PASSWORD):
             return trimmed
         if self.type is ConfigType.DOUBLE:
-            try:
-                return float(trimmed)
-            except ValueError:
-                raise self._no_number(text) from None
+            number = parse_double(trimmed)
+            if number is None:
+                raise self._no_number(text)
+            return number
         limit = _LIMITS[self.type]
         if not _WHOLE_NUMBER.fullmatch(trimmed) or not -limit <= int(trimmed) < limit:
             raise self._no_number(text)

@@ -160,7 +160,7 @@ def validate_topic_configs(overrides: Mapping[str, str], broker_configs: Mapping
         )
     if broker_configs is not None:
         if values["remote.log.delete.on.disable"] or values["remote.log.copy.disable"]:
-            raise ConfigException(
+            raise InvalidConfigurationException(
                 "It is invalid to set `remote.log.delete.on.disable` or "
                 "`remote.log.copy.disable` under Zookeeper's mode."
             )

@@ -156,8 +156,7 @@ class Joining:
         self, group: ClassicGroup, member: GroupMember, message: Message, request: JoinGroupRequest, why: str
     ) -> None:
         self._groups.update(group, member, said_by(request))
-        if member.joining is not None and member.joining is not message:
-            self._refuse(member.joining, Errors.UNKNOWN_MEMBER_ID, member.member_id)
+        # a join of its that waited is never answered: nobody remembers it
         member.joining = message
         self._rebalances.maybe_rebalance(group, why)
 

@@ -3,6 +3,7 @@
 from typing import Any
 
 from broker_core.broker.translation.common import Asked, Translation, partitions_of, split
+from broker_core.config_defs.java_text import partition_code, scala_hash_set_order
 from broker_core.wire.messages import (
     DescribeProducersRequest,
     DescribeProducersResponse,
@@ -63,7 +64,7 @@ def _describe_answer(body: DescribeTransactionsResponse, request: Any, asked: As
     states = []
     for each in body.transaction_states:
         topics: dict[str, list[int]] = {}
-        for name in each.partitions:
+        for name in scala_hash_set_order(each.partitions, partition_code):
             topic, index = split(name)
             topics.setdefault(topic, []).append(index)
         states.append(

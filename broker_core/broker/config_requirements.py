@@ -1,0 +1,166 @@
+"""What a broker requires of its values together, beyond the limits of each (`KafkaConfig.validateValues`)."""
+
+import re
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from broker_core.config_defs import BROKER_CONFIGS, ConfigException, Value
+from broker_core.config_defs.java_text import is_integer
+
+_MEBIBYTE = 1024 * 1024
+_HOUR_MS = 3_600_000
+_PRINCIPAL_BUILDER = "org.apache.kafka.common.security.authenticator.DefaultKafkaPrincipalBuilder"
+"""The one class that a broker has which can carry principals to others."""
+_PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
+_DEFAULT_LISTENERS = "PLAINTEXT://:9092"
+_PROTOCOL_MAP = "listener.security.protocol.map"
+_ENDPOINT = re.compile(r"(.*)://\[?([0-9a-zA-Z\-%._:]*)\]?:(-?[0-9]+)", re.ASCII)
+
+
+class _Endpoint(NamedTuple):
+    name: str
+    host: str
+    port: int
+
+
+def check_requirements(settings: Mapping[str, str]) -> None:
+    """Raises ConfigException for the first requirement that is not met, in Kafka's order."""
+    values = _Values(settings)
+    overrides = _map_of("max.connections.per.ip.overrides", settings.get("max.connections.per.ip.overrides", ""))
+    for count in overrides.values():
+        if not is_integer(count):
+            raise ConfigException(f'For input string: "{count}"')
+    _require(values.span_ms("log.roll") >= 1, "log.roll.ms must be greater than or equal to 1")
+    _require(values.span_ms("log.roll.jitter") >= 0, "log.roll.jitter.ms must be greater than or equal to 0")
+    # below zero means for ever, whatever the number
+    _require(
+        values.number("log.retention.ms") != 0, "log.retention.ms must be unlimited (-1) or, greater than or equal to 1"
+    )
+    threads = values.number("log.cleaner.threads")
+    if threads == 0:
+        raise ConfigException("/ by zero")
+    buffer_size = values.number("log.cleaner.dedupe.buffer.size")
+    assert buffer_size is not None and threads is not None
+    _require(
+        buffer_size // threads > _MEBIBYTE,
+        "log.cleaner.dedupe.buffer.size must be at least 1MB per cleaner thread.",
+    )
+    _check_listeners(settings)
+    _require(
+        values.number("max.connections.per.ip") != 0 or bool(overrides),
+        "max.connections.per.ip can be set to zero only if max.connections.per.ip.overrides property is set.",
+    )
+    _require(
+        settings.get("principal.builder.class", _PRINCIPAL_BUILDER).strip() == _PRINCIPAL_BUILDER,
+        "principal.builder.class must implement KafkaPrincipalSerde",
+    )
+
+
+class _Values:
+    """Settings, read; what is not set is at its default."""
+
+    def __init__(self, settings: Mapping[str, str]) -> None:
+        self._settings = settings
+
+    def number(self, name: str) -> int | None:
+        """The value of a number; None where neither it nor a default is there."""
+        key = BROKER_CONFIGS[name]
+        value: Value = key.parse(self._settings[name]) if name in self._settings else key.default
+        assert value is None or isinstance(value, int)
+        return value
+
+    def span_ms(self, name: str) -> int:
+        """What is told in milliseconds or, without them, in hours."""
+        span_ms = self.number(f"{name}.ms")
+        return (self.number(f"{name}.hours") or 0) * _HOUR_MS if span_ms is None else span_ms
+
+
+def _require(is_met: bool, why: str) -> None:
+    if not is_met:
+        raise ConfigException(f"requirement failed: {why}")
+
+
+def _map_of(name: str, text: str) -> dict[str, str]:
+    """`key:value,key:value` (`Csv.parseCsvMap`); keys may hold colons."""
+    told: dict[str, str] = {}
+    if not text.strip():
+        return told
+    parts = re.split(r"\s*,\s*", text.strip())
+    while parts and not parts[-1]:
+        parts.pop()
+    for part in parts:
+        key, colon, value = part.rpartition(":")
+        if not colon:
+            fault = f"begin 0, end -1, length {len(part)}"
+            raise ConfigException(f"Error parsing configuration property '{name}': {fault}")
+        told[key.strip()] = value.strip()
+    return told
+
+
+def protocols_of(settings: Mapping[str, str]) -> dict[str, str]:
+    """The security protocol of each name that a listener may have."""
+    default = ",".join(f"{each}:{each}" for each in _PROTOCOLS)
+    protocols = {}
+    for name, protocol in _map_of(_PROTOCOL_MAP, settings.get(_PROTOCOL_MAP, default)).items():
+        if protocol not in _PROTOCOLS:
+            raise ConfigException(f"Invalid security protocol `{protocol}` defined in {_PROTOCOL_MAP}")
+        protocols[name.upper()] = protocol
+    return protocols
+
+
+def listener_names(settings: Mapping[str, str]) -> list[str]:
+    """Where a broker listens, by the listeners' names."""
+    return [each.name for each in _endpoints(settings.get("listeners", _DEFAULT_LISTENERS), protocols_of(settings))]
+
+
+def _check_listeners(settings: Mapping[str, str]) -> None:
+    protocols = protocols_of(settings)
+    listeners = settings.get("listeners", _DEFAULT_LISTENERS)
+    told = settings.get("advertised.listeners")
+    if told is None:
+        advertised = _endpoints(listeners, protocols)
+    else:
+        advertised = _endpoints(told, protocols, advertised=True)
+    own = [each.name for each in _endpoints(listeners, protocols)]
+    names = [each.name for each in advertised]
+    _require(bool(names), "There must be at least one broker advertised listener.")
+    between_brokers = settings.get("inter.broker.listener.name", "PLAINTEXT").upper()
+    _require(
+        between_brokers in names,
+        "inter.broker.listener.name must be a listener name defined in advertised.listeners. "
+        f"The valid options based on currently configured listeners are {','.join(names)}",
+    )
+    _require(
+        set(names) <= set(own),
+        "advertised.listeners listener names must be equal to or a subset of the ones defined in listeners. "
+        f"Found {','.join(names)}. The valid options based on the current configuration are {','.join(own)}",
+    )
+    _require(
+        all(each.host != "0.0.0.0" for each in advertised),
+        "advertised.listeners cannot use the nonroutable meta-address 0.0.0.0. Use a routable IP address.",
+    )
+
+
+def _endpoints(listeners: str, protocols: Mapping[str, str], *, advertised: bool = False) -> list[_Endpoint]:
+    """Addresses as `listeners` has them; advertised ones may share a port."""
+    found = []
+    for text in filter(None, (each.strip() for each in listeners.split(","))):
+        read = _ENDPOINT.fullmatch(text)
+        if read is None:
+            raise _no_listeners(listeners, f"Unable to parse {text} to a broker endpoint")
+        name = read[1].upper()
+        if name not in protocols:
+            raise _no_listeners(listeners, f"No security protocol defined for listener {name}")
+        found.append(_Endpoint(name, read[2], int(read[3])))
+    names = {each.name for each in found}
+    _require(len(names) == len(found), f"Each listener must have a different name, listeners: {listeners}")
+    ports = [each.port for each in found if each.port]
+    _require(
+        advertised or len(set(ports)) == len(ports),
+        f"Each listener must have a different port, listeners: {listeners}",
+    )
+    return found
+
+
+def _no_listeners(listeners: str, why: str) -> ConfigException:
+    return ConfigException(f"Error creating broker listeners from '{listeners}': {why}")
