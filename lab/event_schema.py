@@ -9,6 +9,7 @@ import hashlib
 import json
 from collections.abc import Iterator
 from functools import cache
+from inspect import cleandoc
 from typing import Any
 
 import msgspec
@@ -31,6 +32,9 @@ def schema() -> dict[str, Any]:
     for name, kind in KINDS.items():
         family, en, zh = label(kind)
         fields = [field.name for field in _fields(kind)]
+        if "description" in definitions[name]:
+            # Python 3.13 keeps no indentation of a docstring, those before it do.
+            definitions[name]["description"] = cleandoc(definitions[name]["description"])
         definitions[name] |= {"x-family": family, "x-fields": fields, "x-en": en, "x-zh": zh}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
