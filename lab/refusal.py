@@ -13,14 +13,18 @@ class Refusal(Exception):
         expected: what would have been right.
         todo: what to do now.
         status: HTTP status of the answer.
+        field: the field of the form that it is about, by its name; empty where it is about none.
     """
 
-    def __init__(self, what: str, expected: str, todo: str, status: int = HTTPStatus.BAD_REQUEST) -> None:
+    def __init__(
+        self, what: str, expected: str, todo: str, status: int = HTTPStatus.BAD_REQUEST, field: str = ""
+    ) -> None:
         super().__init__(what, expected, todo)
         self.what = what
         self.expected = expected
         self.todo = todo
         self.status = int(status)
+        self.field = field
 
     def __str__(self) -> str:
         return f"{self.what} {self.expected} {self.todo}"

@@ -100,7 +100,7 @@ async def rename(request: HttpRequest, run: str) -> HttpResponse:
     try:
         await sync_to_async(rename_run)(found, request.POST.get("name", ""))
     except Refusal as refusal:
-        return await _runs_page(request, refusal)
+        return await _runs_page(request, refusal, renamed={"run": run, "name": request.POST.get("name", "")})
     return redirect("runs")
 
 
@@ -194,8 +194,12 @@ def forged_form(request: HttpRequest, reason: str = "") -> HttpResponse:
 
 
 async def _runs_page(
-    request: HttpRequest, refusal: Refusal | None = None, form: dict[str, str] | None = None
+    request: HttpRequest,
+    refusal: Refusal | None = None,
+    form: dict[str, str] | None = None,
+    renamed: dict[str, str] | None = None,
 ) -> HttpResponse:
+    """The list of runs. With a refusal: what it says, and what was refused: the form of a new run, or a new name."""
     user = await _user(request)
     live = {(lab.recording.folder.run, lab.recording.folder.branch) for lab in host().labs() if lab.core == "live"}
     language = preferences_of(request).language
@@ -205,8 +209,9 @@ async def _runs_page(
         "new_run": {"name": translate(language, "runs.proposed_name", n=len(cards) + 1), "seed": proposed_seed()},
         "eras": [{"name": era.name, "release": era.release, "text": f"era.{era.name}"} for era in ERAS.values()],
         "chosen_era": (form or {}).get("era", DEFAULT_ERA),
-        "error": refusal.as_json(language) if refusal else None,
+        "error": {**refusal.as_json(language), "field": refusal.field} if refusal else None,
         "form": form or {},
+        "renamed": renamed or {},
     }
     return await _render(request, "runs/list.html", context, status=refusal.status if refusal else 200)
 

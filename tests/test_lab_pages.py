@@ -86,25 +86,54 @@ def test_a_run_is_started_renamed_duplicated_and_deleted(visitor: Visitor) -> No
 
 
 @pytest.mark.parametrize(
-    ("form", "says"),
+    ("field", "value", "says"),
     [
-        ({"name": ""}, "no name"),
-        ({"name": "x" * 81}, "81 characters"),
-        ({"brokers": "0"}, "1 to 7"),
-        ({"brokers": "8"}, "1 to 7"),
-        ({"brokers": "three"}, "1 to 7"),
-        ({"seed": "-1"}, "seed"),
-        ({"seed": "1e9"}, "seed"),
-        ({"seed": ""}, "seed"),
-        ({"era": "4.0"}, "4.0"),
+        ("name", "", "no name"),
+        ("name", "x" * 81, "81 characters"),
+        ("brokers", "0", "1 to 7"),
+        ("brokers", "8", "1 to 7"),
+        ("brokers", "three", "1 to 7"),
+        ("seed", "-1", "seed"),
+        ("seed", "1e9", "seed"),
+        ("seed", "", "seed"),
+        ("era", "4.0", "4.0"),
     ],
 )
-def test_a_run_that_cannot_be_is_refused_on_the_page(visitor: Visitor, form: dict[str, str], says: str) -> None:
+def test_a_run_that_cannot_be_is_refused_on_the_page(visitor: Visitor, field: str, value: str, says: str) -> None:
     before = titles(visitor)
-    answer = visitor.post("/runs/new", **{"name": "a run", "seed": "1", "brokers": "3", **form})
+    answer = visitor.post("/runs/new", **{"name": "a run", "seed": "1", "brokers": "3", field: value})
     assert answer.status == 400
     assert says in answer.text
     assert titles(visitor) == before
+    wrong = marked_as_wrong(answer.text)
+    assert wrong == [f"new-run {field}"]
+
+
+def marked_as_wrong(page: str) -> list[str]:
+    """The form and the name of each field that says it is wrong; what it points at says why, and it has the focus."""
+    found = []
+    for form in re.findall(r"<form.*?</form>", page, re.S):
+        for tag in re.findall(r'<(?:input|fieldset)[^>]*aria-invalid="true"[^>]*>', form):
+            assert 'aria-describedby="form-error"' in tag and 'role="alert" id="form-error"' in form
+            field = re.search(r'name="(\w+)"', form[form.index(tag) :])
+            assert field and len(re.findall(r"<input[^>]* autofocus", page)) == 1
+            assert re.search(rf'<input[^>]*name="{field[1]}"[^>]* autofocus', form)
+            found.append(f"{'new-run' if 'new-run' in form else 'rename'} {field[1]}")
+    return found
+
+
+def test_a_name_that_cannot_be_is_refused_where_it_was_written(visitor: Visitor) -> None:
+    run = visitor.new_run(name="Kept as it is")
+    visitor.new_run(name="Another one")
+    answer = visitor.post(f"/runs/{run}/rename", name="y" * 81)
+    assert answer.status == 400 and "81 characters" in answer.text
+    assert marked_as_wrong(answer.text) == ["rename name"]
+    assert f'value="{"y" * 81}"' in answer.text
+    assert "Kept as it is" in titles(visitor)
+
+
+def test_nothing_is_wrong_before_anything_was_sent(visitor: Visitor) -> None:
+    assert marked_as_wrong(visitor.get("/runs/").text) == []
 
 
 def test_names_are_shown_as_text(visitor: Visitor) -> None:

@@ -1,8 +1,12 @@
 """The lab's page in a real browser against the real server: acting by forms, console and keys, and looking closer."""
 
+import re
+
+from django.conf import settings
 from playwright.sync_api import Page, expect
 
 from tests.lab_page import console, partition, pause, press
+from tests.lab_server import LabServer
 
 # Forms
 
@@ -54,6 +58,22 @@ def test_a_refused_topic_is_one_clear_message(lab: Page) -> None:
     expect(lab.get_by_role("alert")).to_contain_text("9")
     lab.get_by_role("alert").get_by_role("button", name="Close").click()
     expect(lab.get_by_role("alert")).to_have_count(0)
+
+
+def test_the_field_that_was_wrong_has_the_focus(page: Page, lab_server: LabServer) -> None:
+    page.goto(f"{lab_server.address}/sign-in/?token={settings.SIGN_IN_TOKEN}")
+    form = page.locator("form.new-run")
+    # As a browser that lets everything through.
+    form.evaluate("(form) => { form.noValidate = true; }")
+    form.get_by_label("Name").fill("Nine of them")
+    form.get_by_label("Brokers").fill("9")
+    form.get_by_role("button", name="Start the cluster").click()
+    brokers = page.locator("form.new-run").get_by_label("Brokers")
+    expect(brokers).to_be_focused()
+    expect(brokers).to_have_attribute("aria-invalid", "true")
+    expect(brokers).to_have_accessible_description(re.compile("'9' is no number of brokers"))
+    expect(brokers).to_have_value("9")
+    expect(page.locator("form.new-run").get_by_label("Name")).to_have_value("Nine of them")
 
 
 def test_killing_and_starting_a_broker(with_topic: Page) -> None:

@@ -79,6 +79,8 @@ def test_the_same_values_stand_in_both() -> None:
     [
         ("The run has 3 branches already.", "这个运行已有 3 个分支。"),
         ("There is no branch 'x' of a run 'a'.", "运行 'a' 没有分支 'x'。"),
+        ("'9' is no number of brokers.", "'9' 不是有效的代理数。"),
+        ("The seed is missing.", "没有写种子。"),
         # Kafka's own words stay
         ("Topic 'orders' already exists.", "Topic 'orders' already exists."),
     ],

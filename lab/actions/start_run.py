@@ -25,11 +25,13 @@ MAX_RUNS = 200
 async def start_run(host: Host, user: User, form: Mapping[str, str]) -> Branch:
     """Starts what the form asks for; returns its main branch when the brokers are registered. Raises Refusal."""
     name = checked_name(form.get("name", ""))
-    seed = _whole_number(form.get("seed", ""), "seed", 0, MAX_SEED)
-    brokers = _whole_number(form.get("brokers", "3"), "number of brokers", 1, MAX_BROKERS)
+    brokers = _whole_number(form.get("brokers", "3"), "brokers", "number of brokers", 1, MAX_BROKERS)
+    seed = _whole_number(form.get("seed", ""), "seed", "seed", 0, MAX_SEED)
     era = form.get("era") or DEFAULT_ERA
     if era not in ERAS:
-        raise Refusal(f"There is no era {era!r}.", f"One of {', '.join(ERAS)} was expected.", "Choose one of these.")
+        raise Refusal(
+            f"There is no era {era!r}.", f"One of {', '.join(ERAS)} was expected.", "Choose one of these.", field="era"
+        )
     branch = await sync_to_async(enter_run)(user, name, seed, brokers, era)
     await start_entered_run(host, branch, config_of(branch.run))
     return branch
@@ -54,6 +56,7 @@ def checked_name(name: str) -> str:
             f"The name {name[:20]!r} has {len(name)} characters." if name else "The run has no name.",
             f"1 to {LONGEST_NAME} characters were expected.",
             "Give it a name that you will find again.",
+            field="name",
         )
     return name
 
@@ -95,7 +98,7 @@ def config_of(run: Run) -> RunConfig:
     )
 
 
-def _whole_number(text: str, what: str, least: int, most: int) -> int:
+def _whole_number(text: str, field: str, what: str, least: int, most: int) -> int:
     try:
         number = int(text)
     except ValueError:
@@ -105,5 +108,6 @@ def _whole_number(text: str, what: str, least: int, most: int) -> int:
             f"{text!r} is no {what}." if text else f"The {what} is missing.",
             f"A whole number from {least} to {most} was expected.",
             "Correct it and start the run again.",
+            field=field,
         )
     return number
