@@ -75,11 +75,29 @@ const camera = () => ({ first: {}, open: null, small: false });
 const replica = (more) => ({ log_start_offset: 0, log_end_offset: 5, high_watermark: 3, epochs: [[0, 0]], cut: null, remotes: {}, ...more });
 
 test("the state of a cell follows from log start, high watermark, log end and what was cut", () => {
-  const one = replica({ log_start_offset: 1, cut: { from: 8, to: 5, at_us: 1000, why: "" } });
+  const one = { replica: replica({ log_start_offset: 1, cut: { from: 8, to: 5, at_us: 1000, why: "" } }), end: 5 };
   assert.deepEqual([0, 1, 2, 3, 4, 5, 7, 8].map((offset) => cellState(one, offset, 2000)),
     ["deleted", "committed", "committed", "open", "open", "truncated", "truncated", "free"]);
   assert.equal(cellState(one, 5, 1000 + CUT_SHOWN_US), "free", "what was cut is shown for a while only");
-  assert.equal(cellState(undefined, 0, 0), "free");
+  assert.equal(cellState({ replica: undefined, end: 0 }, 0, 0), "free");
+});
+
+test("of a broker that is down the strips show what its files hold: all after a kill, what was fsynced after a power loss", () => {
+  const lane = (state, tail, flushed) => {
+    const view = { nodes: { b1: { kind: "broker", broker_id: 1, state } },
+      partitions: { "t-0": { topic: "t", partition: 0, replicas: [1], leader: 1, isr: [1] } },
+      replicas: { "t-0@b1": replica({ node: "b1", partition: "t-0", high_watermark: 5, tail, flushed }) } };
+    return layoutStrips(view, 0, { width: 784, topic: "t", camera: camera() }).partitions[0].lanes[0];
+  };
+  const written = { 0: [1, 0, 0, 0, 100], 2: [4, 0, 0, 100, 90] };
+  const shown = (one) => [0, 1, 2, 4, 5].map((offset) => cellState(one, offset, 0));
+  const all = ["committed", "committed", "committed", "committed", "free"];
+  assert.deepEqual(shown(lane("up", written, 0)), all);
+  assert.deepEqual(shown(lane("down", written, 0)), all, "the page cache outlives the process");
+  const cut = lane("down", { 0: written[0] }, 0);
+  assert.equal(cut.end, 2);
+  assert.deepEqual(shown(cut), ["committed", "committed", "truncated", "truncated", "free"]);
+  assert.deepEqual(shown(lane("down", {}, 0)), ["truncated", "truncated", "truncated", "truncated", "free"]);
 });
 
 test("the leader's lane is on top and all lanes of a partition share the axis", () => {

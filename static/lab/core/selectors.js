@@ -84,6 +84,18 @@ export function leaderReplica(view, id) {
   return view.replicas[`${id}@${nodeOf(view.partitions[id].leader)}`];
 }
 
+/**
+ * Where a replica's log ends: with what its files hold, where its broker is down. A process that is killed leaves all that it wrote, a power
+ * loss only what an fsync had put on the disk.
+ * @param {View} view @param {Replica} replica
+ */
+export function logEnd(view, replica) {
+  if (view.nodes[replica.node]?.state !== "down") return replica.log_end_offset;
+  const last = Math.max(-1, ...Object.values(replica.tail).map((batch) => batch[0]));
+  const stored = last < 0 ? replica.flushed : last + 1;
+  return Math.max(replica.log_start_offset, Math.min(replica.log_end_offset, stored));
+}
+
 /** The leader epoch that an offset was written in, -1 when unknown. @param {[number, number][]} epochs @param {number} offset */
 export function epochAt(epochs, offset) {
   const i = lastIndex(epochs.length, (k) => epochs[k][1] <= offset);
@@ -102,9 +114,15 @@ export function beliefs(view, id) {
   return Object.keys(leader.remotes).sort(byName).map((node) => ({
     node,
     believed: leader.remotes[node].log_end_offset,
-    really: view.replicas[`${id}@${node}`]?.log_end_offset ?? null,
+    really: endAt(view, `${id}@${node}`),
     last_caught_up_us: leader.remotes[node].last_caught_up_us,
   }));
+}
+
+/** @param {View} view @param {string} id of a replica @returns {number | null} */
+function endAt(view, id) {
+  const replica = view.replicas[id];
+  return replica ? logEnd(view, replica) : null;
 }
 
 /**

@@ -67,8 +67,8 @@ export interface Partition {
   controller_epoch: number; partition_epoch: number;
 }
 
-/** base_offset, last_offset, leader_epoch, segment, position, size */
-export type TailBatch = [number, number, number, number, number, number];
+/** last_offset, leader_epoch, segment, position, size */
+export type TailBatch = [number, number, number, number, number];
 export interface Replica {
   partition: string; node: string; broker_id: number; role: "leader" | "follower" | "offline"; leader: number;
   leader_epoch: number; leader_epoch_start_offset: number; log_start_offset: number; log_end_offset: number;
@@ -78,7 +78,8 @@ export interface Replica {
   remotes: Record<string, { log_end_offset: number; last_caught_up_us: number }>;
   /** leader epoch, start offset */
   epochs: [number, number][];
-  tail: TailBatch[];
+  /** By base offset. */
+  tail: Record<string, TailBatch>;
   /** base offset, bytes of the .log, entries of the .index, entries of the .timeindex */
   segments: [number, number, number, number][];
   cut: Optional<{ from: number; to: number; at_us: number; why: string }>;

@@ -67,12 +67,13 @@ export class Cells {
   }
 
   /** @param {Palette} palette @param {StripsLayout} layout @param {number} first @param {Lane} lane @param {number} y @param {number} at_us */
-  #drawLane(palette, { slots, pitch }, first, { role, replica }, y, at_us) {
+  #drawLane(palette, { slots, pitch }, first, lane, y, at_us) {
+    const { role, replica } = lane;
     /** @type {Record<CellState, Cell[]>} */
     const cells = { committed: [], open: [], truncated: [], deleted: [], free: [] };
     for (let slot = 0; slot < slots; slot++) {
       const offset = first + slot;
-      cells[cellState(replica, offset, at_us)].push({ offset, x: slot * pitch });
+      cells[cellState(lane, offset, at_us)].push({ offset, x: slot * pitch });
     }
     const context = this.#context;
     context.setTransform(this.#ratio, 0, 0, this.#ratio, 0, y * this.#ratio);
@@ -168,10 +169,10 @@ export class Cells {
 }
 
 /** All that the cells of a lane are drawn from. @param {Lane} lane @param {number} first @param {number} at_us */
-function shownBy({ role, replica }, first, at_us) {
+function shownBy({ role, replica, end }, first, at_us) {
   if (!replica) return `${role} ${first}`;
   const { log_start_offset, log_end_offset, high_watermark, epochs } = replica;
-  return `${role} ${first} ${log_start_offset} ${log_end_offset} ${high_watermark} ${cutEnd(replica, at_us)} ${epochs}`;
+  return `${role} ${first} ${log_start_offset} ${log_end_offset} ${end} ${high_watermark} ${cutEnd(replica, at_us)} ${epochs}`;
 }
 
 /** Of fills, edges and digits. @param {Palette} palette @param {Role} role */

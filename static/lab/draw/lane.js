@@ -54,7 +54,7 @@ export class LaneDrawing {
    *   at, whether the lane is selected, the offset that the selected fetch asks for, and whether changed numbers flash
    */
   update(view, layout, place, lane, { cursor, selected, asks, stepping }) {
-    const { role, replica, cell_y } = lane;
+    const { role, replica, cell_y, end } = lane;
     const middle = cell_y + CELL_H / 2;
     const claims = replica?.role === "leader" && role !== "leader" && role !== "offline" ? replica.leader_epoch : null;
     const frame = `${layout.width} ${lane.y} ${lane.h} ${role} ${claims} ${selected}`;
@@ -67,7 +67,7 @@ export class LaneDrawing {
 
     const write = stepping ? flash : text;
     set(this.#log_end, { x: layout.columns.log_end, y: middle + 3.8 });
-    write(this.#log_end, replica ? String(replica.log_end_offset) : "–");
+    write(this.#log_end, replica ? String(end) : "–");
     set(this.#committed, { x: layout.columns.high_watermark, y: middle + 3.8, class: `hw-number${behindLeader(view, place.id, lane) ? " dim" : ""}` });
     write(this.#committed, replica ? String(replica.high_watermark) : "–");
   }
@@ -144,9 +144,9 @@ export class LaneDrawing {
   }
 
   /** @param {Lane} lane */
-  #spoken({ node, role, replica }) {
+  #spoken({ node, role, replica, end }) {
     const name = this.#t(`draw.role.${role}`);
-    return replica ? this.#t("draw.lane", { node, role: name, leo: replica.log_end_offset, hw: replica.high_watermark }) : `${node}, ${name}`;
+    return replica ? this.#t("draw.lane", { node, role: name, leo: end, hw: replica.high_watermark }) : `${node}, ${name}`;
   }
 }
 

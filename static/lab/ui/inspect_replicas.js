@@ -1,6 +1,6 @@
 // The inspector's cards of partitions and replicas: what is true, and what the leader believes.
 import { faultIn } from "../core/faults.js";
-import { byName, internalLast, lagTime, leaderReplica } from "../core/selectors.js";
+import { byName, internalLast, lagTime, leaderReplica, logEnd } from "../core/selectors.js";
 import { durationText } from "../core/timemap.js";
 import { previousValues, value } from "./changes.js";
 import { html } from "./element.js";
@@ -25,8 +25,8 @@ export function leaderView(view, name, at_us) {
   const inIsr = (node) => leader.isr.includes(view.nodes[node]?.broker_id);
   const row = (node, believed, caughtUp) => {
     const replica = view.replicas[`${name}@${node}`];
-    const really = replica?.log_end_offset ?? "—";
-    const isStale = replica && replica.log_end_offset !== leader.remotes[node]?.log_end_offset && node !== leader.node;
+    const really = replica ? logEnd(view, replica) : "—";
+    const isStale = replica && really !== leader.remotes[node]?.log_end_offset && node !== leader.node;
     return [
       html`${link(`replica:${name}@${node}`, roleTag(replica ? replicaRole(view, replica) : "offline"))} ${node}`,
       believed,
@@ -100,6 +100,7 @@ export function replicaCard(view, id, at_us) {
         [t("term.epoch"), ask("leader_epoch")],
         [t("replica.leader"), replica.leader >= 0 ? link(`broker:b${replica.leader}`, `b${replica.leader}`) : "—"],
         [t("replica.flushed"), ask("flushed")],
+        ...(view.nodes[replica.node]?.state === "down" ? [[t("replica.left"), logEnd(view, replica)]] : []),
       ])}
     </section>
     ${replica.role === "leader" ? leaderView(view, replica.partition, at_us) : belief(view, replica, previous)}

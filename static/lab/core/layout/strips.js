@@ -1,13 +1,13 @@
 // Where everything on the replica strips is: partitions below each other, all replicas of one on one offset axis.
 
-import { laneOrder, leaderReplica, nodeOf, partitionNames, roleOf } from "../selectors.js";
+import { laneOrder, leaderReplica, logEnd, nodeOf, partitionNames, roleOf } from "../selectors.js";
 
 /** @import { Role } from "../selectors.js" */
 /** @import { Replica, View } from "../view.d.ts" */
 
 /**
  * @typedef {{ id: string, node: string, broker_id: number, role: Role, y: number, h: number, cell_y: number,
- *             replica: Replica | undefined }} Lane
+ *             replica: Replica | undefined, end: number }} Lane `end`: where its log ends, in its files when its broker is down
  * @typedef {{ id: string, y: number, h: number, open: boolean, lanes: Lane[], first: number, start: number, end: number,
  *             following: boolean, overview: { y: number, from: number, to: number } | null }} PartitionPlace
  * @typedef {{ width: number, height: number, x0: number, slots: number, pitch: number, columns: Columns,
@@ -74,7 +74,7 @@ function layoutPartition(view, at_us, id, y, open, slots, pinned) {
     const replica = view.replicas[`${id}@${node}`];
     /** @type {Lane} */
     const lane = { id: `${id}@${node}`, node, broker_id, role: roleOf(view, id, broker_id), y: lane_y,
-      h: leads ? LEADER_H : LANE_H, cell_y: lane_y + (leads ? 15 : 3), replica };
+      h: leads ? LEADER_H : LANE_H, cell_y: lane_y + (leads ? 15 : 3), replica, end: replica ? logEnd(view, replica) : 0 };
     lane_y += lane.h;
     return lane;
   });
@@ -96,10 +96,11 @@ export function cutEnd({ cut }, at_us) {
   return cut && at_us - cut.at_us < CUT_SHOWN_US ? cut.from : 0;
 }
 
-/** @param {Replica | undefined} replica @param {number} offset @param {number} at_us @returns {CellState} */
-export function cellState(replica, offset, at_us) {
+/** @param {{ replica: Replica | undefined, end: number }} lane @param {number} offset @param {number} at_us @returns {CellState} */
+export function cellState({ replica, end }, offset, at_us) {
   if (!replica) return "free";
   if (offset < replica.log_start_offset) return "deleted";
+  if (offset >= end && offset < replica.log_end_offset) return "truncated";
   if (offset < replica.log_end_offset) return offset < replica.high_watermark ? "committed" : "open";
   return offset < cutEnd(replica, at_us) ? "truncated" : "free";
 }
