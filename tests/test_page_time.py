@@ -120,7 +120,8 @@ def test_the_exercise_from_start_to_debrief(lab: Page) -> None:
     expect(page.locator(".hint.shown")).to_have_count(1)
     page.get_by_role("radio").nth(1).click()
     # what the steps behind the question say, and what it is all about, would be the answer
-    expect(page.locator(".step").nth(3)).to_have_text("4Once you have predicted.")
+    expect(page.locator(".step")).to_have_count(4)
+    expect(page.locator(".step").nth(3)).to_contain_text("2 more steps, once you have predicted.")
     expect(page.locator(".concept")).to_have_count(0)
     page.get_by_role("button", name="Lock in").click()
     expect(page.locator(".step").nth(3)).to_contain_text("passes the record")

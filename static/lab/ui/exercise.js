@@ -199,10 +199,6 @@ class HwExercise extends HwElement {
   step(step, place) {
     const { text, prediction } = contentOf(step);
     const { checked, state, why_not } = step;
-    const question = firstQuestion();
-    if (question >= 0 && place > question) {
-      return html`<li class="step">${this.mark(step, place)}<div class="prose dim">${t("exercise.behind_question")}</div></li>`;
-    }
     const names = [{ done: "done", active: "now", open: "" }[state], this.#opened.value.has(step.id) ? "full" : ""];
     return html`<li class="step ${names.join(" ")}" aria-current=${state === "active" ? "step" : "false"}>
       ${this.mark(step, place)}
@@ -212,6 +208,16 @@ class HwExercise extends HwElement {
         ${prediction && state !== "open" ? this.prediction(step, prediction) : ""}
         ${state === "active" && why_not && !prediction ? html`<p class="why-not">${why_not}</p>` : ""}
       </div></li>`;
+  }
+
+  /** The steps, and of those behind a question only how many they are: what they say would answer it. */
+  steps({ steps }) {
+    const question = firstQuestion();
+    const shown = question < 0 ? steps : steps.slice(0, question + 1);
+    const behind = steps.length - shown.length;
+    return html`<ol class="steps">${shown.map((step, place) => this.step(step, place))}
+      ${behind ? html`<li class="step behind"><span class="n" aria-hidden="true">…</span>
+        <div class="prose dim">${t("exercise.behind_question", { n: behind })}</div></li>` : ""}</ol>`;
   }
 
   head({ number, minutes: long, title: texts }, { steps, finished }) {
@@ -244,7 +250,7 @@ class HwExercise extends HwElement {
     return html`${this.head(texts, frame)}
       <div class="ex-b" tabindex="0" @click=${takeLine}>
         <details class="brief prose" ?open=${!begun}><summary>${t("exercise.about")}</summary>${markdown(texts.brief[short])}</details>
-        <ol class="steps">${frame.steps.map((step, place) => this.step(step, place))}</ol>
+        ${this.steps(frame)}
         ${texts.concept && firstQuestion() < 0 ? html`<div class="concept prose"><div class="cap">${t("exercise.concept")}</div>${markdown(texts.concept[short])}</div>` : ""}
         ${this.hints(texts, frame)}
         ${frame.finished ? html`<section class="debrief prose"><h3>${t("exercise.debrief")}</h3>${markdown(texts.debrief[short])}</section>` : ""}
