@@ -2,6 +2,7 @@
 
 from lab.tour.chapters import (
     analytics,
+    clients,
     control_plane,
     disk,
     exercise,
@@ -26,6 +27,7 @@ CHAPTERS = (
     exercise,
     disk,
     control_plane,
+    clients,
     solutions,
     own_files,
     analytics,
