@@ -27,6 +27,9 @@ def test_predicates_say_what_is_there_and_what_is_not():
     assert "No Produce for orders-0 waits" in Parked(api="Produce", partition="orders-0").answer(moment).says.en
     assert not RpcInFlight(api="Produce", kind="request", source="p1", destination="orders-0@leader").answer(moment).met
     assert not Paused().answer(moment._replace(paused=False)).met
+    found = HighWatermark(replica="orders-0@leader", equals=0)
+    assert ask_all([found, Paused()], moment).says == found.answer(moment).says
+    assert not ask_all([found, Paused()], moment._replace(paused=False)).met
 
 
 def test_what_does_not_exist_is_a_sentence_and_no_error():

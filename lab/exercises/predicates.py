@@ -140,10 +140,15 @@ Goal: TypeAlias = (
 
 
 def ask_all(goals: list[Goal], moment: Moment) -> Answer:
-    """All of them: the first that is not met says why, and the last says what was found."""
-    answer = Answer(True, Text("done", "完成"))
+    """All of them: the first that is not met says why, and the last says what was found.
+
+    That time stands still is no finding: a learner who paused knows it.
+    """
+    found = Answer(True, Text("done", "完成"))
     for goal in goals:
         answer = goal.answer(moment)
         if not answer.met:
             return answer
-    return answer
+        if not isinstance(goal, Paused):
+            found = answer
+    return found
