@@ -46,6 +46,10 @@ function gist(value, most, field) {
   return brief(value.log_end_offset ?? worded(value) ?? value.line ?? value.state ?? value.data ?? t("changes.new"), most);
 }
 
+/** Objects of which nothing that is shown has changed, such as a belief that was confirmed: "0 → 0" would be a riddle. */
+const saysTheSame = (before, now) => Boolean(before && now) && typeof now === "object" && !Array.isArray(now)
+  && gist(before, 26, "") === gist(now, 26, "");
+
 const covers = (written, pointer) => pointer === written || pointer.startsWith(`${written}/`);
 
 /** An event by number; fetched when it is not here. */
@@ -128,9 +132,9 @@ class HwChanges extends HwElement {
   }
 
   table(patch, previous) {
-    const telling = patch.filter(([pointer]) => {
+    const telling = patch.filter(([pointer, ...rest]) => {
       const keys = keysOf(pointer);
-      return !SAID.has(keys[0]) && keys[2] !== "tail";
+      return !SAID.has(keys[0]) && keys[2] !== "tail" && !saysTheSame(previous.get(pointer), rest[0]);
     });
     if (!telling.length) return "";
     return html`<table><tbody>${telling.slice(0, ROWS_MOST).map((change) => this.row(change, previous))}</tbody></table>`;
