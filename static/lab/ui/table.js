@@ -1,5 +1,5 @@
 // The same facts as the picture, as tables: sortable, to be copied as CSV. The selection is the same.
-import { internalLast, lagTime, leaderReplica, parkedAt } from "../core/selectors.js";
+import { internalLast, lagTime, leaderReplica, logEnd, parkedAt } from "../core/selectors.js";
 import { durationText } from "../core/timemap.js";
 import { copy } from "./actions.js";
 import { HwElement, html, icon, repeat } from "./element.js";
@@ -21,8 +21,8 @@ const replicaRow = (view, at_us) => ([id, it]) => {
     what: `replica:${id}`,
     cells: [
       it.partition, it.node, by(role, t(`role.${role}`), roleTag(role)),
-      it.log_start_offset, it.log_end_offset, it.high_watermark, it.leader_epoch,
-      leader ? Math.max(0, leader.log_end_offset - it.log_end_offset) : "—",
+      it.log_start_offset, logEnd(view, it), it.high_watermark, it.leader_epoch,
+      leader ? Math.max(0, leader.log_end_offset - logEnd(view, it)) : "—",
       lag_us === null ? "—" : by(lag_us, durationText(lag_us)),
     ],
   };
