@@ -5,7 +5,7 @@ import { instant } from "./format.js";
 import { t } from "./i18n.js";
 import { lineButton } from "./parts.js";
 import { consoleOpen, effect, moment, player, signal } from "./state.js";
-import { complaint } from "./words.js";
+import { complaint, typed } from "./words.js";
 
 const HISTORY_KEY = "highwater.console";
 const HISTORY_MOST = 200;
@@ -162,7 +162,7 @@ class HwConsole extends HwElement {
     const label = t("console.copy");
     return html`<li>
       <div class="line">
-        <span class="prompt" aria-hidden="true">$</span><span class="typed">${line}</span>
+        <span class="prompt" aria-hidden="true">$</span><span class="typed">${typed(line)}</span>
         <span class="by" title=${t("console.by", { who: source })}>${instant(at_us)}</span>
         ${this.#state(command, entry)}
         <button class="ghost" title=${label} aria-label=${label} @click=${() => copy(text, t("console.copied"))}>${icon("copy")}</button>

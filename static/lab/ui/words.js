@@ -69,12 +69,15 @@ export function inline(text) {
   });
 }
 
+/** A line of the console in which no option breaks after its hyphens. @param {string} line */
+export const typed = (line) => line.split(/(\s+)/).map((word) => (word.startsWith("-") ? html`<span class="option">${word}</span>` : word));
+
 function block(text) {
   const lines = text.split("\n");
   const items = (pattern) => lines.map((line) => html`<li>${inline(line.replace(pattern, ""))}</li>`);
   if (text.startsWith("```")) {
     const code = lines.filter((line) => !line.startsWith("```"));
-    return html`<pre class="mono">${code.map((line) => html`<span class="code-line">${line}</span>`)}</pre>`;
+    return html`<pre class="mono">${code.map((line) => html`<span class="code-line">${typed(line)}</span>`)}</pre>`;
   }
   if (text.startsWith("#")) return html`<h3>${inline(text.replace(/^#+\s*/, ""))}</h3>`;
   if (lines.every((line) => /^[-*] /.test(line))) return html`<ul>${items(/^[-*] /)}</ul>`;
