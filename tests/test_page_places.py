@@ -62,6 +62,61 @@ def test_nothing_sticks_out_of_a_narrow_window(with_topic: Page, size) -> None:
         assert box and box["x"] >= 0 and box["x"] + box["width"] <= size["width"], node.get_attribute("aria-label")
 
 
+@pytest.mark.parametrize("size", [WIDE, TABLET, PHONE], ids=["wide", "tablet", "phone"])
+def test_long_names_leave_room_for_the_rest(lab: Page, size) -> None:
+    name = "-".join(["a-topic-of-which-the-name-does-not-end"] * 5)
+    console(lab, f"kafka-topics.sh --create --topic {name} --partitions 1 --replication-factor 3")
+    expect(lab.locator(".hw-partition").first).to_contain_text("HW 0")
+    lab.set_viewport_size(size)
+    lab.reload()
+    expect(lab.locator(".hw-partition").first).to_contain_text("HW 0")
+    nothing_sticks_out(lab)
+    if size == WIDE:
+        expect(lab.locator(".cv-h .topic")).to_have_attribute("title", name)
+        box = lab.locator(".inv .tag").bounding_box()
+        canvas = lab.locator("#main").bounding_box()
+        assert box and canvas and box["x"] + box["width"] <= canvas["x"] + canvas["width"]
+
+
+def test_the_browser_goes_back_from_screen_to_screen(lab: Page) -> None:
+    press(lab, "d")
+    expect(lab).to_have_url(re.compile(r"view=disk"))
+    press(lab, "n")
+    expect(lab).to_have_url(re.compile(r"view=zookeeper"))
+    lab.go_back()
+    expect(lab).to_have_url(re.compile(r"view=disk"))
+    expect(lab.locator("hw-disk .disk")).to_be_visible()
+    expect(lab.locator("hw-zookeeper")).to_be_hidden()
+    lab.go_back()
+    expect(lab.locator(".hw-topology")).to_be_visible()
+    expect(lab).not_to_have_url(re.compile(r"view="))
+    lab.go_forward()
+    lab.go_forward()
+    expect(lab.locator("hw-zookeeper .zk-tree")).to_be_visible()
+    for _ in range(3):
+        lab.go_back()
+    expect(lab.get_by_role("button", name="Start the cluster")).to_be_visible()
+
+
+@pytest.mark.parametrize("key", ["o", "g", "r", "l"])
+def test_the_ground_of_a_screen_goes_down_to_the_bars_of_a_phone(lab: Page, key: str) -> None:
+    lab.set_viewport_size(PHONE)
+    lab.reload()
+    expect(lab.locator(".hw-node").first).to_be_visible()
+    press(lab, key)
+    screen = lab.locator("#main > :is(hw-producers, hw-groups, hw-transactions, hw-alarm-screen):not([hidden])")
+    expect(screen).to_have_count(1)
+    grounds = lab.evaluate("""() => {
+      const top = (what) => document.querySelector(what).getBoundingClientRect().top;
+      const bars = Math.min(top("#inspector"), top(".rail"));
+      const colours = (y) => document.elementsFromPoint(200, y).map((one) => getComputedStyle(one).backgroundColor);
+      const ground = (y) => colours(y).find((colour) => colour !== "rgba(0, 0, 0, 0)");
+      const shown = document.querySelector("#main > :not([hidden], hw-stage-bar, hw-empty, #stage)");
+      return [...[bars - 3, bars - 25, bars - 80].map(ground), getComputedStyle(shown).backgroundColor];
+    }""")
+    assert len(set(grounds)) == 1, grounds
+
+
 def test_the_exercise_is_a_drawer_in_a_narrow_window(lab: Page) -> None:
     lab.set_viewport_size(TABLET)
     lab.reload()

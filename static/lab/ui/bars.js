@@ -133,7 +133,7 @@ class HwStageBar extends HwElement {
   topic(view) {
     const names = topicNames(view);
     const current = view.partitions[partition.value]?.topic;
-    if (names.length < 2) return names.length ? html`<span class="chip topic">${t("stage.topic")} <b>${names[0]}</b></span>` : "";
+    if (names.length < 2) return names.length ? html`<span class="chip topic" title=${names[0]}>${t("stage.topic")} <b>${names[0]}</b></span>` : "";
     const choose = (event) => (partition.value = `${event.target.value}-0`);
     return html`<select class="chip" aria-label=${t("stage.topic")} @change=${choose}>
       ${names.map((name) => html`<option .selected=${name === current}>${name}</option>`)}</select>`;

@@ -29,7 +29,9 @@ attach(new Player({
   at: seconds === null ? null : Math.round(seconds * 1e6), seq, calm: () => still.matches,
 }));
 partition.value = query.get("p") ?? "";
-if ([...SCREENS, "table"].includes(query.get("view"))) shown.value = query.get("view");
+/** @param {URLSearchParams} query */
+const screenOf = (query) => ([...SCREENS, "table"].includes(query.get("view")) ? query.get("view") : "picture");
+shown.value = screenOf(query);
 place.value = diskPlace(query);
 if (query.get("sel")) select(query.get("sel"));
 // In narrow windows the side panel would cover the picture (tablet) or push it away (phone): it opens when it is asked for.
@@ -99,12 +101,17 @@ effect(() => {
 
 // The address names the instant while it lies in the past, so that a reload stays there; at the head it follows the run.
 let writing = 0;
+/** The screen that the newest entry of the browser's history shows: to go to another one makes a new entry. */
+let entered = shown.peek();
 function writeAddress() {
   writing = 0;
+  const goes = shown.peek() !== entered ? "pushState" : "replaceState";
+  entered = shown.peek();
   const address = addressOf({ withInstant: player.isPast });
   const { pathname, search, hash } = location;
-  if (address !== pathname + search + hash) history.replaceState(null, "", address); // it costs milliseconds, so not for nothing
+  if (address !== pathname + search + hash) history[goes](null, "", address); // it costs milliseconds, so not for nothing
 }
+addEventListener("popstate", () => (entered = shown.value = screenOf(new URLSearchParams(location.search))));
 effect(() => {
   // Until the instant of the address is there, the address is what it was.
   if (!moment.value.seq) return;
