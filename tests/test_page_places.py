@@ -73,7 +73,7 @@ def test_long_names_leave_room_for_the_rest(lab: Page, size) -> None:
     nothing_sticks_out(lab)
     if size == WIDE:
         expect(lab.locator(".cv-h .topic")).to_have_attribute("title", name)
-        box = lab.locator(".inv .tag").bounding_box()
+        box = lab.locator(".inv .tag.ok").bounding_box()
         canvas = lab.locator("#main").bounding_box()
         assert box and canvas and box["x"] + box["width"] <= canvas["x"] + canvas["width"]
 
@@ -109,7 +109,8 @@ def test_the_ground_of_a_screen_goes_down_to_the_bars_of_a_phone(lab: Page, key:
     grounds = lab.evaluate("""() => {
       const top = (what) => document.querySelector(what).getBoundingClientRect().top;
       const bars = Math.min(top("#inspector"), top(".rail"));
-      const colours = (y) => document.elementsFromPoint(200, y).map((one) => getComputedStyle(one).backgroundColor);
+      const below = (y) => document.elementsFromPoint(200, y).filter((one) => !one.closest("hw-messages"));
+      const colours = (y) => below(y).map((one) => getComputedStyle(one).backgroundColor);
       const ground = (y) => colours(y).find((colour) => colour !== "rgba(0, 0, 0, 0)");
       const shown = document.querySelector("#main > :not([hidden], hw-stage-bar, hw-empty, #stage)");
       return [...[bars - 3, bars - 25, bars - 80].map(ground), getComputedStyle(shown).backgroundColor];

@@ -9,7 +9,7 @@ from lab.tour.tour import Tour, until
 
 TITLE = "clients"
 FAST = 20.0
-SLOW = 0.5
+SLOW = 0.1
 LONG_S = 90.0
 PARTITIONS = 4
 ASSIGNORS = ["range", "roundrobin", "sticky", "cooperative-sticky"]
