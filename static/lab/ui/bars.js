@@ -119,7 +119,7 @@ class HwStageBar extends HwElement {
     const of = (names, tone, mark, key) => {
       if (!names.length) return "";
       const words = t(`health.${key}`);
-      return html`<span class="tag ${tone}" title="${words}: ${names.join(", ")}">${mark} ${words}<span class="what"> · ${some(names)}</span></span>`;
+      return html`<span class="tag ${tone}" title="${words}: ${names.join(", ")}">${mark} <span class="words">${words}</span><span class="what"> · ${some(names)}</span></span>`;
     };
     // Where there is room for some of them only, it is the first.
     return html`${alarms(unexplained, "bad", `✕ ${t("health.alarms", { n: unexplained.length })}`)}
