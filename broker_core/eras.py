@@ -63,6 +63,8 @@ class Era(msgspec.Struct, frozen=True, kw_only=True):
             it (before 2.6).
         index_rule: what gets an entry in the `.index` when it is due: each batch, with its last offset (3.9.1); an
             append as a whole, with its last offset; or, before 2.0, with its first.
+        knows_newest_at_once: whether a segment that is opened knows its newest timestamp; since 2.3 its time index is
+            asked when somebody needs that (KAFKA-7283), and a truncation may have taken the entry by then.
         checks_producers_before_roll: whether a leader looks at a batch's sequence number before it rolls a segment
             for it; since 2.4 it rolls first, for a batch that it may then refuse.
         high_watermark_needs_min_isr: whether the high watermark stands still while the ISR is smaller than
@@ -132,6 +134,7 @@ class Era(msgspec.Struct, frozen=True, kw_only=True):
     caught_up_replicas_hold_high_watermark: bool = True
     followers_check_size: bool = False
     index_rule: IndexRule = "batch"
+    knows_newest_at_once: bool = False
     checks_producers_before_roll: bool = False
     high_watermark_needs_min_isr: bool = True
     reelection_keeps_followers: bool = True
@@ -236,6 +239,7 @@ _1_1 = msgspec.structs.replace(
     leader_epoch_assigned_at="first_append",
     epochs_only_rise=True,
     index_rule="append start",
+    knows_newest_at_once=True,
     checks_producers_before_roll=True,
     stale_high_watermark_is_news=False,
     isr_lag="caught_up_time",

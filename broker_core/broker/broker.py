@@ -230,6 +230,7 @@ class Broker:
             producer_id_expiration_ms=self.config.producer_id_expiration_ms,
             followers_check_size=self.era.followers_check_size,
             index_rule=self.era.index_rule,
+            knows_newest_at_once=self.era.knows_newest_at_once,
             checks_producers_before_roll=self.era.checks_producers_before_roll,
         )
 

@@ -56,6 +56,8 @@ class LogConfig(msgspec.Struct, frozen=True, kw_only=True):
     """Whether max.message.bytes holds for what is fetched, too, as before 2.6."""
     index_rule: IndexRule = "batch"
     """What gets an entry in the `.index`: each batch that is due, or the append, by its last offset or by its first."""
+    knows_newest_at_once: bool = False
+    """Whether a segment reads the last entry of its time index when it is opened (before 2.3), or when it is needed."""
     checks_producers_before_roll: bool = False
     """Whether a batch that is refused for its producer's sake, or repeated, makes no new segment (before 2.4)."""
     has_producer_snapshots: bool = True

@@ -147,7 +147,7 @@ class LogSegment:
         self.offset_index.load()
         self.time_index.load()
         self.max_timestamp, self.offset_of_max_timestamp = self.time_index.last_entry
-        self._is_newest_known = False
+        self._is_newest_known = self.config.knows_newest_at_once
 
     def ask_newest(self) -> int:
         """The newest timestamp; from now on it is known, even when its entry in the time index is cut off."""

@@ -51,6 +51,15 @@ def _leaps_as_its_leader(checker: Checker, key: str, before_offset: int) -> bool
     )
 
 
+def _is_deleted_at_its_leader(checker: Checker, key: str, offset: int) -> bool:
+    """Whether a follower holds a record where its leader has deleted what it had: that was another one, maybe. A leader
+    whose epochs begin above it cuts the follower no further down than to its own start.
+    """
+    shadow = checker.replicas[key]
+    leader = checker.partitions[shadow.partition].replicas.get(shadow.following)
+    return shadow.role != "leader" and leader is not None and offset < leader.start
+
+
 @watches(log.LogOpened, only_for=_BOTH)
 def opened(checker: Checker, event: log.LogOpened) -> None:
     """A log that comes back whole is known still; the first unstable offset is stated anew."""
@@ -99,7 +108,11 @@ def batch(checker: Checker, event: transaction.ProducerBatchAppended) -> None:
     """
     shadow = _shadow(checker, event.replica)
     known = shadow.last.get(event.producer_id)
-    if known is not None and event.first_sequence >= 0:
+    if (
+        known is not None
+        and event.first_sequence >= 0
+        and not _is_deleted_at_its_leader(checker, event.replica, known[2])
+    ):
         epoch, before, before_offset = known
         expected = (before + 1) % _SEQUENCES if event.producer_epoch == epoch else 0
         if event.producer_epoch < epoch:

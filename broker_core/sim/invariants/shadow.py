@@ -202,7 +202,8 @@ class ShadowLog:
 
 class SegmentIndex(msgspec.Struct):
     """The entries of a segment's indexes. Of `.index` the latest ones, as offsets and positions; of `.timeindex` the
-    last. `is_complete`: none of the first are missing.
+    last. `is_complete`: none of the first are missing. `is_newest_forgotten`: its broker may not know its newest
+    timestamp.
     """
 
     is_complete: bool = False
@@ -210,6 +211,7 @@ class SegmentIndex(msgspec.Struct):
     positions: list[int] = []
     last_timestamp: int = -1
     last_timestamp_offset: int = -1
+    is_newest_forgotten: bool = False
 
 
 class ShadowReplica(msgspec.Struct):
