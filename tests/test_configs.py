@@ -1,5 +1,7 @@
 """Configurations that change while brokers run: what is accepted, who hears of it, and what it does."""
 
+from math import inf
+
 import pytest
 from shell_runs import ShellRun
 
@@ -8,12 +10,20 @@ from broker_core.broker.dynamic_config import DynamicBrokerConfig
 from broker_core.config_defs import (
     BROKER_CONFIGS,
     DYNAMIC_CONFIGS,
+    INT_MAX,
     TOPIC_CONFIGS,
     ConfigException,
     broker_name,
     text_of,
 )
-from broker_core.config_defs.java_text import hash_map_order, partition_code, scala_hash_set_order, scala_set
+from broker_core.config_defs.java_text import (
+    hash_map_order,
+    parse_double,
+    parse_integer,
+    partition_code,
+    scala_hash_set_order,
+    scala_set,
+)
 from broker_core.events.control import ConfigurationApplied
 from broker_core.replication.quota import LONG_MAX, RESPONSE_BYTES, ReplicationQuota
 from broker_core.shell import jackson
@@ -99,6 +109,91 @@ def test_pools_grow_and_shrink_by_steps() -> None:
     for wanted, why in (("17", "not be greater than double"), ("3", "at least half")):
         with pytest.raises(ConfigException, match=why):
             config.validate({"num.io.threads": wanted}, per_broker=True)
+
+
+@pytest.mark.parametrize("era", ["0.8", "0.10", "1.1", "2.4", "3.9"])
+def test_brokers_of_every_era_are_configured_while_they_run(era: str) -> None:
+    """What 3.9 requires is asked of what was set, not of the defaults of an older release."""
+    shell = ShellRun(era=era)
+    one = "kafka-configs.sh --alter --entity-type brokers --entity-name 1"
+    assert shell.at(f"{one} --add-config log.cleaner.threads=2") == ["Completed updating config for broker 1."]
+    everywhere = "Completed updating default config for brokers in the cluster."
+    assert shell.at(f"{DEFAULT} --add-config log.segment.bytes=5000") == [everywhere]
+    shell.after(1)
+    assert broker(shell, 1).config.log_cleaner_threads == 2
+    assert broker(shell, 2).config.settings["log.segment.bytes"] == "5000"
+    assert shell.at(f"{one} --delete-config log.cleaner.threads") == ["Completed updating config for broker 1."]
+
+
+def test_ports_may_be_shared_by_the_two_versions_of_ip() -> None:
+    config = DynamicBrokerConfig(BrokerConfig())
+    names = {"listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,SECOND:PLAINTEXT"}
+    config.validate({**names, "listeners": "PLAINTEXT://127.0.0.1:9092,SECOND://[::1]:9092"}, per_broker=True)
+    with pytest.raises(ConfigException, match="one needs to be IPv4 and the other IPv6"):
+        config.validate({**names, "listeners": "PLAINTEXT://127.0.0.1:9092,SECOND://127.0.0.2:9092"}, per_broker=True)
+
+
+DIGITS = "9" * 5000
+"""More than Python reads into a number."""
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "why"),
+    [
+        ("listeners", f"PLAINTEXT://:{DIGITS}", "For input string"),
+        ("max.connections.per.ip.overrides", f"a:{DIGITS}", "For input string"),
+        ("log.cleaner.threads", DIGITS, "Not a number of type INT"),
+        ("leader.replication.throttled.rate", DIGITS, "Not a number of type LONG"),
+        ("log.cleaner.min.cleanable.ratio", DIGITS, "Value must be no more than 1"),
+    ],
+)
+def test_numbers_of_any_length_are_refused_in_kafkas_words(name: str, text: str, why: str) -> None:
+    with pytest.raises(ConfigException, match=why):
+        DynamicBrokerConfig(BrokerConfig()).validate({name: text}, per_broker=True)
+
+
+def test_numbers_of_any_length_stop_nobody() -> None:
+    shell = ShellRun()
+    make(shell)
+    zeros = "0" * 5000
+    rate = f"leader.replication.throttled.rate={zeros}7"
+    shell.at(f"kafka-configs.sh --alter --entity-type brokers --entity-name 1 --add-config {rate}")
+    shell.at(f"{TOPIC} --add-config leader.replication.throttled.replicas=[{DIGITS}:1,0:{DIGITS},{zeros}:1]")
+    shell.at(f"zk create /config/changes/config_change_{DIGITS} rubbish")
+    shell.after(1)
+    leader = broker(shell, 1).quotas.leader
+    assert leader.bytes_per_second == 7
+    assert leader.throttled == {"orders": {0}}
+
+
+@pytest.mark.parametrize(
+    ("text", "bits", "number"),
+    [
+        ("2147483647", 32, INT_MAX),
+        ("-2147483648", 32, -INT_MAX - 1),
+        ("2147483648", 32, None),
+        ("-2147483649", 32, None),
+        ("9223372036854775807", 64, LONG_MAX),
+        ("9223372036854775808", 64, None),
+        ("32768", 16, None),
+        ("+007", 32, 7),
+        ("-0", 32, 0),
+        ("00", 32, 0),
+        ("", 32, None),
+        ("+", 32, None),
+        ("1 ", 32, None),
+        ("1_0", 32, None),
+    ],
+)
+def test_which_integers_java_reads(text: str, bits: int, number: int | None) -> None:
+    assert parse_integer(text, bits) == number
+
+
+@pytest.mark.parametrize(
+    ("text", "number"), [("0x1p99999", inf), ("-0x1p99999", -inf), ("0x1.8p1", 3.0), ("0x1", None)]
+)
+def test_which_hexadecimal_doubles_java_reads(text: str, number: float | None) -> None:
+    assert parse_double(text) == number
 
 
 # what it does

@@ -64,6 +64,11 @@ class BrokerConfig(msgspec.Struct, frozen=True, kw_only=True):
     settings: dict[str, str] = {}
     release_defaults: Mapping[str, str] = {}
 
+    @property
+    def told(self) -> dict[str, str]:
+        """What was set, without the defaults of the release."""
+        return {name: text for name, text in self.settings.items() if self.release_defaults.get(name) != text}
+
     @staticmethod
     def of(settings: Mapping[str, str], release_defaults: Mapping[str, str] = NONE) -> "BrokerConfig":
         """From Kafka's names (`replica.lag.time.max.ms`).

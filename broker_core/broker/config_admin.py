@@ -25,7 +25,7 @@ from broker_core.config_defs import (
     topic_value,
     validate_topic_configs,
 )
-from broker_core.config_defs.java_text import is_integer, split
+from broker_core.config_defs.java_text import parse_integer, split
 from broker_core.controller.admin import validate_topic_name
 from broker_core.controller.controller import Controller
 from broker_core.eras import Era
@@ -248,9 +248,9 @@ class ConfigAdmin:
             write_entity(self.host.zk, "brokers", entity, configs)
 
     def _check_broker(self, name: str, called: str = "Broker", or_else: str = " or empty string") -> None:
-        if not is_integer(name):
+        if (broker_id := parse_integer(name)) is None:
             raise KafkaException(Errors.INVALID_REQUEST, f"{called} id must be an integer, but it is: {name}")
-        if int(name) != self.host.broker_id:
+        if broker_id != self.host.broker_id:
             expected = f"{self.host.broker_id}{or_else}"
             raise KafkaException(
                 Errors.INVALID_REQUEST, f"Unexpected broker id, expected {expected}, but received {name}"

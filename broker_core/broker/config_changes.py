@@ -13,6 +13,7 @@ from broker_core.broker.dynamic_config import DynamicBrokerConfig
 from broker_core.broker.entity_configs import CLIENT_ENTITIES, read_entity
 from broker_core.broker.scram_admin import SCRAM_MECHANISMS
 from broker_core.config_defs import LONG_MAX, Value
+from broker_core.config_defs.java_text import parse_integer
 from broker_core.controller.controller import Controller
 from broker_core.eras import Era
 from broker_core.events.control import ConfigurationApplied
@@ -173,7 +174,9 @@ class ConfigChanges:
         host.quotas.follower.bytes_per_second = self._rate("follower.replication.throttled.rate")
 
     def _rate(self, name: str) -> int:
-        return int(self.dynamic.own.get(name) or self.dynamic.defaults.get(name) or LONG_MAX)
+        told = self.dynamic.own.get(name) or self.dynamic.defaults.get(name)
+        rate = parse_integer(told.strip(), 64) if told else None
+        return LONG_MAX if rate is None else rate
 
     def _configure_logs(self, topic: str) -> dict[str, Value]:
         """A topic's running logs go on with the new configuration: a segment that is too large by it rolls at the next
@@ -207,5 +210,4 @@ class ConfigChanges:
 
 def _number(path: str) -> int | None:
     """The number at the end of a notification's name; None where there is none."""
-    suffix = path[len(ConfigChangeZnode.SEQUENCE_PATH) :]
-    return int(suffix) if suffix.isdecimal() else None
+    return parse_integer(path[len(ConfigChangeZnode.SEQUENCE_PATH) :], 64)

@@ -2,10 +2,11 @@
 
 import re
 from collections.abc import Mapping
+from ipaddress import ip_address
 from typing import NamedTuple
 
 from broker_core.config_defs import BROKER_CONFIGS, ConfigException, Value
-from broker_core.config_defs.java_text import is_integer
+from broker_core.config_defs.java_text import parse_integer
 
 _MEBIBYTE = 1024 * 1024
 _HOUR_MS = 3_600_000
@@ -28,7 +29,7 @@ def check_requirements(settings: Mapping[str, str]) -> None:
     values = _Values(settings)
     overrides = _map_of("max.connections.per.ip.overrides", settings.get("max.connections.per.ip.overrides", ""))
     for count in overrides.values():
-        if not is_integer(count):
+        if parse_integer(count) is None:
             raise ConfigException(f'For input string: "{count}"')
     _require(values.span_ms("log.roll") >= 1, "log.roll.ms must be greater than or equal to 1")
     _require(values.span_ms("log.roll.jitter") >= 0, "log.roll.jitter.ms must be greater than or equal to 0")
@@ -151,15 +152,41 @@ def _endpoints(listeners: str, protocols: Mapping[str, str], *, advertised: bool
         name = read[1].upper()
         if name not in protocols:
             raise _no_listeners(listeners, f"No security protocol defined for listener {name}")
-        found.append(_Endpoint(name, read[2], int(read[3])))
+        port = parse_integer(read[3])
+        if port is None:
+            raise _no_listeners(listeners, f'For input string: "{read[3]}"')
+        found.append(_Endpoint(name, read[2], port))
     names = {each.name for each in found}
     _require(len(names) == len(found), f"Each listener must have a different name, listeners: {listeners}")
-    ports = [each.port for each in found if each.port]
-    _require(
-        advertised or len(set(ports)) == len(ports),
-        f"Each listener must have a different port, listeners: {listeners}",
-    )
+    if not advertised:
+        _check_ports(found, listeners)
     return found
+
+
+def _check_ports(endpoints: list[_Endpoint], listeners: str) -> None:
+    """Each listener has a port of its own, or shares it with one of the other version of IP (KIP-797)."""
+    ports = [each.port for each in endpoints if each.port]
+    for port in dict.fromkeys(each for each in ports if ports.count(each) > 1):
+        versions = [_ip_version(each.host) for each in endpoints if each.port == port]
+        named = versions.count(None)
+        own_port = "Each listener must have a different port"
+        _require(named < 2, f"{own_port}, listeners: {listeners}")
+        where = f"listeners: {listeners}, port: {port}"
+        if len(versions) - named != 2:
+            unless = "unless exactly one listener has an IPv4 address and the other IPv6 address"
+            raise ConfigException(f"{own_port} {unless}, {where}")
+        both = f"If you have two listeners on the same port then one needs to be IPv4 and the other IPv6, {where}"
+        _require({4, 6} <= set(versions), both)
+        if named:
+            raise ConfigException(both)
+
+
+def _ip_version(host: str) -> int | None:
+    """4 or 6; None for a name."""
+    try:
+        return ip_address(host).version
+    except ValueError:
+        return None
 
 
 def _no_listeners(listeners: str, why: str) -> ConfigException:

@@ -56,10 +56,8 @@ class DynamicBrokerConfig:
 
     def __init__(self, static: BrokerConfig) -> None:
         self.static = static
-        self.started_with = {
-            name: text for name, text in static.settings.items() if static.release_defaults.get(name) != text
-        }
-        """What was set when the broker was started, without the defaults of its release."""
+        self.started_with = static.told
+        """What was set when the broker was started."""
         self.defaults: dict[str, str] = {}
         self.own: dict[str, str] = {}
         self.current = static
@@ -70,10 +68,13 @@ class DynamicBrokerConfig:
             self.defaults = acceptable(defaults, per_broker=False)
         if own is not None:
             self.own = acceptable(own, per_broker=True)
+        merged = self._merged(self.defaults, self.own)
         try:
-            self.current = BrokerConfig.of(self._merged(self.defaults, self.own), self.static.release_defaults)
+            config = BrokerConfig.of(merged, self.static.release_defaults)
+            check_requirements(merged)
         except ConfigException:
             return
+        self.current = config
 
     def validate(self, configs: Mapping[str, str], *, per_broker: bool, place: Mapping[str, str] = NONE) -> None:
         """Checks what this broker, or all, shall have instead of what they have. `place` is what distinguishes this
@@ -84,7 +85,7 @@ class DynamicBrokerConfig:
         merged = {**place, **self._merged(defaults, own)}
         BrokerConfig.of(merged)
         check_requirements(merged)
-        now = {**place, **self._merged(self.defaults, self.own)}
+        now = {**place, **self.current.told}
         why = (
             _connections_refusal(merged)
             or _reporters_refusal(merged)
@@ -98,7 +99,8 @@ class DynamicBrokerConfig:
             )
 
     def _merged(self, defaults: Mapping[str, str], own: Mapping[str, str]) -> dict[str, str]:
-        merged = dict(self.static.settings)
+        # without the defaults of the release: what 3.9 requires says nothing of them
+        merged = dict(self.started_with)
         for overrides in (defaults, own):
             for name, value in overrides.items():
                 for synonym in broker_synonyms(name):

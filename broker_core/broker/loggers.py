@@ -6,7 +6,7 @@ seen to have, with the root at WARN.
 """
 
 from broker_core.broker.logger_names import LOGGER_NAMES
-from broker_core.config_defs.java_text import is_integer
+from broker_core.config_defs.java_text import parse_integer
 from broker_core.errors import Errors, KafkaException
 from broker_core.wire.messages import AlterConfigOp, ConfigEntry
 
@@ -28,9 +28,9 @@ class Loggers:
         """All loggers of the broker of this name, which has to be the own one. Raises KafkaException."""
         if not name:
             raise KafkaException(Errors.INVALID_REQUEST, "Broker id must not be empty")
-        if not is_integer(name):
+        if (broker_id := parse_integer(name)) is None:
             raise KafkaException(Errors.INVALID_REQUEST, f"Broker id must be an integer, but it is: {name}")
-        if int(name) != self._broker_id:
+        if broker_id != self._broker_id:
             raise KafkaException(
                 Errors.INVALID_REQUEST, f"Unexpected broker id, expected {self._broker_id} but received {name}"
             )
@@ -40,9 +40,9 @@ class Loggers:
 
     def alter(self, name: str, ops: tuple[AlterConfigOp, ...], validate_only: bool) -> None:
         """Sets levels, or takes them away: who has none has that of the next above. Raises KafkaException."""
-        if not is_integer(name):
+        if (broker_id := parse_integer(name)) is None:
             raise KafkaException(Errors.INVALID_REQUEST, f"Node id must be an integer, but it is: {name}")
-        if int(name) != self._broker_id:
+        if broker_id != self._broker_id:
             # Kafka, too, tells its own id twice
             raise KafkaException(
                 Errors.INVALID_REQUEST,

@@ -71,10 +71,15 @@ def scala_set(names: Iterable[str]) -> str:
     return f"Set({', '.join(hash_map_order(list(names)))})"
 
 
-def is_integer(text: str) -> bool:
-    """Whether `Integer.parseInt` reads it."""
-    digits = text[1:] if text[:1] in ("-", "+") else text
-    return digits.isascii() and digits.isdigit() and -(2**31) <= int(text) < 2**31
+_WHOLE_NUMBER = re.compile(r"([+-]?)0*([0-9]{1,19})")
+"""What may fit into 64 bits: Python itself refuses to read thousands of digits."""
+
+
+def parse_integer(text: str, bits: int = 32) -> int | None:
+    """`Integer.parseInt`, or that of a number of so many bits; None for what it does not read."""
+    read = _WHOLE_NUMBER.fullmatch(text)
+    number = int(read[1] + read[2]) if read else None
+    return number if number is not None and -(1 << bits - 1) <= number < 1 << bits - 1 else None
 
 
 def split(text: str, separator: str) -> list[str]:
@@ -94,7 +99,10 @@ def parse_double(text: str) -> float | None:
     if decimal := _DECIMAL.fullmatch(text):
         return float(decimal[1] + (decimal[3] or decimal[2]))
     hexadecimal = _HEXADECIMAL.fullmatch(text)
-    return float.fromhex(hexadecimal[1]) if hexadecimal else None
+    try:
+        return float.fromhex(hexadecimal[1]) if hexadecimal else None
+    except OverflowError:
+        return -math.inf if text.startswith("-") else math.inf
 
 
 def java_double(value: float) -> str:

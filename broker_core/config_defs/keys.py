@@ -6,7 +6,7 @@ from enum import StrEnum
 
 import msgspec
 
-from broker_core.config_defs.java_text import java_double, parse_double
+from broker_core.config_defs.java_text import java_double, parse_double, parse_integer
 
 INT_MAX = 2**31 - 1
 LONG_MAX = 2**63 - 1
@@ -130,8 +130,7 @@ class ConfigType(StrEnum):
     PASSWORD = "PASSWORD"
 
 
-_LIMITS = {ConfigType.SHORT: 2**15, ConfigType.INT: 2**31, ConfigType.LONG: 2**63}
-_WHOLE_NUMBER = re.compile(r"[+-]?[0-9]+")
+_BITS = {ConfigType.SHORT: 16, ConfigType.INT: 32, ConfigType.LONG: 64}
 _THROTTLED_REPLICA = re.compile(r"([0-9]+:[0-9]+)?")
 
 
@@ -168,15 +167,11 @@ class ConfigKey(msgspec.Struct, frozen=True):
             return tuple(re.split(r"\s*,\s*", trimmed)) if trimmed else ()
         if self.type in (ConfigType.STRING, ConfigType.CLASS, ConfigType.PASSWORD):
             return trimmed
-        if self.type is ConfigType.DOUBLE:
-            number = parse_double(trimmed)
-            if number is None:
-                raise self._no_number(text)
-            return number
-        limit = _LIMITS[self.type]
-        if not _WHOLE_NUMBER.fullmatch(trimmed) or not -limit <= int(trimmed) < limit:
-            raise self._no_number(text)
-        return int(trimmed)
+        is_double = self.type is ConfigType.DOUBLE
+        number = parse_double(trimmed) if is_double else parse_integer(trimmed, _BITS[self.type])
+        if number is None:
+            raise ConfigException.of(self.name, text, f"Not a number of type {self.type}")
+        return number
 
     def _check(self, value: Value) -> None:
         if isinstance(value, int | float) and not isinstance(value, bool) and value != self.also:
@@ -199,9 +194,6 @@ class ConfigKey(msgspec.Struct, frozen=True):
                 "[partitionId]:[brokerId],[partitionId]:[brokerId],..."
             )
             raise ConfigException.of(self.name, value, why)
-
-    def _no_number(self, text: str) -> ConfigException:
-        return ConfigException.of(self.name, text, f"Not a number of type {self.type}")
 
 
 def _release(version: str) -> str:

@@ -6,6 +6,7 @@ follower each keep count of the bytes and stop when the rate of the last seconds
 
 from collections.abc import Sequence
 
+from broker_core.config_defs.java_text import parse_integer
 from broker_core.wire.messages import FetchPartitionResponse
 
 WINDOW_US = 1_000_000
@@ -34,7 +35,8 @@ class ReplicationQuota:
             partitions = frozenset((ALL_PARTITIONS,))
         else:
             pairs = [replica.split(":") for replica in replicas if replica]
-            partitions = frozenset(int(partition) for partition, broker in pairs if int(broker) == broker_id)
+            here = (parse_integer(partition) for partition, broker in pairs if parse_integer(broker) == broker_id)
+            partitions = frozenset(partition for partition in here if partition is not None)
         self.throttled.pop(topic, None)
         if partitions:
             self.throttled[topic] = partitions
