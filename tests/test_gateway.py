@@ -2,9 +2,17 @@
 
 import asyncio
 import socket
-from typing import Any
+import time
+from collections.abc import Callable
+from typing import Any, NoReturn
 
-from lab.runtime.gateway import MOST_UNDER_WAY, Client
+import pytest
+
+from broker_core.broker.socket_server import Listener
+from lab.runtime import gateway as gateway_module
+from lab.runtime.gateway import MOST_UNDER_WAY, Client, Gateway
+from lab.runtime.live_run import Batch, LiveRun
+from tests.lab_server import PATIENCE_S
 
 
 class Wire(asyncio.Transport):
@@ -94,3 +102,43 @@ def test_who_sends_and_never_reads_is_not_read_either() -> None:
         client.send(b"")
     assert len(desk.frames) == MOST_UNDER_WAY + 6 and wire.reads and wire.is_open
     wire.close()
+
+
+class Idle:
+    """An engine that nobody asks for anything."""
+
+    async def act(self, job: Callable[[LiveRun], None]) -> None:
+        raise AssertionError("nobody is connected")
+
+
+def test_a_port_that_stays_taken_is_tried_once_an_interval(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However often brokers came and went meanwhile."""
+    interval_s = 0.2
+    tries: list[float] = []
+
+    async def serve(self: Gateway, broker_id: int, listener: Listener) -> NoReturn:
+        tries.append(asyncio.get_running_loop().time())
+        raise OSError("Address already in use")
+
+    async def tried(times: int) -> None:
+        deadline_s = time.monotonic() + PATIENCE_S
+        while len(tries) < times:
+            assert time.monotonic() < deadline_s
+            await asyncio.sleep(0.01)
+
+    async def scene() -> None:
+        gateway = Gateway(Idle(), {1: 0})
+        try:
+            for life in range(5):
+                first = len(tries)
+                gateway.publish(Batch([], [], 0, None, "play", 1.0, 0, listeners={1: Listener(life, 1_000, 0)}))
+                await tried(first + 1)
+            await tried(first + 5)
+        finally:
+            await gateway.close()
+        gaps_s = [later - earlier for earlier, later in zip(tries[first:], tries[first + 1 :], strict=False)]
+        assert min(gaps_s) > interval_s * 0.9, gaps_s
+
+    monkeypatch.setattr(gateway_module, "LISTEN_AGAIN_S", interval_s)
+    monkeypatch.setattr(Gateway, "_serve", serve)
+    asyncio.run(scene())

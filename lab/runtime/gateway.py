@@ -339,9 +339,13 @@ class Gateway:
 
     async def _listen(self) -> None:
         """Ports follow their brokers: a new life of one is a new socket, and the old one's connections are closed."""
+        is_refused = False
         while True:
-            await self._listeners_changed.wait()
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(LISTEN_AGAIN_S if is_refused else None):
+                    await self._listeners_changed.wait()
             self._listeners_changed.clear()
+            is_refused = False
             for broker_id, (listener, server) in list(self._listening.items()):
                 if self._listeners.get(broker_id) != listener:
                     server.close()
@@ -356,7 +360,7 @@ class Gateway:
                         self._listening[broker_id] = (listener, await self._serve(broker_id, listener))
                     except (Refusal, OSError) as error:
                         logger.warning("b%s takes no connections: %s", broker_id, error)
-                        self._loop.call_later(LISTEN_AGAIN_S, self._listeners_changed.set)
+                        is_refused = True
 
     async def _serve(self, broker_id: int, listener: Listener) -> asyncio.Server:
         """Raises Refusal or OSError when somebody else listens there."""
