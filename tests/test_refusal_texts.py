@@ -81,6 +81,10 @@ def test_the_same_values_stand_in_both() -> None:
         ("There is no branch 'x' of a run 'a'.", "运行 'a' 没有分支 'x'。"),
         ("'9' is no number of brokers.", "'9' 不是有效的代理数。"),
         ("The seed is missing.", "没有写种子。"),
+        (
+            "Port 9092 of 127.0.0.1 is that of another broker of this lab.",
+            "127.0.0.1 的端口 9092 已属于本实验室的另一个代理。",
+        ),
         # Kafka's own words stay
         ("Topic 'orders' already exists.", "Topic 'orders' already exists."),
     ],

@@ -57,7 +57,11 @@ def bind_again(port: int) -> socket.socket:
         bound.bind((HOST, port))
     except (OSError, OverflowError) as error:
         bound.close()
-        raise _taken(port, str(error)) from error
+        raise Refusal(
+            f"Port {port} of {HOST} cannot be used: {error}.",
+            "A free port was expected for each broker.",
+            "Stop what listens there, or choose another port.",
+        ) from error
     return bound
 
 
@@ -74,7 +78,11 @@ def lasting_port() -> int:
 
 def _named(port: int) -> socket.socket:
     if port in _held:
-        raise _taken(port, "another broker of this lab has it")
+        raise Refusal(
+            f"Port {port} of {HOST} is that of another broker of this lab.",
+            "A free port was expected for each broker.",
+            "Choose another port.",
+        )
     return bind_again(port)
 
 
@@ -90,11 +98,3 @@ def _free(among: range = LASTING_PORTS) -> socket.socket:
             continue
         return bound
     return bind_again(0)
-
-
-def _taken(port: int, why: str) -> Refusal:
-    return Refusal(
-        f"Port {port} of {HOST} cannot be used: {why}.",
-        "A free port was expected for each broker.",
-        "Stop what listens there, or choose another port.",
-    )
