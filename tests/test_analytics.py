@@ -5,6 +5,9 @@ import os
 import re
 import signal
 import stat
+import subprocess
+import sys
+import threading
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
@@ -20,7 +23,7 @@ from broker_core.events import Envelope
 from broker_core.events.client import ProduceAcknowledged
 from broker_core.events.replica import HighWatermarkAdvanced
 from broker_core.events.rpc import RpcSent
-from lab.analytics import bronze, gold, silver
+from lab.analytics import bronze, gold, jobs, silver
 from lab.analytics.figures import figures, internal_partitions
 from lab.analytics.jobs import Analyst, Job
 from lab.analytics.orders import CHARTS, Report, Task
@@ -404,6 +407,38 @@ def test_a_jvm_that_is_being_started_ends_with_the_worker(
     is_gone(jvm)
     analyst.stop()
     assert list((tmp_path / "logs").glob("spark-*")) == []
+
+
+def test_a_job_that_is_begun_while_a_worker_ends_keeps_its_own_worker(
+    recorded: Recorded, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither its folder for temporary files goes with the worker before it, nor does it fail with that."""
+    analyst = Analyst(tmp_path / "logs" / "spark.log")
+    popen, end = subprocess.Popen, jobs._end
+    begun: list[Job] = []
+
+    def waits_for_the_end(_: list[str], **options: Any) -> "subprocess.Popen[bytes]":
+        return popen([sys.executable, "-c", "import sys; sys.stdin.read()"], **options)
+
+    def ends_slowly(worker: "subprocess.Popen[bytes]") -> None:
+        begun.append(begin_anew(analyst, recorded, 5))
+        begun[-1].state = "running"
+        end(worker)
+        listener.join(PATIENCE_S)
+
+    monkeypatch.setattr(subprocess, "Popen", waits_for_the_end)
+    others = threading.enumerate()
+    begin_anew(analyst, recorded, 4)
+    [listener] = [one for one in threading.enumerate() if one.name == "analytics" and one not in others]
+    monkeypatch.setattr(jobs, "_end", ends_slowly)
+    analyst.stop()
+    monkeypatch.setattr(jobs, "_end", end)
+    scratch = list((tmp_path / "logs").glob("spark-scratch-*"))
+    state = begun[0].state
+    analyst.stop()
+    assert len(scratch) == 1
+    assert state == "running"
+    assert list((tmp_path / "logs").glob("spark-scratch-*")) == []
 
 
 def is_gone(pid: int) -> None:

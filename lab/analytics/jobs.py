@@ -51,6 +51,7 @@ class Job:
     stage: str = ""
     rows: dict[str, Rows] = field(default_factory=dict)
     error: dict[str, str] | None = None
+    worker: "subprocess.Popen[bytes] | None" = None
 
     @property
     def is_over(self) -> bool:
@@ -67,6 +68,7 @@ class Analyst:
         self._jobs: dict[str, Job] = {}
         self._numbers = itertools.count(1)
         self._worker: subprocess.Popen[bytes] | None = None
+        self._scratch: Path | None = None
         self._idle: threading.Timer | None = None
 
     def start(self, folder: BranchFolder, last_seq: int, end_us: int) -> Job:
@@ -95,14 +97,15 @@ class Analyst:
     def stop(self) -> None:
         """Ends the worker and its JVM, and fails what was under way."""
         with self._lock:
-            worker, self._worker = self._worker, None
+            worker, self._worker, self._scratch = self._worker, None, None
             self._cancel_idle()
             for job in self._jobs.values():
                 if not job.is_over:
                     self._fail(job, "the lab ends it")
         if worker is not None:
             _end(worker)
-        self._clear_scratch()
+        with self._lock:
+            self._clear_scratch()
 
     @property
     def is_running(self) -> bool:
@@ -124,6 +127,7 @@ class Analyst:
             try:
                 if self._worker is None or self._worker.poll() is not None:
                     self._worker = self._start_worker()
+                job.worker = self._worker
                 assert self._worker.stdin is not None
                 self._worker.stdin.write(order)
                 self._worker.stdin.flush()
@@ -140,22 +144,23 @@ class Analyst:
         self._log.parent.mkdir(parents=True, exist_ok=True)
         if self._worker is not None:
             end_group(self._worker)
+        self._scratch = Path(tempfile.mkdtemp(prefix=SCRATCH, dir=self._log.parent))
         self._clear_scratch()
-        scratch = Path(tempfile.mkdtemp(prefix=SCRATCH, dir=self._log.parent))
         with self._log.with_suffix(".worker.log").open("wb") as stream:
             # A session of its own: Ctrl-C in the terminal is for the lab, which ends the worker and its group.
             worker = subprocess.Popen(
                 [sys.executable, "-m", "lab.analytics.worker", str(self._log)],
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=stream, start_new_session=True,
-                env=worker_environment(scratch),
+                env=worker_environment(self._scratch),
             )  # fmt: skip
         threading.Thread(target=self._listen, args=(worker,), daemon=True, name="analytics").start()
         return worker
 
     def _clear_scratch(self) -> None:
-        """Deletes what workers have left, also those of a lab that was killed."""
+        """Deletes what workers before this one have left, also those of a lab that was killed."""
         for left in self._log.parent.glob(f"{SCRATCH}*"):
-            shutil.rmtree(left, ignore_errors=True)
+            if left != self._scratch:
+                shutil.rmtree(left, ignore_errors=True)
 
     def _cancel_idle(self) -> None:
         if self._idle is not None:
@@ -183,7 +188,7 @@ class Analyst:
         with self._lock:
             if self._worker is worker:
                 self._worker = None
-            for job in list(self._jobs.values()):
+            for job in [job for job in self._jobs.values() if job.worker is worker]:
                 if job.state == "queued" and code == 0:
                     # It ended by itself after the job before, without Spark: another one starts anew.
                     self._hand_over(job)
