@@ -69,6 +69,10 @@ def test_max_message_bytes_holds_for_followers_before_2_6_only() -> None:
     assert _played("follower-takes-large").found == ()
 
 
+def test_a_follower_that_is_cut_within_a_batch_of_the_leader_cannot_take_it() -> None:
+    assert _played("cut-within-a-batch").found == ("a partition cannot heal, as Kafka's would not",)
+
+
 @cache
 def _played(name: str) -> Played:
     return play(Schedule.of_script((Path(__file__).parent / "data" / "sim" / f"{name}.lab").read_text()))

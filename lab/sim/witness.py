@@ -9,7 +9,7 @@ from broker_core.eras import Era
 from broker_core.events import Event
 from broker_core.events.client import ProduceAcknowledged
 from broker_core.events.control import LeaderElected, ReplicaStateChanged, ZnodeDeleted
-from broker_core.events.log import LogDeleted, LogOpened, PowerLost
+from broker_core.events.log import LogDeleted, LogOpened, LogStartOffsetIncremented, LogTruncated, PowerLost
 from broker_core.events.replica import FetcherFailed, ReplicaBecameFollower
 from broker_core.events.rpc import RpcSent
 from broker_core.events.world import BrokerExiting, InvariantViolated
@@ -45,8 +45,9 @@ class Witness:
         deleted: the znodes that were deleted.
         gave_up: whether a broker ended its process by itself.
         stuck: partitions that cannot heal, as Kafka's would not: a follower gave them up since what it was given was
-            too large, or it had it; a replica or a log of a deleted topic stands in the way; a move was cancelled
-            when only new replicas were in sync; or, before 3.0, a follower asks where to cut and cuts nothing.
+            too large, or it had it, or it began before the follower's end; a replica or a log of a deleted topic stands
+            in the way; a move was cancelled when only new replicas were in sync; or, before 3.0, a follower asks where
+            to cut and cuts nothing.
     """
 
     def __init__(self, era: Era) -> None:
@@ -58,6 +59,9 @@ class Witness:
         self.deleted: set[str] = set()
         self.gave_up = False
         self.stuck: set[str] = set()
+        #: by replica: where its log began last after records were deleted, and where it was cut last
+        self._starts: dict[str, int] = {}
+        self._cuts: dict[str, int] = {}
         #: by follower and partition: where it was told to cut, and how often in a row
         self._answers: dict[tuple[str, str], tuple[str, int]] = {}
         self._being_deleted: set[str] = set()
@@ -99,6 +103,17 @@ class Witness:
         name = event.replica.partition("@")[0]
         if event.why.startswith(_TOO_LARGE) or (_AGAIN in event.why and name in self.explained):
             self.stuck.add(name)
+        # A leader that has deleted all of an epoch says that it ended where its log starts now. Who is cut there is
+        # given the whole batch around that offset, and takes it only into an empty log.
+        start = self._starts.get(f"{name}@b{event.leader}")
+        if start == self._cuts.get(event.replica) and f"ends at offset {start}, {_AGAIN}" in event.why:
+            self.stuck.add(name)
+
+    def _start_incremented(self, seq: int, event: LogStartOffsetIncremented) -> None:
+        self._starts[event.replica] = event.to_offset
+
+    def _truncated(self, seq: int, event: LogTruncated) -> None:
+        self._cuts[event.replica] = event.to_offset
 
     def _exiting(self, seq: int, event: BrokerExiting) -> None:
         self.gave_up = True
@@ -175,6 +190,8 @@ _NOTES: dict[type[Event], Callable[[Witness, int, Any], None]] = {
     ReplicaStateChanged: Witness._replica_state,
     LogOpened: Witness._opened,
     LogDeleted: Witness._log_deleted,
+    LogStartOffsetIncremented: Witness._start_incremented,
+    LogTruncated: Witness._truncated,
     ZnodeDeleted: Witness._znode_deleted,
 }
 
