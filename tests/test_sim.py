@@ -73,6 +73,10 @@ def test_a_follower_that_is_cut_within_a_batch_of_the_leader_cannot_take_it() ->
     assert _played("cut-within-a-batch").found == ("a partition cannot heal, as Kafka's would not",)
 
 
+def test_a_deletion_waits_forever_for_a_move_that_waits_for_a_leader() -> None:
+    assert _played("deletion-waits-for-a-move").found == ("a partition cannot heal, as Kafka's would not",)
+
+
 @cache
 def _played(name: str) -> Played:
     return play(Schedule.of_script((Path(__file__).parent / "data" / "sim" / f"{name}.lab").read_text()))

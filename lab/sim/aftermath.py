@@ -83,13 +83,28 @@ def complaints(view: View) -> list[str]:
     for path, znode in view["zk"].items():
         if path.startswith("/admin/delete_topics/") or path == "/admin/reassign_partitions":
             wrong.append(f"{path}: is still there")
-        elif path.count("/") == 3 and path.startswith("/brokers/topics/"):
-            said = json.loads(znode["data"])
-            if any(said.get("adding_replicas", {}).values()) or any(said.get("removing_replicas", {}).values()):
-                wrong.append(f"{path}: a partition is still being moved")
+        elif path.count("/") == 3 and path.startswith("/brokers/topics/") and _is_moving(znode["data"]):
+            wrong.append(f"{path}: a partition is still being moved")
     for name, partition in view["partitions"].items():
         wrong += _complaints_of(view, name, partition)
     return wrong
+
+
+def _is_moving(assignment: str) -> bool:
+    """Whether the data of a topic's znode says that a partition of it is being moved."""
+    said = json.loads(assignment)
+    return any(any(said.get(key, {}).values()) for key in ("adding_replicas", "removing_replicas"))
+
+
+def waiting_deletions(view: View) -> set[str]:
+    """Topics that are to be deleted and are being moved, and have no leader any more: a move ends with one only."""
+    led = {partition["topic"] for partition in view["partitions"].values() if partition["leader"] >= 0}
+    wished = {path.rpartition("/")[2] for path in view["zk"] if path.startswith("/admin/delete_topics/")}
+    return {
+        topic
+        for topic in wished - led
+        if f"/brokers/topics/{topic}" in view["zk"] and _is_moving(view["zk"][f"/brokers/topics/{topic}"]["data"])
+    }
 
 
 def abandoned(view: View) -> set[str]:

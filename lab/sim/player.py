@@ -16,6 +16,7 @@ from lab.sim.aftermath import (
     lost_records,
     mending_lines,
     missing_brokers,
+    waiting_deletions,
 )
 from lab.sim.parity import differences
 from lab.sim.schedule import Schedule, pause
@@ -100,6 +101,8 @@ class _Game:
                 self._mend(line.replace("hold", "release", 1))
         while True:
             wrong = self._wrong()
+            if wrong and run.now_us >= until_us:
+                wrong = self._wrong_for_good()
             if not wrong:
                 return None
             if run.now_us >= until_us and self.witness.gave_up:
@@ -137,6 +140,14 @@ class _Game:
         topics = {f"/brokers/topics/{partition.rpartition('-')[0]}" for partition in self.witness.stuck}
         excused = self.witness.stuck | topics | {"/admin/reassign_partitions"}
         return [each for each in complaints(self.run.view) if each.partition(": ")[0] not in excused]
+
+    def _wrong_for_good(self) -> list[str]:
+        """What is wrong when nothing changes any more, without deletions that wait for moves without a leader."""
+        view = self.run.view
+        waiting = waiting_deletions(view) & self.witness.put_off
+        self.witness.stuck |= {name for name, partition in view["partitions"].items() if partition["topic"] in waiting}
+        wishes = {f"/admin/delete_topics/{topic}" for topic in waiting}
+        return [each for each in self._wrong() if each.partition(": ")[0] not in wishes]
 
     def _after(self) -> Failure | None:
         """What a cluster that has healed must hold."""

@@ -8,7 +8,14 @@ from typing import Any
 from broker_core.eras import Era
 from broker_core.events import Event
 from broker_core.events.client import ProduceAcknowledged
-from broker_core.events.control import LeaderElected, ReplicaStateChanged, ZnodeDeleted
+from broker_core.events.control import (
+    ControllerElected,
+    ControllerEventProcessed,
+    LeaderElected,
+    PartitionStateChanged,
+    ReplicaStateChanged,
+    ZnodeDeleted,
+)
 from broker_core.events.log import LogDeleted, LogOpened, LogStartOffsetIncremented, LogTruncated, PowerLost
 from broker_core.events.replica import FetcherFailed, ReplicaBecameFollower
 from broker_core.events.rpc import RpcSent
@@ -48,6 +55,8 @@ class Witness:
             too large, or it had it, or it began before the follower's end; a replica or a log of a deleted topic stands
             in the way; a move was cancelled when only new replicas were in sync; or, before 3.0, a follower asks where
             to cut and cuts nothing.
+        put_off: topics that a controller has begun to delete and has looked at again since, with no broker of theirs
+            started after that. If one is being moved, the deletion waits for the move, which waits for a leader.
     """
 
     def __init__(self, era: Era) -> None:
@@ -59,6 +68,8 @@ class Witness:
         self.deleted: set[str] = set()
         self.gave_up = False
         self.stuck: set[str] = set()
+        self.put_off: set[str] = set()
+        self._begun_to_delete: set[str] = set()
         #: by replica: where its log began last after records were deleted, and where it was cut last
         self._starts: dict[str, int] = {}
         self._cuts: dict[str, int] = {}
@@ -154,6 +165,22 @@ class Witness:
             self._being_deleted.add(event.replica)
         else:
             self._being_deleted.discard(event.replica)
+        if event.state == "OnlineReplica" and event.from_state != "NonExistentReplica":
+            self.put_off.discard(_topic_of(event.replica))
+
+    # Any change of /admin/delete_topics, the end of another topic's deletion, too, makes the controller mark what is
+    # being moved as ineligible for deletion (`processTopicDeletion`); so does a new controller.
+
+    def _partition_state(self, seq: int, event: PartitionStateChanged) -> None:
+        if event.state == "NonExistentPartition":
+            self._begun_to_delete.add(_topic_of(event.partition))
+
+    def _controller_event(self, seq: int, event: ControllerEventProcessed) -> None:
+        if event.name == "TopicDeletion":
+            self.put_off |= self._begun_to_delete
+
+    def _controller_elected(self, seq: int, event: ControllerElected) -> None:
+        self.put_off |= self._begun_to_delete
 
     def _opened(self, seq: int, event: LogOpened) -> None:
         self._open.add(event.replica)
@@ -170,10 +197,12 @@ class Witness:
         self.deleted.add(event.path)
         topic = _TOPIC.fullmatch(event.path)
         if topic is not None:
-            self._outlived |= {replica for replica in self._open if replica.rpartition("-")[0] == topic[1]}
+            self._begun_to_delete.discard(topic[1])
+            self.put_off.discard(topic[1])
+            self._outlived |= {replica for replica in self._open if _topic_of(replica) == topic[1]}
             for replica in sorted(self._made_anew):
                 name = replica.partition("@")[0]
-                if name.rpartition("-")[0] == topic[1]:
+                if _topic_of(name) == topic[1]:
                     self.stuck.add(name)
                     self.explained[name] = _LEFT
 
@@ -188,12 +217,20 @@ _NOTES: dict[type[Event], Callable[[Witness, int, Any], None]] = {
     RpcSent: Witness._sent,
     BrokerExiting: Witness._exiting,
     ReplicaStateChanged: Witness._replica_state,
+    PartitionStateChanged: Witness._partition_state,
+    ControllerEventProcessed: Witness._controller_event,
+    ControllerElected: Witness._controller_elected,
     LogOpened: Witness._opened,
     LogDeleted: Witness._log_deleted,
     LogStartOffsetIncremented: Witness._start_incremented,
     LogTruncated: Witness._truncated,
     ZnodeDeleted: Witness._znode_deleted,
 }
+
+
+def _topic_of(name: str) -> str:
+    """Of a partition or a replica."""
+    return name.partition("@")[0].rpartition("-")[0]
 
 
 def in_short(explanation: str) -> str:
