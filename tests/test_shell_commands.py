@@ -4,6 +4,7 @@ import pytest
 from shell_runs import ShellRun
 
 from broker_core.shell.java import JavaException
+from broker_core.shell.parser import ShellError
 from broker_core.shell.tools.consumer_groups_reset import parse_datetime, parse_duration
 
 
@@ -33,6 +34,52 @@ def test_an_interrupted_command_says_what_it_has_done() -> None:
     assert command["output"] == ["one", "two", "! Processed a total of 2 messages"]
     assert (command["state"], command["exit_code"]) == ("done", 130)
     assert shell.at("interrupt") == ["! No command runs."]
+
+
+DIGITS = "9" * 5000
+"""More than Python reads into a number."""
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ("broker kill {}", "There is no broker"),
+        ("interrupt {}", "is no command that runs"),
+        ("link loss 1 2 {}", "is no number of percent"),
+        ("producer burst p orders-0 {}", "is no number from 1"),
+        ("consumer start c --group g --topic orders --process-ms {}", "is no --process-ms"),
+        ("consumer seek c orders-0@{}", "needs a partition and a place"),
+        ("sleep {}", "is no time"),
+    ],
+)
+@pytest.mark.parametrize("number", [DIGITS, "²"], ids=["long", "superscript"])
+def test_what_is_no_number_is_refused(line: str, why: str, number: str) -> None:
+    shell = ShellRun()
+    with pytest.raises(ShellError, match=why):
+        shell.at(line.format(number))
+    assert shell.at("zk get /controller_epoch") == ["1"]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "kafka-topics.sh --create --topic orders --partitions {}",
+        "kafka-topics.sh --create --topic orders --replica-assignment 1:{}",
+        "kafka-get-offsets.sh --time {}",
+        "kafka-get-offsets.sh --partitions {}",
+        "kafka-configs.sh --describe --entity-type brokers --entity-name {}",
+        "kafka-console-consumer.sh --topic orders --partition 0 --offset {}",
+        "kafka-consumer-groups.sh --reset-offsets --group g --topic orders:{} --to-earliest",
+        "kafka-features.sh upgrade --feature metadata.version={}",
+        "kafka-log-dirs.sh --describe --broker-list {}",
+        "kafka-reassign-partitions.sh --generate --broker-list {} --topics-to-move-json-file none",
+    ],
+)
+def test_tools_refuse_numbers_of_any_length(line: str) -> None:
+    shell = ShellRun()
+    assert shell.at(line.format(DIGITS))
+    assert shell.exit_code == 1
+    assert shell.at("zk get /controller_epoch") == ["1"]
 
 
 def test_a_broker_must_be_in_a_state_that_allows_it() -> None:

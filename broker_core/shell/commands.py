@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from broker_core.config_defs.java_text import parse_integer
 from broker_core.shell.cluster_api import ClusterApi
 from broker_core.shell.parser import Option, ShellError
 from broker_core.shell.process import Process, Running
@@ -94,13 +95,14 @@ def usage_error(name: str, what: str) -> ShellError:
 def broker_of(name: str, process: Process, word: str) -> int:
     """The broker that an argument names. Raises ShellError for one that the run does not have."""
     ids = process.cluster.broker_ids
-    if not word.isdigit() or int(word) not in ids:
+    broker_id = parse_integer(word)
+    if broker_id not in ids:
         raise ShellError(
             f"There is no broker {word!r}.",
             "one of " + ", ".join(map(str, ids)) + ".",
             f"Name one of these, as in: {COMMANDS[name].forms[0][0].split(' ')[0]} ... {ids[0]}.",
         )
-    return int(word)
+    return broker_id
 
 
 def partition_of(name: str, word: str) -> str:

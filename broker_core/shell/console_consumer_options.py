@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from broker_core.clients.consumer import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
 from broker_core.clients.group_consumer_settings import GroupConsumerSettings
-from broker_core.config_defs.java_text import hash_map_order
+from broker_core.config_defs.java_text import hash_map_order, parse_integer
 from broker_core.shell.console_formatters import DEFAULT_FORMATTER, MessageFormatter, formatter_of
 from broker_core.shell.consumer_config import settings_of
 from broker_core.shell.java import (
@@ -227,9 +227,10 @@ def _start(offset: str | None, from_beginning: bool) -> int:
     named = {"earliest": EARLIEST_TIMESTAMP, "latest": LATEST_TIMESTAMP}.get(offset.lower())
     if named is not None:
         return named
-    if re.fullmatch(r"\+?\d+", offset) is None or int(offset) >= 1 << 63:
+    number = parse_integer(offset, 64)
+    if number is None or number < 0:
         raise UsageError(
             f"The provided offset value '{offset}' is incorrect. "
             "Valid values are 'earliest', 'latest', or a non-negative long."
         )
-    return int(offset)
+    return number

@@ -5,6 +5,7 @@ from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Sequence
 
 from broker_core.clients.exceptions import exception_class, exception_message
+from broker_core.config_defs.java_text import parse_integer
 from broker_core.errors import KafkaError
 from broker_core.shell.parser import Option, OptionError, ParsedOptions, usage_lines
 from broker_core.shell.process import Process
@@ -64,14 +65,15 @@ ZERO_UUID = "A" * 22
 
 def is_int(text: str) -> bool:
     """`Integer.parseInt` takes it."""
-    return re.fullmatch(r"[+-]?\d+", text) is not None and -(1 << 31) <= int(text) < 1 << 31
+    return parse_integer(text) is not None
 
 
 def parse_int(text: str) -> int:
     """`Integer.parseInt`. Raises JavaException for what is no number, or too large."""
-    if not is_int(text):
+    number = parse_integer(text)
+    if number is None:
         raise JavaException("java.lang.NumberFormatException", f'For input string: "{text}"')
-    return int(text)
+    return number
 
 
 def parse_uuid(text: str) -> str:

@@ -10,8 +10,11 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
+from broker_core.config_defs.java_text import parse_integer
+
 UNIT_US = {"ms": 1_000, "s": 1_000_000, "m": 60_000_000, "": 1_000_000}
-_TIME = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m)?")
+_TIME = re.compile(r"(\d{1,11}(?:\.\d+)?)(ms|s|m)?")
+"""So many digits of any unit are microseconds of less than 64 bits."""
 
 
 class ShellError(Exception):
@@ -203,15 +206,15 @@ class ParsedOptions:
         value = self.value(name)
         if value is None:
             return None
-        bits = 64 if self._options[name].kind == "Long" else 32
-        if re.fullmatch(r"[+-]?\d+", value) is None or not -(1 << bits - 1) <= int(value) < 1 << bits - 1:
+        number = parse_integer(value, 64 if self._options[name].kind == "Long" else 32)
+        if number is None:
             found = f'java.lang.NumberFormatException: For input string: "{value}"'
             raise OptionError(
                 "joptsimple.OptionArgumentConversionException",
                 f"Cannot parse argument '{value}' of option {name}",
                 ("joptsimple.internal.ReflectionException: " + found, found),
             )
-        return int(value)
+        return number
 
     def parse(self, words: Sequence[str]) -> "ParsedOptions":
         """Reads the words. Raises OptionError for an unknown option or a missing argument."""

@@ -22,6 +22,7 @@ from broker_core.shell.java import (
     check_invalid,
     is_int,
     load_properties,
+    parse_int,
     print_usage,
 )
 from broker_core.shell.parser import Option, OptionError, ParsedOptions
@@ -329,7 +330,7 @@ def _ask_broker(process: Process, resource: ConfigResource, api: str, body: Any,
     """Asks the broker that is configured. Raises JavaException when it does not answer as long as the tool waits, or
     when the client, which may be told to wait less, gives up before.
     """
-    broker_id = int(resource.name)
+    broker_id = parse_int(resource.name)
     answer = yield from ask_broker(process, broker_id, api, body, min(timeout_us, process.api_timeout_us))
     if answer is None and process.api_timeout_us < timeout_us:
         late = late_for(process, broker_id, api[0].lower() + api[1:])

@@ -10,7 +10,7 @@ from broker_core.errors import Errors
 from broker_core.groups.consumer_protocol import sorted_partitions, split_partition
 from broker_core.shell.admin import Asking, metadata
 from broker_core.shell.group_admin import ask_coordinator, committed_offsets, describe_group, list_groups, list_offsets
-from broker_core.shell.java import JavaException, UsageError, is_int
+from broker_core.shell.java import JavaException, UsageError, is_int, parse_int
 from broker_core.shell.parser import ParsedOptions
 from broker_core.shell.process import Process
 from broker_core.shell.tools.consumer_groups_plan import RUNTIME_EXCEPTION, Plan, plan_from_file
@@ -139,7 +139,7 @@ def partitions_in(text: str) -> list[str]:
     for number in split(numbers, ","):
         if not is_int(number):
             raise UsageError(f"Invalid partition '{number}' specified in topic arg '{text}''")
-    return [f"{topic}-{int(number)}" for number in split(numbers, ",")]
+    return [f"{topic}-{parse_int(number)}" for number in split(numbers, ",")]
 
 
 def _plan(process: Process, options: ParsedOptions, group: str, partitions: list[str]) -> Asking[Plan]:

@@ -2,10 +2,10 @@
 ZooKeeper supports none.
 """
 
-import re
 from collections.abc import Sequence
 
 from broker_core.broker.translation.update_features import SAFE_DOWNGRADE, UNSAFE_DOWNGRADE, UPGRADE, refusal
+from broker_core.config_defs.java_text import parse_integer
 from broker_core.shell import argparse_help
 from broker_core.shell.admin import metadata
 from broker_core.shell.admin_client import COMMAND_CONFIG, check_client
@@ -69,7 +69,6 @@ _SUPPORTED = (
     "3.9-IV0",
 )
 _FIRST_LEVEL = 4
-_SHORT_MAX = 32_767
 
 
 def _run(process: Process, arguments: list[str]) -> Running:
@@ -133,9 +132,10 @@ def _name_and_level(text: str) -> tuple[str, int]:
     name, equals, level = text.partition("=")
     if not equals:
         raise Complaint(f"Can't parse feature=level string {text}: equals sign not found.")
-    if re.fullmatch(r"[+-]?\d+", level) is None or not -_SHORT_MAX - 1 <= int(level) <= _SHORT_MAX:
+    number = parse_integer(level, 16)
+    if number is None:
         raise Complaint(f"Can't parse feature=level string {text}: unable to parse {level} as a short.")
-    return name, int(level)
+    return name, number
 
 
 def _complete(cluster: ClusterApi, words: Sequence[str]) -> list[str]:

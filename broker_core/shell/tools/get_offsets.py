@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable
 
-from broker_core.config_defs.java_text import split
+from broker_core.config_defs.java_text import parse_integer, split
 from broker_core.config_defs.keys import INT_MAX
 from broker_core.errors import Errors
 from broker_core.shell.admin import RETRY_BACKOFF_US, Asking, metadata, timed_out, until_ready
@@ -99,12 +99,13 @@ def _failed(process: Process, error: JavaException) -> int:
 def _timestamp(text: str) -> int:
     if text in NAMED_TIMES:
         return NAMED_TIMES[text]
-    if re.fullmatch(r"[+-]?\d+", text) is None or not -(1 << 63) <= int(text) < 1 << 63:
+    timestamp_ms = parse_integer(text, 64)
+    if timestamp_ms is None:
         raise Terse(
             f"Malformed time argument {text}. Please use -1 or latest / -2 or earliest / -3 or max-timestamp / "
             "-4 or earliest-local / -5 or latest-tiered, or a specified long format timestamp"
         )
-    return int(text)
+    return timestamp_ms
 
 
 def _filter(options: ParsedOptions) -> Filter:
@@ -124,7 +125,7 @@ def _numbers(text: str) -> list[int]:
     words = [word for word in split(text, ",") if text]
     if not all(map(is_int, words)):
         raise Terse("--partitions expects a comma separated list of numeric partition ids, but received: " + text)
-    return [int(word) for word in words]
+    return [parse_int(word) for word in words]
 
 
 def _rule(text: str) -> Filter:

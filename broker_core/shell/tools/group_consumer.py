@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from broker_core.clients.consumer import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
 from broker_core.clients.group_consumer_settings import GroupConsumerSettings
 from broker_core.clients.zookeeper_group import ASSIGNORS as ZOOKEEPER_ASSIGNORS
+from broker_core.config_defs.java_text import parse_integer
 from broker_core.groups.assignors import ASSIGNORS, DEFAULT_ASSIGNORS
 from broker_core.shell.admin import RETRY_BACKOFF_US
 from broker_core.shell.cluster_api import ClusterApi
@@ -67,15 +68,16 @@ def _settings(words: list[str], own: Mapping[str, str]) -> GroupConsumerSettings
     for option, choices in CHOICES.items():
         if given.get(option, choices[0]) not in choices:
             raise usage_error("consumer", f"{option} is {given[option]!r}, expected one of {', '.join(choices)}.")
-    for option in NUMBERS:
-        if option in given and not (given[option].isdecimal() and int(given[option]) > 0):
+    numbers = {option: parse_integer(given[option]) or 0 for option in NUMBERS if option in given}
+    for option, number in numbers.items():
+        if number <= 0:
             raise usage_error("consumer", f"{given[option]!r} is no {option}: write a number above 0.")
     if "--from" in given and "--reset" in given:
         raise usage_error("consumer", "--from and --reset say the same: write one of them.")
     start = "latest" if given.get("--from") == "latest" else "earliest"
     names = tuple(given["--topic"].split(","))
-    session_timeout_ms = int(given.get("--session-timeout-ms", 6_000))
-    heartbeat_interval_ms = int(given.get("--heartbeat-interval-ms", 500))
+    session_timeout_ms = numbers.get("--session-timeout-ms", 6_000)
+    heartbeat_interval_ms = numbers.get("--heartbeat-interval-ms", 500)
     if heartbeat_interval_ms >= session_timeout_ms:
         raise usage_error("consumer", "a heartbeat must come more often than the session's time-out.")
     return GroupConsumerSettings(
@@ -87,12 +89,12 @@ def _settings(words: list[str], own: Mapping[str, str]) -> GroupConsumerSettings
         group_instance_id=given.get("--instance"),
         auto_offset_reset=given.get("--reset", start),
         enable_auto_commit=given.get("--auto-commit", "true") == "true",
-        auto_commit_interval_ms=int(given.get("--auto-commit-interval-ms", 500)),
+        auto_commit_interval_ms=numbers.get("--auto-commit-interval-ms", 500),
         session_timeout_ms=session_timeout_ms,
         heartbeat_interval_ms=heartbeat_interval_ms,
-        processing_ms=int(given.get("--process-ms", 0)),
-        max_poll_records=int(given.get("--max-poll-records", 500)),
-        max_poll_interval_ms=int(given.get("--max-poll-interval-ms", 300_000)),
+        processing_ms=numbers.get("--process-ms", 0),
+        max_poll_records=numbers.get("--max-poll-records", 500),
+        max_poll_interval_ms=numbers.get("--max-poll-interval-ms", 300_000),
         isolation_level=given.get("--isolation", ISOLATION_LEVELS[0]),
     )
 
@@ -188,7 +190,7 @@ def _commit(process: Process, name: str) -> Running:
 def _place(words: list[str]) -> tuple[str, str]:
     """Partition and offset of T-P@OFFSET. Raises ShellError."""
     partition, at, offset = words[0].rpartition("@") if len(words) == 1 else ("", "", "")
-    if not at or not (offset in SEEKS or (offset.isdecimal() and int(offset) < 1 << 63)):
+    if not at or not (offset in SEEKS or (offset.isdecimal() and len(offset) < 20 and int(offset) < 1 << 63)):
         raise usage_error("consumer", "consumer seek needs a partition and a place: orders-0@5, orders-0@beginning.")
     return partition_of("consumer", partition), offset
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Protocol, cast
 
+from broker_core.config_defs.java_text import parse_integer
 from broker_core.shell.cluster_api import ClusterApi
 from broker_core.shell.commands import Command, refuse, register, usage_error
 from broker_core.shell.process import Process, Running
@@ -21,9 +22,11 @@ def _shell(cluster: ClusterApi) -> _Shell:
 
 def _interrupt(process: Process, arguments: list[str]) -> Running:
     running = _shell(process.cluster).running_commands
-    if len(arguments) > 1 or (arguments and (not arguments[0].isdigit() or int(arguments[0]) not in running)):
+    last = running[-1] if running else 0
+    command = parse_integer(arguments[0]) if arguments else last
+    if len(arguments) > 1 or command is None or (arguments and command not in running):
         raise usage_error("interrupt", f"{' '.join(arguments)} is no command that runs.")
-    return _end(process, int(arguments[0]) if arguments else running[-1] if running else 0)
+    return _end(process, command)
 
 
 def _end(process: Process, command: int) -> Running:

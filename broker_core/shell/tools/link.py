@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from broker_core.config_defs.java_text import parse_integer
 from broker_core.shell.cluster_api import ClusterApi
 from broker_core.shell.commands import Command, refuse, register, usage_error
 from broker_core.shell.parser import ShellError, duration_us
@@ -58,9 +59,10 @@ def _amount(verb: str, word: str) -> int:
         if time_us > LATENCY_US_MOST:
             raise usage_error("link", f"{word} is more than a minute.")
         return time_us
-    if not word.removesuffix("%").isdigit() or not 0 <= int(word.removesuffix("%")) <= 100:
+    percent = parse_integer(word.removesuffix("%"))
+    if percent is None or not 0 <= percent <= 100:
         raise usage_error("link", f"{word!r} is no number of percent from 0 to 100.")
-    return int(word.removesuffix("%"))
+    return percent
 
 
 def _cut(process: Process, a: str, b: str, one_way: bool) -> Running:

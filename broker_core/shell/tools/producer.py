@@ -8,6 +8,7 @@ from broker_core.clients.accumulator import record_size_upper_bound
 from broker_core.clients.exceptions import exception_class, exception_message
 from broker_core.clients.producer import Producer
 from broker_core.config_defs import ConfigException
+from broker_core.config_defs.java_text import parse_integer
 from broker_core.shell.admin import RETRY_BACKOFF_US, Asking
 from broker_core.shell.cluster_api import ClusterApi
 from broker_core.shell.commands import PARTITION, TOPIC, Command, partition_of, refuse, register, usage_error
@@ -82,11 +83,12 @@ def _producer(process: Process, arguments: list[str]) -> Running:
         return _send(process, name, place, rest[1:])
     place = _place(rest[0])
     least, most = (0, RATE_MAX) if verb == "stream" else (1, BURST_MAX)
-    if not rest[1].isdigit() or not least <= int(rest[1]) <= most:
+    number = parse_integer(rest[1])
+    if number is None or not least <= number <= most:
         raise usage_error("producer", f"{rest[1]!r} is no number from {least} to {most}.")
     if verb == "stream":
-        return _stream(process, name, place, int(rest[1]))
-    return _burst(process, name, place, int(rest[1]))
+        return _stream(process, name, place, number)
+    return _burst(process, name, place, number)
 
 
 class Place(NamedTuple):
