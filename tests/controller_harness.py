@@ -78,8 +78,8 @@ class FakeBroker:
     def knows_topic(self, topic: str) -> bool:
         return False
 
-    def send_to_broker(self, broker_id: int, api: str, body: object) -> None:
-        self.kernel.request(self.name, f"b{broker_id}", api, body, label=api, context=broker_id)
+    def send_to_broker(self, broker_id: int, channel: int, api: str, body: object) -> None:
+        self.kernel.request(self.name, f"b{broker_id}", api, body, label=api, context=(broker_id, channel))
 
     def timer(self, delay_us: int, name: str, data: object = None) -> int:
         return self.kernel.timer(self.name, self.kernel.now_us + delay_us, name, data)
@@ -117,11 +117,11 @@ class FakeBroker:
     def error_of(self, partition: str) -> KafkaError:
         return Errors.KAFKA_STORAGE_ERROR if partition in self.storage_errors else Errors.NONE
 
-    def on_response(self, api: str, body: Any, context: int) -> None:
-        self.controller.on_response(context, api, body)
+    def on_response(self, api: str, body: Any, context: tuple[int, int]) -> None:
+        self.controller.on_response(*context, body)
 
-    def on_disconnect(self, api: str, context: int, why: str) -> None:
-        self.controller.on_disconnect(context, api)
+    def on_disconnect(self, api: str, context: tuple[int, int], why: str) -> None:
+        self.controller.on_disconnect(*context)
 
     def on_timer(self, name: str, data: Any) -> None:
         self.controller.on_timer(name, data)

@@ -7,6 +7,7 @@ from controller_harness import Config, FakeCluster
 from broker_core.eras import ERAS
 from broker_core.errors import Errors
 from broker_core.events.control import ControllerElected, ControllerResigned, PartitionStateChanged, ReplicaStateChanged
+from broker_core.sim.faults import LinkFault
 from broker_core.wire.messages import (
     AlterPartitionItem,
     AlterPartitionRequest,
@@ -230,6 +231,26 @@ def test_requests_to_a_broker_are_sent_one_after_the_other_and_again_after_a_dis
         "UpdateMetadataRequest",
     ]
     assert not channel.queue
+
+
+def test_a_broker_that_is_back_is_told_everything_while_a_request_to_it_of_before_was_lost():
+    cluster = FakeCluster()
+    cluster.kernel.set_link_fault("b1", "b3", LinkFault(loss_percent=100))
+    cluster.create("orders", (3, 1))
+    cluster.kernel.set_link_fault("b1", "b3", LinkFault())
+    broker = cluster.brokers[3]
+    broker.requests.clear()
+    cluster.zookeeper.close("b3", "expired")
+    broker.connect_and_register()
+    cluster.settle()
+    told = [
+        state.partition
+        for each in broker.requests
+        if isinstance(each, LeaderAndIsrRequest)
+        for state in each.partitions
+    ]
+    assert set(told) == {"orders-0"}
+    assert not cluster.controller.channels.channels[3].queue
 
 
 def test_requests_to_a_dead_broker_are_dropped():

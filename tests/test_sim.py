@@ -64,6 +64,10 @@ def test_what_is_left_of_a_deleted_topic_stands_in_the_way_of_the_next_one_of_it
         assert _played(script).found == ("a partition cannot heal, as Kafka's would not",)
 
 
+def test_a_partition_heals_when_a_replica_that_had_given_up_is_gone() -> None:
+    assert _played("given-up-and-gone").found == ()
+
+
 def test_max_message_bytes_holds_for_followers_before_2_6_only() -> None:
     assert _played("follower-refuses-large").found == ("a partition cannot heal, as Kafka's would not",)
     assert _played("follower-takes-large").found == ()

@@ -174,7 +174,7 @@ class Broker:
         """Whether the controller has told this broker of a topic."""
         return topic in self.metadata.topic_ids
 
-    def send_to_broker(self, broker_id: int, api: str, body: object) -> None:
+    def send_to_broker(self, broker_id: int, channel: int, api: str, body: object) -> None:
         """A request of the controller to a broker, itself included."""
         label, fields = describe_request(api, body)
         self.kernel.request(
@@ -184,7 +184,7 @@ class Broker:
             body,
             label=label,
             fields=fields,
-            context=("controller", (broker_id, api)),
+            context=("controller", (broker_id, channel)),
             timeout_us=self.config.request_timeout_ms * 1_000,
         )
 

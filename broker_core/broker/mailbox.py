@@ -127,8 +127,8 @@ class Mailbox:
         elif asker == "controlled_shutdown":
             broker.life.on_controlled_shutdown(body)
         else:
-            broker_id, asked_api = data
-            self._controller_response(broker_id, asked_api, body)
+            broker_id, channel = data
+            self._controller_response(broker_id, channel, body)
 
     @guarded("silence")
     def on_disconnect(self, api: str, context: tuple[str, Any], why: str) -> None:
@@ -152,13 +152,13 @@ class Mailbox:
 
     # the controller's thread
 
-    def _controller_response(self, broker_id: int, api: str, body: Any) -> None:
-        if not self._blocks(self._controller_response, broker_id, api, body):
-            self._broker.controller.on_response(broker_id, api, body)
+    def _controller_response(self, broker_id: int, channel: int, body: Any) -> None:
+        if not self._blocks(self._controller_response, broker_id, channel, body):
+            self._broker.controller.on_response(broker_id, channel, body)
 
-    def _controller_disconnect(self, broker_id: int, api: str) -> None:
-        if not self._blocks(self._controller_disconnect, broker_id, api):
-            self._broker.controller.on_disconnect(broker_id, api)
+    def _controller_disconnect(self, broker_id: int, channel: int) -> None:
+        if not self._blocks(self._controller_disconnect, broker_id, channel):
+            self._broker.controller.on_disconnect(broker_id, channel)
 
     def _controller_timer(self, name: str, data: Any) -> None:
         if not self._blocks(self._controller_timer, name, data):

@@ -23,11 +23,10 @@ class ControlRequest(NamedTuple):
 
 
 class Channel(msgspec.Struct):
-    """The queue of a broker. The first request is the one under way while `sent`."""
+    """The queue of a broker, from its registration on. The first request is the one under way."""
 
     number: int
     queue: deque[ControlRequest] = msgspec.field(default_factory=deque)
-    sent: bool = False
 
 
 class ControllerChannelManager:
@@ -36,8 +35,6 @@ class ControllerChannelManager:
     def __init__(self, host: ControllerHost) -> None:
         self.host = host
         self.channels: dict[int, Channel] = {}
-        # Requests of closed channels that are still to be answered. Their answers come before those of later requests.
-        self.abandoned: dict[int, int] = {}
         self._channels_opened = 0
 
     def add_broker(self, broker_id: int) -> None:
@@ -47,14 +44,11 @@ class ControllerChannelManager:
 
     def remove_broker(self, broker_id: int) -> None:
         """The broker is gone: what waits for it is void."""
-        channel = self.channels.pop(broker_id, None)
-        if channel is not None and channel.sent:
-            self.abandoned[broker_id] = self.abandoned.get(broker_id, 0) + 1
+        self.channels.pop(broker_id, None)
 
     def shut_down(self) -> None:
         """The controller resigns."""
-        for broker_id in list(self.channels):
-            self.remove_broker(broker_id)
+        self.channels.clear()
 
     def send(self, broker_id: int, api: str, body: object) -> None:
         """Queues a request. Nothing happens if the broker is offline."""
@@ -64,39 +58,36 @@ class ControllerChannelManager:
             if len(channel.queue) == 1:
                 self._send_first(broker_id, channel)
 
-    def on_response(self, broker_id: int) -> ControlRequest | None:
+    def on_response(self, broker_id: int, number: int) -> ControlRequest | None:
         """The broker has answered; sends the next request. Returns the one answered, None if nobody cares any more."""
-        if self._was_abandoned(broker_id):
+        channel = self._channel(broker_id, number)
+        if channel is None:
             return None
-        channel = self.channels[broker_id]
-        channel.sent = False
         answered = channel.queue.popleft()
         if channel.queue:
             self._send_first(broker_id, channel)
         return answered
 
-    def on_disconnect(self, broker_id: int) -> None:
+    def on_disconnect(self, broker_id: int, number: int) -> None:
         """The connection closed before an answer: the same request again, after a while."""
-        if not self._was_abandoned(broker_id):
-            channel = self.channels[broker_id]
-            channel.sent = False
-            self.host.timer(RESEND_BACKOFF_US, RESEND_TIMER, (broker_id, channel.number))
+        if self._channel(broker_id, number) is not None:
+            self.host.timer(RESEND_BACKOFF_US, RESEND_TIMER, (broker_id, number))
 
     def on_resend(self, broker_id: int, number: int) -> None:
-        """The while is over. `number` tells a channel from its successors."""
-        channel = self.channels.get(broker_id)
-        if channel is not None and channel.number == number:
+        """The while is over."""
+        channel = self._channel(broker_id, number)
+        if channel is not None:
             self._send_first(broker_id, channel)
 
-    def _send_first(self, broker_id: int, channel: Channel) -> None:
-        channel.sent = True
-        request = channel.queue[0]
-        self.host.send_to_broker(broker_id, request.api, request.body)
+    def _channel(self, broker_id: int, number: int) -> Channel | None:
+        """The channel of that number, None when it was closed.
 
-    def _was_abandoned(self, broker_id: int) -> bool:
-        left = self.abandoned.get(broker_id, 0)
-        if left > 1:
-            self.abandoned[broker_id] = left - 1
-        elif left == 1:
-            del self.abandoned[broker_id]
-        return left > 0
+        What a closed one had sent has its end at any time: a lost request's is its timeout, when the next channel has
+        had answers long since.
+        """
+        channel = self.channels.get(broker_id)
+        return channel if channel is not None and channel.number == number else None
+
+    def _send_first(self, broker_id: int, channel: Channel) -> None:
+        request = channel.queue[0]
+        self.host.send_to_broker(broker_id, channel.number, request.api, request.body)

@@ -254,9 +254,9 @@ class Controller:
             self._process("AutoPreferredReplicaLeaderElection", self.changes.rebalance_leaders)
             self.host.timer(self.host.config.leader_imbalance_check_interval_seconds * 1_000_000, REBALANCE_TIMER, data)
 
-    def on_response(self, broker_id: int, api: str, body: object) -> None:
+    def on_response(self, broker_id: int, channel: int, body: object) -> None:
         """A broker has answered a request."""
-        request = self.channels.on_response(broker_id)
+        request = self.channels.on_response(broker_id, channel)
         if request is None or not self.is_active:
             return
         if isinstance(body, LeaderAndIsrResponse):
@@ -273,9 +273,9 @@ class Controller:
                 f"b{broker_id}",
             )
 
-    def on_disconnect(self, broker_id: int, api: str) -> None:
+    def on_disconnect(self, broker_id: int, channel: int) -> None:
         """The connection to a broker closed before it had answered."""
-        self.channels.on_disconnect(broker_id)
+        self.channels.on_disconnect(broker_id, channel)
 
     # Requests of brokers and administrators
 

@@ -77,9 +77,9 @@ class ControllerHost(Protocol):
         """Whether the broker has been told of a topic, as clients have."""
         ...
 
-    def send_to_broker(self, broker_id: int, api: str, body: object) -> None:
-        """Sends a request. Exactly one of `Controller.on_response` and `Controller.on_disconnect` follows, in the order
-        of the requests to that broker, unless this broker dies."""
+    def send_to_broker(self, broker_id: int, channel: int, api: str, body: object) -> None:
+        """Sends a request. Exactly one of `Controller.on_response` and `Controller.on_disconnect` follows, with the
+        number of the channel, unless this broker dies."""
         ...
 
     def timer(self, delay_us: int, name: str, data: object = None) -> int:

@@ -135,11 +135,20 @@ class _Game:
 
     def _wrong(self) -> list[str]:
         self.witness.stuck |= abandoned(self.run.view)
-        if not self.witness.stuck:
+        stuck = self._stuck()
+        if not stuck:
             return complaints(self.run.view)
-        topics = {f"/brokers/topics/{partition.rpartition('-')[0]}" for partition in self.witness.stuck}
-        excused = self.witness.stuck | topics | {"/admin/reassign_partitions"}
-        return [each for each in complaints(self.run.view) if each.partition(": ")[0] not in excused]
+        topics = {f"/brokers/topics/{partition.rpartition('-')[0]}" for partition in stuck}
+        excused = stuck | topics | {"/admin/reassign_partitions"}
+        wrong = [each for each in complaints(self.run.view) if each.partition(": ")[0] not in excused]
+        # Their other replicas may still be about to truncate.
+        wait_for = stuck - self.witness.explained.keys()
+        differing = differing_logs(self.run.view, self.disk) if wait_for else ()
+        return wrong + [f"{name}: {detail}" for name, detail in differing if name in wait_for]
+
+    def _stuck(self) -> set[str]:
+        """Partitions that cannot heal, as Kafka's would not."""
+        return self.witness.stuck | {replica.partition("@")[0] for replica in self.witness.refusing}
 
     def _wrong_for_good(self) -> list[str]:
         """What is wrong when nothing changes any more, without deletions that wait for moves without a leader."""
@@ -155,7 +164,7 @@ class _Game:
         differing = differences(run)
         if differing:
             return Failure("view", run.seq, "; ".join(differing[:3]))
-        if self.witness.stuck:
+        if self._stuck():
             self.found.append("a partition cannot heal, as Kafka's would not")
         for kind, partition, detail in () if self.witness.gave_up else self._missing():
             excuse = self.witness.explained.get(partition, "")

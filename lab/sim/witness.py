@@ -17,7 +17,7 @@ from broker_core.events.control import (
     ZnodeDeleted,
 )
 from broker_core.events.log import LogDeleted, LogOpened, LogStartOffsetIncremented, LogTruncated, PowerLost
-from broker_core.events.replica import FetcherFailed, ReplicaBecameFollower
+from broker_core.events.replica import FetcherFailed, ReplicaBecameFollower, ReplicaBecameLeader
 from broker_core.events.rpc import RpcSent
 from broker_core.events.world import BrokerExiting, InvariantViolated
 from broker_core.run import Made
@@ -51,10 +51,11 @@ class Witness:
         explained: by partition, what excuses that records are lost or replicas differ.
         deleted: the znodes that were deleted.
         gave_up: whether a broker ended its process by itself.
-        stuck: partitions that cannot heal, as Kafka's would not: a follower gave them up since what it was given was
-            too large, or it had it, or it began before the follower's end; a replica or a log of a deleted topic stands
-            in the way; a move was cancelled when only new replicas were in sync; or, before 3.0, a follower asks where
-            to cut and cuts nothing.
+        stuck: partitions that cannot heal, as Kafka's would not: a replica or a log of a deleted topic stands in the
+            way; a move was cancelled when only new replicas were in sync; or, before 3.0, a follower asks where to cut
+            and cuts nothing.
+        refusing: replicas that have given up fetching, since what they were given was too large, or they had it, or it
+            began before their end. Their partitions cannot heal as long as nobody tells them anything new, or to go.
         put_off: topics that a controller has begun to delete and has looked at again since, with no broker of theirs
             started after that. If one is being moved, the deletion waits for the move, which waits for a leader.
     """
@@ -68,6 +69,7 @@ class Witness:
         self.deleted: set[str] = set()
         self.gave_up = False
         self.stuck: set[str] = set()
+        self.refusing: set[str] = set()
         self.put_off: set[str] = set()
         self._begun_to_delete: set[str] = set()
         #: by replica: where its log began last after records were deleted, and where it was cut last
@@ -113,12 +115,12 @@ class Witness:
         # do not notice until they are given an offset again that they have.
         name = event.replica.partition("@")[0]
         if event.why.startswith(_TOO_LARGE) or (_AGAIN in event.why and name in self.explained):
-            self.stuck.add(name)
+            self.refusing.add(event.replica)
         # A leader that has deleted all of an epoch says that it ended where its log starts now. Who is cut there is
         # given the whole batch around that offset, and takes it only into an empty log.
         start = self._starts.get(f"{name}@b{event.leader}")
         if start == self._cuts.get(event.replica) and f"ends at offset {start}, {_AGAIN}" in event.why:
-            self.stuck.add(name)
+            self.refusing.add(event.replica)
 
     def _start_incremented(self, seq: int, event: LogStartOffsetIncremented) -> None:
         self._starts[event.replica] = event.to_offset
@@ -156,6 +158,10 @@ class Witness:
     def _began_to_follow(self, seq: int, event: ReplicaBecameFollower) -> None:
         name, _, node = event.replica.partition("@")
         self._answers.pop((node, name), None)
+        self.refusing.discard(event.replica)
+
+    def _began_to_lead(self, seq: int, event: ReplicaBecameLeader) -> None:
+        self.refusing.discard(event.replica)
 
     # A broker that returns resumes the moves of partitions, those of a topic that is being deleted, too: all replicas
     # are told, and who has deleted its own makes it anew. The deletion is complete without it.
@@ -190,6 +196,7 @@ class Witness:
 
     def _log_deleted(self, seq: int, event: LogDeleted) -> None:
         self._made_anew.discard(event.replica)
+        self.refusing.discard(event.replica)
         self._open.discard(event.replica)
         self._outlived.discard(event.replica)
 
@@ -214,6 +221,7 @@ _NOTES: dict[type[Event], Callable[[Witness, int, Any], None]] = {
     PowerLost: Witness._power_lost,
     FetcherFailed: Witness._fetcher_failed,
     ReplicaBecameFollower: Witness._began_to_follow,
+    ReplicaBecameLeader: Witness._began_to_lead,
     RpcSent: Witness._sent,
     BrokerExiting: Witness._exiting,
     ReplicaStateChanged: Witness._replica_state,
