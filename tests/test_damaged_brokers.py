@@ -2,9 +2,20 @@
 them from starting. So do the events, the view, and a console.
 """
 
+import struct
+
 import pytest
 
-from broker_core.events.log import CheckpointReset, LogDirectoryFailed, LogRepaired, SegmentChecked
+from broker_core.events.log import (
+    CheckpointReset,
+    LogDirectoryFailed,
+    LogRepaired,
+    LogUncleanable,
+    RefusedAppendWritten,
+    RetentionFailed,
+    SegmentChecked,
+    SegmentsDeleted,
+)
 from broker_core.events.world import BrokerStarted, BrokerStopped
 from lab.sim.parity import differences
 from tests.shell_runs import ShellRun
@@ -177,3 +188,91 @@ def test_a_log_without_its_metadata_file_is_loaded_and_gets_it_back(cluster: She
     start_again(cluster)
     assert cluster.disk.read_file(path) == whole
     assert differences(cluster.run) == []
+
+
+FOLDER = f"{DIRECTORY}/orders-0/{0:020d}"
+SEVEN = range(7)
+
+
+def stopped_with_orders(replicas: str, config: str, **broker_config: str) -> ShellRun:
+    """Seven batches of 70 bytes in one segment on broker 2, which was stopped in good order."""
+    run = ShellRun(**broker_config)
+    run.at(f"kafka-topics.sh --create --topic orders --replica-assignment {replicas} --config {config}")
+    run.at("producer open p --acks all --idempotence false --linger 0")
+    for number in SEVEN:
+        run.at(f"producer send p orders-0 k:{number}")
+    run.after(2)
+    run.at("broker stop 2")
+    return run
+
+
+def alter(run: ShellRun, topic: str, config: str) -> None:
+    run.at(f"kafka-configs.sh --alter --entity-type topics --entity-name {topic} --add-config {config}")
+
+
+def test_retention_that_fails_for_a_damaged_log_is_told_and_tried_again() -> None:
+    run = stopped_with_orders(
+        "2:1", "index.interval.bytes=0", log_initial_task_delay_ms="1000", log_retention_check_interval_ms="10000"
+    )
+    run.disk.replace_file(LOG, run.disk.read_file(LOG)[:30])
+    start_again(run)
+    alter(run, "orders", "retention.ms=1")
+    run.after(25)
+    failures = [event for event in run.events(RetentionFailed, SegmentsDeleted) if event.replica == "orders-0@b2"]
+    assert len(failures) >= 2 and {type(event) for event in failures} == {RetentionFailed}
+    assert "while it already exists" in failures[0].why
+    # whose log is whole gives up what is old
+    assert run.run.view["replicas"]["orders-0@b1"]["log_start_offset"] == len(SEVEN)
+    assert differences(run.run) == []
+
+
+def test_the_cleaner_leaves_a_damaged_log_alone_from_which_it_cannot_delete() -> None:
+    run = stopped_with_orders("2:1", "index.interval.bytes=0", log_cleaner_backoff_ms="1000")
+    run.disk.replace_file(LOG, run.disk.read_file(LOG)[:30])
+    start_again(run)
+    alter(run, "orders", "cleanup.policy=[compact,delete],retention.ms=1")
+    run.after(25)
+    (failure,) = run.events(LogUncleanable)
+    assert failure.replica == "orders-0@b2" and "while it already exists" in failure.why
+    assert run.run.view["replicas"]["orders-0@b1"]["log_start_offset"] == len(SEVEN)
+    assert differences(run.run) == []
+
+
+def test_what_a_damaged_time_index_refuses_is_seen_in_the_file() -> None:
+    run = stopped_with_orders("2", "index.interval.bytes=0")
+    path = f"{FOLDER}.timeindex"
+    (timestamp,) = struct.unpack(">q", run.disk.read_file(path)[-12:-4])
+    run.disk.replace_file(path, struct.pack(">qi", timestamp, 5000))
+    start_again(run)
+    assert run.at("producer send p orders-0 a:1") == ["orders-0@7"]
+    run.events()
+    for number in range(1, 4):
+        assert "UnknownServerException" in "".join(run.at("producer send p orders-0 b:2"))
+        (written,) = run.events(RefusedAppendWritten)
+        assert written.size == run.disk.size_of(LOG) == (8 + number) * 70
+        assert differences(run.run) == []
+    replica = run.run.view["replicas"]["orders-0@b2"]
+    assert replica["log_end_offset"] == 8 and list(replica["tail"]) == [str(offset) for offset in range(8)]
+    # of the first one the other index had an entry already
+    assert replica["segments"]["0"] == [770, 7, 1]
+    # nobody reads what was refused
+    printed = run.at("kafka-console-consumer.sh --topic orders --from-beginning --timeout-ms 3000")
+    assert [line for line in printed if line[0] != "!"] == [*map(str, SEVEN), "1"]
+    assert not run.run.view["alarms"]
+
+
+def test_a_log_goes_on_behind_what_a_damaged_index_refused() -> None:
+    run = stopped_with_orders("2", "index.interval.bytes=0 --config segment.bytes=1000")
+    run.disk.replace_file(f"{FOLDER}.index", struct.pack(">ii", 5000, 0))
+    run.disk.replace_file(f"{FOLDER}.timeindex", b"")
+    start_again(run)
+    printed = []
+    # the first segment is full of what was refused when the log rolls
+    for number in range(60):
+        printed += run.at(f"producer send p orders-0 k:{number}")
+        assert differences(run.run) == []
+    assert (printed[0], printed[-1]) == ("orders-0@0", "orders-0@53")
+    assert len(run.events(RefusedAppendWritten)) == 6
+    run.at("broker kill 2")
+    start_again(run)
+    assert differences(run.run) == []

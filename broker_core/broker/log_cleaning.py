@@ -40,7 +40,10 @@ class LogCleaning:
         while has_cleaned:
             has_cleaned = self._clean_filthiest()
             for partition in self._compacted():
-                partition.delete_old_segments(self._host.wall_ms)
+                try:
+                    partition.delete_old_segments(self._host.wall_ms)
+                except KafkaException as failure:
+                    self._give_up(partition, failure.message)
         return config.log_cleaner_backoff_ms * 1_000
 
     def clean_now(self, name: str) -> CleaningFacts | None:
@@ -84,10 +87,13 @@ class LogCleaning:
         try:
             facts = self._clean(partition, cleanable)
         except Uncleanable as error:
-            self._uncleanable.add(partition.name)
-            self._host.kernel.emit(LogUncleanable(replica=partition.key, why=str(error)), self._host.name)
+            self._give_up(partition, str(error))
             return True
         return facts.to_offset > facts.from_offset
+
+    def _give_up(self, partition: Partition, why: str) -> None:
+        self._uncleanable.add(partition.name)
+        self._host.kernel.emit(LogUncleanable(replica=partition.key, why=why), self._host.name)
 
     def _clean(self, partition: Partition, cleanable: LogToClean) -> CleaningFacts:
         facts = clean_replica(partition, cleanable, self._host.wall_ms, _offset_map(self._host.config))

@@ -10,7 +10,8 @@ from broker_core.broker.config import BrokerConfig
 from broker_core.broker.log_cleaning import LogCleaning
 from broker_core.broker.log_directory import LogDirectory
 from broker_core.eras import Era
-from broker_core.events.log import FilesUnlinked, LogDeleted
+from broker_core.errors import KafkaException
+from broker_core.events.log import FilesUnlinked, LogDeleted, RetentionFailed
 from broker_core.log.checkpoints import LOG_START_OFFSET_CHECKPOINT, RECOVERY_POINT_CHECKPOINT
 from broker_core.log.config import LONG_MAX
 from broker_core.log.directory_files import deleted_folder_name
@@ -143,11 +144,17 @@ class Retention:
         return initial_delay_us(self._host)
 
     def run(self) -> int:
-        now_ms = self._host.wall_ms
-        for partition in self._host.partitions.values():
+        host = self._host
+        now_ms = host.wall_ms
+        for partition in host.partitions.values():
             if not partition.log.config.is_compacted:
-                partition.delete_old_segments(now_ms)
-        return self._host.config.log_retention_check_interval_ms * 1_000
+                try:
+                    partition.delete_old_segments(now_ms)
+                except KafkaException as failure:
+                    # Of a damaged log. The others wait for the next pass, as with Kafka's scheduler.
+                    host.kernel.emit(RetentionFailed(replica=partition.key, why=failure.message), host.name)
+                    break
+        return host.config.log_retention_check_interval_ms * 1_000
 
 
 class Flusher:

@@ -53,6 +53,23 @@ class BatchAppended(Event):
     crc: int = 0
 
 
+@kind(
+    "log",
+    en="{replica}: an append was refused, but segment {segment} holds it; its file has {size} bytes now",
+    zh="{replica}：追加被拒绝，但已写入日志段 {segment}，其文件现有 {size} 字节",
+)
+class RefusedAppendWritten(Event):
+    """A damaged index did not take what the segment's .log held already. The log ends where it ended before, and what
+    is appended next lies behind. The numbers are bytes of the .log and entries of the .index and of the .timeindex.
+    """
+
+    replica: str
+    segment: int
+    size: int
+    index_entries: int
+    time_index_entries: int
+
+
 @kind("log", en="{replica}: rolled a new segment at {segment}", zh="{replica}：在 {segment} 处滚动新日志段")
 class SegmentRolled(Event):
     replica: str
@@ -123,6 +140,14 @@ class SegmentsDeleted(Event):
 
     replica: str
     segments: tuple[int, ...]
+    why: str
+
+
+@kind("log", en="{replica}: retention failed: {why}", zh="{replica}：保留策略执行失败：{why}")
+class RetentionFailed(Event):
+    """Old segments of a log could not be deleted. As in Kafka the pass over the broker's logs ends with that."""
+
+    replica: str
     why: str
 
 

@@ -11,7 +11,7 @@ from broker_core.log.config import INT_MAX
 from broker_core.log.local_log import RollFact
 from broker_core.log.producer_recovery import complete, producer_fact, update_producers
 from broker_core.log.readable_log import ReadableLog
-from broker_core.log.segment import BatchFact
+from broker_core.log.segment import BatchFact, LogSegment
 from broker_core.log.transaction_index import AbortedTransaction
 from broker_core.log.validator import Append
 from broker_core.records.control_record import read_marker
@@ -31,8 +31,8 @@ class AppendableLog(ReadableLog):
         """Validates what a producer sent, gives it the next offsets and this leader epoch, and writes it.
 
         That is one batch; of messages of magic 0 and 1, or nothing, it may be several. `is_client` is false for batches
-        of the broker's own coordinators. Raises KafkaException; then nothing was written, but a segment may have been
-        rolled: see `take_rolls_of_refused`.
+        of the broker's own coordinators. Raises KafkaException; then the log ends where it ended, but a segment may
+        have been rolled, or hold the batch: see `take_rolls_of_refused`, `take_written_by_refused`.
         """
         self._now_ms = now_ms
         sent = analyze(data, self._config.max_message_bytes, is_client)
@@ -118,9 +118,19 @@ class AppendableLog(ReadableLog):
         )
 
     def take_rolls_of_refused(self) -> tuple[RollFact, ...]:
-        """The rolls before batches that were refused for their producers' sake, since this was last asked."""
+        """The rolls before batches that were refused for their producers' sake or the indexes', since this was last
+        asked.
+        """
         rolls, self._rolls_of_refused = self._rolls_of_refused, ()
         return rolls
+
+    def take_written_by_refused(self) -> LogSegment | None:
+        """The segment that holds an append which its indexes did not take, if there was one since this was last asked.
+
+        The log ends below it; what is appended next gets the same offsets, and lies behind it.
+        """
+        segment, self._written_by_refused = self._written_by_refused, None
+        return segment
 
     def roll(self, now_ms: int, new_base_offset: int | None = None) -> RollFact:
         """Begins a new segment at the log's end, or above it where the next batch begins there."""
@@ -195,7 +205,13 @@ class AppendableLog(ReadableLog):
             next_offset = last_offset + 1
             if header.has_producer_id:
                 has_producers = True
-        entries = segment.append(parts, facts, indexed_offset)
+        try:
+            entries = segment.append(parts, facts, indexed_offset)
+        except KafkaException:
+            self._rolls_of_refused += rolled
+            if segment.size != start:
+                self._written_by_refused = segment
+            raise
         local.log_end_offset = next_offset
         segment.log.modified_ms = self._now_ms
         aborted, producers = self._note_producers(data, batches) if has_producers else ((), ())

@@ -92,7 +92,7 @@ class LocalLog:
                 position = segment.find(offset)
                 if position is not None:
                     return segment, position
-        return self.segments[-1], self.segments[-1].size
+        return self.segments[-1], self.segments[-1].end
 
     def truncate_to(self, offset: int, now_ms: int) -> tuple[tuple[CutFact, ...], list[int]]:
         """Removes all from `offset` on; returns what was cut, and the base offsets of segments that are gone."""

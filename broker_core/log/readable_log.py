@@ -45,6 +45,7 @@ class ReadableLog:
         self._config = place.config
         self._validator = LogValidator(place.config, f"{topic}-{partition}")
         self._rolls_of_refused: tuple[RollFact, ...] = ()
+        self._written_by_refused: LogSegment | None = None
         self._now_ms = place.now_ms
         self.last_flushed_ms = place.now_ms
         """When the recovery point last moved, or the log was opened."""
@@ -109,14 +110,14 @@ class ReadableLog:
         end_offset = local.log_end_offset
         if offset == end_offset:
             active = local.segments[-1]
-            return ReadInfo(b"", active.base_offset, active.size, offset, offset)
+            return ReadInfo(b"", active.base_offset, active.end, offset, offset)
         self._check_range(offset)
         bound = end_offset if upper_bound is None or upper_bound > end_offset else upper_bound
         segment, position = local.locate(offset)
         if offset < bound:
             if max_bytes < 0:
                 raise KafkaException(KafkaError.UNKNOWN_SERVER_ERROR, f"Invalid max size {max_bytes} for log read")
-            end = segment.size
+            end = segment.end
             if bound < end_offset:
                 bound_segment, bound_position = local.locate(bound)
                 if bound_segment is segment:

@@ -121,6 +121,7 @@ class LogSegment:
         self._is_newest_known = True
         self.rolling_based_timestamp: int | None = None
         self._disk = disk
+        self._refused_from: int | None = None
         self._bytes_since_last_index_entry = 0
         # The batches appended last: last offsets and positions, all with offsets at or above _tail_start_offset.
         self._tail_last_offsets = array("q")
@@ -141,6 +142,11 @@ class LogSegment:
         if isinstance(self.time_index, TimeIndex):
             return self.offset_index.file, self.time_index.file
         return (self.offset_index.file,)
+
+    @property
+    def end(self) -> int:
+        """Where readers stop: below appends that were refused behind the write, until something lies behind them."""
+        return self.size if self._refused_from is None else self._refused_from
 
     def load(self) -> None:
         """Reads the entries of the indexes, which are trusted."""
@@ -226,28 +232,31 @@ class LogSegment:
         unindexed_bytes = self._bytes_since_last_index_entry
         is_append_due = not is_by_batch and unindexed_bytes > config.index_interval_bytes
         interval_bytes = config.index_interval_bytes if is_by_batch else LONG_MAX
-        for batch in batches:
-            last_offset = batch.last_offset
-            if batch.max_timestamp > self.max_timestamp:
-                self.max_timestamp = batch.max_timestamp
-                self.offset_of_max_timestamp = last_offset
-            if unindexed_bytes > interval_bytes:
-                try:
+        try:
+            for batch in batches:
+                last_offset = batch.last_offset
+                if batch.max_timestamp > self.max_timestamp:
+                    self.max_timestamp = batch.max_timestamp
+                    self.offset_of_max_timestamp = last_offset
+                if unindexed_bytes > interval_bytes:
                     entries = self._index(last_offset, batch.position, entries)
-                except KafkaException:
-                    # The file holds the append, which nobody is told of; what comes next lies behind it.
-                    self._bytes_since_last_index_entry = unindexed_bytes
-                    del last_offsets[:], positions[:]
-                    raise
-                unindexed_bytes = 0
-            unindexed_bytes += batch.size
-            last_offsets.append(last_offset)
-            positions.append(batch.position)
-        if is_append_due:
-            first = batches[0].base_offset if first_offset is None else first_offset
-            entries = self._index(first if config.index_rule == "append start" else last_offset, position, entries)
-            unindexed_bytes = self.size - position
-        self._bytes_since_last_index_entry = unindexed_bytes
+                    unindexed_bytes = 0
+                unindexed_bytes += batch.size
+                last_offsets.append(last_offset)
+                positions.append(batch.position)
+            if is_append_due:
+                first = batches[0].base_offset if first_offset is None else first_offset
+                entries = self._index(first if config.index_rule == "append start" else last_offset, position, entries)
+                unindexed_bytes = self.size - position
+        except KafkaException:
+            # The file holds the append all the same; what comes next lies behind it.
+            if self._refused_from is None:
+                self._refused_from = position
+            del last_offsets[:], positions[:]
+            raise
+        finally:
+            self._bytes_since_last_index_entry = unindexed_bytes
+        self._refused_from = None
         if len(positions) > 2 * _REMEMBERED_BATCHES:
             self._tail_start_offset = last_offsets[-_REMEMBERED_BATCHES - 1] + 1
             del last_offsets[:-_REMEMBERED_BATCHES]
@@ -272,17 +281,25 @@ class LogSegment:
         for start, _, _, _ in self._scan(position):
             yield start, parse_header(self.log.read(start, HEADER_BYTES))
 
-    def last_headers(self, count: int) -> list[tuple[int, BatchHeader]]:
-        """(position, header) of the last `count` batches, in order; fewer where the segment has no more."""
+    def last_headers(self, count: int, end_offset: int) -> list[tuple[int, BatchHeader]]:
+        """(position, header) of the last `count` batches below `end_offset`, in order; fewer where there are no more.
+
+        A file may hold appends that were refused behind the write: of batches that overlap the last one counts.
+        """
         tail, entries = self._tail_positions, self.offset_index.positions
         if len(tail) >= count > 0:
             return list(self.headers(tail[-count]))
         steps_back = 1
         while True:
             start = entries[-steps_back] if steps_back <= len(entries) else 0
-            found = list(self.headers(start))
+            found = []
+            below = end_offset
+            for position, header in reversed(list(self.headers(start))):
+                if header.base_offset < below:
+                    found.append((position, header))
+                    below = header.base_offset
             if len(found) >= count or start == 0:
-                return found[-count:] if count else []
+                return found[:count][::-1]
             steps_back *= 2
 
     def read(
@@ -379,6 +396,7 @@ class LogSegment:
         self.log.release(self.size)
         digest = self.log.truncate(position)
         self.size = position
+        self._refused_from = None
         return (CutFact(self.log.path, position, length, digest),) if length else ()
 
     def become_inactive(self) -> tuple[tuple[int, int], ...]:
@@ -388,6 +406,7 @@ class LogSegment:
         self.offset_index.trim()
         self.time_index.trim()
         self.log.release(self.size)
+        self._refused_from = None
         del self._tail_last_offsets[:]
         del self._tail_positions[:]
         return ((timestamp, offset),) if entry else ()

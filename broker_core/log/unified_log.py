@@ -184,6 +184,7 @@ class UnifiedLog(AppendableLog):
     def tail_batches(self, count: int) -> tuple[tuple[int, int, int, int, int, int], ...]:
         """The last `count` batches: (base offset, last offset, leader epoch, segment, position, size), oldest first."""
         found: list[tuple[int, int, int, int, int, int]] = []
+        end_offset = self._local.log_end_offset
         for segment in reversed(self._local.segments):
             found[:0] = [
                 (
@@ -194,10 +195,11 @@ class UnifiedLog(AppendableLog):
                     at,
                     header.size,
                 )
-                for at, header in segment.last_headers(count - len(found))
+                for at, header in segment.last_headers(count - len(found), end_offset)
             ]
             if len(found) >= count:
                 break
+            end_offset = segment.base_offset
         return tuple(found)
 
     def move_to(self, folder: str, *, closes: bool = False) -> tuple[tuple[str, int], ...]:

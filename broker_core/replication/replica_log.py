@@ -17,6 +17,7 @@ from broker_core.events.log import (
     LogStartOffsetIncremented,
     LogTruncated,
     OffsetIndexEntryAdded,
+    RefusedAppendWritten,
     SegmentChecked,
     SegmentRolled,
     SegmentsDeleted,
@@ -186,14 +187,26 @@ class ReplicaLog(ReplicaState):
 
     def _state_refused(self, changes: int) -> None:
         """What a refused append has changed (`UnifiedLog.append`): the epoch cache, which had changed so often before,
-        was told of the epochs of batches that no segment can hold, and the producer of a batch is looked at when a
-        segment was rolled for it.
+        was told of the epochs of batches that no segment can hold, the producer of a batch is looked at when a segment
+        was rolled for it, and a damaged index refuses what the file holds already.
         """
         cache = self.log.leader_epoch_cache
         if cache.changes != changes:
             self.kernel.emit(LeaderEpochsChanged(replica=self.key, entries=cache.entries), self.node)
         for roll in self.log.take_rolls_of_refused():
             self._state_roll(roll)
+        segment = self.log.take_written_by_refused()
+        if segment is not None:
+            self.kernel.emit(
+                RefusedAppendWritten(
+                    replica=self.key,
+                    segment=segment.base_offset,
+                    size=segment.size,
+                    index_entries=segment.offset_index.entries,
+                    time_index_entries=segment.time_index.entries,
+                ),
+                self.node,
+            )
 
     def _assign_epoch(self, leader_epoch: int, start_offset: int) -> None:
         cache = self.log.leader_epoch_cache

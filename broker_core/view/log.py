@@ -26,6 +26,14 @@ rule(
     ("/replicas/{replica}/log_start_offset", "event.to_offset"),
     ("/replicas/{replica}/flushed", "max(old, event.to_offset)"),
 )
+rule(
+    log.RefusedAppendWritten,
+    (
+        "/replicas/{replica}/segments/{segment}",
+        "[event.size, event.index_entries, event.time_index_entries]",
+    ),
+)
+rule(log.RetentionFailed)
 rule(log.LogUncleanable)
 rule(log.LeaderEpochsChanged, ("/replicas/{replica}/epochs", "[list(entry) for entry in event.entries]"))
 rule(

@@ -171,6 +171,14 @@ def appended(checker: Checker, event: log.BatchAppended) -> None:
             _match(checker, partition, shadow, base, first)
 
 
+@watches(log.RefusedAppendWritten)
+def written_all_the_same(checker: Checker, event: log.RefusedAppendWritten) -> None:
+    """The next batch lies behind it; what its index holds is not told."""
+    shadow = checker.replicas[event.replica]
+    shadow.log.next_position = event.size
+    shadow.indexes[event.segment] = SegmentIndex()
+
+
 def _unwritten_epoch(partition: ShadowPartition, shadow: ShadowReplica, base: int) -> int:
     """The leader epoch in which a message was written whose format has none; -1 where that is not known."""
     if shadow.role == "leader":

@@ -372,6 +372,13 @@ export interface BatchAppended {
   max_timestamp: number;
   crc: number;
 }
+export interface RefusedAppendWritten {
+  replica: string;
+  segment: number;
+  size: number;
+  index_entries: number;
+  time_index_entries: number;
+}
 export interface SegmentRolled {
   replica: string;
   segment: number;
@@ -409,6 +416,10 @@ export interface LogStartOffsetIncremented {
 export interface SegmentsDeleted {
   replica: string;
   segments: number[];
+  why: string;
+}
+export interface RetentionFailed {
+  replica: string;
   why: string;
 }
 export interface FilesMarkedDeleted {
@@ -836,12 +847,14 @@ export interface DataOf {
   AssignmentPlanned: AssignmentPlanned;
   LogOpened: LogOpened;
   BatchAppended: BatchAppended;
+  RefusedAppendWritten: RefusedAppendWritten;
   SegmentRolled: SegmentRolled;
   OffsetIndexEntryAdded: OffsetIndexEntryAdded;
   TimeIndexEntryAdded: TimeIndexEntryAdded;
   LogTruncated: LogTruncated;
   LogStartOffsetIncremented: LogStartOffsetIncremented;
   SegmentsDeleted: SegmentsDeleted;
+  RetentionFailed: RetentionFailed;
   FilesMarkedDeleted: FilesMarkedDeleted;
   FilesUnlinked: FilesUnlinked;
   LogCleaned: LogCleaned;

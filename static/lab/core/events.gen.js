@@ -1,7 +1,7 @@
 // Written by `manage.py gen_events` from broker_core/events. Do not change it by hand.
 
 /** Hash of the vocabulary; the server's `welcome` carries its own. */
-export const SCHEMA = "4280883d83cd";
+export const SCHEMA = "efdaf36e619f";
 
 /** @import { EventKind, KindInfo } from "./events.d.ts" */
 
@@ -112,6 +112,8 @@ export const KINDS = {
     en: "{replica}: log opened, {log_start_offset} to {log_end_offset}", zh: "{replica}：日志打开，{log_start_offset} 至 {log_end_offset}" },
   BatchAppended: { family: "log", fields: [["replica", "str"], ["base_offset", "int"], ["last_offset", "int"], ["leader_epoch", "int"], ["segment", "int"], ["position", "int"], ["size", "int"], ["max_timestamp", "int"], ["crc", "int"]],
     en: "{replica}: batch {base_offset} to {last_offset} appended", zh: "{replica}：追加批次 {base_offset} 至 {last_offset}" },
+  RefusedAppendWritten: { family: "log", fields: [["replica", "str"], ["segment", "int"], ["size", "int"], ["index_entries", "int"], ["time_index_entries", "int"]],
+    en: "{replica}: an append was refused, but segment {segment} holds it; its file has {size} bytes now", zh: "{replica}：追加被拒绝，但已写入日志段 {segment}，其文件现有 {size} 字节" },
   SegmentRolled: { family: "log", fields: [["replica", "str"], ["segment", "int"], ["previous_segment", "int"], ["previous_size", "int"]],
     en: "{replica}: rolled a new segment at {segment}", zh: "{replica}：在 {segment} 处滚动新日志段" },
   OffsetIndexEntryAdded: { family: "log", fields: [["replica", "str"], ["segment", "int"], ["offset", "int"], ["position", "int"]],
@@ -124,6 +126,8 @@ export const KINDS = {
     en: "{replica}: log start offset {from_offset} to {to_offset}, {why}", zh: "{replica}：日志起始位移由 {from_offset} 升至 {to_offset}，{why}" },
   SegmentsDeleted: { family: "log", fields: [["replica", "str"], ["segments", ["list", "int"]], ["why", "str"]],
     en: "{replica}: segments {segments} deleted: {why}", zh: "{replica}：删除日志段 {segments}：{why}" },
+  RetentionFailed: { family: "log", fields: [["replica", "str"], ["why", "str"]],
+    en: "{replica}: retention failed: {why}", zh: "{replica}：保留策略执行失败：{why}" },
   FilesMarkedDeleted: { family: "log", fields: [["replica", "str"], ["count", "int"], ["files", ["list", ["tuple", "str", "int"]]], ["due_us", "int"], ["cuts", ["list", ["tuple", "str", "int", "int", "str"]]]],
     en: "{replica}: {count} files renamed to .deleted", zh: "{replica}：{count} 个文件改名为 .deleted" },
   FilesUnlinked: { family: "log", fields: [["broker", "str"], ["folder", "str"], ["count", "int"], ["cuts", ["list", ["tuple", "str", "int", "int", "str"]]]],
