@@ -1,4 +1,5 @@
 // What the last step changed, with the values from before; and why a value is what it is.
+import { contrast, isTelling } from "../core/differences.js";
 import { keysOf } from "../core/patch.js";
 import { HwElement, html, icon } from "./element.js";
 import { brief, bytes, instant, set } from "./format.js";
@@ -13,6 +14,8 @@ const SHOWN_MOST = 40;
 const LISTED_MOST = 12;
 const BROKERS = /isr|replicas|live_brokers/;
 const ROWS_MOST = 12;
+/** Characters of a value in a row. */
+const WIDEST = 26;
 /** Faster than this nobody can read one event after the other. */
 const READABLE_RATE = 0.02;
 /** Parts of the view whose changes an event's sentence says already. */
@@ -38,17 +41,13 @@ export function previousValues() {
 /** What stands on a message, or what a request waits for. */
 const worded = ({ label, needs }) => (label ?? needs) && labelled(label ?? needs);
 
-/** A value in a few characters; a set of brokers as a set, a whole object by what it is called. */
-function gist(value, most, field) {
+/** A value as a text; a set of brokers as a set, a whole object by what it is called. */
+function gist(value, field) {
   if (Array.isArray(value) && BROKERS.test(field)) return set(value);
   if (Array.isArray(value) && field.startsWith("segments.")) return bytes(value[0]);
-  if (value === null || typeof value !== "object" || Array.isArray(value)) return brief(value, most);
-  return brief(value.log_end_offset ?? worded(value) ?? value.line ?? value.state ?? value.data ?? t("changes.new"), most);
+  if (value === null || typeof value !== "object" || Array.isArray(value)) return brief(value, Infinity);
+  return brief(value.log_end_offset ?? worded(value) ?? value.line ?? value.state ?? value.data ?? t("changes.new"), Infinity);
 }
-
-/** Objects of which nothing that is shown has changed, such as a belief that was confirmed: "0 → 0" would be a riddle. */
-const saysTheSame = (before, now) => Boolean(before && now) && typeof now === "object" && !Array.isArray(now)
-  && gist(before, 26, "") === gist(now, 26, "");
 
 const covers = (written, pointer) => pointer === written || pointer.startsWith(`${written}/`);
 
@@ -117,9 +116,10 @@ class HwChanges extends HwElement {
   row([pointer, ...rest], previous) {
     const [whose, field] = pathWords(pointer);
     const before = previous.get(pointer);
-    const now = rest.length ? gist(rest[0], 26, field) : t("changes.gone");
-    const was = before === undefined ? "" : html`<span class="dim">${gist(before, 18, field)} → </span>`;
-    return html`<tr><td class="word">${whose}<span class="dim"> ${field}</span></td><td>${was}<b>${now}</b></td></tr>`;
+    const read = (value) => gist(value, field);
+    const [old, now] = rest.length ? contrast(before, rest[0], read, WIDEST) : [read(before), t("changes.gone")];
+    const was = before === undefined ? "" : html`<span class="dim">${brief(old, WIDEST)} → </span>`;
+    return html`<tr><td class="word">${whose}<span class="dim"> ${field}</span></td><td>${was}<b>${brief(now, WIDEST)}</b></td></tr>`;
   }
 
   event(event) {
@@ -134,7 +134,7 @@ class HwChanges extends HwElement {
   table(patch, previous) {
     const telling = patch.filter(([pointer, ...rest]) => {
       const keys = keysOf(pointer);
-      return !SAID.has(keys[0]) && keys[2] !== "tail" && !saysTheSame(previous.get(pointer), rest[0]);
+      return !SAID.has(keys[0]) && keys[2] !== "tail" && isTelling(pointer, previous.get(pointer), rest[0]);
     });
     if (!telling.length) return "";
     return html`<table><tbody>${telling.slice(0, ROWS_MOST).map((change) => this.row(change, previous))}</tbody></table>`;
