@@ -5,6 +5,7 @@ import re
 from django.conf import settings
 from playwright.sync_api import Page, expect
 
+from lab.tour.cells import click_record
 from tests.lab_page import console, partition, pause, press
 from tests.lab_server import LabServer
 
@@ -149,6 +150,25 @@ def test_find_goes_to_an_offset_and_shows_its_bytes(with_topic: Page) -> None:
     expect(inspector.locator(".file-list")).to_contain_text("00000000000000000000.log")
     inspector.get_by_role("button", name="bytes", exact=True).click()
     expect(inspector.locator(".leg")).to_contain_text("partitionLeaderEpoch")
+
+
+def test_what_a_power_loss_took_opens_no_record(with_topic: Page) -> None:
+    page = with_topic
+    page.get_by_role("button", name="Produce one").click()
+    expect(partition(page, "orders-0")).to_contain_text("HW 1")
+    follower = partition(page, "orders-0").locator(".hw-lane").nth(1)
+    broker = follower.locator(".hw-lane-name").text_content() or ""
+    inspector = page.locator("#inspector")
+    click_record(follower, 0)
+    expect(inspector).to_contain_text("committed")
+    console(page, f"broker powerloss {broker.removeprefix('b')}")
+    expect(inspector).to_contain_text("has no record at offset 0")
+    pause(page)
+    press(page, "Escape")
+    click_record(follower, 0)
+    expect(inspector).to_contain_text("in its files up to")
+    follower.press("ArrowLeft")
+    expect(inspector).to_contain_text("in its files up to")
 
 
 def test_the_znode_tree_by_keys(with_topic: Page) -> None:

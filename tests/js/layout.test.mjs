@@ -3,7 +3,7 @@ import { test } from "node:test";
 
 import { densityBars, densityScale, placeMarks } from "../../static/lab/core/layout/density.js";
 import { LABEL_W, layoutLanes, spanOf, windowFor } from "../../static/lab/core/layout/spacetime.js";
-import { CUT_SHOWN_US, boundaryX, cellState, layoutStrips, offsetAt, offsetX } from "../../static/lab/core/layout/strips.js";
+import { CUT_SHOWN_US, boundaryX, cellState, layoutStrips, offsetAt, offsetX, summary } from "../../static/lab/core/layout/strips.js";
 import { MIN_W, centre, layoutTopology, progress, topologyHeight, track } from "../../static/lab/core/layout/topology.js";
 import { events, index, viewAt } from "./recording.mjs";
 
@@ -98,6 +98,19 @@ test("of a broker that is down the strips show what its files hold: all after a 
   assert.equal(cut.end, 2);
   assert.deepEqual(shown(cut), ["committed", "committed", "truncated", "truncated", "free"]);
   assert.deepEqual(shown(lane("down", {}, 0)), ["truncated", "truncated", "truncated", "truncated", "free"]);
+});
+
+test("the sentence of the strips says how far behind a follower is that lost its records with the power", () => {
+  const node = (broker_id, state) => ({ kind: "broker", broker_id, state });
+  const one = (id, more) => replica({ node: `b${id}`, partition: "t-0", tail: {}, flushed: 0, ...more });
+  const said = (leader, follower) => summary({
+    nodes: { b1: node(1, leader), b2: node(2, follower) },
+    partitions: { "t-0": { topic: "t", partition: 0, replicas: [1, 2], leader: 1, isr: [1, 2] } },
+    replicas: { "t-0@b1": one(1, { role: "leader" }), "t-0@b2": one(2, { role: "follower" }) },
+  }, "t-0", (_, values) => [values?.leo, values?.n].join("")).split("; ").slice(0, 2).map((words) => words.trim());
+  assert.deepEqual(said("up", "up"), ["5", "0"]);
+  assert.deepEqual(said("up", "down"), ["5", "5"]);
+  assert.deepEqual(said("down", "up"), ["0", "0"]);
 });
 
 test("the leader's lane is on top and all lanes of a partition share the axis", () => {

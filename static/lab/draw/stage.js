@@ -6,7 +6,7 @@
 //   hw-command  { line }                    a line of the shell was chosen in the stage's menu
 
 import { History } from "../core/history.js";
-import { splitRecord, topicNames } from "../core/selectors.js";
+import { logEnd, splitRecord, topicNames } from "../core/selectors.js";
 import { DENSITY_H, Density } from "./density.js";
 import { openMenu } from "./menu.js";
 import { onNewColours, readPalette } from "./palette.js";
@@ -240,11 +240,13 @@ export class Stage {
       if (!next) return;
       next.focus();
     } else if (target.type === "replica" && (event.key === "ArrowLeft" || event.key === "ArrowRight")) {
-      const replica = this.#player.view?.replicas[target.id];
+      const { view } = this.#player;
+      const replica = view?.replicas[target.id];
       const selected = this.#strips.selected;
-      if (!replica || replica.log_end_offset <= replica.log_start_offset) return;
-      const at = selected?.type === "record" && selected.id.startsWith(`${target.id}:`) ? splitRecord(selected.id)[1] : replica.log_end_offset;
-      const offset = Math.min(replica.log_end_offset - 1, Math.max(replica.log_start_offset, at + (event.key === "ArrowLeft" ? -1 : 1)));
+      const end = view && replica ? logEnd(view, replica) : 0;
+      if (!replica || end <= replica.log_start_offset) return;
+      const at = selected?.type === "record" && selected.id.startsWith(`${target.id}:`) ? splitRecord(selected.id)[1] : end;
+      const offset = Math.min(end - 1, Math.max(replica.log_start_offset, at + (event.key === "ArrowLeft" ? -1 : 1)));
       this.#select(this.#hosts.stage, { type: "record", id: `${target.id}:${offset}` });
     } else return;
     event.preventDefault();

@@ -176,7 +176,7 @@ export class Strips {
     const offset = offsetAt(this.#layout, place, local);
     const { replica } = lane;
     const inside = local >= this.#layout.x0 && local < this.#layout.x0 + this.#layout.slots * this.#layout.pitch;
-    if (inside && replica && offset >= replica.log_start_offset && offset < replica.log_end_offset) return { type: "record", id: `${lane.id}:${offset}` };
+    if (inside && replica && offset >= replica.log_start_offset && offset < lane.end) return { type: "record", id: `${lane.id}:${offset}` };
     return { type: "replica", id: lane.id };
   }
 

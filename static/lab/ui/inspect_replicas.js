@@ -117,7 +117,7 @@ export function replicaTable(view, ids, by) {
     const replica = view.replicas[id];
     return [
       html`${link(`replica:${id}`, roleTag(replicaRole(view, replica)))} ${replica[by]}`,
-      replica.log_end_offset, replica.high_watermark, replica.leader_epoch,
+      logEnd(view, replica), replica.high_watermark, replica.leader_epoch,
     ];
   });
   return table([t("replica.replica"), "LEO", "HW", t("term.epoch")], rows, { name: "wide-first" });

@@ -1,5 +1,5 @@
 // The inspector's card of one record: its fields, its batch, its bytes.
-import { splitRecord } from "../core/selectors.js";
+import { logEnd, splitRecord } from "../core/selectors.js";
 import { HwElement, html } from "./element.js";
 import { fetchBytes, fetchDecoded, logName, openFile } from "./files.js";
 import { spaced, wall } from "./format.js";
@@ -42,8 +42,9 @@ class HwRecord extends HwElement {
   #state = signal({ key: "" });
 
   /** The bytes of a record never change; what can change is whether it is there. */
-  #follow(id, offset, replica, seq) {
-    const isThere = replica && offset >= replica.log_start_offset && offset < replica.log_end_offset;
+  #follow(id, offset, view, seq) {
+    const replica = view.replicas[id];
+    const isThere = replica && offset >= replica.log_start_offset && offset < logEnd(view, replica);
     const key = [id, offset, isThere, replica?.cut?.at_us].join("|");
     if (this.#state.peek().key === key) return;
     const where = isThere ? whereIs(replica, offset) : null;
@@ -79,7 +80,7 @@ class HwRecord extends HwElement {
     const { view, seq } = moment.value;
     const [id, offset] = splitRecord(split(selection.value)[1]);
     const replica = view.replicas[id];
-    this.#follow(id, offset, replica, seq);
+    this.#follow(id, offset, view, seq);
     const { found, error, loading } = this.#state.value;
     const isCommitted = replica && offset < replica.high_watermark;
     const state = replica && html`<span class="tag ${isCommitted ? "ok" : ""}">${t(isCommitted ? "record.committed" : "record.uncommitted")}</span>`;

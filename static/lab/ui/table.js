@@ -22,7 +22,7 @@ const replicaRow = (view, at_us) => ([id, it]) => {
     cells: [
       it.partition, it.node, by(role, t(`role.${role}`), roleTag(role)),
       it.log_start_offset, logEnd(view, it), it.high_watermark, it.leader_epoch,
-      leader ? Math.max(0, leader.log_end_offset - logEnd(view, it)) : "—",
+      leader ? Math.max(0, logEnd(view, leader) - logEnd(view, it)) : "—",
       lag_us === null ? "—" : by(lag_us, durationText(lag_us)),
     ],
   };

@@ -131,13 +131,13 @@ export function summary(view, id, t) {
   const partition = view.partitions[id];
   const leader = leaderReplica(view, id);
   const parts = [leader
-    ? t("draw.strips.summary.leader", { partition: id, leader: nodeOf(partition.leader), hw: leader.high_watermark, leo: leader.log_end_offset })
+    ? t("draw.strips.summary.leader", { partition: id, leader: nodeOf(partition.leader), hw: leader.high_watermark, leo: logEnd(view, leader) })
     : t("draw.strips.summary.none", { partition: id })];
   for (const broker_id of laneOrder(partition)) {
     const role = roleOf(view, id, broker_id);
     if (role === "leader") continue;
     const replica = view.replicas[`${id}@${nodeOf(broker_id)}`];
-    const behind = leader && replica ? leader.log_end_offset - replica.log_end_offset : 0;
+    const behind = leader && replica ? Math.max(0, logEnd(view, leader) - logEnd(view, replica)) : 0;
     parts.push(t("draw.strips.summary.follower", { node: nodeOf(broker_id), role: t(`draw.role.${role}`), n: behind }));
   }
   return parts.join("; ");
