@@ -30,6 +30,16 @@ class Acknowledged(NamedTuple):
     def topic(self) -> str:
         return self.partition.rpartition("-")[0]
 
+    @property
+    def end(self) -> int:
+        """The offset behind the last record."""
+        return self.base_offset + self.records
+
+    def without_below(self, offset: int) -> "Acknowledged":
+        """What is left of it from an offset on."""
+        base = max(self.base_offset, offset)
+        return self._replace(base_offset=base, records=self.end - base)
+
 
 def mending_lines(view: View) -> Iterator[str]:
     """What an operator types to take back every fault that the view shows, and to stop the streams."""
@@ -208,7 +218,7 @@ def lost_records(view: View, disk: Disk, acknowledged: Iterable[Acknowledged]) -
 
 def _lost(batch: Acknowledged, held: Records, start: int, is_compacted: bool) -> Iterator[str]:
     value = f"{batch.client}-".encode()
-    for offset in range(max(start, batch.base_offset), batch.base_offset + batch.records):
+    for offset in range(max(start, batch.base_offset), batch.end):
         found = held.get(offset)
         if found is None and is_compacted:
             continue

@@ -47,7 +47,7 @@ class Witness:
     Attributes:
         alarms: how often each (invariant, what explains it in short or nothing) was raised.
         unexplained: the first alarm that nothing explains.
-        acknowledged: what producers with acks=all were told is stored.
+        acknowledged: what producers with acks=all were told is stored, and nobody has deleted since.
         explained: by partition, what excuses that records are lost or replicas differ.
         deleted: the znodes that were deleted.
         gave_up: whether a broker ended its process by itself.
@@ -124,6 +124,13 @@ class Witness:
 
     def _start_incremented(self, seq: int, event: LogStartOffsetIncremented) -> None:
         self._starts[event.replica] = event.to_offset
+        # What is deleted is not lost, though a replica that missed it leads later and begins below.
+        name = event.replica.partition("@")[0]
+        self.acknowledged = [
+            each if each.partition != name else each.without_below(event.to_offset)
+            for each in self.acknowledged
+            if each.partition != name or each.end > event.to_offset
+        ]
 
     def _truncated(self, seq: int, event: LogTruncated) -> None:
         self._cuts[event.replica] = event.to_offset
