@@ -67,7 +67,7 @@ soak: setup  ## the random tests at their full counts
 	@HIGHWATER_SOAK=1 $(RUN) -m pytest -m soak $(ARGS)
 
 mutants: setup  ## plant a bug for each invariant and show where it is caught
-	@$(RUN) -m tests.mutants
+	@$(RUN) -m tests.support.mutants
 
 relock:  ## write requirements.lock anew from pyproject.toml (needs uv)
 	@$(PYTHON) tools/setup_env.py --relock

@@ -17,10 +17,10 @@ from broker_core.zk.store import ZkStore
 from lab.management.commands.lab import prepare_data_folder, prepare_database
 from lab.runtime.kazoo_store import KazooStore
 from lab.runtime.zookeeper import EmbeddedZookeeper
-from tests.lab_server import PATIENCE_S, LabServer, Visitor
+from tests.support.lab_server import PATIENCE_S, LabServer, Visitor
 from tools.ensure_chromium import ensure_chromium
 
-pytest_plugins = ["tests.no_skips", "tests.lab_page", "lab.testing"]
+pytest_plugins = ["tests.no_skips", "tests.support.lab_page", "lab.testing"]
 
 IS_SOAK = bool(os.environ.get("HIGHWATER_SOAK"))
 

@@ -1,4 +1,4 @@
-// The recording that tests/test_browser_modules.py has made, and fakes of a server that serves it.
+// The recording that tests/browser/test_browser_modules.py has made, and fakes of a server that serves it.
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -7,7 +7,7 @@ import { SCHEMA } from "../../static/lab/core/events.gen.js";
 import { apply, own } from "../../static/lab/core/patch.js";
 
 const folder = process.env.HIGHWATER_RECORDING;
-if (!folder) throw new Error("HIGHWATER_RECORDING names no folder: run pytest tests/test_browser_modules.py, which makes one");
+if (!folder) throw new Error("HIGHWATER_RECORDING names no folder: run pytest tests/browser/test_browser_modules.py, which makes one");
 
 const load = (path) => JSON.parse(readFileSync(join(folder, path), "utf-8"));
 export const index = load("index.json");

@@ -1,0 +1,150 @@
+"""The disk screen in a real browser: bytes, a lookup, what a power loss takes, zero copy; by hand and by key."""
+
+import itertools
+import re
+from collections.abc import Iterator
+
+import pytest
+from django.conf import settings
+from playwright.sync_api import Page, expect
+
+from tests.support.lab_page import PHONE, TABLET, WIDE, nothing_sticks_out, pause, press
+from tests.support.lab_server import LabServer
+
+EXAMPLE = "view=disk&broker=example&file=orders-0/00000000000000000000.log"
+
+
+@pytest.fixture
+def lab(page: Page, lab_server: LabServer) -> Iterator[Page]:
+    """The disk screen of a run with records in orders-0, in a pause. The browser has nothing to complain of."""
+    heard: list[str] = []
+    page.on("pageerror", lambda error: heard.append(error.message))
+    page.on("console", lambda message: heard.append(message.text) if message.type == "error" else None)
+    page.set_viewport_size(WIDE)  # type: ignore[arg-type]
+    page.goto(f"{lab_server.address}/sign-in/?token={settings.SIGN_IN_TOKEN}")
+    page.get_by_role("button", name="Start the cluster").click()
+    expect(page.locator(".nodes .state.up")).to_have_count(3)
+    page.get_by_role("button", name="Create orders").click()
+    page.get_by_role("dialog").get_by_role("button", name="Create topic").click()
+    page.get_by_label("key", exact=True).fill("anna")
+    page.get_by_label("value", exact=True).fill("42 apples")
+    page.get_by_role("button", name="Produce one").click()
+    expect(page.locator(".hw-partition", has_text="orders-0")).to_contain_text("LEO 1")
+    page.get_by_role("button", name="Produce 100").click()
+    expect(page.locator(".hw-partition", has_text="orders-0")).to_contain_text("LEO 101")
+    pause(page)
+    press(page, "d")
+    expect(page.locator("hw-disk .disk-hex")).to_be_visible()
+    yield page
+    assert heard == []
+
+
+def mode(page: Page, name: str) -> None:
+    page.get_by_role("tab", name=name, exact=True).click()
+
+
+def branch_page(page: Page) -> str:
+    return page.url.partition("?")[0]
+
+
+def test_bytes_fields_cells_and_tree_by_pointer_by_key_and_after_a_reload(lab: Page) -> None:
+    page = lab
+    card = page.locator(".field-card")
+    expect(card).to_contain_text("baseOffset")
+    page.locator(".disk-hex").focus()
+    for name in ("batchLength", "partitionLeaderEpoch", "magic", "crc"):
+        page.keyboard.press("ArrowRight")
+        expect(card).to_contain_text(name)
+    page.keyboard.press("ArrowLeft")
+    expect(card).to_contain_text("magic")
+    expect(page.locator("#disk-field")).to_contain_text("magic 2")
+    page.locator(".parts .field-row", has_text="42 apples").click()
+    expect(card).to_contain_text("Kafka does not look into it")
+    expect(page.locator(".disk-hex i.now")).to_have_count(len("42 apples"))
+    # A cell points at the bytes of its record, and bytes at their cell.
+    cell = page.locator(".cells .cell", has_text=re.compile(r"^5$"))
+    cell.hover()
+    record = page.locator('.disk-hex i.near[data-o="5"]')
+    expect(record.nth(10)).to_be_attached()
+    page.locator('.disk-hex i[data-o="7"]').first.hover()
+    expect(page.locator(".cells .cell.near")).to_have_text("7")
+
+    # Reload returns to the file, the byte and the mode.
+    page.locator(".parts .field-row", has_text="crc").first.click()
+    expect(page).to_have_url(re.compile(r"view=disk.*at=17"))
+    page.reload()
+    expect(page.locator(".field-card")).to_contain_text("crc")
+    mode(page, "Power loss")
+    expect(page).to_have_url(re.compile("show=loss"))
+    page.reload()
+    expect(page.get_by_role("tab", name="Power loss")).to_have_attribute("aria-selected", "true")
+    expect(page.locator(".loss-records")).to_contain_text("101 records, offsets 0 to 100")
+    expect(page.locator(".loss-pair .big").first).to_have_text("0 B")
+    assert re.search(r"[1-9]", page.locator(".loss-pair .big").last.inner_text())
+    # The tree, by the keyboard.
+    mode(page, "Bytes")
+    expect(page.locator(".dirty-line")).to_contain_text("not fsynced from 0x0000")
+    rows = page.locator("hw-disk-tree [role=treeitem]")
+    page.locator("hw-disk-tree .file.on").focus()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    expect(page.locator(".bytes-head")).to_contain_text(".index")
+    before = rows.count()
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("ArrowLeft")
+    expect(page.locator("hw-disk-tree [role=treeitem]:focus")).to_contain_text("orders-0/")
+    assert rows.count() < before
+
+
+def test_the_textbook_s_example_step_by_step(lab: Page) -> None:
+    page = lab
+    # Who wants no motion sees the end at once, and walks through the steps by hand.
+    page.emulate_media(reduced_motion="reduce")
+    page.goto(f"{branch_page(page)}?{EXAMPLE}&show=find&find=2490")
+    expect(page.locator(".find-done")).to_be_visible()
+    page.get_by_role("button", name="back to the first step").click()
+    expect(page.locator(".find-step.now")).to_contain_text("greatest name at or below 2490 is 0")
+    following = page.get_by_role("button", name="next step")
+    following.click()
+    expect(page.locator(".find-step.now")).to_contain_text("Slots 0 to 14 are possible")
+    while following.is_enabled():
+        following.click()
+    expect(page.locator(".find-walk")).to_contain_text("[2487, 49111]")
+    expect(page.locator(".find-done")).to_contain_text("Found: offset 2490. 2 headers were read")
+    page.get_by_role("button", name="Show its bytes").click()
+    expect(page.locator(".flag.index")).to_have_text("index 2487→49111")
+    page.locator(".flag.index").click()
+    expect(page.locator(".bytes-head")).to_contain_text(".index")
+    page.get_by_role("button", name="Go to byte").click()
+    expect(page.locator(".bytes-head")).to_contain_text(".log")
+    expect(page.locator(".field-card")).to_contain_text("2464")
+
+
+def test_finding_in_a_real_log_and_sending_it_both_ways(lab: Page) -> None:
+    page = lab
+    mode(page, "Find an offset")
+    page.get_by_label("Offset to find").fill("50")
+    page.get_by_role("button", name="Find", exact=True).click()
+    expect(page.locator(".find-done")).to_contain_text("offset 50")
+    page.get_by_role("button", name="timestamp", exact=True).click()
+    page.get_by_label("Timestamp to find").fill("1")
+    page.get_by_role("button", name="Find", exact=True).click()
+    expect(page.locator(".find-done")).to_contain_text("offset 0")
+    mode(page, "Zero copy")
+    page.get_by_role("button", name="Measure").click()
+    expect(page.locator(".copy-verdict")).to_contain_text("fetches each way")
+    expect(page.locator(".copy-way.sendfile .copy-facts")).to_contain_text("system calls1")
+    expect(page.locator(".copy-way.read .copy-facts")).to_contain_text("system calls2")
+
+
+def test_nothing_sticks_out_at_any_width_in_any_language(lab: Page) -> None:
+    page = lab
+    start = branch_page(page)
+    for language, size in itertools.product(("en", "zh-CN"), (WIDE, TABLET, PHONE)):
+        page.context.add_cookies([{"name": "language", "value": language, "url": "/".join(page.url.split("/")[:3])}])
+        page.set_viewport_size(size)  # type: ignore[arg-type]
+        page.goto(f"{start}?{EXAMPLE}")
+        for tab in page.locator("hw-disk .modes [role=tab]").all():
+            tab.click()
+            expect(page.locator("hw-disk-tree .file").first).to_be_visible()
+            nothing_sticks_out(page)

@@ -1,0 +1,176 @@
+"""The lab's page in a real browser against the real server: languages, themes, widths, connections."""
+
+import re
+
+import pytest
+from django.conf import settings
+from playwright.sync_api import Page, WebSocketRoute, expect
+
+from tests.support.lab_page import (
+    PHONE,
+    TABLET,
+    WIDE,
+    console,
+    nothing_sticks_out,
+    number,
+    partition,
+    pause,
+    press,
+    shows_event,
+)
+from tests.support.lab_server import LabServer
+
+# Languages, themes, widths, connections
+
+
+def test_chinese_and_light_without_losing_the_place(with_topic: Page) -> None:
+    page = with_topic
+    pause(page)
+    press(page, ",")
+    expect(page).to_have_url(re.compile(r"#seq=\d+$"))
+    there = number(page)
+    page.get_by_role("link", name="中文").click()
+    expect(page.locator("html")).to_have_attribute("lang", "zh-CN")
+    expect(page.get_by_role("button", name="生产一条")).to_be_visible()
+    expect(page.locator(".tp .tag")).to_contain_text("过去")
+    shows_event(page, there)
+    page.get_by_role("link", name="深色或浅色").click()
+    expect(page.locator("html")).to_have_attribute("data-theme", "light")
+    page.reload()
+    expect(page.locator("html")).to_have_attribute("data-theme", "light")
+    page.get_by_role("tab", name="延迟区").click()
+    page.locator("hw-purgatory button").first.click()
+    page.get_by_role("button", name="显示字节").click()
+    expect(page.locator("hw-message-bytes .hex")).to_be_visible()
+    page.keyboard.press("ArrowRight")
+    expect(page.locator("hw-message-bytes .field-row.on")).to_contain_text("request_api_key")
+    expect(page.locator("hw-message-bytes .message-field")).to_contain_text("1 Fetch")
+
+
+@pytest.mark.parametrize("size", [TABLET, PHONE], ids=["tablet", "phone"])
+def test_nothing_sticks_out_of_a_narrow_window(with_topic: Page, size) -> None:
+    page = with_topic
+    page.set_viewport_size(size)
+    page.reload()
+    expect(partition(page, "orders-0")).to_contain_text("HW 0")
+    nothing_sticks_out(page)
+    for selector in (".tbtn .play", ".clock", ".rail", "#inspector .tabs"):
+        box = page.locator(selector).bounding_box()
+        assert box and box["x"] >= 0 and box["x"] + box["width"] <= size["width"], selector
+    for node in page.locator(".hw-node").all():
+        box = node.bounding_box()
+        assert box and box["x"] >= 0 and box["x"] + box["width"] <= size["width"], node.get_attribute("aria-label")
+
+
+@pytest.mark.parametrize("size", [WIDE, TABLET, PHONE], ids=["wide", "tablet", "phone"])
+def test_long_names_leave_room_for_the_rest(lab: Page, size) -> None:
+    name = "-".join(["a-topic-of-which-the-name-does-not-end"] * 5)
+    console(lab, f"kafka-topics.sh --create --topic {name} --partitions 1 --replication-factor 3")
+    expect(lab.locator(".hw-partition").first).to_contain_text("HW 0")
+    lab.set_viewport_size(size)
+    lab.reload()
+    expect(lab.locator(".hw-partition").first).to_contain_text("HW 0")
+    nothing_sticks_out(lab)
+    if size == WIDE:
+        expect(lab.locator(".cv-h .topic")).to_have_attribute("title", name)
+        box = lab.locator(".inv .tag.ok").bounding_box()
+        canvas = lab.locator("#main").bounding_box()
+        assert box and canvas and box["x"] + box["width"] <= canvas["x"] + canvas["width"]
+
+
+def test_the_browser_goes_back_from_screen_to_screen(lab: Page) -> None:
+    press(lab, "d")
+    expect(lab).to_have_url(re.compile(r"view=disk"))
+    press(lab, "n")
+    expect(lab).to_have_url(re.compile(r"view=zookeeper"))
+    lab.go_back()
+    expect(lab).to_have_url(re.compile(r"view=disk"))
+    expect(lab.locator("hw-disk .disk")).to_be_visible()
+    expect(lab.locator("hw-zookeeper")).to_be_hidden()
+    lab.go_back()
+    expect(lab.locator(".hw-topology")).to_be_visible()
+    expect(lab).not_to_have_url(re.compile(r"view="))
+    lab.go_forward()
+    lab.go_forward()
+    expect(lab.locator("hw-zookeeper .zk-tree")).to_be_visible()
+    for _ in range(3):
+        lab.go_back()
+    expect(lab.get_by_role("button", name="Start the cluster")).to_be_visible()
+
+
+@pytest.mark.parametrize("key", ["o", "g", "r", "l"])
+def test_the_ground_of_a_screen_goes_down_to_the_bars_of_a_phone(lab: Page, key: str) -> None:
+    lab.set_viewport_size(PHONE)
+    lab.reload()
+    expect(lab.locator(".hw-node").first).to_be_visible()
+    press(lab, key)
+    screen = lab.locator("#main > :is(hw-producers, hw-groups, hw-transactions, hw-alarm-screen):not([hidden])")
+    expect(screen).to_have_count(1)
+    grounds = lab.evaluate("""() => {
+      const top = (what) => document.querySelector(what).getBoundingClientRect().top;
+      const bars = Math.min(top("#inspector"), top(".rail"));
+      const below = (y) => document.elementsFromPoint(200, y).filter((one) => !one.closest("hw-messages"));
+      const colours = (y) => below(y).map((one) => getComputedStyle(one).backgroundColor);
+      const ground = (y) => colours(y).find((colour) => colour !== "rgba(0, 0, 0, 0)");
+      const shown = document.querySelector("#main > :not([hidden], hw-stage-bar, hw-empty, #stage)");
+      return [...[bars - 3, bars - 25, bars - 80].map(ground), getComputedStyle(shown).backgroundColor];
+    }""")
+    assert len(set(grounds)) == 1, grounds
+
+
+def test_the_exercise_is_a_drawer_in_a_narrow_window(lab: Page) -> None:
+    lab.set_viewport_size(TABLET)
+    lab.reload()
+    # Its scripts have come, and listen to keys.
+    expect(lab.locator(".number")).to_have_text(re.compile(r"event \d"))
+    expect(lab.locator("#side")).to_be_hidden()
+    press(lab, "e")
+    expect(lab.locator("#side")).to_be_visible()
+    press(lab, "e")
+    expect(lab.locator("#side")).to_be_hidden()
+
+
+def test_the_inspector_is_a_sheet_on_a_phone(lab: Page) -> None:
+    lab.set_viewport_size(PHONE)
+    lab.reload()
+    lab.get_by_role("tab", name="znodes").click()
+    expect(lab.get_by_role("treeitem", name="brokers")).to_be_visible()
+    lab.get_by_role("button", name="Close the inspector").click()
+    expect(lab.get_by_role("treeitem", name="brokers")).not_to_be_in_viewport()
+
+
+def test_a_second_page_sees_the_same(with_topic: Page, complaints: list[str]) -> None:
+    page = with_topic
+    other = page.context.new_page()
+    other.on("pageerror", lambda error: complaints.append(error.message))
+    other.goto(page.url)
+    expect(partition(other, "orders-0")).to_contain_text("LEO 0")
+    page.get_by_role("button", name="Produce one").click()
+    expect(partition(other, "orders-0")).to_contain_text("LEO 1")
+    pause(other)
+    expect(page.locator(".tp .tag")).to_contain_text("PAUSED")
+
+
+def test_a_lost_connection_says_so_and_comes_back(page: Page, lab_server: LabServer, complaints: list[str]) -> None:
+    sockets: list[WebSocketRoute] = []
+    is_down = False
+
+    def pass_on(route: WebSocketRoute) -> None:
+        sockets.append(route)
+        if is_down:
+            route.close(code=1012)
+        else:
+            route.connect_to_server()
+
+    page.route_web_socket(re.compile("/ws/runs/"), pass_on)
+    page.set_viewport_size(WIDE)
+    page.goto(f"{lab_server.address}/sign-in/?token={settings.SIGN_IN_TOKEN}")
+    page.get_by_role("button", name="Start the cluster").click()
+    expect(page.locator(".nodes .state.up")).to_have_count(3)
+    is_down = True
+    sockets[-1].close(code=1012)
+    expect(page.locator("hw-connection")).to_contain_text("Connection lost")
+    is_down = False
+    expect(page.locator("hw-connection")).to_have_text("")
+    assert len(sockets) > 1
+    expect(console(page, "kafka-topics.sh --list")).not_to_contain_text("running")

@@ -1,0 +1,215 @@
+"""The lab's page in a real browser against the real server: going through time, an exercise, the charts of a run."""
+
+import re
+from collections.abc import Callable
+
+from django.conf import settings
+from playwright.sync_api import Page, expect
+
+from lab.analytics.figures import figures
+from lab.tour.lab_page import newest_event
+from tests.support.lab_page import console, number, pause, press, shows_event
+from tests.support.lab_server import LabServer
+
+# Time
+
+
+def test_steps_back_and_on_and_home_and_now(with_topic: Page) -> None:
+    page = with_topic
+    pause(page)
+    here = page.locator(".number").inner_text()
+    press(page, ".")
+    expect(page.locator(".number")).not_to_have_text(here)
+    there = newest_event(page)
+    shows_event(page, there)
+    press(page, ",")
+    expect(page.locator(".tp .tag")).to_contain_text("PAST")
+    shows_event(page, there - 1)
+    press(page, "Home")
+    expect(page.locator(".number")).to_have_text("event 1")
+    expect(page).to_have_url(re.compile(r"#seq=1$"))
+    page.get_by_role("button", name="Now", exact=True).click()
+    expect(page.locator(".tp .tag")).to_contain_text("PAUSED")
+    shows_event(page, there)
+    here = page.locator(".number").inner_text()
+    press(page, "Enter")
+    expect(page.locator(".number")).not_to_have_text(here)
+
+
+def test_an_address_with_an_instant_opens_there(with_topic: Page) -> None:
+    page = with_topic
+    pause(page)
+    press(page, "5")
+    expect(page).to_have_url(re.compile(r"[?&]t=\d+\.\d{6}"))
+    # the address may be written before the clock is
+    seconds, millis, micros = re.findall(r"[?&]t=(\d+)\.(\d{3})(\d{3})", page.url)[0]
+    clock = re.compile(rf"\b{int(seconds) % 60:02}\.{millis}\s{micros} µs")
+    expect(page.locator(".clock")).to_have_text(clock)
+    there = number(page)
+    page.reload()
+    expect(page.locator(".clock")).to_have_text(clock)
+    shows_event(page, there)
+    press(page, ",", ",")
+    expect(page).to_have_url(re.compile(rf"#seq={there - 2}$"))
+    page.reload()
+    shows_event(page, there - 2)
+
+
+def test_acting_in_the_past_asks_and_forks(with_topic: Page) -> None:
+    page = with_topic
+    pause(page)
+    old = page.url
+    press(page, ",", ",", "p")
+    dialog = page.get_by_role("dialog", name="This is the past")
+    expect(dialog).to_be_visible()
+    dialog.get_by_role("button", name="Cancel").click()
+    expect(dialog).to_have_count(0)
+    press(page, "p")
+    dialog.get_by_role("button", name="Fork here").click()
+    expect(page).to_have_url(re.compile(r"/main-2"))
+    expect(page.locator("hw-branches")).to_contain_text("1 fork")
+    page.locator("hw-branches summary").click()
+    page.get_by_role("link", name="main from the beginning").click()
+    expect(page).to_have_url(re.compile(re.escape(old.split("?")[0]) + r"(\?|$)"))
+
+
+def test_speed(lab: Page) -> None:
+    press(lab, "[")
+    expect(lab.locator(".speed b")).to_have_text("1/2×")
+    press(lab, "]", "]")
+    expect(lab.locator(".speed b")).to_have_text("2×")
+
+
+def test_a_bookmark_stands_on_the_timeline(with_topic: Page) -> None:
+    page = with_topic
+    pause(page)
+    press(page, "m")
+    page.get_by_label(re.compile("Name of the bookmark")).fill("before the storm")
+    page.get_by_role("button", name="Save bookmark").click()
+    expect(page.get_by_role("status").filter(has_text="before the storm")).to_be_visible()
+
+
+# Exercise
+
+
+def step_until(page: Page, reached: Callable[[], bool]) -> None:
+    for _ in range(60):
+        if reached():
+            return
+        before = page.locator(".number").inner_text()
+        press(page, "Enter")
+        expect(page.locator(".number")).not_to_have_text(before)
+    raise AssertionError("60 messages were not enough")
+
+
+def test_the_exercise_from_start_to_debrief(lab: Page) -> None:
+    page = lab
+    page.get_by_role("tab", name="Exercise").click()
+    page.get_by_role("button", name="Start: The high watermark").click()
+    expect(page.locator(".step.now .n")).to_have_text("1")
+    for line in page.locator(".step.now .code-line").all_inner_texts():
+        console(page, line)
+    press(page, "c")
+
+    def at(step: str) -> Callable[[], bool]:
+        return lambda: page.locator(".step.now .n").inner_text() == step
+
+    step_until(page, at("2"))
+    step_until(page, at("3"))
+    page.get_by_role("button", name="Hint 1 of").click()
+    expect(page.locator(".hint.shown")).to_have_count(1)
+    page.get_by_role("radio").nth(1).click()
+    # what the steps behind the question say, and what it is all about, would be the answer
+    expect(page.locator(".step")).to_have_count(4)
+    expect(page.locator(".step").nth(3)).to_contain_text("2 more steps, once you have predicted.")
+    expect(page.locator(".concept")).to_have_count(0)
+    page.get_by_role("button", name="Lock in").click()
+    expect(page.locator(".step").nth(3)).to_contain_text("passes the record")
+    expect(page.locator(".concept")).to_have_count(1)
+    expect(page.locator(".verdict")).to_contain_text("it was")
+    step_until(page, lambda: page.locator(".debrief").count() == 1)
+    expect(page.locator(".cap", has_text="Exercise 1")).to_contain_text("finished")
+
+
+# Analytics
+
+
+def test_charts_come_one_by_one_and_a_click_seeks(lab: Page) -> None:
+    page = lab
+    # the charts below are of the first three seconds, in most of which nothing happens
+    expect(page.locator(".clock")).to_have_text(re.compile(r"^(00:(0[3-9]|[1-5])|0[1-9]:)"))
+    pause(page)
+    rows = {
+        "isr": [["orders-0", 1, "leader", 0, 3_000_000], ["orders-0", 2, "isr", 0, 3_000_000]],
+        "offsets": [
+            ["orders-0@b1", "log_end_offset", 1_000_000, 4],
+            ["orders-0@b1", "high_watermark", 1_000_000, 4],
+        ],
+    }
+    found = [figures({"isr": rows["isr"]}, 3_000_000, "en"), figures(rows, 3_000_000, "en", ["isr"])]
+    # the next answer comes when the page has shown what the one before it says, and is given until then
+    answers = [
+        {"state": "queued", "progress": 0, "stage": "", "figures": None, "error": None},
+        {"state": "running", "progress": 0.5, "stage": "isr", "figures": found[0], "error": None},
+        {"state": "done", "progress": 1, "stage": "done", "figures": found[1], "error": None},
+    ]
+    page.route("**/analytics/start", lambda route: route.fulfill(json={"job": "j1"}))
+    page.route("**/analytics/j1.json*", lambda route: route.fulfill(json=answers[0]))
+    page.get_by_role("link", name="Analytics").click()
+    expect(page.get_by_role("progressbar")).to_be_visible()
+    del answers[0]
+    expect(page.get_by_role("heading", name="In-sync replicas")).to_be_visible()
+    del answers[0]
+    expect(page.get_by_role("heading", name="LEO and high watermark")).to_be_visible()
+    expect(page.get_by_role("progressbar")).to_have_count(0)
+    leader = page.evaluate(
+        "() => { const probe = document.body.appendChild(document.createElement('i'));"
+        " probe.style.color = 'var(--leader)'; return getComputedStyle(probe).color; }"
+    )
+    drawn = page.evaluate(
+        "[...document.querySelectorAll('.plot')].flatMap(plot => plot.data.map(({line}) => line?.color))"
+    )
+    assert leader in drawn and not any(colour and colour.startswith("--") for colour in drawn)
+    box = page.locator(".plot").first.bounding_box()
+    assert box
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    expect(page).to_have_url(re.compile(r"/main\?t=\d\.\d{6}"))
+
+
+def test_an_analysis_that_fails_says_what_to_do(lab: Page, complaints: list[str]) -> None:
+    page = lab
+    refusal = {"what": "Spark did not start.", "expected": "Java 17 was expected.", "todo": "Install it."}
+    page.route("**/analytics/start", lambda route: route.fulfill(status=503, json=refusal))
+    page.goto(page.url.split("?")[0] + "/analytics")
+    for sentence in refusal.values():
+        expect(page.get_by_role("alert")).to_contain_text(sentence)
+    page.unroute("**/analytics/start")
+    assert all("503" in complaint for complaint in complaints)
+    complaints.clear()
+
+
+def test_the_list_of_runs_works_without_javascript(lab_server: LabServer, browser) -> None:
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(f"{lab_server.address}/sign-in/?token={settings.SIGN_IN_TOKEN}")
+    page.get_by_label("Name", exact=True).last.fill("Without scripts")
+    page.get_by_role("button", name="Start the cluster").click()
+    page.goto(f"{lab_server.address}/runs/")
+    run = page.locator(".run", has_text="Without scripts")
+    run.locator("summary").click()
+    run.get_by_role("textbox", name="Name").fill("Renamed")
+    run.get_by_role("button", name="Rename").click()
+    run = page.locator(".run", has_text="Renamed")
+    run.locator("summary").click()
+    run.get_by_role("button", name="Duplicate").click()
+    expect(page.locator(".run", has_text="Renamed")).to_have_count(2)
+    for _ in range(2):
+        run = page.locator(".run", has_text="Renamed").first
+        run.locator("summary").click()
+        run.get_by_role("checkbox").check()
+        run.get_by_role("button", name="Delete").click()
+    expect(page.locator(".run", has_text="Renamed")).to_have_count(0)
+    page.get_by_role("link", name="中文").click()
+    expect(page.get_by_role("heading", name="你的运行")).to_be_visible()
+    context.close()

@@ -1,0 +1,325 @@
+"""The lab's producers and consumers: partitioning, batches, retries, positions."""
+
+import pytest
+
+from broker_core.clients.accumulator import record_size_upper_bound
+from broker_core.clients.metadata import backoff_us
+from broker_core.clients.partitioners import StickyPartitioner, murmur2, partition_for_key
+from broker_core.events.rpc import RpcSent
+from broker_core.sim.rng import Stream
+from lab.sim.parity import differences
+from tests.support.shell_runs import ShellRun
+
+ORDERS = "kafka-topics.sh --create --topic orders --replica-assignment 1:2:3,2:3:1,3:1:2"
+
+
+@pytest.mark.parametrize(
+    ("key", "signed_hash", "of_3", "of_10"),
+    [
+        ("", 275646681, 0, 1),
+        ("a", -1563381124, 1, 4),
+        ("21", -973932308, 0, 0),
+        ("k1", 1684045097, 2, 7),
+        ("foobar", -790332482, 0, 6),
+        ("kafka", -798503068, 1, 0),
+        ("order-1001", 297523878, 0, 8),
+        ("a-little-bit-long-string", -985981536, 2, 2),
+    ],
+)
+def test_keys_hash_as_in_kafka(key: str, signed_hash: int, of_3: int, of_10: int) -> None:
+    assert murmur2(key.encode()) == signed_hash
+    assert partition_for_key(key.encode(), 3) == of_3
+    assert partition_for_key(key.encode(), 10) == of_10
+
+
+def test_records_without_a_key_stick_to_a_partition_for_a_batch() -> None:
+    sticky = StickyPartitioner(Stream(1, "partitioner"), batch_size=100)
+    chosen = []
+    for _ in range(200):
+        chosen.append(sticky.partition(range(3)))
+        sticky.appended(25, batch_completed=True)
+    assert all(len(set(chosen[at : at + 4])) == 1 for at in range(0, 200, 4))
+    assert set(chosen) == {0, 1, 2}
+
+
+def test_the_sticky_choice_prefers_short_queues() -> None:
+    counts = [0, 0, 0]
+    for seed in range(800):
+        sticky = StickyPartitioner(Stream(seed, "partitioner"), batch_size=1)
+        counts[sticky.partition(range(3), [0, 3, 1])] += 1
+    # the weights are 4 : 1 : 3
+    assert counts[0] == pytest.approx(400, abs=60)
+    assert counts[1] == pytest.approx(100, abs=40)
+    assert counts[2] == pytest.approx(300, abs=60)
+
+
+def test_the_upper_bound_of_a_records_size_is_kafkas() -> None:
+    assert record_size_upper_bound(None, b"0" * 106) == 192
+
+
+def test_pauses_between_retries_double_up_to_a_second() -> None:
+    assert [backoff_us(attempts) // 1000 for attempts in range(1, 7)] == [100, 200, 400, 800, 1000, 1000]
+
+
+def test_a_producer_finds_the_new_leader() -> None:
+    shell = ShellRun()
+    shell.at(ORDERS)
+    shell.at("producer open p --acks all")
+    assert shell.at("producer send p orders-1 a:1") == ["orders-1@0"]
+    shell.at("broker kill 2")
+    assert shell.at("producer send p orders-1 b:2") == ["orders-1@1"]
+    # nobody has lost a request: the dead broker refuses the connection, and the batch waits for metadata
+    assert shell.node("p")["retried"] == 0
+    assert (shell.node("p")["acknowledged"], shell.node("p")["last_offset"]) == (2, 1)
+    assert differences(shell.run) == []
+
+
+def test_a_record_that_cannot_be_delivered_expires() -> None:
+    shell = ShellRun()
+    shell.at(ORDERS)
+    shell.at("producer open p --timeout 8000")
+    shell.at("producer send p orders-0 a:1")
+    for broker_id in (1, 2, 3):
+        shell.at(f"broker kill {broker_id}")
+    begun_us = shell.run.now_us
+    assert shell.at("producer send p orders-0 b:2") == [
+        "TimeoutException: Expiring 1 record(s) for orders-0:8000 ms has passed since batch creation"
+    ]
+    assert 8_000_000 <= shell.run.now_us - begun_us <= 8_010_000
+    assert (shell.node("p")["failed"], shell.node("p")["last_error"]) == (1, "TimeoutException")
+
+
+def test_a_partition_that_is_not_there() -> None:
+    shell = ShellRun()
+    shell.at(ORDERS)
+    shell.at("producer open p")
+    assert shell.at("producer send p orders-7 a:1") == [
+        "TimeoutException: Partition 7 of topic orders with partition count 3 is not present in metadata after 15000 "
+        "ms."
+    ]
+    assert shell.at("producer send nobody orders-0 a:1") == [
+        "no such producer: nobody",
+        "! No producer is called nobody; producer open nobody opens one.",
+    ]
+
+
+def test_a_topic_that_a_producer_names_is_made_unless_brokers_are_told_otherwise() -> None:
+    shell = ShellRun()
+    shell.at("producer open p")
+    assert shell.at("producer send p fresh-0 a:1") == ["fresh-0@0"]
+    strict = ShellRun(auto_create_topics_enable="false")
+    strict.at("producer open p")
+    assert strict.at("producer send p fresh-0 a:1") == [
+        "TimeoutException: Topic fresh not present in metadata after 15000 ms. / UnknownTopicOrPartitionException: "
+        "This server does not host this topic-partition."
+    ]
+    assert strict.at("kafka-topics.sh --list") == []
+
+
+def test_a_burst_fills_batches_and_keeps_the_order() -> None:
+    shell = ShellRun()
+    shell.at(ORDERS)
+    shell.at("producer open p")
+    shell.at("producer burst p orders-0 3000")
+    shell.at("producer close p")
+    printed = shell.at("kafka-console-consumer.sh --topic orders --partition 0 --from-beginning --max-messages 3000")
+    assert printed[:-1] == [f"p-{number}" for number in range(3000)]
+    batches = len(shell.run.view["replicas"]["orders-0@b1"]["tail"])
+    assert batches < 20
+
+
+def test_a_stream_keeps_its_rate_until_it_is_stopped() -> None:
+    shell = ShellRun()
+    shell.at(ORDERS)
+    shell.at("producer open p --acks 1")
+    shell.at("producer stream p orders-2 200")
+    shell.after(5)
+    assert shell.node("p")["acknowledged"] == pytest.approx(1000, abs=5)
+    shell.at("producer stream p orders-2 50")
+    shell.after(2)
+    shell.at("producer stream p orders-2 0")
+    sent = shell.node("p")["sent"]
+    assert sent == pytest.approx(1100, abs=8)
+    shell.after(2)
+    assert shell.node("p")["sent"] == sent
+    assert shell.node("p")["rate"] == 0
+
+
+def test_a_stream_goes_on_after_an_election_without_loss_or_reordering() -> None:
+    shell = ShellRun()
+    shell.at(ORDERS)
+    shell.at("producer open p --acks all")
+    shell.at("producer stream p orders-1 100")
+    shell.after(2)
+    shell.at("broker stop 2")
+    shell.after(3)
+    shell.at("producer close p")
+    assert differences(shell.run) == []
+    (line,) = shell.at("kafka-get-offsets.sh --topic orders --partitions 1")
+    count = int(line.rpartition(":")[2])
+    printed = shell.at(
+        f"kafka-console-consumer.sh --topic orders --partition 1 --from-beginning --max-messages {count}"
+    )
+    assert printed[:-1] == [f"p-{number}" for number in range(count)]
+
+
+def test_without_acknowledgements_a_producer_hears_that_a_leader_is_gone() -> None:
+    shell = ShellRun()
+    shell.at(ORDERS)
+    shell.at("producer open p --acks 0")
+    assert shell.at("producer send p orders-1 a:1") == ["orders-1 sent"]
+    shell.at("broker kill 2")
+    shell.at("producer send p orders-1 lost:1")
+    shell.at('wait "leader orders-1 == 3" 20s')
+    shell.after(1)
+    shell.at("producer send p orders-1 lost-too:1")
+    shell.after(1)
+    shell.at("producer send p orders-1 b:2")
+    shell.after(1)
+    assert [line for line in shell.at("log describe orders-1") if line.endswith(" b 2")] != []
+
+
+def test_a_consumer_follows_a_partition_from_leader_to_leader() -> None:
+    shell = ShellRun()
+    shell.at(ORDERS)
+    shell.at("producer open p")
+    shell.at("producer send p orders-1 a:1 b:null null:3")
+    shell.at("consumer follow c orders-1 --from earliest")
+    shell.after(1)
+    node = shell.node("c")
+    assert (node["position"], node["high_watermark"]) == (3, 3)
+    assert [row[2:] for row in node["records"]] == [["a", "1"], ["b", None], [None, "3"]]
+    shell.at("broker kill 2")
+    shell.at("producer send p orders-1 d:4")
+    shell.after(2)
+    assert shell.node("c")["position"] == 4
+    assert differences(shell.run) == []
+    shell.at("consumer unfollow c")
+    assert "c" not in shell.run.view["nodes"]
+    shell.after(3)
+
+
+def test_a_consumer_outside_the_log_is_set_back() -> None:
+    shell = ShellRun()
+    shell.at(ORDERS)
+    shell.at("producer open p")
+    shell.at("producer send p orders-0 a:1 b:2")
+    shell.at("consumer follow c orders-0 --from 99")
+    shell.after(1)
+    node = shell.node("c")
+    assert node["position"] == 2
+    assert node["last_reset"] == "offset 99 is out of range, auto.offset.reset=latest"
+
+
+def test_a_new_consumer_starts_at_the_end() -> None:
+    shell = ShellRun()
+    shell.at(ORDERS)
+    shell.at("producer open p")
+    shell.at("producer send p orders-0 a:1 b:2")
+    shell.at("consumer follow c orders-0")
+    shell.after(1)
+    shell.at("producer send p orders-0 c:3")
+    shell.after(1)
+    assert [row[0] for row in shell.node("c")["records"]] == [2]
+
+
+def test_names_of_clients_are_taken_once_and_free_again() -> None:
+    shell = ShellRun()
+    shell.at("producer open p")
+    assert shell.at("producer open p") == ["! There is a node named p already; producer close p ends it."]
+    shell.at("producer drop p")
+    assert shell.at("producer open p") == []
+
+
+def test_settings_that_kafka_refuses_come_in_its_words_with_what_to_change() -> None:
+    shell = ShellRun()
+    trace = (
+        "! org.apache.kafka.common.KafkaException: Failed to construct kafka producer / Caused by: "
+        "org.apache.kafka.common.config.ConfigException: delivery.timeout.ms should be equal to or larger than "
+        "linger.ms + request.timeout.ms"
+    )
+    assert shell.at("producer open p --acks 1 --linger 500 --timeout 5400") == [
+        trace,
+        "! Change --linger / --timeout and open it again; help producer says what each option is for.",
+    ]
+    assert shell.exit_code == 1
+    assert shell.at("producer open p --acks 1 --idempotence true") == [
+        "! org.apache.kafka.common.config.ConfigException: Must set acks to all in order to use the idempotent "
+        "producer. Otherwise we cannot guarantee idempotence.",
+        "! Change --acks and open it again; help producer says what each option is for.",
+    ]
+    # whoever says nothing of the delivery's time gets as much as it needs
+    assert shell.at("producer open p --linger 12000") == []
+    assert dict(shell.node("p")["settings"])["delivery.timeout.ms"] == "17000"
+
+
+@pytest.mark.parametrize(
+    ("era", "message"),
+    [
+        ("3.9", "TimeoutException: Disconnected from node 1 due to timeout"),
+        ("2.4", "NetworkException: The server disconnected before a response was received."),
+    ],
+)
+def test_a_request_that_takes_too_long_is_told_as_the_clients_of_the_time_did(era: str, message: str) -> None:
+    shell = ShellRun(era=era, zookeeper_session_timeout_ms="30000")
+    shell.at(ORDERS)
+    shell.at("producer open p --acks 1 --timeout 5000")
+    shell.at("producer send p orders-0 a:1")
+    shell.at("broker freeze 1")
+    assert shell.at("producer send p orders-0 b:2") == [message]
+
+
+def test_an_old_producer_without_a_delivery_timeout_takes_any() -> None:
+    shell = ShellRun(era="1.1")
+    assert shell.at("producer open p --linger 500 --timeout 1000") == []
+    assert dict(shell.node("p")["settings"])["delivery.timeout.ms"] == "1000"
+
+
+def test_a_frozen_leader_costs_a_request_timeout() -> None:
+    shell = ShellRun(zookeeper_session_timeout_ms="30000")
+    shell.at(ORDERS)
+    shell.at("producer open p --acks 1 --timeout 20000")
+    shell.at("producer send p orders-0 a:1")
+    shell.at("broker freeze 1")
+    number = shell.run.submit("producer send p orders-0 b:2", "test")
+    shell.after(6)
+    assert shell.node("p")["retried"] == 1
+    shell.at("broker thaw 1")
+    shell.after(6)
+    assert number not in shell.run.running_commands
+    assert shell.run.view["console"][str(number)]["output"] in (["orders-0@1"], ["orders-0@2"])
+
+
+def test_a_client_cut_off_from_a_leader_delivers_when_the_link_is_restored() -> None:
+    shell = ShellRun()
+    shell.at(ORDERS)
+    shell.at("producer open p")
+    shell.at("producer send p orders-0 a:1")
+    shell.at("link cut p 1")
+    number = shell.run.submit("producer send p orders-0 b:2", "test")
+    shell.after(2)
+    assert number in shell.run.running_commands
+    shell.at("link restore p 1")
+    shell.after(2)
+    assert shell.run.view["console"][str(number)]["output"] == ["orders-0@1"]
+    shell.at("link cut p 1")
+    shell.at("producer drop p")
+    assert shell.run.view["links"] == {}
+    assert differences(shell.run) == []
+
+
+def test_a_producer_does_not_press_for_metadata() -> None:
+    shell = ShellRun()
+    shell.at("kafka-topics.sh --create --topic single --replica-assignment 2")
+    shell.at("producer open p")
+    shell.at("producer send p single-0 a:1")
+    shell.at("broker kill 2")
+    shell.run.submit("producer send p single-0 b:2", "test")
+    shell.run.take()
+    shell.after(14)
+    asked = [
+        envelope[4]
+        for envelope, _, _ in shell.run.take()
+        if isinstance(envelope[4], RpcSent) and envelope[4].source == "p" and envelope[4].kind == "request"
+    ]
+    assert 0 < len(asked) < 60

@@ -1,0 +1,495 @@
+"""Consumer groups: assignors, the coordinator's log, and what members live through."""
+
+import base64
+import json
+import re
+from typing import Any
+
+import pytest
+
+from broker_core.events.client import RecordsConsumed
+from broker_core.events.group import (
+    AssignmentPlanned,
+    ConsumerAssigned,
+    ConsumerStateChanged,
+    GroupsLoadStarted,
+    GroupTransitioned,
+)
+from broker_core.events.rpc import RpcSent
+from broker_core.groups.assignors import ASSIGNORS, GroupMemberInfo, OwnAssignor
+from broker_core.groups.consumer_protocol import Subscription, decode_subscription, encode_subscription
+from broker_core.groups.offsets import (
+    CommittedOffset,
+    GroupKey,
+    OffsetKey,
+    StoredGroup,
+    StoredMember,
+    decode_group_value,
+    decode_key,
+    decode_offset_value,
+    encode_group_key,
+    encode_group_value,
+    encode_offset_key,
+    encode_offset_value,
+    partition_for,
+)
+from broker_core.records.record_batch import iterate
+from broker_core.shell.parser import ShellError
+from lab.sim.parity import differences
+from tests.support.paths import DATA
+from tests.support.shell_runs import ShellRun
+
+LOADING = "COORDINATOR_LOAD_IN_PROGRESS"
+RECORDED = DATA / "groups" / "consumer-offsets.json"
+
+
+def plan(assignor: str, counts: dict[str, int], wants: dict[str, list[str]], owned: dict[str, list[str]] | None = None):
+    members = [
+        GroupMemberInfo(name, None, Subscription(tuple(topics), None, tuple((owned or {}).get(name, ())), 1))
+        for name, topics in wants.items()
+    ]
+    return ASSIGNORS[assignor]().assign(counts, members)
+
+
+def test_a_group_lives_where_java_hashes_its_name() -> None:
+    known = {"KafkaConsumerDemo": 35, "test-group": 12, "g1": 42, "console-consumer-1": 24}
+    assert {name: partition_for(name, 50) for name in known} == known
+
+
+def test_records_have_the_bytes_of_a_real_broker() -> None:
+    assert encode_offset_key("g1", "t-2").hex() == "00010002673100017400000002"
+    committed = CommittedOffset(42, 5, "m", 0x1649329D3AA)
+    assert encode_offset_value(committed).hex() == "0003000000000000002a0000000500016d000001649329d3aa"
+    member = StoredMember("c-1", None, "c", "/127.0.0.1", 300_000, 45_000, b"\x01", b"\x02")
+    group = StoredGroup("consumer", 1, "range", "c-1", 0x1649329D3AA, (member,))
+    assert encode_group_key("g1").hex() == "000200026731"
+    assert encode_group_value(group).hex() == (
+        "00030008636f6e73756d657200000001000572616e67650003632d31000001649329d3aa00000001"
+        "0003632d31ffff000163000a2f3132372e302e302e31000493e00000afc800000001010000000102"
+    )
+    assert decode_group_value(encode_group_value(group)) == group
+
+
+def test_every_record_of_a_real_log_is_read_and_written_back() -> None:
+    count = 0
+    for step in json.loads(RECORDED.read_text())["steps"]:
+        if "append" not in step:
+            continue
+        for record in iterate(base64.b64decode(step["append"])):
+            assert record.key is not None
+            key = decode_key(record.key)
+            if isinstance(key, OffsetKey):
+                assert encode_offset_key(key.group, key.partition) == record.key
+                if record.value is not None:
+                    assert encode_offset_value(decode_offset_value(record.value)) == record.value
+            else:
+                assert isinstance(key, GroupKey)
+                assert encode_group_key(key.group) == record.key
+                if record.value is not None:
+                    assert encode_group_value(decode_group_value(record.value)) == record.value
+            count += 1
+    assert count == 18
+
+
+def test_a_subscription_says_what_it_was() -> None:
+    subscription = Subscription(("a", "b"), b"x", ("a-0", "a-1"), 7)
+    assert decode_subscription(encode_subscription(subscription)) == subscription
+
+
+def test_range_and_round_robin() -> None:
+    assert plan("range", {"t": 11}, {"c1": ["t"], "c2": ["t"], "c3": ["t"]})["c2"] == ["t-4", "t-5", "t-6", "t-7"]
+    unequal = {"C0": ["t0"], "C1": ["t0", "t1"], "C2": ["t0", "t1", "t2"]}
+    assert plan("roundrobin", {"t0": 1, "t1": 2, "t2": 3}, unequal) == {
+        "C0": ["t0-0"],
+        "C1": ["t1-0"],
+        "C2": ["t1-1", "t2-0", "t2-1", "t2-2"],
+    }
+
+
+def test_sticky_gives_everybody_as_much() -> None:
+    topics = {f"t{number}": 2 for number in range(4)}
+    first = plan("cooperative-sticky", topics, {key: list(topics) for key in ("C0", "C1", "C2")})
+    assert first == {"C0": ["t0-0", "t1-1", "t3-0"], "C1": ["t0-1", "t2-0", "t3-1"], "C2": ["t1-0", "t2-1"]}
+    left = {name: names for name, names in first.items() if name != "C1"}
+    second = plan("cooperative-sticky", topics, {key: list(topics) for key in ("C0", "C2")}, left)
+    assert set(second["C0"]) == {"t0-0", "t3-0", "t1-1", "t0-1"}
+    unequal = {"C0": ["t0"], "C1": ["t0", "t1"], "C2": ["t0", "t1", "t2"]}
+    assert plan("sticky", {"t0": 1, "t1": 2, "t2": 3}, unequal) == {
+        "C0": ["t0-0"],
+        "C1": ["t1-0", "t1-1"],
+        "C2": ["t2-0", "t2-1", "t2-2"],
+    }
+
+
+def test_what_goes_from_one_member_to_another_is_first_only_taken_away() -> None:
+    owned = {"A": ["t-0", "t-2", "t-4"], "B": ["t-1", "t-3", "t-5"]}
+    wants = {key: ["t"] for key in "ABC"}
+    first = plan("cooperative-sticky", {"t": 6}, wants, owned)
+    assert first == {"A": ["t-0", "t-2"], "B": ["t-1", "t-3"], "C": []}
+    assert plan("cooperative-sticky", {"t": 6}, wants, first)["C"] == ["t-4", "t-5"]
+
+
+def group_run(assignor: str = "range") -> ShellRun:
+    shell = ShellRun()
+    shell.at("kafka-topics.sh --create --topic orders --replica-assignment 1:2:3,2:3:1,3:1:2")
+    shell.at(f"consumer start c1 --group g --topic orders --assignor {assignor}")
+    assert shell.at('wait "group g == Stable 1" 30s') == []
+    return shell
+
+
+def test_the_view_shows_what_the_coordinator_has() -> None:
+    shell = group_run()
+    shell.at("consumer start c2 --group g --topic orders --assignor range --instance bob")
+    assert shell.at('wait "group g == Stable 2" 30s') == []
+    assert differences(shell.run) == []
+    shell.at("consumer kill c2")
+    shell.at("consumer start c2 --group g --topic orders --assignor range --instance bob")
+    shell.at("sleep 4s")
+    assert differences(shell.run) == []
+    (group,) = shell.run.view["groups"].values()
+    assert sorted(member["instance"] for member in group["members"].values()) == ["", "bob"]
+    assert shell.at("consumer stop c1") == []
+    assert shell.at('wait "group g == Stable 1" 30s') == []
+    assert differences(shell.run) == []
+
+
+def test_members_and_offsets_outlive_their_coordinator() -> None:
+    shell = group_run()
+    shell.at("producer open p --acks all")
+    shell.at("producer send p orders-0 a:1 b:2")
+    assert shell.at('wait "committed g orders-0 == 2" 20s') == []
+    (group,) = shell.run.view["groups"].values()
+    generation_id = group["generation_id"]
+    shell.at(f"broker kill {group['coordinator'][1:]}")
+    assert shell.at('wait "group g == Stable 1" 60s') == []
+    assert differences(shell.run) == []
+    (group,) = shell.run.view["groups"].values()
+    assert group["generation_id"] == generation_id
+    shell.at("producer send p orders-0 c:3")
+    assert shell.at('wait "committed g orders-0 == 3" 40s') == []
+    assert [line.split(":")[-2:] for line in shell.at("consumer output c1")] == [["a", "1"], ["b", "2"], ["c", "3"]]
+
+
+def test_a_cooperative_member_keeps_what_nobody_takes() -> None:
+    shell = group_run("cooperative-sticky")
+    shell.events()
+    shell.at("consumer start c2 --group g --topic orders --assignor cooperative-sticky")
+    assert shell.at('wait "group g == Stable 2" 30s') == []
+    kept = [event.partitions for event in shell.events(ConsumerAssigned) if event.client == "c1"]
+    assert kept and all({"orders-0", "orders-1"} <= set(partitions) for partitions in kept)
+
+
+def test_a_killed_member_goes_when_its_session_ends() -> None:
+    shell = group_run()
+    shell.at("consumer kill c1")
+    assert shell.at('wait "group g == Empty" 5s') == ["[timeout]"]
+    assert shell.at('wait "group g == Empty" 5s') == []
+    states = [event.to_state for event in shell.events(GroupTransitioned) if event.group == "g"]
+    assert states[-2:] == ["PreparingRebalance", "Empty"]
+
+
+def test_a_frozen_member_goes_when_its_session_ends_and_comes_back_as_somebody_new() -> None:
+    """Others read on from what it had committed; thawed, it hears that nobody knows it any more."""
+    shell = group_run()
+    shell.at("consumer start c2 --group g --topic orders --assignor range")
+    assert shell.at('wait "group g == Stable 2" 30s') == []
+    assert shell.at("consumer freeze c1") == []
+    assert shell.run.view["nodes"]["c1"]["state"] == "frozen"
+    (refusal,) = shell.at("consumer stop c1")
+    assert "c1 is frozen and cannot close" in refusal
+    shell.at("sleep 3s")
+    assert len(next(iter(shell.run.view["groups"].values()))["members"]) == 2
+    assert shell.at('wait "group g == Stable 1" 10s') == []
+    shell.events()
+    assert shell.at("consumer thaw c1") == []
+    assert shell.at('wait "group g == Stable 2" 30s') == []
+    whys = [event.why for event in shell.events(ConsumerStateChanged) if event.client == "c1"]
+    assert "UNKNOWN_MEMBER_ID" in whys
+    assert differences(shell.run) == []
+    assert shell.run.view["alarms"] == {}
+    (refusal,) = shell.at("consumer thaw c1")
+    assert "c1 is not frozen" in refusal
+
+
+@pytest.mark.parametrize("era", ["0.8", "0.10", "3.9"])
+def test_a_member_that_commits_by_hand_is_read_on_from_there(era: str) -> None:
+    """With auto-commit off nothing else does: whoever comes after reads the rest again."""
+    shell = ShellRun(era=era)
+    shell.at("kafka-topics.sh --create --topic orders --replica-assignment 1:2:3")
+    shell.at("producer open p --acks all --idempotence false")
+    start = "consumer start c1 --group g --topic orders --assignor range --auto-commit false"
+    shell.at(start)
+    shell.at("producer send p orders-0 a:1 b:2")
+    shell.at("sleep 8s")
+    assert shell.at("consumer commit c1") == []
+    shell.at("producer send p orders-0 c:3")
+    shell.at("sleep 2s")
+    assert [line.rpartition(":")[2] for line in shell.at("consumer stop c1")] == ["1", "2", "3"]
+    shell.at(start)
+    shell.at("sleep 8s")
+    assert [line.rpartition(":")[2] for line in shell.at("consumer output c1")] == ["3"]
+    assert differences(shell.run) == []
+    assert shell.run.view["alarms"] == {}
+
+
+def test_a_member_seeks_in_what_it_owns() -> None:
+    shell = group_run()
+    shell.at("producer open p --acks all")
+    shell.at("producer send p orders-0 a:1 b:2 c:3")
+    shell.at("sleep 2s")
+    assert shell.at("consumer seek c1 orders-0@1") == []
+    shell.at("sleep 2s")
+    assert [line.rpartition(":")[2] for line in shell.at("consumer output c1")] == ["1", "2", "2", "3", "3"]
+    assert shell.run.view["nodes"]["c1"]["last_reset"] == "seek was called"
+    for place, position in (("beginning", 0), ("end", 3)):
+        shell.at("consumer freeze c1")
+        assert "is frozen" in shell.at(f"consumer seek c1 orders-0@{place}")[0]
+        shell.at("consumer thaw c1")
+        assert shell.at(f"consumer seek c1 orders-0@{place}") == []
+        assert shell.run.view["nodes"]["c1"]["positions"]["orders-0"] == position
+    none = "IllegalStateException: No current assignment for partition orders-9"
+    assert shell.at("consumer seek c1 orders-9@0") == [none]
+    assert "No consumer of a group is called c7" in shell.at("consumer seek c7 orders-0@0")[0]
+    for wrong in ("", "orders-0", "orders-0@", "orders-0@-1", "orders-0@now", f"orders-0@{1 << 63}", "orders@1"):
+        with pytest.raises(ShellError):
+            shell.at(f"consumer seek c1 {wrong}")
+    assert differences(shell.run) == []
+    assert shell.run.view["alarms"] == {}
+
+
+def test_a_commit_by_hand_says_why_it_cannot_be() -> None:
+    shell = group_run("range --auto-commit false")
+    shell.at("producer open p --acks all")
+    shell.at("producer send p orders-0 a:1")
+    shell.at("sleep 1s")
+    shell.at("consumer freeze c1")
+    assert "is frozen" in shell.at("consumer commit c1")[0]
+    shell.at("sleep 12s")
+    shell.at("consumer thaw c1")
+    (said,) = shell.at("consumer commit c1")
+    assert said.startswith(("CommitFailedException: ", "RebalanceInProgressException: ")) and shell.exit_code == 1
+    shell.at("sleep 10s")
+    coordinator = shell.at("coordinator g")[0].rpartition("-")[2]
+    leader = shell.run.view["partitions"][f"__consumer_offsets-{coordinator}"]["leader"]
+    shell.at(f"broker kill {leader}")
+    assert shell.at("consumer commit c1") == []
+    assert shell.at('wait "committed g orders-0 == 1" 1s') == []
+    assert shell.run.view["alarms"] == {}
+
+
+def test_a_frozen_consumer_of_0_8_loses_its_session_and_registers_again() -> None:
+    shell = ShellRun(era="0.8")
+    shell.at("kafka-topics.sh --create --topic orders --partitions 2 --replication-factor 3")
+    shell.at("consumer start c1 --group g --topic orders --assignor range")
+    shell.at("consumer start c2 --group g --topic orders --assignor range")
+    shell.at("sleep 5s")
+    shell.at("consumer freeze c1")
+    shell.at("sleep 20s")
+    assert shell.run.view["nodes"]["c2"]["assignment"] == ["orders-0", "orders-1"]
+    shell.at("consumer thaw c1")
+    shell.at("sleep 20s")
+    nodes = shell.run.view["nodes"]
+    assert sorted(nodes["c1"]["assignment"] + nodes["c2"]["assignment"]) == ["orders-0", "orders-1"]
+    assert nodes["c1"]["assignment"]
+    assert shell.run.view["alarms"] == {}
+
+
+def test_offsets_go_with_their_topic() -> None:
+    shell = group_run()
+    assert shell.at('wait "committed g orders-0 == 0" 20s') == []
+    shell.at("consumer stop c1")
+    shell.at("kafka-topics.sh --delete --topic orders")
+    shell.at('wait "topic orders gone" 30s')
+    assert shell.at('wait "group g == Dead" 30s') == []
+    assert differences(shell.run) == []
+
+
+def test_the_console_consumer_in_a_group_goes_on_where_it_stopped_printing() -> None:
+    shell = ShellRun()
+    shell.at("kafka-topics.sh --create --topic orders --replica-assignment 1:2:3")
+    shell.at("producer open p --acks all")
+    shell.at("producer send p orders-0 a:1 b:2 c:3")
+    read = "kafka-console-consumer.sh --topic orders --group g --from-beginning --max-messages"
+    assert shell.at(f"{read} 2") == ["1", "2", "! Processed a total of 2 messages"]
+    assert shell.at("group describe g") == ["group g: Empty none"]
+    assert shell.at(f"{read} 5 --timeout-ms 5000")[0] == "3"
+    assert shell.at('wait "committed g orders-0 == 3" 1s') == []
+    assert differences(shell.run) == []
+
+
+def test_a_coordinator_with_a_slow_disk_says_that_it_is_still_reading() -> None:
+    shell = group_run()
+    shell.at("consumer stop c1")
+    (group,) = shell.run.view["groups"].values()
+    replicas = shell.run.view["partitions"][group["partition"]]["replicas"]
+    coordinator = int(group["coordinator"][1:])
+    for broker_id in replicas:
+        if broker_id != coordinator:
+            shell.at(f"disk slow {broker_id} 2000ms")
+    shell.at(f"broker kill {coordinator}")
+    shell.at("consumer start c2 --group g --topic orders --assignor range")
+    assert shell.at('wait "group g == Stable 1" 90s') == []
+    events = shell.events(GroupsLoadStarted, RpcSent)
+    assert any(isinstance(event, GroupsLoadStarted) for event in events)
+    refused = [event.api for event in events if isinstance(event, RpcSent) and event.label == LOADING]
+    assert "JoinGroup" in refused
+    assert differences(shell.run) == []
+
+
+def test_who_works_too_long_between_two_polls_is_out_and_reads_the_same_again() -> None:
+    shell = group_run()
+    slow = "--process-ms 1000 --max-poll-records 3 --max-poll-interval-ms 2000"
+    shell.at(f"consumer start c2 --group h --topic orders --assignor range {slow}")
+    assert shell.at('wait "group h == Stable 1" 30s') == []
+    shell.at("producer open p --acks all")
+    shell.at("producer burst p orders-0 5")
+    shell.after(15)
+    events = [event for event in shell.events(ConsumerStateChanged, RecordsConsumed) if event.client == "c2"]
+    left = [event.why for event in events if isinstance(event, ConsumerStateChanged) and event.state == "left"]
+    assert len(left) > 1 and "max.poll.interval.ms (2000 ms)" in left[0]
+    assert {event.position for event in events if isinstance(event, RecordsConsumed)} == {3}
+    assert differences(shell.run) == []
+
+
+def test_a_commit_waits_until_the_records_are_processed() -> None:
+    shell = group_run()
+    shell.at("consumer start c2 --group h --topic orders --assignor range --process-ms 1000")
+    assert shell.at('wait "group h == Stable 1" 30s') == []
+    shell.at("producer open p --acks all")
+    shell.at("producer burst p orders-0 3")
+    (key,) = [key for key in shell.run.view["groups"] if key.startswith("h@")]
+    shell.after(2)
+    assert (shell.node("c2")["position"], shell.run.view["groups"][key]["offsets"]["orders-0"]) == (3, 0)
+    shell.after(2)
+    assert shell.run.view["groups"][key]["offsets"]["orders-0"] == 3
+
+
+def own(rules: str, counts: dict[str, int], wants: dict[str, list[str]]) -> dict[str, list[str]]:
+    members = [GroupMemberInfo(name, None, Subscription(tuple(topics))) for name, topics in wants.items()]
+    return OwnAssignor(rules).assign(counts, members)
+
+
+@pytest.mark.parametrize(
+    ("rules", "expected"),
+    [
+        ("deal one by one", {"a": ["t-0", "t-3"], "b": ["t-1", "t-4"], "c": ["t-2"]}),
+        ("deal in runs", {"a": ["t-0", "t-1"], "b": ["t-2", "t-3"], "c": ["t-4"]}),
+        ("members reversed; deal in runs", {"a": ["t-4"], "b": ["t-2", "t-3"], "c": ["t-0", "t-1"]}),
+        ("members first b; deal one by one", {"a": ["t-1", "t-4"], "b": ["t-0", "t-3"], "c": ["t-2"]}),
+        ("partitions reversed; deal one by one", {"a": ["t-4", "t-1"], "b": ["t-3", "t-0"], "c": ["t-2"]}),
+        ("give t-0..2 to c; deal to the least", {"a": ["t-3"], "b": ["t-4"], "c": ["t-0", "t-1", "t-2"]}),
+        ("give t-* to a; give t-4 to b", {"a": ["t-0", "t-1", "t-2", "t-3", "t-4"], "b": ["t-4"], "c": []}),
+        ("give all to nobody", {"a": [], "b": [], "c": [], "nobody": ["t-0", "t-1", "t-2", "t-3", "t-4"]}),
+    ],
+)
+def test_rules_of_ones_own_share_out_as_they_say(rules: str, expected: dict[str, list[str]]) -> None:
+    assert own(rules, {"t": 5}, {"a": ["t"], "b": ["t"], "c": ["t"]}) == expected
+
+
+def test_dealing_gives_members_what_they_subscribe_to() -> None:
+    wants = {"a": ["t", "u"], "b": ["t"]}
+    assert own("partitions by number; deal one by one", {"t": 2, "u": 2}, wants) == {
+        "a": ["t-0", "u-0", "u-1"],
+        "b": ["t-1"],
+    }
+    for rules in ("deal in runs", "deal to the least"):
+        given = own(rules, {"t": 2, "u": 2}, wants)
+        assert sorted(given["a"] + given["b"]) == ["t-0", "t-1", "u-0", "u-1"]
+        assert not any(name.startswith("u") for name in given["b"])
+
+
+def test_a_group_goes_by_an_assignor_of_ones_own_and_kafka_checks_nothing() -> None:
+    shell = ShellRun()
+    shell.at("kafka-topics.sh --create --topic orders --partitions 4 --replication-factor 3")
+    shell.at("assignor define mine 'keep; give orders-0,orders-1 to c1;  give orders-1 to c2; give orders-2 to c9'")
+    rules = "keep; give orders-0,orders-1 to c1; give orders-1 to c2; give orders-2 to c9"
+    assert shell.at("assignor list")[-1] == f"mine: {rules}"
+    for client in ("c1", "c2"):
+        shell.at(f"consumer start {client} --group g1 --topic orders --assignor mine")
+    shell.at('wait "group g1 == Stable 2" 30s')
+    shell.after(1)
+    assert shell.at("group describe g1") == ["group g1: Stable mine", "  c1: orders[0,1]", "  c2: orders[1]"]
+    planned = shell.events(AssignmentPlanned)[-1]
+    assert (planned.twice, planned.nobody, planned.strangers) == (("orders-1",), ("orders-2", "orders-3"), ("c9",))
+    alarms = [alarm for alarm in shell.run.view["alarms"].values() if alarm["invariant"] == "I-GROUP"]
+    assert [(alarm["explained_by"] != "", alarm["setting"]) for alarm in alarms] == [
+        (True, "partition.assignment.strategy=mine")
+    ]
+    shell.run.checkpoint()
+    # who runs goes on by the old rules: a program that is started anew brings the new ones
+    shell.at("assignor define mine 'deal in runs'")
+    shell.at("consumer start c3 --group g1 --topic orders --assignor mine")
+    shell.at('wait "group g1 == Stable 3" 30s')
+    assert "  c3: nothing" in shell.at("group describe g1")
+    assert differences(shell.run) == []
+
+
+def test_rules_that_are_none_are_refused_with_what_may_stand_there() -> None:
+    shell = ShellRun()
+    for line, said in (
+        ("assignor define mine 'deal cards'", "'deal cards' is no rule of an assignor."),
+        ("assignor define mine ';'", "0 rules were given, an assignor has 1 to 100."),
+        ("assignor define range 'deal in runs'", "'range' is Kafka's own assignor: choose another name."),
+        ("consumer start c --group g --topic t --assignor mine", "'mine' is no assignor"),
+    ):
+        with pytest.raises(ShellError, match=re.escape(said)):
+            shell.run.submit(line, "test")
+
+
+def test_a_member_that_is_given_what_it_does_not_want_joins_again() -> None:
+    shell = ShellRun()
+    for topic in ("orders", "other"):
+        shell.at(f"kafka-topics.sh --create --topic {topic} --partitions 1 --replication-factor 3")
+    shell.at("assignor define odd 'give other-0 to c1'")
+    shell.at("consumer start c1 --group g1 --topic orders --assignor odd")
+    shell.after(8)
+    member: Any = shell.node("c1")["member"]
+    assert member["why"] == "it does not subscribe to other-0, which it was given" or member["state"] == "syncing"
+    assert member["generation_id"] > 2
+
+
+def test_a_member_whose_partitions_have_no_leader_asks_for_metadata_once_a_second() -> None:
+    shell = ShellRun()
+    shell.at("kafka-topics.sh --create --topic orders --replica-assignment 3,3,3,3")
+    shell.at("consumer start c1 --group g --topic orders")
+    assert shell.at('wait "group g == Stable 1" 30s') == []
+    shell.at("broker kill 3")
+    shell.after(30)
+    shell.events()
+    shell.after(20)
+    asked = [each for each in shell.events(RpcSent) if each.source == "c1" and each.api == "Metadata"]
+    assert 15 <= len(asked) <= 25
+
+
+@pytest.mark.parametrize(
+    ("rows", "complaint"),
+    [
+        (("",), "No content to map due to end-of-input"),
+        (("orders,0,99999999999999999999",), "not a valid `long` value"),
+        (("orders,99999999999,1",), "not a valid `int` value"),
+    ],
+)
+def test_a_plan_that_is_none_is_refused_as_jackson_does(rows: tuple[str, ...], complaint: str) -> None:
+    shell = group_run()
+    shell.at("consumer stop c1")
+    shell.at("file plan", *rows)
+    printed = shell.at("kafka-consumer-groups.sh --group g --reset-offsets --execute --from-file plan")
+    assert any(complaint in line for line in printed)
+
+
+def test_rows_of_a_plan_that_say_too_little_stop_nothing() -> None:
+    shell = group_run()
+    shell.at("consumer stop c1")
+    shell.at("file plan", "g,orders,0,1", "h")
+    printed = shell.at("kafka-consumer-groups.sh --group g --reset-offsets --dry-run --from-file plan")
+    assert "".join(printed).count("orders                         0") == 1
+
+
+def test_rows_of_a_plan_may_end_as_on_old_machines() -> None:
+    shell = group_run()
+    shell.at("producer open p --acks all")
+    shell.at("producer send p orders-0 a:1 b:2")
+    shell.at("consumer stop c1")
+    shell.at("file plan <<< 'orders,0,1\rorders,1,0'")
+    printed = shell.at("kafka-consumer-groups.sh --group g --reset-offsets --dry-run --from-file plan")
+    assert "".join(printed).count("orders") == 2

@@ -1,0 +1,192 @@
+"""Each invariant is broken on purpose: by events that a wrong core would state, and by wrong cores (`mutants`)."""
+
+from collections.abc import Collection, Iterable
+
+import pytest
+from msgspec import structs
+
+from broker_core.eras import ERAS
+from broker_core.events import Event
+from broker_core.events.client import AcknowledgedRecordsLost
+from broker_core.events.control import LeaderElected, ZnodeDeleted
+from broker_core.events.world import InvariantViolated
+from broker_core.run import Run, RunConfig
+from broker_core.sim.disk import SimulatedDisk
+from broker_core.sim.invariants import INVARIANTS, REPLICATION, Checker
+from broker_core.zk.memory_store import MemoryStore
+from tests.support.histories import (
+    BROKEN,
+    COMMITTED,
+    GROUP,
+    HEALTHY,
+    advance,
+    append,
+    believes,
+    cleaned,
+    commit,
+    follower,
+    group,
+    leader,
+    loaded,
+    numbered,
+    opened,
+    produce,
+    state,
+    truncate,
+)
+from tests.support.mutants import BROKER_CONFIG, MUTANTS, SCRIPTS, Mutant, hunt, play
+
+
+def findings(events: Iterable[Event], era: str = "3.9", invariants: Collection[str] = INVARIANTS) -> list[Event]:
+    checker = Checker(ERAS[era], invariants)
+    return [found for seq, event in enumerate(events, 1) for found in checker.observe((seq, 0, "b1", 0, event))]
+
+
+def alarms(events: Iterable[Event], era: str = "3.9") -> list[InvariantViolated]:
+    return [found for found in findings(events, era) if isinstance(found, InvariantViolated)]
+
+
+def violations(events: Iterable[Event], era: str = "3.9") -> list[tuple[str, str]]:
+    return [(alarm.invariant, alarm.explained_by) for alarm in alarms(events, era)]
+
+
+def test_a_healthy_history_has_no_alarm() -> None:
+    assert violations((*HEALTHY, *GROUP)) == []
+
+
+def test_what_a_coordinator_says_that_has_been_replaced_breaks_nothing() -> None:
+    successor = (loaded(2, 1), group("", "Stable", 1, node=2))
+    assert violations((*GROUP, *successor, commit(0), group("Stable", "PreparingRebalance", 1))) == []
+
+
+def test_a_follower_lacks_what_its_leader_has_compacted() -> None:
+    assert violations((*HEALTHY, numbered(0, 1, node=2), cleaned(1, 3), numbered(2, 3, node=2))) == []
+    marker = structs.replace(COMMITTED, replica="t-0@b2", offset=3)
+    assert violations((*HEALTHY, numbered(0, 1, node=2), cleaned(1, 3), marker, numbered(2, 4, node=2))) == []
+
+
+def test_an_order_about_a_deleted_topic_may_come_late() -> None:
+    gone = ZnodeDeleted(path="/brokers/topics/t", zxid=9)
+    made_anew = (opened("b2"), follower(2, of=-1, epoch=4))
+    assert violations((*HEALTHY, state(-1, 4, [1], 1), gone, *made_anew)) == []
+    assert violations((*HEALTHY, state(-1, 3, [1], 1), gone, *made_anew)) == [("I-EPOCHMONO", "")]
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_broken_history_is_found(name: str) -> None:
+    invariant, events = BROKEN[name]
+    assert invariant in [found for found, _ in violations((*HEALTHY, *events))]
+
+
+def test_a_checker_of_some_invariants_finds_these_alone() -> None:
+    for invariant, events in BROKEN.values():
+        everything = findings((*HEALTHY, *events), invariants=REPLICATION)
+        found = {alarm.invariant for alarm in everything if isinstance(alarm, InvariantViolated)}
+        assert found <= set(REPLICATION)
+        assert invariant in found or invariant not in REPLICATION
+
+
+def test_an_unclean_election_explains_a_lost_record() -> None:
+    unclean = LeaderElected(
+        partition="t-0", leader=2, leader_epoch=1, isr=(2,), strategy="OfflinePartition", unclean=True
+    )
+    events = (
+        append(1, 1),
+        state(1, 0, [1], 1),
+        leader(1, isr=(1,)),
+        advance(1, 2, before=1),
+        unclean,
+        state(2, 1, [2], 2),
+        leader(2, 1, (2,)),
+    )
+    explained = dict(violations((*HEALTHY, *events)))
+    assert "unclean election of b2" in explained["I-COMMIT"]
+
+
+def test_each_invariant_is_broken_by_a_history() -> None:
+    broken = {invariant for invariant, _ in BROKEN.values()} | {"I-COMPLETE"}
+    assert broken == set(INVARIANTS)
+
+
+#: b1 committed offset 1 and told a producer so; b2 takes over after it has cut itself at its own high watermark
+LOST_BY_A_CUT = (
+    produce("request", ("acks", -1)),
+    append(1, 1),
+    append(2, 1),
+    believes(2),
+    advance(1, 2, before=1),
+    produce("response", ("t-0", 1)),
+    truncate(2, 2, 1),
+    LeaderElected(partition="t-0", leader=2, leader_epoch=1, isr=(2,), strategy="OfflinePartition", unclean=False),
+    state(2, 1, [2], 1),
+    leader(2, 1, (2,)),
+)
+
+
+def test_a_lost_record_is_explained_by_the_era_whose_followers_cut_at_their_high_watermark() -> None:
+    raised = {alarm.invariant: alarm for alarm in alarms((*HEALTHY, *LOST_BY_A_CUT), "0.10")}
+    assert set(raised) >= {"I-COMPLETE", "I-COMMIT"}
+    commit = raised["I-COMMIT"]
+    assert "in era 0.10 a follower cuts its log at its own high watermark" in commit.explained_by
+    assert "Kafka 0.10" in commit.explained_by_zh and "偏移量 1 已提交" in commit.detail_zh
+    assert commit.promise == "b1 acknowledged offsets 1 to 1 to p, acks=all"
+    assert commit.cause == len(HEALTHY) + 7, "the truncation"
+    assert [alarm for alarm in raised.values() if not alarm.explained_by] == []
+
+
+def test_the_same_loss_has_no_excuse_in_an_era_that_must_not_lose_it() -> None:
+    unexplained = {invariant for invariant, explained_by in violations((*HEALTHY, *LOST_BY_A_CUT)) if not explained_by}
+    assert {"I-COMPLETE", "I-COMMIT"} <= unexplained
+
+
+def test_what_never_breaks_has_no_excuse_after_an_unclean_election_either() -> None:
+    unclean = LeaderElected(
+        partition="t-0", leader=2, leader_epoch=1, isr=(2,), strategy="OfflinePartition", unclean=True
+    )
+    for name in ("an offset twice", "two leaders of one epoch", "an index that falls"):
+        invariant, events = BROKEN[name]
+        assert (invariant, "") in violations((*HEALTHY, unclean, *events), "0.10"), name
+
+
+def test_records_acknowledged_by_the_leader_alone_are_counted_when_they_are_lost() -> None:
+    events = (
+        produce("request", ("acks", 1)),
+        append(1, 1),
+        produce("response", ("t-0", 1)),
+        state(2, 1, [2], 1),
+        leader(2, 1, (2,)),
+    )
+    found = findings((*HEALTHY, *events))
+    assert [type(event) for event in found] == [AcknowledgedRecordsLost]
+    lost = found[0]
+    assert isinstance(lost, AcknowledgedRecordsLost)
+    assert (lost.first_offset, lost.count, lost.acknowledged_by, lost.leader) == (1, 1, "b1", "b2")
+
+
+# wrong cores
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_the_core_as_it_is_raises_no_alarm(script: str) -> None:
+    assert play(script) == []
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
+def test_a_wrong_core_is_caught(mutant: Mutant) -> None:
+    assert hunt(mutant) is not None
+
+
+def test_each_invariant_has_a_mutant() -> None:
+    assert sorted(mutant.invariant for mutant in MUTANTS) == sorted(INVARIANTS)
+
+
+def test_a_run_counts_what_was_acknowledged_with_acks_1_and_lost() -> None:
+    run = Run(RunConfig(seed=3, broker_config=BROKER_CONFIG), disk=SimulatedDisk(), zk=MemoryStore())
+    run.advance(500_000)
+    for line, pause_ms in SCRIPTS["parting"]:
+        run.submit(line, "script")
+        run.advance(run.now_us + pause_ms * 1_000)
+    (loss,) = run.view["losses"].values()
+    assert (loss["partition"], loss["acknowledged_by"], loss["leader"]) == ("t-0", "b1", "b2")
+    assert loss["count"] == 15 and loss["first_offset"] == 41
+    assert run.view["alarms"] == {}

@@ -1,0 +1,263 @@
+"""Faults typed by hand: links one way, slow, lossy; slow disks; sessions; single messages."""
+
+import pytest
+
+from broker_core.events.client import ProduceAcknowledged, ProduceFailed
+from broker_core.events.control import SessionClosed, SessionOpened
+from broker_core.events.log import BatchAppended
+from broker_core.events.replica import IsrExpanded, IsrShrunk
+from broker_core.events.rpc import RpcDelivered, RpcDropped, RpcSent
+from broker_core.events.world import BrokerStopped
+from broker_core.shell.parser import ShellError
+from lab.sim.parity import differences
+from tests.support.shell_runs import ShellRun
+
+
+@pytest.fixture
+def shell() -> ShellRun:
+    run = ShellRun()
+    run.at("kafka-topics.sh --create --topic orders --replica-assignment 1:2:3")
+    run.at("producer open p --acks all")
+    run.at("producer send p orders-0 first:0")
+    run.after(2)
+    run.events()
+    return run
+
+
+def delivered(run: ShellRun, api: str, kind: str, source: str, destination: str) -> int:
+    """How many such messages have arrived since the last look."""
+    events = run.events(RpcSent, RpcDelivered)
+    sent = {
+        event.rpc
+        for event in events
+        if isinstance(event, RpcSent)
+        and (event.api, event.kind, event.source, event.destination) == (api, kind, source, destination)
+    }
+    return sum(event.rpc in sent for event in events if isinstance(event, RpcDelivered))
+
+
+def test_a_link_cut_one_way_lets_the_other_way_pass(shell: ShellRun) -> None:
+    assert shell.at("link cut 3 1 --one-way") == []
+    assert differences(shell.run) == []
+    assert shell.run.view["links"]["b1|b3"]["from"] == "b3"
+    shell.at("producer send p orders-0 a:1 &")
+    shell.after(2)
+    # the controller, broker 1, is still heard by broker 3, whose fetches do not arrive
+    assert delivered(shell, "Fetch", "request", "b3", "b1") == 0
+    shell.after(20)
+    assert [event.to_isr for event in shell.events(IsrShrunk)] == [(1, 2)]
+    assert shell.at("link cut 3 1 --one-way") == ["! The link from b3 to b1 is cut already."]
+    assert shell.at("link cut 1 3") == []
+    assert shell.run.view["links"]["b1|b3"]["state"] == "cut"
+    shell.at("link restore 1 3")
+    shell.after(12)
+    assert [event.to_isr for event in shell.events(IsrExpanded)] == [(1, 2, 3)]
+    assert shell.run.view["links"] == {}
+    assert differences(shell.run) == []
+
+
+def test_latency_makes_an_acknowledgement_wait_for_the_slowest_follower(shell: ShellRun) -> None:
+    shell.at("producer send p orders-0 a:1")
+    (before,) = shell.events(ProduceAcknowledged)
+    shell.at("link latency 1 3 300ms")
+    assert shell.run.view["link_faults"]["b3>b1"]["latency_us"] == 300_000
+    assert differences(shell.run) == []
+    shell.after(2)
+    shell.events()
+    shell.at("producer send p orders-0 a:2")
+    (slow,) = shell.events(ProduceAcknowledged)
+    assert slow.latency_us > before.latency_us + 300_000
+    shell.at("link latency 1 3 0")
+    assert shell.run.view["link_faults"] == {}
+    shell.after(2)
+    shell.events()
+    shell.at("producer send p orders-0 a:3")
+    (after,) = shell.events(ProduceAcknowledged)
+    assert after.latency_us < 10_000
+
+
+def test_what_a_link_loses_never_arrives_and_its_sender_times_out(shell: ShellRun) -> None:
+    shell.at("link loss p 1 100% --one-way")
+    assert shell.at("producer send p orders-0 a:1") == [
+        "TimeoutException: Expiring 1 record(s) for orders-0:15000 ms has passed since batch creation"
+    ]
+    events = shell.events(RpcDropped, ProduceFailed, BatchAppended)
+    assert {event.why for event in events if isinstance(event, RpcDropped)} == {"the link lost it"}
+    assert not any(isinstance(event, BatchAppended) for event in events)
+    shell.at("link loss p 1 0")
+    assert shell.at("producer send p orders-0 a:2") == ["orders-0@1"]
+
+
+def test_some_messages_of_a_link_that_reorders_are_overtaken(shell: ShellRun) -> None:
+    shell.at("link latency p 1 20ms")
+    shell.at("link reorder p 1 50 --one-way")
+    shell.at("producer stream p orders-0 400")
+    shell.after(2)
+    events = shell.events(RpcSent, RpcDelivered)
+    produced = [e.rpc for e in events if isinstance(e, RpcSent) and e.api == "Produce" and e.kind == "request"]
+    arrived = [e.rpc for e in events if isinstance(e, RpcDelivered) and e.rpc in set(produced)]
+    assert arrived != [rpc for rpc in produced if rpc in set(arrived)]
+
+
+def test_a_slow_disk_holds_up_every_append(shell: ShellRun) -> None:
+    shell.at("disk slow 2 400ms")
+    assert shell.node("b2")["disk_latency_us"] == 400_000
+    shell.at("producer send p orders-0 a:1")
+    (slow,) = shell.events(ProduceAcknowledged)
+    assert slow.latency_us > 400_000
+    assert shell.at("disk slow 2 400ms") == ["! The disk of broker 2 is as slow as that already."]
+    shell.at("disk slow 2 0")
+    shell.after(2)
+    shell.events()
+    shell.at("producer send p orders-0 a:1")
+    (quick,) = shell.events(ProduceAcknowledged)
+    assert quick.latency_us < 10_000
+    assert shell.at("disk slow 2 0") == ["! The disk of broker 2 is not slow."]
+
+
+def test_a_session_ends_while_its_process_lives_on(shell: ShellRun) -> None:
+    epoch = shell.node("b2")["broker_epoch"]
+    shell.at("session expire 2")
+    shell.after(1)
+    events = shell.events(SessionClosed, SessionOpened, BrokerStopped)
+    assert [type(event) for event in events] == [SessionClosed, SessionOpened]
+    assert events[0].why == "expired"
+    assert shell.node("b2")["state"] == "up"
+    assert shell.node("b2")["broker_epoch"] > epoch
+    assert shell.at("producer send p orders-0 a:1") == ["orders-0@1"]
+    assert differences(shell.run) == []
+
+
+def test_the_controller_loses_its_session_and_another_one_takes_over(shell: ShellRun) -> None:
+    assert shell.run.view["controller"]["broker"] == 1
+    before = shell.run.view["controller"]["controller_epoch"]
+    shell.at("session expire 1")
+    shell.after(8)
+    assert shell.run.view["controller"]["controller_epoch"] == before + 1
+    assert shell.at("producer send p orders-0 a:1") == ["orders-0@1"]
+    assert differences(shell.run) == []
+
+
+def test_the_session_of_a_dead_broker_ends_before_its_time(shell: ShellRun) -> None:
+    shell.at("broker kill 3")
+    shell.at("session expire 3")
+    shell.after(0.2)
+    assert "/brokers/ids/3" not in shell.run.view["zk"]
+    assert shell.at("session expire 3") == ["! Broker 3 has no session at ZooKeeper."]
+
+
+def produce_request(shell: ShellRun) -> str:
+    """The RPC id of a Produce that has just been sent."""
+    shell.at("producer burst p orders-0 1")
+    sent = [e.rpc for e in shell.events(RpcSent) if e.api == "Produce" and e.kind == "request"]
+    return str(sent[-1])
+
+
+def test_a_message_is_dropped(shell: ShellRun) -> None:
+    rpc = produce_request(shell)
+    assert shell.at(f"message drop {rpc}") == []
+    shell.after(4)
+    assert not shell.events(BatchAppended)
+    # request.timeout.ms is 5 s; then it is tried again
+    shell.after(3)
+    assert len(shell.events(BatchAppended)) == 3
+    assert shell.at(f"message drop {rpc}") == [f"! There is no message {rpc} under way."]
+
+
+def test_a_message_is_delayed_and_delivered_at_last(shell: ShellRun) -> None:
+    rpc = produce_request(shell)
+    shell.at(f"message delay {rpc} 2s")
+    shell.after(1.5)
+    assert not shell.events(BatchAppended)
+    shell.at(f"message deliver {rpc}")
+    shell.after(0.1)
+    assert len(shell.events(BatchAppended)) == 3
+    assert differences(shell.run) == []
+
+
+def test_a_produce_that_arrives_twice_is_stored_twice_without_idempotence(shell: ShellRun) -> None:
+    shell.at("producer close p")
+    shell.at("producer open p --idempotence false")
+    shell.at("producer send p orders-0 second:0")
+    shell.after(2)
+    shell.events()
+    rpc = produce_request(shell)
+    shell.at(f"message duplicate {rpc}")
+    shell.after(2)
+    events = shell.events(BatchAppended, ProduceAcknowledged)
+    assert sorted(e.base_offset for e in events if isinstance(e, BatchAppended)) == [2, 2, 2, 3, 3, 3]
+    assert [e.base_offset for e in events if isinstance(e, ProduceAcknowledged)] == [2]
+    assert differences(shell.run) == []
+
+
+def test_a_produce_that_arrives_twice_is_stored_once_with_idempotence(shell: ShellRun) -> None:
+    rpc = produce_request(shell)
+    shell.at(f"message duplicate {rpc}")
+    shell.after(2)
+    events = shell.events(BatchAppended, ProduceAcknowledged)
+    assert [e.base_offset for e in events if isinstance(e, BatchAppended)] == [1, 1, 1]
+    assert [e.base_offset for e in events if isinstance(e, ProduceAcknowledged)] == [1]
+    assert differences(shell.run) == []
+
+
+def test_a_message_is_carried_through_a_link_that_is_cut(shell: ShellRun) -> None:
+    shell.at("link cut p 1")
+    rpc = produce_request(shell)
+    assert shell.at(f"message delay {rpc} 1s") == [f"! {rpc} is stuck and has no time at which it would arrive."]
+    assert shell.at(f"message duplicate {rpc}") == [f"! {rpc} is stuck; a copy would be stuck behind it."]
+    shell.at(f"message deliver {rpc}")
+    shell.after(1)
+    assert len(shell.events(BatchAppended)) == 3
+    assert differences(shell.run) == []
+
+
+def test_what_a_frozen_broker_has_in_its_socket_is_out_of_reach(shell: ShellRun) -> None:
+    shell.at("broker freeze 1")
+    rpc = produce_request(shell)
+    shell.after(0.5)
+    assert shell.at(f"message drop {rpc}") == [f"! {rpc} has arrived: it lies in the socket of b1, which is frozen."]
+
+
+@pytest.mark.parametrize(
+    ("line", "complaint"),
+    [
+        ("link latency 1 2", "is not understood"),
+        ("link latency 1 2 soon", "is no time"),
+        ("link latency 1 2 2m", "is more than a minute"),
+        ("link loss 1 2 101%", "is no number of percent"),
+        ("link loss 1 1 10%", "has no link to itself"),
+        ("link restore 1 2 --one-way", "is not understood"),
+        ("link cut 1 9", "There is no node '9'"),
+        ("disk slow 9 1s", "There is no broker '9'"),
+        ("disk fast 1", "is not understood"),
+        ("session expire 9", "There is no broker '9'"),
+        ("session end 1", "is not understood"),
+        ("message drop", "is not understood"),
+        ("message delay r1", "is not understood"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(shell: ShellRun, line: str, complaint: str) -> None:
+    with pytest.raises(ShellError) as refused:
+        shell.run.submit(line)
+    assert complaint in refused.value.what
+
+
+def test_what_zookeeper_sends_is_not_lost(shell: ShellRun) -> None:
+    (said,) = shell.at("link loss 1 zk 10")
+    assert "comes in order or not at all" in said
+
+
+@pytest.mark.parametrize(
+    ("line", "offers"),
+    [
+        ("link ", {"latency", "loss", "reorder"}),
+        ("link cut 1 2 ", {"--one-way"}),
+        ("link loss 1 2 ", {"50%"}),
+        ("disk slow ", {"1", "2", "3"}),
+        ("session expire ", {"1", "2", "3"}),
+        ("message ", {"drop", "delay", "duplicate", "deliver"}),
+    ],
+)
+def test_completion_knows_the_faults(shell: ShellRun, line: str, offers: set[str]) -> None:
+    _, items = shell.run.complete(line, len(line))
+    assert offers <= set(items)

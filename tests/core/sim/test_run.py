@@ -1,0 +1,233 @@
+"""The door: a whole cluster through its inputs. Determinism, parity of view and cluster, re-execution, checkpoints."""
+
+import hashlib
+import os
+import subprocess
+import sys
+
+import pytest
+
+from broker_core.events.replica import IsrExpanded, IsrShrunk
+from broker_core.run import Input, Run, RunConfig
+from broker_core.shell.parser import ShellError
+from broker_core.sim.disk import SimulatedDisk
+from broker_core.view.fold import empty_view
+from broker_core.view.patch import apply, inverse
+from broker_core.zk.memory_store import MemoryStore
+from lab.sim.parity import differences
+from tests.support.paths import ROOT
+
+CONFIG = RunConfig(
+    seed=11,
+    broker_config={
+        "zookeeper.session.timeout.ms": "6000",
+        "replica.lag.time.max.ms": "10000",
+        "replica.fetch.backoff.ms": "200",
+    },
+)
+
+#: every part of the spine: (line, seconds of simulated time that follow)
+SPINE = (
+    ("kafka-topics.sh --create --topic orders --replica-assignment 2:3:1,1:2:3,3:1:2", 1),
+    ("producer open p --acks all", 0),
+    ("producer send p orders-0 a:1 b:2", 1),
+    ("producer stream p orders-1 50", 2),
+    ("link cut 1 3", 17),
+    ("link restore 1 3", 4),
+    ("broker freeze 2", 9),
+    ("broker thaw 2", 4),
+    ("broker kill 1", 10),
+    ("broker start 1", 5),
+    ("zk delete /controller", 2),
+    ("producer stream p orders-1 0", 1),
+    ("broker stop 3", 8),
+    ("broker start 3", 5),
+)
+
+
+def new_run() -> Run:
+    return Run(CONFIG, disk=SimulatedDisk(), zk=MemoryStore())
+
+
+def play(run: Run, script: tuple[tuple[str, int], ...] = SPINE) -> None:
+    run.advance(1_000_000)
+    for line, seconds in script:
+        command = run.submit(line, "test")
+        deadline_us = run.now_us + 120_000_000
+        while command in run.running_commands:
+            assert run.now_us < deadline_us, f"{line!r} did not end within 120 s"
+            run.advance(run.now_us + 50_000)
+        run.advance(run.now_us + seconds * 1_000_000)
+
+
+def journal(run: Run) -> bytes:
+    return b"\n".join(data for _, _, data in run.take())
+
+
+def test_the_spine_ends_healthy_and_without_alarm() -> None:
+    run = new_run()
+    play(run)
+    assert run.view["alarms"] == {}
+    for partition in run.view["partitions"].values():
+        assert sorted(partition["isr"]) == [1, 2, 3], partition
+    # what the stream sent is everywhere, and committed everywhere
+    ends = {run.view["replicas"][f"orders-1@b{n}"]["log_end_offset"] for n in (1, 2, 3)}
+    assert len(ends) == 1
+    assert ends.pop() > 200
+    kinds = {type(envelope[4]) for envelope, _, _ in run.take()}
+    assert {IsrShrunk, IsrExpanded} <= kinds
+
+
+def test_the_view_agrees_with_the_cluster_after_each_command() -> None:
+    run = new_run()
+    run.advance(1_000_000)
+    for line, seconds in SPINE:
+        run.submit(line, "test")
+        run.advance(run.now_us + (seconds + 5) * 1_000_000)
+        assert differences(run) == [], f"after {line!r}"
+
+
+def test_a_broker_that_is_frozen_while_it_starts_is_still_starting_when_it_thaws() -> None:
+    run = new_run()
+    run.advance(1_000_000)
+    cluster = run._cluster
+    for act in (cluster.kill_broker, cluster.start_broker, cluster.freeze_broker, cluster.thaw_broker):
+        act(2)
+        run.advance(run.now_us + 100_000)
+    assert run.view["nodes"]["b2"]["state"] == "starting"
+    assert differences(run) == []
+    run.advance(run.now_us + 10_000_000)
+    assert run.view["nodes"]["b2"]["state"] == "up"
+    assert differences(run) == []
+
+
+def test_the_same_seed_and_inputs_give_the_same_bytes_whatever_the_hash_seed() -> None:
+    script = (
+        "import hashlib\n"
+        "from tests.core.sim import test_run\n"
+        "run = test_run.new_run()\n"
+        "test_run.play(run)\n"
+        "print(hashlib.sha256(test_run.journal(run)).hexdigest(), run.seq)\n"
+    )
+    printed = set()
+    for hash_seed in ("0", "4711"):
+        environment = {**os.environ, "PYTHONHASHSEED": hash_seed, "PYTHONPATH": str(ROOT)}
+        done = subprocess.run(
+            [sys.executable, "-c", script], capture_output=True, text=True, env=environment, timeout=120
+        )
+        assert done.returncode == 0, done.stderr
+        printed.add(done.stdout)
+    run = new_run()
+    play(run)
+    printed.add(f"{hashlib.sha256(journal(run)).hexdigest()} {run.seq}\n")
+    assert len(printed) == 1
+
+
+def test_what_is_taken_bit_by_bit_is_what_is_taken_at_once() -> None:
+    at_once, bit_by_bit = new_run(), new_run()
+    at_once.advance(4_000_000)
+    made = []
+    while bit_by_bit.now_us < 4_000_000:
+        bit_by_bit.advance(min(bit_by_bit.now_us + 777, 4_000_000))
+        made += bit_by_bit.take()
+        if len(made) % 3 == 0:
+            assert bit_by_bit.view["rpcs"] is not None
+            bit_by_bit.digest()
+    assert made == at_once.take()
+    assert bit_by_bit.view == at_once.view
+    assert bit_by_bit.digest() == at_once.digest()
+
+
+def test_another_seed_gives_other_events() -> None:
+    run = Run(RunConfig(seed=12), disk=SimulatedDisk(), zk=MemoryStore())
+    other = Run(RunConfig(seed=13), disk=SimulatedDisk(), zk=MemoryStore())
+    run.advance(5_000_000)
+    other.advance(5_000_000)
+    assert journal(run) != journal(other)
+
+
+def test_patches_lead_from_view_to_view_and_back() -> None:
+    run = new_run()
+    play(run, SPINE[:9])
+    view = empty_view()
+    backs = []
+    made = run.take()
+    for _, patch, _ in made:
+        backs.append(inverse(view, patch))
+        apply(view, patch)
+    assert view == run.view
+    for back in reversed(backs):
+        apply(view, back)
+    assert view == empty_view()
+
+
+@pytest.mark.parametrize("share", [0.13, 0.5, 0.97])
+def test_re_execution_gives_the_recorded_events(share: float) -> None:
+    run = new_run()
+    play(run)
+    inputs: list[Input] = run.take_inputs()
+    recorded = [data for _, _, data in run.take()]
+    until_seq = int(len(recorded) * share)
+    again = new_run()
+    again.replay(inputs, until_seq)
+    made = [data for _, _, data in again.take()]
+    assert len(made) >= until_seq
+    assert made == recorded[: len(made)]
+
+
+def test_a_checkpoint_goes_on_as_the_run_did() -> None:
+    script = SPINE[:6]
+    run = new_run()
+    play(run, script)
+    run.take()
+    disk, store = run._cluster.disk, run._cluster.zookeeper.store
+    kept = run.checkpoint()
+    assert kept is not None
+    import copy
+
+    twin = Run.restore(kept, disk=copy.deepcopy(disk), zk=copy.deepcopy(store))
+    for each in (run, twin):
+        each.submit("broker kill 2", "test")
+        each.advance(each.now_us + 15_000_000)
+    assert journal(run) == journal(twin)
+    assert run.digest() == twin.digest()
+
+
+@pytest.mark.parametrize(
+    ("path", "data"),
+    [
+        ("/brokers/topics/orders/partitions/0/state", '{"leader":"x","leader_epoch":"y","isr":5}'),
+        ("/brokers/topics/orders/partitions/0/state", '{"leader":1,"leader_epoch":0,"controller_epoch":1,"isr":7}'),
+        ("/brokers/topics/orders/partitions/0/state", "[]"),
+        ("/brokers/topics/orders", '{"version":3,"partitions":{"x":["a"]},"topic_id":5}'),
+        ("/brokers/topics/orders", "rubbish"),
+    ],
+)
+def test_rubbish_in_a_znode_is_shown_and_the_cluster_lives_on(path: str, data: str) -> None:
+    run = new_run()
+    play(
+        run,
+        (
+            ("kafka-topics.sh --create --topic orders --replica-assignment 1:2:3", 1),
+            (f"zk set {path} '{data}'", 2),
+            ("broker kill 3", 10),
+            ("kafka-topics.sh --create --topic payments --replica-assignment 1:2", 1),
+        ),
+    )
+    assert run.view["zk"][path]["data"] == data
+    assert run.view["partitions"]["payments-0"]["leader"] == 1
+    assert differences(run) == []
+
+
+def test_a_line_that_cannot_be_run_leaves_no_trace() -> None:
+    run = new_run()
+    run.advance(1_000_000)
+    before = run.seq
+    for line in ("no-such-command", 'kafka-topics.sh "unbalanced', ""):
+        with pytest.raises(ShellError) as refused:
+            run.submit(line, "test")
+        assert refused.value.what
+        assert refused.value.expected
+        assert refused.value.todo
+    assert run.seq == before
+    assert run.take_inputs() == []

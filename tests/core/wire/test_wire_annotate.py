@@ -1,0 +1,50 @@
+"""Every byte of every message is told what it is."""
+
+import random
+
+from broker_core.wire.annotate import annotate_request, annotate_response
+from broker_core.wire.framing import encode_request, encode_response
+from broker_core.wire.schemas import BY_NAME
+from tests.fuzz.test_wire_fuzz import spoil
+from tests.support.wire_messages import kinds, random_message
+
+
+def test_no_byte_of_any_version_is_left_out_and_spoilt_ones_are_told_as_far_as_they_go() -> None:
+    rng = random.Random(3)
+    for kind in kinds():
+        message = random_message(rng, kind)
+        if kind.is_request:
+            frame = encode_request(kind.api, kind.version, message, correlation_id=7, client_id="test")
+            annotate = annotate_request
+        else:
+            frame = encode_response(kind.api, kind.version, message, correlation_id=7)
+            annotate = annotate_response
+        whole = annotate(kind.api, kind.version, frame)
+        assert whole[-1].type not in ("?", "not read"), kind
+        for data, fields in (
+            (frame, whole),
+            (spoilt := spoil(rng, frame)[:-1], annotate(kind.api, kind.version, spoilt)),
+        ):
+            at = 0
+            for field in fields:
+                assert field.position == at and field.length > 0, (kind, field)
+                at += field.length
+            assert at == len(data), kind
+
+
+def test_fields_are_told_by_their_place_their_type_and_their_value() -> None:
+    api = BY_NAME["FindCoordinator"]
+    frame = encode_request(api, 4, api.request.type(key_type=1, coordinator_keys=["pay"]), client_id="me")
+    told = {field.path: (field.type, field.value) for field in annotate_request(api, 4, frame)}
+    assert told["request_api_key"] == ("int16", "10 FindCoordinator")
+    assert told["client_id"] == ("string", "me")
+    assert told["key_type"] == ("int8", "1")
+    assert told["coordinator_keys"] == ("[string]", "1")
+    assert told["coordinator_keys[0]"] == ("string", "pay")
+    answer = api.response.type(coordinators=[api.response.Coordinator(key="pay", error_code=15)])
+    told = {
+        field.path: (field.type, field.value)
+        for field in annotate_response(api, 4, encode_response(api, 4, answer, correlation_id=9))
+    }
+    assert told["correlation_id"] == ("int32", "9")
+    assert told["coordinators[0].error_code"] == ("int16", "15 COORDINATOR_NOT_AVAILABLE")

@@ -1,0 +1,84 @@
+"""Rubbish in the znodes that brokers cannot do without: who needs them says so in Kafka's words, the others go on."""
+
+import pytest
+
+from tests.support.shell_runs import ShellRun
+
+ERAS = ("0.8", "0.10", "1.1", "2.4", "3.9")
+
+
+def goes_on(shell: ShellRun) -> None:
+    """The cluster serves, and nothing has gone wrong in the lab itself."""
+    shell.at("kafka-topics.sh --create --topic after --replica-assignment 1:2")
+    assert shell.at("kafka-get-offsets.sh --topic after") == ["after:0:0"]
+    assert shell.run.view["alarms"] == {}
+
+
+@pytest.mark.parametrize("era", [era for era in ERAS if era != "0.8"])
+def test_a_broker_that_cannot_read_the_id_of_the_cluster_does_not_start(era: str) -> None:
+    shell = ShellRun(era=era)
+    whole = shell.at("zk get /cluster/id")[0]
+    shell.at("zk set /cluster/id rubbish")
+    shell.at("broker stop 3")
+    assert shell.at("broker start 3") == [
+        "! Broker 3 did not start. KafkaException: Failed to parse the cluster id json rubbish."
+    ]
+    assert shell.exit_code == 1
+    goes_on(shell)
+    shell.at(f"zk set /cluster/id '{whole}'")
+    assert shell.at("broker start 3") == []
+
+
+@pytest.mark.parametrize("era", ["1.1", "2.4"])
+def test_brokers_that_help_themselves_to_producer_ids_do_not_start_without(era: str) -> None:
+    shell = ShellRun(era=era)
+    shell.at("kafka-topics.sh --create --topic orders --replica-assignment 1:2,2:1,3:2")
+    shell.at("zk set /latest_producer_id_block rubbish")
+    shell.at("broker stop 3")
+    assert shell.at("broker start 3") == [
+        "! Broker 3 did not start. KafkaException: Failed to parse the producerId block json rubbish."
+    ]
+    goes_on(shell)
+    shell.at("zk delete /latest_producer_id_block")
+    shell.at("zk create /latest_producer_id_block")
+    assert shell.at("broker start 3") == []
+    assert shell.at('wait "isr orders-0 == [1,2]" 10s') == []
+
+
+@pytest.mark.parametrize("block", ["rubbish", '{"version":1,"broker":1,"block_start":"0","block_end":"x"}'])
+def test_a_producer_waits_for_an_id_until_the_block_can_be_read_again(block: str) -> None:
+    shell = ShellRun()
+    shell.at("kafka-topics.sh --create --topic orders --replica-assignment 1:2:3")
+    shell.at(f"zk set /latest_producer_id_block '{block}'")
+    shell.at("producer open p1 --acks all")
+    shell.run.submit("producer send p1 orders-0 k:v", "test")
+    shell.after(5)
+    assert shell.at("kafka-get-offsets.sh --topic orders") == ["orders:0:0"]
+    goes_on(shell)
+    whole = '{"version":1,"broker":1,"block_start":"0","block_end":"999"}'
+    shell.at(f"zk set /latest_producer_id_block '{whole}'")
+    shell.after(5)
+    assert shell.at("kafka-get-offsets.sh --topic orders") == ["orders:0:1"]
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_what_is_no_broker_among_the_registered_ones_bothers_nobody(era: str) -> None:
+    shell = ShellRun(era=era)
+    shell.at("zk create /brokers/ids/x rubbish")
+    shell.at("broker stop 3")
+    assert shell.at("broker start 3") == []
+    assert shell.at('wait "brokers == [1,2,3]" 10s') == []
+    goes_on(shell)
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_a_broker_whose_place_somebody_else_has_taken_does_not_start(era: str) -> None:
+    shell = ShellRun(era=era)
+    shell.at("broker stop 3")
+    shell.at("zk create /brokers/ids/3 rubbish")
+    assert shell.at("broker start 3") == [
+        "! Broker 3 did not start. KeeperException$NodeExistsException: KeeperErrorCode = NodeExists."
+    ]
+    goes_on(shell)
+    shell.at("zk delete /brokers/ids/3")
+    assert shell.at("broker start 3") == []

@@ -1,0 +1,118 @@
+"""Spoilt frames are refused with a sentence or read; nothing else happens, and nothing much is allocated for them."""
+
+import random
+import tracemalloc
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any
+
+import pytest
+
+from broker_core.wire.codec import Schema
+from broker_core.wire.errors import WireError
+from broker_core.wire.framing import FrameSplitter, decode_request, decode_response, encode_request, encode_response
+from broker_core.wire.schemas import SCHEMAS
+from tests.support.wire_messages import Kind, kinds, random_message
+
+MUTATIONS = 100_000
+ROUNDS_A_SEED = 20
+TELLING_BYTES = (0, 1, 2, 3, 0x7F, 0x80, 0xFE, 0xFF)
+ABSURD_NUMBERS = (b"\x7f\xff\xff\xff", b"\x80\x00\x00\x00", b"\xff\xff\xff\xff", b"\x00\x01\x00\x00", b"\x7f\xff")
+#: An object of an array may be told in two bytes; ours takes a list entry, a struct and what stands in it.
+MOST_MEMORY_A_BYTE = 400
+#: Key, version, correlation id and no client id.
+HEADER_BYTES = 10
+MOST_MEMORY_A_FRAME = 100_000
+
+
+def spoil(rng: random.Random, frame: bytes) -> bytes:
+    data = bytearray(frame)
+    for _ in range(rng.choice((1, 1, 1, 2, 5))):
+        at = rng.randrange(len(data) + 1)
+        match rng.randrange(6):
+            case 0:
+                data[at : at + 1] = bytes([rng.choice(TELLING_BYTES)])
+            case 1:
+                data[at : at + 1] = rng.randbytes(1)
+            case 2:
+                number = rng.choice(ABSURD_NUMBERS)
+                data[at : at + len(number)] = number
+            case 3:
+                del data[at:]
+            case 4:
+                data[at:at] = rng.randbytes(rng.choice((1, 2, 4)))
+            case 5:
+                del data[at : at + rng.choice((1, 2, 4))]
+    return bytes(data)
+
+
+def read(kind: Kind, frame: bytes) -> tuple[Schema, int, Any]:
+    """What the frame holds, and as what it was read: a spoilt header may name another message."""
+    if not kind.is_request:
+        return kind.schema, kind.version, decode_response(kind.api, kind.version, frame)[1]
+    header, value = decode_request(frame)
+    return header.api.request, header.api_version, value
+
+
+@pytest.mark.soak
+def test_no_spoilt_frame_does_harm(rounds):
+    rng = random.Random(9)
+    all_kinds = list(kinds())
+    count_read = count_refused = 0
+    for number in range(rounds(MUTATIONS) // ROUNDS_A_SEED):
+        kind = all_kinds[number % len(all_kinds)]
+        message = random_message(rng, kind)
+        if kind.is_request:
+            frame = encode_request(kind.api, kind.version, message, client_id="spoiler")[4:]
+        else:
+            frame = encode_response(kind.api, kind.version, message, correlation_id=1)[4:]
+        for _ in range(ROUNDS_A_SEED):
+            spoilt = spoil(rng, frame)
+            try:
+                schema, version, value = read(kind, spoilt)
+            except WireError as error:
+                count_refused += 1
+                assert str(error)
+                continue
+            count_read += 1
+            if value is not None:
+                try:
+                    data = schema.encode(version, value)
+                except WireError:
+                    # Bytes that are not UTF-8 grow when they are replaced, here beyond the longest string.
+                    assert "\ufffd" in str(value), (kind, spoilt.hex())
+                    continue
+                assert schema.encode(version, schema.decode(version, data)) == data, (kind, spoilt.hex())
+    assert min(count_read, count_refused) > (count_read + count_refused) / 10
+
+
+@pytest.fixture
+def traced() -> Iterator[None]:
+    tracemalloc.start()
+    yield
+    tracemalloc.stop()
+
+
+@pytest.mark.parametrize("number", ABSURD_NUMBERS)
+def test_an_absurd_number_anywhere_allocates_nothing_absurd(number: bytes, traced: None):
+    rng = random.Random(10)
+    for api in SCHEMAS.values():
+        kind = Kind(api, api.request, rng.randint(api.least, api.greatest))
+        frame = encode_request(api, kind.version, random_message(rng, kind))[4:]
+        read(kind, frame)  # which makes the decoder of this version
+        places = range(HEADER_BYTES, len(frame))
+        for at in rng.sample(places, k=min(20, len(places))):
+            spoilt = frame[:at] + number + frame[at + len(number) :]
+            tracemalloc.reset_peak()
+            before, _ = tracemalloc.get_traced_memory()
+            with suppress(WireError):
+                read(kind, spoilt)
+            _, peak = tracemalloc.get_traced_memory()
+            assert peak - before < MOST_MEMORY_A_FRAME + MOST_MEMORY_A_BYTE * len(spoilt), (kind, spoilt.hex())
+
+
+def test_a_splitter_holds_what_came_and_not_what_was_claimed(traced: None):
+    splitter = FrameSplitter()
+    assert splitter.feed(b"\x06\x00\x00\x00" + bytes(1000)) == []
+    _, peak = tracemalloc.get_traced_memory()
+    assert peak < MOST_MEMORY_A_FRAME

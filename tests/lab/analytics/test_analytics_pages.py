@@ -1,0 +1,79 @@
+"""The analytics of a run over HTTP: the page, its job, its figures, and who may ask."""
+
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from lab.analytics.jobs import analyst
+from tests.support.lab_server import Visitor
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _worker_ends() -> Iterator[None]:
+    yield
+    analyst().stop()
+
+
+@pytest.fixture
+def run(visitor: Visitor) -> str:
+    """A run in which something was produced."""
+    slug = visitor.new_run(name="to be analysed")
+    with visitor.socket(slug) as socket:
+        socket.run("kafka-topics.sh --create --topic orders --partitions 1 --replication-factor 3")
+        socket.run("producer open p1 --acks all")
+        socket.run("producer send p1 orders-0 a:1 b:2 c:3")
+        socket.ask({"k": "time", "op": "pause"})
+    return slug
+
+
+def finished(visitor: Visitor, address: str, limit_s: float = 600) -> dict[str, Any]:
+    deadline_s = time.monotonic() + limit_s
+    while True:
+        answer: dict[str, Any] = visitor.get(address).json
+        if answer["state"] in ("done", "failed"):
+            return answer
+        assert time.monotonic() < deadline_s, answer
+        time.sleep(0.1)
+
+
+def test_a_run_is_analysed(visitor: Visitor, other_visitor: Visitor, run: str) -> None:
+    page = visitor.get(f"/r/{run}/main/analytics")
+    assert page.status == 200
+    assert "hw-analytics" in page.text
+    assert "style-src 'self' 'unsafe-inline'" in page.headers["Content-Security-Policy"]
+
+    api = f"/api/runs/{run}/main/analytics"
+    job = visitor.post_json(f"{api}/start", {}).json["job"]
+    answer = finished(visitor, f"{api}/{job}.json")
+    assert (answer["state"], answer["progress"], answer["error"]) == ("done", 1.0, None)
+    assert set(answer["figures"]) == {"offsets", "isr", "latency", "rpcs"}
+    latency = answer["figures"]["latency"]["data"][0]
+    assert latency["name"] == "acks=all · 3 batches"
+    assert latency["y"][-1] == 100
+
+    # The instant of a point can be sought.
+    at_us = latency["customdata"][0]
+    assert visitor.get(f"/api/runs/{run}/main/seek?t_us={at_us}").status == 200
+
+    assert set(visitor.get(f"{api}/{job}.json?have=isr,rpcs").json["figures"]) == {"offsets", "latency"}
+    assert visitor.post_json(f"{api}/start", {}).json["job"] == job
+
+    assert other_visitor.get(f"{api}/{job}.json").status == 404
+    assert other_visitor.post_json(f"{api}/start", {}).status == 404
+    assert other_visitor.get(f"/r/{run}/main/analytics").status == 404
+
+
+def test_who_has_not_signed_in_gets_nothing(lab_server, run: str) -> None:
+    stranger = Visitor(lab_server)
+    answer = stranger.get(f"/api/runs/{run}/main/analytics/j1.json")
+    assert answer.status == 401
+    assert set(answer.json) == {"what", "expected", "todo"}
+    assert "/sign-in/" in stranger.get(f"/r/{run}/main/analytics").url
+
+
+def test_a_job_that_is_none_is_one_clear_message(visitor: Visitor, run: str) -> None:
+    answer = visitor.get(f"/api/runs/{run}/main/analytics/j999.json")
+    assert answer.status == 404
+    assert answer.json["what"] == "There is no analysis 'j999' of this branch."

@@ -1,0 +1,84 @@
+"""`manage.py cluster` as a process of its own, and its run in the lab's list afterwards."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from confluent_kafka import Producer
+from django.conf import settings
+
+from tests.support.lab_server import PATIENCE_S, Visitor
+from tests.support.paths import ROOT
+
+
+@contextmanager
+def cluster(data: Path, *arguments: str) -> Iterator[subprocess.Popen[str]]:
+    started = subprocess.Popen(
+        [sys.executable, "manage.py", "cluster", *arguments],
+        cwd=ROOT,
+        env={**os.environ, "HIGHWATER_DATA": str(data)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    with started:
+        try:
+            yield started
+        finally:
+            if started.poll() is None:
+                started.kill()
+
+
+def first_line(running: subprocess.Popen[str]) -> str:
+    assert running.stdout is not None
+    return running.stdout.readline().strip()
+
+
+@pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGKILL])
+def test_what_it_recorded_is_in_the_list_once_it_has_ended(visitor: Visitor, end: signal.Signals) -> None:
+    with cluster(settings.DATA, "--port", "0", "--brokers", "2", "--first-id", "0") as running:
+        address = first_line(running)
+        producer = Producer({"bootstrap.servers": address, "acks": "all"})
+        producer.produce("incident", b"what happened")
+        assert producer.flush(PATIENCE_S) == 0
+        before = set(re.findall(r'/r/(cluster-[0-9a-f]{8})/main"', visitor.get("/runs/").text))
+        running.send_signal(end)
+        assert running.wait(PATIENCE_S) == (0 if end is signal.SIGINT else -end)
+    page = visitor.get("/runs/").text
+    (run,) = set(re.findall(r'/r/(cluster-[0-9a-f]{8})/main"', page)) - before
+    assert re.search(r"cluster 20\d\d-\d\d-\d\d \d\d:\d\d:\d\d UTC", page)
+    with visitor.socket(run) as client:
+        assert client.of_kind("welcome")["core"] == "recorded"
+        # The events that a kill took are made again from the inputs, when time goes on.
+        assert end is signal.SIGKILL or "incident" in client.of_kind("snap")["state"]["topics"]
+        client.ask({"k": "time", "op": "play"})
+        line = "kafka-console-consumer.sh --topic incident --partition 0 --from-beginning --max-messages 1"
+        assert client.run(line)[0] == "what happened"
+    # as a deletion that was cut short leaves it
+    left = settings.RUNS / f".deleted-{run}" / "main"
+    left.mkdir(parents=True)
+    (left / "ports.json").write_text("{}")
+    visitor.post(f"/runs/{run}/delete", confirm="yes")
+    assert run not in visitor.get("/runs/").text and not (settings.RUNS / run).exists() and not left.exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("--port", "70000"), "Port 70000"),
+        (("--config", "num.partitions=abc"), "Invalid value abc"),
+        (("--brokers", "8"), "1 to 7 brokers"),
+    ],
+)
+def test_of_one_that_cannot_start_nothing_is_left(tmp_path: Path, arguments: tuple[str, ...], says: str) -> None:
+    with cluster(tmp_path, *arguments) as running:
+        said = running.communicate(timeout=PATIENCE_S)
+        assert running.returncode == 1
+        assert says in said[1] and "Traceback" not in said[1]
+    assert list(tmp_path.glob("runs/*")) == []

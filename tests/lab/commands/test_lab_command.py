@@ -1,0 +1,233 @@
+"""`manage.py lab` as a process of its own: it starts, says where it is, ends, and comes back after a kill."""
+
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.lab_server import HOST, PATIENCE_S, Visitor
+from tests.support.paths import ROOT
+
+BROKEN_JAVA = """#!/bin/sh
+case "$*" in *-version*) echo 'openjdk version "21"' >&2; exit 0;; esac
+echo broken >&2
+exit 3
+"""
+
+
+class LabProcess:
+    """A lab that runs. `data` is its folder."""
+
+    def __init__(self, data: Path, *arguments: str, **environment: str) -> None:
+        self.data = data
+        self.port = 0
+        self.process = subprocess.Popen(
+            [sys.executable, "manage.py", "lab", *(arguments or ("--port", "0"))],
+            cwd=ROOT,
+            env={**os.environ, "HIGHWATER_DATA": str(data), "PYTHONUNBUFFERED": "1", **environment},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+
+    def wait_until_ready(self) -> str:
+        """Returns the printed address."""
+        assert self.process.stdout is not None
+        said = []
+        for line in self.process.stdout:
+            said.append(line)
+            found = re.search(r"(http://\S+)", line)
+            if found:
+                self.port = int(re.findall(r":(\d+)/", found[1])[0])
+                self.address = f"http://{HOST}:{self.port}"
+                return found[1]
+        raise AssertionError("the lab ended: " + "".join(said))
+
+    def visitor(self, address: str) -> Visitor:
+        visitor = Visitor(self)  # type: ignore[arg-type]
+        assert visitor.get(address.removeprefix(self.address)).status == 200
+        return visitor
+
+    def end(self, number: int = signal.SIGINT, seconds: float = PATIENCE_S) -> int:
+        self.process.send_signal(number)
+        return self.process.wait(seconds)
+
+    def output(self, seconds: float = 2 * PATIENCE_S) -> str:
+        """All that it says until it ends by itself."""
+        out, _ = self.process.communicate(timeout=seconds)
+        return str(out)
+
+
+@contextmanager
+def lab(data: Path, *arguments: str, **environment: str) -> Iterator[LabProcess]:
+    started = LabProcess(data, *arguments, **environment)
+    try:
+        yield started
+    finally:
+        if started.process.poll() is None:
+            started.process.kill()
+            started.process.wait()
+        assert started.process.stdout is not None
+        started.process.stdout.close()
+        end_zookeeper(data)
+
+
+def end_zookeeper(data: Path) -> None:
+    """A lab that was killed leaves its server to the next one, which takes it over; after a test there is none."""
+    with suppress(FileNotFoundError, NotADirectoryError, ProcessLookupError):
+        pid = int((data / "zookeeper/zookeeper.pid").read_text())
+        if str(data).encode() in Path(f"/proc/{pid}/cmdline").read_bytes():
+            os.kill(pid, signal.SIGKILL)
+
+
+def lab_file(data: Path) -> dict[str, Any]:
+    content: dict[str, Any] = json.loads((data / "lab.json").read_text())
+    return content
+
+
+def is_running(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+def test_it_starts_prints_one_address_and_ctrl_c_ends_all_of_it(tmp_path: Path) -> None:
+    with lab(tmp_path) as running:
+        printed = running.wait_until_ready()
+        noted = lab_file(tmp_path)
+        assert noted["address"] == printed and noted["port"] == running.port and noted["pid"] == running.process.pid
+        assert (tmp_path / "lab.json").stat().st_mode & 0o077 == 0
+        assert (tmp_path / "secret-key").stat().st_mode & 0o077 == 0
+        visitor = running.visitor(printed)
+        run = visitor.new_run(name="Kept")
+        zookeeper = int((tmp_path / "zookeeper/zookeeper.pid").read_text())
+        assert is_running(zookeeper)
+        assert lab_file(tmp_path)["branches"] == {f"{run}/main": f"/highwater/{run}/main"}
+        assert running.end() == 0
+        assert not is_running(zookeeper)
+        assert not (tmp_path / "lab.json").exists()
+
+
+def test_after_a_kill_the_runs_are_there_and_wake_when_somebody_acts(tmp_path: Path) -> None:
+    with lab(tmp_path) as running:
+        visitor = running.visitor(running.wait_until_ready())
+        run = visitor.new_run(name="Survivor")
+        with visitor.socket(run) as client:
+            client.of_kind("snap")
+            client.run("kafka-topics.sh --create --topic orders --partitions 1 --replication-factor 3")
+            client.run("producer open p1 --acks all")
+            client.run("producer send p1 orders-0 k:before")
+            seen = client.frames[-1]["ev"][-1][0] if client.frames[-1]["k"] == "d" else client.events()[-1][0]
+            # while time stands still what has happened is written at once
+            client.ask({"k": "time", "op": "pause"})
+        zookeeper = int((tmp_path / "zookeeper/zookeeper.pid").read_text())
+        running.end(signal.SIGKILL)
+        assert is_running(zookeeper)
+    with lab(tmp_path) as running:
+        address = running.wait_until_ready()
+        assert not is_running(zookeeper)
+        # The browser that was signed in still is; the old address is not valid any more.
+        visitor.server = running  # type: ignore[assignment]
+        assert "Survivor" in visitor.get("/runs/").text
+        with visitor.socket(run) as client:
+            assert client.of_kind("welcome")["core"] == "recorded"
+            snap = client.of_kind("snap")
+            clock = client.of_kind("clock")
+            assert (clock["mode"], clock["core"]) == ("pause", "recorded")
+            assert "orders" in snap["state"]["topics"]
+            client.ask({"k": "time", "op": "play"})
+            woken = [frame for frame in client.frames if frame["k"] == "welcome"][-1]
+            assert woken["core"] == "live" and woken["zookeeper"].endswith(f"/{run}/main")
+            read = client.run(
+                "kafka-console-consumer.sh --topic orders --partition 0 --from-beginning --max-messages 1"
+            )
+            assert read[0] == "before"
+            assert client.events()[-1][0] > seen
+        assert running.visitor(address).get("/runs/").status == 200
+        assert running.end(signal.SIGTERM) == 0
+
+
+def test_a_port_in_use_is_said(tmp_path: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind((HOST, 0))
+        taken.listen()
+        port = str(taken.getsockname()[1])
+        with lab(tmp_path, "--port", port) as refused:
+            said = refused.output()
+            assert refused.process.returncode == 1
+    assert f"Port {port}" in said and "in use" in said and "PORT=" in said
+    assert "Traceback" not in said
+
+
+@pytest.mark.parametrize("port", ["80000", "-1", "http"])
+def test_an_impossible_port_is_said(tmp_path: Path, port: str) -> None:
+    with lab(tmp_path, f"--port={port}") as refused:
+        said = refused.output()
+    assert port in said and "Traceback" not in said
+
+
+def test_a_second_lab_on_the_same_folder_is_refused(tmp_path: Path) -> None:
+    with lab(tmp_path) as running:
+        running.wait_until_ready()
+        with lab(tmp_path) as second:
+            said = second.output()
+            assert second.process.returncode == 1
+        assert "Another lab is running" in said and "DATA=" in said and "Traceback" not in said
+        assert lab_file(tmp_path)["pid"] == running.process.pid
+
+
+def test_a_data_folder_that_cannot_be_written_to_is_said(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    with lab(tmp_path / "file" / "data") as refused:
+        said = refused.output()
+    assert "cannot be written to" in said and "DATA=" in said and "Traceback" not in said
+
+
+def test_a_database_of_another_kind_is_said(tmp_path: Path) -> None:
+    (tmp_path / "lab.sqlite3").write_bytes(b"this is no database" * 100)
+    with lab(tmp_path) as refused:
+        said = refused.output()
+    assert "lab.sqlite3 cannot be used" in said and "Traceback" not in said
+
+
+def test_a_jvm_that_does_not_start_is_said(tmp_path: Path) -> None:
+    java = tmp_path / "jdk/bin/java"
+    java.parent.mkdir(parents=True)
+    java.write_text(BROKEN_JAVA)
+    java.chmod(0o755)
+    with lab(tmp_path / "data", JAVA_HOME=str(java.parent.parent)) as refused:
+        said = refused.output()
+    assert refused.process.returncode == 1
+    assert "JVM" in said and "Java" in said and "Traceback" not in said
+
+
+def test_vendored_files_that_were_changed_are_said(tmp_path: Path) -> None:
+    copy = tmp_path / "copy"
+    # What other processes write meanwhile, such as compiled modules, may be gone before it is copied.
+    for folder in ("broker_core", "lab", "static", "templates"):
+        shutil.copytree(ROOT / folder, copy / folder, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "manage.py", copy)
+    changed = next((copy / "static/vendor").rglob("*.js"))
+    changed.write_text(changed.read_text() + "//")
+    started = subprocess.run(
+        [sys.executable, "manage.py", "lab", "--port", "0"],
+        cwd=copy,
+        env={**os.environ, "HIGHWATER_DATA": str(tmp_path / "data")},
+        capture_output=True,
+        text=True,
+        timeout=2 * PATIENCE_S,
+        check=False,
+    )
+    assert started.returncode == 1
+    assert changed.name in started.stderr and "Traceback" not in started.stderr

@@ -1,0 +1,142 @@
+"""What the content of an exercise must be, and what is found in one that is not so."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from django.core.management import call_command
+
+from lab.exercises import compiler, loader
+from lab.exercises.glossary import glossary, parse
+from lab.exercises.loader import ContentError, exercises, load, page_content
+from lab.exercises.solution import Rehearsal
+from lab.runtime.rehearsal import rehearsal_run
+from tests.support.learner import SLUG, Learner
+
+
+def test_the_exercises_are_sound(monkeypatch):
+    # `make check` solves them with all seeds, which takes its time; that the way does not hang on one, two show.
+    monkeypatch.setattr(compiler, "SEEDS", compiler.SEEDS[:2])
+    call_command("check_exercises")
+
+
+def test_the_page_gets_texts_and_no_answers():
+    content = page_content(exercises()[SLUG])
+    assert content["number"] == "1"
+    assert {step["id"] for step in content["steps"]} == set(Learner().states)
+    predictions = [step["prediction"] for step in content["steps"] if step["prediction"]]
+    assert [set(choice) for choice in predictions[0]["choices"]] == [{"value", "note"}] * 3
+    assert [predictions[0]["steps"], content["partition"], exercises()[SLUG].rate] == [True, "orders-0", 0.0025]
+    json.dumps(content)
+
+
+def test_where_topics_are_not_deleted_each_try_has_a_run_of_its_own():
+    once = {slug: page_content(one)["is_once"] for slug, one in exercises().items()}
+    assert [slug for slug, is_once in once.items() if is_once] == ["006-the-lost-record"]
+
+
+def test_a_question_for_a_broker_is_answered_by_names():
+    rehearsal = Rehearsal(exercises()["007-who-may-lead"], rehearsal_run(1))
+    rehearsal.play()
+    english = {step["id"]: step for step in rehearsal.session.frame("en")["steps"]}
+    chinese = {step["id"]: step for step in rehearsal.session.frame("zh")["steps"]}
+    assert list(english["predict-none"]["said"].values()) == ["broker 3", "broker 1", "nobody"]
+    assert english["predict-none"]["checked"]["detail"] == "leader of votes-0: nobody"
+    assert list(chinese["predict-next"]["said"].values()) == ["代理 2", "代理 3", "没有"]
+    assert english["written"]["said"] == {}
+
+
+@pytest.fixture
+def copy(tmp_path) -> Path:
+    """The exercise in a folder where it can be spoilt."""
+    return Path(shutil.copytree(loader.CONTENT / SLUG, tmp_path / SLUG))
+
+
+def spoil(folder: Path, name: str, old: str, new: str) -> None:
+    text = (folder / name).read_text(encoding="utf-8")
+    assert old in text
+    (folder / name).write_text(text.replace(old, new, 1), encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "says"),
+    [
+        ("exercise.toml", 'is = "paused"', 'is = "sleeping"', "sleeping"),
+        ("exercise.toml", "equals = 1", "equal = 1", "equal"),
+        ("exercise.toml", 'replica = "orders-0@followers"', 'replica = "orders-0"', "is no replica"),
+        ("exercise.toml", "minutes = 10", "minutes = 'ten'", "int"),
+        ("exercise.toml", "minutes = 10", "minutes =", "no TOML"),
+        ("exercise.toml", 'zh = "高水位为什么总是晚一次拉取"', 'zh = " "', "both languages"),
+        ("exercise.toml", 'id = "leader-moves"', 'id = "produce"', "different ids"),
+        ("hints.zh.md", "---\n", "", "hints"),
+    ],
+)
+def test_content_is_read_strictly(copy, name, old, new, says):
+    spoil(copy, name, old, new)
+    with pytest.raises(ContentError, match=says) as error:
+        load(copy)
+    assert SLUG in str(error.value)
+
+
+def test_a_text_that_is_missing_in_one_language_is_named(copy):
+    (copy / "debrief.zh.md").unlink()
+    with pytest.raises(ContentError, match=r"debrief\.zh\.md is missing"):
+        load(copy)
+    (copy / "debrief.zh.md").write_text("\n")
+    with pytest.raises(ContentError, match="both languages"):
+        load(copy)
+
+
+def test_a_stray_file_is_named(copy):
+    (copy / "notes.txt").write_text("x")
+    with pytest.raises(ContentError, match=r"notes\.txt belongs to no exercise"):
+        load(copy)
+
+
+def faults(folder: Path) -> list[str]:
+    return list(compiler.problems(load(folder), glossary(), rehearsal_run))
+
+
+def test_an_exercise_that_starts_solved_is_found(copy):
+    spoil(
+        copy,
+        "exercise.toml",
+        '    { is = "uncommitted", partition = "orders-0", equals = 1 },\n    { is = "parked"',
+        '    { is = "parked"',
+    )
+    spoil(copy, "exercise.toml", '    { is = "parked", api = "Produce", partition = "orders-0" },\n', "")
+    assert any("'produce' is done before anything was done" in fault for fault in faults(copy))
+
+
+def test_a_solution_that_does_not_solve_is_found(copy):
+    spoil(copy, "solution.lab", "producer send p1 orders-0 greeting:hello\n", "")
+    assert any("[produce] is not done at its end" in fault for fault in faults(copy))
+
+
+def test_a_solution_that_solves_two_steps_at_once_is_found(copy):
+    spoil(copy, "solution.lab", "[leader-moves]\nstep rpc until done", "[leader-moves]\nplay\nplay\nplay")
+    spoil(
+        copy,
+        "exercise.toml",
+        '    { is = "high_watermark", replica = "orders-0@followers", below = "log_end_offset(orders-0@leader)" },\n',
+        "",
+    )
+    spoil(copy, "solution.lab", "step rpc\n", "step rpc until done\n" + "step rpc\n" * 20)
+    assert any("as well" in fault for fault in faults(copy))
+
+
+def test_a_term_without_a_row_in_the_glossary_is_found(copy):
+    spoil(copy, "exercise.toml", '"purgatory"', '"waiting room"')
+    assert any("'waiting room' does not stand in docs/GLOSSARY.md" in fault for fault in faults(copy))
+
+
+def test_sections_must_name_the_steps_in_order(copy):
+    spoil(copy, "solution.lab", "[produce]", "[begin]")
+    with pytest.raises(ContentError, match="begin"):
+        Rehearsal(load(copy), rehearsal_run(1)).play()
+
+
+def test_a_row_of_the_glossary_with_a_hole_is_found():
+    with pytest.raises(ValueError, match="without"):
+        parse("| English | 中文 | meaning |\n|---|---|---|\n| lag | | behind |")

@@ -1,0 +1,205 @@
+"""How a learner's way through an exercise is checked."""
+
+import json
+
+import pytest
+
+from lab.exercises.loader import exercises
+from lab.exercises.predicate import Moment
+from lab.exercises.session import ExerciseSession
+from lab.exercises.setup import run_setup
+from lab.protocol import Exercise as Frame
+from lab.refusal import Refusal
+from lab.runtime.rehearsal import rehearsal_run
+from tests.support.learner import POWER, SLUG, Learner
+
+
+@pytest.fixture
+def asked() -> Learner:
+    """The prediction is asked."""
+    learner = Learner()
+    learner.send()
+    learner.step_until("predict", "active")
+    return learner
+
+
+def test_the_first_step_waits_for_the_leader_to_hold_a_record_that_is_not_committed():
+    learner = Learner()
+    assert learner.states["produce"] == "active"
+    leader = learner.run.view["partitions"]["orders-0"]["leader"]
+    assert learner.why_not() == f"The leader, broker {leader}, has 0 offsets of orders-0 above its HW; 1 wanted."
+    assert "高水位之上有 0 个位移" in learner.why_not("zh")
+    learner.send()
+    learner.step_until("produce")
+    assert "waits at" in learner.of("produce")["checked"]["detail"]
+
+
+def test_while_time_runs_nothing_is_checked_that_asks_for_a_pause():
+    learner = Learner()
+    learner.send()
+    learner.paused = False
+    learner.step()
+    assert learner.why_not() == "Time is running: pause it."
+
+
+def test_outcomes_are_hidden_from_the_question_to_the_answer(asked):
+    assert asked.session.masked
+    assert asked.of("predict")["said"] == {"HW": "0", "HW + 1": "1", "HW + 2": "2"}
+    asked.predict("HW + 1")
+    assert not asked.session.masked
+    assert asked.of("predict")["prediction"] == {"choice": "HW + 1", "confidence": 0.7, "outcome": None}
+    assert asked.why_not() == "What you predicted has not happened yet: step on."
+
+
+def test_the_outcome_of_a_prediction_is_what_happened(asked):
+    asked.predict("HW + 1")
+    asked.step()
+    assert asked.of("predict")["prediction"]["outcome"] == "HW"
+    assert asked.of("predict")["checked"]["at_us"] == asked.run.now_us
+    assert asked.states["leader-moves"] == "active"
+
+
+def test_the_outcome_is_that_of_the_first_fetch_even_when_much_more_has_happened_since(asked):
+    asked.predict("HW")
+    arrives_us = min(rpc["due_us"] for rpc in asked.run.view["rpcs"].values() if rpc["api"] == "Fetch")
+    asked.run.advance(asked.run.now_us + 1_000_000)
+    asked.look()
+    assert asked.of("predict")["prediction"]["outcome"] == "HW"
+    assert asked.of("predict")["checked"]["at_us"] == arrives_us
+
+
+def test_who_lets_the_moment_pass_without_an_answer_brings_it_about_again(asked):
+    asked.step()
+    assert list(asked.states.values()) == ["done", "active", "open", "open", "open"]
+    assert not asked.session.masked
+    assert asked.why_not()
+    asked.run.advance(asked.run.now_us + 1_000_000)
+    asked.run.submit("producer send p1 orders-0 k:v")
+    asked.step_until("predict", "active")
+    assert asked.of("predict")["said"] == {"HW": "1", "HW + 1": "2", "HW + 2": "3"}
+
+
+def test_the_leaders_high_watermark_moves_before_the_followers_do(asked):
+    asked.predict("HW")
+    asked.step_until("leader-moves")
+    moved_us = asked.of("leader-moves")["checked"]["at_us"]
+    asked.paused = False
+    while not asked.session.finished:
+        asked.step()
+    assert asked.of("followers-learn")["checked"]["at_us"] - moved_us >= 400_000
+
+
+def test_it_works_on_a_partition_that_holds_records_already():
+    learner = Learner(
+        "kafka-topics.sh --create --topic orders --partitions 2 --replication-factor 3",
+        "producer open early",
+        "producer send early orders-0 a:1 b:2 c:3",
+    )
+    learner.run.advance(learner.run.now_us + 2_000_000)
+    learner.look()
+    learner.send()
+    learner.step_until("predict", "active")
+    assert learner.of("predict")["said"] == {"HW": "3", "HW + 1": "4", "HW + 2": "5"}
+
+
+def test_a_session_goes_on_from_what_was_stored(asked):
+    asked.predict("HW")
+    stored = json.loads(json.dumps(asked.session.state))
+    asked.session = ExerciseSession(asked.exercise, asked.moment, stored)
+    asked.step()
+    assert asked.of("predict")["prediction"]["outcome"] == "HW"
+
+
+def test_what_another_version_has_stored_begins_anew(asked):
+    asked.session = ExerciseSession(
+        asked.exercise, asked.moment, {"steps": {"gone": {"phase": "active"}}, "hints_shown": 1}
+    )
+    assert asked.states["produce"] != "open"
+    assert asked.session.frame("en")["hints_shown"] == 0
+
+
+def test_the_frame_is_said_to_change_only_when_it_does():
+    learner = Learner()
+    assert not learner.look()
+    learner.send()
+    changes = [learner.run.step_rpc() and learner.look() for _ in range(30)]
+    assert True in changes and False in changes
+
+
+def test_hints_come_one_by_one_and_end(asked):
+    for shown in range(1, len(asked.exercise.hints) + 1):
+        asked.handle("hint")
+        assert asked.session.frame("en")["hints_shown"] == shown
+    with pytest.raises(Refusal, match="no other hint"):
+        asked.handle("hint")
+
+
+def test_a_reset_forgets_everything(asked):
+    asked.predict("HW")
+    asked.step_until("leader-moves")
+    asked.handle("hint")
+    asked.run.advance(asked.run.now_us + 2_000_000)
+    asked.look()
+    asked.handle("reset")
+    assert asked.states["produce"] == "active"
+    assert asked.of("predict")["prediction"] is None
+    assert asked.session.frame("en")["hints_shown"] == 0
+
+
+@pytest.mark.parametrize(
+    ("more", "what"),
+    [
+        ({"step": "predict", "choice": "42"}, "'42' is no choice"),
+        ({"step": "produce", "choice": "HW"}, "No prediction is asked"),
+        ({"step": "predict", "choice": "HW", "confidence": 7.0}, "7.0 is no confidence"),
+    ],
+)
+def test_a_prediction_that_is_none_is_refused(asked, more, what):
+    with pytest.raises(Refusal) as refused:
+        asked.handle("predict", **more)
+    assert what in refused.value.what
+    assert asked.of("predict")["prediction"] is None
+
+
+def test_a_prediction_cannot_be_taken_back(asked):
+    asked.predict("HW")
+    with pytest.raises(Refusal, match="locked in"):
+        asked.predict("HW + 1")
+
+
+def test_a_set_up_that_fails_says_why():
+    run = rehearsal_run(1, brokers=(1, 2))
+    with pytest.raises(Refusal) as refused:
+        run_setup(run, exercises()[SLUG].setup)
+    assert "replication factor" in refused.value.what.lower()
+
+
+def test_a_prediction_may_wait_for_a_power_loss_and_nothing_else_settles_it():
+    exercise = exercises()[POWER]
+    run = rehearsal_run(1)
+    run_setup(run, exercise.setup)
+    run.take()
+
+    def moment() -> Moment:
+        return Moment(run.view, run.now_us, False)
+
+    session = ExerciseSession(exercise, moment())
+
+    def do(*lines: str) -> None:
+        run_setup(run, lines)
+        session.on_events(moment(), [made[0] for made in run.take()])
+
+    def predicted() -> dict:
+        return next(step for step in session.frame("en")["steps"] if step["id"] == "predict")
+
+    do("producer open p1 --acks all", "producer send p1 payments-0 a:1 b:2 c:3", "sleep 2s")
+    do("broker kill 3")
+    do("broker start 3", "sleep 2s")
+    assert session.masked
+    session.handle(Frame(id="u1", op="predict", step="predict", choice="all", confidence=0.9), moment())
+    assert predicted()["why_not"] == "What you predicted has not happened yet: bring it about."
+    do("broker powerloss 3")
+    assert predicted()["prediction"]["outcome"] is None
+    do("broker powerloss 1")
+    assert predicted()["prediction"]["outcome"] == "nothing"
+    assert predicted()["checked"]["detail"] == "end of the files of broker 1: 0"

@@ -1,0 +1,144 @@
+"""A connection of the gateway, with a transport and an engine that do what the test says."""
+
+import asyncio
+import socket
+import time
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+import pytest
+
+from broker_core.broker.socket_server import Listener
+from lab.runtime import gateway as gateway_module
+from lab.runtime.gateway import MOST_UNDER_WAY, Client, Gateway
+from lab.runtime.live_run import Batch, LiveRun
+from tests.support.lab_server import PATIENCE_S
+
+
+class Wire(asyncio.Transport):
+    """A transport that remembers."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.socket = socket.socket()
+        self.written = b""
+        self.is_open = True
+        self.reads = True
+
+    def get_extra_info(self, name: str, default: Any = None) -> Any:
+        return {"peername": ("127.0.0.1", 5), "socket": self.socket}[name]
+
+    def write(self, data: Any) -> None:
+        self.written += data
+
+    def close(self) -> None:
+        self.is_open = False
+        self.socket.close()
+
+    def is_closing(self) -> bool:
+        return not self.is_open
+
+    def pause_reading(self) -> None:
+        self.reads = False
+
+    def resume_reading(self) -> None:
+        self.reads = True
+
+
+class Desk:
+    """A gateway that keeps what comes in."""
+
+    def __init__(self) -> None:
+        self.frames: list[bytes] = []
+
+    def welcomes(self, client: Client) -> bool:
+        return True
+
+    def now_s(self) -> float:
+        return 0.0
+
+    def may_hold(self, more_bytes: int) -> bool:
+        return True
+
+    def enter(self, client: Client, frame: bytes) -> None:
+        self.frames.append(frame)
+
+
+def connected() -> tuple[Client, Wire, Desk]:
+    desk, wire = Desk(), Wire()
+    client = Client(desk, broker_id=1, request_bytes_max=1_000)
+    client.connection_made(wire)
+    return client, wire, desk
+
+
+def framed(*bodies: bytes) -> bytes:
+    return b"".join(len(body).to_bytes(4, "big") + body for body in bodies)
+
+
+def test_a_fault_in_the_stream_ends_the_connection_once_all_before_it_is_answered() -> None:
+    client, wire, desk = connected()
+    client.data_received(framed(b"a", b"b") + b"\xff\xff\xff\xffgarbage")
+    assert desk.frames == [b"a", b"b"] and wire.is_open
+    client.send(b"answer a")
+    assert wire.is_open
+    client.send(b"answer b")
+    assert wire.written == b"answer aanswer b" and not wire.is_open
+
+
+def test_a_fault_at_once_ends_the_connection_at_once() -> None:
+    client, wire, desk = connected()
+    client.data_received(b"GET / HTTP/1.1\r\n\r\n")
+    assert desk.frames == [] and not wire.is_open
+
+
+def test_who_sends_and_never_reads_is_not_read_either() -> None:
+    client, wire, desk = connected()
+    client.pause_writing()
+    client.data_received(framed(*[b"x"] * (MOST_UNDER_WAY + 6)))
+    assert desk.frames == [] and not wire.reads
+    client.resume_writing()
+    assert len(desk.frames) == MOST_UNDER_WAY and not wire.reads
+    for _ in range(MOST_UNDER_WAY + 6):
+        client.send(b"")
+    assert len(desk.frames) == MOST_UNDER_WAY + 6 and wire.reads and wire.is_open
+    wire.close()
+
+
+class Idle:
+    """An engine that nobody asks for anything."""
+
+    async def act(self, job: Callable[[LiveRun], None]) -> None:
+        raise AssertionError("nobody is connected")
+
+
+def test_a_port_that_stays_taken_is_tried_once_an_interval(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However often brokers came and went meanwhile."""
+    interval_s = 0.2
+    tries: list[float] = []
+
+    async def serve(self: Gateway, broker_id: int, listener: Listener) -> NoReturn:
+        tries.append(asyncio.get_running_loop().time())
+        raise OSError("Address already in use")
+
+    async def tried(times: int) -> None:
+        deadline_s = time.monotonic() + PATIENCE_S
+        while len(tries) < times:
+            assert time.monotonic() < deadline_s
+            await asyncio.sleep(0.01)
+
+    async def scene() -> None:
+        gateway = Gateway(Idle(), {1: 0})
+        try:
+            for life in range(5):
+                first = len(tries)
+                gateway.publish(Batch([], [], 0, None, "play", 1.0, 0, listeners={1: Listener(life, 1_000, 0)}))
+                await tried(first + 1)
+            await tried(first + 5)
+        finally:
+            await gateway.close()
+        gaps_s = [later - earlier for earlier, later in zip(tries[first:], tries[first + 1 :], strict=False)]
+        assert min(gaps_s) > interval_s * 0.9, gaps_s
+
+    monkeypatch.setattr(gateway_module, "LISTEN_AGAIN_S", interval_s)
+    monkeypatch.setattr(Gateway, "_serve", serve)
+    asyncio.run(scene())

@@ -1,0 +1,309 @@
+"""The socket of a branch, against the real server."""
+
+import json
+from contextlib import suppress
+from typing import Any
+
+import msgspec
+import pytest
+from websockets.exceptions import ConnectionClosed
+
+from lab.exercises.loader import exercises
+from lab.protocol import CLOSE_NOT_FOUND, CLOSE_NOT_SIGNED_IN, CLOSE_RUBBISH, MAX_RUBBISH
+from tests.support.lab_server import LabServer, LabSocketClient, Visitor
+
+
+@pytest.fixture(scope="module")
+def run(lab_server: LabServer) -> str:
+    """A run that the tests of this module share."""
+    return Visitor(lab_server).sign_in().new_run()
+
+
+def greeted(client: LabSocketClient) -> dict[str, Any]:
+    client.of_kind("welcome")
+    snap = client.of_kind("snap")
+    client.of_kind("clock")
+    return snap
+
+
+def test_hello_is_answered_with_welcome_snapshot_and_clock(visitor: Visitor, run: str) -> None:
+    with visitor.socket(run) as client:
+        welcome = client.of_kind("welcome")
+        assert (welcome["run"], welcome["branch"], welcome["core"]) == (run, "main", "live")
+        assert welcome["owner"] is True
+        snap = client.of_kind("snap")
+        brokers = [node["state"] for node in snap["state"]["nodes"].values() if node["kind"] == "broker"]
+        assert brokers == ["up", "up", "up"]
+        assert client.of_kind("clock")["mode"] in ("play", "pause")
+
+
+def test_a_line_runs_and_its_events_arrive_dense(visitor: Visitor) -> None:
+    with visitor.socket(visitor.new_run()) as client:
+        snap = greeted(client)
+        printed = client.run("kafka-topics.sh --create --topic orders --partitions 1 --replication-factor 3")
+        assert printed == ["Created topic orders."]
+        numbers = [event[0] for event in client.events()]
+        assert numbers == list(range(snap["seq"] + 1, snap["seq"] + 1 + len(numbers)))
+
+
+def test_a_line_that_cannot_be_run_is_refused_and_the_run_goes_on(visitor: Visitor, run: str) -> None:
+    with visitor.socket(run) as client:
+        greeted(client)
+        for line in ("bogus", "broker kill 9", "", "   ", "kafka-topics.sh --create", "x" * 10_000):
+            answer = client.ask({"k": "do", "line": line})
+            if answer["k"] == "done":
+                # The tool itself says no: it runs, and ends with an exit code.
+                assert client.event("CommandCompleted", answer["command"])[4][2] != 0, line
+            else:
+                assert answer["what"] and answer["expected"] and answer["todo"]
+        assert client.ask({"k": "time", "op": "now"})["k"] == "done"
+
+
+def test_time_pauses_steps_and_goes_on_for_all_who_watch(visitor: Visitor) -> None:
+    run = visitor.new_run()
+    with visitor.socket(run) as one, visitor.socket(run) as other:
+        greeted(one)
+        greeted(other)
+        one.run("kafka-topics.sh --create --topic orders --partitions 1 --replication-factor 3")
+        assert one.ask({"k": "time", "op": "pause"})["k"] == "done"
+        paused = other.until(lambda frame: frame["k"] == "clock" and frame["mode"] == "pause")
+        assert paused["horizon_us"] == paused["at_us"]
+        before = one.ask({"k": "time", "op": "now"})["seq"]
+        stepped = one.ask({"k": "time", "op": "step_event"})["seq"]
+        assert stepped > before
+        one.ask({"k": "time", "op": "step_rpc"})
+        assert one.event("RpcDelivered", after=stepped)
+        one.ask({"k": "time", "op": "play", "value": 0.01})
+        playing = other.until(lambda frame: frame["k"] == "clock" and frame["mode"] == "play")
+        assert playing["rate"] == 0.01
+        one.ask({"k": "time", "op": "event_paced"})
+        # Empty time may pass quickly, but while a message is under way time is slow.
+        paced = other.until(
+            lambda frame: frame["k"] == "clock" and frame["mode"] == "event_paced" and 0 < frame["rate"] < 0.01
+        )
+        assert paced["at_us"] >= playing["at_us"]
+
+
+@pytest.mark.parametrize("value", [0, -1, 0.0001, 101, None])
+def test_an_impossible_rate_is_refused(visitor: Visitor, run: str, value: float | None) -> None:
+    with visitor.socket(run) as client:
+        greeted(client)
+        answer = client.ask({"k": "time", "op": "rate", "value": value})
+        assert answer["k"] == "no" and "0.001 to 100" in answer["expected"]
+
+
+def test_a_line_is_completed(visitor: Visitor, run: str) -> None:
+    with visitor.socket(run) as client:
+        greeted(client)
+        answer = client.ask({"k": "complete", "line": "kafka-to", "cursor": 8})
+        assert answer == {"k": "completions", "id": "q1", "from": 0, "items": ["kafka-topics.sh"]}
+
+
+def test_a_page_that_comes_back_gets_what_it_missed(visitor: Visitor) -> None:
+    run = visitor.new_run()
+    with visitor.socket(run) as client:
+        boot = client.of_kind("welcome")["boot"]
+        client.of_kind("snap")
+        client.ask({"k": "time", "op": "pause"})
+        have = client.ask(
+            {"k": "do", "line": "kafka-topics.sh --create --topic a --partitions 1 --replication-factor 1"}
+        )
+    with visitor.socket(run, hello={"have": have["seq"], "boot": boot}) as client:
+        client.of_kind("welcome")
+        client.ask({"k": "time", "op": "play"})
+        client.event("CommandCompleted")
+        assert not [frame for frame in client.frames if frame["k"] == "snap"]
+        assert client.events()[0][0] == have["seq"] + 1
+
+
+@pytest.mark.parametrize("hello", [{"have": 3, "boot": "another"}, {"have": 10**9, "boot": None}])
+def test_a_page_that_holds_something_else_starts_anew(visitor: Visitor, run: str, hello: dict[str, Any]) -> None:
+    with visitor.socket(run) as client:
+        boot = client.of_kind("welcome")["boot"]
+    with visitor.socket(run, hello={"have": hello["have"], "boot": hello["boot"] or boot}) as client:
+        client.of_kind("welcome")
+        assert client.until(lambda frame: frame["k"] in ("snap", "d"))["k"] == "snap"
+
+
+def test_a_page_that_answers_nothing_is_not_flooded_and_catches_up_with_a_snapshot(visitor: Visitor) -> None:
+    run = visitor.new_run()
+    with visitor.socket(run) as busy, visitor.socket(run) as idle:
+        greeted(busy)
+        idle.acknowledges = False
+        idle.of_kind("snap")
+        busy.run("kafka-topics.sh --create --topic orders --partitions 3 --replication-factor 3")
+        busy.run("producer open p1 --acks all")
+        busy.run("producer stream p1 orders-0 500")
+        busy.ask({"k": "time", "op": "rate", "value": 10})
+        began = busy.ask({"k": "time", "op": "now"})["seq"]
+        busy.until(lambda frame: frame["k"] == "d" and frame["ev"][-1][0] > began + 3_000)
+        busy.ask({"k": "time", "op": "pause"})
+        last = busy.ask({"k": "time", "op": "now"})["seq"]
+        idle.until(lambda frame: frame["k"] == "clock" and frame["mode"] == "pause")
+        sent = [frame for frame in idle.frames if frame["k"] in ("d", "snap")]
+        assert len(sent) <= 8
+        idle.send({"k": "ack", "seq": sent[-1]["ev"][-1][0]})
+        snap = idle.of_kind("snap")
+        assert snap["seq"] == last
+        assert snap["skipped"] == last - sent[-1]["ev"][-1][0]
+
+
+def test_rubbish_gets_an_answer_and_in_the_end_the_door(visitor: Visitor, run: str) -> None:
+    with visitor.socket(run) as client:
+        greeted(client)
+        for text in ("rubbish", '{"k":"fly"}', "{" * 1000, "x" * 70_000, "[]"):
+            client.connection.send(text)
+            refused = client.of_kind("no")
+            assert refused["id"] is None and refused["what"] and refused["expected"] and refused["todo"]
+        client.connection.send(b"\x00\x01")
+        assert "binary" in client.of_kind("no")["what"]
+        with suppress(ConnectionClosed):  # the lab may close while the last words are still being said
+            for _ in range(MAX_RUBBISH):
+                client.connection.send("rubbish")
+        code, reason = client.closed()
+        assert code == CLOSE_RUBBISH and reason
+    with visitor.socket(run) as client:
+        greeted(client)
+
+
+def test_the_first_frame_must_be_hello(visitor: Visitor, run: str) -> None:
+    with visitor.socket(run, hello={}) as client:
+        client.send({"k": "do", "id": "u1", "line": "help"})
+        assert client.closed() == (CLOSE_RUBBISH, "The first frame was no hello.")
+
+
+def test_a_page_of_another_version_is_sent_away(visitor: Visitor, run: str) -> None:
+    with visitor.socket(run, hello={"schema": "0123"}) as client:
+        code, reason = client.closed()
+        assert code == CLOSE_RUBBISH and "updated" in reason
+
+
+def test_who_is_not_signed_in_gets_no_socket(lab_server: LabServer, run: str) -> None:
+    with Visitor(lab_server).socket(run, hello={}) as client:
+        code, reason = client.closed()
+        assert code == CLOSE_NOT_SIGNED_IN and "Sign in" in reason
+
+
+def test_another_users_run_is_not_there(lab_server: LabServer, run: str, other_visitor: Visitor) -> None:
+    for slug, branch in ((run, "main"), ("nosuch", "main"), (run, "nosuch")):
+        with other_visitor.socket(slug, branch, hello={}) as client:
+            code, reason = client.closed()
+            assert code == CLOSE_NOT_FOUND and json.dumps(reason)
+
+
+@pytest.mark.parametrize(
+    "origin", ["http://evil.example", "http://127.0.0.1:1", "http://127.0.0.1", "null", "http://["]
+)
+def test_a_page_of_another_site_gets_no_socket(visitor: Visitor, run: str, origin: str) -> None:
+    import websockets.exceptions
+    from websockets.sync.client import connect
+
+    cookies = "; ".join(f"{cookie.name}={cookie.value}" for cookie in visitor.cookies)
+    address = f"ws://127.0.0.1:{visitor.server.port}/ws/runs/{run}/main/"
+    with (
+        pytest.raises(websockets.exceptions.InvalidStatus),
+        connect(address, additional_headers={"Cookie": cookies, "Origin": origin}),
+    ):
+        pass
+
+
+def test_a_run_that_is_deleted_takes_its_sockets_along(visitor: Visitor) -> None:
+    run = visitor.new_run()
+    with visitor.socket(run) as client:
+        greeted(client)
+        visitor.post(f"/runs/{run}/delete", confirm="yes")
+        assert client.closed() == (CLOSE_NOT_FOUND, "The run was deleted.")
+
+
+# Exercises
+
+
+def exercise_frame(client: LabSocketClient) -> dict[str, Any]:
+    return client.until(lambda frame: frame["k"] == "exercise")
+
+
+def test_an_exercise_is_begun_followed_left_and_gone_on_with(visitor: Visitor) -> None:
+    run = visitor.new_run()
+    slug = "001-high-watermark-two-fetches"
+    with visitor.socket(run) as client:
+        greeted(client)
+        refused = client.ask({"k": "exercise", "op": "hint", "exercise": slug})
+        assert refused["k"] == "no" and "No exercise has begun" in refused["what"]
+        assert client.ask({"k": "exercise", "op": "start", "exercise": "nosuch"})["k"] == "no"
+        answer = client.ask({"k": "exercise", "op": "start", "exercise": slug})
+        assert answer["k"] == "done", answer
+        begun = [frame for frame in client.frames if frame["k"] == "exercise"][-1]
+        assert begun["slug"] == slug and begun["steps"][0]["state"] == "active" and begun["hints_shown"] == 0
+        stands = {"k": "clock", "mode": "pause", "rate": 0.0025}
+        if not any(stands.items() <= frame.items() for frame in client.frames):
+            client.until(lambda frame: stands.items() <= frame.items())
+        client.ask({"k": "exercise", "op": "hint", "exercise": slug})
+        hinted = [frame for frame in client.frames if frame["k"] == "exercise"][-1]
+        assert hinted["hints_shown"] == 1
+        early = client.ask({"k": "exercise", "op": "predict", "exercise": slug, "step": "x", "choice": "43"})
+        assert early["k"] == "no" and early["todo"]
+    with visitor.socket(run) as client:
+        assert exercise_frame(client)["hints_shown"] == 1
+    visitor.server.forget_labs()
+    with visitor.socket(run) as client:
+        assert client.of_kind("welcome")["core"] == "recorded"
+        again = exercise_frame(client)
+        assert (again["slug"], again["hints_shown"]) == (slug, 1)
+        client.ask({"k": "exercise", "op": "reset", "exercise": slug})
+        reset = [frame for frame in client.frames if frame["k"] == "exercise"][-1]
+        assert reset["hints_shown"] == 0
+        client.ask({"k": "exercise", "op": "leave", "exercise": slug})
+        assert [frame for frame in client.frames if frame["k"] == "exercise"][-1]["slug"] == ""
+    with visitor.socket(run) as client:
+        greeted(client)
+        client.ask({"k": "time", "op": "now"})
+        assert not [frame for frame in client.frames if frame["k"] == "exercise"]
+
+
+def test_an_exercise_about_another_era_begins_in_a_run_of_its_own(visitor: Visitor) -> None:
+    slug = "006-the-lost-record"
+    with visitor.socket(visitor.new_run()) as client:
+        refused = client.ask({"k": "exercise", "op": "start", "exercise": slug})
+        assert refused["k"] == "no" and refused["what"] == "This run is of era 3.9, and the exercise is about era 0.10."
+    answer = visitor.post(f"/exercises/{slug}/run")
+    assert answer.status == 200 and answer.url.endswith("/main?p=ledger-0")
+    assert 'data-era="0.10"' in answer.text
+    run = answer.url.split("/r/")[1].split("/")[0]
+    with visitor.socket(run) as client:
+        begun = exercise_frame(client)
+        assert begun["slug"] == slug and begun["steps"][0]["state"] == "active"
+    assert "There is no exercise" in visitor.post("/exercises/nosuch/run").text
+
+
+def test_of_a_run_in_which_its_exercise_cannot_begin_nothing_is_left(
+    visitor: Visitor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slug = "006-the-lost-record"
+    name = exercises()[slug].title.en
+    before = visitor.get("/runs/").text.count(name)
+    spoilt = msgspec.structs.replace(exercises()[slug], setup=["kafka-topics.sh --create --topic t --partitions 0"])
+    monkeypatch.setitem(exercises(), slug, spoilt)
+    assert "The set-up stopped at" in visitor.post(f"/exercises/{slug}/run").text
+    assert visitor.get("/runs/").text.count(name) == before
+
+
+def test_exercise_sentences_come_in_the_pages_language(visitor: Visitor) -> None:
+    run = visitor.new_run()
+    visitor.get("/runs/?language=zh-CN")
+    with visitor.socket(run) as client:
+        greeted(client)
+        client.ask({"k": "exercise", "op": "start", "exercise": "001-high-watermark-two-fetches"})
+        frame = [frame for frame in client.frames if frame["k"] == "exercise"][-1]
+        why_not = next(step["why_not"] for step in frame["steps"] if step["state"] == "active")
+        assert any("\u4e00" <= letter <= "\u9fff" for letter in why_not)
+
+
+def test_an_exercise_in_a_lab_that_does_not_fit_says_what_is_missing(visitor: Visitor) -> None:
+    slug = "001-high-watermark-two-fetches"
+    with visitor.socket(visitor.new_run()) as client:
+        client.run("kafka-topics.sh --create --topic orders --partitions 1 --replication-factor 1")
+        refused = client.ask({"k": "exercise", "op": "start", "exercise": slug})
+        assert refused["k"] == "no"
+        assert refused["what"].startswith("This lab is not as the exercise needs it: The ISR of orders-0 is {")
+        assert "3 replicas in sync are wanted" in refused["what"]
+        assert "new run" in refused["todo"]

@@ -1,0 +1,163 @@
+"""Simulated time against a clock on the wall that the test moves."""
+
+import itertools
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from lab.runtime.pacer import BUDGET_S, CATCH_UP_S, LONGEST_GAP_S, MAX_EMPTY_S, MIN_FLIGHT_S, Pacer
+from tests.support.recorded_runs import Wall
+
+
+class Messages:
+    """A core in which messages fly, (sent_us, due_us), and timers wait. Each takes `cost_s` of the wall."""
+
+    def __init__(
+        self, wall: Wall, flights: Sequence[tuple[int, int]], timers: Sequence[int] = (), cost_s: float = 0.0
+    ) -> None:
+        self._wall = wall
+        self._cost_s = cost_s
+        self.now_us = 0
+        self._flights = {f"r{n}": flight for n, flight in enumerate(flights)}
+        self._due = sorted([due for _, due in flights] + [sent for sent, _ in flights] + list(timers))
+        self.happened: list[tuple[float, int]] = []
+
+    @property
+    def next_due_us(self) -> int | None:
+        return self._due[0] if self._due else None
+
+    @property
+    def view(self) -> Mapping[str, Any]:
+        in_flight = {
+            name: {"sent_us": sent, "due_us": due, "held": ""}
+            for name, (sent, due) in self._flights.items()
+            if sent <= self.now_us and due in self._due
+        }
+        return {"rpcs": in_flight}
+
+    def advance(self, until_us: int, *, max_events: int | None = None) -> int:
+        made = 0
+        while self._due and self._due[0] <= until_us:
+            self.now_us = self._due.pop(0)
+            self._wall.now_s += self._cost_s
+            self.happened.append((self._wall.now_s, self.now_us))
+            made += 1
+            if made == max_events:
+                return made
+        self.now_us = until_us
+        return made
+
+
+def drive(pacer: Pacer, core: Messages, wall: Wall, seconds: float, tick_s: float = 0.033) -> None:
+    end_s = wall.now_s + seconds
+    while wall.now_s < end_s:
+        wall.now_s += tick_s
+        pacer.run_slice(core)
+
+
+@pytest.fixture
+def wall() -> Wall:
+    return Wall()
+
+
+@pytest.mark.parametrize("rate", [0.001, 0.0025, 0.333, 1.0, 7.5, 100.0])
+def test_time_passes_at_the_rate(wall: Wall, rate: float) -> None:
+    pacer, core = Pacer(wall), Messages(wall, [], timers=list(range(0, 10**9, 10**6)))
+    pacer.set_rate(rate)
+    pacer.set_mode("play")
+    drive(pacer, core, wall, 3.0)
+    assert core.now_us == pytest.approx(3.0e6 * rate, rel=0.02)
+
+
+def test_paused_time_stands_still_and_is_not_made_up_for(wall: Wall) -> None:
+    pacer, core = Pacer(wall), Messages(wall, [], timers=[10])
+    drive(pacer, core, wall, 5.0)
+    assert core.now_us == 0 and pacer.horizon_us(core) == 0
+    pacer.set_mode("play")
+    drive(pacer, core, wall, 0.1)
+    assert core.now_us < 200_000
+
+
+def test_a_suspended_laptop_does_not_fast_forward(wall: Wall) -> None:
+    pacer, core = Pacer(wall), Messages(wall, [])
+    pacer.set_mode("play")
+    wall.now_s += 3_600
+    pacer.run_slice(core)
+    assert core.now_us <= LONGEST_GAP_S * 1e6
+
+
+def test_a_short_stall_is_made_up_for_in_small_steps(wall: Wall) -> None:
+    pacer, core = Pacer(wall), Messages(wall, [])
+    pacer.set_mode("play")
+    wall.now_s += 0.24
+    steps_us = []
+    for _ in range(5):
+        before_us = core.now_us
+        pacer.run_slice(core)
+        steps_us.append(core.now_us - before_us)
+        wall.now_s += 0.033
+    assert max(steps_us) <= CATCH_UP_S * 1e6
+    assert core.now_us == pytest.approx((0.24 + 4 * 0.033) * 1e6, abs=2)
+
+
+def test_a_core_that_cannot_keep_up_falls_behind_and_leaves_the_budget_alone(wall: Wall) -> None:
+    pacer = Pacer(wall)
+    core = Messages(wall, [], timers=list(range(0, 10**7, 10)), cost_s=0.000_02)
+    pacer.set_rate(100)
+    pacer.set_mode("play")
+    for _ in range(20):
+        wall.now_s += 0.033
+        before_s = wall.now_s
+        pacer.run_slice(core)
+        assert wall.now_s - before_s < 2 * BUDGET_S
+    assert 0 < core.now_us < 20 * 0.033 * 100 * 1e6
+
+
+def test_the_page_may_extrapolate_to_the_next_thing_that_is_due(wall: Wall) -> None:
+    pacer, core = Pacer(wall), Messages(wall, [], timers=[5_000, 10_000_000])
+    pacer.set_mode("play")
+    assert pacer.horizon_us(core) == 5_000
+    core.advance(6_000)
+    assert pacer.horizon_us(core) == 1_006_000
+
+
+def shown_s(core: Messages, flight: tuple[int, int]) -> float:
+    """How long a message was on screen."""
+    sent, due = (next(at_s for at_s, at_us in core.happened if at_us == instant) for instant in flight)
+    return due - sent
+
+
+def test_event_paced_shows_each_message_for_at_least_700_ms(wall: Wall) -> None:
+    flights = [(1_000, 1_500), (1_200, 3_200), (50_000, 50_010), (50_005, 51_000)]
+    pacer, core = Pacer(wall), Messages(wall, flights)
+    pacer.set_mode("event_paced")
+    drive(pacer, core, wall, 600.0, tick_s=0.01)
+    assert core.next_due_us is None
+    for flight in flights:
+        assert shown_s(core, flight) >= MIN_FLIGHT_S - 0.02
+
+
+def test_event_paced_squeezes_empty_time(wall: Wall) -> None:
+    flights = [(0, 500), (5_000_000, 5_000_500), (3_600_000_000, 3_600_000_500)]
+    pacer, core = Pacer(wall), Messages(wall, flights)
+    pacer.set_mode("event_paced")
+    drive(pacer, core, wall, 10.0, tick_s=0.01)
+    assert core.next_due_us is None
+    at = {at_us: at_s for at_s, at_us in core.happened}
+    for (_, due), (sent, _) in itertools.pairwise(flights):
+        assert at[sent] - at[due] <= MAX_EMPTY_S + 0.03
+
+
+def test_event_paced_does_not_stretch_short_empty_time(wall: Wall) -> None:
+    pacer, core = Pacer(wall), Messages(wall, [], timers=[100_000, 200_000])
+    pacer.set_mode("event_paced")
+    drive(pacer, core, wall, 0.3)
+    assert core.next_due_us is None
+
+
+def test_event_paced_passes_messages_that_take_no_time(wall: Wall) -> None:
+    pacer, core = Pacer(wall), Messages(wall, [(1_000, 1_000), (1_000, 1_000)])
+    pacer.set_mode("event_paced")
+    drive(pacer, core, wall, 2.0)
+    assert core.next_due_us is None

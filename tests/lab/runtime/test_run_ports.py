@@ -1,0 +1,59 @@
+"""A run of the lab has ports: clients join it, the page tells how, and the address stays."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+from kafka import KafkaConsumer, KafkaProducer
+
+from tests.support.lab_server import LabServer, Visitor
+
+PROGRAMS = sorted((Path(settings.BASE_DIR) / "static/lab/connect").glob("*.py"), key=lambda path: path.name)
+ORDERS = "kafka-topics.sh --create --topic orders --partitions 1 --replication-factor 3"
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.stem)
+def test_the_programs_that_the_page_offers_run(visitor: Visitor, program: Path, tmp_path: Path) -> None:
+    with visitor.socket(visitor.new_run()) as client:
+        bootstrap = client.of_kind("welcome")["bootstrap"]
+        assert len(bootstrap.split(",")) == 3
+        client.run(ORDERS)
+        client.ask({"k": "time", "op": "play"})
+        # a program called as its library would import itself
+        script = tmp_path / f"my_{program.name}"
+        script.write_text(program.read_text().replace("BOOTSTRAP", bootstrap))
+        done = subprocess.run(
+            [sys.executable, str(script)], capture_output=True, text=True, timeout=120, check=False, env=os.environ
+        )
+        assert done.returncode == 0, done.stderr
+        assert done.stdout == "0 0 hello\n"
+
+
+def test_who_is_connected_is_in_the_view_and_the_address_outlives_the_lab(
+    visitor: Visitor, lab_server: LabServer
+) -> None:
+    run = visitor.new_run()
+    with visitor.socket(run) as client:
+        bootstrap = client.of_kind("welcome")["bootstrap"]
+        client.run(ORDERS)
+        client.ask({"k": "time", "op": "play"})
+        producer = KafkaProducer(bootstrap_servers=bootstrap, client_id="till")
+        assert producer.send("orders", b"one").get(60).offset == 0
+        with visitor.socket(run) as other:
+            nodes = other.of_kind("snap")["state"]["nodes"].values()
+        joined = [node["settings"] for node in nodes if node["kind"] == "client"]
+        assert {settings["client.id"] for settings in joined} >= {"till"}
+        assert all(settings["software"].startswith("kafka-python") for settings in joined if "software" in settings)
+        producer.close()
+    lab_server.forget_labs()
+    with visitor.socket(run) as client:
+        assert client.of_kind("welcome")["bootstrap"] == ""
+        client.ask({"k": "time", "op": "play"})
+        with visitor.socket(run) as other:
+            assert other.of_kind("welcome")["bootstrap"] == bootstrap
+        consumer = KafkaConsumer("orders", bootstrap_servers=bootstrap, auto_offset_reset="earliest")
+        assert next(consumer).value == b"one"
+        consumer.close()

@@ -1,0 +1,77 @@
+"""The layers hold, and what breaks them is caught: each contract is broken on purpose in a copy."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support.paths import ROOT
+
+BIN = Path(sys.executable).parent
+
+
+@pytest.fixture
+def copy(tmp_path) -> Path:
+    for package in ("broker_core", "lab"):
+        shutil.copytree(ROOT / package, tmp_path / package, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    return tmp_path
+
+
+def run(folder: Path, *command: str) -> tuple[int, str]:
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    return done.returncode, done.stdout + done.stderr
+
+
+def plant(folder: Path, file: str, statement: str) -> None:
+    with (folder / file).open("a") as source:
+        source.write(f"\n{statement}\n")
+
+
+def lint_imports(folder: Path) -> tuple[int, str]:
+    return run(folder, str(BIN / "lint-imports"), "--no-cache")
+
+
+def test_the_contracts_hold():
+    code, output = lint_imports(ROOT)
+    assert code == 0, output
+    assert "0 broken" in output
+
+
+@pytest.mark.parametrize(
+    ("file", "statement", "contract"),
+    [
+        ("broker_core/events/__init__.py", "import broker_core.zk.store", "layers of the core"),
+        ("broker_core/zk/store.py", "from broker_core import log", "layers of the core"),
+        ("broker_core/zk/store.py", "import kazoo.client", "the core stands alone"),
+        ("broker_core/log/__init__.py", "import django.conf", "the core stands alone"),
+        ("broker_core/log/__init__.py", "from lab.runtime import java", "the core stands alone"),
+        ("lab/consumers.py", "from broker_core.run import Run", "one door"),
+        ("lab/consumers.py", "import kazoo.client", "only the runtime's adapters import kazoo"),
+        ("lab/runtime/java.py", "import lab.consumers", "the runtime is below the rest of the lab"),
+    ],
+)
+def test_a_planted_import_is_caught(copy, file, statement, contract):
+    plant(copy, file, statement)
+    code, output = lint_imports(copy)
+    assert code == 1
+    assert any(contract in line and "BROKEN" in line for line in output.splitlines()), output
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "import time", "import random", "import threading", "import asyncio", "import uuid", "import secrets",
+        "from time import monotonic", "from os import urandom", "from concurrent.futures import Future",
+        "import datetime\nNOW = datetime.datetime.now()",
+    ],
+)  # fmt: skip
+def test_the_core_has_no_clock_no_chance_and_no_threads(copy, statement):
+    plant(copy, "broker_core/zk/store.py", statement)
+    code, output = run(copy, str(BIN / "ruff"), "check", "--no-cache", "--select", "TID251", "broker_core", "lab")
+    assert code == 1
+    assert "TID251" in output
+    assert "broker_core/zk/store.py" in output
+    assert output.count("TID251") == 1, "nothing else is caught: the core is clean, and the lab may"

@@ -1,0 +1,158 @@
+"""The scripts that set a machine up, and what they say when they cannot."""
+
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+
+from tests.support.paths import ROOT
+from tools import ensure_chromium, setup_env
+
+
+def locked() -> dict[str, list[str]]:
+    """Name -> versions of the lock; more than one where they depend on the Python."""
+    versions: dict[str, list[str]] = {}
+    for line in (ROOT / "requirements.lock").read_text().splitlines():
+        if line and not line.startswith(" "):
+            name, _, rest = line.partition("==")
+            versions.setdefault(name, []).append(rest.split()[0])
+    return versions
+
+
+def test_the_lock_fits_what_the_project_asks_for():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    versions = locked()
+    for asked in project["project"]["dependencies"] + project["dependency-groups"]["dev"]:
+        requirement = Requirement(asked)
+        assert all(requirement.specifier.contains(version) for version in versions[requirement.name]), asked
+
+
+def test_the_lock_has_a_hash_for_each_package_and_names_no_index():
+    text = (ROOT / "requirements.lock").read_text()
+    packages = [part for part in text.replace("\\\n", " ").splitlines() if part]
+    assert packages
+    assert all("--hash=sha256:" in package for package in packages)
+    assert "://" not in text
+
+
+def test_the_environment_is_what_the_lock_says():
+    assert setup_env.is_up_to_date(), "the tests run in .venv, which make sets up first"
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch) -> Path:
+    """A project whose set-up never ran, on a machine with a uv that does what the test says."""
+    monkeypatch.setattr(setup_env, "ROOT", tmp_path)
+    monkeypatch.setattr(setup_env, "LOCK", tmp_path / "requirements.lock")
+    monkeypatch.setattr(setup_env, "VENV", tmp_path / ".venv")
+    monkeypatch.setattr(setup_env, "VENV_PYTHON", tmp_path / ".venv" / "bin" / "python")
+    monkeypatch.setattr(setup_env, "STAMP", tmp_path / ".venv" / ".requirements-digest")
+    monkeypatch.setattr(sys, "argv", ["setup_env.py"])
+    (tmp_path / "requirements.lock").write_text("nothing==1\n")
+    return tmp_path
+
+
+def fake_uv(project: Path, monkeypatch, script: str) -> Path:
+    uv = project / "bin" / "uv"
+    uv.parent.mkdir()
+    uv.write_text(f"#!/bin/sh\necho uv $* >> {project}/calls\n{script}\n")
+    uv.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{uv.parent}:/usr/bin:/bin")
+    return project / "calls"
+
+
+MAKES_A_VENV = 'if [ "$1" = venv ]; then mkdir -p .venv/bin; ln -s "$(readlink -f "$4")" .venv/bin/python; fi'
+
+
+def test_sets_up_once_and_again_when_the_lock_changes(project, monkeypatch, capsys):
+    calls = fake_uv(project, monkeypatch, MAKES_A_VENV)
+    assert setup_env.main() == 0
+    assert [line.split()[1] for line in calls.read_text().splitlines()] == ["venv", "pip"]
+    assert "--require-hashes" in calls.read_text()
+    assert setup_env.main() == 0
+    assert len(calls.read_text().splitlines()) == 2
+    (project / "requirements.lock").write_text("nothing==2\n")
+    assert setup_env.main() == 0
+    assert [line.split()[1] for line in calls.read_text().splitlines()] == ["venv", "pip", "pip"]
+    assert "set-up: done" in capsys.readouterr().out
+
+
+def test_an_install_that_fails_is_tried_again_next_time(project, monkeypatch, capsys):
+    fake_uv(project, monkeypatch, f"{MAKES_A_VENV}\n[ $1 = venv ]")
+    assert setup_env.main() == 1
+    said = capsys.readouterr().err
+    assert "The packages of requirements.lock could not be installed" in said
+    assert "Run make again" in said
+    assert not setup_env.is_up_to_date()
+
+
+def test_a_venv_that_cannot_be_made(project, monkeypatch, capsys):
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
+    monkeypatch.setattr(setup_env.shutil, "which", lambda name: None)
+    monkeypatch.setattr(setup_env.subprocess, "call", lambda *_, **__: 1)
+    assert setup_env.main() == 1
+    assert "install the package python3-venv, or install uv" in capsys.readouterr().err
+
+
+def test_an_old_python_is_told_so(project, monkeypatch, capsys):
+    monkeypatch.setattr(setup_env.sys, "version_info", (3, 9, 2))
+    monkeypatch.setattr(setup_env.shutil, "which", lambda name: None)
+    assert setup_env.main() == 1
+    assert "Highwater needs Python 3.11 or newer; this is 3.9.2" in capsys.readouterr().err
+
+
+def test_a_named_chromium_must_exist(monkeypatch):
+    monkeypatch.setenv("CHROMIUM", "/nowhere/chromium")
+    with pytest.raises(ensure_chromium.NoChromium, match="/nowhere/chromium is not an executable file"):
+        ensure_chromium.ensure_chromium()
+
+
+def test_the_systems_chromium_comes_first(tmp_path, monkeypatch):
+    chrome = tmp_path / "google-chrome"
+    chrome.write_text("")
+    chrome.chmod(0o755)
+    monkeypatch.delenv("CHROMIUM", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert ensure_chromium.ensure_chromium() == (str(chrome), "the system's")
+
+
+@pytest.mark.parametrize(("may_use_apt", "said"), [(True, "apt could not install one"), (False, "not root, or no apt")])
+def test_no_chromium_anywhere(tmp_path, monkeypatch, may_use_apt, said):
+    monkeypatch.delenv("CHROMIUM", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    tried = []
+    monkeypatch.setattr(ensure_chromium, "playwright_executable", lambda: None)
+    monkeypatch.setattr(ensure_chromium, "can_use_apt", lambda: may_use_apt)
+
+    def run(command, **_):
+        tried.append(command[0] if command[0] == "apt-get" else command[2])
+        return subprocess.CompletedProcess(command, 1)
+
+    monkeypatch.setattr(ensure_chromium.subprocess, "run", run)
+    with pytest.raises(ensure_chromium.NoChromium, match=said):
+        ensure_chromium.ensure_chromium()
+    assert tried == (["playwright", "apt-get"] if may_use_apt else ["playwright"])
+
+
+def test_the_chromium_of_this_machine_is_named():
+    """What `make test` does first. The last line is the path, alone."""
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "tools" / "ensure_chromium.py")], capture_output=True, text=True, check=True
+    )
+    path = Path(done.stdout.strip())
+    assert path.exists()
+    assert f"chromium: using {path} (" in done.stderr
+
+
+def test_a_skipped_test_counts_as_failed(tmp_path):
+    (tmp_path / "test_it.py").write_text("import pytest\ndef test_it(): pytest.skip('no such tool')\n")
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-p", "tests.no_skips", "-c", "/dev/null", "--rootdir", tmp_path, tmp_path],
+        cwd=ROOT, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert "1 failed" in done.stdout
+    assert "was skipped (Skipped: no such tool)" in done.stdout
