@@ -6,9 +6,9 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 
 from broker_core.broker.apis import metadata
-from broker_core.broker.broker import BASE_PORT, Broker
-from broker_core.broker.config import BrokerConfig
-from broker_core.broker.socket_server import SocketServer
+from broker_core.broker.config.broker_config import BrokerConfig
+from broker_core.broker.network.socket_server import SocketServer
+from broker_core.broker.process.broker import BASE_PORT, Broker
 from broker_core.clients.fleet import Clients
 from broker_core.eras import ERAS, Era
 from broker_core.events.log import PowerLost

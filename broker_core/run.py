@@ -13,8 +13,8 @@ from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import msgspec
 
-from broker_core.broker.socket_server import Listener, Output
-from broker_core.broker.wire_bytes import WireBytes, wire_bytes
+from broker_core.broker.network.socket_server import Listener, Output
+from broker_core.broker.network.wire_bytes import WireBytes, wire_bytes
 from broker_core.cluster import Cluster, RunConfig
 from broker_core.events import Envelope
 from broker_core.events.codec import encode_all

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from broker_core.broker.config import BrokerConfig
+from broker_core.broker.config.broker_config import BrokerConfig
 from broker_core.config_defs import topic_values
 from broker_core.eras import DEFAULT_ERA, ERAS
 from broker_core.errors import KafkaError, KafkaException

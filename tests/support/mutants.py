@@ -13,11 +13,11 @@ from unittest.mock import patch
 
 import msgspec
 
-from broker_core.broker import fetches
-from broker_core.broker.fetches import Fetches
-from broker_core.broker.log_directory import LogDirectory
-from broker_core.broker.produces import Produces
-from broker_core.broker.replica_manager import ReplicaManager
+from broker_core.broker.logs.log_directory import LogDirectory
+from broker_core.broker.replicas import fetches
+from broker_core.broker.replicas.appends import Produces
+from broker_core.broker.replicas.fetches import Fetches
+from broker_core.broker.replicas.replica_manager import ReplicaManager
 from broker_core.controller import election
 from broker_core.controller.context import LeaderAndIsr
 from broker_core.controller.election import Choice

@@ -51,7 +51,7 @@ from broker_core.broker.apis import (
 from broker_core.sim.kernel import Message
 
 if TYPE_CHECKING:
-    from broker_core.broker.broker import Broker
+    from broker_core.broker.process.broker import Broker
 
 HANDLERS: dict[str, Callable[["Broker", Message], None]] = {
     "AddOffsetsToTxn": add_offsets_to_txn.handle,

@@ -7,7 +7,7 @@ from broker_core.transactions.coordinator import for_client
 from broker_core.wire.messages import AddOffsetsToTxnRequest, AddOffsetsToTxnResponse, AddPartitionsToTxnTransaction
 
 if TYPE_CHECKING:
-    from broker_core.broker.broker import Broker
+    from broker_core.broker.process.broker import Broker
 
 
 def handle(broker: "Broker", message: Message) -> None:

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import structs
 
-from broker_core.broker.record_deletion import INTERNAL_TOPICS
+from broker_core.broker.replicas.record_deletion import INTERNAL_TOPICS
 from broker_core.broker.translation.common import split
 from broker_core.errors import KafkaError
 from broker_core.sim.kernel import Message
@@ -17,7 +17,7 @@ from broker_core.wire.messages import (
 )
 
 if TYPE_CHECKING:
-    from broker_core.broker.broker import Broker
+    from broker_core.broker.process.broker import Broker
 
 LAST_CLIENT_VERSION = 3
 """From the next one on only brokers ask."""

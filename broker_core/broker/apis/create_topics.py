@@ -2,14 +2,14 @@
 
 from typing import TYPE_CHECKING
 
-from broker_core.broker.admin_purgatory import DelayedTopics
+from broker_core.broker.admin.admin_purgatory import DelayedTopics
 from broker_core.errors import KafkaError
 from broker_core.sim.kernel import Message
 from broker_core.wire.messages import CreateTopicsRequest, CreateTopicsResponse
 from broker_core.zk.znodes import TopicZnode
 
 if TYPE_CHECKING:
-    from broker_core.broker.broker import Broker
+    from broker_core.broker.process.broker import Broker
 
 
 def handle(broker: "Broker", message: Message) -> None:

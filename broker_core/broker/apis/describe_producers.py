@@ -13,7 +13,7 @@ from broker_core.wire.messages import (
 )
 
 if TYPE_CHECKING:
-    from broker_core.broker.broker import Broker
+    from broker_core.broker.process.broker import Broker
 
 _NOT_HOSTED = "This server does not host this topic-partition."
 

@@ -4,14 +4,14 @@ from typing import TYPE_CHECKING
 
 from msgspec import structs
 
-from broker_core.broker.admin_purgatory import DelayedElections
+from broker_core.broker.admin.admin_purgatory import DelayedElections
 from broker_core.config_defs.java_text import scala_map_place
 from broker_core.errors import KafkaError
 from broker_core.sim.kernel import Message
 from broker_core.wire.messages import ElectLeadersRequest
 
 if TYPE_CHECKING:
-    from broker_core.broker.broker import Broker
+    from broker_core.broker.process.broker import Broker
 
 
 def handle(broker: "Broker", message: Message) -> None:

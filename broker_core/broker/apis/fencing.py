@@ -6,7 +6,7 @@ from broker_core.errors import KafkaError
 from broker_core.wire.messages import LeaderAndIsrRequest, StopReplicaRequest, UpdateMetadataRequest
 
 if TYPE_CHECKING:
-    from broker_core.broker.broker import Broker
+    from broker_core.broker.process.broker import Broker
 
 
 def controller_error(

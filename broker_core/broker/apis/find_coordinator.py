@@ -9,7 +9,7 @@ from broker_core.transactions.log import TRANSACTION_TOPIC
 from broker_core.wire.messages import CreateTopicSpec, FindCoordinatorRequest, FindCoordinatorResponse
 
 if TYPE_CHECKING:
-    from broker_core.broker.broker import Broker
+    from broker_core.broker.process.broker import Broker
 
 GROUP, TRANSACTION = 0, 1
 """The kinds of keys."""

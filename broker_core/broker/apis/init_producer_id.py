@@ -7,7 +7,7 @@ from broker_core.sim.kernel import Message
 from broker_core.wire.messages import InitProducerIdRequest, InitProducerIdResponse
 
 if TYPE_CHECKING:
-    from broker_core.broker.broker import Broker
+    from broker_core.broker.process.broker import Broker
 
 
 def handle(broker: "Broker", message: Message) -> None:

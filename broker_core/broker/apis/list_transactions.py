@@ -9,7 +9,7 @@ from broker_core.transactions.states import TransactionState
 from broker_core.wire.messages import ListTransactionsRequest, ListTransactionsResponse
 
 if TYPE_CHECKING:
-    from broker_core.broker.broker import Broker
+    from broker_core.broker.process.broker import Broker
 
 
 def handle(broker: "Broker", message: Message) -> None:

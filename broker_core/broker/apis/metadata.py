@@ -8,7 +8,7 @@ from broker_core.sim.kernel import Message
 from broker_core.wire.messages import CreateTopicSpec, MetadataRequest, MetadataResponse
 
 if TYPE_CHECKING:
-    from broker_core.broker.broker import Broker
+    from broker_core.broker.process.broker import Broker
 
 
 def answer(broker: "Broker", body: MetadataRequest) -> MetadataResponse:

@@ -6,8 +6,8 @@ version of the API allows concern each partition.
 
 from typing import TYPE_CHECKING
 
-from broker_core.broker.record_deletion import INTERNAL_TOPICS
-from broker_core.broker.transaction_verifier import Batch, Verification
+from broker_core.broker.coordinators.transaction_verifier import Batch, Verification
+from broker_core.broker.replicas.record_deletion import INTERNAL_TOPICS
 from broker_core.broker.translation.common import CLIENT_PREFIX
 from broker_core.errors import KafkaError, KafkaException
 from broker_core.log.append_check import batch_size_at
@@ -23,7 +23,7 @@ from broker_core.sim.kernel import Message
 from broker_core.wire.messages import ProducePartitionResponse, ProduceRequest
 
 if TYPE_CHECKING:
-    from broker_core.broker.broker import Broker
+    from broker_core.broker.process.broker import Broker
 
 _ONE_BATCH_VERSION = 3
 """From here on a producer sends one batch of magic 2 a partition."""

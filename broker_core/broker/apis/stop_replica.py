@@ -8,7 +8,7 @@ from broker_core.sim.kernel import Message
 from broker_core.wire.messages import StopReplicaPartition, StopReplicaRequest, StopReplicaResponse
 
 if TYPE_CHECKING:
-    from broker_core.broker.broker import Broker
+    from broker_core.broker.process.broker import Broker
 
 EPOCH_DURING_DELETE = -2
 NO_EPOCH = -1

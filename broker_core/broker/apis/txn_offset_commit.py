@@ -2,14 +2,14 @@
 
 from typing import TYPE_CHECKING
 
-from broker_core.broker.transaction_verifier import Batch, Verification
+from broker_core.broker.coordinators.transaction_verifier import Batch, Verification
 from broker_core.errors import KafkaError
 from broker_core.records.record_batch import NO_SEQUENCE
 from broker_core.sim.kernel import Message
 from broker_core.wire.messages import TxnOffsetCommitRequest, TxnOffsetCommitResponse
 
 if TYPE_CHECKING:
-    from broker_core.broker.broker import Broker
+    from broker_core.broker.process.broker import Broker
 
 
 def handle(broker: "Broker", message: Message) -> None:

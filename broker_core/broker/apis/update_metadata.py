@@ -3,14 +3,14 @@
 from typing import TYPE_CHECKING
 
 from broker_core.broker.apis.fencing import controller_error
-from broker_core.broker.metadata_cache import DELETED_LEADER
+from broker_core.broker.common.metadata_cache import DELETED_LEADER
 from broker_core.errors import KafkaError
 from broker_core.events.control import MetadataUpdated
 from broker_core.sim.kernel import Message
 from broker_core.wire.messages import UpdateMetadataRequest, UpdateMetadataResponse
 
 if TYPE_CHECKING:
-    from broker_core.broker.broker import Broker
+    from broker_core.broker.process.broker import Broker
 
 
 def handle(broker: "Broker", message: Message) -> None:

@@ -9,7 +9,7 @@ from broker_core.errors import KafkaError
 from broker_core.wire.schemas import SCHEMAS
 
 if TYPE_CHECKING:
-    from broker_core.broker.broker import Broker
+    from broker_core.broker.process.broker import Broker
 
 _WIRE = SCHEMAS[34].response
 #: A folder on the move has 32 hexadecimal digits, two dots or hyphens and "future" in its name of at most 255 bytes.

@@ -9,8 +9,8 @@ from broker_core.controller.admin import why_no_topic_name
 from broker_core.errors import KafkaError
 
 if TYPE_CHECKING:
-    from broker_core.broker.broker import Broker
-    from broker_core.broker.socket_server import SocketServer
+    from broker_core.broker.network.socket_server import SocketServer
+    from broker_core.broker.process.broker import Broker
 
 T = TypeVar("T")
 

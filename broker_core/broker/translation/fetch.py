@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from broker_core.broker.fetch_sessions import FetchSession, SessionPartition, TopicPartitionKey, has_shard
-from broker_core.broker.replica_manager import ANY_EPOCH
+from broker_core.broker.replicas.fetch_sessions import FetchSession, SessionPartition, TopicPartitionKey, has_shard
+from broker_core.broker.replicas.replica_manager import ANY_EPOCH
 from broker_core.broker.translation.common import NO_TOPIC_ID, Asked, Translation, named
 from broker_core.broker.translation.leaders import current_leader, endpoints
 from broker_core.errors import KafkaError

@@ -3,7 +3,7 @@
 from collections import Counter
 from typing import Any
 
-from broker_core.broker.offset_lookups import CONSUMER
+from broker_core.broker.replicas.offset_lookups import CONSUMER
 from broker_core.broker.translation.common import Asked, Translation, partitions_of
 from broker_core.errors import KafkaError
 from broker_core.wire.messages import ListOffsetsRequest, ListOffsetsResponse, ListOffsetsResult

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from broker_core.broker.record_deletion import INTERNAL_TOPICS
+from broker_core.broker.replicas.record_deletion import INTERNAL_TOPICS
 from broker_core.broker.translation.common import NO_TOPIC_ID, NOT_ASKED, Asked, Translation, by_topic
 from broker_core.errors import KafkaError
 from broker_core.wire.messages import MetadataRequest, MetadataResponse

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from broker_core.broker.quota_admin import is_address
+from broker_core.broker.admin.quota_admin import is_address
 from broker_core.config_defs.java_text import hash_map_order, scala_set
 from broker_core.controller.admin import validate_topic_name
 from broker_core.errors import Errors, KafkaError, KafkaException

@@ -4,8 +4,8 @@ import hashlib
 import re
 from collections.abc import Sequence
 
-from broker_core.broker.quota_admin import ADDRESS_QUOTAS, CLIENT_QUOTAS
-from broker_core.broker.scram_admin import FEWEST_ITERATIONS, SCRAM_HASHES, SCRAM_MECHANISMS
+from broker_core.broker.admin.quota_admin import ADDRESS_QUOTAS, CLIENT_QUOTAS
+from broker_core.broker.admin.scram_admin import FEWEST_ITERATIONS, SCRAM_HASHES, SCRAM_MECHANISMS
 from broker_core.config_defs.java_text import hash_map_order, java_double, string_code
 from broker_core.errors import Errors, KafkaError
 from broker_core.shell.admin import Asking, ask_any, ask_controller

@@ -4,8 +4,8 @@ from math import inf
 
 import pytest
 
-from broker_core.broker.config import BrokerConfig
-from broker_core.broker.dynamic_config import DynamicBrokerConfig
+from broker_core.broker.config.broker_config import BrokerConfig
+from broker_core.broker.config.dynamic_config import DynamicBrokerConfig
 from broker_core.config_defs import (
     BROKER_CONFIGS,
     DYNAMIC_CONFIGS,

@@ -7,8 +7,8 @@ import msgspec
 import pytest
 
 from broker_core.broker.apis import HANDLERS
-from broker_core.broker.log_manager import Flusher
-from broker_core.broker.replica_manager import ReplicaManager
+from broker_core.broker.logs.log_manager import Flusher
+from broker_core.broker.replicas.replica_manager import ReplicaManager
 from broker_core.errors import KafkaError
 from broker_core.records.record_batch import SimpleRecord, build_batch
 from broker_core.run import Input, Run, RunConfig

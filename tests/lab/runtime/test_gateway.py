@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 import pytest
 
-from broker_core.broker.socket_server import Listener
+from broker_core.broker.network.socket_server import Listener
 from lab.runtime import gateway as gateway_module
 from lab.runtime.gateway import MOST_UNDER_WAY, Client, Gateway
 from lab.runtime.live_run import Batch, LiveRun

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from broker_core.broker.log_manager import write_log_starts, write_recovery_points
+from broker_core.broker.logs.log_manager import write_log_starts, write_recovery_points
 from broker_core.controller.registration import (
     Unreadable,
     bootstrap_paths,
@@ -20,7 +20,7 @@ from broker_core.wire.messages import ControlledShutdownRequest, ControlledShutd
 from broker_core.zk.store import NodeExists
 
 if TYPE_CHECKING:
-    from broker_core.broker.broker import Broker
+    from broker_core.broker.process.broker import Broker
 
 START_RETRY_US = 100_000
 _SOMEBODY_THERE = "KeeperException$NodeExistsException: KeeperErrorCode = NodeExists"

@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Protocol
 
-from broker_core.broker.entity_configs import desanitized, entity_names, read_entity, sanitized, write_entity
-from broker_core.broker.scram_admin import SCRAM_MECHANISMS
+from broker_core.broker.admin.scram_admin import SCRAM_MECHANISMS
+from broker_core.broker.config.entity_configs import desanitized, entity_names, read_entity, sanitized, write_entity
 from broker_core.config_defs.java_text import hash_map_order, java_double
 from broker_core.config_defs.keys import INT_MAX, LONG_MAX, ConfigType
 from broker_core.errors import Errors, KafkaError, KafkaException

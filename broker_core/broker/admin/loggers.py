@@ -5,7 +5,7 @@ A broker here writes no log; it keeps the levels, until its process ends. The na
 seen to have, with the root at WARN.
 """
 
-from broker_core.broker.logger_names import LOGGER_NAMES
+from broker_core.broker.admin.logger_names import LOGGER_NAMES
 from broker_core.config_defs.java_text import parse_integer
 from broker_core.errors import Errors, KafkaException
 from broker_core.wire.messages import AlterConfigOp, ConfigEntry

@@ -7,24 +7,24 @@ from collections.abc import Mapping
 
 from msgspec import structs
 
-from broker_core.broker.admin_purgatory import AdminPurgatory
-from broker_core.broker.config import BrokerConfig
-from broker_core.broker.config_admin import ConfigAdmin
-from broker_core.broker.config_changes import ConfigChanges
-from broker_core.broker.coordinator_appends import CoordinatorAppends
-from broker_core.broker.dynamic_config import DynamicBrokerConfig
-from broker_core.broker.fetch_sessions import FetchSessions
-from broker_core.broker.life import Life
-from broker_core.broker.log_directory import LogDirectory
-from broker_core.broker.log_manager import LogManager
-from broker_core.broker.mailbox import Mailbox
-from broker_core.broker.metadata_cache import MetadataCache
-from broker_core.broker.quota_admin import QuotaAdmin
-from broker_core.broker.replica_manager import ReplicaManager
-from broker_core.broker.rpc_text import describe_request
-from broker_core.broker.scram_admin import ScramAdmin
-from broker_core.broker.transaction_parts import TransactionParts
-from broker_core.broker.zookeeper_offsets import ZookeeperOffsets
+from broker_core.broker.admin.admin_purgatory import AdminPurgatory
+from broker_core.broker.admin.config_admin import ConfigAdmin
+from broker_core.broker.admin.quota_admin import QuotaAdmin
+from broker_core.broker.admin.scram_admin import ScramAdmin
+from broker_core.broker.common.metadata_cache import MetadataCache
+from broker_core.broker.common.rpc_text import describe_request
+from broker_core.broker.config.broker_config import BrokerConfig
+from broker_core.broker.config.dynamic_config import DynamicBrokerConfig
+from broker_core.broker.coordinators.coordinator_appends import CoordinatorAppends
+from broker_core.broker.coordinators.transactions import TransactionParts
+from broker_core.broker.coordinators.zookeeper_offsets import ZookeeperOffsets
+from broker_core.broker.logs.log_directory import LogDirectory
+from broker_core.broker.logs.log_manager import LogManager
+from broker_core.broker.process.config_changes import ConfigChanges
+from broker_core.broker.process.lifecycle import Life
+from broker_core.broker.process.request_router import Mailbox
+from broker_core.broker.replicas.fetch_sessions import FetchSessions
+from broker_core.broker.replicas.replica_manager import ReplicaManager
 from broker_core.config_defs import ConfigException, Value, topic_values
 from broker_core.controller.controller import Controller
 from broker_core.eras import Era

@@ -14,7 +14,7 @@ from broker_core.sim.kernel import Message
 from broker_core.wire.messages import WritableTxnMarker, WriteTxnMarkersRequest, WriteTxnMarkersResponse
 
 if TYPE_CHECKING:
-    from broker_core.broker.broker import Broker
+    from broker_core.broker.process.broker import Broker
 
 
 class MarkerRequest(msgspec.Struct):

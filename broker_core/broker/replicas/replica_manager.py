@@ -2,15 +2,15 @@
 
 from typing import TYPE_CHECKING, Protocol
 
-from broker_core.broker.alter_partition_manager import AlterPartitionManager
-from broker_core.broker.config import BrokerConfig
-from broker_core.broker.fetches import Fetches
-from broker_core.broker.isr_changes import IsrChanges
-from broker_core.broker.log_manager import LogManager
-from broker_core.broker.metadata_cache import MetadataCache
-from broker_core.broker.offset_lookups import OffsetLookups
-from broker_core.broker.produces import Produces
-from broker_core.broker.record_deletion import RecordDeletion
+from broker_core.broker.common.metadata_cache import MetadataCache
+from broker_core.broker.config.broker_config import BrokerConfig
+from broker_core.broker.logs.log_manager import LogManager
+from broker_core.broker.replicas.alter_partition_manager import AlterPartitionManager
+from broker_core.broker.replicas.appends import Produces
+from broker_core.broker.replicas.fetches import Fetches
+from broker_core.broker.replicas.isr_changes import IsrChanges
+from broker_core.broker.replicas.offset_lookups import OffsetLookups
+from broker_core.broker.replicas.record_deletion import RecordDeletion
 from broker_core.eras import Era
 from broker_core.errors import KafkaError
 from broker_core.replication.isr import CommittedIsr, PendingExpand, PendingShrink
@@ -25,7 +25,7 @@ from broker_core.wire.messages import (
 )
 
 if TYPE_CHECKING:
-    from broker_core.broker.coordinator_appends import CoordinatorAppends
+    from broker_core.broker.coordinators.coordinator_appends import CoordinatorAppends
 
 
 ANY_EPOCH = -1

@@ -2,9 +2,9 @@
 
 from typing import TYPE_CHECKING
 
-from broker_core.broker.delayed import DelayedFetch
-from broker_core.broker.fetch_conversion import CONVERSION_ENDS, SOFT_LIMIT_VERSION, convert
-from broker_core.broker.rpc_text import describe_fetched
+from broker_core.broker.common.rpc_text import describe_fetched
+from broker_core.broker.replicas.delayed import DelayedFetch
+from broker_core.broker.replicas.fetch_conversion import CONVERSION_ENDS, SOFT_LIMIT_VERSION, convert
 from broker_core.errors import KafkaError, KafkaException
 from broker_core.events.waiting import RequestCompleted, RequestParked
 from broker_core.replication.isr import PendingExpand
@@ -15,7 +15,7 @@ from broker_core.sim.kernel import Message
 from broker_core.wire.messages import FetchPartition, FetchPartitionResponse, FetchRequest, FetchResponse
 
 if TYPE_CHECKING:
-    from broker_core.broker.replica_manager import ReplicaManager
+    from broker_core.broker.replicas.replica_manager import ReplicaManager
 
 _NONE = KafkaError.NONE
 

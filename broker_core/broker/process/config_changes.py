@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Protocol
 
-from broker_core.broker.config import BrokerConfig
-from broker_core.broker.dynamic_config import DynamicBrokerConfig
-from broker_core.broker.entity_configs import CLIENT_ENTITIES, read_entity
-from broker_core.broker.scram_admin import SCRAM_MECHANISMS
+from broker_core.broker.admin.scram_admin import SCRAM_MECHANISMS
+from broker_core.broker.config.broker_config import BrokerConfig
+from broker_core.broker.config.dynamic_config import DynamicBrokerConfig
+from broker_core.broker.config.entity_configs import CLIENT_ENTITIES, read_entity
 from broker_core.config_defs import LONG_MAX, Value
 from broker_core.config_defs.java_text import parse_integer
 from broker_core.controller.controller import Controller

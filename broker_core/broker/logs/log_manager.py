@@ -6,9 +6,9 @@ something. A task dies with its process. All of them can also be run on demand.
 
 from typing import Protocol
 
-from broker_core.broker.config import BrokerConfig
-from broker_core.broker.log_cleaning import LogCleaning
-from broker_core.broker.log_directory import LogDirectory
+from broker_core.broker.config.broker_config import BrokerConfig
+from broker_core.broker.logs.log_cleaning import LogCleaning
+from broker_core.broker.logs.log_directory import LogDirectory
 from broker_core.eras import Era
 from broker_core.errors import KafkaException
 from broker_core.events.log import FilesUnlinked, LogDeleted, RetentionFailed

@@ -6,8 +6,8 @@ this one (/config/brokers/N). What stands there and cannot be taken is passed ov
 
 from collections.abc import Mapping
 
-from broker_core.broker.config import NONE, BrokerConfig
-from broker_core.broker.config_requirements import check_requirements, listener_names, protocols_of
+from broker_core.broker.config.broker_config import NONE, BrokerConfig
+from broker_core.broker.config.config_requirements import check_requirements, listener_names, protocols_of
 from broker_core.config_defs import (
     BROKER_CONFIGS,
     DYNAMIC_CONFIGS,

@@ -2,13 +2,13 @@
 
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from broker_core.broker.marker_appends import MarkerAppend, marker_decided
+from broker_core.broker.coordinators.marker_appends import MarkerAppend, marker_decided
 from broker_core.errors import KafkaError
 from broker_core.groups.host import Store
 from broker_core.transactions.host import TransactionStore
 
 if TYPE_CHECKING:
-    from broker_core.broker.broker import Broker
+    from broker_core.broker.process.broker import Broker
 
 CoordinatorAppend: TypeAlias = Store | TransactionStore | MarkerAppend
 """What waits for a coordinator's write."""

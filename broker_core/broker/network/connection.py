@@ -3,7 +3,7 @@
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
-from broker_core.broker.guard import go_on_after
+from broker_core.broker.common.guard import go_on_after
 from broker_core.broker.translation import TRANSLATIONS, Asked, Prepared
 from broker_core.broker.translation.common import CLIENT_PREFIX, Failed
 from broker_core.era_apis import Apis, is_offered
@@ -16,8 +16,8 @@ from broker_core.wire.framing import API_VERSIONS, decode_request, encode_respon
 from broker_core.wire.schemas import offered
 
 if TYPE_CHECKING:
-    from broker_core.broker.broker import Broker
-    from broker_core.broker.socket_server import SocketServer
+    from broker_core.broker.network.socket_server import SocketServer
+    from broker_core.broker.process.broker import Broker
 
 NO_ANSWER = b""
 

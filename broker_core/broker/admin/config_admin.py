@@ -7,10 +7,10 @@ and a notification follows. That anything changes, here too, is the affair of `C
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
-from broker_core.broker.dynamic_config import DynamicBrokerConfig, acceptable
-from broker_core.broker.entity_configs import read_entity, write_entity
-from broker_core.broker.loggers import Loggers
-from broker_core.broker.metadata_cache import MetadataCache
+from broker_core.broker.admin.loggers import Loggers
+from broker_core.broker.common.metadata_cache import MetadataCache
+from broker_core.broker.config.dynamic_config import DynamicBrokerConfig, acceptable
+from broker_core.broker.config.entity_configs import read_entity, write_entity
 from broker_core.config_defs import (
     BROKER_CONFIGS,
     TOPIC_CONFIGS,

@@ -22,7 +22,7 @@ from broker_core.wire.messages import (
 )
 
 if TYPE_CHECKING:
-    from broker_core.broker.broker import Broker
+    from broker_core.broker.process.broker import Broker
 
 KNOWS_ABORTABLE = {"Produce": 11, "TxnOffsetCommit": 4}
 """From which version on clients know TRANSACTION_ABORTABLE."""

@@ -10,7 +10,7 @@ from base64 import b64encode
 from collections import Counter
 from typing import Protocol
 
-from broker_core.broker.entity_configs import desanitized, entity_names, read_entity, sanitized, write_entity
+from broker_core.broker.config.entity_configs import desanitized, entity_names, read_entity, sanitized, write_entity
 from broker_core.controller.controller import Controller
 from broker_core.errors import Errors, KafkaError, KafkaException
 from broker_core.sim.zookeeper import ZkClient

@@ -15,7 +15,7 @@ from broker_core.wire.messages import (
 )
 
 if TYPE_CHECKING:
-    from broker_core.broker.replica_manager import ReplicaManager
+    from broker_core.broker.replicas.replica_manager import ReplicaManager
 
 CONSUMER = -1
 DEBUGGING_CONSUMER = -2

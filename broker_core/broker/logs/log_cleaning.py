@@ -7,7 +7,7 @@ takes from a compacted log is the cleaner's business, too.
 
 from typing import TYPE_CHECKING
 
-from broker_core.broker.config import BrokerConfig
+from broker_core.broker.config.broker_config import BrokerConfig
 from broker_core.errors import KafkaError, KafkaException
 from broker_core.events.log import LogUncleanable
 from broker_core.log.checkpoints import CLEANER_OFFSET_CHECKPOINT
@@ -16,7 +16,7 @@ from broker_core.replication.compaction import clean_replica, measure
 from broker_core.replication.partition import Partition
 
 if TYPE_CHECKING:
-    from broker_core.broker.log_manager import LogHost
+    from broker_core.broker.logs.log_manager import LogHost
 
 
 class LogCleaning:

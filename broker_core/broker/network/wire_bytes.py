@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple
 
-from broker_core.broker.socket_server import SocketServer
+from broker_core.broker.network.socket_server import SocketServer
 from broker_core.broker.translation import TRANSLATIONS, Asked
 from broker_core.broker.translation.common import CLIENT_PREFIX, Failed
 from broker_core.broker.translation.outgoing import request_of

@@ -3,7 +3,7 @@
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from broker_core.broker.transaction_verifier import TransactionVerifier
+from broker_core.broker.coordinators.transaction_verifier import TransactionVerifier
 from broker_core.controller.registration import Unreadable, take_producer_ids
 from broker_core.errors import KafkaError
 from broker_core.events.envelope import Event
@@ -18,7 +18,7 @@ from broker_core.transactions.producer_ids import ProducerIds
 from broker_core.wire.messages import AllocateProducerIdsRequest, LeaderAndIsrPartition, WriteTxnMarkersRequest
 
 if TYPE_CHECKING:
-    from broker_core.broker.broker import Broker
+    from broker_core.broker.process.broker import Broker
 
 ASKERS = frozenset({"producer_ids", "markers", "verifier"})
 """Who of these asks other brokers, as the context of a request names them."""

@@ -5,7 +5,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from broker_core.broker.delayed import DelayedProduce
+from broker_core.broker.replicas.delayed import DelayedProduce
 from broker_core.errors import KafkaError, KafkaException, RecordValidationException
 from broker_core.events.waiting import RequestCompleted, RequestParked
 from broker_core.replication.purgatory import Purgatory
@@ -13,7 +13,7 @@ from broker_core.sim.kernel import Message
 from broker_core.wire.messages import ProducePartitionResponse, ProduceRequest, ProduceResponse
 
 if TYPE_CHECKING:
-    from broker_core.broker.replica_manager import ReplicaManager
+    from broker_core.broker.replicas.replica_manager import ReplicaManager
 
 _UNREADABLE = frozenset(
     {

@@ -6,11 +6,13 @@ What needs ZooKeeper waits here while ZooKeeper cannot be reached, as Kafka's co
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from broker_core.broker import admin_purgatory, coordinator_appends, record_deletion
+from broker_core.broker.admin import admin_purgatory
 from broker_core.broker.apis import HANDLERS
-from broker_core.broker.guard import go_on_after, guarded
-from broker_core.broker.log_manager import TIMER_PREFIX as LOGS_TIMER_PREFIX
-from broker_core.broker.transaction_parts import ASKERS
+from broker_core.broker.common.guard import go_on_after, guarded
+from broker_core.broker.coordinators import coordinator_appends
+from broker_core.broker.coordinators.transactions import ASKERS
+from broker_core.broker.logs.log_manager import TIMER_PREFIX as LOGS_TIMER_PREFIX
+from broker_core.broker.replicas import record_deletion
 from broker_core.broker.translation.common import CLIENT_PREFIX, Failed, Prepared
 from broker_core.errors import KafkaError
 from broker_core.groups.host import TIMER_PREFIX as GROUPS_TIMER_PREFIX
@@ -21,7 +23,7 @@ from broker_core.wire.messages import LeaderAndIsrRequest, OffsetCommitRequest, 
 from broker_core.zk.znodes import ConfigChangeZnode
 
 if TYPE_CHECKING:
-    from broker_core.broker.broker import Broker
+    from broker_core.broker.process.broker import Broker
 
 _CONTROLLER_APIS = frozenset(
     {

@@ -7,8 +7,8 @@ whoever holds the socket. Nothing here reads or writes one.
 from collections.abc import Mapping
 from typing import Any, NamedTuple, TypeAlias
 
-from broker_core.broker.broker import Broker
-from broker_core.broker.connection import Connection
+from broker_core.broker.network.connection import Connection
+from broker_core.broker.process.broker import Broker
 from broker_core.events.world import ClientRefused, NodeAdded, NodeRemoved
 from broker_core.sim.kernel import Kernel
 

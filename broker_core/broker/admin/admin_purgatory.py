@@ -4,13 +4,13 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
 
-from broker_core.broker.metadata_cache import MetadataCache
+from broker_core.broker.common.metadata_cache import MetadataCache
 from broker_core.errors import KafkaError
 from broker_core.sim.kernel import Kernel, Message
 from broker_core.wire.messages import ElectLeadersResponse, PartitionResult, TopicResult
 
 if TYPE_CHECKING:
-    from broker_core.broker.broker import Broker
+    from broker_core.broker.process.broker import Broker
 
 EXPIRED_TIMER = "admin_expired"
 

@@ -8,7 +8,7 @@ from typing import Protocol
 
 import msgspec
 
-from broker_core.broker.metadata_cache import MetadataCache
+from broker_core.broker.common.metadata_cache import MetadataCache
 from broker_core.errors import KafkaError, KafkaException
 from broker_core.events.waiting import RequestCompleted, RequestParked
 from broker_core.replication.partition import Partition

@@ -1,0 +1,1 @@
+"""The broker's configuration: static, dynamic, and that of topics and other entities."""

@@ -1,0 +1,1 @@
+"""What the group and transaction coordinators need of their broker: appends, markers, verification."""

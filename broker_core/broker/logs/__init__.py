@@ -1,0 +1,1 @@
+"""The log manager: log directories, retention, flushing and cleaning."""

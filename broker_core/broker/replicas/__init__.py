@@ -1,0 +1,1 @@
+"""The replica manager: appends, fetches, offset lookups, delayed operations, ISR changes."""
