@@ -77,7 +77,7 @@ class RunConfig(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Cluster:
-    """Implements what the shell asks (`broker_core.shell.cluster_api.ClusterApi`)."""
+    """Implements what the shell asks (`broker_core.shell.grammar.cluster_api.ClusterApi`)."""
 
     def __init__(self, config: RunConfig, disk: Disk, store: ZkStore) -> None:
         if config.era not in ERAS:

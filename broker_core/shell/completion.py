@@ -3,10 +3,10 @@
 from collections.abc import Collection, Sequence
 
 import broker_core.shell.tools  # noqa: F401  fills the grammar
-from broker_core.shell.cluster_api import ClusterApi
-from broker_core.shell.commands import COMMANDS, Command
-from broker_core.shell.completion_sources import log_files, partitions, topics
-from broker_core.shell.parser import Option, quoted, words_of
+from broker_core.shell.grammar.cluster_api import ClusterApi
+from broker_core.shell.grammar.completion_sources import log_files, partitions, topics
+from broker_core.shell.grammar.parser import Option, quoted, words_of
+from broker_core.shell.grammar.registry import COMMANDS, Command
 
 
 def complete(cluster: ClusterApi, line: str, cursor: int, files: Collection[str] = ()) -> tuple[int, list[str]]:

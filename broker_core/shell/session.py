@@ -8,11 +8,11 @@ import msgspec
 import broker_core.shell.tools  # noqa: F401  fills the grammar
 from broker_core.events.console import CommandCompleted, CommandPrinted, CommandReceived
 from broker_core.events.world import NodeAdded
-from broker_core.shell.cluster_api import ClusterApi
-from broker_core.shell.commands import find_command
-from broker_core.shell.parser import command_and_input, is_background, split, take_here_strings
-from broker_core.shell.process import Call, Disconnected, Process, Running, Sleep, Until
-from broker_core.shell.zookeeper_option import with_hint, without_zookeeper
+from broker_core.shell.grammar.cluster_api import ClusterApi
+from broker_core.shell.grammar.parser import command_and_input, is_background, split, take_here_strings
+from broker_core.shell.grammar.process import Call, Disconnected, Process, Running, Sleep, Until
+from broker_core.shell.grammar.registry import find_command
+from broker_core.shell.grammar.zookeeper_option import with_hint, without_zookeeper
 from broker_core.sim.kernel import Message
 
 SHELL_NODE = "shell"

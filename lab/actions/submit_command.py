@@ -2,7 +2,7 @@
 
 from django.contrib.auth.models import User
 
-from broker_core.shell.parser import ShellError
+from broker_core.shell.grammar.parser import ShellError
 from lab.protocol import Do, Done
 from lab.refusal import Refusal
 from lab.runtime.lab import Lab

@@ -11,7 +11,7 @@ from typing import Any
 from broker_core.eras import ERAS
 from broker_core.records.record_batch import MAGIC_V2, iterate_batches, iterate_records
 from broker_core.run import Run, RunConfig
-from broker_core.shell.transcript import ready_line, run_command
+from broker_core.shell.grammar.transcript import ready_line, run_command
 from broker_core.sim.disk import SimulatedDisk
 from broker_core.zk.memory_store import MemoryStore
 from broker_core.zk.store import NoNode

@@ -17,7 +17,7 @@ from pathlib import Path
 from broker_core.log import LogConfig, UnifiedLog
 from broker_core.records.record_batch import Record, iterate_batches, iterate_records
 from broker_core.run import Run, RunConfig
-from broker_core.shell.transcript import ready_line, run_command
+from broker_core.shell.grammar.transcript import ready_line, run_command
 from broker_core.sim.real_disk import RealDisk
 from lab.oracle.real_kafka import RealBroker, RealKafka, RealKafkaError, fetch_jars
 from lab.runtime.kazoo_store import KazooStore

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from msgspec import structs
 
-from broker_core.shell.parser import ShellError
-from broker_core.shell.transcript import TranscriptError, parse_transcript, ready_line, run_command, shown_raw
+from broker_core.shell.grammar.parser import ShellError
+from broker_core.shell.grammar.transcript import TranscriptError, parse_transcript, ready_line, run_command, shown_raw
 from lab.oracle.scenarios import config_of
 from lab.runtime.rehearsal import pageless_run, stores
 from lab.runtime.zookeeper import ZookeeperError

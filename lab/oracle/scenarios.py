@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 from broker_core.cluster import RunConfig
 from broker_core.eras import DEFAULT_ERA, ERAS
-from broker_core.shell.parser import ShellError
-from broker_core.shell.transcript import Transcript, TranscriptError, difference, parse_transcript, play
+from broker_core.shell.grammar.parser import ShellError
+from broker_core.shell.grammar.transcript import Transcript, TranscriptError, difference, parse_transcript, play
 from broker_core.zk.store import ZkStore
 from lab.runtime.rehearsal import pageless_run, stores
 from lab.runtime.zookeeper import ZookeeperError

@@ -15,7 +15,7 @@ from typing import Protocol, TypeVar
 from broker_core.cluster import ClusterError
 from broker_core.config_defs import ConfigException
 from broker_core.errors import KafkaException
-from broker_core.shell.parser import ShellError
+from broker_core.shell.grammar.parser import ShellError
 from lab.protocol import Clock, Core, No
 from lab.recordings.recording import Recording
 from lab.recordings.summary import read_summary, write_summary

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 from broker_core.eras import ERAS
 from broker_core.run import Run
-from broker_core.shell.parser import ShellError, is_background
-from broker_core.shell.transcript import ready_line
+from broker_core.shell.grammar.parser import ShellError, is_background
+from broker_core.shell.grammar.transcript import ready_line
 from broker_core.sim.disk import SimulatedDisk
 from broker_core.zk.memory_store import MemoryStore
 from lab.sim.aftermath import (

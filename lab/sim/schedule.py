@@ -6,7 +6,7 @@ import msgspec
 
 from broker_core.cluster import RunConfig
 from broker_core.eras import DEFAULT_ERA
-from broker_core.shell.transcript import parse_transcript
+from broker_core.shell.grammar.transcript import parse_transcript
 
 
 class Schedule(msgspec.Struct, frozen=True, kw_only=True):

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from broker_core.replication.partition import Partition
-from broker_core.shell.commands import COMMANDS
-from broker_core.shell.parser import split
+from broker_core.shell.grammar.parser import split
+from broker_core.shell.grammar.registry import COMMANDS
 from lab.sim.__main__ import main
 from lab.sim.campaign import run_campaign
 from lab.sim.draw import draw

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from broker_core.shell.transcript import TranscriptError, normalise, parse_transcript
+from broker_core.shell.grammar.transcript import TranscriptError, normalise, parse_transcript
 from broker_core.zk.memory_store import MemoryStore
 from lab.oracle.scenarios import compare, judge
 from tests.support.paths import DATA

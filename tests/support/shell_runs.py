@@ -5,7 +5,7 @@ from typing import Any
 from broker_core.events import Event
 from broker_core.events.codec import decode
 from broker_core.run import Run, RunConfig
-from broker_core.shell.transcript import CLUSTER_DEFAULTS, ready_line, run_command
+from broker_core.shell.grammar.transcript import CLUSTER_DEFAULTS, ready_line, run_command
 from broker_core.sim.disk import SimulatedDisk
 from broker_core.zk.memory_store import MemoryStore
 

@@ -8,9 +8,9 @@ from typing import Any, TextIO
 from django.core.management.base import BaseCommand
 
 from broker_core.log.dump import LocalFiles, Thrown, dump
-from broker_core.shell.java import KAFKA_VERSION, UsageError, VersionAsked, check_help
-from broker_core.shell.parser import OptionError, ParsedOptions, usage_lines
-from broker_core.shell.tools.dump_log import ABOUT, OPTIONS, dump_options, files_of
+from broker_core.shell.grammar.parser import OptionError, ParsedOptions, usage_lines
+from broker_core.shell.java.errors import KAFKA_VERSION, UsageError, VersionAsked, check_help
+from broker_core.shell.tools.kafka.dump_log import ABOUT, OPTIONS, dump_options, files_of
 
 INTERRUPTED = 130
 _SHORT_FORM = "manage.py dump_log FILE... is short for --deep-iteration --print-data-log --files FILE,..."

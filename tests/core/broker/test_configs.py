@@ -25,7 +25,7 @@ from broker_core.config_defs.java_text import (
 )
 from broker_core.events.control import ConfigurationApplied
 from broker_core.replication.quota import LONG_MAX, RESPONSE_BYTES, ReplicationQuota
-from broker_core.shell import jackson
+from broker_core.shell.java import jackson
 from tests.support.shell_runs import ShellRun
 
 TOPIC = "kafka-configs.sh --alter --entity-type topics --entity-name orders"

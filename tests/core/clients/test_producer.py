@@ -19,7 +19,7 @@ from broker_core.events.client import (
 )
 from broker_core.events.envelope import sentence
 from broker_core.events.log import BatchAppended
-from broker_core.shell.producer_options import settings_of
+from broker_core.shell.console.producer_options import settings_of
 from broker_core.sim.rng import Stream
 from lab.sim.parity import differences
 from tests.support.shell_runs import ShellRun

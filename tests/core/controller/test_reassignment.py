@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from broker_core.controller.replica_assignment import ReplicaAssignment
 from broker_core.controller.replica_state_machine import ReplicaState
 from broker_core.errors import Errors
-from broker_core.shell.transcript import parse_transcript, ready_line, run_command
+from broker_core.shell.grammar.transcript import parse_transcript, ready_line, run_command
 from broker_core.wire.messages import (
     AlterPartitionItem,
     AlterPartitionReassignmentsRequest,

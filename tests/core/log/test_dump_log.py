@@ -22,8 +22,8 @@ from broker_core.records.compression import CompressionType
 from broker_core.records.record import record_parts
 from broker_core.records.record_batch import BatchHeader, assemble, build_batch, stamp
 from broker_core.records.varint import encode_varlong
-from broker_core.shell.parser import ParsedOptions
-from broker_core.shell.tools.dump_log import OPTIONS, dump_options
+from broker_core.shell.grammar.parser import ParsedOptions
+from broker_core.shell.tools.kafka.dump_log import OPTIONS, dump_options
 from lab.management.commands.dump_log import run
 from lab.oracle.golden_dump import compare_dumps, main
 from tests.support.paths import DATA, ROOT

@@ -7,7 +7,7 @@ from broker_core.errors import KafkaError, KafkaException
 from broker_core.log import LogConfig, UnifiedLog
 from broker_core.log.dump import DumpOptions, dump
 from broker_core.records.record_batch import build_batch
-from broker_core.shell.tools.dump_log import DiskFiles
+from broker_core.shell.tools.kafka.dump_log import DiskFiles
 from broker_core.sim.disk import SimulatedDisk
 
 DIRECTORY = "broker-1/orders-0"

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from broker_core.run import Run, RunConfig
-from broker_core.shell.parser import ShellError
-from broker_core.shell.transcript import ready_line, run_command
+from broker_core.shell.grammar.parser import ShellError
+from broker_core.shell.grammar.transcript import ready_line, run_command
 from broker_core.sim.real_disk import RealDisk
 from broker_core.zk.memory_store import MemoryStore
 

@@ -15,7 +15,7 @@ from broker_core.records.control_record import ControlRecordType, build_end_tran
 from broker_core.records.down_conversion import UnsupportedCompression, down_convert
 from broker_core.records.legacy import build_message_set
 from broker_core.records.record_batch import build_batch, iterate, iterate_batches, stamp
-from broker_core.shell.transcript import run_command
+from broker_core.shell.grammar.transcript import run_command
 from broker_core.wire.schemas import BY_NAME
 from tests.core.broker.test_tcp import CONFIG, SECOND_US, ask, batch, create, produce_fields, started
 from tests.support.paths import DATA

@@ -2,9 +2,9 @@
 
 import pytest
 
-from broker_core.shell.java import JavaException
-from broker_core.shell.parser import ShellError
-from broker_core.shell.tools.consumer_groups_reset import parse_datetime, parse_duration
+from broker_core.shell.grammar.parser import ShellError
+from broker_core.shell.java.errors import JavaException
+from broker_core.shell.tools.kafka.consumer_groups_reset import parse_datetime, parse_duration
 from tests.support.shell_runs import ShellRun
 
 

@@ -2,8 +2,7 @@
 
 import pytest
 
-from broker_core.shell.commands import COMMANDS, usage_error
-from broker_core.shell.parser import (
+from broker_core.shell.grammar.parser import (
     Option,
     OptionError,
     ParsedOptions,
@@ -14,6 +13,7 @@ from broker_core.shell.parser import (
     split,
     usage_lines,
 )
+from broker_core.shell.grammar.registry import COMMANDS, usage_error
 from tests.support.shell_runs import ShellRun
 
 OPTIONS = (

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from broker_core.eras import ERAS
-from broker_core.shell.transcript import TranscriptError, parse_transcript
+from broker_core.shell.grammar.transcript import TranscriptError, parse_transcript
 from broker_core.zk.memory_store import MemoryStore
 from lab.oracle.era_anomalies import replayed, with_our_numbers
 from lab.oracle.eras import cases, compare

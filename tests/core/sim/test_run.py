@@ -9,7 +9,7 @@ import pytest
 
 from broker_core.events.replica import IsrExpanded, IsrShrunk
 from broker_core.run import Input, Run, RunConfig
-from broker_core.shell.parser import ShellError
+from broker_core.shell.grammar.parser import ShellError
 from broker_core.sim.disk import SimulatedDisk
 from broker_core.view.fold import empty_view
 from broker_core.view.patch import apply, inverse

@@ -7,7 +7,7 @@ import pytest
 from kafka import KafkaConsumer, KafkaProducer, TopicPartition
 
 from broker_core.cluster import ClusterError
-from broker_core.shell.parser import ShellError
+from broker_core.shell.grammar.parser import ShellError
 from lab.testing import CommandFailed, Highwater
 
 ORDERS = "kafka-topics.sh --create --topic orders --partitions 1 --replication-factor 3"

@@ -1,0 +1,173 @@
+"""Requests of the tools, as Kafka's admin client sends them: metadata from any broker, changes to the controller."""
+
+import re
+from collections.abc import Callable, Generator, Sequence
+from typing import Any, TypeVar
+
+from broker_core.errors import Errors, KafkaError
+from broker_core.shell.grammar.process import Call, Disconnected, Process, Sleep, Wait, up_brokers
+from broker_core.shell.java.errors import ERRORS_PACKAGE, JavaException
+from broker_core.wire.messages import MetadataRequest, MetadataResponse, TopicResult
+
+T = TypeVar("T")
+Asking = Generator[Wait, Any, T]
+
+REQUEST_TIMEOUT_US = 30_000_000
+ANSWER_TIME_US = 10_000_000
+"""How much longer the shell waits than a broker may take, so that the broker's own timeout is heard of."""
+RETRY_BACKOFF_US = 100_000
+
+
+def api_key(api: str) -> str:
+    """`OffsetFetch` as the admin client writes it: `OFFSET_FETCH`."""
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", api).upper()
+
+
+def timed_out(call: str) -> JavaException:
+    """What the admin client says of a call for which it has found no broker in time."""
+    return JavaException(ERRORS_PACKAGE + "TimeoutException", f"Timed out waiting for a node assignment. Call: {call}")
+
+
+def metadata(
+    process: Process, topics: tuple[str, ...] | None, call: str, *, create: bool = False
+) -> Asking[MetadataResponse]:
+    """Metadata of these topics, or of all (None), from the first broker that answers. `create`: those that are absent
+    are made.
+
+    Raises JavaException when none does in time; it names the `call` that needed it.
+    """
+    deadline_us = process.now_us + process.api_timeout_us
+    label = "Metadata " + ("all topics" if topics is None else ", ".join(topics) or "brokers")
+    while process.now_us < deadline_us:
+        for broker_id in up_brokers(process.cluster):
+            left_us = min(REQUEST_TIMEOUT_US, deadline_us - process.now_us)
+            response: MetadataResponse | Disconnected = yield Call(
+                broker_id, "Metadata", MetadataRequest(topics, create), label, left_us
+            )
+            if not isinstance(response, Disconnected):
+                return response
+        yield Sleep(RETRY_BACKOFF_US)
+    raise timed_out(call)
+
+
+def until_ready(process: Process, broker_id: int, deadline_us: int, call: str) -> Asking[None]:
+    """Waits for a broker whom the metadata has named: the client sends nothing before that broker has said what it
+    speaks, and asks for no other one meanwhile. A frozen broker takes the connection and says nothing.
+
+    Raises JavaException at the deadline.
+    """
+    while process.cluster.broker_state(broker_id) != "up":
+        if process.now_us >= deadline_us:
+            is_connected = process.cluster.broker_state(broker_id) == "frozen"
+            raise _unsent(call) if is_connected else timed_out(call)
+        yield Sleep(min(RETRY_BACKOFF_US, deadline_us - process.now_us))
+
+
+def _unsent(call: str) -> JavaException:
+    return JavaException(ERRORS_PACKAGE + "TimeoutException", f"Timed out waiting to send the call. Call: {call}")
+
+
+def late_for(process: Process, broker_id: int, call: str) -> JavaException:
+    """What the client says of a call that only this broker could have answered. As long as others know a frozen broker
+    it has a connection.
+    """
+    cluster = process.cluster
+    is_known = any(broker_id in cluster.metadata_of(each).brokers for each in up_brokers(cluster))
+    if is_known and cluster.broker_state(broker_id) == "frozen":
+        return _unsent(call)
+    return timed_out(call)
+
+
+def ask_controller(process: Process, api: str, body: Any, call: str) -> Asking[Any]:
+    """Sends a request to the controller, whoever that is by then. Raises JavaException when there is none in time."""
+    deadline_us = process.now_us + process.api_timeout_us
+    while process.now_us < deadline_us:
+        known = yield from metadata(process, (), call)
+        if known.controller in known.brokers:
+            if process.cluster.broker_state(known.controller) == "frozen":
+                yield from until_ready(process, known.controller, deadline_us, call)
+            response = yield Call(known.controller, api, body, api, REQUEST_TIMEOUT_US + ANSWER_TIME_US)
+            if not isinstance(response, Disconnected) and _error_of(response) is not Errors.NOT_CONTROLLER:
+                return response
+        yield Sleep(RETRY_BACKOFF_US)
+    raise timed_out(call)
+
+
+def _error_of(response: Any) -> KafkaError:
+    """The error of a whole response of the controller, or the first of a topic."""
+    results: tuple[TopicResult, ...] = getattr(response, "topics", ())
+    whole: KafkaError = getattr(response, "error", Errors.NONE)
+    return next((result.error for result in results if result.error is not Errors.NONE), whole)
+
+
+def ask_any(process: Process, api: str, body: Any, call: str) -> Asking[Any]:
+    """Sends a request to the first broker that answers. Raises JavaException when there is none in time."""
+    deadline_us = process.now_us + process.api_timeout_us
+    while process.now_us < deadline_us:
+        for broker_id in up_brokers(process.cluster):
+            left_us = min(REQUEST_TIMEOUT_US, deadline_us - process.now_us)
+            response = yield Call(broker_id, api, body, api, left_us)
+            if not isinstance(response, Disconnected):
+                return response
+        yield Sleep(RETRY_BACKOFF_US)
+    raise timed_out(call)
+
+
+def ask_replica(
+    process: Process,
+    partition: str,
+    broker_id: int | None,
+    api: str,
+    body: Any,
+    call: str,
+    error_of: Callable[[Any], KafkaError],
+) -> Asking[Any]:
+    """Asks the leader of a partition, or the broker that is named, until the answer is no error or one that stays: its
+    caller looks at which. `call`: the name of the admin client's method.
+
+    Raises JavaException when the time is over.
+    """
+    deadline_us = process.now_us + process.api_timeout_us
+    its_own = f"{call}(api={api_key(api)})"
+    while process.now_us < deadline_us:
+        known = yield from metadata(process, (partition.rpartition("-")[0],), f"{call}(api=METADATA)")
+        leader = next((row[1] for row in known.partitions if row[0] == partition), -1)
+        asked = leader if broker_id is None else broker_id
+        if asked in known.brokers:
+            yield from until_ready(process, asked, deadline_us, its_own)
+            response = yield Call(asked, api, body, f"{api} {partition}")
+            if not isinstance(response, Disconnected):
+                error = error_of(response)
+                # the leader moves, a broker that is named does not
+                if not error.retriable or (asked == broker_id and error is Errors.NOT_LEADER_OR_FOLLOWER):
+                    return response
+        yield Sleep(RETRY_BACKOFF_US)
+    raise timed_out(f"{call}(api=METADATA)" if broker_id is None else its_own)
+
+
+def ask_broker(process: Process, broker_id: int, api: str, body: Any, timeout_us: int) -> Asking[Any]:
+    """Sends a request to one broker, which may have to start first; None when it has not answered in time."""
+    deadline_us = process.now_us + timeout_us
+    while process.now_us < deadline_us:
+        if broker_id in up_brokers(process.cluster):
+            response = yield Call(broker_id, api, body, api, deadline_us - process.now_us)
+            if not isinstance(response, Disconnected):
+                return response
+        yield Sleep(min(RETRY_BACKOFF_US, max(deadline_us - process.now_us, 1)))
+    return None
+
+
+def bootstrap(process: Process, arguments: Sequence[str]) -> str:
+    """The command line as the tool sees it, which names the brokers that are up."""
+    if any(word.partition("=")[0] == "--bootstrap-server" for word in arguments):
+        return " ".join(arguments)
+    cluster = process.cluster
+    servers = ",".join(f"127.0.0.1:{cluster.broker_port(broker_id)}" for broker_id in up_brokers(cluster))
+    return " ".join(["--bootstrap-server", servers, *arguments])
+
+
+def raise_first_error(results: tuple[TopicResult, ...]) -> None:
+    """Raises JavaException for the first topic that was refused."""
+    for result in results:
+        if result.error is not Errors.NONE:
+            raise JavaException.of(result.error, result.message)

@@ -1,0 +1,110 @@
+"""The throttles that kafka-reassign-partitions.sh sets and takes away (`ReassignPartitionsCommand`, KIP-73)."""
+
+from collections.abc import Collection, Mapping
+from typing import NamedTuple
+
+from broker_core.errors import Errors
+from broker_core.shell.admin.reassignment_json import Plan
+from broker_core.shell.admin.requests import Asking, ask_any, ask_broker, late_for
+from broker_core.shell.grammar.process import Process, up_brokers
+from broker_core.shell.java.errors import EXECUTION_EXCEPTION, JavaException
+from broker_core.wire.messages import (
+    AlterConfigOp,
+    AlterConfigsResponse,
+    ConfigResource,
+    IncrementalAlterConfigsRequest,
+    OngoingReassignment,
+)
+
+LEADER_RATE = "leader.replication.throttled.rate"
+FOLLOWER_RATE = "follower.replication.throttled.rate"
+LOG_DIR_RATE = "replica.alter.log.dirs.io.max.bytes.per.second"
+LEADER_REPLICAS = "leader.replication.throttled.replicas"
+FOLLOWER_REPLICAS = "follower.replication.throttled.replicas"
+
+
+class Move(NamedTuple):
+    """From which brokers to which a partition is copied."""
+
+    sources: tuple[int, ...]
+    destinations: tuple[int, ...]
+
+
+def moves(ongoing: Collection[OngoingReassignment], proposed: Plan, current: Plan) -> dict[str, Move]:
+    """What is copied already, and what will be (`calculateProposedMoveMap`)."""
+    found = {
+        each.partition: Move(
+            tuple(broker for broker in each.replicas if broker not in each.adding_replicas), each.adding_replicas
+        )
+        for each in ongoing
+    }
+    for partition, replicas in proposed.items():
+        known = found.get(partition)
+        sources = current[partition] if known is None else known.sources
+        found[partition] = Move(sources, tuple(broker for broker in replicas if broker not in sources))
+    return found
+
+
+def set_throttles(process: Process, moving: Mapping[str, Move], bytes_per_second: int) -> Asking[None]:
+    """Limits the copying: the topics name the replicas, the brokers the rate."""
+    leaders: dict[str, set[str]] = {}
+    followers: dict[str, set[str]] = {}
+    for partition, move in moving.items():
+        topic, _, number = partition.rpartition("-")
+        leaders.setdefault(topic, set()).update(f"{number}:{broker}" for broker in move.sources)
+        followers.setdefault(topic, set()).update(f"{number}:{broker}" for broker in move.destinations)
+    for topic in leaders:
+        yield from alter_topic(
+            process,
+            topic,
+            AlterConfigOp(LEADER_REPLICAS, ",".join(sorted(leaders[topic]))),
+            AlterConfigOp(FOLLOWER_REPLICAS, ",".join(sorted(followers[topic]))),
+        )
+    rate = str(bytes_per_second)
+    brokers = {broker for move in moving.values() for broker in (*move.sources, *move.destinations)}
+    yield from alter_brokers(process, brokers, AlterConfigOp(LEADER_RATE, rate), AlterConfigOp(FOLLOWER_RATE, rate))
+    process.out(f"The inter-broker throttle limit was set to {rate} B/s")
+
+
+def clear_brokers(process: Process, brokers: Collection[int]) -> Asking[None]:
+    """No rate any more."""
+    ops = [AlterConfigOp(name, "", "DELETE") for name in (LEADER_RATE, FOLLOWER_RATE, LOG_DIR_RATE)]
+    yield from alter_brokers(process, brokers, *ops)
+
+
+def clear_topic(process: Process, topic: str) -> Asking[None]:
+    """No throttled replicas any more."""
+    ops = [AlterConfigOp(name, "", "DELETE") for name in (LEADER_REPLICAS, FOLLOWER_REPLICAS)]
+    yield from alter_topic(process, topic, *ops)
+
+
+def alter_topic(process: Process, topic: str, *ops: AlterConfigOp) -> Asking[None]:
+    """Changes a topic's configuration. Raises JavaException."""
+    body = IncrementalAlterConfigsRequest(((ConfigResource("TOPIC", topic), ops),))
+    response = yield from ask_any(process, "IncrementalAlterConfigs", body, "incrementalAlterConfigs")
+    _raise_refusal(response)
+
+
+def alter_brokers(process: Process, brokers: Collection[int], *ops: AlterConfigOp) -> Asking[None]:
+    """Changes what several brokers are configured with. The client asks them all at once: what those that answer were
+    told holds, though it fails for another one. Raises JavaException.
+    """
+    up = up_brokers(process.cluster)
+    for broker_id in sorted(brokers, key=lambda each: (each not in up, each)):
+        yield from _alter_broker(process, broker_id, *ops)
+
+
+def _alter_broker(process: Process, broker_id: int, *ops: AlterConfigOp) -> Asking[None]:
+    """The same for one, which only that broker does."""
+    body = IncrementalAlterConfigsRequest(((ConfigResource("BROKER", str(broker_id)), ops),))
+    late = late_for(process, broker_id, "incrementalAlterConfigs")
+    response = yield from ask_broker(process, broker_id, "IncrementalAlterConfigs", body, process.api_timeout_us)
+    if response is None:
+        raise late.wrapped_in(EXECUTION_EXCEPTION)
+    _raise_refusal(response)
+
+
+def _raise_refusal(response: AlterConfigsResponse) -> None:
+    for result in response.results:
+        if result.error is not Errors.NONE:
+            raise JavaException.in_future(result.error, result.message)

@@ -1,0 +1,49 @@
+"""Groups of before 0.9 as somebody from outside sees them: no broker knows them, ZooKeeper holds all there is."""
+
+from typing import NamedTuple
+
+from broker_core.groups.zookeeper_offsets import CONSUMERS, offset_path
+from broker_core.shell.admin import znodes
+from broker_core.shell.grammar.cluster_api import ClusterApi
+
+
+class OldGroup(NamedTuple):
+    """A group in the words of later ones. `members`: what each owns, by its id."""
+
+    state: str
+    members: dict[str, list[str]]
+
+
+def old_group(cluster: ClusterApi, name: str) -> OldGroup:
+    """A group's members and whether they have settled: Stable is one whose members own all partitions of what they
+    want, each somebody who is there."""
+    root = f"{CONSUMERS}/{name}"
+    owned: dict[str, list[str]] = {member: [] for member in znodes.children(cluster, f"{root}/ids")}
+    if not owned:
+        return OldGroup("Empty" if znodes.exists(cluster, root) else "Dead", {})
+    wanted: set[str] = set()
+    for member in owned:
+        for topic in _names(cluster, f"{root}/ids/{member}", "subscription"):
+            wanted.update(f"{topic}-{number}" for number in _names(cluster, f"/brokers/topics/{topic}", "partitions"))
+    for topic in znodes.children(cluster, f"{root}/owners"):
+        # whoever has access to ZooKeeper may make znodes of any name
+        numbers = filter(str.isdecimal, znodes.children(cluster, f"{root}/owners/{topic}"))
+        for number in sorted(numbers, key=int):
+            # a stream of a member: its id, a minus and the stream's number
+            member = znodes.text_of(cluster, f"{root}/owners/{topic}/{number}").rpartition("-")[0]
+            if member in owned:
+                owned[member].append(f"{topic}-{number}")
+                wanted.discard(f"{topic}-{number}")
+    return OldGroup("PreparingRebalance" if wanted else "Stable", owned)
+
+
+def old_committed_offset(cluster: ClusterApi, name: str, partition: str) -> int | None:
+    """The offset that a group has written down; None where it has not."""
+    text = znodes.text_of(cluster, offset_path(name, partition))
+    return int(text) if text.isdecimal() else None
+
+
+def _names(cluster: ClusterApi, path: str, field: str) -> list[str]:
+    """The names in an object of a znode's JSON; none where there is no such object."""
+    named = (znodes.json_of(cluster, path) or {}).get(field)
+    return list(named) if isinstance(named, dict) else []

@@ -1,0 +1,1 @@
+"""What the console producer and consumer share: options, formatters, transactions."""

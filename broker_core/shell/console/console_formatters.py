@@ -1,0 +1,147 @@
+"""Records as kafka-console-consumer.sh prints them (`DefaultMessageFormatter` and what else --formatter names)."""
+
+import re
+import struct
+from collections.abc import Callable, Mapping
+from typing import Protocol
+
+from broker_core.records.record_batch import Record
+from broker_core.shell.console.console_unreadable import Unreadable
+from broker_core.shell.console.internal_formatters import INTERNAL_FORMATTERS
+from broker_core.shell.grammar.process import Process
+from broker_core.shell.java.errors import ERRORS_PACKAGE, UsageError, log_error
+
+PACKAGE = "org.apache.kafka.tools.consumer."
+DEFAULT_FORMATTER = PACKAGE + "DefaultMessageFormatter"
+_SERIALIZATION = "org.apache.kafka.common.serialization."
+_COLUMNS = ("timestamp", "partition", "offset", "headers", "key", "value")
+
+_DEPRECATED = {
+    "kafka.tools.DefaultMessageFormatter",
+    "kafka.tools.LoggingMessageFormatter",
+    "kafka.tools.NoOpMessageFormatter",
+    *(each for each in INTERNAL_FORMATTERS if not each.startswith(PACKAGE)),
+}
+
+Deserializer = Callable[[bytes], str]
+
+
+class MessageFormatter(Protocol):
+    """`text` is all that is written for a record, line ends included. Raises JavaException where it cannot be read;
+    what was written until then is its attribute `written`."""
+
+    def text(self, partition: str, record: Record) -> str: ...
+
+
+def formatter_of(process: Process, name: str, properties: Mapping[str, str]) -> MessageFormatter:
+    """The formatter of a class. Raises UsageError for one that there is not."""
+    if name in _DEPRECATED:
+        newer = PACKAGE + re.split(r"[.$]", name)[-1]
+        process.err(
+            f"WARNING: {name} is deprecated and will be removed in the next major release. Please use {newer} instead"
+        )
+        # those of the coordinators print something else than the newer ones
+        name = name if name in INTERNAL_FORMATTERS else newer
+    if name == PACKAGE + "NoOpMessageFormatter":
+        return NoOpMessageFormatter()
+    if name in (DEFAULT_FORMATTER, PACKAGE + "LoggingMessageFormatter"):
+        return DefaultMessageFormatter(process, properties)
+    if name in INTERNAL_FORMATTERS:
+        return INTERNAL_FORMATTERS[name]
+    raise UsageError(name)
+
+
+class NoOpMessageFormatter:
+    """Prints nothing."""
+
+    def text(self, partition: str, record: Record) -> str:
+        """Nothing."""
+        return ""
+
+
+class DefaultMessageFormatter:
+    """Columns with separators between. The formatter that logs each record besides does the same here."""
+
+    def __init__(self, process: Process, properties: Mapping[str, str]) -> None:
+        self._prints = {
+            name: properties.get(f"print.{name}", "true" if name == "value" else "false").strip().lower() == "true"
+            for name in _COLUMNS
+        }
+        self._separator = properties.get("key.separator", "\t")
+        self._line_separator = properties.get("line.separator", "\n")
+        self._headers_separator = properties.get("headers.separator", ",")
+        self._null_literal = properties.get("null.literal", "null")
+        self._deserializers = {
+            part: _deserializer(process, properties.get(f"{part}.deserializer")) for part in ("key", "value", "headers")
+        }
+
+    def text(self, partition: str, record: Record) -> str:
+        """The record's columns."""
+        columns = [name for name in _COLUMNS if self._prints[name]]
+        written = ""
+        try:
+            for name in columns:
+                written += self._column(name, partition, record)
+                written += self._line_separator if name == columns[-1] else self._separator
+        except Unreadable as error:
+            error.written = written
+            raise
+        return written
+
+    def _column(self, name: str, partition: str, record: Record) -> str:
+        if name == "timestamp":
+            clock = "LogAppendTime" if record.has_append_time else "CreateTime"
+            return f"{clock}:{record.timestamp}" if record.timestamp >= 0 else "NO_TIMESTAMP"
+        if name == "partition":
+            return f"Partition:{partition.rpartition('-')[2]}"
+        if name == "offset":
+            return f"Offset:{record.offset}"
+        if name == "headers":
+            pairs = [f"{header}:{self._text('headers', value)}" for header, value in record.headers]
+            return self._headers_separator.join(pairs) if pairs else "NO_HEADERS"
+        return self._text(name, record.key if name == "key" else record.value)
+
+    def _text(self, part: str, data: bytes | None) -> str:
+        return self._deserializers[part](self._null_literal.encode() if data is None else data)
+
+
+def _deserializer(process: Process, class_name: str | None) -> Deserializer:
+    """What reads the fields; plain text for a class that there is not, which is logged."""
+    if class_name is None:
+        return _utf8
+    found = _DESERIALIZERS.get(class_name.removeprefix(_SERIALIZATION))
+    if found is None or not class_name.startswith(_SERIALIZATION):
+        log_error(process, [f"Unable to instantiate a deserializer from {class_name}"], DEFAULT_FORMATTER)
+        process.err(f"java.lang.ClassNotFoundException: {class_name}")
+        return _utf8
+    return found
+
+
+def _utf8(data: bytes) -> str:
+    return data.decode("utf-8", "backslashreplace")
+
+
+def _number(name: str, form: str) -> Deserializer:
+    size = struct.calcsize(form)
+
+    def read(data: bytes) -> str:
+        if len(data) != size:
+            message = f"Size of data received by {name}Deserializer is not {size}"
+            raise Unreadable(ERRORS_PACKAGE + "SerializationException", message)
+        return str(struct.unpack(form, data)[0])
+
+    return read
+
+
+def _bytes(data: bytes) -> str:
+    """`Bytes.toString`: printable ASCII as it is, all else in hexadecimal."""
+    return "".join(chr(byte) if 32 <= byte < 127 and byte != 92 else f"\\x{byte:02X}" for byte in data)
+
+
+_DESERIALIZERS: dict[str, Deserializer] = {
+    "StringDeserializer": _utf8,
+    "LongDeserializer": _number("Long", ">q"),
+    "IntegerDeserializer": _number("Integer", ">i"),
+    "ShortDeserializer": _number("Short", ">h"),
+    "BytesDeserializer": _bytes,
+}

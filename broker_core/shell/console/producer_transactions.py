@@ -1,0 +1,148 @@
+"""The transactions of the lab's producers at the shell, in the words of Kafka's own (`KafkaProducer`)."""
+
+from broker_core.clients.producer import Producer
+from broker_core.clients.transaction_manager import JAVA_STATES, TransactionManager
+from broker_core.shell.admin.requests import Asking
+from broker_core.shell.grammar.process import Process, Running, Until
+from broker_core.shell.grammar.registry import refuse
+
+_AFTER = {"begin": "in transaction", "commit": "committing", "abort": "aborting"}
+_BEFORE = {"begin": ("ready",), "commit": ("in transaction",), "abort": ("in transaction", "abortable error")}
+NOT_TRANSACTIONAL = (
+    "IllegalStateException: Cannot use transactional methods without enabling transactions by setting the "
+    "transactional.id configuration property"
+)
+_METHODS = {"begin": "beginTransaction", "commit": "commitTransaction", "abort": "abortTransaction"}
+INIT = "initTransactions"
+_ONLY_IDEMPOTENT = "IllegalStateException: Transactional method invoked on a non-transactional producer."
+
+
+def limit_us(process: Process, producer: Producer) -> int:
+    return process.now_us + producer.settings.max_block_ms * 1_000
+
+
+def late(producer: Producer, what: str) -> str:
+    return f"TimeoutException: Timeout expired after {producer.settings.max_block_ms}ms while awaiting {what}"
+
+
+def init_transactions(process: Process, producer: Producer) -> Asking[None]:
+    """Waits for the producer's id and epoch, and says why they do not come."""
+    manager = producer.transactions
+    manager.begin()
+    yield Until(lambda _: manager.state != "initializing", limit_us(process, producer), poll_us=1_000)
+    if manager.state == "initializing":
+        manager.timed_out = INIT
+        process.out(late(producer, "InitProducerId"))
+        refuse(process, f"It has no id and can do nothing: producer open {producer.name} tries again.")
+    elif manager.error is not None:
+        process.out(": ".join(manager.error))
+
+
+def is_spent(producer: Producer) -> bool:
+    """Whether all that can be done with a producer is to open another in its place: it never got its id, or has lost
+    it to somebody else."""
+    return producer.transactions.timed_out == INIT or producer.transactions.state == "fatal error"
+
+
+def no_such_producer(process: Process, name: str) -> int:
+    """What a command says that names a producer which is not open; the exit code."""
+    process.out(f"no such producer: {name}")
+    refuse(process, f"No producer is called {name}; producer open {name} opens one.")
+    return 1
+
+
+def end_or_begin(process: Process, name: str, verb: str) -> Running:
+    """Begins a transaction, or ends it and waits for the coordinator's word."""
+    producer = process.cluster.clients.producers.get(name)
+    if producer is None:
+        return no_such_producer(process, name)
+    manager = producer.transactions
+    if not manager.transactional_id:
+        process.out(_ONLY_IDEMPOTENT if producer.settings.enable_idempotence else NOT_TRANSACTIONAL)
+    elif manager.timed_out:
+        if manager.timed_out != _METHODS[verb]:
+            process.out(must_retry(manager, _METHODS[verb]))
+        else:
+            yield from _await_end(process, producer, verb)
+    elif manager.state not in _BEFORE[verb]:
+        if manager.is_broken:
+            process.out(failed_before(manager))
+        else:
+            process.out(f"IllegalStateException: {manager.invalid_transition(_AFTER[verb])}")
+    elif verb == "begin":
+        manager.begin_transaction()
+    else:
+        yield from _end(process, producer, verb)
+    return 0
+
+
+def _end(process: Process, producer: Producer, verb: str) -> Asking[None]:
+    producer.end_transaction(commits=verb == "commit")
+    yield from _await_end(process, producer, verb)
+
+
+def _await_end(process: Process, producer: Producer, verb: str) -> Asking[None]:
+    manager = producer.transactions
+    deadline_us = limit_us(process, producer)
+    yield Until(lambda _: manager.state not in (_AFTER[verb], "initializing"), deadline_us, poll_us=1_000)
+    waits_for = {
+        _AFTER[verb]: f"EndTxn({str(verb == 'commit').lower()})",
+        "initializing": "InitProducerId",
+    }.get(manager.state, "")
+    manager.timed_out = _METHODS[verb] if waits_for else ""
+    if waits_for:
+        process.out(late(producer, waits_for))
+    elif manager.is_broken and manager.error is not None:
+        process.out(": ".join(manager.error))
+
+
+def abort_open_transaction(process: Process, producer: Producer) -> Asking[None]:
+    """A producer that is closed leaves no transaction open (`Sender.run`)."""
+    manager = producer.transactions
+    if manager.transactional_id and manager.state in ("in transaction", "abortable error"):
+        producer.end_transaction(commits=False)
+        yield Until(lambda _: manager.state not in ("aborting", "initializing"), limit_us(process, producer), 1_000)
+
+
+def failed_before(manager: TransactionManager) -> str:
+    """What every call throws after an error (`TransactionManager.maybeFailWithError`)."""
+    name, message = manager.error or ("", "")
+    who = (
+        f"Producer with transactionalId '{manager.transactional_id}' and (producerId={manager.producer_id}, "
+        f"epoch={manager.producer_epoch})"
+    )
+    if name == "ProducerFencedException":
+        return f"{name}: {who} has been fenced by another producer with the same transactionalId"
+    if name == "InvalidProducerEpochException":
+        return f"{name}: {who} attempted to produce with an old epoch"
+    if name == "IllegalStateException":
+        why = "cannot execute transactional method because of previous invalid state transition attempt"
+        return f"{name}: {who} {why} / {name}: {message}"
+    what = "KafkaException: Cannot execute transactional method because we are in an error state"
+    return f"{what} / {name}: {message}"
+
+
+def must_retry(manager: TransactionManager, method: str) -> str:
+    """What any other method throws before the one is called again whose caller waited in vain
+    (`TransactionManager.throwIfPendingState`)."""
+    return (
+        f"IllegalStateException: Cannot attempt operation `{method}` because the previous call to "
+        f"`{manager.timed_out}` timed out and must be retried"
+    )
+
+
+def why_not(producer: Producer, partition: str) -> str:
+    """What `KafkaProducer.send` throws where the state of the transaction allows no record; nothing where it does."""
+    manager = producer.transactions
+    if not manager.transactional_id or manager.state == "in transaction":
+        return ""
+    if manager.is_broken:
+        return failed_before(manager)
+    if manager.timed_out:
+        return must_retry(manager, "send")
+    if not manager.has_ids:
+        why = "before completing a call to initTransactions"
+    else:
+        # Kafka has two spaces here
+        why = f"while in state  {JAVA_STATES[manager.state]}"
+    return f"IllegalStateException: Cannot add partition {partition} to transaction {why}"

@@ -1,9 +1,0 @@
-"""What a formatter of kafka-console-consumer.sh throws for a record that it cannot read."""
-
-from broker_core.shell.java import JavaException
-
-
-class Unreadable(JavaException):
-    """A record is not what its formatter or deserializer expects; `written` stands on the output already."""
-
-    written = ""

@@ -1,0 +1,99 @@
+"""A command that runs: a generator in simulated time.
+
+It yields what it waits for and is resumed with the result; what it returns is its exit code.
+"""
+
+from collections.abc import Callable, Generator
+from typing import Any, NamedTuple, TypeAlias
+
+from broker_core.shell.grammar.cluster_api import ClusterApi
+
+DEFAULT_API_TIMEOUT_US = 60_000_000
+
+
+class Sleep(NamedTuple):
+    """Resumed after `duration_us`."""
+
+    duration_us: int
+
+
+class Until(NamedTuple):
+    """Resumed with True once the predicate holds, with False at `deadline_us`. It is asked every `poll_us`."""
+
+    predicate: Callable[[ClusterApi], bool]
+    deadline_us: int
+    poll_us: int = 20_000
+
+
+class Call(NamedTuple):
+    """A request to a broker. Resumed with the body of the answer, or with Disconnected."""
+
+    broker_id: int
+    api: str
+    body: Any
+    label: str
+    timeout_us: int = 30_000_000
+
+
+class Disconnected(NamedTuple):
+    """No answer came. `why`: refused, closed or timed out."""
+
+    why: str
+
+
+Wait: TypeAlias = Sleep | Until | Call
+Running: TypeAlias = Generator[Wait, Any, int]
+"""A running command; its return value is the exit code."""
+
+
+class Process:
+    """What a command has in hands: the cluster, its input, and where to print."""
+
+    def __init__(self, cluster: ClusterApi, stdin: list[str], files: dict[str, str]) -> None:
+        self.cluster = cluster
+        self.stdin = stdin
+        #: texts that `file` has written, by name
+        self.files = files
+        self.printed: list[str] = []
+        #: how long a tool asks for something in all (`default.api.timeout.ms`)
+        self.api_timeout_us = DEFAULT_API_TIMEOUT_US
+
+    @property
+    def now_us(self) -> int:
+        """Simulated time."""
+        return self.cluster.kernel.now_us
+
+    @property
+    def wall_ms(self) -> int:
+        """What a clock on the wall shows: the run's start plus simulated time."""
+        return self.cluster.clients.start_wall_ms + self.now_us // 1000
+
+    def out(self, text: str) -> None:
+        """A line on standard output, or several."""
+        self.printed += text.split("\n")
+
+    def err(self, text: str) -> None:
+        """A line on standard error, or several."""
+        self.printed += ["! " + line for line in text.split("\n")]
+
+
+def up_brokers(cluster: ClusterApi) -> list[int]:
+    """The brokers that answer."""
+    return [broker_id for broker_id in cluster.broker_ids if cluster.broker_state(broker_id) == "up"]
+
+
+def settled(process: Process, limit_us: int = 30_000_000) -> Generator[Wait, Any, bool]:
+    """Waits until all live brokers have known the same for a moment; False when that does not come about in time."""
+    cluster = process.cluster
+    deadline_us = process.now_us + limit_us
+    before = None
+    while process.now_us < deadline_us:
+        known = [cluster.metadata_of(broker_id) for broker_id in up_brokers(cluster)]
+        agreed = known[0] if known and all(other == known[0] for other in known) else None
+        if agreed is not None and agreed == before:
+            return True
+        if not known:
+            return True
+        before = agreed
+        yield Sleep(100_000)
+    return False

@@ -1,0 +1,203 @@
+"""Command lines that are read by argparse4j rather than joptsimple: a command, then its options, and complaints in that
+parser's words, below the usage of the command.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from broker_core.shell.grammar.parser import Option, OptionError, ParsedOptions
+from broker_core.shell.grammar.process import Process
+from broker_core.shell.java.errors import KAFKA_VERSION, justified
+
+_USAGE_WIDTH = 75
+_HELP = "help"
+_VERSION = "version"
+_COMMIT = "f745dfdcee2b9851"
+_NEGATIVE_NUMBER = re.compile(r"-\d+(\.\d*)?")
+_CHANGED, _ADDED, _LEFT_OUT = 2, 1, 4
+_UNLIKE = 7
+"""A command that costs so much to be made of what was typed is not suggested."""
+
+
+class BadArguments(Exception):
+    """The arguments are not understood: `command` says whose usage is printed."""
+
+    def __init__(self, command: str, message: str) -> None:
+        super().__init__(message)
+        self.command = command
+
+
+class Tool(NamedTuple):
+    """What a tool takes: options before the command, commands with their options, which of these must be given, what
+    it prints of the usage of each ("" = the tool's own) and what help says below that, the short names of options, and
+    whether it tells its version.
+    """
+
+    name: str
+    before: tuple[str, ...]
+    commands: Mapping[str, tuple[Option, ...]]
+    required: Mapping[str, tuple[str, ...]]
+    usage: Mapping[str, tuple[str, ...]]
+    help: Mapping[str, str]
+    short: Mapping[str, str]
+    tells_version: bool = False
+
+    def flag(self, name: str) -> str:
+        """An option as complaints name it."""
+        return f"--{name}/{self.short[name]}" if name in self.short else f"--{name}"
+
+
+class Parsed(NamedTuple):
+    """A command line: the command, its options, and those before it."""
+
+    command: str
+    options: ParsedOptions
+    before: dict[str, str]
+
+
+class HelpAsked(BadArguments):
+    """The usage is printed, and the tool ends."""
+
+    def __init__(self, command: str) -> None:
+        super().__init__(command, "")
+
+
+class UnknownCommand(BadArguments):
+    """There is no such command; `similar`: those that may have been meant."""
+
+    def __init__(self, message: str, similar: Sequence[str]) -> None:
+        super().__init__("", message)
+        self.similar = similar
+
+
+class VersionAsked(BadArguments):
+    """Kafka's version is printed, and the tool ends."""
+
+    def __init__(self) -> None:
+        super().__init__("", "")
+
+
+def complain(process: Process, tool: Tool, error: BadArguments) -> int:
+    """Prints what is wrong, or what was asked for. Returns the exit code."""
+    if isinstance(error, VersionAsked):
+        process.out(f"{KAFKA_VERSION} (Commit:{_COMMIT})")
+        return 0
+    if isinstance(error, HelpAsked):
+        process.out("\n".join((*tool.usage[error.command], "", tool.help[error.command])))
+        return 1
+    for line in (*tool.usage[error.command], *justified(f"{tool.name}: error: {error}", _USAGE_WIDTH)):
+        process.err(line)
+    if isinstance(error, UnknownCommand) and error.similar:
+        process.err("\n\t".join(("Did you mean:", *error.similar)))
+    return 1
+
+
+def parse(tool: Tool, arguments: Sequence[str]) -> Parsed:
+    """Reads a command line. Raises BadArguments."""
+    own = [Option(name.removeprefix("--"), "", "value") for name in tool.before]
+    given, words = _read(tool, "", list(arguments), own)
+    if not words:
+        raise BadArguments("", "too few arguments")
+    command = _command(tool, words[0])
+    known = tool.commands[command]
+    values, rest = _read(tool, command, words[1:], known)
+    rest = rest[1:] if rest[:1] == ["--"] else rest
+    if rest:
+        raise BadArguments(command, f"unrecognized arguments: '{' '.join(rest)}'")
+    for name in reversed(tool.required.get(command, ())):
+        if name not in values:
+            raise BadArguments(command, f"argument {tool.flag(name)} is required")
+    # of what is given twice the last counts, unless all do
+    repeats = {option.name for option in known if option.repeats}
+    counted = [(name, value) for name in values for value in values[name][0 if name in repeats else -1 :]]
+    flags = {option.name for option in known if not option.argument}
+    options = ParsedOptions(known)
+    options.parse([f"--{name}" if name in flags else f"--{name}={value}" for name, value in counted])
+    return Parsed(command, options, {f"--{name}": texts[-1] for name, texts in given.items()})
+
+
+def _command(tool: Tool, word: str) -> str:
+    """The command that a word is, or is the only beginning of."""
+    found = [each for each in tool.commands if each.startswith(word)]
+    if word in tool.commands or len(found) == 1:
+        return word if word in tool.commands else found[0]
+    if found:
+        raise BadArguments("", f"ambiguous command: {word} could match {', '.join(found)}")
+    choices = ", ".join(f"'{each}'" for each in tool.commands)
+    costs = {each: _edits(word, each) for each in tool.commands}
+    least = min(costs.values())
+    similar = [each for each in costs if costs[each] == least < _UNLIKE]
+    raise UnknownCommand(f"invalid choice: '{word}' (choose from {choices})", similar)
+
+
+def _edits(word: str, other: str) -> int:
+    """What it takes to make a word another one. Neighbours that change places cost nothing."""
+    rows = [[_ADDED * at for at in range(len(other) + 1)]]
+    for at, letter in enumerate(word):
+        row = [_LEFT_OUT * (at + 1)]
+        for place, wanted in enumerate(other):
+            cost = min(
+                rows[-1][place] + _CHANGED * (letter != wanted), rows[-1][place + 1] + _LEFT_OUT, row[-1] + _ADDED
+            )
+            if at and place and (word[at - 1], letter) == (wanted, other[place - 1]):
+                cost = min(cost, rows[-2][place - 1])
+            row.append(cost)
+        rows.append(row)
+    return rows[-1][-1]
+
+
+def _is_flag(word: str) -> bool:
+    return len(word) > 1 and word != "--" and word[0] == "-" and _NEGATIVE_NUMBER.fullmatch(word) is None
+
+
+def _read(
+    tool: Tool, command: str, words: list[str], options: Sequence[Option]
+) -> tuple[dict[str, list[str]], list[str]]:
+    """The options up to the first word that is none, and what is left from there on."""
+    known = {option.name: option for option in options} | {_HELP: Option(_HELP, "")}
+    if tool.tells_version and not command:
+        known[_VERSION] = Option(_VERSION, "")
+    given: dict[str, list[str]] = {}
+    while words and _is_flag(words[0]):
+        word = words.pop(0)
+        flag, has_value, value = word.partition("=")
+        option = known[_name(tool, command, flag, known, word)]
+        complaint = f"argument {tool.flag(option.name)}: "
+        if not option.argument and has_value:
+            raise BadArguments(command, f"{complaint}ignore implicit argument '{value}'")
+        if option.name == _HELP:
+            raise HelpAsked(command)
+        if option.name == _VERSION:
+            raise VersionAsked
+        if option.argument and not has_value:
+            if not words or _is_flag(words[0]):
+                raise BadArguments(command, f"{complaint}expected one argument")
+            value = words.pop(0)
+        _check_number(command, option, value, complaint)
+        given.setdefault(option.name, []).append(value)
+    return given, words
+
+
+def _name(tool: Tool, command: str, flag: str, known: Mapping[str, Option], word: str) -> str:
+    """The option that a flag is, or is the only beginning of."""
+    names = {f"--{name}": name for name in known}
+    names |= {short: name for name, short in {_HELP: "-h", _VERSION: "-v", **tool.short}.items() if name in known}
+    if flag in names:
+        return names[flag]
+    found = [each for each in names if flag.startswith("--") and each.startswith(flag)]
+    if len(found) > 1:
+        raise BadArguments(command, f"ambiguous option: {flag} could match {', '.join(found)}")
+    if not found:
+        raise BadArguments(command, f"unrecognized arguments: '{word}'")
+    return names[found[0]]
+
+
+def _check_number(command: str, option: Option, value: str, complaint: str) -> None:
+    if option.kind == "String":
+        return
+    try:
+        ParsedOptions([option]).parse([f"--{option.name}={value}"]).integer(option.name)
+    except OptionError:
+        what = f"could not convert '{value}' to {option.kind} (For input string: \"{value}\")"
+        raise BadArguments(command, complaint + what) from None

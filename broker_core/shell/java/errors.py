@@ -1,0 +1,214 @@
+"""How Kafka's command line tools complain: usage errors, exceptions, and what they log of them."""
+
+import re
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Sequence
+
+from broker_core.clients.exceptions import exception_class, exception_message
+from broker_core.config_defs.java_text import parse_integer
+from broker_core.errors import KafkaError
+from broker_core.shell.grammar.parser import Option, OptionError, ParsedOptions, usage_lines
+from broker_core.shell.grammar.process import Process
+
+EXECUTION_EXCEPTION = "java.util.concurrent.ExecutionException"
+"""What a future throws."""
+ERRORS_PACKAGE = "org.apache.kafka.common.errors."
+
+
+_OF_COMMON = ("InvalidRecordException", "KafkaException")
+
+
+def error_class(name: str) -> str:
+    """An exception of Kafka's clients with its package."""
+    return f"org.apache.kafka.common.{name}" if name in _OF_COMMON else ERRORS_PACKAGE + name
+
+
+class JavaException(Exception):
+    """What a tool would throw: the class, its message, and the exceptions behind it as `class: message`."""
+
+    def __init__(self, java_class: str, message: str, causes: Sequence[str] = ()) -> None:
+        super().__init__(message)
+        self.java_class = java_class
+        self.message = message
+        self.causes = tuple(causes)
+
+    @staticmethod
+    def of(error: KafkaError, message: str | None = None) -> "JavaException":
+        """The exception of a protocol error, with what the broker said about it."""
+        return JavaException(error_class(exception_class(error)), exception_message(error, message))
+
+    @staticmethod
+    def in_future(error: KafkaError, message: str | None = None) -> "JavaException":
+        """The same as it comes out of a future, whose text repeats it."""
+        name = error_class(exception_class(error))
+        cause = f"{name}: {exception_message(error) if message is None else message}"
+        return JavaException("java.util.concurrent.ExecutionException", cause, (cause,))
+
+    @staticmethod
+    def option(error: OptionError) -> "JavaException":
+        """What the option parser throws."""
+        return JavaException(error.java_class, error.message, error.causes)
+
+    def wrapped_in(self, java_class: str) -> "JavaException":
+        """The cause of another exception, whose text repeats it."""
+        cause = self.stack_trace()[0]
+        return JavaException(java_class, cause, (cause, *self.causes))
+
+    def stack_trace(self) -> list[str]:
+        """The exception and its causes, without the frames."""
+        first = f"{self.java_class}: {self.message}" if self.message else self.java_class
+        return [first, *(f"Caused by: {cause}" for cause in self.causes)]
+
+
+ZERO_UUID = "A" * 22
+
+
+def is_int(text: str) -> bool:
+    """`Integer.parseInt` takes it."""
+    return parse_integer(text) is not None
+
+
+def parse_int(text: str) -> int:
+    """`Integer.parseInt`. Raises JavaException for what is no number, or too large."""
+    number = parse_integer(text)
+    if number is None:
+        raise JavaException("java.lang.NumberFormatException", f'For input string: "{text}"')
+    return number
+
+
+def parse_uuid(text: str) -> str:
+    """An id of a topic in the form in which it is printed (`Uuid.fromString`). Raises JavaException."""
+    try:
+        if len(text) > 24:
+            raise ValueError(f"Input string with prefix `{text[:24]}` is too long to be decoded as a base64 UUID")
+        decoded = _decode_base64(text)
+        if len(decoded) != 16:
+            raise ValueError(
+                f"Input string `{text}` decoded as {len(decoded)} bytes, which is not equal to the expected 16 bytes "
+                "of a base64-encoded UUID"
+            )
+    except ValueError as error:
+        raise JavaException("java.lang.IllegalArgumentException", str(error)) from None
+    return urlsafe_b64encode(decoded).decode().rstrip("=")
+
+
+def _decode_base64(text: str) -> bytes:
+    """`Base64.getUrlDecoder().decode`. Raises ValueError with its message."""
+    if len(text) == 1:
+        raise ValueError("Input byte[] should at least have 2 bytes for base64 bytes")
+    digits = text.rstrip("=")
+    for character in digits:
+        if not (character.isascii() and (character.isalnum() or character in "-_")):
+            raise ValueError(f"Illegal base64 character {ord(character):x}")
+    padding = len(text) - len(digits)
+    if padding and (padding > 2 or len(text) % 4):
+        raise ValueError("Input byte array has wrong 4-byte ending unit")
+    if len(digits) % 4 == 1:
+        raise ValueError("Last unit does not have enough valid bits")
+    return urlsafe_b64decode(digits + "=" * (-len(digits) % 4))
+
+
+def load_properties(process: Process, name: str) -> dict[str, str]:
+    """A file of properties (`Utils.loadProps`). Raises JavaException when there is none."""
+    if name not in process.files:
+        raise JavaException("java.nio.file.NoSuchFileException", name)
+    properties = {}
+    for line in process.files[name].splitlines():
+        text = line.strip()
+        if text and text[0] not in "#!":
+            key, _, value = re.sub(r"\s*[=:]\s*|\s+", "=", text, count=1).partition("=")
+            properties[key] = value
+    return properties
+
+
+def key_values(given: Sequence[str]) -> dict[str, str]:
+    """`name=value` of repeated options; the value may be missing (`CommandLineUtils.parseKeyValueArgs`)."""
+    return {name: value for name, _, value in (text.partition("=") for text in given)}
+
+
+class Complaint(Exception):
+    """A message that ends a tool, without more ado."""
+
+
+class UsageError(Exception):
+    """The options do not fit together: the tool prints the message and its options."""
+
+
+def log_error(process: Process, lines: Sequence[str], logger: str) -> None:
+    """A message that the tool logs as an error; `logger` stands behind it on the last line."""
+    *before, last = lines
+    for number, line in enumerate([*before, f"{last} ({logger})"]):
+        process.err(f"ERROR {line}" if number == 0 else line)
+
+
+def print_usage(process: Process, error: UsageError, options: Sequence[Option]) -> int:
+    """Prints a usage error with the table of options (`CommandLineUtils.printUsageAndExit`), or the version of Kafka.
+    Returns the exit code."""
+    if isinstance(error, VersionAsked):
+        process.out(KAFKA_VERSION)
+        return 0
+    process.err(str(error))
+    for line in usage_lines(options):
+        process.err(line)
+    return 1
+
+
+HELP = Option("help", "Print usage information.")
+VERSION = Option("version", "Display Kafka version.")
+KAFKA_VERSION = "3.9.1"
+
+
+class VersionAsked(UsageError):
+    """The tool prints the version of Kafka, and ends."""
+
+
+def check_help(options: ParsedOptions, about: str) -> None:
+    """Raises UsageError with what the tool is for, if --help was given, or VersionAsked, if --version was
+    (`CommandLineUtils.maybePrintHelpOrVersion`)."""
+    if "help" in options:
+        raise UsageError(about)
+    if "version" in options:
+        raise VersionAsked()
+
+
+def check_required(options: ParsedOptions, *names: str) -> None:
+    """Raises UsageError for the first of these that is not given (`CommandLineUtils.checkRequiredArgs`)."""
+    for name in names:
+        if name not in options:
+            raise UsageError(f'Missing required argument "[{name}]"')
+
+
+def check_invalid(options: ParsedOptions, name: str, others: Sequence[str]) -> None:
+    """Raises UsageError when an option stands with one that excludes it (`CommandLineUtils.checkInvalidArgs`)."""
+    if name in options:
+        for other in others:
+            if other in options:
+                raise UsageError(f'Option "[{name}]" can\'t be used with option "[{other}]"')
+
+
+def justified(text: str, width: int) -> list[str]:
+    """A message in lines of so many characters, but for the last one: the spaces in their middle are wider
+    (argparse4j)."""
+    lines: list[list[str]] = [[]]
+    for word in text.split(" "):
+        # A word may be broken behind its hyphens, as java.text.BreakIterator sees them.
+        parts = re.split(r"(?<=-)(?=[^-\d])", word)
+        for place, part in enumerate(parts):
+            line = lines[-1]
+            longer = [*line[:-1], line[-1] + part] if place and line else [*line, part]
+            # The space behind a word counts when the word finds its line, and the end of the line behind the last one.
+            if line and len(" ".join(longer)) + (place == len(parts) - 1) > width:
+                lines.append([part])
+            else:
+                lines[-1] = longer
+    return [*(_stretched(words, width) for words in lines[:-1]), " ".join(lines[-1])]
+
+
+def _stretched(words: list[str], width: int) -> str:
+    gaps = len(words) - 1
+    if not gaps:
+        return words[0]
+    each, rest = divmod(width - len(" ".join(words)), gaps)
+    first = (gaps - rest + 1) // 2
+    spaces = [" " * (1 + each + (first <= gap < first + rest)) for gap in range(gaps)]
+    return "".join(word + space for word, space in zip(words, [*spaces, ""], strict=True))

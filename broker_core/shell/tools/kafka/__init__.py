@@ -1,0 +1,1 @@
+"""The tools that Kafka ships, one file each; their output is Kafka's to the byte."""

@@ -1,0 +1,471 @@
+"""kafka-topics.sh (`org.apache.kafka.tools.TopicCommand`)."""
+
+import re
+from collections.abc import Sequence
+
+from broker_core.config_defs import ConfigException, InvalidConfigurationException, validate_topic_configs
+from broker_core.config_defs.java_text import hash_map_order, split
+from broker_core.errors import Errors
+from broker_core.shell.admin.admin_client import COMMAND_CONFIG, open_admin_client
+from broker_core.shell.admin.requests import Asking, ask_any, ask_controller, metadata, raise_first_error
+from broker_core.shell.grammar.parser import Option, OptionError, ParsedOptions
+from broker_core.shell.grammar.process import Process, Running, settled
+from broker_core.shell.grammar.registry import Command, register
+from broker_core.shell.java.errors import (
+    ERRORS_PACKAGE,
+    EXECUTION_EXCEPTION,
+    HELP,
+    VERSION,
+    ZERO_UUID,
+    JavaException,
+    UsageError,
+    check_help,
+    check_invalid,
+    check_required,
+    log_error,
+    parse_int,
+    parse_uuid,
+    print_usage,
+)
+from broker_core.wire.messages import (
+    ConfigEntry,
+    ConfigResource,
+    CreatePartitionsRequest,
+    CreatePartitionsResponse,
+    CreatePartitionsSpec,
+    CreateTopicSpec,
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+    DeleteTopicsRequest,
+    DeleteTopicsResponse,
+    DescribeConfigsRequest,
+    DescribeConfigsResponse,
+    ListPartitionReassignmentsRequest,
+    ListPartitionReassignmentsResponse,
+    OngoingReassignment,
+)
+
+LOGGER = "org.apache.kafka.tools.TopicCommand"
+ACTIONS = ("alter", "create", "describe", "list", "delete")
+REPORTS = (
+    "under-replicated-partitions",
+    "under-min-isr-partitions",
+    "at-min-isr-partitions",
+    "unavailable-partitions",
+)
+INTERNAL_TOPICS = ("__consumer_offsets", "__transaction_state")
+COLLISION_WARNING = (
+    "WARNING: Due to limitations in metric names, topics with a period ('.') or underscore ('_') could collide. "
+    "To avoid issues it is best to use either, but not both."
+)
+BOTH_WARNING = (
+    "Only topic id will be used when both --topic and --topic-id are specified and topicId is not Uuid.ZERO_UUID"
+)
+FORMAT_WARNING = (
+    "WARNING: The configuration message.format.version={} is specified. This configuration will be ignored if the "
+    "version "
+    "is newer than the inter.broker.protocol.version specified in the broker or if the inter.broker.protocol.version "
+    "is "
+    "3.0 or newer. This configuration is deprecated and it will be removed in Apache Kafka 4.0."
+)
+
+OPTIONS = (
+    Option("alter", "Alter the number of partitions and replica assignment."),
+    Option(
+        "at-min-isr-partitions", "With describe: only partitions whose ISR count is equal to the configured minimum."
+    ),
+    Option("bootstrap-server", "The brokers to connect to; the lab adds those that are up.", "server to connect to"),
+    COMMAND_CONFIG,
+    Option("config", "A topic configuration override for the topic being created.", "name=value", repeats=True),
+    Option("create", "Create a new topic."),
+    Option("delete", "Delete a topic."),
+    Option("delete-config", "Nothing: kafka-configs.sh removes configurations of topics.", "name", repeats=True),
+    Option("describe", "List details for the given topics."),
+    Option("exclude-internal", "With list or describe: leave internal topics out."),
+    HELP,
+    VERSION,
+    Option("if-exists", "With alter, delete or describe: do nothing when the topic does not exist."),
+    Option("if-not-exists", "With create: do nothing when the topic exists already."),
+    Option("list", "List all available topics."),
+    Option(
+        "partition-size-limit-per-response",
+        "How many partitions a response may tell of.",
+        "maximum number of partitions per response",
+        "Integer",
+    ),
+    Option("partitions", "The number of partitions.", "# of partitions", "Integer"),
+    Option("replica-assignment", "Replicas of each partition by hand, such as 1:2:3,2:3:1.", "broker:broker,..."),
+    Option("replication-factor", "The replication factor of each partition.", "replication factor", "Integer"),
+    Option("topic", "The topic; a regular expression except with create.", "topic", values="topic"),
+    Option("topic-id", "With describe: the topic with this id.", "topic-id"),
+    Option("topics-with-overrides", "With describe: only topics that have configurations of their own."),
+    Option("unavailable-partitions", "With describe: only partitions whose leader is not available."),
+    Option("under-min-isr-partitions", "With describe: only partitions whose ISR count is less than the minimum."),
+    Option("under-replicated-partitions", "With describe: only partitions that are not fully replicated."),
+)
+
+
+def _run(process: Process, arguments: list[str]) -> Running:
+    options = ParsedOptions(OPTIONS)
+    try:
+        options.parse(arguments)
+        _check(process, options)
+        open_admin_client(process, options)
+    except OptionError as error:
+        return _died(process, JavaException.option(error))
+    except JavaException as error:
+        return _died(process, error)
+    except UsageError as error:
+        return print_usage(process, error, OPTIONS)
+    try:
+        if "create" in options:
+            yield from _create(process, options)
+        elif "alter" in options:
+            yield from _alter(process, options)
+        elif "list" in options:
+            yield from _list(process, options)
+        elif "describe" in options:
+            yield from _describe(process, options)
+        else:
+            yield from _delete(process, options)
+    except OptionError as error:
+        return _failed(process, JavaException.option(error))
+    except JavaException as error:
+        return _failed(process, error)
+    if {"create", "alter", "delete"} & set(arguments_given(options)):
+        yield from settled(process)
+    return 0
+
+
+def arguments_given(options: ParsedOptions) -> list[str]:
+    """The actions that were asked for."""
+    return [action for action in ACTIONS if action in options]
+
+
+def _died(process: Process, error: JavaException) -> int:
+    process.err(error.message)
+    for line in error.stack_trace():
+        process.err(line)
+    return 1
+
+
+def _failed(process: Process, error: JavaException) -> int:
+    process.out(f"Error while executing topic command : {error.message}")
+    log_error(process, [*error.stack_trace(), ""], LOGGER)
+    return 1
+
+
+def _check(process: Process, options: ParsedOptions) -> None:
+    """Raises UsageError for options that do not fit together, in the tool's order."""
+    check_help(options, "This tool helps to create, delete, describe, or change a topic.")
+    if len(arguments_given(options)) != 1:
+        raise UsageError("Command must include exactly one action: --list, --describe, --create, --alter or --delete")
+    if "describe" in options and "if-exists" in options:
+        if "topic" not in options and "topic-id" not in options:
+            raise UsageError("--topic or --topic-id is required to describe a topic")
+        if "topic" in options and "topic-id" in options:
+            process.out(BOTH_WARNING)
+    if "list" not in options and "describe" not in options:
+        check_required(options, "topic")
+    if "alter" in options:
+        if "config" in options:
+            raise UsageError(
+                'Option combination "[[bootstrap-server], [config]]" can\'t be used with option "[alter]" '
+                "(the kafka-configs CLI supports altering topic configs with a --bootstrap-server option)"
+            )
+        check_required(options, "partitions")
+    for name, allowed in (
+        ("config", ("alter", "create")),
+        ("partitions", ("alter", "create")),
+        ("replication-factor", ("create",)),
+        ("replica-assignment", ("alter", "create")),
+    ):
+        check_invalid(options, name, _actions_but(allowed))
+        if name == "config":
+            check_invalid(options, "delete-config", [*_actions_but(("alter",)), "bootstrap-server"])
+    if "create" in options:
+        check_invalid(options, "replica-assignment", ("partitions", "replication-factor"))
+    for report in REPORTS:
+        check_invalid(options, report, [*_actions_but(("describe",)), "topics-with-overrides"])
+    check_invalid(options, "topics-with-overrides", [*_actions_but(("describe",)), *REPORTS])
+    check_invalid(options, "if-exists", _actions_but(("alter", "delete", "describe")))
+    check_invalid(options, "if-not-exists", _actions_but(("create",)))
+    check_invalid(options, "exclude-internal", _actions_but(("list", "describe")))
+
+
+def _actions_but(allowed: Sequence[str]) -> list[str]:
+    return [action for action in ACTIONS if action not in allowed]
+
+
+def _assignment(text: str) -> tuple[tuple[int, ...], ...]:
+    """`1:2,2:3` as replicas of each partition. Raises JavaException."""
+    assignment: list[tuple[int, ...]] = []
+    for number, replicas in enumerate(split(text, ",")):
+        ids = []
+        for word in split(replicas, ":"):
+            ids.append(parse_int(word.strip()))
+        duplicates = [str(broker_id) for broker_id in dict.fromkeys(ids) if ids.count(broker_id) > 1]
+        if duplicates:
+            raise JavaException(
+                "org.apache.kafka.server.common.AdminCommandFailedException",
+                "Partition replica lists may not contain duplicate entries: " + ",".join(duplicates),
+            )
+        if assignment and len(ids) != len(assignment[0]):
+            raise JavaException(
+                "org.apache.kafka.server.common.AdminOperationException",
+                f"Partition {number} has different replication factor: [{', '.join(map(str, ids))}]",
+            )
+        assignment.append(tuple(ids))
+    return tuple(assignment)
+
+
+def _configs(process: Process, options: ParsedOptions) -> dict[str, str]:
+    """The configurations for a new topic. Raises JavaException for bad ones."""
+    configs: dict[str, str] = {}
+    for given in options.values("config"):
+        parts = re.split(r"\s*=\s*", given)
+        while parts and not parts[-1]:
+            parts.pop()
+        if len(parts) != 2:
+            raise JavaException(
+                "java.lang.IllegalArgumentException",
+                'requirement failed: Invalid topic config: all configs to be added must be in the format "key=val".',
+            )
+        configs[parts[0].strip()] = parts[1].strip()
+    try:
+        validate_topic_configs(configs)
+    except InvalidConfigurationException as error:
+        raise JavaException(ERRORS_PACKAGE + "InvalidConfigurationException", str(error)) from None
+    except ConfigException as error:
+        raise JavaException("org.apache.kafka.common.config.ConfigException", str(error)) from None
+    if "message.format.version" in configs:
+        process.out(FORMAT_WARNING.format(configs["message.format.version"]))
+    return configs
+
+
+def _create(process: Process, options: ParsedOptions) -> Asking[None]:
+    name = options.value("topic") or ""
+    partitions = options.integer("partitions")
+    replication_factor = options.integer("replication-factor")
+    by_hand = options.value("replica-assignment")
+    assignment = _assignment(by_hand) if by_hand else ()
+    configs = _configs(process, options)
+    if "." in name or "_" in name:
+        process.out(COLLISION_WARNING)
+    if replication_factor is not None and not 1 <= replication_factor <= 32767:
+        raise JavaException(
+            "java.lang.IllegalArgumentException", "The replication factor must be between 1 and 32767 inclusive"
+        )
+    if partitions is not None and partitions < 1:
+        raise JavaException("java.lang.IllegalArgumentException", "The partitions must be greater than 0")
+    if not name:
+        raise JavaException(
+            ERRORS_PACKAGE + "InvalidTopicException", "The given topic name '' cannot be represented in a request."
+        )
+    spec = CreateTopicSpec(
+        name,
+        -1 if partitions is None else partitions,
+        -1 if replication_factor is None else replication_factor,
+        dict(enumerate(assignment)),
+        tuple(configs.items()),
+    )
+    response: CreateTopicsResponse = yield from ask_controller(
+        process, "CreateTopics", CreateTopicsRequest((spec,)), "createTopics"
+    )
+    (result,) = response.topics
+    if result.error is Errors.TOPIC_ALREADY_EXISTS and "if-not-exists" in options:
+        return
+    raise_first_error(response.topics)
+    process.out(f"Created topic {name}.")
+
+
+def _found(process: Process, options: ParsedOptions, call: str) -> Asking[list[str]]:
+    """The topics that --topic matches, sorted. Raises JavaException when it must match and does not."""
+    wanted = options.value("topic")
+    known = yield from metadata(process, None, call)
+    names = sorted(name for name, _, error in known.topics if error is Errors.NONE)
+    if "exclude-internal" in options:
+        names = [name for name in names if name not in INTERNAL_TOPICS]
+    if wanted is not None:
+        pattern = topic_filter(wanted)
+        names = [name for name in names if pattern.fullmatch(name)]
+    return names
+
+
+def topic_filter(text: str) -> re.Pattern[str]:
+    """Names or regular expressions with commas between (`IncludeList`). Raises JavaException for a bad one."""
+    pattern = text.strip().replace(",", "|").replace(" ", "")
+    pattern = re.sub(r"^[\"']+|[\"']+$", "", pattern)
+    try:
+        return re.compile(pattern)
+    except re.error:
+        raise JavaException("java.lang.RuntimeException", f"{pattern} is an invalid regex.") from None
+
+
+def _ensure_found(options: ParsedOptions, names: list[str]) -> None:
+    wanted = options.value("topic")
+    if wanted and not names and "if-exists" not in options:
+        raise JavaException(
+            "java.lang.IllegalArgumentException", f"Topic 'Optional[{wanted}]' does not exist as expected"
+        )
+
+
+def _list(process: Process, options: ParsedOptions) -> Asking[None]:
+    names = yield from _found(process, options, "listTopics")
+    for name in names:
+        process.out(name)
+
+
+def _alter(process: Process, options: ParsedOptions) -> Asking[None]:
+    count = options.integer("partitions")
+    options.integer("replication-factor")
+    by_hand = options.value("replica-assignment")
+    assignment = _assignment(by_hand) if by_hand else None
+    _configs(process, options)
+    names = yield from _found(process, options, "listTopics")
+    _ensure_found(options, names)
+    if not names:
+        return
+    known = yield from metadata(process, tuple(names), "describeTopics")
+    specs = []
+    for name in names:
+        existing = sum(1 for row in known.partitions if row[0].rpartition("-")[0] == name)
+        specs.append(CreatePartitionsSpec(name, count or 0, None if assignment is None else assignment[existing:]))
+    response: CreatePartitionsResponse = yield from ask_controller(
+        process, "CreatePartitions", CreatePartitionsRequest(tuple(specs)), "createPartitions"
+    )
+    raise_first_error(response.topics)
+
+
+def _delete(process: Process, options: ParsedOptions) -> Asking[None]:
+    names = yield from _found(process, options, "listTopics")
+    _ensure_found(options, names)
+    if names:
+        response: DeleteTopicsResponse = yield from ask_controller(
+            process, "DeleteTopics", DeleteTopicsRequest(tuple(names)), "deleteTopics"
+        )
+        raise_first_error(response.topics)
+
+
+def _named_by_id(process: Process, options: ParsedOptions, topic_id: str) -> Asking[list[str]]:
+    """The topic that has an id. Raises JavaException when it must be there and is not."""
+    known = yield from metadata(process, None, "listTopics")
+    names = [name for name, its_id, error in known.topics if error is Errors.NONE and its_id == topic_id]
+    if "exclude-internal" in options:
+        names = [name for name in names if name not in INTERNAL_TOPICS]
+    if not names and "if-exists" not in options:
+        raise JavaException("java.lang.IllegalArgumentException", f"TopicId '{topic_id}' does not exist as expected")
+    return names
+
+
+def _describe(process: Process, options: ParsedOptions) -> Asking[None]:
+    given_id = options.value("topic-id")
+    topic_id = ZERO_UUID if given_id is None else parse_uuid(given_id)
+    if topic_id != ZERO_UUID:
+        names = yield from _named_by_id(process, options, topic_id)
+    else:
+        names = yield from _found(process, options, "listTopics")
+        _ensure_found(options, names)
+    options.integer("partition-size-limit-per-response")
+    known = yield from metadata(process, tuple(described_order(names)), "describeTopics")
+    configs = yield from _configs_of(process, [name for name, _, error in known.topics if error is Errors.NONE])
+    moving = yield from _moving(process, [row[0] for row in known.partitions])
+    live = set(known.brokers)
+    whole_topics = not any(report in options for report in REPORTS)
+    for name, topic_id, error in known.topics:
+        if error is not Errors.NONE:
+            raise JavaException.of(error)
+        rows = [row for row in known.partitions if row[0].rpartition("-")[0] == name]
+        first = moving.get(rows[0][0])
+        shown = [f"{each.name}={each.value}" for each in configs[name] if each.source != "DEFAULT_CONFIG"]
+        if whole_topics and ("topics-with-overrides" not in options or shown):
+            process.out(
+                f"Topic: {name}\tTopicId: {topic_id}\tPartitionCount: {len(rows)}"
+                f"\tReplicationFactor: {_replication_factor(rows[0][3], first)}\tConfigs: {','.join(shown)}".rstrip()
+            )
+        if "topics-with-overrides" in options:
+            continue
+        min_isr = next(int(each.value or 0) for each in configs[name] if each.name == "min.insync.replicas")
+        for partition, leader, _, replicas, isr, _ in rows:
+            reported = (
+                (
+                    "under-replicated-partitions" in options
+                    and len(isr) < _replication_factor(replicas, moving.get(partition))
+                )
+                or ("unavailable-partitions" in options and leader not in live)
+                or ("under-min-isr-partitions" in options and (leader < 0 or len(isr) < min_isr))
+                or ("at-min-isr-partitions" in options and len(isr) == min_isr)
+            )
+            if whole_topics or reported:
+                process.out(
+                    f"\tTopic: {name}\tPartition: {partition.rpartition('-')[2]}"
+                    f"\tLeader: {leader if leader >= 0 else 'none'}"
+                    f"\tReplicas: {','.join(map(str, replicas))}\tIsr: {','.join(map(str, isr))}"
+                    f"{_coming_and_going(moving.get(partition))}\tElr: N/A\tLastKnownElr: N/A"
+                )
+
+
+def described_order(names: list[str]) -> list[str]:
+    """The order in which the tool shows topics: that of the maps through which the admin client hands them on."""
+    count = len(names)
+    asked = hash_map_order(names, count)
+    copied = hash_map_order(asked, int(count / 0.75 + 1))
+    return hash_map_order(copied, count)
+
+
+def _configs_of(process: Process, names: list[str]) -> Asking[dict[str, list[ConfigEntry]]]:
+    """What each topic is configured with, in the order of the admin client's map."""
+    if not names:
+        return {}
+    body = DescribeConfigsRequest(tuple(ConfigResource("TOPIC", name) for name in names))
+    response: DescribeConfigsResponse = yield from ask_any(process, "DescribeConfigs", body, "describeConfigs")
+    found = {}
+    for result in response.results:
+        if result.error is not Errors.NONE:
+            raise JavaException.of(result.error, result.message)
+        entries = {entry.name: entry for entry in result.configs}
+        found[result.resource.name] = [entries[name] for name in hash_map_order(list(entries))]
+    return found
+
+
+def _moving(process: Process, partitions: list[str]) -> Asking[dict[str, OngoingReassignment]]:
+    """Those of the partitions that move to other brokers."""
+    if not partitions:
+        return {}
+    body = ListPartitionReassignmentsRequest(tuple(partitions))
+    try:
+        response: ListPartitionReassignmentsResponse = yield from ask_controller(
+            process, "ListPartitionReassignments", body, "listPartitionReassignments"
+        )
+    except JavaException as late:
+        raise late.wrapped_in(EXECUTION_EXCEPTION).wrapped_in("java.lang.RuntimeException") from None
+    return {each.partition: each for each in response.partitions}
+
+
+def _replication_factor(replicas: tuple[int, ...], moving: OngoingReassignment | None) -> int:
+    """Without the replicas that are still to come."""
+    return len(replicas) - (0 if moving is None else len(moving.adding_replicas))
+
+
+def _coming_and_going(moving: OngoingReassignment | None) -> str:
+    if moving is None:
+        return ""
+    adding, removing = (",".join(map(str, each)) for each in (moving.adding_replicas, moving.removing_replicas))
+    return f"\tAdding Replicas: {adding}\tRemoving Replicas: {removing}"
+
+
+register(
+    Command(
+        "kafka-topics.sh",
+        "Topics: create, list, describe, grow, delete.",
+        (
+            ("kafka-topics.sh --create --topic T [--partitions P] [--replication-factor R]", "makes a topic"),
+            ("kafka-topics.sh --create --topic T --replica-assignment 1:2:3,2:3:1", "makes one with replicas by hand"),
+            ("kafka-topics.sh --list", "names the topics"),
+            ("kafka-topics.sh --describe [--topic T]", "shows leaders, replicas and ISRs"),
+            ("kafka-topics.sh --delete --topic T", "deletes a topic"),
+        ),
+        _run,
+        OPTIONS,
+    )
+)

@@ -1,0 +1,1 @@
+"""The verbs that only the lab has: brokers, links, disks, clients, waiting."""

@@ -1,0 +1,78 @@
+"""assignor: plans of a learner's own for the members of a group (`partition.assignment.strategy`)."""
+
+import re
+from collections.abc import Sequence
+
+from broker_core.groups.assignors import ASSIGNORS
+from broker_core.groups.assignors.own import FORMS, RuleError, parse_rules
+from broker_core.shell.grammar.cluster_api import ClusterApi
+from broker_core.shell.grammar.process import Process, Running
+from broker_core.shell.grammar.registry import Command, refuse, register, usage_error
+
+VERBS = ("define", "list")
+ASSIGNORS_MOST = 50
+TEXT_MOST = 4_000
+_NAME = re.compile(r"[a-z][a-z0-9-]{0,39}")
+
+
+def _assignor(process: Process, arguments: list[str]) -> Running:
+    verb = arguments[0] if arguments else ""
+    if verb == "list" and len(arguments) == 1:
+        return _list(process)
+    if verb != "define" or len(arguments) != 3:
+        raise usage_error("assignor", f"assignor {' '.join(arguments)} is not understood.")
+    _, name, text = arguments
+    if name in ASSIGNORS:
+        raise usage_error("assignor", f"{name!r} is Kafka's own assignor: choose another name.")
+    if not _NAME.fullmatch(name):
+        raise usage_error("assignor", f"{name!r} is no name of an assignor: small letters, digits and minus signs.")
+    if len(text) > TEXT_MOST:
+        raise usage_error("assignor", f"the rules have {len(text)} characters, at most {TEXT_MOST} are taken.")
+    rules = "; ".join(" ".join(part.split()) for part in text.split(";") if part.strip())
+    try:
+        parse_rules(rules)
+    except RuleError as error:
+        raise usage_error("assignor", str(error)) from None
+    return _define(process, name, rules)
+
+
+def _define(process: Process, name: str, rules: str) -> Running:
+    clients = process.cluster.clients
+    if name not in clients.own_assignors and len(clients.own_assignors) >= ASSIGNORS_MOST:
+        refuse(process, f"There are {ASSIGNORS_MOST} assignors already; define one of them anew.")
+        return 1
+    clients.define_assignor(name, rules)
+    yield from ()
+    return 0
+
+
+def _list(process: Process) -> Running:
+    for name in ASSIGNORS:
+        process.out(f"{name}: Kafka's")
+    for name, rules in sorted(process.cluster.clients.own_assignors.items()):
+        process.out(f"{name}: {rules}")
+    yield from ()
+    return 0
+
+
+def _complete(cluster: ClusterApi, words: Sequence[str]) -> list[str]:
+    if len(words) == 1:
+        return list(VERBS)
+    return sorted(cluster.clients.own_assignors) if words[0] == "define" and len(words) == 2 else []
+
+
+register(
+    Command(
+        "assignor",
+        "Assignors of your own.",
+        (
+            (
+                "assignor define NAME 'RULE; RULE ...'",
+                f"for members started after it with --assignor NAME. A rule is one of: {', '.join(FORMS)}",
+            ),
+            ("assignor list", "Kafka's four and your own"),
+        ),
+        _assignor,
+        complete=_complete,
+    )
+)

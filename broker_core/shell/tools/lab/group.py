@@ -1,0 +1,80 @@
+"""group and coordinator: what a group is, in a few lines, and where it lives."""
+
+from collections.abc import Iterable
+
+from broker_core.config_defs import BROKER_CONFIGS
+from broker_core.groups.consumer_protocol import decode_assignment, split_partition
+from broker_core.groups.offsets import OFFSETS_TOPIC, partition_for
+from broker_core.shell.admin.group_admin import describe_group
+from broker_core.shell.admin.zookeeper_groups import old_group
+from broker_core.shell.grammar.process import Process, Running
+from broker_core.shell.grammar.registry import Command, register, usage_error
+from broker_core.shell.java.errors import JavaException
+from broker_core.wire.messages import DescribedGroupMember
+
+NUM_PARTITIONS = "offsets.topic.num.partitions"
+
+
+def _group(process: Process, arguments: list[str]) -> Running:
+    if len(arguments) != 2 or arguments[0] != "describe":
+        raise usage_error("group", f"group {' '.join(arguments)} is not understood.")
+    return _describe(process, arguments[1])
+
+
+def _describe(process: Process, name: str) -> Running:
+    if not process.cluster.era.coordinates_consumers:
+        _print_old(process, name)
+        return 0
+    try:
+        group = yield from describe_group(process, name)
+    except JavaException:
+        process.out("[no coordinator]")
+        return 0
+    process.out(f"group {name}: {group.state} {group.protocol or 'none'}")
+    for member in sorted(group.members, key=lambda member: (member.client_id, member.member_id)):
+        process.out(f"  {member.client_id}: {assigned_text(member) or 'nothing'}")
+    return 0
+
+
+def _print_old(process: Process, name: str) -> None:
+    """The same of a group of before 0.9: each of its members has an assignor of its own."""
+    group = old_group(process.cluster, name)
+    process.out(f"group {name}: {group.state} none")
+    for member, owned in group.members.items():
+        process.out(f"  {member}: {_by_topic(owned) or 'nothing'}")
+
+
+def assigned_text(member: DescribedGroupMember) -> str:
+    """`orders[0,1] audit[2]`."""
+    return _by_topic(decode_assignment(member.assignment))
+
+
+def _by_topic(partitions: Iterable[str]) -> str:
+    by_topic: dict[str, list[str]] = {}
+    for topic, number in map(split_partition, partitions):
+        by_topic.setdefault(topic, []).append(str(number))
+    return " ".join(f"{topic}[{','.join(numbers)}]" for topic, numbers in by_topic.items())
+
+
+def _coordinator(process: Process, arguments: list[str]) -> Running:
+    if len(arguments) != 1:
+        raise usage_error("coordinator", "coordinator needs the name of a group.")
+    return _partition(process, arguments[0])
+
+
+def _partition(process: Process, name: str) -> Running:
+    text = process.cluster.broker_config.get(NUM_PARTITIONS, str(BROKER_CONFIGS[NUM_PARTITIONS].default))
+    process.out(f"{OFFSETS_TOPIC}-{partition_for(name, int(text))}")
+    yield from ()
+    return 0
+
+
+register(Command("group", "A group.", (("group describe G", "state, assignor and what each member has"),), _group))
+register(
+    Command(
+        "coordinator",
+        "Where a group lives.",
+        (("coordinator G", "the partition of __consumer_offsets that keeps it; its leader coordinates"),),
+        _coordinator,
+    )
+)

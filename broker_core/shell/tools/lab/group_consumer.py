@@ -1,0 +1,260 @@
+"""The verbs of `consumer` that concern members of groups."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+from broker_core.clients.consumer import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
+from broker_core.clients.group_consumer_settings import GroupConsumerSettings
+from broker_core.clients.zookeeper_group import ASSIGNORS as ZOOKEEPER_ASSIGNORS
+from broker_core.config_defs.java_text import parse_integer
+from broker_core.groups.assignors import ASSIGNORS, DEFAULT_ASSIGNORS
+from broker_core.shell.admin.group_admin import list_offsets
+from broker_core.shell.admin.requests import RETRY_BACKOFF_US
+from broker_core.shell.console.console_formatters import DefaultMessageFormatter
+from broker_core.shell.grammar.cluster_api import ClusterApi
+from broker_core.shell.grammar.completion_sources import topics
+from broker_core.shell.grammar.process import Process, Running, Sleep, Until
+from broker_core.shell.grammar.registry import partition_of, refuse, usage_error
+from broker_core.shell.tools.lab.producer import client_name
+
+CLOSE_US = 20_000_000
+API_TIMEOUT_US = 60_000_000
+SEEKS = {"beginning": EARLIEST_TIMESTAMP, "end": LATEST_TIMESTAMP}
+NUMBERS = (
+    "--process-ms",
+    "--max-poll-records",
+    "--max-poll-interval-ms",
+    "--session-timeout-ms",
+    "--heartbeat-interval-ms",
+    "--auto-commit-interval-ms",
+)
+ISOLATION_LEVELS = ("read_uncommitted", "read_committed")
+CHOICES = {
+    "--isolation": ISOLATION_LEVELS,
+    "--from": ("beginning", "latest"),
+    "--reset": ("earliest", "latest", "none"),
+    "--auto-commit": ("true", "false"),
+}
+OPTIONS = ("--group", "--topic", "--assignor", "--instance", *CHOICES, *NUMBERS)
+_PRINTED = {"print.partition": "true", "print.offset": "true", "print.key": "true", "key.separator": ":"}
+
+
+def group_consumer(process: Process, verb: str, arguments: list[str]) -> Running:
+    """Starts the verb. Raises ShellError."""
+    if not arguments:
+        raise usage_error("consumer", f"consumer {verb} needs a name.")
+    name, rest = client_name("consumer", arguments[0]), arguments[1:]
+    if verb == "start":
+        return _start(process, name, _settings(rest, process.cluster.clients.own_assignors))
+    if verb == "seek":
+        return _seek(process, name, *_place(rest))
+    if rest:
+        raise usage_error("consumer", f"{' '.join(rest)} is too much.")
+    if name not in process.cluster.clients.group_consumers:
+        return _unknown(process, name)
+    return _VERBS[verb](process, name)
+
+
+def _settings(words: list[str], own: Mapping[str, str]) -> GroupConsumerSettings:
+    given = dict(zip(words[::2], words[1::2], strict=False))
+    unknown = [word for word in words[::2] if word not in OPTIONS]
+    if len(words) % 2 or unknown:
+        raise usage_error("consumer", f"{' '.join(unknown or words[-1:])} is not understood.")
+    if "--group" not in given or "--topic" not in given:
+        raise usage_error("consumer", "consumer start needs --group and --topic.")
+    assignors = tuple(given["--assignor"].split(",")) if "--assignor" in given else DEFAULT_ASSIGNORS
+    for assignor in assignors:
+        if assignor not in ASSIGNORS and assignor not in own:
+            raise usage_error("consumer", f"{assignor!r} is no assignor: {', '.join((*ASSIGNORS, *own))}.")
+    for option, choices in CHOICES.items():
+        if given.get(option, choices[0]) not in choices:
+            raise usage_error("consumer", f"{option} is {given[option]!r}, expected one of {', '.join(choices)}.")
+    numbers = {option: parse_integer(given[option]) or 0 for option in NUMBERS if option in given}
+    for option, number in numbers.items():
+        if number <= 0:
+            raise usage_error("consumer", f"{given[option]!r} is no {option}: write a number above 0.")
+    if "--from" in given and "--reset" in given:
+        raise usage_error("consumer", "--from and --reset say the same: write one of them.")
+    start = "latest" if given.get("--from") == "latest" else "earliest"
+    names = tuple(given["--topic"].split(","))
+    session_timeout_ms = numbers.get("--session-timeout-ms", 6_000)
+    heartbeat_interval_ms = numbers.get("--heartbeat-interval-ms", 500)
+    if heartbeat_interval_ms >= session_timeout_ms:
+        raise usage_error("consumer", "a heartbeat must come more often than the session's time-out.")
+    return GroupConsumerSettings(
+        group_id=given["--group"],
+        topics=names,
+        is_pattern=len(names) > 1,
+        assignors=assignors,
+        own_assignors=tuple((name, own[name]) for name in assignors if name in own),
+        group_instance_id=given.get("--instance"),
+        auto_offset_reset=given.get("--reset", start),
+        enable_auto_commit=given.get("--auto-commit", "true") == "true",
+        auto_commit_interval_ms=numbers.get("--auto-commit-interval-ms", 500),
+        session_timeout_ms=session_timeout_ms,
+        heartbeat_interval_ms=heartbeat_interval_ms,
+        processing_ms=numbers.get("--process-ms", 0),
+        max_poll_records=numbers.get("--max-poll-records", 500),
+        max_poll_interval_ms=numbers.get("--max-poll-interval-ms", 300_000),
+        isolation_level=given.get("--isolation", ISOLATION_LEVELS[0]),
+    )
+
+
+def _start(process: Process, name: str, settings: GroupConsumerSettings) -> Running:
+    clients = process.cluster.clients
+    if not clients.is_free(name):
+        refuse(process, f"There is a node named {name} already; consumer stop {name} ends it.")
+        return 1
+    if not clients.era.coordinates_consumers and settings.assignors[0] not in ZOOKEEPER_ASSIGNORS:
+        refuse(process, f"Consumers of era {clients.era.name} know {' and '.join(ZOOKEEPER_ASSIGNORS)} only.")
+        return 1
+    clients.open_group_consumer(name, settings)
+    yield from ()
+    return 0
+
+
+def _unknown(process: Process, name: str) -> Running:
+    refuse(process, f"No consumer of a group is called {name}; consumer start {name} starts one.")
+    yield from ()
+    return 1
+
+
+def _print(process: Process, name: str) -> None:
+    formatter = DefaultMessageFormatter(process, _PRINTED)
+    output = process.cluster.clients.group_consumers[name].output
+    rows = [
+        ((int(partition.rpartition("-")[2]), record.offset, formatter.text(partition, record).removesuffix("\n")))
+        for partition, record in output
+    ]
+    for _, _, line in sorted(rows):
+        process.out(line)
+
+
+def _freeze(process: Process, name: str) -> Running:
+    clients = process.cluster.clients
+    if clients.is_frozen(name):
+        refuse(process, f"{name} is frozen already; consumer thaw {name} lets it run again.")
+        return 1
+    clients.freeze(name)
+    yield from ()
+    return 0
+
+
+def _thaw(process: Process, name: str) -> Running:
+    clients = process.cluster.clients
+    if not clients.is_frozen(name):
+        refuse(process, f"{name} is not frozen; consumer freeze {name} would stop it.")
+        return 1
+    clients.thaw(name)
+    yield from ()
+    return 0
+
+
+def _stop(process: Process, name: str) -> Running:
+    if process.cluster.clients.is_frozen(name):
+        refuse(
+            process, f"{name} is frozen and cannot close: consumer thaw {name} lets it, consumer kill {name} ends it."
+        )
+        return 1
+    consumer = process.cluster.clients.group_consumers[name]
+    consumer.close()
+    yield Until(lambda cluster: consumer.is_over, process.now_us + CLOSE_US)
+    _print(process, name)
+    process.cluster.clients.close(name)
+    return 0
+
+
+def _kill(process: Process, name: str) -> Running:
+    process.cluster.clients.close(name)
+    yield from ()
+    return 0
+
+
+def _commit(process: Process, name: str) -> Running:
+    if _stands_still(process, name):
+        return 1
+    consumer = process.cluster.clients.group_consumers[name]
+    deadline_us = process.now_us + API_TIMEOUT_US
+    while not consumer.commit() and process.now_us < deadline_us:
+        yield Sleep(RETRY_BACKOFF_US)
+    yield Until(lambda cluster: consumer.commit_answer is not None or consumer.is_over, deadline_us)
+    answer = consumer.commit_answer
+    if answer is None:
+        seconds = API_TIMEOUT_US // 1_000
+        answer = f"TimeoutException: Timeout of {seconds}ms expired before successfully committing offsets"
+        consumer.commit_answer = answer
+    if answer:
+        process.out(answer)
+    return 1 if answer else 0
+
+
+def _place(words: list[str]) -> tuple[str, str]:
+    """Partition and offset of T-P@OFFSET. Raises ShellError."""
+    partition, at, offset = words[0].rpartition("@") if len(words) == 1 else ("", "", "")
+    if not at or not (offset in SEEKS or (offset.isdecimal() and len(offset) < 20 and int(offset) < 1 << 63)):
+        raise usage_error("consumer", "consumer seek needs a partition and a place: orders-0@5, orders-0@beginning.")
+    return partition_of("consumer", partition), offset
+
+
+def _seek(process: Process, name: str, partition: str, place: str) -> Running:
+    clients = process.cluster.clients
+    if name not in clients.group_consumers:
+        return (yield from _unknown(process, name))
+    if not clients.era.coordinates_consumers:
+        refuse(process, f"Consumers of groups of era {clients.era.name} cannot seek.")
+        return 1
+    if _stands_still(process, name):
+        return 1
+    member = clients.group_consumers[name]
+    if place not in SEEKS:
+        offset = int(place)
+    elif partition in member.owned:
+        offset = (yield from list_offsets(process, [partition], SEEKS[place]))[partition]
+    # a rebalance may have taken it meanwhile
+    if partition not in member.owned:
+        process.out(f"IllegalStateException: No current assignment for partition {partition}")
+        return 1
+    member.seek(partition, offset)
+    return 0
+
+
+def _stands_still(process: Process, name: str) -> bool:
+    """Whether its process is frozen; then that is said."""
+    if process.cluster.clients.is_frozen(name):
+        refuse(process, f"{name} is frozen; consumer thaw {name} lets it run again.")
+        return True
+    return False
+
+
+def _output(process: Process, name: str) -> Running:
+    _print(process, name)
+    yield from ()
+    return 0
+
+
+_VERBS: dict[str, Callable[[Process, str], Running]] = {
+    "stop": _stop,
+    "kill": _kill,
+    "freeze": _freeze,
+    "thaw": _thaw,
+    "commit": _commit,
+    "output": _output,
+}
+GROUP_VERBS = ("start", "seek", *_VERBS)
+
+
+def complete_group_consumer(cluster: ClusterApi, words: Sequence[str]) -> list[str]:
+    """What may stand after these words."""
+    if words[0] == "seek" and len(words) == 3:
+        member = cluster.clients.group_consumers.get(words[1])
+        return [f"{partition}@" for partition in member.owned] if member else []
+    if words[0] != "start":
+        return list(cluster.clients.group_consumers) if len(words) == 2 else []
+    if len(words) < 3:
+        return []
+    if len(words) % 2:
+        return [option for option in OPTIONS if option not in words]
+    if words[-2] == "--topic":
+        return topics(cluster)
+    if words[-2] == "--assignor":
+        return [*ASSIGNORS, *cluster.clients.own_assignors]
+    return list(CHOICES.get(words[-2], ()))

@@ -1,0 +1,67 @@
+"""hold and release: what one broker asks another as its follower."""
+
+from collections.abc import Callable, Sequence
+
+from broker_core.shell.grammar.cluster_api import ClusterApi
+from broker_core.shell.grammar.process import Process, Running
+from broker_core.shell.grammar.registry import Command, broker_of, refuse, register, usage_error
+
+
+def _start(verb: str) -> Callable[[Process, list[str]], Running]:
+    def start(process: Process, arguments: list[str]) -> Running:
+        if len(arguments) != 3 or arguments[0] != "fetch":
+            raise usage_error(verb, f"{verb} {' '.join(arguments)} is not understood.")
+        follower, leader = (broker_of(verb, process, word) for word in arguments[1:])
+        if follower == leader:
+            raise usage_error(verb, f"{arguments[1]} does not follow itself.")
+        return _do(process, verb, f"b{follower}", f"b{leader}")
+
+    return start
+
+
+def _do(process: Process, verb: str, follower: str, leader: str) -> Running:
+    kernel = process.cluster.kernel
+    is_held = (follower, leader) in kernel.held_fetches
+    if is_held == (verb == "hold"):
+        if is_held:
+            refuse(process, f"The fetches of {follower} to {leader} are held already.")
+        else:
+            refuse(process, f"The fetches of {follower} to {leader} are not held.")
+        return 1
+    if verb == "hold":
+        process.cluster.hold_fetches(follower, leader)
+    else:
+        process.cluster.release_fetches(follower, leader)
+    yield from ()
+    return 0
+
+
+def _complete(cluster: ClusterApi, words: Sequence[str]) -> list[str]:
+    if len(words) == 1:
+        return ["fetch"]
+    return [str(each) for each in cluster.broker_ids if str(each) not in words[1:-1]] if len(words) <= 3 else []
+
+
+register(
+    Command(
+        "hold",
+        "Hold back what a broker asks another as its follower.",
+        (
+            (
+                "hold fetch A B",
+                "Fetch and OffsetForLeaderEpoch requests of broker A to broker B wait on their way, also those to come",
+            ),
+        ),
+        _start("hold"),
+        complete=_complete,
+    )
+)
+register(
+    Command(
+        "release",
+        "Let go on what was held back.",
+        (("release fetch A B", "they go on, and none is held any more"),),
+        _start("release"),
+        complete=_complete,
+    )
+)

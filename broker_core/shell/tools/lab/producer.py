@@ -1,0 +1,399 @@
+"""producer: the lab's producers, which stay open between commands."""
+
+import re
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from broker_core.clients.accumulator import record_size_upper_bound
+from broker_core.clients.exceptions import exception_class, exception_message
+from broker_core.clients.producer import Producer
+from broker_core.config_defs import ConfigException
+from broker_core.config_defs.java_text import parse_integer
+from broker_core.shell.admin.requests import RETRY_BACKOFF_US, Asking
+from broker_core.shell.console.producer_options import (
+    CHOICES,
+    OPEN_OPTIONS,
+    parse_options,
+    settings_of,
+    shown_settings,
+    wants_ids,
+    what_to_change,
+)
+from broker_core.shell.console.producer_transactions import (
+    abort_open_transaction,
+    end_or_begin,
+    failed_before,
+    init_transactions,
+    is_spent,
+    no_such_producer,
+    why_not,
+)
+from broker_core.shell.console.transaction_offsets import complete_offsets, send_offsets
+from broker_core.shell.grammar.cluster_api import ClusterApi
+from broker_core.shell.grammar.completion_sources import partitions, topics
+from broker_core.shell.grammar.parser import ShellError
+from broker_core.shell.grammar.process import Process, Running, Sleep, Until
+from broker_core.shell.grammar.registry import PARTITION, TOPIC, Command, partition_of, refuse, register, usage_error
+from broker_core.shell.java.errors import JavaException
+
+VERBS = ("open", "send", "begin", "commit", "abort", "offsets", "burst", "stream", "flush", "close", "drop")
+CLOSE_US = 120_000_000
+RATE_MAX = 10_000
+BURST_MAX = 100_000
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9._-]{0,39}")
+_NODE = re.compile(r"b\d+|zk|shell|lab")
+
+
+def client_name(command: str, word: str) -> str:
+    """The node of a client that an argument names. A producer may be called as another node is, such as b2: nobody is
+    told its client id but the brokers. Raises ShellError for a name that no client may have.
+    """
+    if command == "producer" and _NODE.fullmatch(word):
+        return f"producer-{word}"
+    if _NAME.fullmatch(word) is None or _NODE.fullmatch(word):
+        raise ShellError(
+            f"{word!r} is no name for a client.",
+            "a letter, then letters, digits, '.', '_' or '-', at most 40 together; not b1, zk, shell or lab.",
+            f"Choose another name, such as {command[0]}1.",
+        )
+    return word
+
+
+def _producer(process: Process, arguments: list[str]) -> Running:
+    verb = arguments[0] if arguments else ""
+    if verb not in VERBS or len(arguments) < 2:
+        raise usage_error("producer", f"producer {' '.join(arguments)} is not understood.")
+    name, rest = client_name("producer", arguments[1]), arguments[2:]
+    if verb == "open":
+        return _open(process, name, parse_options(rest))
+    if verb in ("close", "drop", "begin", "commit", "abort", "flush"):
+        if rest:
+            raise usage_error("producer", f"{' '.join(rest)} is too much.")
+        if verb in ("close", "drop"):
+            return _close(process, name, wait=verb == "close")
+        return _flush(process, name) if verb == "flush" else end_or_begin(process, name, verb)
+    if verb == "offsets":
+        return send_offsets(process, name, rest)
+    if len(rest) < 2 or (verb != "send" and len(rest) > 2):
+        raise usage_error("producer", f"producer {' '.join(arguments)} is not complete.")
+    if verb == "send":
+        # what no topic can be called is a matter of the client, which says so in its own words
+        is_odd = re.fullmatch(PARTITION, rest[0]) is None and re.fullmatch(r".*-\d{1,10}", rest[0]) is not None
+        place = Place(rest[0], is_topic=False) if is_odd else _place(rest[0])
+        return _send(process, name, place, rest[1:])
+    place = _place(rest[0])
+    least, most = (0, RATE_MAX) if verb == "stream" else (1, BURST_MAX)
+    number = parse_integer(rest[1])
+    if number is None or not least <= number <= most:
+        raise usage_error("producer", f"{rest[1]!r} is no number from {least} to {most}.")
+    if verb == "stream":
+        return _stream(process, name, place, number)
+    return _burst(process, name, place, number)
+
+
+class Place(NamedTuple):
+    """Where records go: a partition, or a topic of which the partitioner chooses one."""
+
+    name: str
+    is_topic: bool
+
+
+def _place(word: str) -> Place:
+    """An argument that is a partition, or a topic: what ends with a minus and a number is a partition."""
+    if not re.fullmatch(PARTITION, word) and re.fullmatch(TOPIC, word):
+        return Place(word, is_topic=True)
+    return Place(partition_of("producer", word), is_topic=False)
+
+
+def _open(process: Process, name: str, given: dict[str, str]) -> Running:
+    clients = process.cluster.clients
+    era = process.cluster.era
+    if wants_ids(given) and not era.transactions:
+        refuse(process, f"Brokers of era {era.name} know no producer ids: these came with 0.11 (KIP-98).")
+        return 1
+    spent = name in clients.producers and is_spent(clients.producers[name])
+    if not spent and not clients.is_free(name):
+        refuse(process, f"There is a node named {name} already; producer close {name} ends it.")
+        return 1
+    try:
+        settings = settings_of(given, era)
+    except ConfigException as error:
+        return _refused(process, given, JavaException("org.apache.kafka.common.config.ConfigException", str(error)))
+    except JavaException as error:
+        return _refused(process, given, error)
+    if spent:
+        clients.close(name)
+    producer = clients.open_producer(name, settings, shown_settings(settings))
+    if settings.transactional_id:
+        yield from init_transactions(process, producer)
+    return 0
+
+
+def _refused(process: Process, given: dict[str, str], error: JavaException) -> int:
+    """Kafka's own words on one line, and what to do on the next."""
+    trace = error.stack_trace()
+    process.err(" / ".join(trace))
+    options = what_to_change(given, trace[-1])
+    refuse(process, f"Change {options} and open it again; help producer says what each option is for.")
+    return 1
+
+
+def _bytes(text: str) -> bytes | None:
+    return None if text == "null" else text.encode()
+
+
+def _send(process: Process, name: str, place: Place, records: list[str]) -> Running:
+    """One record after the other; each waits for its acknowledgement."""
+    producer = process.cluster.clients.producers.get(name)
+    if producer is None:
+        return no_such_producer(process, name)
+    for record in records:
+        if name not in process.cluster.clients.producers:
+            return no_such_producer(process, name)
+        key, value = _key_and_value(record)
+        refused = yield from _why_not(process, producer, place, record_size_upper_bound(key, value))
+        if refused:
+            process.out(refused)
+            continue
+        # the client sees too late that no transaction is under way: it has the record by then, and keeps it
+        thrown = why_not(producer, place.name)
+        handed = producer.send(place.name, key, value, is_topic=place.is_topic, keep_result=not thrown)
+        if thrown:
+            process.out(thrown)
+            continue
+        yield Until(result_is_in(producer, handed.sequence), process.now_us + 2 * CLOSE_US, poll_us=1_000)
+        result = producer.take_result(handed.sequence)
+        if result is None:
+            return no_such_producer(process, name)
+        offset = f"@{result.base_offset + handed.place}" if result.base_offset >= 0 else " sent"
+        process.out(f"{result.exception}: {result.message}" if result.exception else handed.partition + offset)
+    return 0
+
+
+def _key_and_value(record: str) -> tuple[bytes | None, bytes | None]:
+    key, colon, value = record.partition(":")
+    return (_bytes(key), _bytes(value)) if colon else (None, _bytes(record))
+
+
+def _why_not(process: Process, producer: Producer, place: Place, size: int) -> Asking[str]:
+    """Waits until a record of this size may be handed over; what `KafkaProducer.send` throws if it may not."""
+    if producer.transactions.is_broken:
+        return failed_before(producer.transactions)
+    refused = yield from _why_not_taken(process, producer, place, size)
+    if refused and producer.transactions.transactional_id:
+        exception, _, message = refused.partition(": ")
+        refused = producer.transactions.send_failed(exception, message) or refused
+    return refused
+
+
+def _why_not_taken(process: Process, producer: Producer, place: Place, size: int) -> Asking[str]:
+    deadline_us = process.now_us + producer.settings.max_block_ms * 1000
+    topic = place.name if place.is_topic else place.name.rpartition("-")[0]
+    if re.fullmatch(TOPIC, topic) is None:
+        return f"InvalidTopicException: Invalid topics: [{topic}]"
+    missing = yield from (_wait_for_topic if place.is_topic else wait_for_partition)(process, producer.name, place.name)
+    if missing:
+        return missing
+    most = producer.settings.max_request_size
+    if size > most:
+        return (
+            f"RecordTooLargeException: The message is {size} bytes when serialized which is larger than {most}, which "
+            "is the value of the max.request.size configuration."
+        )
+    if size > producer.settings.buffer_memory:
+        return (
+            f"RecordTooLargeException: The message is {size} bytes when serialized which is larger than the total "
+            "memory buffer you have configured with the buffer.memory configuration."
+        )
+    return (yield from _wait_for_memory(process, producer, place, size, deadline_us))
+
+
+def _wait_for_memory(process: Process, producer: Producer, place: Place, size: int, deadline_us: int) -> Asking[str]:
+    def has_room(_: object = None) -> bool:
+        return producer.has_room(place.name, size, is_topic=place.is_topic)
+
+    if has_room():
+        return ""
+    producer.block("memory")
+    in_time = yield Until(has_room, deadline_us, poll_us=1_000)
+    producer.block("")
+    if in_time:
+        return ""
+    accumulator, limit_ms = producer.sender.accumulator, producer.settings.max_block_ms
+    needed = max(accumulator.batch_size, size)
+    return (
+        f"BufferExhaustedException: Failed to allocate {needed} bytes within the configured max blocking time "
+        f"{limit_ms} ms. Total memory: {accumulator.buffer_memory} bytes. Available memory: "
+        f"{accumulator.buffer_memory - accumulator.used_memory} bytes. Poolable size: {accumulator.batch_size} bytes"
+    )
+
+
+def result_is_in(producer: Producer, sequence: int) -> Callable[[ClusterApi], bool]:
+    """Whether a batch that was sent with `keep_result` has ended."""
+    return lambda cluster: sequence in producer.results
+
+
+def wait_for_partition(process: Process, name: str, partition: str) -> Asking[str]:
+    """Waits until a producer knows a partition; what `KafkaProducer.send` throws if that takes too long, or nothing."""
+    producer = process.cluster.clients.producers[name]
+    topic, _, number = partition.rpartition("-")
+    begun_us = process.now_us
+    limit_ms = producer.settings.max_block_ms
+    while partition not in producer.metadata.partitions:
+        if process.now_us - begun_us >= limit_ms * 1000:
+            count = producer.metadata.partition_counts.get(topic)
+            if count is None:
+                return _not_present(producer, topic)
+            return (
+                f"TimeoutException: Partition {number} of topic {topic} with partition count {count} is not present "
+                f"in metadata "
+                f"after {limit_ms} ms."
+            )
+        producer.want_topic(topic)
+        yield Until(lambda _: not producer.asks_for_metadata, begun_us + limit_ms * 1000, poll_us=1_000)
+        if partition not in producer.metadata.partitions:
+            yield Sleep(RETRY_BACKOFF_US)
+    return ""
+
+
+def _not_present(producer: Producer, topic: str) -> str:
+    """What is thrown when no broker tells of a topic in time, with what they say instead."""
+    error = producer.metadata.why_absent(topic)
+    cause = "" if error is None else f" / {exception_class(error)}: {exception_message(error)}"
+    return f"TimeoutException: Topic {topic} not present in metadata after {producer.settings.max_block_ms} ms.{cause}"
+
+
+def _wait_for_topic(process: Process, name: str, topic: str) -> Asking[str]:
+    """Waits until a producer knows a topic."""
+    producer = process.cluster.clients.producers[name]
+    limit_ms = producer.settings.max_block_ms
+    deadline_us = process.now_us + limit_ms * 1000
+    while topic not in producer.metadata.partition_counts:
+        if process.now_us >= deadline_us:
+            return _not_present(producer, topic)
+        producer.want_topic(topic)
+        yield Until(lambda _: not producer.asks_for_metadata, deadline_us, poll_us=1_000)
+        if topic not in producer.metadata.partition_counts:
+            yield Sleep(RETRY_BACKOFF_US)
+    return ""
+
+
+def _stream(process: Process, name: str, place: Place, rate: int) -> Running:
+    producer = process.cluster.clients.producers.get(name)
+    if producer is None:
+        return no_such_producer(process, name)
+    refused = why_not(producer, place.name)
+    if refused and rate:
+        process.out(refused)
+    else:
+        producer.stream(place.name, rate, is_topic=place.is_topic)
+    yield from ()
+    return 0
+
+
+def _burst(process: Process, name: str, place: Place, count: int) -> Running:
+    """Made-up records, as fast as there is memory for them; nobody waits for their acknowledgements."""
+    producer = process.cluster.clients.producers.get(name)
+    if producer is None:
+        return no_such_producer(process, name)
+    refused = why_not(producer, place.name)
+    if not refused and place.is_topic:
+        refused = yield from _wait_for_topic(process, name, place.name)
+    if refused:
+        process.out(refused)
+        return 0
+    for _ in range(count):
+        key, value = producer.made_up()
+        size = record_size_upper_bound(key, value)
+        if not producer.has_room(place.name, size, is_topic=place.is_topic):
+            deadline_us = process.now_us + producer.settings.max_block_ms * 1000
+            refused = yield from _wait_for_memory(process, producer, place, size, deadline_us)
+            if refused:
+                process.out(refused)
+                return 0
+        producer.send(place.name, key, value, is_topic=place.is_topic, now=False)
+    producer.hand_over()
+    return 0
+
+
+def _flush(process: Process, name: str) -> Running:
+    """Sends what waits, and waits until all of it has ended."""
+    producer = process.cluster.clients.producers.get(name)
+    if producer is None:
+        return no_such_producer(process, name)
+    producer.flush()
+    yield Until(lambda _: not producer.has_unsent, process.now_us + CLOSE_US, poll_us=1_000)
+    return 0
+
+
+def _close(process: Process, name: str, *, wait: bool) -> Running:
+    clients = process.cluster.clients
+    producer = clients.producers.get(name)
+    if producer is None:
+        return no_such_producer(process, name)
+    if producer.running_stream is not None:
+        producer.stream(producer.running_stream.partition, 0)
+    if wait:
+        producer.begin_close()
+        yield Until(lambda _: producer.is_idle, process.now_us + CLOSE_US)
+        yield from abort_open_transaction(process, producer)
+    if clients.producers.get(name) is producer:
+        clients.close(name)
+    return 0
+
+
+def _complete(cluster: ClusterApi, words: Sequence[str]) -> list[str]:
+    if len(words) == 1:
+        return list(VERBS)
+    if len(words) == 2:
+        return list(cluster.clients.producers) if words[0] != "open" else []
+    if words[0] == "open":
+        return list(CHOICES.get(words[-2], OPEN_OPTIONS))
+    if words[0] == "offsets":
+        return complete_offsets(cluster, words)
+    places = words[0] in ("send", "burst", "stream") and len(words) == 3
+    return [*partitions(cluster), *topics(cluster)] if places else []
+
+
+register(
+    Command(
+        "producer",
+        "Producers that stay open.",
+        (
+            (
+                "producer open NAME [--acks all|0|1] [--linger MS] [--batch-size BYTES] [--buffer-memory BYTES]",
+                "linger.ms=0, delivery within 15 s; it numbers its batches unless --idempotence false or acks speak "
+                "against it",
+            ),
+            (
+                "... [--idempotence true|false] [--compression none|gzip|snappy|lz4|zstd]",
+                "whether its batches have sequence numbers, and how their records are packed",
+            ),
+            (
+                "... [--max-in-flight N] [--retries N] [--timeout MS] [--max-block MS]",
+                "requests under way to a leader; attempts; how long a record may take, and send() may block",
+            ),
+            (
+                "... [--partitioner built-in|sticky|round-robin|random] [--ignore-keys true]",
+                "where records without a key go: as since 3.3, 2.4, 0.8.2, or as the Scala producer",
+            ),
+            (
+                "producer open NAME --transactional-id ID [--transaction-timeout MS]",
+                "with transactions; another producer with the same id fences it",
+            ),
+            ("producer begin NAME", "begins a transaction"),
+            ("producer commit NAME", "ends it: its records count"),
+            ("producer abort NAME", "ends it: its records count for nobody who reads committed ones"),
+            ("producer offsets NAME --group G T-P@OFFSET ...", "sendOffsetsToTransaction: commits them with it"),
+            ("producer offsets NAME --consumer C", "the same with the positions of a member of a group"),
+            ("producer send NAME T-P|T K:V ...", "one after the other; null stands for null, no colon for a null key"),
+            ("producer burst NAME T-P|T COUNT", "as many made-up records at once; of a topic the partitioner chooses"),
+            ("producer stream NAME T-P|T RATE", "so many made-up records a second; 0 stops"),
+            ("producer flush NAME", "sends what lingers, and waits for it"),
+            ("producer close NAME", "waits for what is under way"),
+            ("producer drop NAME", "does not wait"),
+        ),
+        _producer,
+        complete=_complete,
+    )
+)

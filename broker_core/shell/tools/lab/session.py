@@ -1,0 +1,46 @@
+"""session: a broker's session at ZooKeeper, apart from its process."""
+
+from collections.abc import Sequence
+
+from broker_core.shell.grammar.cluster_api import ClusterApi
+from broker_core.shell.grammar.process import Process, Running
+from broker_core.shell.grammar.registry import Command, broker_of, refuse, register, usage_error
+
+
+def _session(process: Process, arguments: list[str]) -> Running:
+    if len(arguments) != 2 or arguments[0] != "expire":
+        raise usage_error("session", f"session {' '.join(arguments)} is not understood.")
+    return _expire(process, broker_of("session", process, arguments[1]))
+
+
+def _expire(process: Process, broker_id: int) -> Running:
+    if not process.cluster.zookeeper.has_session(f"b{broker_id}"):
+        refuse(process, f"Broker {broker_id} has no session at ZooKeeper.")
+        return 1
+    process.cluster.expire_session(broker_id)
+    yield from ()
+    return 0
+
+
+def _complete(cluster: ClusterApi, words: Sequence[str]) -> list[str]:
+    if len(words) == 1:
+        return ["expire"]
+    has_session = cluster.zookeeper.has_session
+    return [str(each) for each in cluster.broker_ids if len(words) == 2 and has_session(f"b{each}")]
+
+
+register(
+    Command(
+        "session",
+        "Sessions of brokers at ZooKeeper.",
+        (
+            (
+                "session expire N",
+                "ZooKeeper gives up the session of broker N: its registration is gone; a process that runs comes back "
+                "with a new one",
+            ),
+        ),
+        _session,
+        complete=_complete,
+    )
+)

@@ -1,0 +1,46 @@
+"""wait and sleep: let simulated time pass."""
+
+from broker_core.shell.admin.conditions import FORMS, Condition, group_of, parse_condition
+from broker_core.shell.admin.group_admin import find_coordinator
+from broker_core.shell.grammar.parser import duration_us
+from broker_core.shell.grammar.process import Process, Running, Sleep, Until
+from broker_core.shell.grammar.registry import Command, register, usage_error
+
+
+def _wait(process: Process, arguments: list[str]) -> Running:
+    if len(arguments) != 2:
+        raise usage_error("wait", "wait needs a condition in quotes and a time.")
+    condition = parse_condition(arguments[0])
+    return _until(process, condition, duration_us(arguments[1]), group_of(arguments[0]))
+
+
+def _until(process: Process, condition: Condition, limit_us: int, group: str | None) -> Running:
+    deadline_us = process.now_us + limit_us
+    if group is not None and process.cluster.era.coordinates_consumers:
+        yield from find_coordinator(process, group, limit_us)
+    held = yield Until(condition, deadline_us)
+    if not held:
+        process.out("[timeout]")
+    return 0
+
+
+def _sleep(process: Process, arguments: list[str]) -> Running:
+    if len(arguments) != 1:
+        raise usage_error("sleep", "sleep needs a time.")
+    return _pass(duration_us(arguments[0]))
+
+
+def _pass(time_us: int) -> Running:
+    yield Sleep(time_us)
+    return 0
+
+
+register(
+    Command(
+        "wait",
+        "Wait until something holds.",
+        tuple((f'wait "{form}" TIME', "prints [timeout] when it does not come about") for form in FORMS),
+        _wait,
+    )
+)
+register(Command("sleep", "Let time pass.", (("sleep TIME", "500ms, 2s, 1m"),), _sleep))
