@@ -10,7 +10,7 @@ from django.core.asgi import get_asgi_application
 _http = get_asgi_application()
 
 # They need the apps, which are loaded now.
-from lab.same_origin import same_origin  # noqa: E402
 from lab.urls import websockets  # noqa: E402
+from lab.web.same_origin import same_origin  # noqa: E402
 
 application = ProtocolTypeRouter({"http": _http, "websocket": same_origin(websockets)})

@@ -6,11 +6,11 @@ from typing import Any
 from django.contrib.auth.models import AnonymousUser, User
 from django.db.models import Prefetch, QuerySet
 
-from lab.i18n import translate
 from lab.models import Bookmark, Branch, Run
 from lab.recordings.folder import BranchFolder, branch_folder
 from lab.recordings.summary import Summary, read_summary
-from lab.refusal import not_found
+from lab.texts.i18n import translate
+from lab.texts.refusal import not_found
 
 MAIN = "main"
 _TOLD = {

@@ -31,13 +31,13 @@ INSTALLED_APPS = [
     "lab.apps.LabConfig",
 ]
 MIDDLEWARE = [
-    "lab.middleware.content_security_policy",
+    "lab.web.middleware.content_security_policy",
     "django.middleware.security.SecurityMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
-    "lab.preferences.PreferencesMiddleware",
-    "lab.middleware.refusals",
+    "lab.web.preferences.PreferencesMiddleware",
+    "lab.web.middleware.refusals",
 ]
 ROOT_URLCONF = "lab.urls"
 ASGI_APPLICATION = "lab.asgi.application"
@@ -75,13 +75,13 @@ SESSION_COOKIE_NAME = "highwater-" + hashlib.sha256(str(DATA).encode()).hexdiges
 SESSION_COOKIE_SAMESITE = "Lax"
 SESSION_COOKIE_AGE = 90 * 24 * 3600
 CSRF_COOKIE_SAMESITE = "Lax"
-CSRF_FAILURE_VIEW = "lab.views.forged_form"
+CSRF_FAILURE_VIEW = "lab.web.pages.forged_form"
 
 STATIC_URL = "/static/"
 STATICFILES_DIRS = [BASE_DIR / "static"]
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
-    "staticfiles": {"BACKEND": "lab.static_files.BuildStorage"},
+    "staticfiles": {"BACKEND": "lab.web.static_files.BuildStorage"},
 }
 
 LANGUAGE_CODE = "en"

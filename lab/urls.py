@@ -6,9 +6,12 @@ from channels.auth import AuthMiddlewareStack
 from channels.routing import URLRouter
 from django.urls import include, path
 
-from lab import api, clients_api, disk_api, views
-from lab.consumers import LabSocket
-from lab.static_files import serve
+from lab.api import clients as clients_api
+from lab.api import disk as disk_api
+from lab.api import history as api
+from lab.web import pages as views
+from lab.web.socket import LabSocket
+from lab.web.static_files import serve
 
 _BRANCH = "<slug:run>/<slug:branch>"
 
@@ -44,7 +47,7 @@ urlpatterns = [
     path("", include("lab.analytics.urls")),
     path("static/<slug:build>/<path:path>", serve),
 ]
-handler404 = "lab.views.page_not_found"
+handler404 = "lab.web.pages.page_not_found"
 
 _sockets: list[Any] = [path(f"ws/runs/{_BRANCH}/", cast(Any, LabSocket.as_asgi()))]
 websockets = AuthMiddlewareStack(URLRouter(_sockets))

@@ -8,8 +8,8 @@ from django.db import transaction
 from lab.actions.start_run import ensure_few_runs
 from lab.models import Branch, Run
 from lab.recordings.clusters import ended_clusters, forget_cluster
-from lab.refusal import Refusal
 from lab.selectors import MAIN
+from lab.texts.refusal import Refusal
 
 
 def adopt_clusters(user: User) -> None:

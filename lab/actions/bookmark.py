@@ -3,7 +3,7 @@
 from django.contrib.auth.models import User
 
 from lab.models import Bookmark, Branch
-from lab.refusal import Refusal
+from lab.texts.refusal import Refusal
 
 LONGEST_NAME = 80
 MAX_BOOKMARKS = 200

@@ -1,6 +1,6 @@
 """What may follow in a line of the console."""
 
-from lab.protocol import Complete, Completions
+from lab.protocol.frames import Complete, Completions
 from lab.runtime.lab import Lab
 
 

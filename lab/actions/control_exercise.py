@@ -16,11 +16,11 @@ from lab.exercises.predicate import Moment
 from lab.exercises.seat import NOTHING, Seat, lay_table, moment_of
 from lab.exercises.session import ExerciseSession
 from lab.models import Branch, ExerciseProgress
-from lab.protocol import Done, Exercise
-from lab.refusal import Refusal
+from lab.protocol.frames import Done, Exercise
 from lab.runtime.host import Host
 from lab.runtime.lab import Lab
 from lab.runtime.live_run import LiveRun
+from lab.texts.refusal import Refusal
 
 
 async def control_exercise(lab: Lab, user: User, branch: Branch, frame: Exercise) -> Done:

@@ -1,9 +1,9 @@
 """Pause, play, step, speed: simulated time in the hands of whoever watches."""
 
-from lab.protocol import MAX_RATE, MIN_RATE, Done, Time
-from lab.refusal import Refusal
+from lab.protocol.frames import MAX_RATE, MIN_RATE, Done, Time
 from lab.runtime.lab import Lab
 from lab.runtime.live_run import LiveRun
+from lab.texts.refusal import Refusal
 
 
 async def control_time(lab: Lab, frame: Time) -> Done:

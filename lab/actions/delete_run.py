@@ -4,8 +4,8 @@ import asyncio
 
 from lab.models import Run
 from lab.recordings.removal import remove_run_folder
-from lab.refusal import Refusal
 from lab.runtime.host import Host
+from lab.texts.refusal import Refusal
 
 
 async def delete_run(host: Host, run: Run, *, confirmed: bool) -> None:

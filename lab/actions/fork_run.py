@@ -10,8 +10,8 @@ from django.db import IntegrityError
 from lab.actions.submit_command import submit_line
 from lab.models import Branch
 from lab.recordings.history import seek
-from lab.refusal import Refusal
 from lab.runtime.host import Host
+from lab.texts.refusal import Refusal
 
 MAX_BRANCHES = 50
 

@@ -8,11 +8,11 @@ from broker_core.eras import ERAS
 from broker_core.shell.grammar.parser import ShellError
 from lab.actions.start_run import LONGEST_NAME, enter_run, start_entered_run
 from lab.models import Branch
-from lab.refusal import Refusal
 from lab.runtime.engine import Input
 from lab.runtime.host import Host, RunConfig
 from lab.runtime.lab import Lab
 from lab.runtime.live_run import LiveRun
+from lab.texts.refusal import Refusal
 
 MOST_EVENTS = 300_000
 """Of a run that is played again while somebody waits for the page."""

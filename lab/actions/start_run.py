@@ -10,10 +10,10 @@ from django.db import transaction
 from broker_core.eras import DEFAULT_ERA, ERAS
 from lab.models import Branch, Run
 from lab.recordings.removal import remove_run_folder
-from lab.refusal import Refusal
 from lab.runtime.host import Host, RunConfig
 from lab.runtime.pacer import wall_ms
 from lab.selectors import MAIN
+from lab.texts.refusal import Refusal
 
 MAX_BROKERS = 7
 MAX_SEED = 2**32 - 1

@@ -3,10 +3,10 @@
 from django.contrib.auth.models import User
 
 from broker_core.shell.grammar.parser import ShellError
-from lab.protocol import Do, Done
-from lab.refusal import Refusal
+from lab.protocol.frames import Do, Done
 from lab.runtime.lab import Lab
 from lab.runtime.live_run import LiveRun
+from lab.texts.refusal import Refusal
 
 LONGEST_LINE = 8_000
 

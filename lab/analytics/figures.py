@@ -10,7 +10,7 @@ from itertools import groupby, pairwise
 from typing import Any, NamedTuple, TypeAlias
 
 from lab.analytics.orders import Rows
-from lab.i18n import translate
+from lab.texts.i18n import translate
 
 Figure: TypeAlias = dict[str, Any]
 

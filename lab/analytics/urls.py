@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from lab.analytics import views
+from lab.api import analytics as views
 
 _BRANCH = "<slug:run>/<slug:branch>"
 

@@ -11,10 +11,10 @@ from lab.exercises.predicates import BrokersUp, Goal, ask_all
 from lab.exercises.session import ExerciseSession
 from lab.exercises.setup import run_setup
 from lab.models import Branch, ExerciseProgress
-from lab.protocol import Exercise as ExerciseFrame
-from lab.refusal import Refusal
+from lab.protocol.frames import Exercise as ExerciseFrame
 from lab.runtime.lab import Lab
 from lab.runtime.live_run import Batch, LiveRun
+from lab.texts.refusal import Refusal
 
 NOTHING: dict[str, Any] = {
     "k": "exercise",

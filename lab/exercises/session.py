@@ -18,8 +18,8 @@ from lab.exercises.places import Nowhere, View, number_text, offset_of, offset_t
 from lab.exercises.predicate import Answer, Moment
 from lab.exercises.predicates import ask_all
 from lab.exercises.texts import Language, Text
-from lab.protocol import Exercise as ExerciseFrame
-from lab.refusal import Refusal
+from lab.protocol.frames import Exercise as ExerciseFrame
+from lab.texts.refusal import Refusal
 
 StepPhase = Literal["open", "active", "done"]
 

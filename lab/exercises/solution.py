@@ -20,8 +20,8 @@ from lab.exercises.predicate import Moment
 from lab.exercises.predicates import ask_all
 from lab.exercises.session import ExerciseSession
 from lab.exercises.setup import Engine, run_setup
-from lab.protocol import Exercise as ExerciseFrame
-from lab.refusal import Refusal
+from lab.protocol.frames import Exercise as ExerciseFrame
+from lab.texts.refusal import Refusal
 
 MOST_STEPS = 500
 PLAY_US = 60_000_000

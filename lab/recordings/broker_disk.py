@@ -23,7 +23,7 @@ from broker_core.log.time_index import ENTRY_BYTES as TIME_ENTRY_BYTES
 from lab.recordings.files import FileKind, ReplicaFile, ReplicaFiles, broker_files, deleted_logs, read_file
 from lab.recordings.past_files import PastFiles
 from lab.recordings.recording import Recording
-from lab.refusal import Refusal
+from lab.texts.refusal import Refusal
 
 PAGE_BYTES = 1024
 _READ_BYTES = 64 * 1024

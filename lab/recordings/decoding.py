@@ -17,7 +17,7 @@ from broker_core.records.record_batch import (
 )
 from broker_core.records.varint import decode_varint
 from lab.recordings.files import MAX_LENGTH, ReplicaFile, ReplicaFiles
-from lab.refusal import Refusal
+from lab.texts.refusal import Refusal
 
 _OFFSET_ENTRY = struct.Struct(">ii")
 _TIME_ENTRY = struct.Struct(">qi")

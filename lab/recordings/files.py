@@ -13,7 +13,7 @@ from broker_core.log.partition_metadata import PARTITION_METADATA
 from broker_core.log.time_index import ENTRY_BYTES as TIME_ENTRY_BYTES
 from lab.recordings.past_files import PastFiles
 from lab.recordings.recording import Recording
-from lab.refusal import Refusal
+from lab.texts.refusal import Refusal
 
 FileKind = Literal["log", "index", "timeindex", "txnindex", "snapshot", "checkpoint", "metadata"]
 MAX_LENGTH = 65_536

@@ -12,7 +12,7 @@ from pathlib import Path
 from django.conf import settings
 
 from broker_core.sim.disk import DirectoryArchive
-from lab.refusal import not_found
+from lab.texts.refusal import not_found
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,31}")
 _RESERVED = frozenset({"archive"})

@@ -9,11 +9,11 @@ import msgspec
 
 from broker_core.events import codec
 from broker_core.view.fold import Fold
-from lab.marks import Mark
-from lab.protocol import encode_event
+from lab.protocol.frames import encode_event
+from lab.protocol.marks import Mark
 from lab.recordings.recording import Recording
 from lab.recordings.timeline import BUCKET_US, SEGMENT_EVENTS, SegmentFacts
-from lab.refusal import Refusal
+from lab.texts.refusal import Refusal
 
 MAX_BUCKETS = 4_000
 MAX_MARKS = 2_000

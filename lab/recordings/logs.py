@@ -30,7 +30,7 @@ from broker_core.records.varint import encode_varlong
 from broker_core.sim.disk import RealDisk
 from lab.recordings.copying import link
 from lab.recordings.folder import BranchFolder
-from lab.refusal import Refusal
+from lab.texts.refusal import Refusal
 
 FORMAT = 1
 EVENTS = "events"

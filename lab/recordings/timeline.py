@@ -17,7 +17,7 @@ import msgspec
 
 from broker_core.events import Envelope
 from broker_core.view.fold import empty_view, version
-from lab.marks import MARKED_KINDS, Mark, mark_of
+from lab.protocol.marks import MARKED_KINDS, Mark, mark_of
 from lab.recordings.file_changes import FILE_EVENTS
 
 SEGMENT_EVENTS = 1_000

@@ -8,7 +8,7 @@ import random
 import socket
 from collections.abc import Mapping
 
-from lab.refusal import Refusal
+from lab.texts.refusal import Refusal
 
 HOST = "127.0.0.1"
 LASTING_PORTS = range(24_000, 29_000)

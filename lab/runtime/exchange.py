@@ -21,7 +21,7 @@ from broker_core.zk.memory_store import MemoryStore
 from lab.recordings.checkpoints import Checkpoints
 from lab.recordings.fork import MET
 from lab.recordings.recording import Recording
-from lab.refusal import Refusal
+from lab.texts.refusal import Refusal
 
 SEARCHED_EVENTS = 20_000
 """So far back a message is looked for: nothing that is still shown is older."""

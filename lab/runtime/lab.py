@@ -16,10 +16,9 @@ from broker_core.cluster import ClusterError
 from broker_core.config_defs import ConfigException
 from broker_core.errors import KafkaException
 from broker_core.shell.grammar.parser import ShellError
-from lab.protocol import Clock, Core, No
+from lab.protocol.frames import Clock, Core, No
 from lab.recordings.recording import Recording
 from lab.recordings.summary import read_summary, write_summary
-from lab.refusal import Refusal
 from lab.runtime.gateway import Gateway
 from lab.runtime.lab_thread import LabThread
 from lab.runtime.live_run import Batch, LiveRun, Snapshot
@@ -29,6 +28,7 @@ from lab.runtime.ring import Ring
 from lab.runtime.space import ensure_space
 from lab.runtime.watcher import Watcher
 from lab.runtime.zookeeper import ZookeeperError
+from lab.texts.refusal import Refusal
 
 T = TypeVar("T")
 logger = logging.getLogger(__name__)

@@ -11,7 +11,7 @@ import msgspec
 from broker_core.events import Envelope
 from broker_core.run import Listener, Made, Output, Run
 from broker_core.zk.memory_store import MemoryStore
-from lab.protocol import encode_event
+from lab.protocol.frames import encode_event
 from lab.recordings.checkpoints import Checkpoints, events_between
 from lab.recordings.recording import Recording
 from lab.runtime.kazoo_store import KazooStore

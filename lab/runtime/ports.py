@@ -5,8 +5,8 @@ import logging
 import msgspec
 
 from lab.recordings.folder import BranchFolder
-from lab.refusal import Refusal
 from lab.runtime.gateway import Engine, Gateway
+from lab.texts.refusal import Refusal
 
 logger = logging.getLogger(__name__)
 

@@ -3,7 +3,7 @@
 import shutil
 from pathlib import Path
 
-from lab.refusal import Refusal
+from lab.texts.refusal import Refusal
 
 MIN_FREE_BYTES = 64 * 1024 * 1024
 

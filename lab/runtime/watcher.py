@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from lab.event_schema import schema_hash
-from lab.feed import Feed, SnapshotNeeded
-from lab.protocol import Clock, No, Snap, Welcome, encode
+from lab.protocol.event_schema import schema_hash
+from lab.protocol.frames import Clock, No, Snap, Welcome, encode
+from lab.runtime.feed import Feed, SnapshotNeeded
 from lab.runtime.pacer import wall_ms
 
 if TYPE_CHECKING:

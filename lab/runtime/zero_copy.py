@@ -17,7 +17,7 @@ from queue import SimpleQueue
 
 import msgspec
 
-from lab.refusal import Refusal
+from lab.texts.refusal import Refusal
 
 CHUNK_BYTES = 64 * 1024
 """What is read at once, the size of a usual buffer."""

@@ -8,7 +8,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from playwright._impl._driver import compute_driver_executable
 
-from lab import event_schema
+from lab.protocol import event_schema
 from tests.support.browser_recording import write_recording
 from tests.support.paths import ROOT
 

@@ -48,9 +48,9 @@ def test_the_contracts_hold():
         ("broker_core/zk/store.py", "import kazoo.client", "the core stands alone"),
         ("broker_core/log/__init__.py", "import django.conf", "the core stands alone"),
         ("broker_core/log/__init__.py", "from lab.runtime import java", "the core stands alone"),
-        ("lab/consumers.py", "from broker_core.run import Run", "one door"),
-        ("lab/consumers.py", "import kazoo.client", "only the runtime's adapters import kazoo"),
-        ("lab/runtime/java.py", "import lab.consumers", "the runtime is below the rest of the lab"),
+        ("lab/web/socket.py", "from broker_core.run import Run", "one door"),
+        ("lab/web/socket.py", "import kazoo.client", "only the runtime's adapters import kazoo"),
+        ("lab/runtime/java.py", "import lab.web.socket", "the runtime is below the rest of the lab"),
     ],
 )
 def test_a_planted_import_is_caught(copy, file, statement, contract):

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from django.core.management import call_command
 
-from lab import vendor
 from lab.templatetags.highwater import importmap
+from lab.web import vendor
 
 
 @pytest.fixture

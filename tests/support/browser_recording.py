@@ -12,7 +12,7 @@ from broker_core.sim.disk import SimulatedDisk
 from broker_core.view.fold import empty_view
 from broker_core.view.patch import apply
 from broker_core.zk.memory_store import MemoryStore
-from lab.marks import mark_of
+from lab.protocol.marks import mark_of
 
 BUCKET_US = 250_000
 

@@ -19,8 +19,8 @@ from django.contrib.auth import get_user_model
 from django.test import Client
 from websockets.sync.client import ClientConnection, connect
 
-from lab.event_schema import schema_hash
 from lab.management.commands.lab import HOST, Server, listen, server_config
+from lab.protocol.event_schema import schema_hash
 from lab.runtime.host import Host, close_host, host
 
 PATIENCE_S = 120.0

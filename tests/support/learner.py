@@ -4,7 +4,7 @@ from lab.exercises.loader import exercises
 from lab.exercises.predicate import Moment
 from lab.exercises.session import ExerciseSession
 from lab.exercises.setup import run_setup
-from lab.protocol import Exercise as Frame
+from lab.protocol.frames import Exercise as Frame
 from lab.runtime.rehearsal import rehearsal_run
 
 SLUG = "001-high-watermark-two-fetches"

@@ -16,13 +16,13 @@ from broker_core.eras import DEFAULT_ERA, ERAS
 from lab.recordings.clusters import ClusterNote, noted
 from lab.recordings.folder import branch_folder
 from lab.recordings.removal import remove_run_folder
-from lab.refusal import Refusal
 from lab.runtime import engine
 from lab.runtime.bound_ports import HOST
 from lab.runtime.memory import suit_engines
 from lab.runtime.pacer import wall_ms
 from lab.runtime.standalone import standalone
 from lab.selectors import MAIN
+from lab.texts.refusal import Refusal
 
 MOST_BROKERS = 7
 

@@ -7,7 +7,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from lab import event_schema
+from lab.protocol import event_schema
 
 
 class Command(BaseCommand):

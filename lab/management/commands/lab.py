@@ -20,15 +20,15 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError, connection
 from django.db.migrations.executor import MigrationExecutor
 
-from lab import vendor
 from lab.analytics.background import class_archive_in_background
 from lab.analytics.jobs import analyst
 from lab.recordings.removal import finish_removals
-from lab.refusal import Refusal
 from lab.runtime.host import close_host
 from lab.runtime.lab_file import LabFile, remove_lab_file, write_lab_file
 from lab.runtime.space import ensure_space
 from lab.runtime.zookeeper import EmbeddedZookeeper, ZookeeperError
+from lab.texts.refusal import Refusal
+from lab.web import vendor
 
 HOST = "127.0.0.1"
 SWITCH_S = 0.001

@@ -3,7 +3,7 @@ import { STATE_W, layoutChart } from "../core/layout/statechart.js";
 import { html, svg } from "./element.js";
 import { has, t } from "./i18n.js";
 
-/** The tables of the state machines by name, as lab/state_charts.py says them. */
+/** The tables of the state machines by name, as lab/api/state_charts.py says them. */
 export const CHARTS = JSON.parse(document.getElementById("state-charts")?.textContent ?? "{}");
 const layouts = new Map();
 

@@ -24,9 +24,9 @@ from broker_core.log.producer_state import BatchMetadata, ProducerStateEntry, en
 from broker_core.records.compression import CompressionType
 from broker_core.records.record_batch import build_batch, iterate
 from broker_core.sim.disk import SimulatedDisk
-from lab.i18n import catalogue
 from lab.recordings.broker_disk import look_up, page, tree
 from lab.recordings.example_disk import ExampleDisk
+from lab.texts.i18n import catalogue
 from tests.support.paths import DATA, ROOT
 
 EVERYTHING = range(10**9)

@@ -8,9 +8,9 @@ from lab.exercises.loader import exercises
 from lab.exercises.predicate import Moment
 from lab.exercises.session import ExerciseSession
 from lab.exercises.setup import run_setup
-from lab.protocol import Exercise as Frame
-from lab.refusal import Refusal
+from lab.protocol.frames import Exercise as Frame
 from lab.runtime.rehearsal import rehearsal_run
+from lab.texts.refusal import Refusal
 from tests.support.learner import POWER, SLUG, Learner
 
 

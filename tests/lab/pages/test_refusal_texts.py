@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from lab.refusal import Refusal
-from lab.refusal_texts import CHINESE, in_language
-from lab.refusal_texts import sentences as sentences_in
+from lab.texts.refusal import Refusal
+from lab.texts.refusals import CHINESE, in_language
+from lab.texts.refusals import sentences as sentences_in
 from tests.support.paths import ROOT
 
 #: what makes a refusal, by name: its arguments that are strings are sentences

@@ -7,8 +7,8 @@ from broker_core.controller.replica_state_machine import ReplicaState
 from broker_core.groups.states import GroupState
 from broker_core.sim.invariants import INVARIANTS
 from broker_core.transactions.states import TransactionState
-from lab.i18n import LANGUAGES, catalogue
-from lab.state_charts import state_charts
+from lab.api.state_charts import state_charts
+from lab.texts.i18n import LANGUAGES, catalogue
 from tests.support.paths import ROOT
 
 

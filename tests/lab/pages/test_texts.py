@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from lab.i18n import LANGUAGES, catalogue, translate
+from lab.texts.i18n import LANGUAGES, catalogue, translate
 from tests.support.paths import ROOT
 
 EN, ZH = (catalogue(language) for language in LANGUAGES)

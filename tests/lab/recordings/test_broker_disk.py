@@ -6,9 +6,9 @@ import pytest
 
 from lab.recordings.broker_disk import BrokerDisk, log_of, look_up, page, tree
 from lab.recordings.recording import Recording
-from lab.refusal import Refusal
 from lab.runtime.live_run import LiveRun
 from lab.runtime.zero_copy import CHUNK_BYTES, measure
+from lab.texts.refusal import Refusal
 from tests.support.recorded_runs import begin, run_for, run_lines
 
 SECOND = 1_000_000

@@ -12,10 +12,10 @@ from lab.recordings import disk_image
 from lab.recordings.checkpoints import Checkpoints
 from lab.recordings.fork import fork_recording
 from lab.recordings.recording import Recording
-from lab.refusal import Refusal
 from lab.runtime import engine
 from lab.runtime.live_run import LiveRun
 from lab.runtime.pacer import Pacer
+from lab.texts.refusal import Refusal
 from tests.support.recorded_runs import busy_run, folder_of, open_again, run_lines, run_until_events
 
 

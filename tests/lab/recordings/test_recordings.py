@@ -11,12 +11,12 @@ import pytest
 from broker_core.events import codec
 from broker_core.log.unified_log import UnifiedLog
 from broker_core.view.fold import Fold
-from lab.marks import Mark
+from lab.protocol.marks import Mark
 from lab.recordings import history, timeline
 from lab.recordings.logs import Header
 from lab.recordings.recording import Recording
 from lab.recordings.timeline import KEYFRAMES, SEGMENT_EVENTS, TIMELINE
-from lab.refusal import Refusal
+from lab.texts.refusal import Refusal
 from tests.support.recorded_runs import (
     TOPIC,
     begin,

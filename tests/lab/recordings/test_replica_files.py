@@ -10,10 +10,10 @@ from lab.recordings.decoding import decoded
 from lab.recordings.files import ReplicaFiles
 from lab.recordings.fork import fork_recording
 from lab.recordings.recording import Recording
-from lab.refusal import Refusal
 from lab.runtime import engine
 from lab.runtime.live_run import LiveRun
 from lab.runtime.pacer import Pacer
+from lab.texts.refusal import Refusal
 from tests.support.recorded_runs import CONFIG, begin, folder_of, open_again, run_for, run_lines
 
 SECOND = 1_000_000

@@ -10,9 +10,9 @@ from broker_core.wire.framing import encode_request
 from broker_core.wire.schemas import BY_NAME
 from lab.recordings.folder import branch_folder
 from lab.recordings.recording import Recording
-from lab.refusal import Refusal
 from lab.runtime.exchange import exchanged
 from lab.testing import Highwater
+from lab.texts.refusal import Refusal
 from tests.core.broker.test_tcp import batch, produce_fields
 
 

@@ -14,9 +14,8 @@ from typing import Any
 import pytest
 
 from broker_core.run import Run
-from lab.protocol import No
+from lab.protocol.frames import No
 from lab.recordings.logs import RecordedLogs, Stamped
-from lab.refusal import Refusal
 from lab.runtime import gateway as gateway_module
 from lab.runtime import host as host_module
 from lab.runtime import lab as lab_module
@@ -26,6 +25,7 @@ from lab.runtime.host import Host
 from lab.runtime.lab import Lab
 from lab.runtime.live_run import LiveRun
 from lab.runtime.watcher import Gone, Visitor, Watcher
+from lab.texts.refusal import Refusal
 from tests.support.lab_server import PATIENCE_S
 from tests.support.recorded_runs import CONFIG, TOPIC
 

@@ -5,8 +5,9 @@ import random
 
 import pytest
 
-from lab.event_schema import schema_hash
-from lab.feed import (
+from lab.protocol.event_schema import schema_hash
+from lab.protocol.frames import MAX_FRAME_BYTES, Do, Hello, Rubbish, check_hello, encode_event, parse
+from lab.runtime.feed import (
     MAX_BYTES_PER_FRAME,
     MAX_EVENTS_PER_FRAME,
     MAX_MISSED_EVENTS,
@@ -16,7 +17,6 @@ from lab.feed import (
     Feed,
     SnapshotNeeded,
 )
-from lab.protocol import MAX_FRAME_BYTES, Do, Hello, Rubbish, check_hello, encode_event, parse
 from lab.runtime.ring import Ring
 
 

@@ -9,7 +9,7 @@ import pytest
 from websockets.exceptions import ConnectionClosed
 
 from lab.exercises.loader import exercises
-from lab.protocol import CLOSE_NOT_FOUND, CLOSE_NOT_SIGNED_IN, CLOSE_RUBBISH, MAX_RUBBISH
+from lab.protocol.frames import CLOSE_NOT_FOUND, CLOSE_NOT_SIGNED_IN, CLOSE_RUBBISH, MAX_RUBBISH
 from tests.support.lab_server import LabServer, LabSocketClient, Visitor
 
 

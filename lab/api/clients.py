@@ -6,10 +6,10 @@ from django.views.decorators.http import require_POST
 
 from broker_core.groups.assignors.own import RuleError
 from broker_core.groups.preview import PreviewMember, previews
-from lab.api import body_of, for_branch, json_answer
+from lab.api.history import body_of, for_branch, json_answer
 from lab.models import Branch
-from lab.refusal import Refusal
 from lab.runtime.lab import Lab
+from lab.texts.refusal import Refusal
 
 MEMBERS_MOST = 200
 PARTITIONS_MOST = 2_000

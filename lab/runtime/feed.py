@@ -7,7 +7,7 @@ acknowledged; a slow page closes its window and finds the newest state when it o
 from collections import deque
 from dataclasses import dataclass
 
-from lab.protocol import encode_deltas
+from lab.protocol.frames import encode_deltas
 from lab.runtime.ring import Ring
 
 MAX_UNACKED_BYTES = 256 * 1024

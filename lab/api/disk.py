@@ -9,13 +9,13 @@ from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_GET, require_POST
 
 from broker_core.log.lookup import Lookup
-from lab.api import body_of, for_branch, json_answer, number_of
+from lab.api.history import body_of, for_branch, json_answer, number_of
 from lab.models import Branch
 from lab.recordings import broker_disk, example_disk, history
 from lab.recordings.recording import Recording
-from lab.refusal import Refusal
 from lab.runtime.lab import Lab
 from lab.runtime.zero_copy import measure
+from lab.texts.refusal import Refusal
 
 _measuring = asyncio.Lock()
 """One measurement at a time: two would measure each other."""

@@ -7,8 +7,8 @@ from typing import Any, Literal
 
 import msgspec
 
-from lab.event_schema import schema_hash
-from lab.refusal import Refusal
+from lab.protocol.event_schema import schema_hash
+from lab.texts.refusal import Refusal
 
 VERSION = 1
 MAX_FRAME_BYTES = 64 * 1024

@@ -16,8 +16,8 @@ from lab import selectors
 from lab.actions.bookmark import bookmark
 from lab.actions.fork_run import fork_run
 from lab.actions.rerun import commands_of
-from lab.event_schema import schema_hash
 from lab.models import Bookmark, Branch
+from lab.protocol.event_schema import schema_hash
 from lab.recordings import history
 from lab.recordings.contents import contents
 from lab.recordings.decoding import decoded
@@ -25,10 +25,10 @@ from lab.recordings.files import MAX_LENGTH, ReplicaFiles
 from lab.recordings.recording import Recording
 from lab.recordings.summary import Summary, read_summary
 from lab.recordings.timeline import SEGMENT_EVENTS
-from lab.refusal import Refusal
 from lab.runtime.exchange import exchanged
 from lab.runtime.host import host
 from lab.runtime.lab import Lab
+from lab.texts.refusal import Refusal
 
 IMMUTABLE = "private, max-age=86400, immutable"
 MAX_BODY_BYTES = 64 * 1024

@@ -23,16 +23,16 @@ from lab.actions.duplicate_run import duplicate_run
 from lab.actions.rename_run import rename_run
 from lab.actions.rerun import rerun
 from lab.actions.start_run import proposed_seed, start_run
+from lab.api.state_charts import state_charts
 from lab.exercises.loader import exercises, page_content
-from lab.i18n import translate
-from lab.middleware import answer_refusal
-from lab.preferences import preferences_of
 from lab.recordings.history import parse_instant, seek
-from lab.refusal import Refusal, no_page, not_found
-from lab.refusal_texts import sentences
 from lab.runtime.host import host
-from lab.sign_in import LOCAL_USER, safe_next, sign_in
-from lab.state_charts import state_charts
+from lab.texts.i18n import translate
+from lab.texts.refusal import Refusal, no_page, not_found
+from lab.texts.refusals import sentences
+from lab.web.middleware import answer_refusal
+from lab.web.preferences import preferences_of
+from lab.web.sign_in import LOCAL_USER, safe_next, sign_in
 
 
 @require_GET

@@ -2,7 +2,7 @@
 
 from http import HTTPStatus
 
-from lab.refusal_texts import in_language
+from lab.texts.refusals import in_language
 
 
 class Refusal(Exception):

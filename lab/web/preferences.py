@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils.http import escape_leading_slashes
 
-from lab.i18n import LANGUAGES
+from lab.texts.i18n import LANGUAGES
 
 THEMES = ("dark", "light")
 CHOICES = {"language": LANGUAGES, "theme": THEMES}

@@ -12,12 +12,12 @@ from django.views.decorators.http import require_GET, require_POST
 from lab import selectors
 from lab.analytics.figures import figures, internal_partitions
 from lab.analytics.jobs import analyst
-from lab.api import for_branch
+from lab.api.history import for_branch
 from lab.models import Branch
-from lab.preferences import preferences_of
 from lab.recordings.recording import Recording
-from lab.refusal import Refusal
 from lab.runtime.lab import Lab
+from lab.texts.refusal import Refusal
+from lab.web.preferences import preferences_of
 
 
 @login_required
@@ -29,7 +29,7 @@ async def page(request: HttpRequest, run: str, branch: str) -> HttpResponse:
     found = await sync_to_async(selectors.branch_of)(user, run, branch)
     context = {"run": {"id": run, "name": found.run.name}, "branch": branch, "user_name": user.get_username()}
     response = await sync_to_async(render)(request, "lab/analytics.html", context)
-    # Plotly writes style attributes (lab.middleware).
+    # Plotly writes style attributes (lab.web.middleware).
     response.inline_styles = True  # type: ignore[attr-defined]
     return response
 

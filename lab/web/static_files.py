@@ -13,7 +13,7 @@ from django.contrib.staticfiles.storage import StaticFilesStorage
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
 
-from lab.refusal import Refusal
+from lab.texts.refusal import Refusal
 
 FRESH_S = 1.0
 KEEP_FOR_EVER = "public, max-age=31536000, immutable"

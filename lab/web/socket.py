@@ -10,8 +10,7 @@ from django.contrib.auth.models import AnonymousUser, User
 from lab import selectors
 from lab.actions import complete_line, control_exercise, control_time, submit_command
 from lab.models import Branch
-from lab.preferences import chosen_language
-from lab.protocol import (
+from lab.protocol.frames import (
     CLOSE_NOT_FOUND,
     CLOSE_NOT_SIGNED_IN,
     CLOSE_RUBBISH,
@@ -29,13 +28,14 @@ from lab.protocol import (
     encode,
     parse,
 )
-from lab.refusal import Refusal
 from lab.runtime.host import host
 from lab.runtime.watcher import Gone, Visitor, Watcher
+from lab.texts.refusal import Refusal
+from lab.web.preferences import chosen_language
 
 
 class LabSocket(AsyncWebsocketConsumer):
-    """/ws/runs/<run>/<branch>/: see lab/protocol.py for the frames."""
+    """/ws/runs/<run>/<branch>/: see lab/protocol/frames.py for the frames."""
 
     async def connect(self) -> None:
         self._watcher: Watcher | None = None

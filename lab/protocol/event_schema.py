@@ -16,7 +16,7 @@ import msgspec
 from msgspec import inspect
 
 from broker_core.events import KINDS, Event, label
-from lab.marks import MARKED_KINDS
+from lab.protocol.marks import MARKED_KINDS
 
 FOLDER = "static/lab/core"
 HASH_LENGTH = 12

@@ -1,0 +1,1 @@
+"""The HTTP API that the pages read: history, disk, clients, state charts, analytics."""

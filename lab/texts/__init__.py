@@ -1,0 +1,1 @@
+"""Texts for people: catalogues, and refusals with what was wrong, what was expected and what to do."""

@@ -1,0 +1,1 @@
+"""Pages, the socket, and what stands before them: sign-in, origin checks, headers, static files."""
