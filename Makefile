@@ -39,25 +39,25 @@ bench: setup  ## measure, and print both sides of each ratio
 	@$(WITH_CHROMIUM) && $(RUN) -m benchmarks $(ARGS)
 
 golden: setup needs-dir  ## compare with the files of a real broker   (DIR= CASES=01-plain,...)
-	@$(RUN) -m lab.oracle.golden --dir "$(DIR)" --cases "$(CASES)"
+	@$(RUN) -m devtools.oracle.golden --dir "$(DIR)" --cases "$(CASES)"
 
 scenarios: setup needs-dir  ## compare with transcripts of a real cluster   (DIR= ONLY=01,03)
-	@$(RUN) -m lab.oracle.scenarios --dir "$(DIR)" --only "$(ONLY)"
+	@$(RUN) -m devtools.oracle.scenarios --dir "$(DIR)" --only "$(ONLY)"
 
 eras: setup needs-dir  ## compare clusters of each era with real old brokers   (DIR= ONLY=s1b)
-	@$(RUN) -m lab.oracle.eras --dir "$(DIR)" --only "$(ONLY)"
+	@$(RUN) -m devtools.oracle.eras --dir "$(DIR)" --only "$(ONLY)"
 
 conformance: setup  ## Kafka's own clients and others on clusters of ours   (KIT=FOLDER ARGS="--parts java,tools")
-	@$(RUN) -m lab.oracle.conformance $(if $(KIT),--kit "$(abspath $(KIT))") $(ARGS)
+	@$(RUN) -m devtools.oracle.conformance $(if $(KIT),--kit "$(abspath $(KIT))") $(ARGS)
 
 oracle: setup  ## hand a cluster of ours over to a real Kafka, and take it back (needs Maven)
-	@$(RUN) -m lab.oracle.handover $(ARGS)
+	@$(RUN) -m devtools.oracle.handover $(ARGS)
 
 needs-dir:
 	@test -n "$(DIR)" || { echo 'Which recordings? Expected: make golden DIR=FOLDER, make scenarios DIR=FOLDER or make eras DIR=FOLDER' >&2; exit 2; }
 
 sim: setup  ## random schedules with all invariants on   (SEED=7, or RUNS=2000; ERA=0.10 FIRST=1)
-	@$(RUN) -m lab.sim $(if $(SEED),--seed $(SEED)) $(if $(RUNS),--runs $(RUNS)) $(if $(FIRST),--first $(FIRST)) \
+	@$(RUN) -m devtools.sim $(if $(SEED),--seed $(SEED)) $(if $(RUNS),--runs $(RUNS)) $(if $(FIRST),--first $(FIRST)) \
 		--era "$(ERA)" $(ARGS)
 
 tour: setup  ## walk through a running lab in a browser and leave screenshots   (DATA=data)

@@ -36,10 +36,10 @@ def measure(seconds: int) -> dict[str, Any]:
     django.setup()
     from playwright.sync_api import sync_playwright
 
-    from lab.tour.lab_page import LabPage
-    from lab.tour.lab_process import LabProcess
-    from lab.tour.photographer import Photographer
-    from lab.tour.tour import Tour
+    from devtools.tour.lab_page import LabPage
+    from devtools.tour.lab_process import LabProcess
+    from devtools.tour.photographer import Photographer
+    from devtools.tour.tour import Tour
     from tools.ensure_chromium import ensure_chromium
 
     with tempfile.TemporaryDirectory(prefix="highwater-bench-") as folder, sync_playwright() as playwright:

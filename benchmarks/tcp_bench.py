@@ -27,7 +27,7 @@ from typing import Any
 import confluent_kafka
 
 from benchmarks.librdkafka import Producer, consume_s, create_topic
-from lab.oracle.real_kafka import VERSION, RealKafka, RealKafkaError, fetch_jars
+from devtools.oracle.real_kafka import VERSION, RealKafka, RealKafkaError, fetch_jars
 from lab.runtime.zookeeper import EmbeddedZookeeper
 
 ROOT = Path(__file__).resolve().parent.parent

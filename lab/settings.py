@@ -29,6 +29,7 @@ INSTALLED_APPS = [
     "django.contrib.staticfiles",
     "channels",
     "lab.apps.LabConfig",
+    "devtools",
 ]
 MIDDLEWARE = [
     "lab.web.middleware.content_security_policy",
@@ -36,7 +37,7 @@ MIDDLEWARE = [
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
-    "lab.web.preferences.PreferencesMiddleware",
+    "lab.preferences.PreferencesMiddleware",
     "lab.web.middleware.refusals",
 ]
 ROOT_URLCONF = "lab.urls"

@@ -4,47 +4,47 @@ from typing import Any, cast
 
 from channels.auth import AuthMiddlewareStack
 from channels.routing import URLRouter
-from django.urls import include, path
+from django.urls import path
 
-from lab.api import clients as clients_api
-from lab.api import disk as disk_api
-from lab.api import history as api
-from lab.web import pages as views
+from lab.api import analytics, clients, disk, history
+from lab.web import pages
 from lab.web.socket import LabSocket
 from lab.web.static_files import serve
 
 _BRANCH = "<slug:run>/<slug:branch>"
 
 urlpatterns = [
-    path("", views.front, name="front"),
-    path("sign-in/", views.sign_in_page, name="sign-in"),
-    path("inspect/", views.own_files, name="own-files"),
-    path("runs/", views.runs, name="runs"),
-    path("runs/new", views.new_run, name="new-run"),
-    path("runs/<slug:run>/rename", views.rename, name="rename-run"),
-    path("runs/<slug:run>/duplicate", views.duplicate, name="duplicate-run"),
-    path("runs/<slug:run>/rerun", views.rerun_in_era, name="rerun-run"),
-    path("exercises/<slug:slug>/run", views.run_of_exercise, name="run-of-exercise"),
-    path("compare/", views.compare, name="compare"),
-    path("runs/<slug:run>/delete", views.delete, name="delete-run"),
-    path(f"r/{_BRANCH}", views.lab, name="lab"),
-    path(f"api/runs/{_BRANCH}/index.json", api.index),
-    path(f"api/runs/{_BRANCH}/segments/<int:n>.json", api.segment),
-    path(f"api/runs/{_BRANCH}/seek", api.seek),
-    path(f"api/runs/{_BRANCH}/commands", api.commands),
-    path(f"api/runs/{_BRANCH}/contents", api.log_contents),
-    path(f"api/runs/{_BRANCH}/files", api.files),
-    path(f"api/runs/{_BRANCH}/bytes", api.file_bytes),
-    path(f"api/runs/{_BRANCH}/decoded", api.file_decoded),
-    path(f"api/runs/{_BRANCH}/disk/tree", disk_api.tree),
-    path(f"api/runs/{_BRANCH}/disk/page", disk_api.page),
-    path(f"api/runs/{_BRANCH}/disk/lookup", disk_api.lookup),
-    path(f"api/runs/{_BRANCH}/disk/zero-copy", disk_api.zero_copy),
-    path(f"api/runs/{_BRANCH}/assignments", clients_api.assignments),
-    path(f"api/runs/{_BRANCH}/message", api.message_bytes),
-    path(f"api/runs/{_BRANCH}/fork", api.fork),
-    path(f"api/runs/{_BRANCH}/bookmark", api.add_bookmark),
-    path("", include("lab.analytics.urls")),
+    path("", pages.front, name="front"),
+    path("sign-in/", pages.sign_in_page, name="sign-in"),
+    path("inspect/", pages.own_files, name="own-files"),
+    path("runs/", pages.runs, name="runs"),
+    path("runs/new", pages.new_run, name="new-run"),
+    path("runs/<slug:run>/rename", pages.rename, name="rename-run"),
+    path("runs/<slug:run>/duplicate", pages.duplicate, name="duplicate-run"),
+    path("runs/<slug:run>/rerun", pages.rerun_in_era, name="rerun-run"),
+    path("exercises/<slug:slug>/run", pages.run_of_exercise, name="run-of-exercise"),
+    path("compare/", pages.compare, name="compare"),
+    path("runs/<slug:run>/delete", pages.delete, name="delete-run"),
+    path(f"r/{_BRANCH}", pages.lab, name="lab"),
+    path(f"api/runs/{_BRANCH}/index.json", history.index),
+    path(f"api/runs/{_BRANCH}/segments/<int:n>.json", history.segment),
+    path(f"api/runs/{_BRANCH}/seek", history.seek),
+    path(f"api/runs/{_BRANCH}/commands", history.commands),
+    path(f"api/runs/{_BRANCH}/contents", history.log_contents),
+    path(f"api/runs/{_BRANCH}/files", history.files),
+    path(f"api/runs/{_BRANCH}/bytes", history.file_bytes),
+    path(f"api/runs/{_BRANCH}/decoded", history.file_decoded),
+    path(f"api/runs/{_BRANCH}/disk/tree", disk.tree),
+    path(f"api/runs/{_BRANCH}/disk/page", disk.page),
+    path(f"api/runs/{_BRANCH}/disk/lookup", disk.lookup),
+    path(f"api/runs/{_BRANCH}/disk/zero-copy", disk.zero_copy),
+    path(f"api/runs/{_BRANCH}/assignments", clients.assignments),
+    path(f"api/runs/{_BRANCH}/message", history.message_bytes),
+    path(f"api/runs/{_BRANCH}/fork", history.fork),
+    path(f"api/runs/{_BRANCH}/bookmark", history.add_bookmark),
+    path(f"r/{_BRANCH}/analytics", analytics.page, name="analytics"),
+    path(f"api/runs/{_BRANCH}/analytics/start", analytics.start),
+    path(f"api/runs/{_BRANCH}/analytics/<slug:id>.json", analytics.job),
     path("static/<slug:build>/<path:path>", serve),
 ]
 handler404 = "lab.web.pages.page_not_found"

@@ -14,10 +14,10 @@ from lab.analytics.figures import figures, internal_partitions
 from lab.analytics.jobs import analyst
 from lab.api.history import for_branch
 from lab.models import Branch
+from lab.preferences import preferences_of
 from lab.recordings.recording import Recording
 from lab.runtime.lab import Lab
 from lab.texts.refusal import Refusal
-from lab.web.preferences import preferences_of
 
 
 @login_required

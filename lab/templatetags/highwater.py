@@ -8,9 +8,9 @@ from django.templatetags.static import static
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
+from lab.preferences import Preferences, preferences_of
 from lab.texts.i18n import translate
 from lab.web import vendor
-from lab.web.preferences import Preferences, preferences_of
 
 register = template.Library()
 

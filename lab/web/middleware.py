@@ -9,8 +9,8 @@ from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.utils.decorators import sync_and_async_middleware
 
+from lab.preferences import preferences_of
 from lab.texts.refusal import Refusal, no_page
-from lab.web.preferences import preferences_of
 
 Answer = Callable[[HttpRequest], Any]
 

@@ -25,13 +25,13 @@ from lab.actions.rerun import rerun
 from lab.actions.start_run import proposed_seed, start_run
 from lab.api.state_charts import state_charts
 from lab.exercises.loader import exercises, page_content
+from lab.preferences import preferences_of
 from lab.recordings.history import parse_instant, seek
 from lab.runtime.host import host
 from lab.texts.i18n import translate
 from lab.texts.refusal import Refusal, no_page, not_found
 from lab.texts.refusals import sentences
 from lab.web.middleware import answer_refusal
-from lab.web.preferences import preferences_of
 from lab.web.sign_in import LOCAL_USER, safe_next, sign_in
 
 

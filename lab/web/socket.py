@@ -10,6 +10,7 @@ from django.contrib.auth.models import AnonymousUser, User
 from lab import selectors
 from lab.actions import complete_line, control_exercise, control_time, submit_command
 from lab.models import Branch
+from lab.preferences import chosen_language
 from lab.protocol.frames import (
     CLOSE_NOT_FOUND,
     CLOSE_NOT_SIGNED_IN,
@@ -31,7 +32,6 @@ from lab.protocol.frames import (
 from lab.runtime.host import host
 from lab.runtime.watcher import Gone, Visitor, Watcher
 from lab.texts.refusal import Refusal
-from lab.web.preferences import chosen_language
 
 
 class LabSocket(AsyncWebsocketConsumer):

@@ -7,13 +7,13 @@ from types import ModuleType
 import pytest
 from playwright.sync_api import Browser, Locator
 
-from lab.tour.cells import cells_of
-from lab.tour.chapters import CHAPTERS
-from lab.tour.lab_page import LabPage
-from lab.tour.lab_process import LabProcess, running_lab
-from lab.tour.photographer import Photographer
-from lab.tour.shown import Shown
-from lab.tour.tour import Tour, until
+from devtools.tour.cells import cells_of
+from devtools.tour.chapters import CHAPTERS
+from devtools.tour.lab_page import LabPage
+from devtools.tour.lab_process import LabProcess, running_lab
+from devtools.tour.photographer import Photographer
+from devtools.tour.shown import Shown
+from devtools.tour.tour import Tour, until
 
 # Chapters wait for what they expect, long enough for a machine that has other things to do.
 pytestmark = pytest.mark.timeout(3600)

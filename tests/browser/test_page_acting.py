@@ -5,7 +5,7 @@ import re
 from django.conf import settings
 from playwright.sync_api import Page, expect
 
-from lab.tour.cells import click_record
+from devtools.tour.cells import click_record
 from tests.support.lab_page import console, partition, pause, press
 from tests.support.lab_server import LabServer
 

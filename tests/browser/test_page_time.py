@@ -6,8 +6,8 @@ from collections.abc import Callable
 from django.conf import settings
 from playwright.sync_api import Page, expect
 
+from devtools.tour.lab_page import newest_event
 from lab.analytics.figures import figures
-from lab.tour.lab_page import newest_event
 from tests.support.lab_page import console, number, pause, press, shows_event
 from tests.support.lab_server import LabServer
 

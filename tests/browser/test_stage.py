@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from lab.tour.cells import cells_of, click_record
+from devtools.tour.cells import cells_of, click_record
 from tests.support.browser_recording import write_recording
 from tests.support.paths import ROOT
 

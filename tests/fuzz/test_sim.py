@@ -8,13 +8,13 @@ import pytest
 from broker_core.replication.partition import Partition
 from broker_core.shell.grammar.parser import split
 from broker_core.shell.grammar.registry import COMMANDS
-from lab.sim.__main__ import main
-from lab.sim.campaign import run_campaign
-from lab.sim.draw import draw
-from lab.sim.player import play
-from lab.sim.schedule import Schedule
-from lab.sim.shrink import shrink
-from lab.sim.verdict import Played
+from devtools.sim.__main__ import main
+from devtools.sim.campaign import run_campaign
+from devtools.sim.draw import draw
+from devtools.sim.player import play
+from devtools.sim.schedule import Schedule
+from devtools.sim.shrink import shrink
+from devtools.sim.verdict import Played
 from tests.support.paths import DATA
 
 FOUND = sorted((DATA / "sim").glob("*.lab"))
@@ -142,7 +142,7 @@ def test_a_planted_bug_is_found_and_shrunk_to_a_few_lines(monkeypatch: pytest.Mo
 
 @pytest.mark.timeout(900)
 def test_a_line_that_never_ends_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lab.sim.player.EVENTS_MOST", 1_000)
+    monkeypatch.setattr("devtools.sim.player.EVENTS_MOST", 1_000)
     lines = ("kafka-topics.sh --create --topic t --partitions 1", "kafka-console-consumer.sh --topic t")
     failure = play(draw(1, "3.9").with_lines(lines)).failure
     assert failure is not None

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from broker_core.records.record_batch import build_batch
-from lab.oracle.golden import main, run_case
-from lab.oracle.golden_broker import GoldenBroker
+from devtools.oracle.golden import main, run_case
+from devtools.oracle.golden_broker import GoldenBroker
 from tests.support.paths import DATA
 
 GOLDEN = DATA / "golden"

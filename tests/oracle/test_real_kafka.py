@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from lab.oracle.real_kafka import VERSION, fetch_jars
+from devtools.oracle.real_kafka import VERSION, fetch_jars
 
 #: Takes relative paths from where the pom lies, as Maven does.
 MAVEN = """#!/bin/sh

@@ -6,7 +6,7 @@ import pytest
 
 from broker_core.shell.grammar.transcript import TranscriptError, normalise, parse_transcript
 from broker_core.zk.memory_store import MemoryStore
-from lab.oracle.scenarios import compare, judge
+from devtools.oracle.scenarios import compare, judge
 from tests.support.paths import DATA
 
 TRANSCRIPTS = sorted((DATA / "scenarios").glob("*.scenario"))

@@ -14,7 +14,7 @@ BIN = Path(sys.executable).parent
 
 @pytest.fixture
 def copy(tmp_path) -> Path:
-    for package in ("broker_core", "lab"):
+    for package in ("broker_core", "devtools", "lab"):
         shutil.copytree(ROOT / package, tmp_path / package, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(ROOT / "pyproject.toml", tmp_path)
     return tmp_path
@@ -48,9 +48,11 @@ def test_the_contracts_hold():
         ("broker_core/zk/store.py", "import kazoo.client", "the core stands alone"),
         ("broker_core/log/__init__.py", "import django.conf", "the core stands alone"),
         ("broker_core/log/__init__.py", "from lab.runtime import java", "the core stands alone"),
-        ("lab/web/socket.py", "from broker_core.run import Run", "one door"),
+        ("lab/web/socket.py", "from broker_core.run import Run", "in the lab, only the runtime runs the engine"),
         ("lab/web/socket.py", "import kazoo.client", "only the runtime's adapters import kazoo"),
-        ("lab/runtime/java.py", "import lab.web.socket", "the runtime is below the rest of the lab"),
+        ("lab/runtime/java.py", "import lab.web.socket", "layers of the lab"),
+        ("lab/models.py", "import lab.web.pages", "layers of the lab"),
+        ("lab/runtime/java.py", "import devtools.tour.tour", "developers' tools stand above the lab"),
     ],
 )
 def test_a_planted_import_is_caught(copy, file, statement, contract):

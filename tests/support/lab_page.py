@@ -7,7 +7,7 @@ import pytest
 from django.conf import settings
 from playwright.sync_api import Locator, Page, expect
 
-from lab.tour.lab_page import newest_event
+from devtools.tour.lab_page import newest_event
 from tests.support.lab_server import LabServer
 
 # A page may be slow where all processors are busy; what must come fast says so where it is expected.

@@ -17,7 +17,7 @@ from broker_core.events.log import (
     SegmentsDeleted,
 )
 from broker_core.events.world import BrokerStarted, BrokerStopped
-from lab.sim.parity import differences
+from devtools.sim.parity import differences
 from tests.support.shell_runs import ShellRun
 
 DIRECTORY = "broker-2"

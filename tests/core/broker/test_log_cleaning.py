@@ -7,7 +7,7 @@ from broker_core.events.codec import decode
 from broker_core.events.log import CheckpointWritten, FilesMarkedDeleted, LogCleaned, LogUncleanable
 from broker_core.events.world import InvariantViolated
 from broker_core.shell.grammar.transcript import run_command
-from lab.sim.parity import differences
+from devtools.sim.parity import differences
 from tests.support.shell_runs import ShellRun
 
 SMALL = "--config cleanup.policy=compact --config segment.bytes=300 --config min.cleanable.dirty.ratio=0.01"

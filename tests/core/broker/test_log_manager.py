@@ -18,7 +18,7 @@ from broker_core.events.log import (
     PowerLost,
     SegmentsDeleted,
 )
-from lab.sim.parity import differences
+from devtools.sim.parity import differences
 from tests.support.paths import ROOT
 from tests.support.shell_runs import ShellRun
 

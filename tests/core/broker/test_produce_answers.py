@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from lab.oracle.golden import run_case
-from lab.oracle.golden_rejections import play_table
+from devtools.oracle.golden import run_case
+from devtools.oracle.golden_rejections import play_table
 from tests.support.paths import DATA
 
 TABLES = DATA / "rejections"

@@ -7,7 +7,7 @@ from broker_core.clients.metadata import backoff_us
 from broker_core.clients.partitioners import StickyPartitioner, murmur2, partition_for_key
 from broker_core.events.rpc import RpcSent
 from broker_core.sim.rng import Stream
-from lab.sim.parity import differences
+from devtools.sim.parity import differences
 from tests.support.shell_runs import ShellRun
 
 ORDERS = "kafka-topics.sh --create --topic orders --replica-assignment 1:2:3,2:3:1,3:1:2"

@@ -21,7 +21,7 @@ from broker_core.events.envelope import sentence
 from broker_core.events.log import BatchAppended
 from broker_core.shell.console.producer_options import settings_of
 from broker_core.sim.rng import Stream
-from lab.sim.parity import differences
+from devtools.sim.parity import differences
 from tests.support.shell_runs import ShellRun
 
 ORDERS = "kafka-topics.sh --create --topic orders --replica-assignment 1:2:3,2:3:1,1:3:2"

@@ -19,9 +19,9 @@ from broker_core.wire.messages import (
 )
 from broker_core.zk.memory_store import MemoryStore
 from broker_core.zk.znodes import TopicZnode
-from lab.oracle.scenarios import config_of
+from devtools.oracle.scenarios import config_of
+from devtools.sim.parity import differences
 from lab.runtime.rehearsal import pageless_run
-from lab.sim.parity import differences
 from tests.support.controller_harness import FakeBroker, FakeCluster
 from tests.support.paths import DATA
 

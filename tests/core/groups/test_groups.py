@@ -35,7 +35,7 @@ from broker_core.groups.offsets import (
 )
 from broker_core.records.record_batch import iterate
 from broker_core.shell.grammar.parser import ShellError
-from lab.sim.parity import differences
+from devtools.sim.parity import differences
 from tests.support.paths import DATA
 from tests.support.shell_runs import ShellRun
 

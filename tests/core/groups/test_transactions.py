@@ -17,7 +17,7 @@ from broker_core.events.transaction import (
 from broker_core.transactions.log import decode_key, decode_value, encode_key, encode_value
 from broker_core.transactions.metadata import TransactionMetadata, Transit
 from broker_core.transactions.states import TransactionState
-from lab.sim.parity import differences
+from devtools.sim.parity import differences
 from tests.support.shell_runs import ShellRun
 
 CREATE = "kafka-topics.sh --create --topic orders --replica-assignment 1:2:3,2:3:1"

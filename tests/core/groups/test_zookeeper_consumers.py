@@ -5,7 +5,7 @@ import json
 import pytest
 
 from broker_core.events.group import ConsumerStateChanged
-from lab.sim.parity import differences
+from devtools.sim.parity import differences
 from tests.support.shell_runs import ShellRun
 
 

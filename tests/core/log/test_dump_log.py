@@ -24,8 +24,8 @@ from broker_core.records.record_batch import BatchHeader, assemble, build_batch,
 from broker_core.records.varint import encode_varlong
 from broker_core.shell.grammar.parser import ParsedOptions
 from broker_core.shell.tools.kafka.dump_log import OPTIONS, dump_options
+from devtools.oracle.golden_dump import compare_dumps, main
 from lab.management.commands.dump_log import run
-from lab.oracle.golden_dump import compare_dumps, main
 from tests.support.paths import DATA, ROOT
 from tests.support.shell_runs import ShellRun
 

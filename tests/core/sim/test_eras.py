@@ -9,9 +9,9 @@ import pytest
 from broker_core.eras import ERAS
 from broker_core.shell.grammar.transcript import TranscriptError, parse_transcript
 from broker_core.zk.memory_store import MemoryStore
-from lab.oracle.era_anomalies import replayed, with_our_numbers
-from lab.oracle.eras import cases, compare
-from lab.oracle.scenarios import judge
+from devtools.oracle.era_anomalies import replayed, with_our_numbers
+from devtools.oracle.eras import cases, compare
+from devtools.oracle.scenarios import judge
 from tests.support.paths import DATA
 from tests.support.shell_runs import ShellRun
 

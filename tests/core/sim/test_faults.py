@@ -9,7 +9,7 @@ from broker_core.events.replica import IsrExpanded, IsrShrunk
 from broker_core.events.rpc import RpcDelivered, RpcDropped, RpcSent
 from broker_core.events.world import BrokerStopped
 from broker_core.shell.grammar.parser import ShellError
-from lab.sim.parity import differences
+from devtools.sim.parity import differences
 from tests.support.shell_runs import ShellRun
 
 

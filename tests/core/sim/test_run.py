@@ -14,7 +14,7 @@ from broker_core.sim.disk import SimulatedDisk
 from broker_core.view.fold import empty_view
 from broker_core.view.patch import apply, inverse
 from broker_core.zk.memory_store import MemoryStore
-from lab.sim.parity import differences
+from devtools.sim.parity import differences
 from tests.support.paths import ROOT
 
 CONFIG = RunConfig(

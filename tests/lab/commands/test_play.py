@@ -7,7 +7,7 @@ import pytest
 from broker_core.events.codec import decode
 from broker_core.events.console import CommandReceived
 from broker_core.events.world import RunStarted
-from lab.oracle.play import play_files
+from devtools.oracle.play import play_files
 from tests.support.paths import DATA
 
 SCRIPT = """#! brokers 2

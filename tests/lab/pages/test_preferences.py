@@ -3,7 +3,7 @@
 import pytest
 from django.http import HttpRequest, HttpResponse
 
-from lab.web.preferences import Preferences, PreferencesMiddleware, preferences_of
+from lab.preferences import Preferences, PreferencesMiddleware, preferences_of
 
 
 @pytest.mark.parametrize(

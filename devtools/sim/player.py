@@ -1,0 +1,184 @@
+"""Plays a schedule with all invariants on, takes all faults back, and says what was wrong if anything was."""
+
+import traceback
+from collections.abc import Iterator
+
+from broker_core.eras import ERAS
+from broker_core.run import Run
+from broker_core.shell.grammar.parser import ShellError, is_background
+from broker_core.shell.grammar.transcript import ready_line
+from broker_core.sim.disk import SimulatedDisk
+from broker_core.zk.memory_store import MemoryStore
+from devtools.sim.aftermath import (
+    abandoned,
+    complaints,
+    differing_logs,
+    lost_records,
+    mending_lines,
+    missing_brokers,
+    waiting_deletions,
+)
+from devtools.sim.parity import differences
+from devtools.sim.schedule import Schedule, pause
+from devtools.sim.verdict import Failure, Played
+from devtools.sim.witness import Witness, in_short
+
+HEAL_US = 72_000_000
+LOOK_US = 1_000_000
+EVENTS_MOST = 250_000
+"""Of one line. A whole schedule makes some 8,000."""
+AGAIN_US = 8_000_000
+"""How long to wait before a broker that is still down is started once more."""
+
+
+class Unplayable(Exception):
+    """A line of the schedule means nothing to the shell where it stands."""
+
+
+def play(schedule: Schedule) -> Played:
+    """Plays it. Raises Unplayable."""
+    return _Game(schedule).play()
+
+
+class _Endless(Exception):
+    """A line of the schedule made more events than any should."""
+
+
+class _Game:
+    def __init__(self, schedule: Schedule) -> None:
+        self.schedule = schedule
+        self.disk = SimulatedDisk()
+        self.run = Run(schedule.config, disk=self.disk, zk=MemoryStore())
+        self.typed: list[str] = []
+        self.witness = Witness(ERAS[schedule.era])
+        self.restarted: set[tuple[int, int]] = set()
+        self.found: list[str] = []
+
+    def play(self) -> Played:
+        try:
+            failure = self._whole()
+        except Unplayable:
+            raise
+        except _Endless as endless:
+            failure = Failure("endless", self.run.seq, f"more than {EVENTS_MOST} events of {endless}")
+        except Exception as error:  # whatever the core stumbles over is what is looked for
+            place = traceback.extract_tb(error.__traceback__)[-1]
+            where = f"{place.filename.rpartition('/')[2]}:{place.name}"
+            detail = "".join(traceback.format_exception(error)[-6:]).strip()
+            failure = Failure(f"{type(error).__name__} in {where}", self.run.seq, detail)
+        return Played(failure, self.run.seq, tuple(self.typed), dict(self.witness.alarms), tuple(self.found))
+
+    def _whole(self) -> Failure | None:
+        self._type(ready_line(self.schedule.brokers))
+        for line in self.schedule.lines:
+            self.typed.append(line)
+            self._type(line)
+        return self._look() or self._heal() or self._after()
+
+    def _type(self, line: str) -> None:
+        run = self.run
+        try:
+            number = run.submit(line, "play")
+        except ShellError as error:
+            raise Unplayable(f"{line}: {error.what}") from None
+        last = run.seq + EVENTS_MOST
+        if not is_background(line) and not run.finish(number, max_events=EVENTS_MOST) and run.seq >= last:
+            raise _Endless(line)
+
+    # looking
+
+    def _look(self) -> Failure | None:
+        """The first alarm that nothing explains, up to now."""
+        self.witness.see(self.run.take())
+        return self.witness.unexplained
+
+    def _heal(self) -> Failure | None:
+        """Takes back every fault and waits until nothing is left of them."""
+        run = self.run
+        until_us = run.now_us + HEAL_US
+        for line in self.schedule.lines:
+            if line.startswith("hold fetch"):
+                self._mend(line.replace("hold", "release", 1))
+        while True:
+            wrong = self._wrong()
+            if wrong and run.now_us >= until_us:
+                wrong = self._wrong_for_good()
+            if not wrong:
+                return None
+            if run.now_us >= until_us and self.witness.gave_up:
+                self.found.append("a broker gives up rather than truncate, explained by era")
+                return None
+            if run.now_us >= until_us:
+                return Failure("not healed", run.seq, "; ".join(wrong[:4]))
+            for line in mending_lines(run.view):
+                self._mend(f"{line} &")
+            turn = 3 - (until_us - run.now_us) * 3 // HEAL_US
+            if not ERAS[self.schedule.era].broker_epochs and turn > 1:
+                # Before KIP-380 a controller did not notice a broker that was back at once, and told it nothing. So
+                # may it be with this start, too.
+                for broker_id in missing_brokers(run.view):
+                    if (broker_id, turn) not in self.restarted:
+                        self.restarted.add((broker_id, turn))
+                        self._mend(f"broker kill {broker_id} &")
+            begun_us = run.now_us
+            while wrong and run.now_us < min(until_us, begun_us + AGAIN_US):
+                run.advance(run.now_us + LOOK_US)
+                unexplained = self._look()
+                if unexplained is not None:
+                    return unexplained
+                wrong = self._wrong()
+            self.typed.append(pause(run.now_us - begun_us))
+
+    def _mend(self, line: str) -> None:
+        self.typed.append(line)
+        self._type(line)
+
+    def _wrong(self) -> list[str]:
+        self.witness.stuck |= abandoned(self.run.view)
+        stuck = self._stuck()
+        if not stuck:
+            return complaints(self.run.view)
+        topics = {f"/brokers/topics/{partition.rpartition('-')[0]}" for partition in stuck}
+        excused = stuck | topics | {"/admin/reassign_partitions"}
+        wrong = [each for each in complaints(self.run.view) if each.partition(": ")[0] not in excused]
+        # Their other replicas may still be about to truncate.
+        wait_for = stuck - self.witness.explained.keys()
+        differing = differing_logs(self.run.view, self.disk) if wait_for else ()
+        return wrong + [f"{name}: {detail}" for name, detail in differing if name in wait_for]
+
+    def _stuck(self) -> set[str]:
+        """Partitions that cannot heal, as Kafka's would not."""
+        return self.witness.stuck | {replica.partition("@")[0] for replica in self.witness.refusing}
+
+    def _wrong_for_good(self) -> list[str]:
+        """What is wrong when nothing changes any more, without deletions that wait for moves without a leader."""
+        view = self.run.view
+        waiting = waiting_deletions(view) & self.witness.put_off
+        self.witness.stuck |= {name for name, partition in view["partitions"].items() if partition["topic"] in waiting}
+        wishes = {f"/admin/delete_topics/{topic}" for topic in waiting}
+        return [each for each in self._wrong() if each.partition(": ")[0] not in wishes]
+
+    def _after(self) -> Failure | None:
+        """What a cluster that has healed must hold."""
+        run = self.run
+        differing = differences(run)
+        if differing:
+            return Failure("view", run.seq, "; ".join(differing[:3]))
+        if self._stuck():
+            self.found.append("a partition cannot heal, as Kafka's would not")
+        for kind, partition, detail in () if self.witness.gave_up else self._missing():
+            excuse = self.witness.explained.get(partition, "")
+            if not excuse:
+                return Failure(kind, run.seq, f"{partition}: {detail}")
+            self.found.append(f"{kind}, explained by {in_short(excuse)}")
+        return None
+
+    def _missing(self) -> Iterator[tuple[str, str, str]]:
+        for partition, detail in differing_logs(self.run.view, self.disk):
+            yield "logs differ", partition, detail
+        # who sends to a deleted topic makes a new one of the same name
+        owed = [
+            each for each in self.witness.acknowledged if f"/brokers/topics/{each.topic}" not in self.witness.deleted
+        ]
+        for partition, detail in lost_records(self.run.view, self.disk, owed):
+            yield "record lost", partition, detail

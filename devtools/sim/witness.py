@@ -1,0 +1,254 @@
+"""What happened in a run, as far as it decides what may be wrong at its end."""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from broker_core.eras import Era
+from broker_core.events import Event
+from broker_core.events.client import ProduceAcknowledged
+from broker_core.events.control import (
+    ControllerElected,
+    ControllerEventProcessed,
+    LeaderElected,
+    PartitionStateChanged,
+    ReplicaStateChanged,
+    ZnodeDeleted,
+)
+from broker_core.events.log import LogDeleted, LogOpened, LogStartOffsetIncremented, LogTruncated, PowerLost
+from broker_core.events.replica import FetcherFailed, ReplicaBecameFollower, ReplicaBecameLeader
+from broker_core.events.rpc import RpcSent
+from broker_core.events.world import BrokerExiting, InvariantViolated
+from broker_core.run import Made
+from devtools.sim.aftermath import Acknowledged
+from devtools.sim.verdict import Failure
+
+_TOO_LARGE = ("RECORD_LIST_TOO_LARGE", "MESSAGE_TOO_LARGE")
+_AGAIN = "the append begins at"
+_BEING_DELETED = ("ReplicaDeletionStarted", "ReplicaDeletionSuccessful")
+_STRAY = "a log of a deleted topic of the same name that its broker has left behind"
+_LEFT = "a replica that a move made anew while its topic was deleted"
+_UNTOLD = "a replica left behind of a deleted topic of the same name: nobody told its broker, which knows a later epoch"
+_OLD_LEADER = "led the deleted topic"
+_ASKS_ON = "a follower asks for the end of an epoch in which it led without a record, and keeps it (KAFKA-10706)"
+_ASKED_IN_VAIN = 20
+"""Once a truncation takes two or three questions; who hears one answer so often will hear it forever."""
+_REASONS = re.compile(
+    "power loss|unclean election|without having heard|KAFKA-7128|KAFKA-10706|KIP-320|"
+    f"another history of that epoch|no segment can hold|made anew|left behind|{_OLD_LEADER}|era"
+)
+_TOPIC = re.compile("/brokers/topics/([^/]+)")
+
+
+class Witness:
+    """Show it all events in order.
+
+    Attributes:
+        alarms: how often each (invariant, what explains it in short or nothing) was raised.
+        unexplained: the first alarm that nothing explains.
+        acknowledged: what producers with acks=all were told is stored, and nobody has deleted since.
+        explained: by partition, what excuses that records are lost or replicas differ.
+        deleted: the znodes that were deleted.
+        gave_up: whether a broker ended its process by itself.
+        stuck: partitions that cannot heal, as Kafka's would not: a replica or a log of a deleted topic stands in the
+            way; a move was cancelled when only new replicas were in sync; or, before 3.0, a follower asks where to cut
+            and cuts nothing.
+        refusing: replicas that have given up fetching, since what they were given was too large, or they had it, or it
+            began before their end. Their partitions cannot heal as long as nobody tells them anything new, or to go.
+        put_off: topics that a controller has begun to delete and has looked at again since, with no broker of theirs
+            started after that. If one is being moved, the deletion waits for the move, which waits for a leader.
+    """
+
+    def __init__(self, era: Era) -> None:
+        self._era = era
+        self.alarms: Counter[tuple[str, str]] = Counter()
+        self.unexplained: Failure | None = None
+        self.acknowledged: list[Acknowledged] = []
+        self.explained: dict[str, str] = {}
+        self.deleted: set[str] = set()
+        self.gave_up = False
+        self.stuck: set[str] = set()
+        self.refusing: set[str] = set()
+        self.put_off: set[str] = set()
+        self._begun_to_delete: set[str] = set()
+        #: by replica: where its log began last after records were deleted, and where it was cut last
+        self._starts: dict[str, int] = {}
+        self._cuts: dict[str, int] = {}
+        #: by follower and partition: where it was told to cut, and how often in a row
+        self._answers: dict[tuple[str, str], tuple[str, int]] = {}
+        self._being_deleted: set[str] = set()
+        self._made_anew: set[str] = set()
+        self._open: set[str] = set()
+        self._outlived: set[str] = set()
+
+    def see(self, made: Iterable[Made]) -> None:
+        """Takes note of what happened next."""
+        for (seq, _, _, _, event), _, _ in made:
+            if type(event) in _NOTES:
+                _NOTES[type(event)](self, seq, event)
+
+    def _acknowledged(self, seq: int, event: ProduceAcknowledged) -> None:
+        if event.acks == -1:
+            self.acknowledged.append(Acknowledged(event.client, event.partition, event.base_offset, event.count))
+
+    def _violated(self, seq: int, event: InvariantViolated) -> None:
+        self.alarms[event.invariant, in_short(event.explained_by)] += 1
+        if event.invariant == "I-LEADERINISR" and _OLD_LEADER in event.explained_by:
+            # Who led the topic of before wrote itself down as leader of the new one: nobody takes it out.
+            self.stuck.add(event.subject)
+        if event.explained_by:
+            self.explained[event.subject.partition("@")[0]] = event.explained_by
+        elif self.unexplained is None:
+            self.unexplained = Failure(event.invariant, seq, f"{event.subject}: {event.detail}")
+
+    def _elected(self, seq: int, event: LeaderElected) -> None:
+        if event.unclean:
+            self.explained[event.partition] = "an unclean election"
+
+    def _power_lost(self, seq: int, event: PowerLost) -> None:
+        for file, _, _, _ in event.cuts:
+            self.explained[file.split("/")[-2]] = "a power loss"
+
+    def _fetcher_failed(self, seq: int, event: FetcherFailed) -> None:
+        # A leader that lost its tail with the controller leads on in the same epoch: followers that have more than it
+        # do not notice until they are given an offset again that they have.
+        name = event.replica.partition("@")[0]
+        if event.why.startswith(_TOO_LARGE) or (_AGAIN in event.why and name in self.explained):
+            self.refusing.add(event.replica)
+        # A leader that has deleted all of an epoch says that it ended where its log starts now. Who is cut there is
+        # given the whole batch around that offset, and takes it only into an empty log.
+        start = self._starts.get(f"{name}@b{event.leader}")
+        if start == self._cuts.get(event.replica) and f"ends at offset {start}, {_AGAIN}" in event.why:
+            self.refusing.add(event.replica)
+
+    def _start_incremented(self, seq: int, event: LogStartOffsetIncremented) -> None:
+        self._starts[event.replica] = event.to_offset
+        # What is deleted is not lost, though a replica that missed it leads later and begins below.
+        name = event.replica.partition("@")[0]
+        self.acknowledged = [
+            each if each.partition != name else each.without_below(event.to_offset)
+            for each in self.acknowledged
+            if each.partition != name or each.end > event.to_offset
+        ]
+
+    def _truncated(self, seq: int, event: LogTruncated) -> None:
+        self._cuts[event.replica] = event.to_offset
+
+    def _exiting(self, seq: int, event: BrokerExiting) -> None:
+        self.gave_up = True
+
+    def _sent(self, seq: int, event: RpcSent) -> None:
+        # A broker that is down when a move takes a replica from it is never told to delete the log.
+        if event.api == "LeaderAndIsr" and event.kind == "response":
+            for name, error in event.fields:
+                if error == "INCONSISTENT_TOPIC_ID":
+                    self.stuck.add(name)
+                    self.explained[name] = _STRAY
+                elif error == "STALE_CONTROLLER_EPOCH" and f"{name}@{event.source}" in self._outlived:
+                    # Before topics had ids nothing tells the two apart (`becomeLeaderOrFollower`).
+                    self.stuck.add(name)
+                    self.explained[name] = _UNTOLD
+        elif event.api == "OffsetForLeaderEpoch" and event.kind == "response":
+            for name, answer in () if self._era.truncation_at_end_drops_epochs else event.fields:
+                self._count_answer(event.destination, name, str(answer))
+
+    def _count_answer(self, follower: str, name: str, answer: str) -> None:
+        """How often in a row a follower was told the same end of an epoch."""
+        before, count = self._answers.get((follower, name), ("", 0))
+        count = count + 1 if answer == before else 1
+        self._answers[follower, name] = answer, count
+        if count == _ASKED_IN_VAIN and answer.startswith("epoch"):
+            self.stuck.add(name)
+            self.explained.setdefault(name, _ASKS_ON)
+
+    def _began_to_follow(self, seq: int, event: ReplicaBecameFollower) -> None:
+        name, _, node = event.replica.partition("@")
+        self._answers.pop((node, name), None)
+        self.refusing.discard(event.replica)
+
+    def _began_to_lead(self, seq: int, event: ReplicaBecameLeader) -> None:
+        self.refusing.discard(event.replica)
+
+    # A broker that returns resumes the moves of partitions, those of a topic that is being deleted, too: all replicas
+    # are told, and who has deleted its own makes it anew. The deletion is complete without it.
+
+    def _replica_state(self, seq: int, event: ReplicaStateChanged) -> None:
+        if event.state in _BEING_DELETED:
+            self._being_deleted.add(event.replica)
+        else:
+            self._being_deleted.discard(event.replica)
+        if event.state == "OnlineReplica" and event.from_state != "NonExistentReplica":
+            self.put_off.discard(_topic_of(event.replica))
+
+    # Any change of /admin/delete_topics, the end of another topic's deletion, too, makes the controller mark what is
+    # being moved as ineligible for deletion (`processTopicDeletion`); so does a new controller.
+
+    def _partition_state(self, seq: int, event: PartitionStateChanged) -> None:
+        if event.state == "NonExistentPartition":
+            self._begun_to_delete.add(_topic_of(event.partition))
+
+    def _controller_event(self, seq: int, event: ControllerEventProcessed) -> None:
+        if event.name == "TopicDeletion":
+            self.put_off |= self._begun_to_delete
+
+    def _controller_elected(self, seq: int, event: ControllerElected) -> None:
+        self.put_off |= self._begun_to_delete
+
+    def _opened(self, seq: int, event: LogOpened) -> None:
+        self._open.add(event.replica)
+        self._outlived.discard(event.replica)
+        if event.replica in self._being_deleted:
+            self._made_anew.add(event.replica)
+
+    def _log_deleted(self, seq: int, event: LogDeleted) -> None:
+        self._made_anew.discard(event.replica)
+        self.refusing.discard(event.replica)
+        self._open.discard(event.replica)
+        self._outlived.discard(event.replica)
+
+    def _znode_deleted(self, seq: int, event: ZnodeDeleted) -> None:
+        self.deleted.add(event.path)
+        topic = _TOPIC.fullmatch(event.path)
+        if topic is not None:
+            self._begun_to_delete.discard(topic[1])
+            self.put_off.discard(topic[1])
+            self._outlived |= {replica for replica in self._open if _topic_of(replica) == topic[1]}
+            for replica in sorted(self._made_anew):
+                name = replica.partition("@")[0]
+                if _topic_of(name) == topic[1]:
+                    self.stuck.add(name)
+                    self.explained[name] = _LEFT
+
+
+_NOTES: dict[type[Event], Callable[[Witness, int, Any], None]] = {
+    ProduceAcknowledged: Witness._acknowledged,
+    InvariantViolated: Witness._violated,
+    LeaderElected: Witness._elected,
+    PowerLost: Witness._power_lost,
+    FetcherFailed: Witness._fetcher_failed,
+    ReplicaBecameFollower: Witness._began_to_follow,
+    ReplicaBecameLeader: Witness._began_to_lead,
+    RpcSent: Witness._sent,
+    BrokerExiting: Witness._exiting,
+    ReplicaStateChanged: Witness._replica_state,
+    PartitionStateChanged: Witness._partition_state,
+    ControllerEventProcessed: Witness._controller_event,
+    ControllerElected: Witness._controller_elected,
+    LogOpened: Witness._opened,
+    LogDeleted: Witness._log_deleted,
+    LogStartOffsetIncremented: Witness._start_incremented,
+    LogTruncated: Witness._truncated,
+    ZnodeDeleted: Witness._znode_deleted,
+}
+
+
+def _topic_of(name: str) -> str:
+    """Of a partition or a replica."""
+    return name.partition("@")[0].rpartition("-")[0]
+
+
+def in_short(explanation: str) -> str:
+    """Without names and numbers, so that like explanations count together."""
+    reason = _REASONS.search(explanation)
+    return explanation if reason is None else reason[0]

@@ -1,0 +1,97 @@
+"""The list of exercises, and those on storage as their solutions say, typed into the console of the page."""
+
+import re
+
+from playwright.sync_api import Locator, Page
+
+from devtools.tour.lab_page import LabPage
+from devtools.tour.tour import Tour, until
+from lab.exercises.loader import Exercise, Step, exercises
+from lab.exercises.solution import sections_of
+
+TITLE = "solutions"
+SLUGS = ("002-finding-an-offset", "003-what-a-power-loss-takes")
+FAST = 20.0
+STEP_S = 300.0
+
+
+def walk(tour: Tour) -> None:
+    lab = LabPage.of_new_run(tour, "Tour: exercises on storage")
+    with tour.stop("the list: all exercises, the first in full"):
+        panel = _panel(lab)
+        cards = panel.locator(".ex-card")
+        until(lab.page, lambda: cards.count() == len(exercises()), "a card for each exercise")
+        lab.sees(panel.locator(".ex-card.next .prose"), "what the first is about")
+    for slug in SLUGS:
+        _solve(tour, lab, exercises()[slug])
+
+
+def _solve(tour: Tour, lab: LabPage, exercise: Exercise) -> None:
+    panel = _panel(lab)
+    with tour.stop(f"{exercise.slug}: start"):
+        panel.get_by_role("button", name=f"Start: {exercise.title.en}").click()
+        lab.sees(panel.locator(".step.now"), "the first step")
+        lab.until(lambda seen: seen.is_paused, "time that stands still")
+        if exercise.rate >= 1:
+            lab.speed(FAST)
+    for place, (step, section) in enumerate(zip(exercise.steps, sections_of(exercise), strict=True), 1):
+        with tour.stop(f"{exercise.slug}: {step.id}"):
+            if step.prediction and lab.shown.is_paused:
+                tour.pictures(exercise.slug, lab.page, open_panel)
+            for line in section.lines:
+                _do(lab, panel, step, place, line)
+            _until_done(lab, panel, place)
+    with tour.stop(f"{exercise.slug}: the debrief, and a tick in the list"):
+        lab.sees(panel.locator(".debrief"), "the debrief")
+        panel.get_by_role("button", name="Leave").click()
+        panel.get_by_role("button", name="Really leave?").click()
+        lab.sees(panel.get_by_role("button", name=f"Once more: {exercise.title.en}"), "the list with its tick")
+        if lab.shown.is_paused:
+            tour.pictures("exercises", lab.page, open_panel)
+
+
+def _do(lab: LabPage, panel: Locator, step: Step, place: int, line: str) -> None:
+    """A line of a solution, as somebody at the page does it."""
+    match line.split():
+        case ["play"]:
+            lab.play()
+        case ["pause"]:
+            lab.pause()
+        case ["step", "rpc"]:
+            pass  # Locking in steps by itself.
+        case ["step", "rpc", "until", "done"]:
+            lab.steps_until(lambda _: _is_done(panel, place), f"step {place} with its tick")
+        case ["predict", *words]:
+            assert step.prediction is not None
+            values = [choice.value for choice in step.prediction.choices]
+            panel.get_by_role("radio").nth(values.index(" ".join(words))).click()
+            panel.get_by_role("button", name=re.compile("^Lock in")).click()
+            lab.sees(panel.locator(".verdict"), "that the answer is locked in")
+        case _:
+            lab.send(line)
+            lab.until(lambda seen: bool(seen.console) and seen.console[-1].line == line, f"`{line}` in the console")
+            if not lab.shown.is_paused:
+                lab.until(lambda seen: not seen.console[-1].running, f"the end of `{line}`", STEP_S)
+
+
+def _is_done(panel: Locator, place: int) -> bool:
+    return panel.locator(".step.done").count() >= place
+
+
+def _until_done(lab: LabPage, panel: Locator, place: int) -> None:
+    until(lab.page, lambda: _is_done(panel, place), f"step {place} with its tick", STEP_S)
+
+
+def _panel(lab: LabPage) -> Locator:
+    lab.page.get_by_role("tab", name="Exercise", exact=True).click()
+    return lab.page.locator("hw-exercise")
+
+
+def open_panel(page: Page) -> None:
+    """Shows the exercises: narrow windows begin without the panel, and without an exercise it shows what one can do."""
+    page.locator(".hw-node").first.wait_for()
+    shown = page.locator("hw-exercise")
+    if not shown.is_visible():
+        page.evaluate("document.activeElement?.blur()")  # A console that was open has the focus.
+        page.keyboard.press("e")
+    shown.wait_for()
