@@ -17,7 +17,7 @@ WARM_UP_MS = 5_000
 #: the page's own player, by the module that it is in already
 _PLAYER = """
   const urls = performance.getEntriesByType("resource").map((entry) => entry.name);
-  const { player } = await import(urls.find((url) => url.endsWith("/ui/state.js")));
+  const { player } = await import(urls.find((url) => url.endsWith("/ui/store/state.js")));
 """
 _FORGET = f"""async () => {{ {_PLAYER}
   player.latencies.length = 0;

@@ -16,7 +16,7 @@ import { OwnFiles } from "../../static/lab/own_files/own_files.js";
 import { Rows } from "../../static/lab/own_files/rows.js";
 import { snappy } from "../../static/lab/own_files/snappy.js";
 import { zstd } from "../../static/lab/own_files/zstd.js";
-import { SAMPLE } from "../../static/lab/ui/own_sample.js";
+import { SAMPLE } from "../../static/lab/ui/pages/inspect_files/sample.js";
 
 const data = new URL("../data/", import.meta.url).pathname;
 const lab = new URL("../../static/lab/", import.meta.url).pathname;

@@ -1,0 +1,56 @@
+// The form in which a learner writes an assignor of his own.
+import { word } from "../../core/client_forms.js";
+import { act, overlay } from "../store/api.js";
+import { HwElement, html } from "../kit/element.js";
+import { t } from "../kit/i18n.js";
+import { moment, signal } from "../store/state.js";
+
+const FORMS = ["give orders-0,orders-1 to c1", "give orders-2..4 to c2", "keep", "keep 2", "members reversed", "members first c3,c1", "partitions by topic", "partitions by number",
+  "partitions reversed", "deal one by one", "deal in runs", "deal to the least"];
+
+class HwOwnAssignor extends HwElement {
+  #values = signal({ name: "mine", rules: "" });
+
+  connectedCallback() {
+    super.connectedCallback();
+    const known = Object.entries(moment.peek().view.assignors);
+    const [name, rules] = known.at(-1) ?? ["mine", "keep; deal to the least"];
+    this.#values.value = { name, rules: rules.replaceAll("; ", "\n") };
+  }
+
+  firstUpdated() {
+    this.querySelector("textarea").focus();
+  }
+
+  #set(more) {
+    this.#values.value = { ...this.#values.peek(), ...more };
+  }
+
+  render() {
+    const { name, rules } = this.#values.value;
+    const line = `assignor define ${word(name)} ${word(rules.split(/[;\n]/).map((one) => one.trim()).filter(Boolean).join("; "))}`;
+    const define = async (event) => {
+      event.preventDefault();
+      if ((await act(line)) !== null) overlay.value = null;
+    };
+    const add = ({ target }) => {
+      if (target.value) this.#set({ rules: [rules.trim(), target.value].filter(Boolean).join("\n") });
+      target.value = "";
+    };
+    return html`<form class="open-client" @submit=${define}>
+      <p class="dim">${t("assignor.said")}</p>
+      <div class="fields">
+        <label class="field"><span>${t("assignor.name")}</span><input class="mono" required pattern="[a-z][a-z0-9\\-]{0,39}" autocomplete="off" spellcheck="false"
+          .value=${name} @input=${(event) => this.#set({ name: event.target.value })}></label>
+        <label class="field"><span>${t("assignor.add")}</span><select class="mono" @change=${add}><option value="">${t("assignor.add_none")}</option>
+          ${FORMS.map((one) => html`<option value=${one}>${one}</option>`)}</select></label>
+        <label class="field wide"><span>${t("assignor.rules")}</span><textarea class="mono" required rows="6" spellcheck="false" .value=${rules}
+          @input=${(event) => this.#set({ rules: event.target.value })}></textarea><small>${t("assignor.rules_said")}</small></label>
+      </div>
+      <small class="dim">${t("topic.as_line")}</small><code class="line-shown">${line}</code>
+      <div class="row ends"><button type="button" class="btn" @click=${() => (overlay.value = null)}>${t("dialog.cancel")}</button>
+        <button class="btn pri">${t("assignor.define")}</button></div>
+    </form>`;
+  }
+}
+customElements.define("hw-own-assignor", HwOwnAssignor);

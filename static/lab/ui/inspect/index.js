@@ -1,0 +1,62 @@
+// What the inspector says of the thing that is selected; its shape follows the kind of thing.
+import { askWhy } from "./changes.js";
+import { HwElement, html } from "../kit/element.js";
+import { t } from "../kit/i18n.js";
+import { linkCard, nodeCard } from "./nodes.js";
+import { leaderView, partitionCard, replicaCard } from "./replicas.js";
+import { messageCard } from "./rpc.js";
+import { nothing, section } from "../parts/common.js";
+import { parkedRow } from "./rpc_lists.js";
+import { moment, partition, selection, split } from "../store/state.js";
+import { escapeKey } from "../kit/words.js";
+
+const CARDS = {
+  rpc: messageCard,
+  parked: messageCard,
+  broker: nodeCard,
+  client: nodeCard,
+  replica: replicaCard,
+  partition: partitionCard,
+  link: linkCard,
+  record: () => html`<hw-record></hw-record>`,
+};
+
+/** Without a selection: what the leader of the partition that is shown believes, and who waits there. */
+function overview(view, at_us) {
+  const name = partition.value;
+  const leader = `b${view.partitions[name]?.leader}`;
+  const parked = Object.entries(view.parked).filter(([, one]) => one.broker === leader && one.partitions.includes(name));
+  const waiting = html`<ul class="list flat">${parked.map(([id, one]) => parkedRow(one, id, at_us))}</ul>`;
+  return html`${nothing(t("inspect.nothing"))}
+    ${name in view.partitions ? leaderView(view, name, at_us) : ""}
+    ${parked.length ? section(t("purgatory.of", { node: leader }), t("purgatory.waiting", { n: parked.length }), waiting) : ""}`;
+}
+
+/** The key W: why has the selected thing its most telling value? */
+export function whyOfSelection() {
+  const [kind, name] = split(selection.value);
+  const { view } = moment.value;
+  const replica = kind === "record" ? name.slice(0, name.lastIndexOf(":")) : name;
+  const pointers = {
+    broker: `/nodes/${name}/state`,
+    client: `/nodes/${name}/${view.nodes[name]?.kind === "producer" ? "last_offset" : "position"}`,
+    partition: `/partitions/${escapeKey(name)}/leader`,
+    record: `/replicas/${escapeKey(replica)}/log_end_offset`,
+    replica: `/replicas/${escapeKey(name)}/high_watermark`,
+    rpc: `/rpcs/${name}`,
+    znode: `/zk/${escapeKey(name)}`,
+  };
+  if (pointers[kind]) askWhy(pointers[kind]);
+}
+
+class HwInspect extends HwElement {
+  render() {
+    const { view, at_us } = moment.value;
+    const [kind, name] = split(selection.value);
+    const card = CARDS[kind] ?? overview;
+    return html`<hw-why></hw-why>
+      ${card === overview ? overview(view, at_us) : card(view, name, at_us)}
+      <hw-changes></hw-changes>`;
+  }
+}
+customElements.define("hw-inspect", HwInspect);

@@ -1,0 +1,93 @@
+// The bytes of a message, each with the field that it belongs to: in the inspector's card of the message.
+import { fieldAt } from "../../core/disk.js";
+import { fieldsWithin, hueOfField, shortName } from "../../core/message_bytes.js";
+import { ask, here } from "../store/api.js";
+import { HwElement, html } from "../kit/element.js";
+import { spaced } from "../kit/format.js";
+import { t } from "../kit/i18n.js";
+import { moment } from "../store/state.js";
+
+const ROW = 16;
+const PAGE_BYTES = 512;
+const DEEPEST = 4;
+const hex = (number, digits) => number.toString(16).padStart(digits, "0");
+
+class HwMessageBytes extends HwElement {
+  static properties = { rpc: {}, found: { state: true }, error: { state: true }, isLoading: { state: true }, at: { state: true } };
+
+  willUpdate(changed) {
+    if (!changed.has("rpc")) return;
+    this.found = this.error = null;
+    this.isLoading = false;
+    this.at = 0;
+  }
+
+  async #load() {
+    const { rpc } = this;
+    this.isLoading = true;
+    try {
+      const response = await ask(`${here.api}/message?${new URLSearchParams({ rpc, seq: moment.peek().seq })}`);
+      const found = await response.json();
+      if (rpc === this.rpc) this.found = { ...found, bytes: found.data.match(/../g)?.map((two) => parseInt(two, 16)) ?? [] };
+    } catch (refusal) {
+      if (rpc === this.rpc) this.error = refusal;
+    }
+    if (rpc === this.rpc) this.isLoading = false;
+    await this.updateComplete;
+    this.querySelector(".hex")?.focus();
+  }
+
+  #walk(event) {
+    const { fields } = this.found;
+    const now = fieldAt(fields, this.at);
+    const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
+    const next = event.key === "Home" ? 0 : event.key === "End" ? fields.length - 1 : now + step;
+    if (Number.isNaN(next) || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    event.stopPropagation();
+    if (fields[next]) this.at = fields[next].position;
+  }
+
+  updated(changed) {
+    if (changed.has("at")) this.querySelector(".field-row.on")?.scrollIntoView({ block: "nearest" });
+  }
+
+  byte(at, now) {
+    const { fields, bytes } = this.found;
+    const field = fieldAt(fields, at);
+    return html`<i class="${hueOfField(fields[field])} ${field === now ? "marked" : ""}" title=${fields[field].path} @click=${() => (this.at = at)}
+      @mouseenter=${() => (this.at = at)}>${hex(bytes[at], 2)}</i>`;
+  }
+
+  row(field, place, now) {
+    return html`<button class="field-row ${hueOfField(field)} ${place === now ? "on" : ""}" tabindex="-1" title="${field.path} · ${field.type} · ${field.value}"
+      @click=${() => (this.at = field.position)} @mouseenter=${() => (this.at = field.position)}>
+      <i></i><span class="mono depth-${Math.min(field.depth ?? 0, DEEPEST)}">${shortName(field.path) || t("bytes.rest")}</span><span class="mono value">${field.value}</span></button>`;
+  }
+
+  shown() {
+    const { api, version, is_real, size, bytes, fields } = this.found;
+    const now = fieldAt(fields, this.at);
+    const from = this.at - (this.at % PAGE_BYTES);
+    const to = Math.min(from + PAGE_BYTES, bytes.length);
+    const rows = Array.from({ length: Math.ceil((to - from) / ROW) }, (_, n) => from + n * ROW);
+    const turn = (sign, label, at, isEnd) => html`<button class="btn small" ?disabled=${isEnd} aria-label=${label} title=${label} @click=${() => (this.at = at)}>${sign}</button>`;
+    const { path, type, value, position, length } = fields[now];
+    return html`<p class="dim">${t(is_real ? "bytes.real" : "bytes.would")}</p>
+      <div class="row tight"><span class="mono">${api} v${version}</span><span class="spacer"></span><span class="mono dim">${t("bytes.size", { n: spaced(size) })}</span>
+        ${bytes.length > PAGE_BYTES ? html`${turn("‹", t("file.previous"), from - PAGE_BYTES, from === 0)}${turn("›", t("file.next"), to, to >= bytes.length)}` : ""}</div>
+      <div class="hex" tabindex="0" role="group" aria-label=${t("bytes.label")} aria-describedby="message-field" @keydown=${this.#walk}>
+        ${rows.map((start) => html`<span class="a">${hex(start, 4)}</span><span class="b">${Array.from({ length: Math.min(ROW, to - start) }, (_, n) => this.byte(start + n, now))}</span>`)}</div>
+      ${bytes.length < size ? html`<p class="dim">${t("bytes.cut", { n: spaced(bytes.length) })}</p>` : ""}
+      <p class="message-field" id="message-field" role="status"><b class="mono">${path || t("bytes.rest")}</b> <span class="mono dim">${type} · ${t("bytes.place", { at: hex(position, 4), n: length })}</span><br />
+        <span class="mono">${value}</span></p>
+      <div class="message-fields" tabindex="0" aria-label=${t("bytes.fields")}>${fieldsWithin(fields, from, to).map((field) => this.row(field, fields.indexOf(field), now))}</div>`;
+  }
+
+  render() {
+    if (this.found) return this.shown();
+    return html`<button class="btn small" ?disabled=${this.isLoading} @click=${() => this.#load()}>${t(this.isLoading ? "bytes.loading" : "bytes.show")}</button>
+      ${this.error ? html`<p class="message bad"><b>${this.error.what}</b><span>${this.error.todo}</span></p>` : ""}`;
+  }
+}
+customElements.define("hw-message-bytes", HwMessageBytes);

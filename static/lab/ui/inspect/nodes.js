@@ -1,0 +1,117 @@
+// The inspector's cards of nodes (brokers, clients, ZooKeeper) and of the links between them.
+import { faultIn } from "../../core/faults.js";
+import { ephemerals, faultsOfLink, parkedAt } from "../../core/selectors.js";
+import { durationText } from "../../core/timemap.js";
+import { previousValues, value } from "./changes.js";
+import { html } from "../kit/element.js";
+import { brief, set, wall } from "../kit/format.js";
+import { language, t } from "../kit/i18n.js";
+import { replicaTable } from "./replicas.js";
+import { actions, facts, link, nothing, section, table } from "../parts/common.js";
+import { parkedRow, pill } from "./rpc_lists.js";
+import { nodeTarget, select } from "../store/state.js";
+import { acksOf, escapeKey, nodeName, said } from "../kit/words.js";
+
+/** The facts of each kind of node. `ask` shows a field of it as a value that can be asked about. */
+const FACTS = {
+  broker: (it, ask, view) => {
+    const leads = view.controller.broker === it.broker_id;
+    return [
+      [t("node.id"), it.broker_id],
+      [t("node.epoch"), ask("broker_epoch")],
+      [t("node.session"), it.session ?? "—"],
+      [t("node.controller_word"), leads ? t("node.yes_epoch", { n: view.controller.controller_epoch }) : t("node.no")],
+      [t("node.knows"), ask("live_brokers", set(it.live_brokers)), true],
+      it.failure && [t("node.failure"), ask("failure", `${it.failure.file}: ${faultIn(it.failure.rule, language)}`), true],
+    ];
+  },
+  producer: (it, ask) => [
+    [t("produce.partition"), it.partition || "—"],
+    ["acks", acksOf(it)],
+    [t("produce.sent"), ask("sent")],
+    [t("produce.acked"), ask("acknowledged")],
+    [t("produce.failed"), ask("failed")],
+    [t("produce.retried"), ask("retried")],
+    [t("produce.last_offset"), ask("last_offset")],
+    [t("produce.latency"), durationText(it.last_latency_us)],
+    it.last_error && [t("produce.error"), it.last_error, true],
+  ],
+  consumer: (it, ask) => [
+    [t("produce.partition"), it.partition],
+    [t("consume.position"), ask("position")],
+    [t("term.hw"), ask("high_watermark")],
+    [t("consume.lag_word"), it.high_watermark - it.position],
+    it.last_reset && [t("consume.reset"), said(it.last_reset), true],
+  ],
+  zookeeper: (it, ask, view) => [
+    [t("node.znodes"), Object.keys(view.zk).length],
+    [t("node.ephemerals"), ephemerals(view)],
+  ],
+  client: ({ settings }) => [
+    [t("client.of_broker"), link(`broker:${settings.broker}`, nodeName(settings.broker))],
+    [t("client.host"), settings.host],
+    settings["client.id"] && ["client.id", settings["client.id"]],
+    settings.software && [t("client.software"), settings.software],
+  ],
+  shell: () => [],
+};
+
+function recordsRead(view, it) {
+  const leader = `b${view.partitions[it.partition]?.leader}`;
+  const rows = it.records.toReversed().map(([offset, time, key, what]) => [
+    link(`record:${it.partition}@${leader}:${offset}`, offset),
+    key ?? "null",
+    what === null ? "null" : brief(what, 24),
+    wall(time, language),
+  ]);
+  const titles = [t("record.offset"), t("produce.key"), t("produce.value"), t("record.time")];
+  return section(t("consume.read"), "", table(titles, rows, { words: [1, 2] }));
+}
+
+const checkpoint = ([file, { at_us: written, entries }], at_us) => html`
+  <p class="mono">${file} <span class="dim">${t("node.ago", { time: durationText(at_us - written) })}</span></p>
+  <p class="mono chips">${entries.map(([partition, offset]) => html`<span class="tag">${partition} ${offset}</span>`)}</p>`;
+
+export function nodeCard(view, name, at_us) {
+  const it = view.nodes[name];
+  if (!it) return nothing(t("inspect.gone", { what: name }));
+  const previous = previousValues();
+  const ask = (field, shown = it[field]) => value(`/nodes/${escapeKey(name)}/${field}`, shown, previous);
+  const parked = parkedAt(view, name);
+  const replicas = Object.keys(view.replicas).filter((id) => view.replicas[id].node === name);
+  const checkpoints = Object.entries(view.checkpoints[name] ?? {});
+  const settings = Object.entries(it.settings ?? {});
+  return html`<section class="sec">
+      <div class="row tight">
+        <b>${nodeName(name)}</b><span class="state ${it.state}">${t(`node.${it.state}`)}</span>
+        <span class="dim">${t("node.since", { time: durationText(at_us - it.since_us) })}</span>
+      </div>
+      ${facts(FACTS[it.kind](it, ask, view))}
+      ${actions(view, nodeTarget(name))}
+    </section>
+    ${replicas.length ? section(t("node.replicas"), replicas.length, replicaTable(view, replicas, "partition")) : ""}
+    ${it.records?.length ? recordsRead(view, it) : ""}
+    ${parked.length ? section(t("purgatory.title"), t("purgatory.waiting", { n: parked.length }), html`<ul class="list flat">
+      ${parked.map(({ id, parked: one }) => parkedRow(one, id, at_us))}</ul>`) : ""}
+    ${checkpoints.length ? section(t("node.checkpoints"), "", checkpoints.map((entry) => checkpoint(entry, at_us))) : ""}
+    ${settings.length ? section(t("node.settings"), "", facts(settings.map(([key, what]) => [key, what, true]))) : ""}`;
+}
+
+export function linkCard(view, key, at_us) {
+  const [a, b] = key.split("|");
+  const cut = view.links[key];
+  const faults = faultsOfLink(view, key);
+  const under = Object.entries(view.rpcs).filter(([, rpc]) => [rpc.source, rpc.destination].sort().join("|") === key);
+  const row = ([id, rpc]) => html`<li><button class="rpc" @click=${() => select(`rpc:${id}`)}>
+    <span class="row tight">${pill(rpc)}<span class="spacer"></span>${rpc.source} → ${rpc.destination}</span></button></li>`;
+  return html`<section class="sec">
+      <div class="row tight"><b>${nodeName(a)} – ${nodeName(b)}</b><span class="spacer"></span>
+        ${cut
+          ? html`<span class="tag bad">✕ ${cut.from ? t("link.one_way", { from: cut.from, time: durationText(at_us - cut.since_us) }) : t("link.cut", { time: durationText(at_us - cut.since_us) })}</span>`
+          : faults.length ? "" : html`<span class="tag ok">${t("link.works")}</span>`}
+      </div>
+      ${faults.map(({ from, to, latency_us, loss_percent, reorder_percent }) => facts([[`${from} → ${to}`, t("link.fault", { time: durationText(latency_us), loss: loss_percent, reorder: reorder_percent }), true]]))}
+      ${actions(view, `link:${key}`)}
+    </section>
+    ${section(t("link.under_way"), under.length, html`<ul class="list flat">${under.map(row)}</ul>`)}`;
+}

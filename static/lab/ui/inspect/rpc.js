@@ -1,0 +1,88 @@
+// The inspector's card of a message: where it is, what it says, and what it changes when it arrives.
+import { familyOf } from "../../core/selectors.js";
+import { durationText } from "../../core/timemap.js";
+import { html, icon } from "../kit/element.js";
+import { brief, instant } from "../kit/format.js";
+import { t } from "../kit/i18n.js";
+import { leaderView } from "./replicas.js";
+import { actions, facts, link, nothing, section, unlessMasked } from "../parts/common.js";
+import { bar, findRpc, parkedRow, patchOf, pill, progress } from "./rpc_lists.js";
+import { masked, nodeTarget, player } from "../store/state.js";
+import { labelled, pathWords, said } from "../kit/words.js";
+
+const AHEAD_MOST = 4000;
+const CHANGES_MOST = 10;
+const WIDE = 12;
+
+/** Changes of the view that a message's arrival leads to, from the recording: null when it has not happened yet. */
+function effectsOf(id) {
+  const causes = new Set();
+  const changes = [];
+  let arrival = 0;
+  for (let seq = player.seq + 1; seq <= Math.min(player.live_seq, player.seq + AHEAD_MOST); seq++) {
+    const event = player.event(seq);
+    if (!event || (arrival && event.at_us > arrival)) break;
+    const arrives = event.kind === "RpcDelivered" && event.data.rpc === id;
+    if (!arrives && !causes.has(event.cause)) continue;
+    causes.add(seq);
+    if (arrives) arrival = event.at_us;
+    else changes.push(...patchOf(seq).filter(([pointer]) => !pointer.startsWith("/rpcs/")));
+  }
+  return arrival ? changes : null;
+}
+
+function effect([pointer, now]) {
+  const [whose, field] = pathWords(pointer);
+  const value = html`<b class="mono">${now === undefined ? t("changes.gone") : brief(now, 20)}</b>`;
+  return html`<li><span>${whose} <span class="dim">${field}</span></span>${unlessMasked(value)}</li>`;
+}
+
+function arrivalSection(id) {
+  const changes = effectsOf(id);
+  const hidden = html`${icon("eye")} ${t("changes.hidden")}`;
+  const title = t("rpc.when_it_arrives");
+  if (!changes) return section(title, masked.value ? hidden : "", html`<p class="dim">${t("rpc.not_yet")}</p>`);
+  const body = changes.length
+    ? html`<ol class="eff">${changes.slice(0, CHANGES_MOST).map(effect)}</ol>`
+    : html`<p class="dim">${t("rpc.changes_nothing")}</p>`;
+  return section(title, masked.value ? hidden : t("rpc.recorded"), body);
+}
+
+/** One line that says where a message is. `end`: the event that ended it, or null. */
+function whereabouts(rpc, end, at_us) {
+  if (end) return t(end.kind === "RpcDropped" ? "rpc.dropped" : "rpc.arrived", { at: instant(end.at_us) });
+  if (rpc.held) return said(rpc.held);
+  return rpc.due_us > at_us ? t("rpc.in", { time: durationText(rpc.due_us - at_us) }) : t("rpc.now");
+}
+
+/** A field of a message: its name and its value. */
+function field([name, value]) {
+  const [title, what] = [labelled(name), typeof value === "string" ? labelled(value) : value];
+  return [title, brief(what, 40), String(what).length > WIDE || title.length > WIDE];
+}
+
+export function messageCard(view, id, at_us) {
+  const found = findRpc(view, id);
+  if (!found) return nothing(t("inspect.gone", { what: id }));
+  const { rpc, end } = found;
+  const parked = view.parked[id];
+  const about = /^(\S+-\d+)/.exec(rpc.fields[0]?.[0] ?? "")?.[1];
+  return html`<section class="sec">
+      <div class="row tight">
+        ${pill(rpc, `${rpc.api} ${t(`rpc.${rpc.kind}`)}`)}<span class="mono dim">#${rpc.correlation}</span><span class="spacer"></span>
+        <span>${link(nodeTarget(rpc.source), rpc.source)} → ${link(nodeTarget(rpc.destination), rpc.destination)}</span>
+      </div>
+      ${bar(end ? 1 : progress(rpc, at_us), familyOf(rpc.api, rpc.kind))}
+      <div class="times mono">
+        <span>${t("rpc.sent", { at: (rpc.sent_us / 1e6).toFixed(4) })}</span>
+        <b class=${rpc.held ? "bad" : ""}>${whereabouts(rpc, end, at_us)}</b>
+        <span>${(rpc.due_us / 1e6).toFixed(4)}</span>
+      </div>
+      ${end ? "" : actions(view, `rpc:${id}`)}
+      ${facts(rpc.fields.map(field))}
+    </section>
+    ${parked ? section(t("purgatory.parked"), "", html`<ul class="list flat">${parkedRow(parked, id, at_us)}</ul>`) : ""}
+    ${end ? "" : arrivalSection(id)}
+    ${rpc.kind === "watch" ? "" : section(t("bytes.title"), "", html`<hw-message-bytes rpc=${id}></hw-message-bytes>`)}
+    ${about in view.partitions ? leaderView(view, about, at_us) : ""}`;
+}

@@ -1,0 +1,93 @@
+// Messages under way and requests that wait, as lists; and what is known of one message.
+import { byName, familyOf } from "../../core/selectors.js";
+import { durationText } from "../../core/timemap.js";
+import { HwElement, html, repeat } from "../kit/element.js";
+import { instant } from "../kit/format.js";
+import { t } from "../kit/i18n.js";
+import { moment, player, select, selection } from "../store/state.js";
+import { labelled, nodeName, said } from "../kit/words.js";
+
+const BACK_MOST = 4000;
+
+/** What an event wrote. */
+export function patchOf(seq) {
+  for (const { first_seq, events } of player.chunks()) {
+    const wire = events[seq - first_seq];
+    if (wire) return wire[5];
+  }
+  return [];
+}
+
+/** How far on its way a message is, 0 to 1. */
+export const progress = ({ sent_us, due_us }, at_us) => Math.min(1, Math.max(0, (at_us - sent_us) / Math.max(1, due_us - sent_us)));
+
+/** A bar; `part` is 0 to 1. The width is set as a property: the policy forbids style attributes. */
+export const bar = (part, family) => html`<span class="track"><i class=${family} .style=${`width: ${(part * 100).toFixed(1)}%`}></i></span>`;
+
+/**
+ * A message by its id, also one that is not under way at this instant.
+ * @returns {{rpc: object, end: object | null} | null} `end`: the event that ended it, if it is known and has happened
+ */
+export function findRpc(view, id) {
+  if (view.rpcs[id]) return { rpc: view.rpcs[id], end: null };
+  let end = null;
+  for (let seq = player.seq; seq > Math.max(0, player.seq - BACK_MOST); seq--) {
+    const event = player.event(seq);
+    if (!event) break;
+    if (event.data.rpc !== id) continue;
+    if (event.kind === "RpcSent") return { rpc: { ...event.data, sent_us: event.at_us, held: "" }, end };
+    if (event.kind === "RpcDelivered" || event.kind === "RpcDropped") end = event;
+  }
+  return null;
+}
+
+/** A message as a pill: filled = request, outlined = response. */
+export const pill = (rpc, text) => html`<span class="pill ${familyOf(rpc.api, rpc.kind)} ${rpc.kind}">${text ?? labelled(rpc.label)}</span>`;
+
+class HwRpcs extends HwElement {
+  row([id, rpc], at_us) {
+    const left = rpc.due_us - at_us;
+    const when = left > 0 ? t("rpc.in", { time: durationText(left) }) : t("rpc.now");
+    return html`<li><button class="rpc ${selection.value === `rpc:${id}` ? "on" : ""}" @click=${() => select(`rpc:${id}`)}>
+      <span class="row tight">${pill(rpc)}<span class="spacer"></span><b>${rpc.source}</b> → <b>${rpc.destination}</b></span>
+      <span class="row tight">${bar(progress(rpc, at_us), familyOf(rpc.api, rpc.kind))}
+        <span class="mono dim">${rpc.held ? html`<span class="bad">${said(rpc.held)}</span>` : when}</span></span>
+    </button></li>`;
+  }
+
+  render() {
+    const { view, at_us } = moment.value;
+    const rpcs = Object.entries(view.rpcs).sort(([, a], [, b]) => a.due_us - b.due_us);
+    if (!rpcs.length) return html`<p class="empty-note">${t("empty.rpcs")}</p>`;
+    return html`<ul class="list">${repeat(rpcs.slice(0, 200), ([id]) => id, (entry) => this.row(entry, at_us))}</ul>`;
+  }
+}
+customElements.define("hw-rpcs", HwRpcs);
+
+/** The first of many names, and how many more there are. */
+const few = ([first = "", ...rest]) => (rest.length > 1 ? t("purgatory.and_more", { first, n: rest.length }) : [first, ...rest].join(", "));
+
+/** One waiting request: what it waits for, and how much of its time is left. */
+export function parkedRow(parked, id, at_us) {
+  const part = (at_us - parked.since_us) / Math.max(1, parked.deadline_us - parked.since_us);
+  return html`<li><button class="rpc" @click=${() => select(`rpc:${id}`)}>
+    <span class="row tight">${pill({ ...parked, kind: "request" }, parked.api)}<span class="mono dim">${parked.client}</span>
+      <span class="spacer"></span><span class="mono part" title=${parked.partitions.join(", ")}>${few(parked.partitions)}</span></span>
+    <span class="row tight"><span>${t("purgatory.needs")} <b class="mono">${labelled(parked.needs)}</b></span>
+      ${bar(Math.min(1, part), familyOf(parked.api, "request"))}
+      <span class="mono dim">${durationText(Math.max(0, parked.deadline_us - at_us))}</span></span>
+  </button></li>`;
+}
+
+class HwPurgatory extends HwElement {
+  render() {
+    const { view, at_us } = moment.value;
+    const brokers = Map.groupBy(Object.entries(view.parked), ([, parked]) => parked.broker);
+    if (!brokers.size) return html`<p class="empty-note">${t("empty.purgatory")}</p>`;
+    return [...brokers].sort(([a], [b]) => byName(a, b)).map(([broker, list]) => html`<section class="sec">
+      <h3>${nodeName(broker)}<span>${t("purgatory.waiting", { n: list.length })}</span></h3>
+      <ul class="list flat">${list.map(([id, parked]) => parkedRow(parked, id, at_us))}</ul>
+    </section>`);
+  }
+}
+customElements.define("hw-purgatory", HwPurgatory);

@@ -1,0 +1,89 @@
+// Sentences about events, paths of the view and nodes, and the small Markdown of exercise texts.
+import { sentence as labelOf } from "../../core/codec.js";
+import { faultIn } from "../../core/faults.js";
+import { labelIn } from "../../core/labels.js";
+import { translator } from "../../core/phrases.js";
+import { roleOf } from "../../core/selectors.js";
+import { html } from "./element.js";
+import { language, t } from "./i18n.js";
+
+/** An event as one sentence in the visitor's language, by the label template of its kind. */
+export const sentence = (event) => labelOf(event, language);
+
+/** A state or a reason that the core gives, in the visitor's language. */
+export const said = (words) => faultIn(words ?? "", language);
+
+/** What stands on a message or in its fields, and what a request waits for, in the visitor's language. */
+export const labelled = (words) => labelIn(words ?? "", language);
+
+const refusal = translator(JSON.parse(document.getElementById("refusals")?.textContent ?? "{}"));
+/** A line in which a command says why it failed: the lab's own sentences in the visitor's language, Kafka's words as they are. */
+export const complaint = (line) => refusal(line.replace(/^! /, ""));
+
+/** A field of an alarm, which brings both languages. */
+export const inMyLanguage = (alarm, field) => (language.startsWith("zh") && alarm[`${field}_zh`]) || alarm[field];
+
+/** b1 -> "broker 1", zk -> "ZooKeeper"; other nodes keep their name. */
+export function nodeName(node) {
+  if (/^b\d+$/.test(node)) return t("node.broker", { n: node.slice(1) });
+  if (node === "zk") return "ZooKeeper";
+  return node === "shell" ? t("node.shell") : node;
+}
+
+/** "/replicas/orders-0@b1/high_watermark" -> ["b1 · orders-0", "high_watermark"]: whose value, and which. */
+export function pathWords(pointer) {
+  const keys = pointer.slice(1).split("/").map((key) => key.replaceAll("~1", "/").replaceAll("~0", "~"));
+  const [place, name, ...rest] = keys;
+  const field = rest.join(".");
+  if (place === "replicas") return [name.split("@").reverse().join(" · "), field || t("path.replica")];
+  if (place === "rpcs") return [name, field || t("path.rpc")];
+  if (place === "zk") return ["znode", name + (field ? ` ${field}` : "")];
+  return [place === "nodes" ? nodeName(name) : [place, name].filter(Boolean).join(" "), field];
+}
+
+/** A key of the view as a part of a JSON pointer. */
+export const escapeKey = (key) => key.replaceAll("~", "~0").replaceAll("/", "~1");
+
+/** The acks of a producer as people write them. */
+export const acksOf = ({ settings }) => (settings?.acks === "-1" ? "all" : settings?.acks);
+
+/** How the replica stands to its partition: leader, isr, outisr or offline. */
+export const replicaRole = (view, { partition, broker_id }) =>
+  partition in view.partitions ? roleOf(view, partition, broker_id) : "offline";
+
+/** The last batches of a replica's log, ascending. */
+export const tailOf = (replica) => Object.entries(replica.tail)
+  .map(([first, [last, epoch, segment, position, size]]) => ({ first: Number(first), last, epoch, segment, position, size }))
+  .sort((a, b) => a.first - b.first);
+
+export const GLYPH = { leader: "★", isr: "●", outisr: "◐", offline: "✕" };
+
+/** `code`, **bold** and *emphasis* of a line; code may stand inside bold. */
+export function inline(text) {
+  const parts = text.split(/(`[^`]+`|\*\*[^*]+\*\*|\*[^*]+\*)/);
+  return parts.map((part) => {
+    if (part.startsWith("`")) return html`<code>${part.slice(1, -1)}</code>`;
+    if (part.startsWith("**")) return html`<b>${inline(part.slice(2, -2))}</b>`;
+    if (part.startsWith("*") && part.length > 2) return html`<em>${part.slice(1, -1)}</em>`;
+    return part;
+  });
+}
+
+/** A line of the console in which no option breaks after its hyphens. @param {string} line */
+export const typed = (line) => line.split(/(\s+)/).map((word) => (word.startsWith("-") ? html`<span class="option">${word}</span>` : word));
+
+function block(text) {
+  const lines = text.split("\n");
+  const items = (pattern) => lines.map((line) => html`<li>${inline(line.replace(pattern, ""))}</li>`);
+  if (text.startsWith("```")) {
+    const code = lines.filter((line) => !line.startsWith("```"));
+    return html`<pre class="mono">${code.map((line) => html`<span class="code-line">${typed(line)}</span>`)}</pre>`;
+  }
+  if (text.startsWith("#")) return html`<h3>${inline(text.replace(/^#+\s*/, ""))}</h3>`;
+  if (lines.every((line) => /^[-*] /.test(line))) return html`<ul>${items(/^[-*] /)}</ul>`;
+  if (lines.every((line) => /^\d+\. /.test(line))) return html`<ol>${items(/^\d+\. /)}</ol>`;
+  return html`<p>${inline(lines.join(" "))}</p>`;
+}
+
+/** Small Markdown: paragraphs, headings, lists, fenced code, `code`, **bold**, *emphasis*. Never HTML. */
+export const markdown = (text) => (text ?? "").trim().split(/\n{2,}/).map((part) => block(part.trim()));

@@ -1,0 +1,300 @@
+// Two branches side by side: two players on two recordings, one playhead, and rings around what differs.
+import { effect, signal } from "@preact/signals-core";
+import { sortedAlarms } from "../../core/alarms.js";
+import { commonCommands, differences, otherInstant } from "../../core/compare.js";
+import { Player } from "../../core/player.js";
+import { topicNames } from "../../core/selectors.js";
+import { durationText, rateText } from "../../core/timemap.js";
+import { onNewColours, readPalette } from "../../draw/palette.js";
+import { Frames } from "../../draw/raf.js";
+import { Rings } from "../../draw/rings.js";
+import { Strips } from "../../draw/strips.js";
+import { HwElement, html, live, svg } from "../kit/element.js";
+import { instant } from "../kit/format.js";
+import { has, t } from "../kit/i18n.js";
+
+const SIDES = ["a", "b"];
+const RATES = [0.0025, 0.01, 0.1, 0.5, 1, 5];
+/** While the picture changes all the time nobody asks what the records are. */
+const CONTENTS_AFTER_MS = 250;
+const ROWS_MOST = 200;
+
+const main = document.getElementById("main");
+const query = new URLSearchParams(location.search);
+const addresses = SIDES.map((side) => main.dataset[side]);
+
+/** What both sides show: raised with each change of one of them. */
+const version = signal(0);
+/** {a, b}: the lines that were given to each. */
+const commands = signal([[], []]);
+/** What the records are, for the event that each side shows: {seq, contents} or null. */
+const contents = signal([null, null]);
+const topic = signal(query.get("topic") ?? "");
+const mode = signal("pause");
+const rate = signal(0.5);
+
+/** What is chosen in another place is shown at once. */
+document.querySelector("form.compare-pick")?.addEventListener("change", (event) => {
+  const { a, b } = event.currentTarget.elements;
+  if (a.value && b.value) event.currentTarget.submit();
+});
+
+let players = [];
+/** The side whose time is the playhead's: the one that goes on longer. */
+let ahead = 0;
+let pairs = [];
+const found = signal(null);
+
+/** The instant of the side that follows. */
+const follow = () => {
+  const at_us = otherInstant(pairs, players[ahead].at_us);
+  const other = players[1 - ahead];
+  if (Math.abs(other.goal_us - at_us) >= 1) other.seekTime(Math.min(Math.max(0, at_us), other.live_at_us - 1));
+};
+
+function seek(at_us) {
+  players[ahead].seekTime(Math.min(Math.max(0, Math.round(at_us)), players[ahead].live_at_us - 1));
+}
+
+/** To a command that both have, or that only the side ahead has, at the instant right before it is given. */
+function toCommand(direction) {
+  const all = commands.value[ahead].map(({ at_us }) => at_us);
+  const now = players[ahead].goal_us;
+  const next = direction > 0 ? all.find((at_us) => at_us > now + 1) : all.findLast((at_us) => at_us < now - 1);
+  pause();
+  seek(next ?? (direction > 0 ? players[ahead].live_at_us : 0));
+}
+
+function pause() {
+  players[ahead].pause();
+}
+
+function togglePlay() {
+  const player = players[ahead];
+  if (player.mode === "play") return player.pause();
+  if (player.goal_us >= player.live_at_us - 2) seek(0);
+  player.setRate(rate.value);
+  return player.play();
+}
+
+function setRate(value) {
+  rate.value = value;
+  players[ahead].setRate(value);
+}
+
+/** Where it can be seen again. */
+function writeAddress() {
+  const now = new URLSearchParams({ a: addresses[0], b: addresses[1], t: (players[ahead].at_us / 1e6).toFixed(6) });
+  if (topic.value) now.set("topic", topic.value);
+  history.replaceState(null, "", `/compare/?${now.toString().replaceAll("%2F", "/")}`);
+}
+
+const ask = async (side, what) => (await fetch(`/api/runs/${addresses[side]}/${what}`, { credentials: "same-origin" })).json();
+
+let asking = 0;
+/** Asks both sides what their records are, when they have come to rest. */
+function askContents() {
+  clearTimeout(asking);
+  asking = setTimeout(async () => {
+    writeAddress();
+    const seqs = players.map(({ seq }) => seq);
+    const answers = await Promise.all(seqs.map((seq, side) => (contents.value[side]?.seq === seq ? contents.value[side] : ask(side, `contents?seq=${seq}`).then((all) => ({ seq, all })))));
+    contents.value = answers;
+  }, CONTENTS_AFTER_MS);
+}
+
+function compareNow() {
+  void version.value;
+  const [a, b] = players.map(({ view }) => view);
+  if (!a || !b) return null;
+  const known = contents.value.map((one, side) => (one?.seq === players[side].seq ? one.all : null));
+  return differences(a, b, known[0], known[1]);
+}
+
+/** A side's picture, drawn whenever its player has something new. */
+function draw(player, side) {
+  const host = document.querySelector(`[data-strips=${SIDES[side]}]`);
+  const strips = new Strips(host, player, t, readPalette(host));
+  const rings = new Rings();
+  strips.drawOver(rings);
+  const frames = new Frames(player, [strips]);
+  player.subscribe((change) => {
+    strips.note(change);
+    frames.wake();
+    version.value++;
+  });
+  new ResizeObserver(() => {
+    strips.resize(host.clientWidth);
+    frames.wake();
+  }).observe(host);
+  const redraw = () => {
+    strips.all();
+    frames.wake();
+  };
+  onNewColours(() => {
+    strips.setPalette(readPalette(host));
+    frames.wake();
+  });
+  return { strips, rings, redraw };
+}
+
+/** When the first instant of a recording is there. */
+const isReady = (player) => new Promise((resolve) => {
+  const stop = player.subscribe(() => {
+    if (!player.index || !player.view) return;
+    queueMicrotask(() => stop());
+    resolve();
+  });
+});
+
+/** Which side goes ahead, and which of its instants belong to which of the other's. */
+function match() {
+  const instants = commonCommands(...commands.value).map(([a, b]) => [a.at_us, b.at_us]);
+  const turned = instants.map(([a, b]) => [b, a]);
+  const [a, b] = players.map(({ live_at_us }) => live_at_us);
+  ahead = a >= otherInstant(turned, b) ? 0 : 1;
+  pairs = ahead === 0 ? instants : turned;
+}
+
+async function begin() {
+  players = addresses.map((address) => {
+    const [run, branch] = address.split("/");
+    return new Player({ url: location.origin, run, branch, WebSocket: null, at: 0 });
+  });
+  const drawings = players.map(draw);
+  [commands.value] = await Promise.all([Promise.all(SIDES.map((_, side) => ask(side, "commands"))), ...players.map(isReady)]);
+  match();
+  players[ahead].subscribe(({ what }) => {
+    if (what.has("time") || what.has("view")) follow();
+    mode.value = players[ahead].mode;
+  });
+  effect(() => {
+    found.value = compareNow();
+    for (const { rings, redraw } of drawings) {
+      rings.differences = found.value;
+      redraw();
+    }
+  });
+  effect(() => {
+    const names = shownTopics();
+    const shown = names.includes(topic.value) ? topic.value : (names[0] ?? null);
+    for (const { strips, redraw } of drawings) {
+      if (strips.topic === shown) continue;
+      strips.topic = shown;
+      redraw();
+    }
+  });
+  effect(() => {
+    void version.value;
+    askContents();
+  });
+  effect(sayFacts);
+  const wanted = Number(query.get("t"));
+  seek(wanted > 0 ? wanted * 1e6 : players[ahead].live_at_us);
+}
+
+/** The topics that either side has. */
+function shownTopics() {
+  void version.value;
+  return [...new Set(players.flatMap(({ view }) => (view ? topicNames(view) : [])))];
+}
+
+/** Beside the names: where each side stands, and its alarms. */
+function sayFacts() {
+  void version.value;
+  SIDES.forEach((side, at) => {
+    const { view, at_us } = players[at];
+    if (!view) return;
+    const { unexplained, explained } = sortedAlarms(view);
+    const tags = [[unexplained.length, "bad", `✕ ${t("health.alarms", { n: unexplained.length })}`], [explained.length, "warn", `▲ ${t("health.explained", { n: explained.length })}`]];
+    const host = document.querySelector(`[data-facts=${side}]`);
+    host.replaceChildren(...tags.filter(([n]) => n).map(([, tone, text]) => Object.assign(document.createElement("span"), { className: `tag ${tone}`, textContent: text })),
+      Object.assign(document.createElement("span"), { className: "mono dim", textContent: instant(at_us) }));
+  });
+  const all = found.value;
+  document.getElementById("verdict").textContent = all?.list.length ? t("compare.differs", { n: all.list.length }) : "";
+}
+
+const word = (field) => (has(`compare.field.${field}`) ? t(`compare.field.${field}`) : field);
+const value = (field, text) => (field === "role" && has(`compare.role.${text}`) ? t(`compare.role.${text}`) : text);
+
+class HwDifferences extends HwElement {
+  render() {
+    const all = found.value;
+    if (!all) return html`<p class="dim">${t("empty.loading")}</p>`;
+    if (!all.list.length) return html`<p class="same" role="status">✓ ${t("compare.same")}</p>`;
+    const row = ({ partition, node, field, a, b }) => html`<tr><td class="word mono">${partition}${node ? html` <span class="dim">${node}</span>` : ""}</td>
+      <td class="word">${word(field)}</td><td class="mono">${value(field, a)}</td><td class="mono">${value(field, b)}</td></tr>`;
+    return html`<table><thead><tr><th class="word">${t("compare.where")}</th><th class="word">${t("compare.what")}</th><th><b class="ab a">A</b></th><th><b class="ab b">B</b></th></tr></thead>
+      <tbody>${all.list.slice(0, ROWS_MOST).map(row)}</tbody></table>`;
+  }
+}
+
+class HwCompareTransport extends HwElement {
+  render() {
+    void version.value;
+    const player = players[ahead];
+    if (!player?.view) return html``;
+    const runs = mode.value === "play";
+    const { at_us, live_at_us } = player;
+    const button = (name, label, key, press, className = "") => html`<button class=${className} title="${label} ( ${key} )" aria-label=${label} @click=${press}>
+      <svg class="ic" viewBox="0 0 24 24" aria-hidden="true">${GLYPHS[name]}</svg></button>`;
+    const step = (direction) => () => {
+      pause();
+      player.stepEvent(direction);
+    };
+    const place = (command) => `${Math.min(100, (command.at_us / Math.max(1, live_at_us)) * 100)}`;
+    const common = new Set(pairs.map(([own]) => own));
+    const last = commands.value[ahead].findLast((command) => command.at_us < at_us);
+    const names = shownTopics();
+    return html`<div class="tp" role="toolbar" aria-label=${t("transport.title")}>
+        <span class="tbtn" role="group">
+          ${button("start", t("compare.command_back"), "[", () => toCommand(-1))}
+          ${button("back", t("transport.back"), ",", step(-1))}
+          ${button(runs ? "pause" : "play", t(runs ? "transport.pause" : "transport.play"), "Space", togglePlay, "play")}
+          ${button("event", t("transport.step_event"), ".", step(1))}
+          ${button("end", t("compare.command_next"), "]", () => toCommand(1))}</span>
+        <span class="clock mono">${instant(at_us, 4)}</span>
+        <label class="rate"><span class="sr">${t("transport.speed")}</span><select class="chip" @change=${({ target }) => setRate(Number(target.value))}>
+          ${RATES.map((one) => html`<option value=${one} .selected=${one === rate.value}>${rateText(one)}</option>`)}</select></label>
+        ${names.length > 1 ? html`<select class="chip" aria-label=${t("stage.topic")} @change=${({ target }) => (topic.value = target.value)}>
+          ${names.map((name) => html`<option .selected=${name === topic.value}>${name}</option>`)}</select>` : ""}
+        <span class="last mono dim" title=${last?.line ?? ""}>${last ? html`<span aria-hidden="true">❯</span> ${last.line}` : ""}</span>
+      </div>
+      <div class="scrub">
+        <svg viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">${commands.value[ahead].map((command) => tick(place(command), common.has(command.at_us)))}</svg>
+        <input type="range" min="0" max=${live_at_us} step="1" .value=${live(String(at_us))} aria-label=${t("compare.playhead")} aria-valuetext=${instant(at_us)}
+          @input=${({ target }) => seek(Number(target.value))}>
+        <span class="mono dim">${durationText(live_at_us)}</span>
+      </div>`;
+  }
+}
+
+const GLYPHS = {
+  start: svg`<path d="M6 5v14M19 5l-9 7 9 7z"></path>`,
+  end: svg`<path d="M18 5v14M5 5l9 7-9 7z"></path>`,
+  back: svg`<path d="M16 5l-9 7 9 7z"></path>`,
+  event: svg`<path d="M8 5l9 7-9 7z"></path>`,
+  play: svg`<path d="M7 4l13 8-13 8z"></path>`,
+  pause: svg`<path d="M7 5h3v14H7zM14 5h3v14h-3z"></path>`,
+};
+/** A command on the slider; a common one is a full line. */
+const tick = (x, isCommon) => svg`<line class=${isCommon ? "common" : "own"} x1=${x} x2=${x} y1=${isCommon ? 0 : 4} y2="10"></line>`;
+
+const KEYS = { " ": togglePlay, ".": () => (pause(), players[ahead].stepEvent(1)), ",": () => (pause(), players[ahead].stepEvent(-1)),
+  "]": () => toCommand(1), "[": () => toCommand(-1), Home: () => seek(0), End: () => seek(players[ahead].live_at_us) };
+
+if (main.dataset.a) {
+  begin();
+  customElements.define("hw-differences", HwDifferences);
+  customElements.define("hw-compare-transport", HwCompareTransport);
+  addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest?.("select, input:not([type=range])")) return;
+    if (event.key === " " && event.target.closest?.("button, a, summary")) return;
+    if (event.target.closest?.("[type=range]") && /^(Home|End)$/.test(event.key)) return;
+    const run = KEYS[event.key];
+    if (!run || !players[ahead]?.view) return;
+    event.preventDefault();
+    run();
+  });
+}

@@ -1,0 +1,103 @@
+// The page /inspect/ and its worker: questions and answers, and what the panels share.
+import { computed, signal } from "../../store/state.js";
+
+export { signal };
+
+const worker = new Worker(new URL("../../../own_files/worker.js", import.meta.url), { type: "module" });
+const asked = new Map();
+let asks = 0;
+
+/** What the worker says of all files: see `OwnFiles.state`. */
+export const state = signal({ busy: false, done: 0, total: 0, files: [], faults: [], faultsTotal: 0 });
+/** Id of the file in the middle, 0 for none. */
+export const chosen = signal(0);
+/** The batch at the right: {id of its log, row} or null. */
+export const batch = signal(null);
+/** The entry or line that is marked in the middle. */
+export const marked = signal(-1);
+/** Byte of the log that the pointer is over, in whatever way; -1 for none. */
+export const pointed = signal(-1);
+/** What a narrow window shows of the three columns: files, content, batch. */
+export const column = signal("files");
+/** How records are read: auto, plain, offsets, transactions. */
+export const meaning = signal("auto");
+
+export const file = computed(() => state.value.files.find(({ id }) => id === chosen.value) ?? null);
+
+worker.onmessage = ({ data }) => {
+  if (data.state) {
+    state.value = data.state;
+    showFirst();
+  }
+  const { resolve, reject } = asked.get(data.ask) ?? {};
+  asked.delete(data.ask);
+  if (data.error) reject?.(data.error);
+  else resolve?.(data.answer);
+};
+
+/** Asks the worker; rejects with {rule, values}. */
+export const ask = (what, values = {}) => new Promise((resolve, reject) => {
+  asks += 1;
+  asked.set(asks, { resolve, reject });
+  worker.postMessage({ ask: asks, what, ...values });
+});
+
+/** Like `ask`, for what is only of use if it works. */
+const answerOf = (what, values) => ask(what, values).catch(() => null);
+
+/** Shows a file in the middle. */
+export function choose(id) {
+  chosen.value = id;
+  marked.value = -1;
+  column.value = "content";
+}
+
+/** Opens a batch at the right, and marks it in the middle if its log is shown there. */
+export function openBatch(id, row) {
+  batch.value = { id, row };
+  column.value = "batch";
+}
+
+/** Shows a batch among its neighbours. */
+export function showInLog(id, row) {
+  if (chosen.value !== id) choose(id);
+  marked.value = row;
+  column.value = "content";
+  batch.value = { id, row };
+}
+
+/** Shows where a rule is broken: a batch of a log, or an entry of a table. */
+export async function showFault({ file: id, position, rule }) {
+  const found = state.value.files.find((one) => one.id === id);
+  if (found.kind !== "log") {
+    choose(id);
+    const size = { index: 8, timeindex: 12, txnindex: 34 }[found.kind];
+    if (size) marked.value = Math.floor(position / size);
+    return;
+  }
+  const row = rule === "name" ? null : await answerOf("find", { id, position });
+  if (row === null) choose(id);
+  else showInLog(id, row);
+}
+
+/** Shows a log as soon as one has a batch; if none has, the first file when all are read. */
+function showFirst() {
+  const { files, busy } = state.value;
+  if (file.value) return;
+  const log = files.find(({ kind, count }) => kind === "log" && count);
+  if (log) batch.value = { id: log.id, row: 0 };
+  if (log || !busy) chosen.value = (log ?? files[0])?.id ?? 0;
+}
+
+/** Gives files to the worker. */
+export async function add(given) {
+  if (given.length) await ask("add", { given });
+}
+
+export async function clear() {
+  await ask("clear");
+  chosen.value = 0;
+  batch.value = null;
+}
+
+export const cancel = () => ask("cancel");

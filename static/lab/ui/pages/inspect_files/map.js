@@ -1,0 +1,65 @@
+// A log as one bar: how many batches stand where, at which bytes an index points, and where rules are broken.
+import { HwElement, html, svg } from "../../kit/element.js";
+import { spaced } from "../../kit/format.js";
+import { t } from "../../kit/i18n.js";
+import { ask, batch, choose, chosen, marked, pointed } from "./client.js";
+import { size } from "./texts.js";
+
+const BASE = 30;
+const TALLEST = 22;
+const LEAST = 3;
+const HEIGHT = 44;
+/** So few batches are drawn as cells, each as long as it is. */
+const MOST_CELLS = 120;
+
+class HwOwnMap extends HwElement {
+  /** `summary`: the log's; `log`: its id. */
+  static properties = { summary: { attribute: false }, log: { attribute: false } };
+
+  async #seek(event) {
+    const box = event.currentTarget.getBoundingClientRect();
+    const position = Math.floor(((event.clientX - box.left) / box.width) * this.summary.size);
+    const row = await ask("find", { id: this.log, position }).catch(() => null);
+    if (row === null) return;
+    if (chosen.value !== this.log) choose(this.log);
+    marked.value = row;
+    batch.value = { id: this.log, row };
+  }
+
+  /** Bars as high as there are batches; or cells from the beginning of one batch to that of the next. */
+  bars({ batches, controls }, read) {
+    const begins = [...batches.keys()].filter((at) => batches[at]);
+    if (this.summary.count <= MOST_CELLS)
+      return begins.map((at, n) => svg`<rect class="cell ${controls[at] === batches[at] ? "control" : "batch"}" x=${at + 0.15} y=${BASE - TALLEST}
+        width=${Math.max(0.7, (begins[n + 1] ?? read) - at - 0.3)} height=${TALLEST}></rect>`);
+    const most = Math.max(1, ...batches);
+    return [...batches].map((count, at) => {
+      if (!count) return "";
+      const height = LEAST + ((TALLEST - LEAST) * count) / most;
+      return svg`<rect class=${controls[at] === count ? "control" : "batch"} x=${at + 0.1} y=${BASE - height} width="0.8" height=${height}></rect>`;
+    });
+  }
+
+  marks(name, counts, y, height) {
+    return [...(counts ?? [])].map((count, at) => (count ? svg`<rect class=${name} x=${at + 0.15} y=${y} width="0.7" height=${height}></rect>` : ""));
+  }
+
+  render() {
+    const { bins, entries, size: whole, position, count } = this.summary;
+    const wide = bins.batches.length;
+    const place = (at) => (at / Math.max(1, whole)) * wide;
+    return html`<svg class="map" viewBox="0 0 ${wide} ${HEIGHT}" preserveAspectRatio="none" role="img" @click=${this.#seek}
+        aria-label=${t("own.map", { n: spaced(count), size: size(whole) })}>
+        <rect class="ground" x="0" y="4" width=${wide} height=${BASE - 4}></rect>
+        <rect class="unread" x=${place(position)} y="4" width=${Math.max(0, wide - place(position))} height=${BASE - 4}></rect>
+        ${this.bars(bins, place(position))}${this.marks("entry", entries, BASE + 2, 5)}${this.marks("fault", bins.faults, 0, BASE)}
+        ${pointed.value < 0 ? "" : svg`<rect class="pointer" x=${Math.min(wide - 0.6, place(pointed.value))} y="0" width="0.6" height=${HEIGHT}></rect>`}
+      </svg>
+      <div class="map-legend"><span class="num">0</span><span><i class="batch"></i>${t("own.legend.batches")}</span>
+        ${this.summary.controls ? html`<span><i class="control"></i>${t("own.legend.controls")}</span>` : ""}
+        ${entries?.some(Boolean) ? html`<span><i class="entry"></i>${t("own.legend.entries")}</span>` : ""}
+        ${bins.faults.some(Boolean) ? html`<span><i class="fault"></i>${t("own.legend.faults")}</span>` : ""}
+        <span class="spacer"></span><span class="num">${size(whole)}</span></div>`;
+  }
+}
+customElements.define("hw-own-map", HwOwnMap);

@@ -1,0 +1,123 @@
+// The lab page: a player, the drawings, and the elements around them, joined by the signals of state.js.
+import { Player } from "../../../core/player.js";
+import { createStage } from "../../../draw/stage.js";
+import { t, language } from "../../kit/i18n.js";
+import { act, here, refuse } from "../../store/api.js";
+import { addressOf, diskPlace } from "../../store/address.js";
+import { place } from "../../store/disk.js";
+import {
+  attach, consoleOpen, effect, exercise, hovered, moment, panels, partition, player, select, selection, shown, sideTab, split,
+  SCREENS,
+} from "../../store/state.js";
+
+/** So many nodes have room for their lanes in the space-time picture; up to so many more make it higher, each by so much. */
+const LANES_USUAL = 9;
+const LANES_MORE = 5;
+const LANE_PX = 14;
+/** Where the browser keeps which panels are open. */
+const PANELS = "highwater.panels";
+
+const lab = document.getElementById("lab");
+const query = new URLSearchParams(location.search);
+const number = (text) => (text && /^\d+(\.\d+)?$/.test(text) ? Number(text) : null);
+const seconds = number(query.get("t"));
+const still = matchMedia("(prefers-reduced-motion: reduce)");
+const seq = number(new URLSearchParams(location.hash.slice(1)).get("seq") ?? query.get("seq"));
+
+attach(new Player({
+  url: location.origin, run: here.run, branch: here.branch, csrf: lab.dataset.csrf,
+  at: seconds === null ? null : Math.round(seconds * 1e6), seq, calm: () => still.matches,
+}));
+partition.value = query.get("p") ?? "";
+/** @param {URLSearchParams} query */
+const screenOf = (query) => ([...SCREENS, "table"].includes(query.get("view")) ? query.get("view") : "picture");
+shown.value = screenOf(query);
+place.value = diskPlace(query);
+if (query.get("sel")) select(query.get("sel"));
+// In narrow windows the side panel would cover the picture (tablet) or push it away (phone): it opens when it is asked for.
+const covers = matchMedia("(min-width: 821px) and (max-width: 1279px)");
+if (matchMedia("(max-width: 1279px)").matches) panels.value = { side: false, inspector: true };
+
+const stage = createStage({ stage: document.getElementById("stage"), timeline: document.getElementById("timeline") }, player,
+  { t, language, topic: partition.value ? partition.value.replace(/-\d+$/, "") : undefined });
+
+// --- the drawings and the selection --------------------------------------------------------------------------------
+
+const partitionOf = (what) => {
+  const [type, id] = split(what);
+  if (type === "partition") return id;
+  return type === "replica" || type === "record" ? id.slice(0, id.lastIndexOf("@")) : "";
+};
+
+lab.addEventListener("hw-select", ({ detail }) => select(detail ? `${detail.type}:${detail.id}` : ""));
+lab.addEventListener("hw-command", ({ detail }) => act(detail.line));
+lab.addEventListener("hw-hover", ({ detail }) => (hovered.value = detail ? detail.id : ""));
+effect(() => stage.point(hovered.value ? { type: "record", id: hovered.value } : null));
+addEventListener("hw-zoom", () => stage.zoom());
+
+effect(() => {
+  const [type, id] = split(selection.value);
+  stage.select(type ? { type, id } : null);
+  if (partitionOf(selection.value)) partition.value = partitionOf(selection.value);
+});
+effect(() => {
+  const topic = partition.value.replace(/-\d+$/, "");
+  if (topic && topic !== stage.topic) stage.setTopic(topic);
+});
+effect(() => {
+  // Until somebody chooses, the first partition of the topic that the strips show.
+  const { view } = moment.value;
+  if (!(partition.peek() in view.partitions) && stage.topic && `${stage.topic}-0` in view.partitions) partition.value = `${stage.topic}-0`;
+});
+
+effect(() => {
+  // The space-time picture keeps its lanes apart.
+  const lanes = Object.keys(moment.value.view.nodes).length;
+  lab.style.setProperty("--more-lanes", `${LANE_PX * Math.min(LANES_MORE, Math.max(0, lanes - LANES_USUAL))}px`);
+});
+
+// --- what is open stays open ---------------------------------------------------------------------------------------
+
+if (!matchMedia("(max-width: 1279px)").matches) {
+  const kept = JSON.parse(localStorage.getItem(PANELS) ?? "{}");
+  panels.value = { ...panels.value, ...kept.panels };
+  consoleOpen.value = Boolean(kept.console);
+  effect(() => localStorage.setItem(PANELS, JSON.stringify({ panels: panels.value, console: consoleOpen.value })));
+}
+
+// --- refusals, exercise, address -----------------------------------------------------------------------------------
+
+player.subscribe(({ what }) => what.has("refused") && refuse(player.refusal));
+
+let inExercise = "";
+effect(() => {
+  const slug = exercise.value?.slug ?? "";
+  if (slug && slug !== inExercise) {
+    sideTab.value = "exercise";
+    if (!covers.matches) panels.value = { ...panels.peek(), side: true };
+  }
+  inExercise = slug;
+});
+
+// The address names the instant while it lies in the past, so that a reload stays there; at the head it follows the run.
+let writing = 0;
+/** The screen that the newest entry of the browser's history shows: to go to another one makes a new entry. */
+let entered = shown.peek();
+function writeAddress() {
+  writing = 0;
+  const goes = shown.peek() !== entered ? "pushState" : "replaceState";
+  entered = shown.peek();
+  const address = addressOf({ withInstant: player.isPast });
+  const { pathname, search, hash } = location;
+  if (address !== pathname + search + hash) history[goes](null, "", address); // it costs milliseconds, so not for nothing
+}
+addEventListener("popstate", () => (entered = shown.value = screenOf(new URLSearchParams(location.search))));
+effect(() => {
+  // Until the instant of the address is there, the address is what it was.
+  if (!moment.value.seq) return;
+  void [moment.value.isPast, partition.value, selection.value, shown.value, place.value];
+  writing ||= setTimeout(writeAddress, 300);
+});
+
+// The elements read the player as soon as they are defined, so they come last.
+await import("./elements.js");

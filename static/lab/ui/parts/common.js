@@ -1,0 +1,66 @@
+// Pieces that several panels are built of.
+import { act, overlay } from "../store/api.js";
+import { html, icon, svg } from "../kit/element.js";
+import { t } from "../kit/i18n.js";
+import { choicesFor } from "./menus.js";
+import { masked, select } from "../store/state.js";
+import { GLYPH } from "../kit/words.js";
+
+/** A titled part of a panel; `extra` stands at the right of the title. */
+export const section = (title, extra, body) =>
+  html`<section class="sec"><h3>${title}<span>${extra}</span></h3>${body}</section>`;
+
+/** A button that opens the form of a client or an assignor: "producer", "member", "assignor". */
+export const opener = (kind, className = "") => html`<button type="button" class="btn small ${className}" @click=${() => (overlay.value = { kind })}>
+  ${icon("plus")}${t(`open.${kind}`)}</button>`;
+
+/** Name-value pairs in two columns: [name, value, wide?]. Falsy pairs are left out. */
+export const facts = (pairs) => html`<dl class="kv">
+  ${pairs.filter(Boolean).map(([name, value, wide]) => html`<dt>${name}</dt><dd class=${wide ? "wide" : ""}>${value}</dd>`)}
+</dl>`;
+
+/** A table: titles, and rows of cells. A title or cell that begins with a word column is marked by `words`, its places. */
+export const table = (titles, rows, { words = [], name = "" } = {}) => {
+  const kind = (place) => (words.includes(place) ? "word" : "");
+  return html`<table class=${name}>
+    <thead><tr>${titles.map((title, place) => html`<th class=${kind(place)}>${title}</th>`)}</tr></thead>
+    <tbody>${rows.map((cells) => html`<tr>${cells.map((cell, place) => html`<td class=${kind(place)}>${cell}</td>`)}</tr>`)}</tbody>
+  </table>`;
+};
+
+const ROUND = 2 * Math.PI * 9;
+
+/** A ring that closes while something waits; `part` of it is over, 0 to 1. */
+export const ring = (part, className = "") => html`${svg`<svg class="ring ${className}" viewBox="0 0 24 24" aria-hidden="true"><circle cx="12" cy="12" r="9"></circle>
+  <circle class="gone" cx="12" cy="12" r="9" stroke-dasharray="${ROUND * part} ${ROUND}"></circle></svg>`}`;
+
+/** A bar that is full to a part of it, 0 to 100. */
+export const fillBar = (percent, className = "fill") => svg`<svg class=${className} viewBox="0 0 100 1" preserveAspectRatio="none" aria-hidden="true">
+  <rect width=${percent} height="1"></rect></svg>`;
+
+/** What colours mean: [class of the swatch, words]. */
+export const legend = (marks) => html`<p class="legend dim">${marks.map(([mark, words]) => html`<span><i class="swatch ${mark}"></i>${words}</span>`)}</p>`;
+
+/** A note in the place of something that is not there. */
+export const nothing = (text) => html`<p class="empty-note">${text}</p>`;
+
+/** A word that selects something. */
+export const link = (what, text) => html`<button class="val" @click=${() => select(what)}>${text}</button>`;
+
+/** A small button that sends a line of the shell; its tooltip is the line. */
+export const lineButton = (label, line, className = "") =>
+  html`<button type="button" class="btn small ${className}" title=${line} @click=${() => act(line)}>${label}</button>`;
+
+/** What can be done to a thing, as buttons. */
+export function actions(view, what) {
+  const choices = choicesFor(view, what).slice(0, 6);
+  if (!choices.length) return "";
+  return html`<div class="row acts">${choices.map(({ label, line, harm }) => lineButton(label, line, harm ? "danger" : ""))}</div>`;
+}
+
+/** A role with its sign and word, both in its hue. */
+export const roleTag = (role) =>
+  html`<span class="role ${role}"><span aria-hidden="true">${GLYPH[role]}</span> ${t(`role.${role}`)}</span>`;
+
+/** A value that stays hidden as long as a prediction of it is open. */
+export const unlessMasked = (value) => (masked.value ? html`<span class="mask"></span>` : value);

@@ -1,0 +1,186 @@
+// Alarms: what broke and where it can be seen, what explains it, who had given the guarantee and what gave it away.
+import { giverOf, lostByOneAck, seqBefore, settingsOf, sortedAlarms } from "../../../core/alarms.js";
+import { durationText } from "../../../core/timemap.js";
+import { eventAt } from "../../inspect/changes.js";
+import { HwElement, html } from "../../kit/element.js";
+import { instant } from "../../kit/format.js";
+import { has, t } from "../../kit/i18n.js";
+import { computed, effect, moment, select, shown, signal } from "../../store/state.js";
+import { seekSeq } from "../../shell/transport.js";
+import { inline, inMyLanguage, nodeName, sentence } from "../../kit/words.js";
+
+/** The number of the alarm or loss whose card is shown; 0: the first. */
+export const chosenAlarm = signal(0);
+
+const go = (seq, text, className = "") => html`<button class="btn small ${className}" @click=${() => seekSeq(seq)}>${text}</button>`;
+
+/** What the alarm is about, as something that can be selected. */
+const targetOf = (view, subject) => (subject in view.replicas ? `replica:${subject}` : subject in view.partitions ? `partition:${subject}` : "");
+
+const verdict = ({ explained_by }) => html`<span class="tag ${explained_by ? "warn" : "bad"}">${explained_by ? "▲" : "✕"} ${t(explained_by ? "alarm.is_explained" : "alarm.is_unexplained")}</span>`;
+
+/** The list in the inspector: short, each with its two ways to go. */
+class HwAlarms extends HwElement {
+  render() {
+    const { view } = moment.value;
+    const { unexplained, explained } = sortedAlarms(view);
+    const { records } = lostByOneAck(view);
+    const one = ({ seq, alarm }) => html`<li class="message ${alarm.explained_by ? "warn" : "bad"}">
+      <b>${alarm.invariant} · ${alarm.subject}</b><span>${inMyLanguage(alarm, "detail")}</span>
+      <span class="dim">${instant(alarm.at_us)} · ${alarm.explained_by ? t("alarm.explained", { by: inMyLanguage(alarm, "explained_by") }) : t("alarm.unexplained")}</span>
+      <span class="row">${go(seqBefore(seq, alarm.cause), t("alarm.before"))}${go(seq, t("alarm.at"))}</span></li>`;
+    if (!unexplained.length && !explained.length && !records) return html`<p class="empty-note">${t("empty.alarms")}</p>`;
+    return html`<ul class="alarms">${[...unexplained, ...explained].map(one)}
+      ${records ? html`<li class="message"><b>${t("alarm.losses", { n: records })}</b><span class="dim">${t("alarm.losses_said")}</span></li>` : ""}</ul>`;
+  }
+}
+customElements.define("hw-alarms", HwAlarms);
+
+/** Every alarm and loss that this page has seen, by number: who goes to the instant before one still wants its card. */
+const known = signal({ alarms: {}, losses: {} });
+effect(() => {
+  const { alarms, losses } = moment.value.view;
+  const before = known.peek();
+  const isNew = (all, old) => Object.keys(all).some((seq) => !(seq in old));
+  if (isNew(alarms, before.alarms) || isNew(losses, before.losses))
+    known.value = { alarms: { ...before.alarms, ...alarms }, losses: { ...before.losses, ...losses } };
+});
+
+/** All that has a card, the gravest first: {seq, alarm} or {seq, loss}. */
+const entries = computed(() => {
+  const { unexplained, explained } = sortedAlarms(known.value);
+  return [...unexplained, ...explained, ...lostByOneAck(known.value).losses];
+});
+
+class HwAlarmScreen extends HwElement {
+  /** The probable cause of the alarm that is shown: {seq, event: null while it is looked for}. */
+  #cause = signal({ seq: 0, event: null });
+
+  connectedCallback() {
+    super.connectedCallback();
+    effect(() => this.toggleAttribute("hidden", shown.value !== "alarms"));
+    effect(() => {
+      const seq = shown.value === "alarms" ? this.#causeOf(this.#entry()) : 0;
+      if (seq !== this.#cause.peek().seq) queueMicrotask(() => this.#look(seq));
+    });
+  }
+
+  #entry() {
+    return entries.value.find(({ seq }) => seq === chosenAlarm.value) ?? entries.value[0];
+  }
+
+  #causeOf(entry) {
+    return entry?.alarm?.cause ?? entry?.loss?.acknowledged_seq ?? 0;
+  }
+
+  async #look(seq) {
+    this.#cause.value = { seq, event: null };
+    const event = seq > 0 ? await eventAt(seq) : null;
+    if (this.#cause.peek().seq === seq) this.#cause.value = { seq, event };
+  }
+
+  #key(event) {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (!step) return;
+    const all = entries.value;
+    const next = all[all.indexOf(this.#entry()) + step];
+    event.preventDefault();
+    event.stopPropagation();
+    if (!next) return;
+    chosenAlarm.value = next.seq;
+    requestAnimationFrame(() => this.querySelector("[aria-selected=true]")?.focus());
+  }
+
+  row(entry, current) {
+    const { seq, alarm, loss } = entry;
+    const isOn = entry === current;
+    const isAhead = seq > moment.value.seq;
+    return html`<div role="option" class="alarm-row ${isAhead ? "ahead" : ""}" title=${isAhead ? t("alarm.ahead") : ""} aria-selected=${isOn} tabindex=${isOn ? 0 : -1} @click=${() => (chosenAlarm.value = seq)}>
+      <b class="mono">${loss ? "acks=1" : alarm.invariant}</b><span class="mono dim">${loss ? loss.partition : alarm.subject}</span><span class="mono when">${instant((alarm ?? loss).at_us)}</span>
+      <span class="line">${loss ? t("loss.line", { n: loss.count, first: loss.first_offset }) : inMyLanguage(alarm, "detail")}</span></div>`;
+  }
+
+  group(title, tone, list, current) {
+    return list.length ? html`<div class="alarm-group ${tone}" role="presentation"><h3>${title}<span class="mono">${list.length}</span></h3>${list.map((entry) => this.row(entry, current))}</div>` : "";
+  }
+
+  cause() {
+    const { seq, event } = this.#cause.value;
+    if (!seq) return html`<p class="dim">${t("alarm.no_cause")}</p>`;
+    return event ? html`<button class="ev" @click=${() => seekSeq(seq)} title=${t("changes.go")}><span class="mono dim">${instant(event.at_us)}</span> ${sentence(event)}</button>`
+      : html`<p class="dim">${t("why.searching")}</p>`;
+  }
+
+  /** One step of the story of a guarantee. */
+  step(sign, title, body) {
+    return html`<li><span class="sign" aria-hidden="true">${sign}</span><div><h4>${title}</h4>${body}</div></li>`;
+  }
+
+  subject(view, subject) {
+    const target = targetOf(view, subject);
+    const open = () => {
+      select(target);
+      shown.value = "picture";
+    };
+    return target ? html`<button class="val mono" @click=${open}>${subject}</button>` : html`<span class="mono">${subject}</span>`;
+  }
+
+  /** To an instant, with the picture and what it is about. */
+  go(view, seq, text, subject, className = "") {
+    const press = () => {
+      seekSeq(seq);
+      select(targetOf(view, subject));
+      shown.value = "picture";
+    };
+    return html`<button class="btn ${className}" @click=${press}>${text}</button>`;
+  }
+
+  alarm(view, seq, alarm) {
+    const { invariant, subject, at_us, cause, setting } = alarm;
+    const promise = inMyLanguage(alarm, "promise");
+    const by = giverOf(invariant);
+    return html`<article class="alarm-card ${alarm.explained_by ? "explained" : "unexplained"}">
+      <header><b class="mono">${invariant}</b> ${this.subject(view, subject)} ${verdict(alarm)}<span class="mono dim">${t("alarm.first", { at: instant(at_us) })}</span></header>
+      <p class="broke">${inMyLanguage(alarm, "detail")}</p>
+      <ol class="story">
+        ${this.step("1", t("alarm.guarantee"), html`<p>${inline(has(`invariant.${invariant}`) ? t(`invariant.${invariant}`) : invariant)}</p>`)}
+        ${this.step("2", t("alarm.given_by"), html`<p>${t(`alarm.giver.${by}`)}</p>${promise ? html`<p class="promise">${promise}</p>` : ""}`)}
+        ${this.step("3", t("alarm.given_away"), alarm.explained_by
+          ? html`<p>${inMyLanguage(alarm, "explained_by")}</p><p class="settings">${settingsOf(setting).map((one) => html`<code>${one}</code>`)}</p>`
+          : html`<p>${t("alarm.unexplained")}</p>`)}
+        ${this.step("4", t("alarm.cause"), this.cause())}
+      </ol>
+      <footer>${this.go(view, seqBefore(seq, cause), t("alarm.before"), subject, "pri")}${this.go(view, seq, t("alarm.at"), subject)}</footer></article>`;
+  }
+
+  loss(view, seq, loss) {
+    const { partition, first_offset, count, leader, leader_epoch, acknowledged_by, acknowledged_seq, at_us } = loss;
+    const cells = Array.from({ length: Math.min(count, 24) }, (_, n) => first_offset + n);
+    return html`<article class="alarm-card loss">
+      <header><b class="mono">acks=1</b> ${this.subject(view, partition)} <span class="tag">○ ${t("loss.no_guarantee")}</span><span class="mono dim">${instant(at_us)}</span></header>
+      <p class="broke">${t("loss.said", { n: count, first: first_offset, leader: nodeName(leader), epoch: leader_epoch })}</p>
+      <div class="cells">${cells.map((offset) => html`<span class="cell gone">${offset}</span>`)}${count > cells.length ? html`<span class="dim">+${count - cells.length}</span>` : ""}</div>
+      <ol class="story">
+        ${this.step("1", t("alarm.guarantee"), html`<p>${inline(t("loss.guarantee"))}</p>`)}
+        ${this.step("2", t("alarm.given_by"), html`<p>${t("loss.given_by", { who: nodeName(acknowledged_by) })}</p>`)}
+        ${this.step("3", t("alarm.given_away"), html`<p>${t("loss.given_away")}</p><p class="settings"><code>acks=1</code></p>`)}
+        ${this.step("4", t("loss.acknowledged"), this.cause())}
+      </ol>
+      <footer>${this.go(view, seqBefore(seq, acknowledged_seq), t("alarm.before"), partition, "pri")}${this.go(view, seq, t("alarm.at"), partition)}</footer></article>`;
+  }
+
+  render() {
+    if (shown.value !== "alarms") return html``;
+    const { view, at_us } = moment.value;
+    const current = this.#entry();
+    if (!current) return html`<div class="no-alarms"><span class="big" aria-hidden="true">✓</span><p>${t("empty.alarms")}</p>
+      <p class="dim">${t("alarm.watched", { time: durationText(at_us) })}</p></div>`;
+    const of = (test) => entries.value.filter(test);
+    return html`<div class="alarm-list" role="listbox" aria-label=${t("stage.alarms")} @keydown=${(event) => this.#key(event)}>
+        ${this.group(t("alarm.group.unexplained"), "unexplained", of(({ alarm }) => alarm && !alarm.explained_by), current)}
+        ${this.group(t("alarm.group.explained"), "explained", of(({ alarm }) => alarm?.explained_by), current)}
+        ${this.group(t("alarm.losses", { n: lostByOneAck(known.value).records }), "loss", of(({ loss }) => loss), current)}</div>
+      <div class="alarm-detail">${current.alarm ? this.alarm(view, current.seq, current.alarm) : this.loss(view, current.seq, current.loss)}</div>`;
+  }
+}
+customElements.define("hw-alarm-screen", HwAlarmScreen);

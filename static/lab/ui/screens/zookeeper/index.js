@@ -1,0 +1,199 @@
+// The screen of the control plane: ZooKeeper's tree with its watches, and the controller with its queue and state machines.
+import { controllerQueue, countByState, firedWatches, partOfWay, watchesOf } from "../../../core/controller.js";
+import { byName, laneOrder, nodesByKind, partitionNames } from "../../../core/selectors.js";
+import { durationText } from "../../../core/timemap.js";
+import { HwElement, html, icon } from "../../kit/element.js";
+import { instant } from "../../kit/format.js";
+import { t } from "../../kit/i18n.js";
+import { nothing } from "../../parts/common.js";
+import { CHARTS, stateChart } from "../../kit/statechart.js";
+import { effect, moment, partition, player, select, selection, shown, signal } from "../../store/state.js";
+import { seekSeq } from "../../shell/transport.js";
+import { labelled, nodeName, said, sentence } from "../../kit/words.js";
+
+const EFFECTS_MOST = 30;
+const NONE = { partition: "NonExistentPartition", replica: "NonExistentReplica" };
+
+/** The broker whose replica the chart shows; 0: the leader's. */
+export const chartBroker = signal(0);
+
+class HwZookeeper extends HwElement {
+  #resizes = new ResizeObserver(() => this.#drawWatches());
+
+  connectedCallback() {
+    super.connectedCallback();
+    effect(() => this.toggleAttribute("hidden", shown.value !== "zookeeper"));
+    this.#resizes.observe(this);
+    this.addEventListener("scroll", () => this.#drawWatches(), { capture: true, passive: true });
+  }
+
+  disconnectedCallback() {
+    super.disconnectedCallback();
+    this.#resizes.disconnect();
+  }
+
+  updated() {
+    this.#drawWatches();
+  }
+
+  /** Watches that have fired: a dotted line from the znode to the broker, with the message on its way. Where the lines are
+   *  depends on where the rows have come to lie. */
+  #drawWatches() {
+    const layer = this.querySelector(".watch-lines");
+    if (!layer) return;
+    const area = this.querySelector(".zk-top").getBoundingClientRect();
+    const tree = this.querySelector(".zk-tree").getBoundingClientRect();
+    const { view, at_us } = moment.peek();
+    const lines = firedWatches(view).flatMap((watch) => {
+      const card = this.querySelector(`.zk-session[data-node="${watch.broker}"]`)?.getBoundingClientRect();
+      const row = this.#rowOf(watch.path)?.getBoundingClientRect();
+      if (!card || !row) return [];
+      const y1 = Math.min(tree.bottom - 4, Math.max(tree.top + 4, row.top + row.height / 2)) - area.top;
+      return [{ watch, x1: row.right - area.left - 4, y1, x2: card.left - area.left, y2: card.top + card.height / 2 - area.top }];
+    });
+    layer.replaceChildren(...lines.flatMap(({ watch, x1, y1, x2, y2 }) => {
+      const bend = Math.max(18, (x2 - x1) / 2);
+      const path = document.createElementNS(layer.namespaceURI, "path");
+      path.setAttribute("d", `M${x1} ${y1}C${x1 + bend} ${y1} ${x2 - bend} ${y2} ${x2} ${y2}`);
+      const place = path.getPointAtLength(path.getTotalLength() * partOfWay(watch.rpc, at_us));
+      const dot = document.createElementNS(layer.namespaceURI, "circle");
+      for (const [name, value] of Object.entries({ cx: place.x, cy: place.y, r: 4 })) dot.setAttribute(name, value);
+      return [path, dot];
+    }));
+  }
+
+  /** The row of a path, or of what it lies below as far as the tree is open. */
+  #rowOf(path) {
+    for (let part = path; ; part = part.slice(0, part.lastIndexOf("/")) || "/") {
+      const row = this.querySelector(`.znode[data-path="${CSS.escape(part)}"]`);
+      if (row || part === "/") return row;
+    }
+  }
+
+  session(view, at_us, name) {
+    const node = view.nodes[name];
+    const isController = view.controller.broker === node.broker_id;
+    const what = `broker:${name}`;
+    const fired = firedWatches(view).filter((watch) => watch.broker === name);
+    return html`<button class="zk-session ${node.state} ${isController ? "control" : ""}" data-node=${name} aria-pressed=${selection.value === what} @click=${() => select(what)}>
+      <b>${nodeName(name)}</b>${isController ? html`<span class="tag control">${t("node.controller")}</span>` : ""}
+      <span class="dim">${node.session === null ? t("zk.no_session") : t("znode.session", { n: node.session })} · ${t(`node.${node.state}`)}</span>
+      <span class="dim">${t("zk.watches", { n: watchesOf(view, name) })}</span>
+      ${fired.map(({ rpc, kind }) => html`<span class="fired">${said(kind)} ${rpc.held ? t("zk.held") : t("zk.in", { time: durationText(Math.max(0, rpc.due_us - at_us)) })}</span>`)}</button>`;
+  }
+
+  render() {
+    if (shown.value !== "zookeeper") return html``;
+    const { view, at_us } = moment.value;
+    if (!Object.keys(view.zk).length) return nothing(t("empty.znodes"));
+    const brokers = nodesByKind(view).broker;
+    return html`<div class="zk-top">
+        <section class="zk-tree" aria-label=${t("tree.title")}><hw-tree></hw-tree></section>
+        <section class="zk-sessions" aria-label=${t("zk.sessions")}><h3>${t("zk.sessions")}</h3>${brokers.map((name) => this.session(view, at_us, name))}</section>
+        <section class="zk-data" aria-label=${t("zk.data")}>${selection.value.startsWith("znode:") ? html`<hw-znode></hw-znode>` : nothing(t("zk.choose"))}</section>
+        <svg class="watch-lines" aria-hidden="true"></svg>
+      </div>
+      <hw-controller></hw-controller>`;
+  }
+}
+customElements.define("hw-zookeeper", HwZookeeper);
+
+class HwController extends HwElement {
+  /** The event of the controller whose effects are shown; 0: the last. */
+  #chosen = signal(0);
+
+  queue(view, at_us) {
+    const waiting = controllerQueue(view);
+    const row = ({ id, rpc }) => html`<li><button class="rpc" @click=${() => select(`rpc:${id}`)}>
+      <b>${labelled(rpc.label) || rpc.api}</b><span class="dim">${rpc.source}</span>
+      <span class="mono ${rpc.held ? "bad" : "dim"}">${rpc.held ? t("zk.held") : t("zk.in", { time: durationText(Math.max(0, rpc.due_us - at_us)) })}</span></button></li>`;
+    return html`<h4>${t("controller.queue")} <span class="mono dim">${waiting.length}</span></h4>
+      ${waiting.length ? html`<ol class="queue">${waiting.map(row)}</ol>` : html`<p class="dim">${t("controller.queue_empty")}</p>`}`;
+  }
+
+  /** What an event of the controller led to at its instant, as far as history is here. */
+  effects({ seq, at_us }) {
+    const cause = player.event(seq)?.cause;
+    const found = [];
+    for (let next = seq + 1; next <= player.seq && found.length < EFFECTS_MOST; next++) {
+      const event = player.event(next);
+      if (!event || event.at_us !== at_us || event.cause !== cause || event.kind === "ControllerEventProcessed") break;
+      found.push(event);
+    }
+    return found;
+  }
+
+  events(view) {
+    const latest = [...view.controller_events].reverse();
+    if (!latest.length) return html`<p class="dim">${t("controller.nothing")}</p>`;
+    const chosen = latest.find(({ seq }) => seq === this.#chosen.value) ?? latest[0];
+    const row = (event) => html`<li class=${event === chosen ? "on" : ""}>
+      <button class="handled" aria-expanded=${event === chosen} @click=${() => (this.#chosen.value = event.seq)}>
+        <b class="mono">${event.name}</b>
+        <span class="mono dim">${event.about}</span><span class="who">b${event.broker}</span><span class="mono dim">${instant(event.at_us)}</span></button>
+      ${event === chosen ? this.detail(event) : ""}</li>`;
+    return html`<ol class="handled-list">${latest.map(row)}</ol>`;
+  }
+
+  detail(event) {
+    const effects = this.effects(event);
+    return html`<div class="effects">
+      ${effects.length ? html`<ul>${effects.map((one) => html`<li>${sentence(one)}</li>`)}</ul>` : html`<p class="dim">${t("controller.no_effect")}</p>`}
+      <button class="btn small" @click=${() => seekSeq(event.seq)}>${t("alarm.at")}</button></div>`;
+  }
+
+  /** From which state the last step brought what is shown into `state`; "" when it did not. */
+  #from(kind, field, name, state) {
+    if (moment.value.mode !== "pause") return "";
+    const event = player.lastEvents.findLast((one) => one.kind === kind && one.data[field] === name && one.data.state === state);
+    return event?.data.from_state ?? "";
+  }
+
+  partitionChart(view, names) {
+    const name = names.includes(partition.value) ? partition.value : names[0];
+    const states = view.controller_partitions;
+    const active = name ? states[name] ?? NONE.partition : "";
+    const from = name ? this.#from("PartitionStateChanged", "partition", name, active) : "";
+    const choose = ({ target }) => (partition.value = target.value);
+    return html`<section class="chart" aria-label=${t("controller.partitions")}><h3>${t("controller.partitions")}
+        ${names.length ? html`<select class="chip" aria-label=${t("controller.which_partition")} @change=${choose}>
+          ${names.map((one) => html`<option .selected=${one === name}>${one}</option>`)}</select>` : ""}</h3>
+      <div class="chart-box">${stateChart("partition", { active, from, counts: countByState(states), label: t("controller.is", { what: name ?? "", state: active }) })}
+        ${this.said(name, active)}</div></section>`;
+  }
+
+  replicaChart(view, name) {
+    const of = view.partitions[name];
+    const ids = of ? laneOrder(of) : [];
+    const id = ids.includes(chartBroker.value) ? chartBroker.value : ids[0];
+    const replica = id === undefined ? "" : `${name}@b${id}`;
+    const states = view.controller_replicas;
+    const active = replica ? states[replica] ?? NONE.replica : "";
+    const from = replica ? this.#from("ReplicaStateChanged", "replica", replica, active) : "";
+    return html`<section class="chart" aria-label=${t("controller.replicas")}><h3>${t("controller.replicas")}
+        ${ids.length ? html`<span class="seg" role="group" aria-label=${t("controller.which_replica")}>
+          ${ids.map((one) => html`<button aria-pressed=${one === id} @click=${() => (chartBroker.value = one)}>b${one}</button>`)}</span>` : ""}</h3>
+      <div class="chart-box">${stateChart("replica", { active, from, counts: countByState(states), label: t("controller.is", { what: replica, state: active }) })}
+        ${this.said(replica, active)}</div></section>`;
+  }
+
+  said(name, state) {
+    return state ? html`<p class="meaning"><b class="mono">${name}</b> ${t(`state.${state}`)}</p>` : html`<p class="meaning dim">${t("controller.no_partition")}</p>`;
+  }
+
+  render() {
+    const { view, at_us } = moment.value;
+    const { broker, controller_epoch } = view.controller;
+    const names = [...new Set([...partitionNames(view, null), ...Object.keys(view.controller_partitions)])].sort(byName);
+    const name = names.includes(partition.value) ? partition.value : names[0];
+    return html`<section class="controller" aria-label=${t("controller.title")}>
+      <div class="controller-side">
+        <h3>${icon("act")}${broker < 0 ? t("controller.none") : html`${t("controller.is_broker", { n: broker })} <span class="mono dim">${t("controller.epoch", { epoch: controller_epoch })}</span>`}</h3>
+        ${this.queue(view, at_us)}
+        <h4>${t("controller.handled")}</h4>${this.events(view)}
+      </div>
+      <div class="charts">${CHARTS.partition ? html`${this.partitionChart(view, names)}${this.replicaChart(view, name)}` : ""}</div>
+    </section>`;
+  }
+}
+customElements.define("hw-controller", HwController);

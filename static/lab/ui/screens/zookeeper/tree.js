@@ -1,0 +1,118 @@
+// The znode tree: who owns what is ephemeral, and who watches what.
+import { byName } from "../../../core/selectors.js";
+import { keysOf } from "../../../core/patch.js";
+import { nameParts } from "../../../core/znode.js";
+import { copy } from "../../store/api.js";
+import { previousValues } from "../../inspect/changes.js";
+import { HwElement, html } from "../../kit/element.js";
+import { t } from "../../kit/i18n.js";
+import { nothing } from "../../parts/common.js";
+import { moment, select, selection, signal, split, welcome } from "../../store/state.js";
+
+const OPEN_AT_FIRST = ["/", "/brokers", "/brokers/ids", "/brokers/topics"];
+const DEEPEST = 9;
+const lab = document.getElementById("lab");
+
+/** The parent of a path: "/a/b" -> "/a", "/a" -> "/". */
+const parentOf = (path) => path.slice(0, path.lastIndexOf("/")) || "/";
+
+/** Children by path, made from a flat map of paths; nodes above the first known one are there too. */
+export function childrenOf(znodes) {
+  const children = new Map([["/", []]]);
+  for (const path of Object.keys(znodes).sort(byName)) {
+    for (let part = path; part !== "/"; part = parentOf(part)) {
+      const siblings = children.get(parentOf(part));
+      if (siblings?.includes(part)) break;
+      if (siblings) siblings.push(part);
+      else children.set(parentOf(part), [part]);
+    }
+  }
+  return children;
+}
+
+/** Who watches a znode, a chip for each; the controller's in its hue. */
+export const watcherChips = (view, path) => Object.entries(view.watches[path] ?? {}).sort(([a], [b]) => byName(a, b)).map(([node, kinds]) => html`<i
+  class="watcher ${view.nodes[node]?.broker_id === view.controller.broker ? "control" : ""}"
+  title=${t("tree.watched_by", { who: node, what: kinds.map((kind) => t(`tree.of.${kind}`)).join(", ") })}>${node.replace(/^b/, "")}</i>`);
+
+class HwTree extends HwElement {
+  #open = signal(new Set(OPEN_AT_FIRST));
+
+  #toggle(path) {
+    const open = new Set(this.#open.value);
+    if (!open.delete(path)) open.add(path);
+    this.#open.value = open;
+  }
+
+  // Arrow keys walk the tree as in a file manager; the rows of the page are the visible nodes in order.
+  #key(event, path, hasChildren) {
+    const rows = [...this.querySelectorAll("[role=treeitem]")];
+    const at = rows.indexOf(event.currentTarget);
+    const isOpen = this.#open.value.has(path);
+    const go = (row) => {
+      row?.focus();
+      if (row) select(`znode:${row.dataset.path}`);
+    };
+    const up = () => go(rows.find((row) => row.dataset.path === parentOf(path)));
+    const keys = {
+      ArrowDown: () => go(rows[at + 1]),
+      ArrowUp: () => go(rows[at - 1]),
+      ArrowRight: () => (hasChildren && !isOpen ? this.#toggle(path) : go(rows[at + 1])),
+      ArrowLeft: () => (hasChildren && isOpen ? this.#toggle(path) : up()),
+      Enter: () => select(`znode:${path}`),
+      " ": () => this.#toggle(path),
+    };
+    if (!keys[event.key]) return;
+    event.preventDefault();
+    event.stopPropagation();
+    keys[event.key]();
+  }
+
+  #twist(event, path) {
+    event.stopPropagation();
+    this.#toggle(path);
+  }
+
+  row(path, depth, { view, node, below, isOpen, chosen, touched }) {
+    const names = ["znode", `d${Math.min(depth, DEEPEST)}`, path === chosen ? "on" : "", touched.has(path) ? "touched" : ""];
+    const owner = node?.ephemeral;
+    const [name, sequence] = nameParts(path);
+    return html`<div role="treeitem" class=${names.join(" ")} data-path=${path} tabindex=${path === (chosen || "/") ? 0 : -1}
+      aria-level=${depth + 1} aria-selected=${path === chosen} aria-expanded=${below.length > 0 && isOpen}
+      @click=${() => select(`znode:${path}`)} @keydown=${(event) => this.#key(event, path, below.length > 0)}>
+      <span class="twist" @click=${(event) => this.#twist(event, path)}>${below.length ? (isOpen ? "▾" : "▸") : ""}</span>
+      <i class="kind ${owner ? "ephemeral" : sequence ? "sequence" : ""}" aria-hidden="true"></i>
+      <span class="mono">${name}${sequence ? html`<b class="sequence" title=${t("tree.sequence")}>${sequence}</b>` : ""}</span>
+      ${owner ? html`<span class="tag owner" title=${t("tree.ephemeral_of", { who: owner })}>${owner}${node.session ? html`<span class="session">#${node.session}</span>` : ""}</span>` : ""}
+      ${below.length && !isOpen ? html`<span class="dim">${below.length}</span>` : ""}
+      <span class="watchers">${watcherChips(view, path)}</span></div>`;
+  }
+
+  rows(path, depth, context) {
+    const { children, znodes } = context;
+    const below = children.get(path) ?? [];
+    const isOpen = this.#open.value.has(path);
+    const row = this.row(path, depth, { ...context, node: znodes[path], below, isOpen });
+    return [row, ...(isOpen ? below.flatMap((child) => this.rows(child, depth + 1, context)) : [])];
+  }
+
+  address() {
+    const address = welcome.value?.zookeeper || lab?.dataset.zookeeper;
+    if (!address) return "";
+    return html`<p class="address"><span class="dim">${t("tree.address")}</span>
+      <button class="val mono" title=${t("tree.copy_address")} @click=${() => copy(address, t("tree.copied"))}>${address}</button></p>`;
+  }
+
+  render() {
+    const { view } = moment.value;
+    const { zk: znodes } = view;
+    if (!Object.keys(znodes).length) return nothing(t("empty.znodes"));
+    const [kind, name] = split(selection.value);
+    const chosen = kind === "znode" ? name : "";
+    const touched = new Set([...previousValues().keys()].map(keysOf).filter(([part]) => part === "zk").map(([, path]) => path));
+    const context = { view, children: childrenOf(znodes), znodes, chosen, touched };
+    return html`<div class="znodes" role="tree" aria-label=${t("tree.title")}>${this.rows("/", 0, context)}</div>
+      ${this.address()}`;
+  }
+}
+customElements.define("hw-tree", HwTree);

@@ -1,0 +1,209 @@
+// The small parts around the picture: rail, branches, sharing, the bar above the picture, and what to say when it is empty.
+import { INVARIANTS, lostByOneAck, sortedAlarms } from "../../core/alarms.js";
+import { clientsFromOutside, partitionNames, topicNames } from "../../core/selectors.js";
+import { durationText } from "../../core/timemap.js";
+import { copy, here, overlay } from "../store/api.js";
+import { addressOf } from "../store/address.js";
+import { HwElement, html, icon } from "../kit/element.js";
+import { exercises } from "./exercise.js";
+import { instant } from "../kit/format.js";
+import { t } from "../kit/i18n.js";
+import { sheetOpen } from "./inspector.js";
+import { consoleOpen, effect, exercise, index, moment, panels, partition, player, SCREENS, shown, sideTab, tab } from "../store/state.js";
+import { inline } from "../kit/words.js";
+
+export const share = () => copy(location.origin + addressOf({ withInstant: true }), t("share.done", { at: instant(player.at_us) }));
+
+/** Opens a tab of the inspector, also on a phone. */
+export function openTab(name) {
+  tab.value = name;
+  panels.value = { ...panels.value, inspector: true };
+  sheetOpen.value = true;
+}
+
+/** Shows a tab of the side panel, or hides the panel when it is shown already. */
+export function toggleSide(name) {
+  const open = panels.value.side && sideTab.value === name;
+  sideTab.value = name;
+  panels.value = { ...panels.value, side: !open };
+}
+
+/** Shows a screen in the place of the picture. */
+function showScreen(name) {
+  shown.value = name;
+  sheetOpen.value = false;
+}
+
+function showPicture() {
+  shown.value = "picture";
+  sheetOpen.value = false;
+}
+
+class HwRail extends HwElement {
+  item(name, { symbol = name, key = "", press, pressed = false, badge = 0 }) {
+    const label = t(`rail.${name}`);
+    return html`<button title=${key ? `${label} ( ${key} )` : label} aria-label=${label} aria-pressed=${pressed} @click=${press}>
+      ${icon(symbol)}${badge ? html`<span class="badge">${badge}</span>` : ""}</button>`;
+  }
+
+  render() {
+    const alarms = Object.keys(moment.value.view.alarms).length;
+    const open = (name) => ({ press: () => openTab(name), pressed: tab.value === name });
+    const screen = (name) => ({ press: () => showScreen(name), pressed: shown.value === name });
+    return html`
+      ${this.item("lab", { press: showPicture, pressed: shown.value === "picture" && !sheetOpen.value })}
+      ${this.item("act", { key: "A", press: () => toggleSide("act") })}
+      ${this.item("files", { symbol: "disk", ...open("files") })}
+      ${this.item("znodes", { symbol: "tree", key: "N", ...screen("zookeeper") })}
+      ${this.item("groups", { key: "G", ...screen("groups") })}
+      ${this.item("producers", { symbol: "produce", key: "O", ...screen("producers") })}
+      ${this.item("transactions", { symbol: "transaction", key: "R", ...screen("transactions") })}
+      ${this.item("alarms", { symbol: "alarm", key: "L", badge: alarms, ...screen("alarms") })}
+      ${this.item("console", { key: "C", press: () => (consoleOpen.value = !consoleOpen.value), pressed: consoleOpen.value })}
+      <a href=${`${this.dataset.analytics}?t=${(moment.value.at_us / 1e6).toFixed(6)}`} title=${t("analytics.title")} aria-label=${t("analytics.title")}>${icon("chart")}</a>
+      <div class="spacer"></div>
+      ${this.item("help", { key: "?", press: () => (overlay.value = { kind: "help" }) })}
+      <a class="wide-only" href="/runs/" title=${t("runs.title")} aria-label=${t("runs.title")}>${icon("runs")}</a>`;
+  }
+}
+customElements.define("hw-rail", HwRail);
+
+class HwBranches extends HwElement {
+  branch({ branch, parent, parent_at_us, last_at_us }) {
+    const origin = parent ? t("branch.from", { parent, at: instant(parent_at_us) }) : t("branch.root");
+    return html`<li class="row tight"><a class="branch" href="/r/${here.run}/${branch}" aria-current=${branch === here.branch ? "true" : "false"}>
+      ${icon("fork")}<b>${branch}</b> <span class="dim">${origin}</span>
+      <span class="mono dim right">${durationText(last_at_us)}</span></a>
+      ${branch === here.branch ? "" : html`<a class="ghost" href="/compare/?a=${here.run}/${here.branch}&b=${here.run}/${branch}&t=${(moment.value.at_us / 1e6).toFixed(6)}"
+        title=${t("branch.compare")} aria-label="${t("branch.compare")}: ${branch}">${icon("table")}</a>`}</li>`;
+  }
+
+  render() {
+    const branches = index.value?.branches ?? [];
+    const forks = branches.length - 1;
+    return html`<details class="more pop">
+      <summary class="chip" title=${t("branch.title")}>${icon("fork")}${here.branch}
+        ${forks > 0 ? html`<span class="dim">· ${t("branch.forks", { n: forks })}</span>` : ""}</summary>
+      <div class="menu"><div class="cap">${t("branch.title")}</div><ul>${branches.map((one) => this.branch(one))}</ul>
+        <a class="branch" href="/compare/?a=${here.run}/${here.branch}">${icon("table")}${t("runs.compare")}</a></div>
+    </details>`;
+  }
+}
+customElements.define("hw-branches", HwBranches);
+
+class HwShare extends HwElement {
+  render() {
+    return html`<button class="chip share" title="${t("share.title")} ( S )" @click=${share}>
+      ${icon("link")}<span>${t("share.title")}</span> <kbd>S</kbd></button>`;
+  }
+}
+customElements.define("hw-share", HwShare);
+
+/** Names of partitions, the first two of them. */
+const some = (names) => names.slice(0, 2).join(", ") + (names.length > 2 ? " …" : "");
+
+class HwStageBar extends HwElement {
+  /** Tags that say at a glance how the cluster is. Healthy = one green tag. */
+  health(view) {
+    const { unexplained, explained } = sortedAlarms(view);
+    const { records } = lostByOneAck(view);
+    const { mode, isPast } = moment.value;
+    const waiting = mode === "pause" && !isPast && clientsFromOutside(view).length > 0;
+    const alarms = (list, tone, text) => (list.length ? html`<button class="tag ${tone}" @click=${() => showScreen("alarms")}>${text}</button>` : "");
+    const names = partitionNames(view, null);
+    const leaderless = names.filter((name) => view.partitions[name].leader < 0 && view.partitions[name].leader_epoch >= 0);
+    const under = names.filter((name) => {
+      const { leader, isr, replicas } = view.partitions[name];
+      return leader >= 0 && isr.length < replicas.length;
+    });
+    const of = (names, tone, mark, key) => {
+      if (!names.length) return "";
+      const words = t(`health.${key}`);
+      return html`<span class="tag ${tone}" title="${words}: ${names.join(", ")}">${mark} <span class="words">${words}</span><span class="what"> · ${some(names)}</span></span>`;
+    };
+    // Where there is room for some of them only, it is the first.
+    return html`${alarms(unexplained, "bad", `✕ ${t("health.alarms", { n: unexplained.length })}`)}
+      ${of(leaderless, "bad", "✕", "leaderless")}${of(under, "warn", "▲", "under")}
+      ${alarms(explained, "warn", `▲ ${t("health.explained", { n: explained.length })}`)}
+      ${records ? html`<button class="tag" @click=${() => showScreen("alarms")}>○ ${t("health.lost", { n: records })}</button>` : ""}
+      ${waiting ? html`<span class="tag warn" title=${t("connect.time")}>▲ ${t("health.waiting")}</span>` : ""}
+      ${unexplained.length + explained.length ? "" : html`<span class="tag ok" title=${t("health.invariants_title")}>✓ ${t("health.invariants", { n: INVARIANTS.length })}</span>`}`;
+  }
+
+  topic(view) {
+    const names = topicNames(view);
+    const current = view.partitions[partition.value]?.topic;
+    if (names.length < 2) return names.length ? html`<span class="chip topic" title=${names[0]}>${t("stage.topic")} <b>${names[0]}</b></span>` : "";
+    const choose = (event) => (partition.value = `${event.target.value}-0`);
+    return html`<select class="chip" aria-label=${t("stage.topic")} @change=${choose}>
+      ${names.map((name) => html`<option .selected=${name === current}>${name}</option>`)}</select>`;
+  }
+
+  connectedCallback() {
+    super.connectedCallback();
+    // On a phone the bar is moved sideways: the chosen screen is in sight.
+    effect(() => void shown.value || requestAnimationFrame(() => this.querySelector("[aria-pressed=true]:not(.drawer)")?.scrollIntoView({ block: "nearest", inline: "nearest" })));
+  }
+
+  render() {
+    const { view } = moment.value;
+    const side = t(`side.${sideTab.value}`);
+    return html`<div class="cv-h">
+      <button class="chip drawer" aria-pressed=${panels.value.side} title="${side} ( E )" @click=${() => toggleSide(sideTab.value)}>
+        ${icon("left")}<span>${side}</span></button>
+      <span class="seg" role="group" aria-label=${t("stage.view")}>
+        <button aria-pressed=${shown.value === "picture"} @click=${() => (shown.value = "picture")}>${t("stage.picture")}</button>
+        <button aria-pressed=${shown.value === "disk"} title="${t("stage.disk_title")} ( D )" @click=${() => (shown.value = "disk")}>
+          ${icon("disk")}${t("stage.disk")}</button>
+        <button aria-pressed=${shown.value === "zookeeper"} title="${t("stage.zookeeper_title")} ( N )" @click=${() => (shown.value = "zookeeper")}>
+          ${icon("tree")}${t("stage.zookeeper")}</button>
+        <button aria-pressed=${shown.value === "groups"} title="${t("stage.groups_title")} ( G )" @click=${() => (shown.value = "groups")}>
+          ${icon("groups")}${t("stage.groups")}</button>
+        <button aria-pressed=${shown.value === "producers"} title="${t("stage.producers_title")} ( O )" @click=${() => (shown.value = "producers")}>
+          ${icon("produce")}${t("stage.producers")}</button>
+        <button aria-pressed=${shown.value === "transactions"} title="${t("stage.transactions_title")} ( R )" @click=${() => (shown.value = "transactions")}>
+          ${icon("transaction")}${t("stage.transactions")}</button>
+        <button aria-pressed=${shown.value === "alarms"} title="${t("stage.alarms_title")} ( L )" @click=${() => (shown.value = "alarms")}>
+          ${icon("alarm")}${t("stage.alarms")}</button>
+        <button aria-pressed=${shown.value === "table"} title="${t("stage.table_title")} ( V )" @click=${() => (shown.value = "table")}>
+          ${icon("table")}${t("stage.table")}</button>
+      </span>
+      ${["picture", "table"].includes(shown.value) ? this.topic(view) : ""}
+      <span class="spacer"></span><span class="inv" role="status">${this.health(view)}</span>
+    </div>`;
+  }
+}
+customElements.define("hw-stage-bar", HwStageBar);
+
+function openExercises() {
+  panels.value = { ...panels.value, side: true };
+  sideTab.value = "exercise";
+}
+
+class HwEmpty extends HwElement {
+  connectedCallback() {
+    super.connectedCallback();
+    const lab = document.getElementById("lab");
+    effect(() => document.getElementById("main").classList.toggle("table-shown", shown.value !== "picture"));
+    effect(() => lab.classList.toggle("screen-shown", SCREENS.includes(shown.value)));
+    effect(() => lab.classList.toggle("no-side", !panels.value.side));
+    effect(() => lab.classList.toggle("no-inspector", !panels.value.inspector));
+  }
+
+  render() {
+    const { view, connection, seq } = moment.value;
+    if (!seq && connection === "connecting") return html`<div class="nothing"><p>${t("empty.loading")}</p></div>`;
+    if (!seq || topicNames(view).length || shown.value !== "picture") return html``;
+    const brokers = Object.values(view.nodes).filter(({ kind }) => kind === "broker");
+    if (!brokers.some(({ state }) => state === "up")) return html`<div class="nothing"><p>${t("empty.brokers")}</p></div>`;
+    return html`<div class="nothing">
+      <p>${inline(t("empty.topics", { n: brokers.length }))}</p>
+      <span class="row">
+        <button class="btn pri" @click=${() => (overlay.value = { kind: "topic" })}>${t("topic.create_orders")}</button>
+        ${exercises.length && !exercise.value
+          ? html`<button class="btn" @click=${openExercises}>${t("empty.open_exercise")}</button>` : ""}
+      </span>
+    </div>`;
+  }
+}
+customElements.define("hw-empty", HwEmpty);

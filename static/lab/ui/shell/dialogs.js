@@ -1,0 +1,147 @@
+// Dialogs: create a topic, bookmark, find, the list of keys, and what to do when somebody acts in the past.
+import { word } from "../../core/client_forms.js";
+import { durationText } from "../../core/timemap.js";
+import "../act/connect.js";
+import "../act/open_client.js";
+import "../act/assignor.js";
+import { act, bookmark, overlay, pastLine } from "../store/api.js";
+import { HwElement, html } from "../kit/element.js";
+import { findPlaces } from "./find.js";
+import { t } from "../kit/i18n.js";
+import { KEYS, keysOn } from "../pages/lab/keys.js";
+import { effect, moment, player, signal } from "../store/state.js";
+
+const close = () => (overlay.value = null);
+
+const dialog = (title, body, onClose = close) => html`
+  <dialog aria-label=${title} @close=${onClose} @click=${(event) => event.target === event.currentTarget && onClose()}>
+    <div class="dialog"><h2>${title}</h2>${body}</div>
+  </dialog>`;
+
+const cancel = () => html`<button type="button" class="btn" @click=${close}>${t("dialog.cancel")}</button>`;
+
+class HwOverlays extends HwElement {
+  #query = signal("");
+  #topic = signal({ name: "orders", partitions: 3, factor: 3 });
+
+  connectedCallback() {
+    super.connectedCallback();
+    effect(() => {
+      const kind = overlay.value?.kind;
+      if (kind === "find") this.#query.value = "";
+      if (kind !== "topic") return;
+      const { nodes, topics } = moment.peek().view;
+      const brokers = Object.values(nodes).filter((node) => node.kind === "broker").length;
+      this.#topic.value = { name: "orders" in topics ? "" : "orders", partitions: 3, factor: Math.max(1, Math.min(3, brokers)) };
+    });
+  }
+
+  updated() {
+    const open = this.querySelector("dialog");
+    if (open && !open.open) open.showModal();
+  }
+
+  topic() {
+    const form = this.#topic.value;
+    const { name, partitions, factor } = form;
+    const line = `kafka-topics.sh --create --topic ${word(name)} --partitions ${partitions} --replication-factor ${factor}`;
+    const take = (field) => (event) => (this.#topic.value = { ...form, [field]: event.target.value });
+    const create = (event) => {
+      event.preventDefault();
+      close();
+      act(line);
+    };
+    return dialog(t("topic.create"), html`<form class="field" @submit=${create}>
+      <label class="field"><span>${t("topic.name")}</span>
+        <input required autocomplete="off" spellcheck="false" .value=${name} @input=${take("name")}></label>
+      <div class="fields">
+        <label class="field"><span>${t("topic.partitions")}</span>
+          <input type="number" min="1" required .value=${String(partitions)} @input=${take("partitions")}></label>
+        <label class="field"><span>${t("topic.factor")}</span>
+          <input type="number" min="1" required .value=${String(factor)} @input=${take("factor")}></label>
+      </div>
+      <small>${t("topic.as_line")}</small><code class="line-shown">${line}</code>
+      <div class="row">${cancel()}<button class="btn pri">${t("topic.create")}</button></div>
+    </form>`);
+  }
+
+  bookmark() {
+    const save = (event) => {
+      event.preventDefault();
+      const name = new FormData(event.target).get("name").trim();
+      close();
+      bookmark(name);
+    };
+    return dialog(t("transport.bookmark"), html`<form class="field" @submit=${save}>
+      <label class="field"><span>${t("bookmark.name", { at: (player.at_us / 1e6).toFixed(4) })}</span>
+        <input name="name" required maxlength="80" autocomplete="off" .value=${t("bookmark.proposal", { n: player.seq })}></label>
+      <div class="row">${cancel()}<button class="btn pri">${t("bookmark.save")}</button></div>
+    </form>`);
+  }
+
+  find() {
+    const places = findPlaces(moment.value.view, this.#query.value);
+    const go = (place) => {
+      close();
+      place?.go();
+    };
+    const submit = (event) => {
+      event.preventDefault();
+      go(places[0]);
+    };
+    return dialog(t("find.title"), html`<form class="field" @submit=${submit}>
+      <input class="mono" aria-label=${t("find.title")} placeholder=${t("find.placeholder")} autocomplete="off" spellcheck="false"
+        @input=${(event) => (this.#query.value = event.target.value)}>
+      <ul class="list found">${places.map((place) => html`<li>
+        <button type="button" class="rpc" @click=${() => go(place)}>${place.label}</button></li>`)}</ul>
+      ${this.#query.value && !places.length ? html`<p class="dim">${t("find.none")}</p>` : ""}
+    </form>`);
+  }
+
+  help() {
+    const row = ({ key, name }) => html`<div>
+      <span>${key.split(" ").map((one) => html`<kbd>${one}</kbd> `)}</span><span>${t(`key.${name}`)}</span></div>`;
+    return dialog(t("help.title"), html`<div class="keys" tabindex="-1" autofocus>${KEYS.filter(({ key }) => key).map(row)}</div>
+      <label class="row start">
+        <input type="checkbox" .checked=${keysOn.value} @change=${(event) => (keysOn.value = event.target.checked)}>
+        <span>${t("help.single_keys")}</span></label>
+      <p class="dim">${t("help.note")}</p>
+      <div class="row"><button class="btn pri" @click=${close}>${t("dialog.close")}</button></div>`);
+  }
+
+  past({ line, resolve }) {
+    const { live_at_us, at_us } = moment.value;
+    const answer = (choice) => {
+      if (!pastLine.value) return;
+      pastLine.value = null;
+      resolve(choice);
+    };
+    return dialog(t("past.title"), html`<p>${t("past.text", { ago: durationText(live_at_us - at_us) })}</p>
+      <code class="line-shown">${line}</code>
+      <div class="row">
+        <button class="btn" @click=${() => answer("")}>${t("dialog.cancel")}</button>
+        <button class="btn" @click=${() => answer("now")}>${t("past.now")}</button>
+        <button class="btn pri" autofocus @click=${() => answer("fork")}>${t("past.fork")}</button>
+      </div>`, () => answer(""));
+  }
+
+  render() {
+    if (pastLine.value) return this.past(pastLine.value);
+    switch (overlay.value?.kind) {
+      case "topic": return this.topic();
+      case "bookmark": return this.bookmark();
+      case "find": return this.find();
+      case "help": return this.help();
+      case "producer":
+      case "member": {
+        const { kind } = overlay.value;
+        return dialog(t(`open.${kind}`), html`<hw-open-client .kind=${kind}></hw-open-client>`);
+      }
+      case "assignor": return dialog(t("open.assignor"), html`<hw-own-assignor></hw-own-assignor>`);
+      case "connect": return dialog(t("connect.title"), html`<hw-connect></hw-connect>
+        <div class="row"><button class="btn pri" @click=${close}>${t("dialog.close")}</button></div>`);
+      default: return html``;
+    }
+  }
+}
+customElements.define("hw-overlays", HwOverlays);

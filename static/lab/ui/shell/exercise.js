@@ -1,0 +1,264 @@
+// The exercise panel: steps with their checks, a prediction that is asked before it is shown, hints, debrief.
+import { refuse } from "../store/api.js";
+import { offerLine } from "./console.js";
+import { HwElement, html, icon, live } from "../kit/element.js";
+import { instant, spaced } from "../kit/format.js";
+import { short, t } from "../kit/i18n.js";
+import { effect, exercise, moment, partition, player, signal } from "../store/state.js";
+import { seek, stepRpc } from "./transport.js";
+import { markdown } from "../kit/words.js";
+
+/** The exercises of this lab, with their texts: see templates/lab/lab.html. */
+export const exercises = JSON.parse(document.getElementById("exercises")?.textContent ?? "[]");
+
+const still = matchMedia("(prefers-reduced-motion: reduce)");
+/** What the page says of its run. @type {DOMStringMap} */
+const page = document.getElementById("lab")?.dataset ?? {};
+const other = short === "en" ? "zh" : "en";
+const otherLang = short === "en" ? "zh-CN" : "en";
+
+const UNDECIDED = { step: "", value: "", confidence: 0.5 };
+/** What is chosen but not locked in yet. */
+const choice = signal(UNDECIDED);
+
+/** The texts of the exercise that is in progress. */
+const content = () => exercises.find(({ slug }) => slug === exercise.value?.slug);
+const contentOf = (step) => content()?.steps.find(({ id }) => id === step.id);
+/** The place of the first question that is not answered; what comes behind it would tell the answer. -1 = none is left. */
+const firstQuestion = () => exercise.value?.steps.findIndex((step) => contentOf(step)?.prediction && !step.prediction) ?? -1;
+/** The step whose prediction is asked now. */
+const askedStep = () =>
+  exercise.value?.steps.find((step) => step.state === "active" && !step.prediction && contentOf(step)?.prediction);
+
+const send = (op, more = {}) => player.exercise(op, { exercise: exercise.value?.slug, ...more }).catch(refuse);
+
+/** Can it not begin in this run: is that of another era, or of one in which the topic of an earlier try cannot go? */
+const isElsewhere = ({ era, is_once, partition: about }) => era !== page.era || (is_once && about in moment.value.view.partitions);
+
+/** Begins it: here, or in a new run. */
+export async function start(one) {
+  const { slug, partition: about } = one;
+  if (isElsewhere(one)) return leaveFor(slug);
+  try {
+    await player.exercise("start", { exercise: slug });
+  } catch (error) {
+    return refuse(error);
+  }
+  partition.value = about;
+}
+
+let isLeaving = false;
+/** This page may come back from the browser's memory. */
+addEventListener("pageshow", () => (isLeaving = false));
+
+/** A new run, whose page begins with the exercise; a second press makes no second one. @param {string} slug */
+function leaveFor(slug) {
+  if (isLeaving) return;
+  isLeaving = true;
+  const form = Object.assign(document.createElement("form"), { method: "post", action: `/exercises/${slug}/run`, hidden: true });
+  form.append(Object.assign(document.createElement("input"), { name: "csrfmiddlewaretoken", value: page.csrf }));
+  document.body.append(form);
+  form.submit();
+}
+
+const FINISHED = "highwater.finished";
+/** The exercises that were finished in this browser. */
+const finished = signal(new Set(JSON.parse(localStorage.getItem(FINISHED) ?? "[]")));
+effect(() => {
+  const { slug, finished: isFinished } = exercise.value ?? {};
+  if (!isFinished || finished.peek().has(slug)) return;
+  finished.value = new Set([...finished.peek(), slug]);
+  localStorage.setItem(FINISHED, JSON.stringify([...finished.value]));
+});
+
+/** The next hint, if there is one. */
+export function nextHint() {
+  if (content() && exercise.value.hints_shown < content().hints.length) send("hint");
+}
+
+/** Is an answer chosen that could be locked in? Then Enter does that before it steps. */
+export const canLockIn = () => Boolean(choice.value.value) && askedStep()?.id === choice.value.step;
+
+export async function lockIn() {
+  const { step, value, confidence } = choice.value;
+  const { steps } = contentOf({ id: step }).prediction;
+  await send("predict", { step, choice: value, confidence });
+  choice.value = UNDECIDED;
+  if (steps) await stepRpc();
+}
+
+/** A line of code that is pressed goes into the console, to be sent from there. */
+function takeLine({ target }) {
+  const line = target.closest(".code-line");
+  if (line) offerLine(line.textContent.trim());
+}
+
+const title = (texts) => html`<h2>${texts[short]}</h2><div class="other" lang=${otherLang}>${texts[other]}</div>`;
+const minutes = (count) => (count ? t("exercise.minutes", { n: count }) : "");
+
+class HwExercise extends HwElement {
+  #sure = signal("");
+  /** Steps that are done show their first lines only, until somebody opens them. */
+  #opened = signal(new Set());
+  #active = "";
+
+  updated() {
+    const active = exercise.value?.steps.find(({ state }) => state === "active")?.id ?? (exercise.value?.finished ? "end" : "");
+    if (active === this.#active) return;
+    this.#active = active;
+    this.querySelector(".step.now, .debrief")?.scrollIntoView({ block: "nearest", behavior: still.matches ? "auto" : "smooth" });
+  }
+
+  #toggle(id) {
+    const opened = new Set(this.#opened.value);
+    if (!opened.delete(id)) opened.add(id);
+    this.#opened.value = opened;
+  }
+
+  /** Asks a second time before it sends. */
+  #twice(op) {
+    if (this.#sure.value === op) {
+      if (op === "reset" && content().is_once) leaveFor(content().slug);
+      else send(op);
+    }
+    this.#sure.value = this.#sure.value === op ? "" : op;
+  }
+
+  /** An exercise of the list. `isNext`: the first that was not finished. */
+  card(one, isNext) {
+    const { number, minutes: long, title: texts, brief } = one;
+    const done = finished.value.has(one.slug);
+    const elsewhere = isElsewhere(one);
+    const begin = t(elsewhere ? "exercise.start_elsewhere" : done ? "exercise.again" : "exercise.start");
+    return html`<article class="ex-card ${isNext ? "next" : ""}">
+      <div class="cap"><span>${t("exercise.number", { n: number })}</span>
+        ${elsewhere ? html`<span class="tag" title=${t("exercise.era_said", { era: one.era })}>${t("runs.of_era", { era: one.era })}</span>` : ""}
+        <span class="right">${done ? html`<span class="tag ok">✓ ${t("exercise.finished")}</span>` : minutes(long)}</span></div>
+      ${title(texts)}
+      ${isNext ? html`<div class="prose">${markdown(brief[short])}</div>` : ""}
+      <button class="btn ${isNext ? "pri" : ""}" aria-label="${begin}: ${texts[short]}" @click=${() => start(one)}>${begin}</button>
+    </article>`;
+  }
+
+  list() {
+    const next = exercises.find(({ slug }) => !finished.value.has(slug));
+    return html`<div class="ex-list"><p class="dim">${t("exercise.choose")}</p>${exercises.map((one) => this.card(one, one === next))}</div>`;
+  }
+
+  // --- a prediction ------------------------------------------------------------------------------------------------
+
+  option(step, { value, note }, place, chosen, pick) {
+    const { prediction, said } = step;
+    const happened = prediction?.outcome === value;
+    return html`<button class="opt ${happened ? "right" : ""}" role="radio" ?disabled=${Boolean(prediction)} aria-checked=${value === chosen}
+      tabindex=${value === chosen || (!chosen && place === 0) ? 0 : -1} @click=${() => pick(value)}>
+      <span class="r"></span><span class="mono">${said[value] ?? value}</span>
+      <em>${happened ? t("exercise.happened") : note?.[short]}</em></button>`;
+  }
+
+  verdict({ prediction: { choice: chosen, outcome }, said }, steps) {
+    if (!outcome) return t(steps ? "exercise.locked" : "exercise.locked_only");
+    const spoken = { outcome: said[outcome] ?? outcome, choice: said[chosen] ?? chosen };
+    return t(outcome === chosen ? "exercise.as_predicted" : "exercise.not_predicted", spoken);
+  }
+
+  lockIn({ value, confidence }, set, steps) {
+    return html`<label class="conf"><span>${t("exercise.guess")}</span>
+        <input type="range" min="0" max="1" step="0.05" aria-label=${t("exercise.confidence")} .value=${live(String(confidence))}
+          .style=${`--part: ${confidence * 100}%`} @input=${(event) => set({ confidence: Number(event.target.value) })}>
+        <span>${t("exercise.sure")}</span></label>
+      <div class="row"><button class="btn pri" ?disabled=${!value} @click=${lockIn}>${t(steps ? "exercise.lock_in" : "exercise.lock_in_only")}</button><kbd>⏎</kbd></div>`;
+  }
+
+  prediction(step, { choices, steps }) {
+    const mine = choice.value.step === step.id ? choice.value : { ...UNDECIDED, step: step.id };
+    const set = (more) => (choice.value = { ...mine, ...more });
+    const chosen = step.prediction?.choice ?? mine.value;
+    const walk = (event) => {
+      const way = { ArrowDown: 1, ArrowRight: 1, ArrowUp: -1, ArrowLeft: -1 }[event.key];
+      if (!way || step.prediction) return;
+      event.preventDefault();
+      const values = choices.map(({ value }) => value);
+      set({ value: values.at((values.indexOf(chosen) + way) % values.length) });
+      requestAnimationFrame(() => this.querySelector(".opt[aria-checked=true]")?.focus());
+    };
+    return html`<div class="pred" role="radiogroup" aria-label=${t("exercise.your_prediction")} @keydown=${walk}>
+        ${choices.map((one, place) => this.option(step, one, place, chosen, (value) => set({ value })))}
+      </div>
+      ${step.prediction ? html`<p class="verdict">${this.verdict(step, steps)}</p>` : this.lockIn(mine, set, steps)}`;
+  }
+
+  // --- steps -------------------------------------------------------------------------------------------------------
+
+  mark(step, place) {
+    if (step.state !== "done") return html`<span class="n">${place + 1}</span>`;
+    return html`<button class="n" aria-label=${t("exercise.step_n", { n: place + 1 })} aria-expanded=${this.#opened.value.has(step.id)}
+      @click=${() => this.#toggle(step.id)}>✓</button>`;
+  }
+
+  step(step, place) {
+    const { text, prediction } = contentOf(step);
+    const { checked, state, why_not } = step;
+    const names = [{ done: "done", active: "now", open: "" }[state], this.#opened.value.has(step.id) ? "full" : ""];
+    return html`<li class="step ${names.join(" ")}" aria-current=${state === "active" ? "step" : "false"}>
+      ${this.mark(step, place)}
+      <div class="prose">${markdown(text[short])}
+        ${checked ? html`<button class="ev mono" title=${t("exercise.go_there")} @click=${() => seek(checked.at_us)}>
+          ${instant(checked.at_us)} · ${checked.detail}</button>` : ""}
+        ${prediction && state !== "open" ? this.prediction(step, prediction) : ""}
+        ${state === "active" && why_not && !prediction ? html`<p class="why-not">${why_not}</p>` : ""}
+      </div></li>`;
+  }
+
+  /** The steps, and of those behind a question only how many they are: what they say would answer it. */
+  steps({ steps }) {
+    const question = firstQuestion();
+    const shown = question < 0 ? steps : steps.slice(0, question + 1);
+    const behind = steps.length - shown.length;
+    return html`<ol class="steps">${shown.map((step, place) => this.step(step, place))}
+      ${behind ? html`<li class="step behind"><span class="n" aria-hidden="true">…</span>
+        <div class="prose dim">${t("exercise.behind_question", { n: behind })}</div></li>` : ""}</ol>`;
+  }
+
+  head({ number, minutes: long, title: texts }, { steps, finished }) {
+    const done = steps.filter(({ state }) => state === "done").length;
+    const at = steps.findIndex(({ state }) => state === "active") + 1 || steps.length;
+    const where = finished ? t("exercise.finished") : t("exercise.step_of", { at, n: steps.length });
+    return html`<div class="ex-h">
+      <div class="cap"><span>${t("exercise.number", { n: number })}</span>
+        <span class="right">${[where, minutes(long)].filter(Boolean).join(" · ")}</span></div>
+      ${title(texts)}
+      <div class="bar" role="progressbar" aria-valuemin="0" aria-valuenow=${done} aria-valuemax=${steps.length}
+        aria-label=${t("exercise.progress", { done, n: steps.length })}>
+        ${steps.map(({ state }) => html`<i class=${{ done: "d", active: "n", open: "" }[state]}></i>`)}</div>
+    </div>`;
+  }
+
+  hints({ hints }, { hints_shown, finished }) {
+    const shown = hints.slice(0, hints_shown).map((hint, place) => html`<div class="hint shown">${icon("bulb")}
+      <div class="prose"><b>${t("exercise.hint_n", { n: place + 1 })}</b>${markdown(hint[short])}</div></div>`);
+    if (finished || hints_shown >= hints.length) return shown;
+    return html`${shown}<button class="hint" @click=${nextHint}>${icon("bulb")}
+      <span>${t("exercise.hint_of", { at: hints_shown + 1, n: hints.length })}</span><kbd>H</kbd></button>`;
+  }
+
+  render() {
+    const frame = exercise.value;
+    const texts = content();
+    if (!texts) return this.list();
+    const begun = frame.steps.some(({ state }) => state === "done");
+    return html`${this.head(texts, frame)}
+      <div class="ex-b" tabindex="0" @click=${takeLine}>
+        <details class="brief prose" ?open=${!begun}><summary>${t("exercise.about")}</summary>${markdown(texts.brief[short])}</details>
+        ${this.steps(frame)}
+        ${texts.concept && firstQuestion() < 0 ? html`<div class="concept prose"><div class="cap">${t("exercise.concept")}</div>${markdown(texts.concept[short])}</div>` : ""}
+        ${this.hints(texts, frame)}
+        ${frame.finished ? html`<section class="debrief prose"><h3>${t("exercise.debrief")}</h3>${markdown(texts.debrief[short])}</section>` : ""}
+      </div>
+      <div class="ex-f"><span>${t("transport.event", { n: spaced(moment.value.seq) })}</span><span class="spacer"></span>
+        ${["reset", "leave"].map((op) => html`<button class="btn small" @click=${() => this.#twice(op)}>
+          ${t(this.#sure.value === op ? `exercise.sure_${op}` : `exercise.${op}`)}</button>`)}
+      </div>`;
+  }
+}
+customElements.define("hw-exercise", HwExercise);

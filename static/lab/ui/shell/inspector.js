@@ -1,0 +1,57 @@
+// The panel at the right: tabs, and as a sheet from below on a phone.
+import { HwElement, html, icon } from "../kit/element.js";
+import { t } from "../kit/i18n.js";
+import { effect, moment, signal, tab } from "../store/state.js";
+
+const TABS = ["inspect", "rpcs", "purgatory", "znodes", "files", "alarms"];
+const PANELS = {
+  inspect: () => html`<hw-inspect></hw-inspect>`,
+  rpcs: () => html`<hw-rpcs></hw-rpcs>`,
+  purgatory: () => html`<hw-purgatory></hw-purgatory>`,
+  znodes: () => html`<hw-tree></hw-tree><hw-znode></hw-znode>`,
+  files: () => html`<hw-files></hw-files>`,
+  alarms: () => html`<hw-alarms></hw-alarms>`,
+};
+
+/** On a phone the inspector is a sheet: open or drawn in. */
+export const sheetOpen = signal(false);
+
+/** Arrow keys, Home and End walk a list of tabs. */
+export function walkTabs(event, names, current, choose) {
+  const place = names.indexOf(current);
+  const next = { ArrowRight: place + 1, ArrowLeft: place - 1, Home: 0, End: names.length - 1 }[event.key];
+  if (next === undefined) return;
+  event.preventDefault();
+  event.stopPropagation();
+  const list = event.currentTarget;
+  choose(names[(next + names.length) % names.length]);
+  requestAnimationFrame(() => list.querySelector("[aria-selected=true]")?.focus());
+}
+
+class HwInspector extends HwElement {
+  connectedCallback() {
+    super.connectedCallback();
+    effect(() => document.getElementById("inspector").classList.toggle("open", sheetOpen.value));
+  }
+
+  render() {
+    const { view } = moment.value;
+    const count = { rpcs: Object.keys(view.rpcs).length, purgatory: Object.keys(view.parked).length, alarms: Object.keys(view.alarms).length };
+    const choose = (name) => {
+      tab.value = name;
+      sheetOpen.value = true;
+    };
+    const number = (name) => (name in count && (count[name] || name !== "alarms")
+      ? html`<b class=${name === "alarms" ? "alarm" : ""}>${count[name]}</b>` : "");
+    const one = (name) => html`<button role="tab" id="tab-${name}" aria-controls="tab-panel" aria-selected=${name === tab.value}
+      tabindex=${name === tab.value ? 0 : -1} @click=${() => choose(name)}>${t(`tab.${name}`)}${number(name)}</button>`;
+    const walk = (event) => walkTabs(event, TABS, tab.value, choose);
+    return html`<div class="tabs" role="tablist" aria-label=${t("inspector.title")} @keydown=${walk}>
+        ${TABS.map(one)}
+        <button class="ghost sheet" aria-label=${t(sheetOpen.value ? "inspector.close" : "inspector.open")}
+          aria-expanded=${sheetOpen.value} @click=${() => (sheetOpen.value = !sheetOpen.value)}>${icon("down")}</button>
+      </div>
+      <div class="panel" id="tab-panel" role="tabpanel" aria-labelledby="tab-${tab.value}" tabindex="0">${PANELS[tab.value]()}</div>`;
+  }
+}
+customElements.define("hw-inspector", HwInspector);

@@ -1,0 +1,29 @@
+// The panel at the left: the exercise, or what one can do.
+import { HwElement, html } from "../kit/element.js";
+import { exercises } from "./exercise.js";
+import { t } from "../kit/i18n.js";
+import { walkTabs } from "./inspector.js";
+import { exercise, panels, sideTab } from "../store/state.js";
+
+const TABS = exercises.length ? ["exercise", "act"] : ["act"];
+
+class HwSide extends HwElement {
+  connectedCallback() {
+    super.connectedCallback();
+    if (!TABS.includes(sideTab.value) || !exercise.value) sideTab.value = exercise.value ? "exercise" : "act";
+  }
+
+  render() {
+    const choose = (name) => {
+      sideTab.value = name;
+      panels.value = { ...panels.value, side: true };
+    };
+    return html`<div class="tabs" role="tablist" aria-label=${t("side.title")} @keydown=${(event) => walkTabs(event, TABS, sideTab.value, choose)}>
+        ${TABS.map((name) => html`<button role="tab" aria-controls="side-panel" aria-selected=${name === sideTab.value}
+          tabindex=${name === sideTab.value ? 0 : -1} @click=${() => choose(name)}>${t(`side.${name}`)}</button>`)}
+      </div>
+      <div class="side-panel" id="side-panel" role="tabpanel">
+        ${sideTab.value === "exercise" ? html`<hw-exercise></hw-exercise>` : html`<hw-act></hw-act>`}</div>`;
+  }
+}
+customElements.define("hw-side", HwSide);

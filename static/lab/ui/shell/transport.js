@@ -1,0 +1,157 @@
+// Time control: play, steps, speed, the clock, fork, bookmark.
+import { clockText, durationText, fractionOfRate, nextRate, rateAt, rateText } from "../../core/timemap.js";
+import { fork, overlay, refuse } from "../store/api.js";
+import { HwElement, html, icon, live } from "../kit/element.js";
+import { spaced } from "../kit/format.js";
+import { t } from "../kit/i18n.js";
+import { moment, player, signal } from "../store/state.js";
+
+const SHAPES = {
+  home: "M3 2v10H1.500V2zM12 2v10L4 7z",
+  back: "M9.500 2.500v9L4 7z",
+  play: "M3.500 1.800v10.400L12 7z",
+  pause: "M3 2h3v10H3zM8 2h3v10H8z",
+  event: "M4.500 2.500v9L10 7z",
+  rpc: "M1 2.500v9L6.500 7zM8 6.200h2.800L9.400 4.800l1-1L13.500 7l-3.100 3.200-1-1 1.400-1.400H8z",
+};
+const TICKS = ["1/1000", "", "1/10", "1×", "", "100×"];
+
+/** While time runs, the clock is written every so many milliseconds: its last digits cannot be read anyway. */
+const CLOCK_MS = 66;
+
+/** The last speed asked for; shown at once, before the clock goes by it. */
+const wanted = signal(null);
+/** In narrow windows the slider is a popover. */
+const speedOpen = signal(false);
+
+/** Runs a call on the player and shows its refusal. */
+async function run(call) {
+  try {
+    await call();
+  } catch (error) {
+    refuse(error);
+  }
+}
+
+export const playing = () => player.mode !== "pause";
+export const togglePlay = () => run(() => (playing() ? player.pause() : player.play()));
+export const togglePaced = () => run(() => (player.mode === "event_paced" ? player.pause() : player.eventPaced()));
+export const step = (direction) => run(() => player.stepEvent(direction));
+export const stepRpc = () => run(() => player.stepRpc());
+export const goLive = () => run(() => player.goLive());
+export const seek = (us) => run(() => player.seekTime(Math.max(0, Math.round(us))));
+export const seekSeq = (seq) => run(() => player.seekSeq(Math.max(0, seq)));
+
+/** Sets the speed: simulated time over wall time. */
+export async function setRate(rate) {
+  const { refusal } = player;
+  wanted.value = rate;
+  await run(() => player.setRate(rate));
+  // The server's answer comes before its clock says so. A newer wish may be under way.
+  if (player.rate !== rate && player.refusal === refusal) await clockChanged();
+  if (wanted.value === rate) wanted.value = null;
+}
+
+/** Resolves once speed or mode are others. */
+function clockChanged() {
+  return new Promise((resolve) => {
+    const stop = player.subscribe(({ what }) => {
+      if (!what.has("mode")) return;
+      stop();
+      resolve();
+    });
+  });
+}
+
+/** One notch slower (-1) or faster (1). */
+export const notch = (direction) => setRate(nextRate(wanted.value ?? player.rate, direction));
+
+/** A button of the transport: a shape, and its key in the tooltip. */
+const button = (name, label, key, action, className = "") => html`
+  <button class=${className} title="${label} ( ${key} )" aria-label=${label} @click=${action}>
+    <svg width="14" height="14" viewBox="0 0 14 14" fill="currentColor" aria-hidden="true"><path d="${SHAPES[name]}"></path></svg>
+  </button>`;
+
+/** A button with a symbol, a word and its key. */
+const chip = (name, symbol, label, title, key, action) => html`
+  <button class="chip ${name}" title="${title} ( ${key} )" @click=${action}>
+    ${icon(symbol)}<span>${label}</span> <kbd>${key}</kbd></button>`;
+
+class HwTransport extends HwElement {
+  firstUpdated() {
+    // The clock and the number run with the player's frames; only these texts are touched.
+    this.texts = [".clock span", ".clock small", ".number"].map((where) => this.querySelector(where).appendChild(new Text()));
+    this.timer = 0;
+    this.written = 0;
+    player.subscribe(() => {
+      const wait = player.mode === "play" ? CLOCK_MS - (performance.now() - this.written) : 0;
+      if (wait <= 0) this.tick();
+      else this.timer ||= setTimeout(() => this.tick(), wait);
+    });
+    this.tick();
+  }
+
+  tick() {
+    clearTimeout(this.timer);
+    this.timer = 0;
+    this.written = performance.now();
+    const { clock, micros } = clockText(player.at_us);
+    const words = [clock, `${micros} µs`, t("transport.event", { n: spaced(player.seq) })];
+    this.texts.forEach((text, i) => (text.data = words[i]));
+  }
+
+  state({ mode, isPast, at_us, live_at_us, connection }) {
+    const tag = (tone, sign, text, title = "") => html`<span class="tag ${tone}" title=${title}>${sign} <span>${text}</span></span>`;
+    if (connection === "lost") return tag("bad", "✕", t("transport.offline"));
+    if (isPast && mode === "pause")
+      return tag("select", "❚❚", t("transport.past", { ago: durationText(live_at_us - at_us) }), t("transport.past_title"));
+    if (mode === "pause") return tag("warn", "❚❚", t("transport.paused"));
+    if (mode === "event_paced") return tag("ok", "▶", t("transport.paced"));
+    return tag("ok", "▶", t(isPast ? "transport.replaying" : "transport.playing"));
+  }
+
+  speed(rate) {
+    const shown = wanted.value ?? rate;
+    const text = html`<b class="mono">${rateText(shown)}</b>`;
+    return html`<span class="speed-box ${speedOpen.value ? "open" : ""}">
+      <button class="chip" title=${t("transport.speed")} aria-expanded=${speedOpen.value}
+        @click=${() => (speedOpen.value = !speedOpen.value)}>${icon("clock")}${text}</button>
+      <span class="speed">
+        <span class="scale">
+          <input type="range" min="0" max="1" step="0.005" .value=${live(String(fractionOfRate(shown)))}
+            aria-label=${t("transport.speed")} aria-valuetext=${rateText(shown)} title="${t("transport.speed")} ( [ ] )"
+            @input=${({ target }) => setRate(rateAt(Number(target.value)))}>
+          <span class="ticks" aria-hidden="true">${TICKS.map((tick) => html`<i>${tick}</i>`)}</span>
+        </span>
+        ${text}
+      </span>
+    </span>`;
+  }
+
+  render() {
+    const now = moment.value;
+    const runs = now.mode !== "pause";
+    const title = t("transport.title");
+    return html`<div class="tp" role="toolbar" aria-label=${title}>
+      <span class="tbtn" role="group" aria-label=${title}>
+        ${button("home", t("transport.home"), "Home", () => seekSeq(1))}
+        ${button("back", t("transport.back"), ",", () => step(-1))}
+        ${button(runs ? "pause" : "play", t(runs ? "transport.pause" : "transport.play"), "Space", togglePlay, "play")}
+        ${button("event", t("transport.step_event"), ".", () => step(1))}
+        ${button("rpc", t("transport.step_rpc"), "⏎", stepRpc)}
+      </span>
+      <span class="clock"><span></span> <small></small></span>
+      ${this.state(now)}
+      ${now.isPast ? html`<button class="chip now" title="${t("transport.now_title")} ( End )" @click=${goLive}>
+        ${icon("now")}${t("transport.now")}</button>` : ""}
+      ${this.speed(now.rate)}
+      <button class="chip paced" aria-pressed=${now.mode === "event_paced"} title="${t("transport.paced_title")} ( T )"
+        @click=${togglePaced}>${icon("act")}<span>${t("transport.paced_short")}</span></button>
+      <span class="spacer"></span>
+      <span class="mono dim number"></span>
+      ${chip("fork", "fork", t("transport.fork"), t("transport.fork_title"), "B", () => fork())}
+      ${chip("mark-it", "pin", t("transport.bookmark"), t("transport.bookmark_title"), "M", () => (overlay.value = { kind: "bookmark" }))}
+    </div>`;
+  }
+}
+customElements.define("hw-transport", HwTransport);
