@@ -1,6 +1,6 @@
 """The protocol errors of Kafka 3.9 as values (`org.apache.kafka.common.protocol.Errors`).
 
-Handlers return a `KafkaError`; the log layer, where an error ends a call deep inside, raises `KafkaException`, which
+Handlers return one of `Errors`; the log layer, where an error ends a call deep inside, raises `KafkaException`, which
 carries one. Each error has the code that travels on the wire, whether a client may simply try again, and one sentence
 that tells a learner what has happened.
 """
@@ -8,7 +8,7 @@ that tells a learner what has happened.
 from enum import Enum
 
 
-class KafkaError(Enum):
+class Errors(Enum):
     """One row of Kafka's error table: `name`, `code` (int16 on the wire), `retriable`, `sentence`."""
 
     UNKNOWN_SERVER_ERROR = -1, False, "The broker met an error that it did not expect."
@@ -151,21 +151,18 @@ class KafkaError(Enum):
         self.sentence = sentence
 
     @staticmethod
-    def of(code: int) -> "KafkaError":
+    def of(code: int) -> "Errors":
         """The error of a wire code; UNKNOWN_SERVER_ERROR for a code that Kafka 3.9 does not have."""
-        return _BY_CODE.get(code, KafkaError.UNKNOWN_SERVER_ERROR)
+        return _BY_CODE.get(code, Errors.UNKNOWN_SERVER_ERROR)
 
 
-Errors = KafkaError
-"""Kafka's name of the table, for reading as `Errors.NOT_ENOUGH_REPLICAS`."""
-
-_BY_CODE = {error.code: error for error in KafkaError}
+_BY_CODE = {error.code: error for error in Errors}
 
 
 class KafkaException(Exception):
     """An operation ended with a protocol error. `message` says what was wrong in this very case."""
 
-    def __init__(self, error: KafkaError, message: str = "") -> None:
+    def __init__(self, error: Errors, message: str = "") -> None:
         super().__init__(error, message)
         self.error = error
         self.message = message or error.sentence
@@ -177,11 +174,11 @@ class KafkaException(Exception):
 class RecordValidationException(KafkaException):
     """A batch was refused because of single records (KIP-467): (index of the record, why), rising."""
 
-    def __init__(self, error: KafkaError, message: str, record_errors: tuple[tuple[int, str], ...]) -> None:
+    def __init__(self, error: Errors, message: str, record_errors: tuple[tuple[int, str], ...]) -> None:
         super().__init__(error, message)
         self.record_errors = record_errors
 
-    def __reduce__(self) -> tuple[type, tuple[KafkaError, str, tuple[tuple[int, str], ...]]]:
+    def __reduce__(self) -> tuple[type, tuple[Errors, str, tuple[tuple[int, str], ...]]]:
         return type(self), (self.error, self.message, self.record_errors)
 
 
@@ -192,7 +189,7 @@ class UnexpectedAppendOffsetException(KafkaException):
     """
 
     def __init__(self, message: str, first_offset: int, log_end_offset: int) -> None:
-        super().__init__(KafkaError.UNKNOWN_SERVER_ERROR, message)
+        super().__init__(Errors.UNKNOWN_SERVER_ERROR, message)
         self.first_offset = first_offset
         self.log_end_offset = log_end_offset
 

@@ -1,6 +1,6 @@
 """Kafka's protocol errors as its Java client names them: exception class and message (`Errors`, `common.errors`)."""
 
-from broker_core.errors import Errors, KafkaError
+from broker_core.errors import Errors
 
 _MESSAGES = {
     Errors.UNKNOWN_SERVER_ERROR: "The server experienced an unexpected error when processing the request.",
@@ -249,7 +249,7 @@ _CLASSES = {
 }
 
 
-def exception_class(error: KafkaError) -> str:
+def exception_class(error: Errors) -> str:
     """The Java exception's class without its package, `NotEnoughReplicasException`."""
     name = _CLASSES.get(error)
     if name is None:
@@ -258,6 +258,6 @@ def exception_class(error: KafkaError) -> str:
     return name
 
 
-def exception_message(error: KafkaError, message: str | None = None) -> str:
+def exception_message(error: Errors, message: str | None = None) -> str:
     """What the exception says: the broker's own message if it sent one, else the client's standing text."""
     return message or _MESSAGES.get(error, error.sentence)

@@ -10,7 +10,7 @@ from broker_core.clients.exceptions import exception_class, exception_message
 from broker_core.clients.group_consumer_settings import GroupConsumerSettings, Work
 from broker_core.clients.group_fetcher import UNKNOWN_POSITION
 from broker_core.clients.group_membership import COORDINATOR_MOVED, FATAL, LOST_MEMBERSHIP, GroupMembership
-from broker_core.errors import Errors, KafkaError
+from broker_core.errors import Errors
 from broker_core.events.group import AssignmentPlanned
 from broker_core.groups.assignors import Assignor, GroupMemberInfo, OwnAssignor, make_assignor
 from broker_core.groups.assignors.own import flaws_of
@@ -268,7 +268,7 @@ class GroupConsumer(GroupMembership):
             return False
         return True
 
-    def _note_answer(self, error: KafkaError) -> None:
+    def _note_answer(self, error: Errors) -> None:
         """The application gets the answer, unless the commit is to be tried again."""
         if error is Errors.REBALANCE_IN_PROGRESS:
             self.commit_answer = _REBALANCES

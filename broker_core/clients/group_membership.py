@@ -8,7 +8,7 @@ from broker_core.clients.exceptions import exception_class, exception_message
 from broker_core.clients.group_consumer_settings import GroupConsumerSettings
 from broker_core.clients.group_member import GroupMember
 from broker_core.clients.metadata import backoff_us
-from broker_core.errors import Errors, KafkaError
+from broker_core.errors import Errors
 from broker_core.events.group import ConsumerAssigned
 from broker_core.groups.consumer_protocol import PROTOCOL_TYPE, sorted_partitions
 from broker_core.sim.kernel import Kernel
@@ -82,10 +82,10 @@ class GroupMembership(GroupMember):
     def _take_assignment(self, assignment: bytes) -> None:
         """It has been given something (`onJoinComplete`)."""
 
-    def _fail(self, error: KafkaError) -> None:
+    def _fail(self, error: Errors) -> None:
         self.give_up(f"{exception_class(error)}: {exception_message(error)}")
 
-    def _fail_unexpectedly(self, where: str, error: KafkaError) -> None:
+    def _fail_unexpectedly(self, where: str, error: Errors) -> None:
         self.give_up(f"KafkaException: Unexpected error {where}: {exception_message(error)}")
 
     def _change(self, state: str, why: str) -> None:

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from broker_core.errors import Errors, KafkaError
+from broker_core.errors import Errors
 from broker_core.wire.messages import MetadataResponse
 
 RETRY_BACKOFF_US = 100_000
@@ -45,7 +45,7 @@ class ClientMetadata:
     def __init__(self, bootstrap: tuple[str, ...]) -> None:
         self.nodes: list[str] = list(bootstrap)
         self.partitions: dict[str, PartitionInfo] = {}
-        self.topic_errors: dict[str, KafkaError] = {}
+        self.topic_errors: dict[str, Errors] = {}
         self.partition_counts: dict[str, int] = {}
 
     def node_to_ask(self) -> str:
@@ -77,7 +77,7 @@ class ClientMetadata:
             topic = partition.rpartition("-")[0]
             self.partition_counts[topic] = self.partition_counts.get(topic, 0) + 1
 
-    def why_absent(self, topic: str) -> KafkaError | None:
+    def why_absent(self, topic: str) -> Errors | None:
         """What brokers said of a topic when they were asked last, unless they know it."""
         error = self.topic_errors.get(topic, Errors.NONE)
         return None if error is Errors.NONE else error

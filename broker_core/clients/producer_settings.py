@@ -2,7 +2,7 @@
 
 import msgspec
 
-from broker_core.errors import Errors, KafkaError
+from broker_core.errors import Errors
 from broker_core.records.compression import CompressionType
 
 
@@ -40,4 +40,4 @@ class ProduceResult(msgspec.Struct, frozen=True, gc=False):
     base_offset: int = -1
     exception: str = ""
     message: str = ""
-    error: KafkaError = Errors.NONE
+    error: Errors = Errors.NONE

@@ -16,7 +16,7 @@ from broker_core.clients.metadata_requests import MetadataRequests
 from broker_core.clients.producer_settings import ProduceResult, ProducerSettings
 from broker_core.clients.split_outcomes import SplitOutcomes
 from broker_core.clients.transaction_manager import TransactionManager
-from broker_core.errors import Errors, KafkaError
+from broker_core.errors import Errors
 from broker_core.events.client import (
     BatchSplit,
     ProduceAcknowledged,
@@ -67,7 +67,7 @@ class Sender:
             kernel, name, metadata, settings.request_timeout_ms * 1_000, self._partitions_without_leader
         )
         #: (correlation, partition, attempts left, error) of retries not yet looked at; None while nobody wants to know
-        self.retries_seen: list[tuple[int, str, int, KafkaError]] | None = None
+        self.retries_seen: list[tuple[int, str, int, Errors]] | None = None
         self._ended = ended
         self._outcomes = SplitOutcomes()
         self._in_flight: dict[int, Batch] = {}
@@ -300,7 +300,7 @@ class Sender:
                     self._retry_or_fail(batch, error, message, repeats=True)
         self._through()
 
-    def _why_lost(self, leader: str, *, timed_out: bool) -> tuple[KafkaError, str | None]:
+    def _why_lost(self, leader: str, *, timed_out: bool) -> tuple[Errors, str | None]:
         """What an answer that never came is taken for (`Sender.handleProduceResponse`)."""
         if not self.settings.names_lost_nodes:
             return Errors.NETWORK_EXCEPTION, None
@@ -408,7 +408,7 @@ class Sender:
         if self.is_idempotent and self.is_idle:
             self.transactions.batches_through()
 
-    def _retry_or_fail(self, batch: Batch, error: KafkaError, message: str | None, *, repeats: bool) -> None:
+    def _retry_or_fail(self, batch: Batch, error: Errors, message: str | None, *, repeats: bool) -> None:
         if error in STALE_METADATA_ERRORS:
             self.metadata_requests.want(batch.partition.rpartition("-")[0])
         in_time = self.kernel.now_us < batch.created_us + self.settings.delivery_timeout_ms * 1000

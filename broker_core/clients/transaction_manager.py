@@ -18,7 +18,7 @@ from broker_core.clients.transactional_offsets import (
     is_mismatch,
     mismatch_text,
 )
-from broker_core.errors import Errors, KafkaError
+from broker_core.errors import Errors
 from broker_core.events.transaction import ProducerStateChanged
 from broker_core.sim.kernel import Kernel, Subjects, applies
 from broker_core.wire.messages import (
@@ -208,7 +208,7 @@ class TransactionManager:
         self._begin_anew(partition, batch)
         return True
 
-    def batch_failed(self, batch: Batch, error: KafkaError, message: str) -> None:
+    def batch_failed(self, batch: Batch, error: Errors, message: str) -> None:
         """A batch is lost: its transaction can only be aborted; without one, if it had numbers, these begin anew in
         the partition, as soon as it is known that nothing of it is under way. A fenced producer can do nothing any
         more, nor can one that lost outside of a transaction what it would not take (`shouldPoisonState`).
@@ -344,7 +344,7 @@ class TransactionManager:
         if api == "TxnOffsetCommit":
             self._offsets_answered(commit_error(body))
             return
-        error: KafkaError = body.error
+        error: Errors = body.error
         if api == "AddPartitionsToTxn":
             error = next((each for _, each in body.results_by_transaction[0][1] if each is not Errors.NONE), error)
         if error in _MOVED:
@@ -359,7 +359,7 @@ class TransactionManager:
             self._attempts = 0
             self._succeeded(api, body)
 
-    def _offsets_answered(self, error: KafkaError) -> None:
+    def _offsets_answered(self, error: Errors) -> None:
         offsets = self.offsets
         if offsets is None:
             return
@@ -378,7 +378,7 @@ class TransactionManager:
             offsets.is_done = True
             self._go_on()
 
-    def _refused(self, error: KafkaError, api: str) -> None:
+    def _refused(self, error: Errors, api: str) -> None:
         self.error = (exception_class(error), exception_message(error))
         if api == "InitProducerId" and error not in _FORESEEN:
             self.error = ("KafkaException", f"Unexpected error in InitProducerIdResponse; {self.error[1]}")

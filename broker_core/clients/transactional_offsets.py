@@ -7,7 +7,7 @@ group's coordinator is found, and the offsets are written there; they count from
 import msgspec
 
 from broker_core.clients.exceptions import exception_message
-from broker_core.errors import Errors, KafkaError
+from broker_core.errors import Errors
 from broker_core.wire.messages import (
     AddOffsetsToTxnRequest,
     FindCoordinatorRequest,
@@ -61,16 +61,16 @@ class TransactionalOffsets:
         )
 
 
-def commit_error(response: TxnOffsetCommitResponse) -> KafkaError:
+def commit_error(response: TxnOffsetCommitResponse) -> Errors:
     """The first error of an answer."""
     return next((error for _, error in response.partitions if error is not Errors.NONE), Errors.NONE)
 
 
-def is_mismatch(error: KafkaError) -> bool:
+def is_mismatch(error: Errors) -> bool:
     """Whether the member that the producer names no longer counts: another one has its partitions (KIP-447)."""
     return error in _MISMATCH
 
 
-def mismatch_text(error: KafkaError) -> str:
+def mismatch_text(error: Errors) -> str:
     """What `CommitFailedException` says then."""
     return f"Transaction offset Commit failed due to consumer group metadata mismatch: {exception_message(error)}"

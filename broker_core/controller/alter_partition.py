@@ -2,13 +2,13 @@
 
 from broker_core.controller.context import RECOVERED, RECOVERING, ControllerContext, LeaderAndIsr, topic_of
 from broker_core.controller.kafka_zk_client import KafkaZkClient
-from broker_core.errors import Errors, KafkaError
+from broker_core.errors import Errors
 from broker_core.wire.messages import AlterPartitionItem, AlterPartitionRequest, AlterPartitionResult
 
 INELIGIBLE_VERSION = 2
 
 
-def request_error(context: ControllerContext, request: AlterPartitionRequest) -> KafkaError:
+def request_error(context: ControllerContext, request: AlterPartitionRequest) -> Errors:
     """Why the whole request is refused: its sender is not the broker that is registered under this id now, or it
     names a recovery state that is none.
     """
@@ -22,7 +22,7 @@ def request_error(context: ControllerContext, request: AlterPartitionRequest) ->
 
 def check(
     context: ControllerContext, request: AlterPartitionRequest, item: AlterPartitionItem
-) -> KafkaError | LeaderAndIsr:
+) -> Errors | LeaderAndIsr:
     """What is to be written for a proposal, or why nothing is. NONE: it has been written already, by an earlier try."""
     leader = request.broker_id
     if item.topic_id and item.topic_id != context.topic_ids.get(topic_of(item.partition)):
@@ -54,7 +54,7 @@ def alter_partitions(
     context: ControllerContext, zk: KafkaZkClient, request: AlterPartitionRequest
 ) -> tuple[AlterPartitionResult, ...]:
     """Checks the proposals one by one and writes the good ones. The leader epoch stays as it is."""
-    errors: dict[str, KafkaError] = {}
+    errors: dict[str, Errors] = {}
     wanted: dict[str, LeaderAndIsr] = {}
     for item in request.partitions:
         outcome = check(context, request, item)

@@ -21,7 +21,7 @@ from broker_core.controller.reassignment import PartitionReassignments
 from broker_core.controller.registration import enable_feature_versioning
 from broker_core.controller.replica_state_machine import ReplicaStateMachine
 from broker_core.controller.topic_deletion import TopicDeletionManager
-from broker_core.errors import Errors, KafkaError
+from broker_core.errors import Errors
 from broker_core.events.control import ControllerElected, ControllerEventProcessed, ControllerResigned
 from broker_core.sim.kernel import Subjects, applies
 from broker_core.wire.messages import (
@@ -352,7 +352,7 @@ class Controller:
                 "TopicUncleanLeaderElectionEnable", lambda: self.partition_states.trigger_online(topic), topic or ""
             )
 
-    def _answer(self, name: str, action: Callable[[], Response], refuse: Callable[[KafkaError], Response]) -> Response:
+    def _answer(self, name: str, action: Callable[[], Response], refuse: Callable[[Errors], Response]) -> Response:
         """What an action answers; NOT_CONTROLLER from a broker that is none, or finds out that it is none."""
         answers: list[Response] = []
         if self.is_active:

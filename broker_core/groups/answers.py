@@ -1,6 +1,6 @@
 """How the coordinator answers the requests that it lets wait, and how an error of its log is told to clients."""
 
-from broker_core.errors import Errors, KafkaError
+from broker_core.errors import Errors
 from broker_core.groups.classic_group import GroupMember
 from broker_core.groups.consumer_protocol import ProtocolError, decode_assignment
 from broker_core.sim.kernel import Kernel, Message
@@ -52,7 +52,7 @@ def respond_sync(kernel: Kernel, message: Message, response: SyncGroupResponse) 
     kernel.respond(message, response, label=label, fields=(("assignment", partitions),) if good else ())
 
 
-def respond_commit(kernel: Kernel, message: Message, results: tuple[tuple[str, KafkaError], ...]) -> None:
+def respond_commit(kernel: Kernel, message: Message, results: tuple[tuple[str, Errors], ...]) -> None:
     """Answers an OffsetCommit: (topic-partition, error)."""
     error = next((error for _, error in results if error is not Errors.NONE), Errors.NONE)
     label = "committed" if error is Errors.NONE else error.name

@@ -10,7 +10,7 @@ from typing import TypeAlias
 import msgspec
 
 from broker_core.config_defs.java_text import scala_map_place
-from broker_core.errors import Errors, KafkaError
+from broker_core.errors import Errors
 from broker_core.groups.consumer_protocol import PROTOCOL_TYPE, ProtocolError, decode_subscription
 from broker_core.groups.offsets import CommittedOffset, StoredGroup, StoredMember
 from broker_core.groups.states import GroupState
@@ -120,7 +120,7 @@ class ClassicGroup:
         """Whether this member assigns."""
         return self.leader == member_id
 
-    def member_error(self, member_id: str, instance: str | None) -> KafkaError:
+    def member_error(self, member_id: str, instance: str | None) -> Errors:
         """Why this id does not speak for a member; NONE when it does."""
         if instance is not None:
             known = self.static_members.get(instance)

@@ -11,7 +11,7 @@ what became so, and `apply` alone changes groups.
 from collections.abc import Callable
 from typing import Any
 
-from broker_core.errors import Errors, KafkaError
+from broker_core.errors import Errors
 from broker_core.groups import apply as _apply  # noqa: F401  registers what facts do
 from broker_core.groups.answers import answer_join, answer_sync, partitions_of, respond_join
 from broker_core.groups.classic_group import ClassicGroup
@@ -106,11 +106,11 @@ class GroupCoordinator:
         """SyncGroup: answered with the member's assignment once the leader has sent it and it is stored."""
         self._membership.sync(message, request)
 
-    def heartbeat(self, request: HeartbeatRequest) -> KafkaError:
+    def heartbeat(self, request: HeartbeatRequest) -> Errors:
         """Heartbeat: keeps a session alive; REBALANCE_IN_PROGRESS tells the member to join again."""
         return self._membership.heartbeat(request)
 
-    def leave(self, request: LeaveGroupRequest) -> tuple[KafkaError, tuple[tuple[str, str | None, KafkaError], ...]]:
+    def leave(self, request: LeaveGroupRequest) -> tuple[Errors, tuple[tuple[str, str | None, Errors], ...]]:
         """LeaveGroup: the error of the whole, or one for each member."""
         return self._membership.leave(request)
 
@@ -120,7 +120,7 @@ class GroupCoordinator:
         """OffsetCommit: answered when the records are committed."""
         self._commits.commit(message, request)
 
-    def commit_in_transaction(self, message: Message, request: TxnOffsetCommitRequest, error: KafkaError) -> None:
+    def commit_in_transaction(self, message: Message, request: TxnOffsetCommitRequest, error: Errors) -> None:
         """TxnOffsetCommit, of which is known whether the group belongs to the transaction: `error` says why not."""
         self._transactional.commit(message, request, error)
 
@@ -134,11 +134,11 @@ class GroupCoordinator:
 
     def delete_offsets(
         self, group_id: str, partitions: tuple[str, ...]
-    ) -> tuple[KafkaError, tuple[tuple[str, KafkaError], ...]]:
+    ) -> tuple[Errors, tuple[tuple[str, Errors], ...]]:
         """OffsetDelete: the error of the whole, or one for each partition."""
         return self._removals.delete_offsets(group_id, partitions)
 
-    def delete_group(self, group_id: str) -> KafkaError:
+    def delete_group(self, group_id: str) -> Errors:
         """DeleteGroups, of one group: only an empty one."""
         return self._removals.delete_group(group_id)
 
@@ -146,7 +146,7 @@ class GroupCoordinator:
         """Topics are deleted: their offsets go."""
         self._removals.topics_deleted(is_gone)
 
-    def status(self, group_id: str) -> KafkaError:
+    def status(self, group_id: str) -> Errors:
         """Why a request for a group is refused whatever it asks; NONE when it is not."""
         return self.registry.status(group_id)
 
@@ -196,7 +196,7 @@ class GroupCoordinator:
 
     # what comes back
 
-    def stored(self, store: Store, error: KafkaError) -> None:
+    def stored(self, store: Store, error: Errors) -> None:
         """A write is committed, or will not be: goes on with what waited for it."""
         group = self.groups.get(store.group)
         if isinstance(store, Commit):

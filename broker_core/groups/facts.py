@@ -3,7 +3,7 @@
 from base64 import b64encode
 from collections.abc import Mapping
 
-from broker_core.errors import Errors, KafkaError
+from broker_core.errors import Errors
 from broker_core.events.envelope import Event
 from broker_core.events.group import (
     GroupAssigned,
@@ -44,7 +44,7 @@ class Groups:
         """The partition that keeps a group, whether it exists or not."""
         return f"{OFFSETS_TOPIC}-{partition_for(group_id, self.host.offsets_partition_count)}"
 
-    def status(self, group_id: str, allows_empty_id: bool = False) -> KafkaError:
+    def status(self, group_id: str, allows_empty_id: bool = False) -> Errors:
         """Why a request for a group is refused whatever it asks; NONE when it is not."""
         if not group_id and not allows_empty_id:
             return Errors.INVALID_GROUP_ID

@@ -4,7 +4,7 @@ from typing import Protocol, TypeAlias
 
 import msgspec
 
-from broker_core.errors import KafkaError
+from broker_core.errors import Errors
 from broker_core.groups.classic_group import Said
 from broker_core.groups.offsets import CommittedOffset
 from broker_core.log.unified_log import UnifiedLog
@@ -54,7 +54,7 @@ class Commit(msgspec.Struct, frozen=True):
     group: str
     message: Message
     offsets: dict[str, CommittedOffset]
-    order: tuple[tuple[str, KafkaError], ...]
+    order: tuple[tuple[str, Errors], ...]
 
 
 class TransactionalCommit(msgspec.Struct, frozen=True):
@@ -64,7 +64,7 @@ class TransactionalCommit(msgspec.Struct, frozen=True):
     message: Message
     producer_id: int
     offsets: dict[str, CommittedOffset]
-    order: tuple[tuple[str, KafkaError], ...]
+    order: tuple[tuple[str, Errors], ...]
 
 
 class EmptyGroup(msgspec.Struct, frozen=True):
@@ -88,7 +88,7 @@ class CoordinatorHost(Protocol):
     @property
     def group_settings(self) -> GroupSettings: ...
 
-    def append_to_group_log(self, partition: str, data: bytes, store: Store | None) -> KafkaError:
+    def append_to_group_log(self, partition: str, data: bytes, store: Store | None) -> Errors:
         """Appends a batch as leader. When it is committed (or can no longer be) `stored(store, error)` is called,
         unless the append fails at once: then this returns why.
         """

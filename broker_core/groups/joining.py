@@ -2,7 +2,7 @@
 
 import msgspec
 
-from broker_core.errors import Errors, KafkaError
+from broker_core.errors import Errors
 from broker_core.groups.answers import GROUP_ERRORS, answer_join, answer_sync, respond_join
 from broker_core.groups.classic_group import ClassicGroup, GroupMember, said_by
 from broker_core.groups.facts import Groups
@@ -59,7 +59,7 @@ class Joining:
                 member.joining = None
                 self._refuse(message, Errors.UNKNOWN_SERVER_ERROR, "")
 
-    def _error(self, group: ClassicGroup | None, request: JoinGroupRequest) -> KafkaError:
+    def _error(self, group: ClassicGroup | None, request: JoinGroupRequest) -> Errors:
         settings = self._host.group_settings
         error = self._groups.status(request.group_id)
         shortest, longest = settings.group_min_session_timeout_ms, settings.group_max_session_timeout_ms
@@ -69,7 +69,7 @@ class Joining:
             return Errors.UNKNOWN_MEMBER_ID
         return error
 
-    def _refuse(self, message: Message, error: KafkaError, member_id: str) -> None:
+    def _refuse(self, message: Message, error: Errors, member_id: str) -> None:
         respond_join(self._host.kernel, message, JoinGroupResponse(error, member_id=member_id))
 
     def _has_room(self, group: ClassicGroup, member_id: str) -> bool:
@@ -196,7 +196,7 @@ class Joining:
             member.joining = message
             self._rebalances.maybe_rebalance(group, f"the static member {instance} joins again")
 
-    def static_rejoined(self, group: ClassicGroup, rejoin: StaticRejoin, error: KafkaError) -> None:
+    def static_rejoined(self, group: ClassicGroup, rejoin: StaticRejoin, error: Errors) -> None:
         """The new id of a static member is stored, or could not be: then the old one stands."""
         if error is not Errors.NONE:
             self._revert(group, rejoin)

@@ -2,7 +2,7 @@
 `handleHeartbeat`, `handleLeaveGroup`).
 """
 
-from broker_core.errors import Errors, KafkaError
+from broker_core.errors import Errors
 from broker_core.groups.answers import GROUP_ERRORS, respond_sync
 from broker_core.groups.classic_group import ClassicGroup
 from broker_core.groups.facts import Groups
@@ -49,7 +49,7 @@ class Membership:
             if error is not Errors.NONE:
                 self.assignment_stored(group, store, error)
 
-    def _sync_error(self, group: ClassicGroup, request: SyncGroupRequest) -> KafkaError:
+    def _sync_error(self, group: ClassicGroup, request: SyncGroupRequest) -> Errors:
         error = group.member_error(request.member_id, request.group_instance_id)
         if error is not Errors.NONE:
             return error
@@ -65,7 +65,7 @@ class Membership:
             return Errors.REBALANCE_IN_PROGRESS
         return Errors.NONE
 
-    def assignment_stored(self, group: ClassicGroup, store: Assignment, error: KafkaError) -> None:
+    def assignment_stored(self, group: ClassicGroup, store: Assignment, error: Errors) -> None:
         """The assignment of a generation is stored, or could not be; an earlier generation's does not count."""
         if group.state is not GroupState.COMPLETING_REBALANCE or group.generation_id != store.generation_id:
             return
@@ -80,7 +80,7 @@ class Membership:
 
     # life and leave
 
-    def heartbeat(self, request: HeartbeatRequest) -> KafkaError:
+    def heartbeat(self, request: HeartbeatRequest) -> Errors:
         """Keeps a session alive; REBALANCE_IN_PROGRESS tells the member to join again."""
         error = self._groups.status(request.group_id)
         if error is Errors.COORDINATOR_LOAD_IN_PROGRESS:
@@ -100,7 +100,7 @@ class Membership:
         self._rebalances.touch(group, group.members[request.member_id])
         return Errors.REBALANCE_IN_PROGRESS if group.state is GroupState.PREPARING_REBALANCE else Errors.NONE
 
-    def leave(self, request: LeaveGroupRequest) -> tuple[KafkaError, tuple[tuple[str, str | None, KafkaError], ...]]:
+    def leave(self, request: LeaveGroupRequest) -> tuple[Errors, tuple[tuple[str, str | None, Errors], ...]]:
         """The error of the whole, or one for each member."""
         error = self._groups.status(request.group_id)
         if error is not Errors.NONE:
@@ -116,7 +116,7 @@ class Membership:
         )
         return Errors.NONE, results
 
-    def _leave(self, group: ClassicGroup, member_id: str, instance: str | None) -> KafkaError:
+    def _leave(self, group: ClassicGroup, member_id: str, instance: str | None) -> Errors:
         """An administrator names a static member by its instance alone."""
         if instance is not None and not member_id:
             member_id = group.static_members.get(instance, "")

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from broker_core.errors import Errors, KafkaError
+from broker_core.errors import Errors
 from broker_core.groups.answers import OFFSET_ERRORS, respond_commit
 from broker_core.groups.classic_group import ClassicGroup
 from broker_core.groups.consumer_protocol import sorted_partitions
@@ -43,7 +43,7 @@ class OffsetCommits:
             return
         self._store(group, message, request)
 
-    def _error(self, group: ClassicGroup, request: OffsetCommitRequest) -> KafkaError:
+    def _error(self, group: ClassicGroup, request: OffsetCommitRequest) -> Errors:
         if request.generation_id < 0 and group.state is GroupState.EMPTY:
             return Errors.NONE
         if request.generation_id < 0 and not request.member_id and request.group_instance_id is None:
@@ -68,7 +68,7 @@ class OffsetCommits:
         if error is not Errors.NONE:
             self.stored(group, store, error)
 
-    def stored(self, group: ClassicGroup | None, store: Commit, error: KafkaError) -> None:
+    def stored(self, group: ClassicGroup | None, store: Commit, error: Errors) -> None:
         """Offsets are stored, or could not be; None: the group is gone meanwhile."""
         if group is not None:
             for name in store.offsets:
@@ -103,8 +103,8 @@ class OffsetCommits:
 
 
 def refused_offsets(
-    host: CoordinatorHost, partitions: tuple[tuple[str, int, int, str], ...], error: KafkaError
-) -> tuple[tuple[str, KafkaError], ...]:
+    host: CoordinatorHost, partitions: tuple[tuple[str, int, int, str], ...], error: Errors
+) -> tuple[tuple[str, Errors], ...]:
     """The error of the whole request for each partition; of one that does not exist, that it does not."""
     return tuple(
         (name, error if host.has_partition(name) else Errors.UNKNOWN_TOPIC_OR_PARTITION) for name, *_ in partitions
@@ -118,9 +118,9 @@ def is_too_long(metadata: str, settings: GroupSettings) -> bool:
 
 def examine_offsets(
     host: CoordinatorHost, partitions: tuple[tuple[str, int, int, str], ...]
-) -> tuple[tuple[tuple[str, KafkaError], ...], dict[str, CommittedOffset]]:
+) -> tuple[tuple[tuple[str, Errors], ...], dict[str, CommittedOffset]]:
     """What is to be answered for each partition as far as is known, and the offsets that may be written."""
-    order: list[tuple[str, KafkaError]] = []
+    order: list[tuple[str, Errors]] = []
     offsets: dict[str, CommittedOffset] = {}
     for name, offset, leader_epoch, metadata in partitions:
         error = Errors.NONE

@@ -2,7 +2,7 @@
 `onCompleteJoin`, `onExpireHeartbeat`).
 """
 
-from broker_core.errors import Errors, KafkaError
+from broker_core.errors import Errors
 from broker_core.groups.answers import answer_join, answer_sync
 from broker_core.groups.classic_group import ClassicGroup, GroupMember
 from broker_core.groups.facts import Groups
@@ -142,7 +142,7 @@ class Rebalances:
                 self._remove_member(group, member, "it did not sync in time")
         self._rebalance(group, "members did not sync in time")
 
-    def propagate(self, group: ClassicGroup, error: KafkaError) -> None:
+    def propagate(self, group: ClassicGroup, error: Errors) -> None:
         """Answers all syncs that wait, with the assignments or an error."""
         for member in list(group.members.values()):
             waiting = member.syncing is not None

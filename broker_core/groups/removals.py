@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from broker_core.errors import Errors, KafkaError
+from broker_core.errors import Errors
 from broker_core.groups.classic_group import ClassicGroup
 from broker_core.groups.consumer_protocol import PROTOCOL_TYPE, split_partition
 from broker_core.groups.facts import Groups
@@ -25,7 +25,7 @@ class Removals:
 
     def delete_offsets(
         self, group_id: str, partitions: tuple[str, ...]
-    ) -> tuple[KafkaError, tuple[tuple[str, KafkaError], ...]]:
+    ) -> tuple[Errors, tuple[tuple[str, Errors], ...]]:
         """OffsetDelete: the error of the whole, or one for each partition."""
         error = self._groups.status(group_id)
         group = self._groups.known.get(group_id)
@@ -50,7 +50,7 @@ class Removals:
         self._forget(group, [name for name in gone if name in group.offsets], "it was deleted")
         return Errors.NONE, tuple(results)
 
-    def delete_group(self, group_id: str) -> KafkaError:
+    def delete_group(self, group_id: str) -> Errors:
         """DeleteGroups, of one group: only an empty one."""
         error = self._groups.status(group_id, allows_empty_id=True)
         if error is not Errors.NONE:

@@ -4,7 +4,7 @@ They are written as a transactional batch and wait, by producer id, for the mark
 offsets, ABORT forgets them. Whichever was written later counts.
 """
 
-from broker_core.errors import Errors, KafkaError
+from broker_core.errors import Errors
 from broker_core.groups.answers import OFFSET_ERRORS
 from broker_core.groups.classic_group import ClassicGroup
 from broker_core.groups.facts import Groups
@@ -25,7 +25,7 @@ class TransactionalCommits:
         self._host = groups.host
         self._groups = groups
 
-    def commit(self, message: Message, request: TxnOffsetCommitRequest, error: KafkaError) -> None:
+    def commit(self, message: Message, request: TxnOffsetCommitRequest, error: Errors) -> None:
         """Answered when the records are committed. `error`: why the group is not known to be in the transaction."""
         if not any(self._host.has_partition(name) for name, *_ in request.partitions):
             self._respond(message, refused_offsets(self._host, request.partitions, Errors.NONE))
@@ -55,7 +55,7 @@ class TransactionalCommits:
         if error is not Errors.NONE:
             self.stored(group, store, error)
 
-    def stored(self, group: ClassicGroup | None, store: TransactionalCommit, error: KafkaError) -> None:
+    def stored(self, group: ClassicGroup | None, store: TransactionalCommit, error: Errors) -> None:
         """The offsets are in the log, and wait for the marker; or are not. None: the group is gone meanwhile."""
         if group is not None and error is Errors.NONE:
             for name, committed in store.offsets.items():
@@ -75,13 +75,13 @@ class TransactionalCommits:
                         self._groups.commit(group, name, committed)
             self._groups.decide(group, producer_id, is_commit)
 
-    def _respond(self, message: Message, results: tuple[tuple[str, KafkaError], ...]) -> None:
+    def _respond(self, message: Message, results: tuple[tuple[str, Errors], ...]) -> None:
         error = next((error for _, error in results if error is not Errors.NONE), Errors.NONE)
         label = "waits for the end" if error is Errors.NONE else error.name
         self._host.kernel.respond(message, TxnOffsetCommitResponse(results), label=label)
 
 
-def _error(group: ClassicGroup, request: TxnOffsetCommitRequest) -> KafkaError:
+def _error(group: ClassicGroup, request: TxnOffsetCommitRequest) -> Errors:
     """Members are checked where the producer says whose offsets these are (version 3 on)."""
     if request.generation_id < 0 and group.state is GroupState.EMPTY:
         return Errors.NONE

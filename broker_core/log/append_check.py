@@ -8,7 +8,7 @@ from struct import Struct
 
 import msgspec
 
-from broker_core.errors import KafkaError, KafkaException
+from broker_core.errors import Errors, KafkaException
 from broker_core.log.config import INT_MAX
 from broker_core.records.compression import CompressionType, UnreadableRecords
 from broker_core.records.legacy import SMALLEST_SIZE, read_message
@@ -61,7 +61,7 @@ def _check_framing(data: bytes, position: int, left: int) -> None:
     length = int.from_bytes(data[position + 8 : position + LENGTH_OVERHEAD], "big", signed=True)
     if length < SMALLEST_SIZE:
         raise KafkaException(
-            KafkaError.CORRUPT_MESSAGE,
+            Errors.CORRUPT_MESSAGE,
             f"Record size {length} is less than the minimum record overhead ({SMALLEST_SIZE})",
         )
     if left <= MAGIC_POSITION:
@@ -69,9 +69,9 @@ def _check_framing(data: bytes, position: int, left: int) -> None:
     magic = data[position + MAGIC_POSITION]
     if magic > MAGIC_V2:
         signed = magic - 0x100 if magic >= 0x80 else magic
-        raise KafkaException(KafkaError.CORRUPT_MESSAGE, f"Invalid magic found in record: {signed}")
+        raise KafkaException(Errors.CORRUPT_MESSAGE, f"Invalid magic found in record: {signed}")
     # With what precedes the length field, the size has no place in an int any more: Kafka has no text for that.
-    raise KafkaException(KafkaError.UNKNOWN_SERVER_ERROR)
+    raise KafkaException(Errors.UNKNOWN_SERVER_ERROR)
 
 
 def analyze(data: bytes, max_message_bytes: int, is_client: bool) -> AnalyzedBatches:
@@ -88,7 +88,7 @@ def analyze(data: bytes, max_message_bytes: int, is_client: bool) -> AnalyzedBat
         header = None if is_message else _check_start(data, position, size, is_client)
         if size > max_message_bytes:
             raise KafkaException(
-                KafkaError.MESSAGE_TOO_LARGE, f"a batch has {size} bytes, max.message.bytes is {max_message_bytes}"
+                Errors.MESSAGE_TOO_LARGE, f"a batch has {size} bytes, max.message.bytes is {max_message_bytes}"
             )
         try:
             if header is not None:
@@ -99,11 +99,11 @@ def analyze(data: bytes, max_message_bytes: int, is_client: bool) -> AnalyzedBat
             if batch_codec:
                 codec = CompressionType(batch_codec)
         except CorruptRecord as error:
-            raise KafkaException(KafkaError.CORRUPT_MESSAGE, str(error)) from error
+            raise KafkaException(Errors.CORRUPT_MESSAGE, str(error)) from error
         except UnreadableRecords as error:
-            raise KafkaException(KafkaError.UNKNOWN_SERVER_ERROR, str(error)) from error
+            raise KafkaException(Errors.UNKNOWN_SERVER_ERROR, str(error)) from error
         except ValueError:
-            raise KafkaException(KafkaError.UNKNOWN_SERVER_ERROR, f"unknown compression codec {batch_codec}") from None
+            raise KafkaException(Errors.UNKNOWN_SERVER_ERROR, f"unknown compression codec {batch_codec}") from None
         batches.append((position, header))
         position += size
     return AnalyzedBatches(batches, codec)
@@ -117,10 +117,10 @@ def _check_start(data: bytes, position: int, size: int, is_client: bool) -> Batc
         header = BatchHeader(*HEADER.unpack_from(data, position))
     if is_client and header.base_offset != 0:
         raise KafkaException(
-            KafkaError.INVALID_RECORD, f"the batch's base offset is {header.base_offset}, a producer must send 0"
+            Errors.INVALID_RECORD, f"the batch's base offset is {header.base_offset}, a producer must send 0"
         )
     if size < _LAST_OFFSET_DELTA_END:
-        raise KafkaException(KafkaError.UNKNOWN_SERVER_ERROR, f"the header of a batch ends after {size} bytes")
+        raise KafkaException(Errors.UNKNOWN_SERVER_ERROR, f"the header of a batch ends after {size} bytes")
     return header
 
 
@@ -143,18 +143,18 @@ def check_copied(
         base_offset = header.base_offset
         if base_offset < expected:
             raise KafkaException(
-                KafkaError.UNKNOWN_SERVER_ERROR,
+                Errors.UNKNOWN_SERVER_ERROR,
                 f"offsets do not rise: a batch at {base_offset} follows one that ends at {expected - 1}",
             )
         if header.length + LENGTH_OVERHEAD > max_message_bytes:
             raise KafkaException(
-                KafkaError.MESSAGE_TOO_LARGE,
+                Errors.MESSAGE_TOO_LARGE,
                 f"a batch has {header.size} bytes, max.message.bytes is {max_message_bytes}",
             )
         try:
             ensure_valid(data, header, position)
         except CorruptRecord as error:
-            raise KafkaException(KafkaError.CORRUPT_MESSAGE, str(error)) from error
+            raise KafkaException(Errors.CORRUPT_MESSAGE, str(error)) from error
         expected = base_offset + header.last_offset_delta + 1
         if header.max_timestamp > max_timestamp:
             max_timestamp = header.max_timestamp

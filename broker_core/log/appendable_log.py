@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from msgspec import structs
 
-from broker_core.errors import KafkaError, KafkaException, UnexpectedAppendOffsetException
+from broker_core.errors import Errors, KafkaException, UnexpectedAppendOffsetException
 from broker_core.log.append_check import analyze, check_copied
 from broker_core.log.append_info import AppendInfo, ProducerFact
 from broker_core.log.config import INT_MAX
@@ -92,7 +92,7 @@ class AppendableLog(ReadableLog):
         self._now_ms = now_ms
         found = batches_in(data)
         if not found:
-            raise KafkaException(KafkaError.INVALID_RECORD, "no complete batch to append")
+            raise KafkaException(Errors.INVALID_RECORD, "no complete batch to append")
         log_end_offset = self._local.log_end_offset
         first = found[0][1]
         if first.base_offset < log_end_offset:
@@ -147,7 +147,7 @@ class AppendableLog(ReadableLog):
         config = self._config
         if size > config.segment_bytes:
             raise KafkaException(
-                KafkaError.RECORD_LIST_TOO_LARGE,
+                Errors.RECORD_LIST_TOO_LARGE,
                 f"the append has {size} bytes, a segment may have {config.segment_bytes} (segment.bytes)",
             )
         if self._local.segments[-1].should_roll(config, size, max_timestamp, last_offset, now_ms):

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import msgspec
 
 from broker_core.eras import IndexRule
-from broker_core.errors import KafkaError, KafkaException
+from broker_core.errors import Errors, KafkaException
 from broker_core.records.compression import CompressionType
 from broker_core.records.record_batch import TimestampType
 
@@ -139,4 +139,4 @@ class LogConfig(msgspec.Struct, frozen=True, kw_only=True):
         try:
             return msgspec.convert(chosen, LogConfig, strict=False)
         except msgspec.ValidationError as error:
-            raise KafkaException(KafkaError.INVALID_CONFIG, f"Invalid configuration of a log: {error}") from error
+            raise KafkaException(Errors.INVALID_CONFIG, f"Invalid configuration of a log: {error}") from error

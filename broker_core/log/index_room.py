@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Protocol
 
-from broker_core.errors import KafkaError, KafkaException
+from broker_core.errors import Errors, KafkaException
 from broker_core.log.offset_index import OffsetIndex
 from broker_core.log.time_index import NoTimeIndex, TimeIndex
 
@@ -54,6 +54,6 @@ def ensure_room(
 
 def _full(what: str, entries: int, path: str) -> KafkaException:
     return KafkaException(
-        KafkaError.UNKNOWN_SERVER_ERROR,
+        Errors.UNKNOWN_SERVER_ERROR,
         f"Attempt to append to a full {what} (size = {entries}): {path}; more fits with a larger segment.index.bytes",
     )

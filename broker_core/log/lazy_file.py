@@ -5,7 +5,7 @@ retention took all others or a follower starts over, has no index files: the fir
 look for old timestamps makes the `.timeindex`.
 """
 
-from broker_core.errors import KafkaError, KafkaException
+from broker_core.errors import Errors, KafkaException
 from broker_core.log.config import INT_MAX
 from broker_core.sim.disk import Disk, File
 
@@ -36,7 +36,7 @@ class LazyFile:
         relative = offset - base_offset
         if not 0 <= relative <= INT_MAX:
             raise KafkaException(
-                KafkaError.UNKNOWN_SERVER_ERROR,
+                Errors.UNKNOWN_SERVER_ERROR,
                 f"{self.path}: offset {offset} is out of the range of an index that begins at {base_offset}",
             )
         return relative

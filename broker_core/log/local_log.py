@@ -4,7 +4,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from broker_core.errors import KafkaError, KafkaException
+from broker_core.errors import Errors, KafkaException
 from broker_core.log.config import LogConfig
 from broker_core.log.deleted_files import DeletedFile
 from broker_core.log.segment import LogSegment
@@ -60,7 +60,7 @@ class LocalLog:
         elif old.base_offset >= new_base_offset:
             # Of a log that was believed although its newest segment holds no whole batch, or an older one is damaged.
             raise KafkaException(
-                KafkaError.UNKNOWN_SERVER_ERROR,
+                Errors.UNKNOWN_SERVER_ERROR,
                 f"Trying to roll a new log segment for topic partition {self.directory.rpartition('/')[2]} with start "
                 f"offset {new_base_offset} =max(provided offset = Some({new_base_offset}), LEO = "
                 f"{self.log_end_offset}) while it already exists",

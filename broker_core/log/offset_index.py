@@ -9,7 +9,7 @@ import sys
 from array import array
 from bisect import bisect_left, bisect_right
 
-from broker_core.errors import KafkaError, KafkaException
+from broker_core.errors import Errors, KafkaException
 from broker_core.log.abstract_index import AbstractIndex
 from broker_core.sim.disk import Disk
 
@@ -60,7 +60,7 @@ class OffsetIndex(AbstractIndex):
         relative = self.file.relative(offset, self.base_offset)
         if count and relative <= self.relative_offsets[-1]:
             raise KafkaException(
-                KafkaError.UNKNOWN_SERVER_ERROR,
+                Errors.UNKNOWN_SERVER_ERROR,
                 f"Attempt to append an offset {offset} to position {count} no larger than the last offset appended "
                 f"({self.last_offset}) to {self.file.path}",
             )

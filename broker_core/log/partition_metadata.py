@@ -6,7 +6,7 @@ Two lines, "version: 0" and "topic_id: " with 22 characters of URL-safe base64, 
 import re
 from base64 import urlsafe_b64decode
 
-from broker_core.errors import KafkaError, KafkaException
+from broker_core.errors import Errors, KafkaException
 from broker_core.log.storage_fault import StorageFault
 from broker_core.sim.disk import Disk
 
@@ -56,6 +56,6 @@ def ensure_topic_id(disk: Disk, directory: str, topic_id: str | None) -> str | N
         return topic_id
     if topic_id is not None and found != topic_id:
         raise KafkaException(
-            KafkaError.INCONSISTENT_TOPIC_ID, f"{directory} belongs to topic id {found}, the request names {topic_id}"
+            Errors.INCONSISTENT_TOPIC_ID, f"{directory} belongs to topic id {found}, the request names {topic_id}"
         )
     return found

@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Collection
 from typing import NamedTuple
 
-from broker_core.errors import KafkaError, KafkaException
+from broker_core.errors import Errors, KafkaException
 from broker_core.log.deleted_files import DeletedFile, mark_deleted
 from broker_core.log.storage_fault import offset_of
 from broker_core.log.transactions import CompletedTransaction, UnstableTransactions
@@ -176,7 +176,7 @@ class ProducerStateManager:
             self._check_sequence(entry, header)
         if entry.current_transaction_first_offset is not None and not header.is_transactional:
             raise KafkaException(
-                KafkaError.INVALID_TXN_STATE,
+                Errors.INVALID_TXN_STATE,
                 f"producer {header.producer_id} sent a batch outside a transaction while one is open",
             )
         return None
@@ -190,7 +190,7 @@ class ProducerStateManager:
         self._check_epoch(entry, header.producer_epoch)
         if coordinator_epoch < entry.coordinator_epoch:
             raise KafkaException(
-                KafkaError.TRANSACTION_COORDINATOR_FENCED,
+                Errors.TRANSACTION_COORDINATOR_FENCED,
                 f"coordinator epoch {coordinator_epoch} is older than {entry.coordinator_epoch}, the last seen",
             )
 
@@ -384,7 +384,7 @@ class ProducerStateManager:
         known = self._verifications.get(header.producer_id)
         if known is not None and header.base_sequence > known.lowest_sequence:
             raise KafkaException(
-                KafkaError.OUT_OF_ORDER_SEQUENCE_NUMBER,
+                Errors.OUT_OF_ORDER_SEQUENCE_NUMBER,
                 f"producer {header.producer_id} sent sequence number {header.base_sequence}, "
                 f"{known.lowest_sequence} has not come yet",
             )
@@ -393,7 +393,7 @@ class ProducerStateManager:
     def _check_epoch(entry: ProducerStateEntry, epoch: int) -> None:
         if epoch < entry.producer_epoch:
             raise KafkaException(
-                KafkaError.INVALID_PRODUCER_EPOCH,
+                Errors.INVALID_PRODUCER_EPOCH,
                 f"producer {entry.producer_id} sent epoch {epoch}, epoch {entry.producer_epoch} is in force",
             )
 
@@ -406,7 +406,7 @@ class ProducerStateManager:
             expected = increment_sequence(entry.last_sequence, 1)
         if sequence != expected and entry.producer_epoch != NO_PRODUCER_EPOCH:
             raise KafkaException(
-                KafkaError.OUT_OF_ORDER_SEQUENCE_NUMBER,
+                Errors.OUT_OF_ORDER_SEQUENCE_NUMBER,
                 f"producer {header.producer_id} sent sequence number {sequence}, expected {expected}",
             )
 

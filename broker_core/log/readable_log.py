@@ -2,7 +2,7 @@
 
 import struct
 
-from broker_core.errors import KafkaError, KafkaException
+from broker_core.errors import Errors, KafkaException
 from broker_core.log.append_info import ReadInfo
 from broker_core.log.config import LogConfig
 from broker_core.log.leader_epoch_cache import LeaderEpochCache
@@ -116,7 +116,7 @@ class ReadableLog:
         segment, position = local.locate(offset)
         if offset < bound:
             if max_bytes < 0:
-                raise KafkaException(KafkaError.UNKNOWN_SERVER_ERROR, f"Invalid max size {max_bytes} for log read")
+                raise KafkaException(Errors.UNKNOWN_SERVER_ERROR, f"Invalid max size {max_bytes} for log read")
             end = segment.end
             if bound < end_offset:
                 bound_segment, bound_position = local.locate(bound)
@@ -231,7 +231,7 @@ class ReadableLog:
     def _check_timestamps(self) -> None:
         if self._config.magic == 0:
             raise KafkaException(
-                KafkaError.UNSUPPORTED_FOR_MESSAGE_FORMAT,
+                Errors.UNSUPPORTED_FOR_MESSAGE_FORMAT,
                 f"Cannot search offsets based on timestamp because message format version for partition "
                 f"{self.topic}-{self.partition} is {self._config.message_format_version} which is earlier than the "
                 "minimum required version 0.10.0",
@@ -239,7 +239,7 @@ class ReadableLog:
 
     def _out_of_range(self, offset: int) -> KafkaException:
         return KafkaException(
-            KafkaError.OFFSET_OUT_OF_RANGE,
+            Errors.OFFSET_OUT_OF_RANGE,
             f"offset {offset} of {self.topic}-{self.partition} lies outside "
             f"{self.log_start_offset} to {self._local.log_end_offset}",
         )

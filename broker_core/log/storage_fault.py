@@ -1,6 +1,6 @@
 """What is said of a file that cannot be used."""
 
-from broker_core.errors import KafkaError, KafkaException
+from broker_core.errors import Errors, KafkaException
 
 _LARGEST_OFFSET = 2**63 - 1
 # What a file system takes; longer numbers are none.
@@ -17,7 +17,7 @@ class StorageFault(KafkaException):
     def __init__(self, path: str, rule: str, position: int = 0, *, is_io_error: bool = True) -> None:
         where = f", byte {position}" if position else ""
         message = f"Malformed file {path}{where}: {rule}; restore it or delete it"
-        super().__init__(KafkaError.KAFKA_STORAGE_ERROR, message)
+        super().__init__(Errors.KAFKA_STORAGE_ERROR, message)
         self.path = path
         self.rule = rule
         self.position = position

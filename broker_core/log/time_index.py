@@ -9,7 +9,7 @@ import sys
 from array import array
 from bisect import bisect_right
 
-from broker_core.errors import KafkaError, KafkaException
+from broker_core.errors import Errors, KafkaException
 from broker_core.log.abstract_index import AbstractIndex
 from broker_core.records.record_batch import NO_TIMESTAMP
 from broker_core.sim.disk import CutFact, Disk
@@ -64,7 +64,7 @@ class TimeIndex(AbstractIndex):
         count = len(self.timestamps)
         if count and offset - self.base_offset < self.relative_offsets[-1]:
             raise KafkaException(
-                KafkaError.UNKNOWN_SERVER_ERROR,
+                Errors.UNKNOWN_SERVER_ERROR,
                 f"Attempt to append an offset ({offset}) to slot {count} no larger than the last offset appended "
                 f"({self.last_entry[1]}) to {self.file.path}",
             )

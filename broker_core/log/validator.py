@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from broker_core.errors import KafkaError, KafkaException, RecordValidationException
+from broker_core.errors import Errors, KafkaException, RecordValidationException
 from broker_core.log.config import LogConfig
 from broker_core.records.compression import CompressionType, UnreadableRecords
 from broker_core.records.legacy import Message, build_message_set, read_message, with_offset, with_timestamp
@@ -123,12 +123,12 @@ class LogValidator:
         try:
             return self._validate(append)
         except CorruptRecord as error:
-            raise KafkaException(KafkaError.CORRUPT_MESSAGE, str(error)) from error
+            raise KafkaException(Errors.CORRUPT_MESSAGE, str(error)) from error
         except UnreadableRecords as error:
-            raise KafkaException(KafkaError.UNKNOWN_SERVER_ERROR, str(error)) from error
+            raise KafkaException(Errors.UNKNOWN_SERVER_ERROR, str(error)) from error
         except InvalidRecord as error:
             is_unexpected = isinstance(error, OverlongLength) and not append.codec
-            kind = KafkaError.UNKNOWN_SERVER_ERROR if is_unexpected else KafkaError.INVALID_RECORD
+            kind = Errors.UNKNOWN_SERVER_ERROR if is_unexpected else Errors.INVALID_RECORD
             raise KafkaException(kind, str(error)) from error
 
     def _validate(self, append: Append) -> ValidBatches:
@@ -216,7 +216,7 @@ class LogValidator:
         for _, header in valid.batches:
             if header.size > limit:
                 raise KafkaException(
-                    KafkaError.MESSAGE_TOO_LARGE,
+                    Errors.MESSAGE_TOO_LARGE,
                     f"written anew, a batch has {header.size} bytes, max.message.bytes is {limit}",
                 )
         return valid
@@ -305,7 +305,7 @@ class LogValidator:
                 raise InvalidRecord(f"producer {header.producer_id} sent the sequence number {header.base_sequence}")
         if self.magic < MAGIC_V2 and (header.is_transactional or header.has_producer_id):
             raise KafkaException(
-                KafkaError.UNSUPPORTED_FOR_MESSAGE_FORMAT,
+                Errors.UNSUPPORTED_FOR_MESSAGE_FORMAT,
                 f"messages of magic {self.magic} have no place for producer ids and transactions",
             )
 
@@ -377,35 +377,35 @@ class LogValidator:
                 errors.append((index, found[1]))
         if not errors:
             return
-        if KafkaError.INVALID_TIMESTAMP in kinds:
+        if Errors.INVALID_TIMESTAMP in kinds:
             message = "One or more records have been rejected due to invalid timestamp"
-            raise RecordValidationException(KafkaError.INVALID_TIMESTAMP, message, tuple(errors))
+            raise RecordValidationException(Errors.INVALID_TIMESTAMP, message, tuple(errors))
         shown = ", ".join(f"RecordError(batchIndex={index}, message='{why}')" for index, why in errors[:_ERRORS_SHOWN])
         message = (
             f"One or more records have been rejected due to {len(errors)} record errors in total, "
             f"and only showing the first three errors at most: [{shown}]"
         )
-        raise RecordValidationException(KafkaError.INVALID_RECORD, message, tuple(errors))
+        raise RecordValidationException(Errors.INVALID_RECORD, message, tuple(errors))
 
-    def _error_of(self, append: Append, header: BatchHeader, record: _Examined) -> tuple[KafkaError, str] | None:
+    def _error_of(self, append: Append, header: BatchHeader, record: _Examined) -> tuple[Errors, str] | None:
         config, now_ms = self.config, append.now_ms
         if not record.has_magic:
             text = f"Record {record.text}'s magic does not match outer magic {header.magic}"
-            return KafkaError.INVALID_RECORD, text
+            return Errors.INVALID_RECORD, text
         if self.is_compacted and not record.has_key:
             text = f"Compacted topic cannot accept message without key in topic partition {self.topic_partition}"
-            return KafkaError.INVALID_RECORD, text
+            return Errors.INVALID_RECORD, text
         if not self.has_append_time and record.timestamp != NO_TIMESTAMP:
             before, after = config.before_max_ms, config.after_max_ms
             age = _as_long(now_ms - record.timestamp)
             if age <= before and _as_long(-age) <= after:
                 return None
-            return KafkaError.INVALID_TIMESTAMP, (
+            return Errors.INVALID_TIMESTAMP, (
                 f"Timestamp {record.timestamp} of message with offset {record.offset} is out of range. "
                 f"The timestamp should be within [{_as_long(now_ms - before)}, {_as_long(now_ms + after)}]"
             )
         if header.has_append_time:
-            return KafkaError.INVALID_TIMESTAMP, (
+            return Errors.INVALID_TIMESTAMP, (
                 f"Invalid timestamp type in message {record.text}. "
                 "Producer should not set timestamp type to LogAppendTime."
             )

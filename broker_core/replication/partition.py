@@ -4,7 +4,7 @@ It decides and states events; `replica_state` applies them. Bytes go to the log 
 roles, the ISR and what a leader believes of others change only in `apply`.
 """
 
-from broker_core.errors import KafkaError, KafkaException, UnexpectedAppendOffsetException
+from broker_core.errors import Errors, KafkaException, UnexpectedAppendOffsetException
 from broker_core.events.replica import (
     HighWatermarkAdvanced,
     IsrChangeProposed,
@@ -104,7 +104,7 @@ class Partition(ReplicaLog):
         isr = self.isr_state.isr
         if required_acks == -1 and self._has_too_few(isr):
             raise KafkaException(
-                KafkaError.NOT_ENOUGH_REPLICAS,
+                Errors.NOT_ENOUGH_REPLICAS,
                 f"The size of the current ISR {_braces(isr)} is insufficient to satisfy the min.isr requirement of "
                 f"{self.effective_min_isr} for partition {self.name}",
             )

@@ -9,7 +9,7 @@ from typing import Protocol
 import msgspec
 
 from broker_core.eras import Era
-from broker_core.errors import KafkaError, KafkaException
+from broker_core.errors import Errors, KafkaException
 from broker_core.events.replica import FetcherFailed
 from broker_core.replication.partition import Partition
 from broker_core.replication.quota import ReplicationQuotas
@@ -29,12 +29,12 @@ from broker_core.wire.messages import (
 _NOTHING_KNOWN = "the leader knows nothing of the epoch, so what is not known to be committed goes"
 _BACK_OFF = frozenset(
     {
-        KafkaError.NOT_LEADER_OR_FOLLOWER,
-        KafkaError.UNKNOWN_TOPIC_OR_PARTITION,
-        KafkaError.UNKNOWN_LEADER_EPOCH,
-        KafkaError.UNKNOWN_TOPIC_ID,
-        KafkaError.CORRUPT_MESSAGE,
-        KafkaError.KAFKA_STORAGE_ERROR,
+        Errors.NOT_LEADER_OR_FOLLOWER,
+        Errors.UNKNOWN_TOPIC_OR_PARTITION,
+        Errors.UNKNOWN_LEADER_EPOCH,
+        Errors.UNKNOWN_TOPIC_ID,
+        Errors.CORRUPT_MESSAGE,
+        Errors.KAFKA_STORAGE_ERROR,
     }
 )
 
@@ -241,9 +241,9 @@ class ReplicaFetcher:
             log = partition.log
             if self._asked[name] != (log.leader_epoch_cache.latest_epoch, state.leader_epoch):
                 continue
-            if result.error is KafkaError.FENCED_LEADER_EPOCH:
+            if result.error is Errors.FENCED_LEADER_EPOCH:
                 self._fail(partition, "FENCED_LEADER_EPOCH: the leader knows a newer epoch")
-            elif result.error is not KafkaError.NONE:
+            elif result.error is not Errors.NONE:
                 self._delay(name)
             else:
                 # before KIP-279 an answer was an offset alone
@@ -285,7 +285,7 @@ class ReplicaFetcher:
                 or self._asked[answer.partition] != (partition.log.log_end_offset, state.leader_epoch)
             ):
                 continue
-            if answer.error is KafkaError.NONE:
+            if answer.error is Errors.NONE:
                 self._take(partition, state, answer)
             else:
                 self._refused(partition, state, answer.error)
@@ -313,11 +313,11 @@ class ReplicaFetcher:
             partition.increment_log_start_offset(answer.log_start_offset, "leader offset increment")
         self.host.log_appended_by_follower(partition)
 
-    def _refused(self, partition: Partition, state: FetchState, error: KafkaError) -> None:
-        if error is KafkaError.OFFSET_OUT_OF_RANGE:
+    def _refused(self, partition: Partition, state: FetchState, error: Errors) -> None:
+        if error is Errors.OFFSET_OUT_OF_RANGE:
             state.asking_offsets = True
             self._ask_offset(partition.name, state.leader_epoch, -1)
-        elif error is KafkaError.FENCED_LEADER_EPOCH:
+        elif error is Errors.FENCED_LEADER_EPOCH:
             self._fail(partition, "FENCED_LEADER_EPOCH: the leader knows a newer epoch")
         elif error in _BACK_OFF:
             self._delay(partition.name)
@@ -346,7 +346,7 @@ class ReplicaFetcher:
         if state is None or partition is None or state.leader_epoch != leader_epoch:
             return
         result = response.partitions[0] if response is not None else None
-        if result is None or result.error is not KafkaError.NONE:
+        if result is None or result.error is not Errors.NONE:
             state.asking_offsets = False
             self._delay(name)
         elif timestamp == -1 and result.offset < partition.log.log_end_offset:

@@ -3,7 +3,7 @@
 Bytes go to the log at the moment of the decision.
 """
 
-from broker_core.errors import KafkaError, KafkaException
+from broker_core.errors import Errors, KafkaException
 from broker_core.events.envelope import Event
 from broker_core.events.log import (
     BatchAppended,
@@ -335,13 +335,13 @@ class ReplicaLog(ReplicaState):
         """
         if "delete" not in self.log.config.cleanup_policy:
             raise KafkaException(
-                KafkaError.POLICY_VIOLATION,
+                Errors.POLICY_VIOLATION,
                 f"Records of partition {self.name} can not be deleted due to the configured policy",
             )
         target = self.high_watermark if offset == HIGH_WATERMARK else offset
         if target < 0:
             raise KafkaException(
-                KafkaError.OFFSET_OUT_OF_RANGE, f"The offset {target} for partition {self.name} is not valid"
+                Errors.OFFSET_OUT_OF_RANGE, f"The offset {target} for partition {self.name} is not valid"
             )
         self.increment_log_start_offset(target, "client delete records request")
         return target
@@ -350,7 +350,7 @@ class ReplicaLog(ReplicaState):
         """Lets the log begin at `offset`, if it begins below. Raises OFFSET_OUT_OF_RANGE beyond the high watermark."""
         if offset > self.high_watermark:
             raise KafkaException(
-                KafkaError.OFFSET_OUT_OF_RANGE,
+                Errors.OFFSET_OUT_OF_RANGE,
                 f"Cannot increment the log start offset to {offset} of partition {self.name} since it is larger than "
                 f"the high watermark {self.high_watermark}",
             )

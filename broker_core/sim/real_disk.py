@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 from weakref import WeakSet
 
-from broker_core.errors import KafkaError, KafkaException
+from broker_core.errors import Errors, KafkaException
 from broker_core.sim.disk_types import Archive, ArchivingDisk, CutFact, is_below, validate_path
 
 MAX_OPEN_FILES = 512
@@ -315,4 +315,4 @@ def storage_errors(path: str) -> Iterator[None]:
 
 def _storage_error(path: str, error: OSError) -> KafkaException:
     advice = "free some space and try again" if error.errno == errno.ENOSPC else "check the data folder"
-    return KafkaException(KafkaError.KAFKA_STORAGE_ERROR, f"writing {path} failed: {error.strerror}; {advice}")
+    return KafkaException(Errors.KAFKA_STORAGE_ERROR, f"writing {path} failed: {error.strerror}; {advice}")

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from broker_core.errors import Errors, KafkaError
+from broker_core.errors import Errors
 from broker_core.events.envelope import Event
 from broker_core.events.transaction import TransactionsUnloaded, TransactionTransitioned
 from broker_core.groups.offsets import partition_for
@@ -96,7 +96,7 @@ class TransactionCoordinator:
         """The partition that keeps a transactional id, whether it exists or not."""
         return f"{TRANSACTION_TOPIC}-{partition_for(transactional_id, self.host.transaction_partition_count)}"
 
-    def status(self, transactional_id: str) -> KafkaError:
+    def status(self, transactional_id: str) -> Errors:
         """Why a request for a transactional id is refused whatever it asks; NONE when it is not."""
         if not transactional_id:
             return Errors.INVALID_REQUEST
@@ -117,9 +117,7 @@ class TransactionCoordinator:
         if error is not Errors.NONE:
             self._respond_init(message, InitProducerIdResponse(error))
 
-    def _init_transactional(
-        self, message: Message, transactional_id: str, request: InitProducerIdRequest
-    ) -> KafkaError:
+    def _init_transactional(self, message: Message, transactional_id: str, request: InitProducerIdRequest) -> Errors:
         """NONE when the answer follows."""
         timeout_ms = request.transaction_timeout_ms
         if not transactional_id:
@@ -137,7 +135,7 @@ class TransactionCoordinator:
             metadata = self._create(transactional_id, timeout_ms, producer_id)
         expected = None if request.producer_id == NO_PRODUCER_ID else (request.producer_id, request.producer_epoch)
         transit = self._prepare_init(metadata, timeout_ms, expected)
-        if isinstance(transit, KafkaError):
+        if isinstance(transit, Errors):
             return transit
         if transit.state is _State.PREPARE_EPOCH_FENCE:
             why = "another producer begins with this transactional id"
@@ -147,7 +145,7 @@ class TransactionCoordinator:
 
     def _prepare_init(
         self, metadata: TransactionMetadata, timeout_ms: int, expected: tuple[int, int] | None
-    ) -> Transit | KafkaError:
+    ) -> Transit | Errors:
         now = metadata.current
         if metadata.pending is not None:
             return Errors.CONCURRENT_TRANSACTIONS
@@ -170,7 +168,7 @@ class TransactionCoordinator:
 
     # what belongs to a transaction
 
-    def _known(self, transactional_id: str, producer_id: int, producer_epoch: int) -> TransactionMetadata | KafkaError:
+    def _known(self, transactional_id: str, producer_id: int, producer_epoch: int) -> TransactionMetadata | Errors:
         """The transactional id, if the producer is the one that has it now."""
         error = self.status(transactional_id)
         if error is not Errors.NONE:
@@ -184,10 +182,10 @@ class TransactionCoordinator:
 
     def add_partitions(
         self, transaction: AddPartitionsToTxnTransaction, waiting: Message | AddRequest, then: Then
-    ) -> KafkaError | None:
+    ) -> Errors | None:
         """AddPartitionsToTxn and AddOffsetsToTxn: None when the answer follows once that is committed."""
         metadata = self._known(transaction.transactional_id, transaction.producer_id, transaction.producer_epoch)
-        if isinstance(metadata, KafkaError):
+        if isinstance(metadata, Errors):
             return metadata
         if metadata.pending is not None or metadata.state in PREPARED:
             return Errors.CONCURRENT_TRANSACTIONS
@@ -204,7 +202,7 @@ class TransactionCoordinator:
         metadata = self._known(transaction.transactional_id, transaction.producer_id, transaction.producer_epoch)
         if isinstance(metadata, TransactionMetadata) and metadata.state in PREPARED:
             metadata = Errors.CONCURRENT_TRANSACTIONS
-        if isinstance(metadata, KafkaError):
+        if isinstance(metadata, Errors):
             return tuple((name, metadata) for name in transaction.partitions)
         added = metadata.current.partitions
         return tuple(
@@ -215,10 +213,10 @@ class TransactionCoordinator:
 
     def end_transaction(
         self, message: Message, transactional_id: str, producer_id: int, producer_epoch: int, committed: bool
-    ) -> KafkaError | None:
+    ) -> Errors | None:
         """EndTxn: None when the answer follows once the decision is committed."""
         metadata = self._known(transactional_id, producer_id, producer_epoch)
-        if isinstance(metadata, KafkaError):
+        if isinstance(metadata, Errors):
             return metadata
         why = "the producer commits" if committed else "the producer aborts"
         return self._end(metadata, producer_epoch, committed, message, "end", why)
@@ -231,7 +229,7 @@ class TransactionCoordinator:
         waiting: Message | None,
         then: Then,
         why: str,
-    ) -> KafkaError | None:
+    ) -> Errors | None:
         """Writes the decision: None. NONE where there is nothing to decide any more, in the same way."""
         pending = metadata.pending
         if pending is not None and pending.state is not _State.PREPARE_EPOCH_FENCE:
@@ -275,7 +273,7 @@ class TransactionCoordinator:
         if error is not Errors.NONE:
             self.stored(store, error)
 
-    def stored(self, store: TransactionStore, error: KafkaError) -> None:
+    def stored(self, store: TransactionStore, error: Errors) -> None:
         """A write is committed, or will not be: goes on with what waited for it."""
         error = _TRANSLATED.get(error, error)
         metadata = self.transactions.get(store.transactional_id)
@@ -299,7 +297,7 @@ class TransactionCoordinator:
                 metadata.has_failed_epoch_fence = True
         self._answer(store, error)
 
-    def _answer(self, store: TransactionStore, error: KafkaError) -> None:
+    def _answer(self, store: TransactionStore, error: Errors) -> None:
         waiting = store.waiting
         if isinstance(waiting, AddRequest):
             self.added(waiting, store.transactional_id, error)
@@ -315,13 +313,13 @@ class TransactionCoordinator:
             response = AddOffsetsToTxnResponse(error) if store.then == "offsets" else EndTxnResponse(error)
             self.host.kernel.respond(waiting, response, label=_label(error, "done"))
 
-    def added(self, request: AddRequest, transactional_id: str, outcome: KafkaError | PartitionErrors) -> None:
+    def added(self, request: AddRequest, transactional_id: str, outcome: Errors | PartitionErrors) -> None:
         """One transaction of an AddPartitionsToTxn is decided, with one error for all its partitions or one for each.
         The last one answers the request.
         """
         body = request.message.body
         asked = next(each for each in body.transactions if each.transactional_id == transactional_id)
-        if isinstance(outcome, KafkaError):
+        if isinstance(outcome, Errors):
             error = for_client(outcome, body.version, 2)
             outcome = tuple((name, error) for name in asked.partitions)
             request.alike |= {len(request.results)}
@@ -448,13 +446,13 @@ class TransactionCoordinator:
                     self._transitioned(metadata, dead, "transactional.id.expiration.ms is over")
 
 
-def for_client(error: KafkaError, version: int, knows_fenced_from: int) -> KafkaError:
+def for_client(error: Errors, version: int, knows_fenced_from: int) -> Errors:
     """What a client of this version is told: older ones do not know PRODUCER_FENCED."""
     is_unknown = error is Errors.PRODUCER_FENCED and version < knows_fenced_from
     return Errors.INVALID_PRODUCER_EPOCH if is_unknown else error
 
 
-def _label(error: KafkaError, label: str) -> str:
+def _label(error: Errors, label: str) -> str:
     return label if error is Errors.NONE else error.name
 
 

@@ -4,7 +4,7 @@ from typing import Literal, Protocol
 
 import msgspec
 
-from broker_core.errors import KafkaError
+from broker_core.errors import Errors
 from broker_core.sim.kernel import Message
 from broker_core.transactions.loading import LoadingHost
 from broker_core.transactions.metadata import TransactionMetadata, Transit
@@ -64,7 +64,7 @@ class TransactionHost(LoadingHost, Protocol):
 
     def append_to_transaction_log(
         self, partition: str, data: bytes, store: TransactionStore | None, timeout_ms: int
-    ) -> KafkaError:
+    ) -> Errors:
         """Appends a batch as leader. When it is committed (or can no longer be) `stored(store, error)` is called,
         unless the append fails at once: then this returns why.
         """

@@ -6,7 +6,7 @@ answer COORDINATOR_LOAD_IN_PROGRESS.
 from collections.abc import Callable
 from typing import Protocol
 
-from broker_core.errors import Errors, KafkaError
+from broker_core.errors import Errors
 from broker_core.events.envelope import Event
 from broker_core.events.transaction import TransactionsLoaded, TransactionsLoadStarted, TransactionsUnloaded
 from broker_core.log.unified_log import UnifiedLog
@@ -41,7 +41,7 @@ class Partitions:
         self.owned: dict[str, int] = {}
         self.loading: dict[str, int] = {}
 
-    def status(self, partition: str) -> KafkaError:
+    def status(self, partition: str) -> Errors:
         """Why nobody is answered for a partition; NONE when it has been read."""
         if partition in self.loading:
             return Errors.COORDINATOR_LOAD_IN_PROGRESS

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from broker_core.errors import Errors, KafkaError
+from broker_core.errors import Errors
 from broker_core.transactions.states import PREPARED, VALID_PREVIOUS_STATES, TransactionState
 
 NO_PRODUCER_ID = -1
@@ -63,7 +63,7 @@ class TransactionMetadata:
         self.pending = transit
         return transit
 
-    def increment_epoch(self, timeout_ms: int, expected_epoch: int | None, now_ms: int) -> Transit | KafkaError:
+    def increment_epoch(self, timeout_ms: int, expected_epoch: int | None, now_ms: int) -> Transit | Errors:
         """A producer begins, or goes on after an error: it gets the next epoch (`prepareIncrementProducerEpoch`)."""
         now = self.current
         bumped = now.producer_epoch + (0 if self.has_failed_epoch_fence else 1)

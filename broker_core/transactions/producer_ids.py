@@ -6,7 +6,7 @@ last. Since 3.0 a broker asks the controller for its next block, in good time; b
 
 from typing import Protocol
 
-from broker_core.errors import KafkaError
+from broker_core.errors import Errors
 from broker_core.events.envelope import Event
 from broker_core.events.transaction import ProducerIdsAllocated
 from broker_core.wire.messages import AllocateProducerIdsResponse
@@ -70,5 +70,5 @@ class ProducerIds:
     def on_response(self, response: AllocateProducerIdsResponse | None) -> None:
         """The controller has answered, or nobody (None). Who needs an id asks again."""
         self._is_asking = False
-        if response is not None and response.error is KafkaError.NONE:
+        if response is not None and response.error is Errors.NONE:
             self.take(response.producer_id_start, response.producer_id_len)

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from broker_core.errors import KafkaError
+from broker_core.errors import Errors
 from broker_core.wire.codec import Api, Schema
 from broker_core.wire.errors import WireError
 from broker_core.wire.framing import request_header_version, response_header_version
@@ -200,4 +200,4 @@ def _error_name(name: str, data: bytes, at: int) -> str:
     if not name.endswith("error_code"):
         return ""
     (code,) = struct.unpack_from(">h", data, at)
-    return KafkaError.of(code).name
+    return Errors.of(code).name

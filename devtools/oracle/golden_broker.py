@@ -8,7 +8,7 @@ from typing import Any
 from broker_core.broker.config.broker_config import BrokerConfig
 from broker_core.config_defs import topic_values
 from broker_core.eras import DEFAULT_ERA, ERAS
-from broker_core.errors import KafkaError, KafkaException
+from broker_core.errors import Errors, KafkaException
 from broker_core.log import LogConfig, UnifiedLog
 from broker_core.log.checkpoints import (
     CLEANER_OFFSET_CHECKPOINT,
@@ -218,12 +218,12 @@ class GoldenBroker:
         log = self._logs[topic_partition]
         committed = self.committed(topic_partition)
         offset = committed if step["delete_records"] == HIGH_WATERMARK else step["delete_records"]
-        error = KafkaError.NONE if 0 <= offset <= committed else KafkaError.OFFSET_OUT_OF_RANGE
+        error = Errors.NONE if 0 <= offset <= committed else Errors.OFFSET_OUT_OF_RANGE
         if log.config.is_compacted and "delete" not in log.config.cleanup_policy:
-            error = KafkaError.POLICY_VIOLATION
-        if error is KafkaError.NONE:
+            error = Errors.POLICY_VIOLATION
+        if error is Errors.NONE:
             log.increment_log_start_offset(offset)
-        low_watermark = log.log_start_offset if error is KafkaError.NONE else -1
+        low_watermark = log.log_start_offset if error is Errors.NONE else -1
         if (error.code, low_watermark) != (step["error"], step["low_watermark"]):
             expected = f"error {step['error']}, low watermark {step['low_watermark']}"
             raise Mismatch(f"records below {offset}: error {error.code}, low watermark {low_watermark}, not {expected}")

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from broker_core.broker.replicas.record_deletion import INTERNAL_TOPICS
-from broker_core.errors import KafkaError
+from broker_core.errors import Errors
 from broker_core.records.compression import UnreadableRecords
 from broker_core.records.record_batch import (
     BatchHeader,
@@ -45,7 +45,7 @@ _BOOT_MS = 20_000
 _STEP_US = 1_000
 _PATIENCE_US = 60_000_000
 _RECORD_ERRORS_VERSION = 8
-_FROM_COORDINATOR = KafkaError.INVALID_PRODUCER_ID_MAPPING.code
+_FROM_COORDINATOR = Errors.INVALID_PRODUCER_ID_MAPPING.code
 _OF_ONE_BROKER = {
     "transaction.state.log.num.partitions": "1",
     "transaction.state.log.replication.factor": "1",
@@ -136,7 +136,7 @@ class _Player:
         ]
         created = self.client.ask("CreateTopics", CreateTopicsRequest(tuple(specs)))
         for result in created.topics:
-            if result.error is not KafkaError.NONE:
+            if result.error is not Errors.NONE:
                 raise ValueError(f"topic {result.name} cannot be made: {result.error.name} {result.message or ''}")
         for transactional_id in asked:
             self._find_coordinator(transactional_id)
@@ -145,7 +145,7 @@ class _Player:
     def _find_coordinator(self, transactional_id: str) -> None:
         """Transactional batches are asked about; the first question makes the coordinator's topic."""
         question = FindCoordinatorRequest(transactional_id, key_type=1)
-        while self.client.ask("FindCoordinator", question).error is not KafkaError.NONE:
+        while self.client.ask("FindCoordinator", question).error is not Errors.NONE:
             self.run.advance(self.run.now_us + _STEP_US)
 
     def play(self, row: Row) -> str | None:
@@ -159,7 +159,7 @@ class _Player:
         answer = self._produce(name, _records(row), row)
         if answer is None or row["error_code"] is None:
             found = "no answer" if answer is None else answer.error.name
-            expected = "no answer" if row["error_code"] is None else KafkaError.of(row["error_code"]).name
+            expected = "no answer" if row["error_code"] is None else Errors.of(row["error_code"]).name
             return None if found == expected else f"{found}, expected {expected}"
         return self._compare(name, answer, row)
 
@@ -177,7 +177,7 @@ class _Player:
 
     def _compare(self, name: str, answer: ProducePartitionResponse, row: Row) -> str | None:
         if answer.error.code != row["error_code"]:
-            expected = KafkaError.of(row["error_code"]).name
+            expected = Errors.of(row["error_code"]).name
             return f"{answer.error.name}, expected {expected} ({answer.message})"
         if answer.base_offset != row["base_offset"]:
             return f"base offset {answer.base_offset}, expected {row['base_offset']}"
@@ -260,4 +260,4 @@ def _gist(data: bytes, header: BatchHeader, append_time: bool) -> tuple[Any, ...
 
 
 def _finds_internal(row: Row, topic: str) -> bool:
-    return bool(row["topic"] == topic and row["error_code"] == KafkaError.INVALID_TOPIC_EXCEPTION.code)
+    return bool(row["topic"] == topic and row["error_code"] == Errors.INVALID_TOPIC_EXCEPTION.code)

@@ -22,7 +22,7 @@ from aiokafka.errors import RebalanceInProgressError as AioRebalanceInProgressEr
 from confluent_kafka import (
     Consumer,
     ConsumerGroupTopicPartitions,
-    KafkaError,
+    Errors,
     KafkaException,
     Message,
     Producer,
@@ -77,7 +77,7 @@ def suppress_overtaken() -> Iterator[None]:
     try:
         yield
     except KafkaException as raised:
-        overtaken = {KafkaError.ILLEGAL_GENERATION, KafkaError.REBALANCE_IN_PROGRESS, KafkaError.UNKNOWN_MEMBER_ID}
+        overtaken = {Errors.ILLEGAL_GENERATION, Errors.REBALANCE_IN_PROGRESS, Errors.UNKNOWN_MEMBER_ID}
         if raised.args[0].code() not in overtaken:
             raise
 
@@ -97,9 +97,9 @@ class ConfluentKafka:
         self._admin.delete_topics([topic])[topic].result(PATIENCE_S)
 
     def produce(self, topic: str, values: Iterable[str], compression: str) -> None:
-        failed: list[KafkaError] = []
+        failed: list[Errors] = []
 
-        def told(error: KafkaError | None, message: Message) -> None:
+        def told(error: Errors | None, message: Message) -> None:
             if error is not None:
                 failed.append(error)
 

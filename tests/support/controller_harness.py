@@ -6,7 +6,7 @@ from typing import Any
 from broker_core.controller.controller import Controller
 from broker_core.controller.registration import bootstrap_paths, cluster_id, register_broker
 from broker_core.eras import ERAS, Era
-from broker_core.errors import Errors, KafkaError
+from broker_core.errors import Errors
 from broker_core.events import Envelope, Event
 from broker_core.sim.kernel import Kernel, Latency, Message
 from broker_core.sim.rng import Stream
@@ -114,7 +114,7 @@ class FakeBroker:
                 return UpdateMetadataResponse()
         raise AssertionError(f"unexpected request {body!r}")
 
-    def error_of(self, partition: str) -> KafkaError:
+    def error_of(self, partition: str) -> Errors:
         return Errors.KAFKA_STORAGE_ERROR if partition in self.storage_errors else Errors.NONE
 
     def on_response(self, api: str, body: Any, context: tuple[int, int]) -> None:

@@ -6,7 +6,7 @@ import re
 import uuid
 from typing import Any
 
-from broker_core.errors import KafkaError
+from broker_core.errors import Errors
 from broker_core.wire.codec import Schema
 from broker_core.wire.notation import ZERO_UUID, Field
 from tests.support.kit_batches import decode_batches, encode_batches
@@ -105,7 +105,7 @@ def _decode_one(schema: Schema, version: int, field: Field, value: Any) -> Tree:
         return bytes(value).hex()
     if field.type == "records":
         return decode_batches(bytes(value))
-    return KafkaError.of(value).name if field.name.endswith("error_code") else value
+    return Errors.of(value).name if field.name.endswith("error_code") else value
 
 
 class Steadying:

@@ -22,7 +22,7 @@ from broker_core.controller import election
 from broker_core.controller.context import LeaderAndIsr
 from broker_core.controller.election import Choice
 from broker_core.controller.kafka_zk_client import KafkaZkClient
-from broker_core.errors import KafkaError
+from broker_core.errors import Errors
 from broker_core.events.replica import HighWatermarkAdvanced
 from broker_core.groups.assignors.sticky import CooperativeStickyAssignor, StickyAssignor
 from broker_core.groups.facts import Groups
@@ -272,7 +272,7 @@ def _answers_at_once(self: Produces, message: Any, timeout_ms: int, required: An
 def _shows_all(self: Fetches, asked: Any, body: Any, left: int, min_one_message: bool) -> Any:
     answer = _read(self, asked, body, left, min_one_message)
     partition = self._partitions.get(asked.partition)
-    if body.replica_id >= 0 or partition is None or answer.error is not KafkaError.NONE:
+    if body.replica_id >= 0 or partition is None or answer.error is not Errors.NONE:
         return answer
     return msgspec.structs.replace(answer, records=partition.log.read(asked.fetch_offset, left).data)
 

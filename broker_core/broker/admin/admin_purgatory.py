@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import msgspec
 
 from broker_core.broker.common.metadata_cache import MetadataCache
-from broker_core.errors import KafkaError
+from broker_core.errors import Errors
 from broker_core.sim.kernel import Kernel, Message
 from broker_core.wire.messages import ElectLeadersResponse, PartitionResult, TopicResult
 
@@ -35,7 +35,7 @@ class DelayedElections(msgspec.Struct):
     def answer(self, kernel: Kernel, metadata: MetadataCache) -> None:
         """Answers; elections that do not show yet have timed out."""
         results = tuple(
-            PartitionResult(result.partition, KafkaError.REQUEST_TIMED_OUT)
+            PartitionResult(result.partition, Errors.REQUEST_TIMED_OUT)
             if result.partition in self.expected and not self._shows(metadata, result.partition)
             else result
             for result in self.response.partitions
@@ -76,10 +76,8 @@ class DelayedTopics(msgspec.Struct):
     def answer(self, kernel: Kernel, metadata: MetadataCache) -> None:
         """Answers; topics whose effect does not show yet have timed out."""
         results = tuple(
-            TopicResult(result.name, KafkaError.REQUEST_TIMED_OUT, topic_id=result.topic_id)
-            if result.error is KafkaError.NONE
-            and result.name in self.expected
-            and not self._shows(metadata, result.name)
+            TopicResult(result.name, Errors.REQUEST_TIMED_OUT, topic_id=result.topic_id)
+            if result.error is Errors.NONE and result.name in self.expected and not self._shows(metadata, result.name)
             else result
             for result in self.results
         )

@@ -12,7 +12,7 @@ from broker_core.broker.admin.scram_admin import SCRAM_MECHANISMS
 from broker_core.broker.config.entity_configs import desanitized, entity_names, read_entity, sanitized, write_entity
 from broker_core.config_defs.java_text import hash_map_order, java_double
 from broker_core.config_defs.keys import INT_MAX, LONG_MAX, ConfigType
-from broker_core.errors import Errors, KafkaError, KafkaException
+from broker_core.errors import Errors, KafkaException
 from broker_core.sim.zookeeper import ZkClient
 from broker_core.wire.messages import (
     AlterClientQuotasRequest,
@@ -123,7 +123,7 @@ class QuotaAdmin:
         """Sets and takes away quotas, each entry for itself."""
         return AlterClientQuotasResponse(tuple(self._alter(each, request.validate_only) for each in request.entries))
 
-    def _alter(self, alteration: QuotaAlteration, validate_only: bool) -> tuple[KafkaError, str | None]:
+    def _alter(self, alteration: QuotaAlteration, validate_only: bool) -> tuple[Errors, str | None]:
         try:
             kind, name, types = _place(alteration.entity)
             configs = read_entity(self.host.zk, kind, name)

@@ -12,7 +12,7 @@ from typing import Protocol
 
 from broker_core.broker.config.entity_configs import desanitized, entity_names, read_entity, sanitized, write_entity
 from broker_core.controller.controller import Controller
-from broker_core.errors import Errors, KafkaError, KafkaException
+from broker_core.errors import Errors, KafkaException
 from broker_core.sim.zookeeper import ZkClient
 from broker_core.wire.messages import (
     AlterUserScramCredentialsRequest,
@@ -27,7 +27,7 @@ SCRAM_MECHANISMS = {1: "SCRAM-SHA-256", 2: "SCRAM-SHA-512"}
 FEWEST_ITERATIONS, MOST_ITERATIONS = 4_096, 16_384
 SCRAM_HASHES = {1: "sha256", 2: "sha512"}
 
-Refusal = tuple[KafkaError, str]
+Refusal = tuple[Errors, str]
 _NAMELESS: Refusal = Errors.UNACCEPTABLE_CREDENTIAL, "Username must not be empty"
 _UNKNOWN: Refusal = Errors.UNSUPPORTED_SASL_MECHANISM, "Unknown SCRAM mechanism"
 _TOO_FEW: Refusal = Errors.UNACCEPTABLE_CREDENTIAL, "Too few iterations"

@@ -6,7 +6,7 @@ from msgspec import structs
 
 from broker_core.broker.replicas.record_deletion import INTERNAL_TOPICS
 from broker_core.broker.translation.common import split
-from broker_core.errors import KafkaError
+from broker_core.errors import Errors
 from broker_core.sim.kernel import Message
 from broker_core.transactions.host import AddRequest
 from broker_core.wire.messages import (
@@ -35,7 +35,7 @@ def handle(broker: "Broker", message: Message) -> None:
     partitions = {each.transactional_id: each.partitions for each in body.transactions}
     for told in body.transactions:
         transaction = structs.replace(told, partitions=partitions[told.transactional_id])
-        outcome: KafkaError | PartitionErrors | None = _refused(broker, transaction, body.version)
+        outcome: Errors | PartitionErrors | None = _refused(broker, transaction, body.version)
         if outcome is None:
             if transaction.verify_only:
                 outcome = coordinator.verify_partitions(transaction)
@@ -47,16 +47,14 @@ def handle(broker: "Broker", message: Message) -> None:
 
 def _refused(broker: "Broker", transaction: AddPartitionsToTxnTransaction, version: int) -> PartitionErrors | None:
     errors = [(name, _error(broker, name, version)) for name in transaction.partitions]
-    if all(error is KafkaError.NONE for _, error in errors):
+    if all(error is Errors.NONE for _, error in errors):
         return None
-    return tuple(
-        (name, KafkaError.OPERATION_NOT_ATTEMPTED if error is KafkaError.NONE else error) for name, error in errors
-    )
+    return tuple((name, Errors.OPERATION_NOT_ATTEMPTED if error is Errors.NONE else error) for name, error in errors)
 
 
-def _error(broker: "Broker", name: str, version: int) -> KafkaError:
+def _error(broker: "Broker", name: str, version: int) -> Errors:
     """Clients write to the internal topics in other ways; a broker may name a partition of one."""
     if version <= LAST_CLIENT_VERSION and split(name)[0] in INTERNAL_TOPICS:
-        return KafkaError.TOPIC_AUTHORIZATION_FAILED
+        return Errors.TOPIC_AUTHORIZATION_FAILED
     known = name in broker.metadata.partitions
-    return KafkaError.NONE if known else KafkaError.UNKNOWN_TOPIC_OR_PARTITION
+    return Errors.NONE if known else Errors.UNKNOWN_TOPIC_OR_PARTITION

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from broker_core.controller.registration import Unreadable, take_producer_ids
-from broker_core.errors import KafkaError
+from broker_core.errors import Errors
 from broker_core.sim.kernel import Message
 from broker_core.transactions.producer_ids import BLOCK
 from broker_core.wire.messages import AllocateProducerIdsRequest, AllocateProducerIdsResponse
@@ -16,17 +16,17 @@ def handle(broker: "Broker", message: Message) -> None:
     """Takes the next block out of ZooKeeper."""
     body: AllocateProducerIdsRequest = message.body
     if not broker.controller.is_active:
-        response = AllocateProducerIdsResponse(KafkaError.NOT_CONTROLLER)
+        response = AllocateProducerIdsResponse(Errors.NOT_CONTROLLER)
     elif body.broker_id not in broker.controller.context.live_brokers:
-        response = AllocateProducerIdsResponse(KafkaError.BROKER_ID_NOT_REGISTERED)
+        response = AllocateProducerIdsResponse(Errors.BROKER_ID_NOT_REGISTERED)
     elif broker.metadata.live_brokers.get(body.broker_id) != body.broker_epoch:
-        response = AllocateProducerIdsResponse(KafkaError.STALE_BROKER_EPOCH)
+        response = AllocateProducerIdsResponse(Errors.STALE_BROKER_EPOCH)
     else:
         try:
             first = take_producer_ids(broker.zk, body.broker_id)
-            response = AllocateProducerIdsResponse(KafkaError.NONE, first, BLOCK)
+            response = AllocateProducerIdsResponse(Errors.NONE, first, BLOCK)
         except Unreadable:
-            response = AllocateProducerIdsResponse(KafkaError.UNKNOWN_SERVER_ERROR)
-    is_good = response.error is KafkaError.NONE
+            response = AllocateProducerIdsResponse(Errors.UNKNOWN_SERVER_ERROR)
+    is_good = response.error is Errors.NONE
     label = f"from {response.producer_id_start} on" if is_good else response.error.name
     broker.kernel.respond(message, response, label=label)

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from broker_core.errors import KafkaError
+from broker_core.errors import Errors
 from broker_core.sim.kernel import Message
 from broker_core.wire.messages import (
     AlterConfigsRequest,
@@ -37,5 +37,5 @@ def handle_incremental(broker: "Broker", message: Message) -> None:
 
 def _answer(broker: "Broker", message: Message, results: list[AlterConfigsResult]) -> None:
     fields = tuple((f"{each.resource.type} {each.resource.name}", each.error.name) for each in results)
-    label = next((each.error.name for each in results if each.error is not KafkaError.NONE), "ok")
+    label = next((each.error.name for each in results if each.error is not Errors.NONE), "ok")
     broker.kernel.respond(message, AlterConfigsResponse(tuple(results)), label=label, fields=fields)

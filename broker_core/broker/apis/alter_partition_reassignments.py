@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from broker_core.errors import KafkaError
+from broker_core.errors import Errors
 from broker_core.sim.kernel import Message
 
 if TYPE_CHECKING:
@@ -14,5 +14,5 @@ def handle(broker: "Broker", message: Message) -> None:
     response = broker.controller.alter_partition_reassignments(message.body)
     fields = tuple((result.partition, result.error.name) for result in response.partitions)
     errors = (response.error, *(each.error for each in response.partitions))
-    label = next((error.name for error in errors if error is not KafkaError.NONE), "ok")
+    label = next((error.name for error in errors if error is not Errors.NONE), "ok")
     broker.kernel.respond(message, response, label=label, fields=fields)

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from broker_core.broker.admin.admin_purgatory import DelayedTopics
-from broker_core.errors import KafkaError
+from broker_core.errors import Errors
 from broker_core.sim.kernel import Message
 from broker_core.wire.messages import CreatePartitionsRequest, CreatePartitionsResponse
 
@@ -20,7 +20,7 @@ def handle(broker: "Broker", message: Message) -> None:
     expected = {}
     if not body.validate_only:
         counts = {spec.name: spec.count for spec in body.topics}
-        expected = {result.name: counts[result.name] for result in response.topics if result.error is KafkaError.NONE}
+        expected = {result.name: counts[result.name] for result in response.topics if result.error is Errors.NONE}
     broker.waiting_admin.park(
         DelayedTopics(message, expected, response.topics, CreatePartitionsResponse), body.timeout_ms
     )

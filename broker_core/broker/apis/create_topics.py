@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from broker_core.broker.admin.admin_purgatory import DelayedTopics
-from broker_core.errors import KafkaError
+from broker_core.errors import Errors
 from broker_core.sim.kernel import Message
 from broker_core.wire.messages import CreateTopicsRequest, CreateTopicsResponse
 from broker_core.zk.znodes import TopicZnode
@@ -19,7 +19,7 @@ def handle(broker: "Broker", message: Message) -> None:
     expected = {}
     if not body.validate_only:
         for result in response.topics:
-            if result.error is KafkaError.NONE:
+            if result.error is Errors.NONE:
                 data, _ = broker.zk.get(TopicZnode.path(result.name))
                 expected[result.name] = len(TopicZnode.decode(result.name, data).partitions)
     broker.waiting_admin.park(DelayedTopics(message, expected, response.topics, CreateTopicsResponse), body.timeout_ms)

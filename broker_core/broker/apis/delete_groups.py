@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from broker_core.errors import KafkaError
+from broker_core.errors import Errors
 from broker_core.sim.kernel import Message
 from broker_core.wire.messages import DeleteGroupsRequest, DeleteGroupsResponse
 
@@ -14,6 +14,6 @@ def handle(broker: "Broker", message: Message) -> None:
     """Removes groups without members, with their offsets."""
     body: DeleteGroupsRequest = message.body
     results = tuple((group_id, broker.groups.delete_group(group_id)) for group_id in body.groups)
-    shown = next((error for _, error in results if error is not KafkaError.NONE), KafkaError.NONE)
-    label = "deleted" if shown is KafkaError.NONE else shown.name
+    shown = next((error for _, error in results if error is not Errors.NONE), Errors.NONE)
+    label = "deleted" if shown is Errors.NONE else shown.name
     broker.kernel.respond(message, DeleteGroupsResponse(results), label=label)

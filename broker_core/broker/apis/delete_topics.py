@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from msgspec import structs
 
 from broker_core.broker.admin.admin_purgatory import DelayedTopics
-from broker_core.errors import KafkaError
+from broker_core.errors import Errors
 from broker_core.sim.kernel import Message
 from broker_core.wire.messages import DeleteTopicsRequest, DeleteTopicsResponse
 
@@ -19,5 +19,5 @@ def handle(broker: "Broker", message: Message) -> None:
     topic_ids = dict(broker.metadata.topic_ids)
     results = broker.controller.delete_topics(body).topics
     results = tuple(structs.replace(result, topic_id=topic_ids.get(result.name, "")) for result in results)
-    expected = {result.name: 0 for result in results if result.error is KafkaError.NONE}
+    expected = {result.name: 0 for result in results if result.error is Errors.NONE}
     broker.waiting_admin.park(DelayedTopics(message, expected, results, DeleteTopicsResponse), body.timeout_ms)

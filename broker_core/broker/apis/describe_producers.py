@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from broker_core.controller.admin import validate_topic_name
-from broker_core.errors import KafkaError, KafkaException
+from broker_core.errors import Errors, KafkaException
 from broker_core.sim.kernel import Message
 from broker_core.wire.messages import (
     ActiveProducer,
@@ -35,9 +35,9 @@ def _describe(broker: "Broker", name: str) -> DescribedProducers:
         except KafkaException as illegal:
             return DescribedProducers(name, illegal.error, illegal.message)
         if topic not in broker.metadata.topic_ids:
-            return DescribedProducers(name, KafkaError.UNKNOWN_TOPIC_OR_PARTITION, _NOT_HOSTED)
+            return DescribedProducers(name, Errors.UNKNOWN_TOPIC_OR_PARTITION, _NOT_HOSTED)
         is_known = name in broker.metadata.partitions
-        error = KafkaError.NOT_LEADER_OR_FOLLOWER if is_known else KafkaError.UNKNOWN_TOPIC_OR_PARTITION
+        error = Errors.NOT_LEADER_OR_FOLLOWER if is_known else Errors.UNKNOWN_TOPIC_OR_PARTITION
         return DescribedProducers(name, error)
     return DescribedProducers(
         name,

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from broker_core.errors import KafkaError
+from broker_core.errors import Errors
 from broker_core.sim.kernel import Message
 from broker_core.wire.messages import DescribedTransaction, DescribeTransactionsRequest, DescribeTransactionsResponse
 
@@ -22,14 +22,14 @@ def _describe(broker: "Broker", transactional_id: str) -> DescribedTransaction:
     coordinator = broker.transactions.coordinator
     error = coordinator.status(transactional_id)
     metadata = coordinator.transactions.get(transactional_id)
-    if error is KafkaError.NONE and metadata is None:
-        error = KafkaError.TRANSACTIONAL_ID_NOT_FOUND
-    if metadata is None or error is not KafkaError.NONE:
+    if error is Errors.NONE and metadata is None:
+        error = Errors.TRANSACTIONAL_ID_NOT_FOUND
+    if metadata is None or error is not Errors.NONE:
         return DescribedTransaction(transactional_id, error)
     now = metadata.current
     return DescribedTransaction(
         transactional_id,
-        KafkaError.NONE,
+        Errors.NONE,
         now.state.value,
         now.timeout_ms,
         now.start_ms,

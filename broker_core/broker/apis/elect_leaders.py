@@ -6,7 +6,7 @@ from msgspec import structs
 
 from broker_core.broker.admin.admin_purgatory import DelayedElections
 from broker_core.config_defs.java_text import scala_map_place
-from broker_core.errors import KafkaError
+from broker_core.errors import Errors
 from broker_core.sim.kernel import Message
 from broker_core.wire.messages import ElectLeadersRequest
 
@@ -25,6 +25,6 @@ def handle(broker: "Broker", message: Message) -> None:
     expected = {
         result.partition: leadership[result.partition].leader
         for result in response.partitions
-        if result.error is KafkaError.NONE
+        if result.error is Errors.NONE
     }
     broker.waiting_admin.park(DelayedElections(message, expected, response), body.timeout_ms)

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from broker_core.errors import KafkaError
+from broker_core.errors import Errors
 from broker_core.wire.messages import LeaderAndIsrRequest, StopReplicaRequest, UpdateMetadataRequest
 
 if TYPE_CHECKING:
@@ -11,13 +11,13 @@ if TYPE_CHECKING:
 
 def controller_error(
     broker: "Broker", request: LeaderAndIsrRequest | UpdateMetadataRequest | StopReplicaRequest
-) -> KafkaError:
+) -> Errors:
     """STALE_BROKER_EPOCH for a request meant for an earlier life of this broker (KIP-380), STALE_CONTROLLER_EPOCH for
     one of a controller that has been replaced, else NONE; the epoch of a newer controller is taken note of.
     """
     if broker.era.broker_epochs and request.broker_epoch < broker.broker_epoch:
-        return KafkaError.STALE_BROKER_EPOCH
+        return Errors.STALE_BROKER_EPOCH
     if request.controller_epoch < broker.replicas.controller_epoch:
-        return KafkaError.STALE_CONTROLLER_EPOCH
+        return Errors.STALE_CONTROLLER_EPOCH
     broker.replicas.controller_epoch = request.controller_epoch
-    return KafkaError.NONE
+    return Errors.NONE

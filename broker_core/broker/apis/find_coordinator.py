@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from broker_core.errors import KafkaError
+from broker_core.errors import Errors
 from broker_core.groups.offsets import OFFSETS_TOPIC
 from broker_core.sim.kernel import Message
 from broker_core.transactions.log import TRANSACTION_TOPIC
@@ -26,14 +26,14 @@ def handle(broker: "Broker", message: Message) -> None:
         broker.kernel.respond(message, response, label=f"{len(body.keys)} coordinators")
         return
     response = _find(broker, body)
-    found = response.error is KafkaError.NONE
+    found = response.error is Errors.NONE
     label = f"coordinator b{response.node_id}" if found else response.error.name
     broker.kernel.respond(message, response, label=label)
 
 
 def _find(broker: "Broker", request: FindCoordinatorRequest) -> FindCoordinatorResponse:
     if request.key_type not in (GROUP, TRANSACTION):
-        return FindCoordinatorResponse(KafkaError.INVALID_REQUEST)
+        return FindCoordinatorResponse(Errors.INVALID_REQUEST)
     is_group = request.key_type == GROUP
     topic = OFFSETS_TOPIC if is_group else TRANSACTION_TOPIC
     if topic not in broker.metadata.topic_ids:
@@ -41,12 +41,12 @@ def _find(broker: "Broker", request: FindCoordinatorRequest) -> FindCoordinatorR
         if broker.reaches_zookeeper:
             spec = _offsets_topic(broker) if is_group else _transaction_topic(broker)
             broker.controller.admin.create_topic(spec, validate_only=False)
-        return FindCoordinatorResponse(KafkaError.COORDINATOR_NOT_AVAILABLE)
+        return FindCoordinatorResponse(Errors.COORDINATOR_NOT_AVAILABLE)
     coordinator = broker.groups if is_group else broker.transactions.coordinator
     state = broker.metadata.partitions.get(coordinator.partition_of(request.key))
     if state is None or not broker.metadata.is_alive(state.leader):
-        return FindCoordinatorResponse(KafkaError.COORDINATOR_NOT_AVAILABLE)
-    return FindCoordinatorResponse(KafkaError.NONE, state.leader)
+        return FindCoordinatorResponse(Errors.COORDINATOR_NOT_AVAILABLE)
+    return FindCoordinatorResponse(Errors.NONE, state.leader)
 
 
 def _offsets_topic(broker: "Broker") -> CreateTopicSpec:

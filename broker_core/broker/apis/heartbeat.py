@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from broker_core.errors import KafkaError
+from broker_core.errors import Errors
 from broker_core.sim.kernel import Message
 from broker_core.wire.messages import HeartbeatResponse
 
@@ -13,5 +13,5 @@ if TYPE_CHECKING:
 def handle(broker: "Broker", message: Message) -> None:
     """Keeps a member's session alive."""
     error = broker.groups.heartbeat(message.body)
-    label = "alive" if error is KafkaError.NONE else error.name
+    label = "alive" if error is Errors.NONE else error.name
     broker.kernel.respond(message, HeartbeatResponse(error), label=label)

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from broker_core.broker.apis.fencing import controller_error
-from broker_core.errors import KafkaError
+from broker_core.errors import Errors
 from broker_core.sim.kernel import Message
 from broker_core.wire.messages import LeaderAndIsrResponse
 
@@ -14,6 +14,6 @@ if TYPE_CHECKING:
 def handle(broker: "Broker", message: Message) -> None:
     """Makes replicas lead or follow, unless the controller or this broker's epoch is an old one."""
     error = controller_error(broker, message.body)
-    response = LeaderAndIsrResponse(error) if error is not KafkaError.NONE else broker.leader_and_isr(message.body)
+    response = LeaderAndIsrResponse(error) if error is not Errors.NONE else broker.leader_and_isr(message.body)
     fields = tuple((partition, result.name) for partition, result in response.partitions)
-    broker.kernel.respond(message, response, label=error.name if error is not KafkaError.NONE else "ok", fields=fields)
+    broker.kernel.respond(message, response, label=error.name if error is not Errors.NONE else "ok", fields=fields)

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from broker_core.errors import KafkaError
+from broker_core.errors import Errors
 from broker_core.sim.kernel import Message
 from broker_core.transactions.metadata import TransactionMetadata
 from broker_core.transactions.states import TransactionState
@@ -17,7 +17,7 @@ def handle(broker: "Broker", message: Message) -> None:
     body: ListTransactionsRequest = message.body
     coordinator = broker.transactions.coordinator
     if coordinator.partitions.loading:
-        loading = KafkaError.COORDINATOR_LOAD_IN_PROGRESS
+        loading = Errors.COORDINATOR_LOAD_IN_PROGRESS
         broker.kernel.respond(message, ListTransactionsResponse(error=loading), label=loading.name)
         return
     states = {state.value for state in TransactionState}

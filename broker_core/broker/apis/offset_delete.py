@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from broker_core.errors import KafkaError
+from broker_core.errors import Errors
 from broker_core.sim.kernel import Message
 from broker_core.wire.messages import OffsetDeleteRequest, OffsetDeleteResponse
 
@@ -17,6 +17,6 @@ def handle(broker: "Broker", message: Message) -> None:
     known = tuple(name for name in partitions if broker.has_partition(name))
     error, results = broker.groups.delete_offsets(body.group_id, known)
     decided = dict(results)
-    rows = tuple((name, decided.get(name, KafkaError.UNKNOWN_TOPIC_OR_PARTITION)) for name in partitions)
-    response = OffsetDeleteResponse(error, rows if error is KafkaError.NONE else ())
-    broker.kernel.respond(message, response, label="deleted" if error is KafkaError.NONE else error.name)
+    rows = tuple((name, decided.get(name, Errors.UNKNOWN_TOPIC_OR_PARTITION)) for name in partitions)
+    response = OffsetDeleteResponse(error, rows if error is Errors.NONE else ())
+    broker.kernel.respond(message, response, label="deleted" if error is Errors.NONE else error.name)

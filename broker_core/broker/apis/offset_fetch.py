@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from broker_core.errors import KafkaError
+from broker_core.errors import Errors
 from broker_core.sim.kernel import Message
 from broker_core.wire.messages import OffsetFetchRequest, OffsetFetchResponse
 
@@ -20,6 +20,6 @@ def handle(broker: "Broker", message: Message) -> None:
         return
     response = broker.zookeeper_offsets.fetch(body) if body.in_zookeeper else broker.groups.fetch_offsets(body)
     rows, error = response.partitions, response.error
-    label = f"{len(rows)} offsets" if error is KafkaError.NONE else error.name
+    label = f"{len(rows)} offsets" if error is Errors.NONE else error.name
     fields = tuple((name, offset) for name, offset, *_ in rows)
     broker.kernel.respond(message, response, label=label, fields=fields)

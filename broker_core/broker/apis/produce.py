@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from broker_core.broker.coordinators.transaction_verifier import Batch, Verification
 from broker_core.broker.replicas.record_deletion import INTERNAL_TOPICS
 from broker_core.broker.translation.common import CLIENT_PREFIX
-from broker_core.errors import KafkaError, KafkaException
+from broker_core.errors import Errors, KafkaException
 from broker_core.log.append_check import batch_size_at
 from broker_core.records.compression import CompressionType
 from broker_core.records.record_batch import (
@@ -75,12 +75,12 @@ def _refusal(broker: "Broker", body: ProduceRequest) -> KafkaException | None:
     except KafkaException as unreadable:
         return unreadable
     if is_transactional and body.transactional_id is None:
-        return KafkaException(KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+        return KafkaException(Errors.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
     if _ONE_BATCH_VERSION <= body.version < _ZSTD_VERSION:
         known = (data for name, data in body.partitions if data and name in broker.metadata.partitions)
         if any(map(_has_unknown_codec, known)):
             # these versions look for zstd, and do not expect that a codec has no name
-            return KafkaException(KafkaError.UNKNOWN_SERVER_ERROR)
+            return KafkaException(Errors.UNKNOWN_SERVER_ERROR)
     return None
 
 
@@ -136,7 +136,7 @@ def _refuse_all(broker: "Broker", message: Message, error: KafkaException) -> No
 def _check(broker: "Broker", name: str, data: bytes, body: ProduceRequest) -> ProducePartitionResponse | None:
     """Why a partition's batches are refused; None where a replica is to have them."""
     if name not in broker.metadata.partitions:
-        return ProducePartitionResponse(name, KafkaError.UNKNOWN_TOPIC_OR_PARTITION)
+        return ProducePartitionResponse(name, Errors.UNKNOWN_TOPIC_OR_PARTITION)
     if body.version >= _ONE_BATCH_VERSION:
         try:
             _check_single_batch(data, body.version)
@@ -148,9 +148,9 @@ def _check(broker: "Broker", name: str, data: bytes, body: ProduceRequest) -> Pr
 def _check_append(name: str, body: ProduceRequest) -> ProducePartitionResponse | None:
     """Why nothing may be appended to a partition, whatever it is."""
     if body.acks not in (-1, 0, 1):
-        return ProducePartitionResponse(name, KafkaError.INVALID_REQUIRED_ACKS)
+        return ProducePartitionResponse(name, Errors.INVALID_REQUIRED_ACKS)
     if name.rpartition("-")[0] in INTERNAL_TOPICS:
-        return ProducePartitionResponse(name, KafkaError.INVALID_TOPIC_EXCEPTION)
+        return ProducePartitionResponse(name, Errors.INVALID_TOPIC_EXCEPTION)
     return None
 
 
@@ -166,10 +166,10 @@ def _check_single_batch(data: bytes, version: int) -> None:
     """The rules of `ProduceRequest.validateRecords`."""
     size = batch_size_at(data, 0)
     if size is None:
-        raise KafkaException(KafkaError.INVALID_RECORD, "the request holds no whole batch for the partition")
+        raise KafkaException(Errors.INVALID_RECORD, "the request holds no whole batch for the partition")
     if data[MAGIC_POSITION] != MAGIC_V2:
-        raise KafkaException(KafkaError.INVALID_RECORD, f"the batch has magic {data[MAGIC_POSITION]}, expected 2")
+        raise KafkaException(Errors.INVALID_RECORD, f"the batch has magic {data[MAGIC_POSITION]}, expected 2")
     if version < _ZSTD_VERSION and data[_ATTRIBUTES_LOW_BYTE] & COMPRESSION_MASK == CompressionType.ZSTD:
-        raise KafkaException(KafkaError.UNSUPPORTED_COMPRESSION_TYPE)
+        raise KafkaException(Errors.UNSUPPORTED_COMPRESSION_TYPE)
     if batch_size_at(data, size) is not None:
-        raise KafkaException(KafkaError.INVALID_RECORD, "the request holds more than one batch for the partition")
+        raise KafkaException(Errors.INVALID_RECORD, "the request holds more than one batch for the partition")

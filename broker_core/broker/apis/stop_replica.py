@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from broker_core.broker.apis.fencing import controller_error
-from broker_core.errors import KafkaError
+from broker_core.errors import Errors
 from broker_core.sim.kernel import Message
 from broker_core.wire.messages import StopReplicaPartition, StopReplicaRequest, StopReplicaResponse
 
@@ -18,7 +18,7 @@ def handle(broker: "Broker", message: Message) -> None:
     """Stops replicas, with their files where the controller says so."""
     body: StopReplicaRequest = message.body
     error = controller_error(broker, body)
-    if error is not KafkaError.NONE:
+    if error is not Errors.NONE:
         response = StopReplicaResponse(error)
     else:
         response = StopReplicaResponse(
@@ -27,16 +27,16 @@ def handle(broker: "Broker", message: Message) -> None:
         if any(stop.delete_partition for stop in body.partitions):
             broker.logs.checkpoint()
     fields = tuple((partition, result.name) for partition, result in response.partitions)
-    broker.kernel.respond(message, response, label=error.name if error is not KafkaError.NONE else "ok", fields=fields)
+    broker.kernel.respond(message, response, label=error.name if error is not Errors.NONE else "ok", fields=fields)
 
 
-def _stop(broker: "Broker", stop: StopReplicaPartition) -> KafkaError:
+def _stop(broker: "Broker", stop: StopReplicaPartition) -> Errors:
     partition = broker.replicas.partitions.get(stop.partition)
     if partition is not None:
         sentinel = stop.leader_epoch in (EPOCH_DURING_DELETE, NO_EPOCH)
         if not sentinel and stop.leader_epoch < partition.leader_epoch:
-            return KafkaError.FENCED_LEADER_EPOCH
+            return Errors.FENCED_LEADER_EPOCH
         broker.replicas.stop(stop.partition, stop.delete_partition)
         broker.groups.on_resignation(stop.partition)
         broker.transactions.coordinator.on_resignation(stop.partition)
-    return KafkaError.NONE
+    return Errors.NONE

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from broker_core.broker.coordinators.transaction_verifier import Batch, Verification
-from broker_core.errors import KafkaError
+from broker_core.errors import Errors
 from broker_core.records.record_batch import NO_SEQUENCE
 from broker_core.sim.kernel import Message
 from broker_core.wire.messages import TxnOffsetCommitRequest, TxnOffsetCommitResponse
@@ -16,10 +16,10 @@ def handle(broker: "Broker", message: Message) -> None:
     """Asks first whether the group belongs to the transaction, then hands the offsets to the group."""
     body: TxnOffsetCommitRequest = message.body
     error = broker.groups.status(body.group_id)
-    if error is not KafkaError.NONE:
+    if error is not Errors.NONE:
         known = broker.metadata.partitions
         results = tuple(
-            (name, error if name in known else KafkaError.UNKNOWN_TOPIC_OR_PARTITION) for name, *_ in body.partitions
+            (name, error if name in known else Errors.UNKNOWN_TOPIC_OR_PARTITION) for name, *_ in body.partitions
         )
         broker.kernel.respond(message, TxnOffsetCommitResponse(results), label=error.name)
         return
@@ -27,7 +27,7 @@ def handle(broker: "Broker", message: Message) -> None:
     batch = Batch(body.producer_id, body.producer_epoch, NO_SEQUENCE)
     guard = broker.transactions.verifier.guard(partition, batch)
     if guard is None:
-        broker.groups.commit_in_transaction(message, body, KafkaError.NONE)
+        broker.groups.commit_in_transaction(message, body, Errors.NONE)
     else:
         verification = Verification(message, {partition: guard}, {})
         broker.transactions.verifier.verify(verification, body.transactional_id, batch)

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from broker_core.broker.apis.fencing import controller_error
 from broker_core.broker.common.metadata_cache import DELETED_LEADER
-from broker_core.errors import KafkaError
+from broker_core.errors import Errors
 from broker_core.events.control import MetadataUpdated
 from broker_core.sim.kernel import Message
 from broker_core.wire.messages import UpdateMetadataRequest, UpdateMetadataResponse
@@ -17,7 +17,7 @@ def handle(broker: "Broker", message: Message) -> None:
     """Replaces what this broker knows of the cluster."""
     body: UpdateMetadataRequest = message.body
     error = controller_error(broker, body)
-    if error is KafkaError.NONE:
+    if error is Errors.NONE:
         broker.metadata.update(body)
         broker.emit(
             MetadataUpdated(
@@ -28,9 +28,9 @@ def handle(broker: "Broker", message: Message) -> None:
             )
         )
     broker.kernel.respond(
-        message, UpdateMetadataResponse(error), label=error.name if error is not KafkaError.NONE else "ok"
+        message, UpdateMetadataResponse(error), label=error.name if error is not Errors.NONE else "ok"
     )
-    if error is KafkaError.NONE:
+    if error is Errors.NONE:
         broker.waiting_admin.metadata_updated()
         broker.transactions.markers.told_of([state.partition for state in body.partitions])
         if any(state.leader == DELETED_LEADER for state in body.partitions):

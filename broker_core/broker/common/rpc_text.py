@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from broker_core.errors import KafkaError
+from broker_core.errors import Errors
 from broker_core.events.rpc import Fields
 from broker_core.wire.messages import (
     FetchPartitionResponse,
@@ -41,7 +41,7 @@ def describe_fetched(answers: Sequence[FetchPartitionResponse]) -> tuple[str, Fi
     byte_count = 0
     for answer in answers:
         high_watermark, diverging = answer.high_watermark, answer.diverging_epoch
-        if answer.error is not KafkaError.NONE:
+        if answer.error is not Errors.NONE:
             label = text = answer.error.name
         elif diverging is not None:
             label = f"diverging epoch {diverging[0]}"

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from broker_core.broker.coordinators.marker_appends import MarkerAppend, marker_decided
-from broker_core.errors import KafkaError
+from broker_core.errors import Errors
 from broker_core.groups.host import Store
 from broker_core.transactions.host import TransactionStore
 
@@ -21,7 +21,7 @@ class CoordinatorAppends:
     def __init__(self, broker: "Broker") -> None:
         self._broker = broker
 
-    def append(self, partition: str, data: bytes, waiting: CoordinatorAppend | None, timeout_ms: int) -> KafkaError:
+    def append(self, partition: str, data: bytes, waiting: CoordinatorAppend | None, timeout_ms: int) -> Errors:
         """Appends what a coordinator writes; `waiting` waits until that is committed, for a while. An append that
         fails at once is told in the answer alone.
         """
@@ -36,9 +36,9 @@ class CoordinatorAppends:
         """The time of an append, (partition, what waits), is over."""
         partition, waiting = append
         if self._broker.replicas.produces.expire_coordinator_append(partition, waiting):
-            self.done(waiting, KafkaError.REQUEST_TIMED_OUT)
+            self.done(waiting, Errors.REQUEST_TIMED_OUT)
 
-    def done(self, waiting: CoordinatorAppend, error: KafkaError) -> None:
+    def done(self, waiting: CoordinatorAppend, error: Errors) -> None:
         """What a coordinator wrote is committed, or will not be."""
         if isinstance(waiting, TransactionStore):
             self._broker.transactions.coordinator.stored(waiting, error)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from broker_core.errors import KafkaError
+from broker_core.errors import Errors
 from broker_core.groups.offsets import OFFSETS_TOPIC
 from broker_core.records.control_record import ControlRecordType, build_end_transaction_marker
 from broker_core.sim.kernel import Message
@@ -21,7 +21,7 @@ class MarkerRequest(msgspec.Struct):
     """A request whose markers are being written. `errors`: one dict a marker; `left`: how many are not decided."""
 
     message: Message
-    errors: list[dict[str, KafkaError]]
+    errors: list[dict[str, Errors]]
     left: int
 
 
@@ -46,7 +46,7 @@ def write_markers(broker: "Broker", message: Message) -> None:
             append = MarkerAppend(request, number, name, marker)
             if -1 in (marker.producer_id, marker.producer_epoch) and name in broker.replicas.partitions:
                 # no batch of a transaction can say so: Kafka fails on it
-                marker_decided(broker, append, KafkaError.UNKNOWN_SERVER_ERROR)
+                marker_decided(broker, append, Errors.UNKNOWN_SERVER_ERROR)
             else:
                 _append(broker, append)
 
@@ -61,15 +61,15 @@ def _append(broker: "Broker", append: MarkerAppend) -> None:
         coordinator_epoch=marker.coordinator_epoch,
     )
     error = broker.coordinator_appends.append(append.partition, data, append, broker.config.request_timeout_ms)
-    if error is not KafkaError.NONE:
+    if error is not Errors.NONE:
         marker_decided(broker, append, error)
 
 
-def marker_decided(broker: "Broker", append: MarkerAppend, error: KafkaError) -> None:
+def marker_decided(broker: "Broker", append: MarkerAppend, error: Errors) -> None:
     """A marker is committed, or will not be. Offsets that a transaction has committed count from then on."""
     request, marker = append.request, append.marker
     request.errors[append.number][append.partition] = error
-    if error is KafkaError.NONE and append.partition.rpartition("-")[0] == OFFSETS_TOPIC:
+    if error is Errors.NONE and append.partition.rpartition("-")[0] == OFFSETS_TOPIC:
         broker.groups.transaction_completed(marker.producer_id, append.partition, marker.transaction_result)
     request.left -= 1
     if not request.left:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from broker_core.errors import Errors, KafkaError
+from broker_core.errors import Errors
 from broker_core.records.record_batch import BatchHeader
 from broker_core.sim.kernel import Message
 from broker_core.wire.messages import (
@@ -114,7 +114,7 @@ class TransactionVerifier:
             errors = {name: _for_producer(error, knows) for name, error in response.results_by_transaction[0][1]}
         self._verified(verification, errors)
 
-    def _verified(self, verification: Verification, errors: dict[str, KafkaError]) -> None:
+    def _verified(self, verification: Verification, errors: dict[str, Errors]) -> None:
         for name, guard in verification.guards.items():
             if errors[name] is Errors.NONE and not self._holds(name, *guard):
                 errors[name] = Errors.INVALID_TXN_STATE
@@ -133,7 +133,7 @@ class TransactionVerifier:
         return partition is None or partition.log.producer_state.holds_guard(producer_id, guard)
 
 
-def _for_producer(error: KafkaError, knows_abortable: bool) -> KafkaError:
+def _for_producer(error: Errors, knows_abortable: bool) -> Errors:
     if error is Errors.PRODUCER_FENCED:
         return Errors.INVALID_PRODUCER_EPOCH
     if error is Errors.TRANSACTION_ABORTABLE and not knows_abortable:
@@ -141,7 +141,7 @@ def _for_producer(error: KafkaError, knows_abortable: bool) -> KafkaError:
     return error
 
 
-def _refusal(name: str, error: KafkaError) -> ProducePartitionResponse:
+def _refusal(name: str, error: Errors) -> ProducePartitionResponse:
     if error in _RETRIABLE_AS_REPLICAS:
         text = _NOT_VERIFIED.format(error=error.name)
         return ProducePartitionResponse(name, Errors.NOT_ENOUGH_REPLICAS, message=text)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from broker_core.broker.coordinators.transaction_verifier import TransactionVerifier
 from broker_core.controller.registration import Unreadable, take_producer_ids
-from broker_core.errors import KafkaError
+from broker_core.errors import Errors
 from broker_core.events.envelope import Event
 from broker_core.log.unified_log import UnifiedLog
 from broker_core.sim.kernel import Kernel
@@ -79,7 +79,7 @@ class TransactionParts:
 
     def append_to_transaction_log(
         self, partition: str, data: bytes, store: TransactionStore | None, timeout_ms: int
-    ) -> KafkaError:
+    ) -> Errors:
         """Appends to a partition of `__transaction_state`; `store` waits until that is committed, for a while."""
         return self._broker.coordinator_appends.append(partition, data, store, timeout_ms)
 

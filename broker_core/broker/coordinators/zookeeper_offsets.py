@@ -4,7 +4,7 @@
 
 from typing import Protocol
 
-from broker_core.errors import Errors, KafkaError
+from broker_core.errors import Errors
 from broker_core.groups.host import GroupSettings
 from broker_core.groups.offset_commits import is_too_long
 from broker_core.groups.zookeeper_offsets import NO_OFFSET, read_offset, write_offset
@@ -47,7 +47,7 @@ class ZookeeperOffsets:
             )
         )
 
-    def _commit(self, group: str, partition: str, offset: int, metadata: str) -> KafkaError:
+    def _commit(self, group: str, partition: str, offset: int, metadata: str) -> Errors:
         if is_too_long(metadata, self.host.group_settings):
             return Errors.OFFSET_METADATA_TOO_LARGE
         try:

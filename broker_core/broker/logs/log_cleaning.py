@@ -8,7 +8,7 @@ takes from a compacted log is the cleaner's business, too.
 from typing import TYPE_CHECKING
 
 from broker_core.broker.config.broker_config import BrokerConfig
-from broker_core.errors import KafkaError, KafkaException
+from broker_core.errors import Errors, KafkaException
 from broker_core.events.log import LogUncleanable
 from broker_core.log.checkpoints import CLEANER_OFFSET_CHECKPOINT
 from broker_core.log.cleaner import CleaningFacts, LogToClean, OffsetMap, Uncleanable
@@ -55,7 +55,7 @@ class LogCleaning:
         partition = self._host.partitions[name]
         if not partition.log.config.is_compacted:
             raise KafkaException(
-                KafkaError.POLICY_VIOLATION,
+                Errors.POLICY_VIOLATION,
                 f"{name} is not compacted: its cleanup.policy is {partition.log.config.cleanup_policy}",
             )
         cleanable = self._measure(partition)
@@ -64,7 +64,7 @@ class LogCleaning:
         try:
             return self._clean(partition, cleanable)
         except Uncleanable as error:
-            raise KafkaException(KafkaError.UNKNOWN_SERVER_ERROR, f"{name} cannot be cleaned: {error}") from error
+            raise KafkaException(Errors.UNKNOWN_SERVER_ERROR, f"{name} cannot be cleaned: {error}") from error
 
     def log_truncated(self, partition: Partition) -> None:
         """What comes behind the truncation is dirty again (`maybeTruncateCheckpoint`)."""

@@ -7,7 +7,7 @@ from broker_core.broker.common.guard import go_on_after
 from broker_core.broker.translation import TRANSLATIONS, Asked, Prepared
 from broker_core.broker.translation.common import CLIENT_PREFIX, Failed
 from broker_core.era_apis import Apis, is_offered
-from broker_core.errors import KafkaError
+from broker_core.errors import Errors
 from broker_core.events.rpc import Fields
 from broker_core.events.world import ClientIdentified
 from broker_core.sim.kernel import QuietNode
@@ -53,7 +53,7 @@ class Request:
         return self.header.api_version if self.is_offered else 0
 
 
-def error_response(request: Request, error: KafkaError) -> Any:
+def error_response(request: Request, error: Errors) -> Any:
     """The answer that says of the whole request that it failed. Raises WireError where the API has none."""
     response = request.api.response
     for field in response.structs[response.name].fields:
@@ -192,7 +192,7 @@ class Connection(QuietNode):
     def _fail(self, failure: Exception, request: Request) -> None:
         """The lab itself has failed on a request; where it survives that, the client is hung up on."""
         go_on_after(self._server.kernel, failure, self.broker.name, request.api.name)
-        self._server.close(self.number, KafkaError.UNKNOWN_SERVER_ERROR.name)
+        self._server.close(self.number, Errors.UNKNOWN_SERVER_ERROR.name)
 
     def on_disconnect(self, api: str, context: Any, why: str) -> None:
         """The broker has hung up, or is gone."""

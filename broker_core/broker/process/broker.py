@@ -28,7 +28,7 @@ from broker_core.broker.replicas.replica_manager import ReplicaManager
 from broker_core.config_defs import ConfigException, Value, topic_values
 from broker_core.controller.controller import Controller
 from broker_core.eras import Era
-from broker_core.errors import KafkaError
+from broker_core.errors import Errors
 from broker_core.events.envelope import Event
 from broker_core.groups.coordinator import GroupCoordinator
 from broker_core.groups.host import GroupSettings, Store
@@ -320,9 +320,9 @@ class Broker:
         for state, (_, error) in zip(request.partitions, results, strict=True):
             if state.partition in led and partitions[state.partition].is_leader:
                 continue  # who goes on leading in another epoch stays the coordinator that it was (`makeLeaders`)
-            if state.partition.startswith(OFFSETS_TOPIC) and error is KafkaError.NONE:
+            if state.partition.startswith(OFFSETS_TOPIC) and error is Errors.NONE:
                 self._offsets_partition_changed(state)
-            elif state.partition.startswith(TRANSACTION_TOPIC) and error is KafkaError.NONE:
+            elif state.partition.startswith(TRANSACTION_TOPIC) and error is Errors.NONE:
                 self.transactions.partition_changed(state)
         for fetcher in self.replicas.fetchers.values():
             fetcher.send()
@@ -346,7 +346,7 @@ class Broker:
         """The log of a partition of `__consumer_offsets` that this broker leads."""
         return self.replicas.partitions[partition].log
 
-    def append_to_group_log(self, partition: str, data: bytes, store: Store | None) -> KafkaError:
+    def append_to_group_log(self, partition: str, data: bytes, store: Store | None) -> Errors:
         """Appends to a partition of `__consumer_offsets`; `store` waits until that is committed, for a while."""
         return self.coordinator_appends.append(partition, data, store, self.config.groups.offsets_commit_timeout_ms)
 

@@ -11,7 +11,7 @@ from broker_core.controller.registration import (
     take_producer_ids,
 )
 from broker_core.eras import Beyond
-from broker_core.errors import KafkaError
+from broker_core.errors import Errors
 from broker_core.events.log import LogDirectoryFailed
 from broker_core.events.world import BrokerExiting, BrokerStarted, BrokerStarting, BrokerStopped
 from broker_core.log.storage_fault import StorageFault
@@ -203,7 +203,7 @@ class Life:
 
     def on_controlled_shutdown(self, response: ControlledShutdownResponse) -> None:
         """What the controller says."""
-        if response.error is KafkaError.NONE and not response.remaining:
+        if response.error is Errors.NONE and not response.remaining:
             self._finish_stop()
         else:
             self.shutdown_refused()

@@ -14,7 +14,7 @@ from broker_core.broker.coordinators.transactions import ASKERS
 from broker_core.broker.logs.log_manager import TIMER_PREFIX as LOGS_TIMER_PREFIX
 from broker_core.broker.replicas import record_deletion
 from broker_core.broker.translation.common import CLIENT_PREFIX, Failed, Prepared
-from broker_core.errors import KafkaError
+from broker_core.errors import Errors
 from broker_core.groups.host import TIMER_PREFIX as GROUPS_TIMER_PREFIX
 from broker_core.replication.partition import UNLINK_TIMER
 from broker_core.sim.kernel import Message
@@ -100,7 +100,7 @@ class Mailbox:
         except Exception as failure:
             go_on_after(self.kernel, failure, self.name, message.api)
             if message.source.startswith(CLIENT_PREFIX):
-                error = KafkaError.UNKNOWN_SERVER_ERROR
+                error = Errors.UNKNOWN_SERVER_ERROR
                 self.kernel.respond(message, Failed(error), label=error.name)
             else:
                 self.kernel.close_connection(message)

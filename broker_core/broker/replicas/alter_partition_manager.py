@@ -5,7 +5,7 @@ At most one request is under way, and one change a partition; what comes meanwhi
 
 from typing import Protocol
 
-from broker_core.errors import KafkaError
+from broker_core.errors import Errors
 from broker_core.sim.kernel import Kernel
 from broker_core.wire.messages import (
     AlterPartitionItem,
@@ -77,7 +77,7 @@ class AlterPartitionManager:
     def on_response(self, response: AlterPartitionResponse) -> None:
         """Hands each answer to its partition; a request-level error sends everything again after 50 ms."""
         asked, self.in_flight = self.in_flight, {}
-        if response.error is not KafkaError.NONE:
+        if response.error is not Errors.NONE:
             self._again(asked)
             return
         for result in response.partitions:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from broker_core.broker.replicas.delayed import DelayedProduce
-from broker_core.errors import KafkaError, KafkaException, RecordValidationException
+from broker_core.errors import Errors, KafkaException, RecordValidationException
 from broker_core.events.waiting import RequestCompleted, RequestParked
 from broker_core.replication.purgatory import Purgatory
 from broker_core.sim.kernel import Message
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 _UNREADABLE = frozenset(
     {
-        KafkaError.CORRUPT_MESSAGE,
-        KafkaError.KAFKA_STORAGE_ERROR,
-        KafkaError.MESSAGE_TOO_LARGE,
-        KafkaError.NOT_LEADER_OR_FOLLOWER,
-        KafkaError.RECORD_LIST_TOO_LARGE,
+        Errors.CORRUPT_MESSAGE,
+        Errors.KAFKA_STORAGE_ERROR,
+        Errors.MESSAGE_TOO_LARGE,
+        Errors.NOT_LEADER_OR_FOLLOWER,
+        Errors.RECORD_LIST_TOO_LARGE,
     }
 )
 """With these a producer is not told where the log begins."""
@@ -61,7 +61,7 @@ class Produces:
                 required[name] = last_offset + 1
                 advanced.append((name, self._partitions[name].maybe_increment_high_watermark()))
         if body.acks == 0:
-            if any(answer.error is not KafkaError.NONE for answer in answers.values()):
+            if any(answer.error is not Errors.NONE for answer in answers.values()):
                 self._kernel.close_connection(message)
         elif body.acks == 1 or not required:
             self._respond(message, answers)
@@ -130,13 +130,13 @@ class Produces:
         for name, required_offset in list(delayed.required.items()):
             partition = self._partitions.get(name)
             if partition is None or not partition.is_leader:
-                delayed.answer(name, KafkaError.NOT_LEADER_OR_FOLLOWER)
+                delayed.answer(name, Errors.NOT_LEADER_OR_FOLLOWER)
             elif partition.high_watermark >= required_offset:
                 enough = len(partition.isr_state.maximal_isr) >= partition.effective_min_isr
-                delayed.answer(name, KafkaError.NONE if enough else KafkaError.NOT_ENOUGH_REPLICAS_AFTER_APPEND)
+                delayed.answer(name, Errors.NONE if enough else Errors.NOT_ENOUGH_REPLICAS_AFTER_APPEND)
         return not delayed.required
 
-    def append_for_coordinator(self, name: str, data: bytes, waiting: Any) -> KafkaError:
+    def append_for_coordinator(self, name: str, data: bytes, waiting: Any) -> Errors:
         """Appends what a coordinator of this broker writes. Once it is committed, or can no longer be, the host hears
         of it with `waiting`, unless that is None; an append that fails at once is told in the answer alone.
         """
@@ -150,13 +150,13 @@ class Produces:
         if moved or waiting is not None:
             self.check(name)
         self._replicas.fetches.check(name)
-        return KafkaError.NONE
+        return Errors.NONE
 
     def _check_coordinator_appends(self, name: str) -> None:
         partition = self._partitions.get(name)
         if partition is None or not partition.is_leader:
             for waiting, _ in self.coordinator_appends.pop(name):
-                self._host.coordinator_appends.done(waiting, KafkaError.NOT_LEADER_OR_FOLLOWER)
+                self._host.coordinator_appends.done(waiting, Errors.NOT_LEADER_OR_FOLLOWER)
             return
         waits = self.coordinator_appends[name]
         done = [waiting for waiting, required in waits if required <= partition.high_watermark]
@@ -168,7 +168,7 @@ class Produces:
         enough = len(partition.isr_state.maximal_isr) >= partition.effective_min_isr
         for waiting in done:
             self._host.coordinator_appends.done(
-                waiting, KafkaError.NONE if enough else KafkaError.NOT_ENOUGH_REPLICAS_AFTER_APPEND
+                waiting, Errors.NONE if enough else Errors.NOT_ENOUGH_REPLICAS_AFTER_APPEND
             )
 
     def expire_coordinator_append(self, name: str, waiting: Any) -> bool:
@@ -196,7 +196,7 @@ class Produces:
         delayed = self._delayed.get(request)
         if delayed is not None:
             for name in list(delayed.required):
-                delayed.answer(name, KafkaError.REQUEST_TIMED_OUT)
+                delayed.answer(name, Errors.REQUEST_TIMED_OUT)
             delayed.timer_id = 0
             self._complete(delayed, "expired")
 
@@ -210,7 +210,7 @@ class Produces:
     def _respond(self, message: Message, answers: dict[str, ProducePartitionResponse]) -> None:
         response = ProduceResponse(tuple(answers.values()))
         fields = [
-            (answer.partition, answer.base_offset if answer.error is KafkaError.NONE else answer.error.name)
+            (answer.partition, answer.base_offset if answer.error is Errors.NONE else answer.error.name)
             for answer in response.partitions
         ]
         first = fields[0][1] if fields else "no partitions"

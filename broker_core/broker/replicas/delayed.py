@@ -3,7 +3,7 @@
 import msgspec
 from msgspec import structs
 
-from broker_core.errors import KafkaError
+from broker_core.errors import Errors
 from broker_core.sim.kernel import Message
 from broker_core.wire.messages import FetchRequest, ProducePartitionResponse
 
@@ -30,8 +30,8 @@ class DelayedProduce(msgspec.Struct, gc=False):
     answers: dict[str, ProducePartitionResponse]
     timer_id: int
 
-    def answer(self, partition: str, error: KafkaError) -> None:
+    def answer(self, partition: str, error: Errors) -> None:
         """This partition's part is decided. Where it was appended is told with an error, too."""
         del self.required[partition]
-        if error is not KafkaError.NONE:
+        if error is not Errors.NONE:
             self.answers[partition] = structs.replace(self.answers[partition], error=error)

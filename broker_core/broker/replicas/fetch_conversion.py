@@ -2,7 +2,7 @@
 
 from msgspec import structs
 
-from broker_core.errors import KafkaError
+from broker_core.errors import Errors
 from broker_core.log import LogConfig
 from broker_core.records.compression import CompressionType, UnreadableRecords
 from broker_core.records.down_conversion import UnsupportedCompression, down_convert
@@ -23,26 +23,26 @@ def convert(
 ) -> FetchPartitionResponse:
     """The answer as a reader of this version of Fetch understands it. `config` is the log's."""
     if config.target_compression is CompressionType.ZSTD and version < _ZSTD_VERSION:
-        return _unreadable(answer, KafkaError.UNSUPPORTED_COMPRESSION_TYPE)
-    if answer.error is KafkaError.KAFKA_STORAGE_ERROR and version < _STORAGE_ERROR_VERSION:
-        answer = structs.replace(answer, error=KafkaError.NOT_LEADER_OR_FOLLOWER)
+        return _unreadable(answer, Errors.UNSUPPORTED_COMPRESSION_TYPE)
+    if answer.error is Errors.KAFKA_STORAGE_ERROR and version < _STORAGE_ERROR_VERSION:
+        answer = structs.replace(answer, error=Errors.NOT_LEADER_OR_FOLLOWER)
     magic = 0 if version < _MAGIC_1_VERSION else 1 if version < _MAGIC_2_VERSION else 2
     if config.magic <= magic:
         return answer
     if not (is_follower or config.message_downconversion_enable):
-        return _unreadable(answer, KafkaError.UNSUPPORTED_VERSION)
+        return _unreadable(answer, Errors.UNSUPPORTED_VERSION)
     try:
         records = down_convert(answer.records, magic, asked.fetch_offset)
     except UnsupportedCompression:
-        return _unreadable(answer, KafkaError.UNSUPPORTED_COMPRESSION_TYPE)
+        return _unreadable(answer, Errors.UNSUPPORTED_COMPRESSION_TYPE)
     except CorruptRecord:
-        return _unreadable(answer, KafkaError.CORRUPT_MESSAGE)
+        return _unreadable(answer, Errors.CORRUPT_MESSAGE)
     except (InvalidRecord, UnreadableRecords):
-        return _unreadable(answer, KafkaError.UNKNOWN_SERVER_ERROR)
+        return _unreadable(answer, Errors.UNKNOWN_SERVER_ERROR)
     return structs.replace(answer, records=records)
 
 
-def _unreadable(answer: FetchPartitionResponse, error: KafkaError) -> FetchPartitionResponse:
+def _unreadable(answer: FetchPartitionResponse, error: Errors) -> FetchPartitionResponse:
     """There are records, but not in a form that a reader of this version could have: no list of them, not even an
     empty one, and nothing that was aborted.
     """

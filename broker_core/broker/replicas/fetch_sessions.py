@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from broker_core.errors import KafkaError
+from broker_core.errors import Errors
 from broker_core.wire.messages import FetchPartitionResponse
 
 TopicPartitionKey: TypeAlias = tuple[str, int]
@@ -71,7 +71,7 @@ class FetchSession:
         it hears all. Later on one with records goes behind the others, so that each has its turn.
         """
         partition = self.partitions[key]
-        if answer.error is not KafkaError.NONE:
+        if answer.error is not Errors.NONE:
             partition.told_high_watermark = -1
             return True
         if answer.records and not is_first:
@@ -120,15 +120,15 @@ class FetchSessions:
         wanted: Mapping[TopicPartitionKey, SessionPartition],
         forgotten: Iterable[TopicPartitionKey],
         uses_topic_ids: bool,
-    ) -> FetchSession | KafkaError:
+    ) -> FetchSession | Errors:
         """The session with what a request changes in it, or why there is none."""
         session = self._sessions.get(session_id)
         if session is None:
-            return KafkaError.FETCH_SESSION_ID_NOT_FOUND
+            return Errors.FETCH_SESSION_ID_NOT_FOUND
         if session.epoch != epoch:
-            return KafkaError.INVALID_FETCH_SESSION_EPOCH
+            return Errors.INVALID_FETCH_SESSION_EPOCH
         if session.uses_topic_ids != uses_topic_ids:
-            return KafkaError.FETCH_SESSION_TOPIC_ID_ERROR
+            return Errors.FETCH_SESSION_TOPIC_ID_ERROR
         session.update(wanted, forgotten)
         if not session.partitions:
             del self._sessions[session_id]

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from broker_core.broker.common.rpc_text import describe_fetched
 from broker_core.broker.replicas.delayed import DelayedFetch
 from broker_core.broker.replicas.fetch_conversion import CONVERSION_ENDS, SOFT_LIMIT_VERSION, convert
-from broker_core.errors import KafkaError, KafkaException
+from broker_core.errors import Errors, KafkaException
 from broker_core.events.waiting import RequestCompleted, RequestParked
 from broker_core.replication.isr import PendingExpand
 from broker_core.replication.partition import READ_COMMITTED, Partition
@@ -17,7 +17,7 @@ from broker_core.wire.messages import FetchPartition, FetchPartitionResponse, Fe
 if TYPE_CHECKING:
     from broker_core.broker.replicas.replica_manager import ReplicaManager
 
-_NONE = KafkaError.NONE
+_NONE = Errors.NONE
 
 
 class Fetches:
@@ -97,7 +97,7 @@ class Fetches:
         if asked.current_leader_epoch != partition.leader_epoch or not partition.is_leader:
             error = self._replicas.epoch_error(partition, asked.current_leader_epoch, body.from_follower)
             if error is not None:
-                is_elsewhere = error is KafkaError.NOT_LEADER_OR_FOLLOWER
+                is_elsewhere = error is Errors.NOT_LEADER_OR_FOLLOWER
                 return FetchPartitionResponse(name, self._replicas.not_leader(name) if is_elsewhere else error)
         log = partition.log
         fetch_offset = asked.fetch_offset
@@ -105,13 +105,13 @@ class Fetches:
         if replica_id >= 0 and replica_id not in partition.remotes:
             # a leader of an earlier epoch knows fewer replicas; who names no epoch is told to look for the leader
             knows_epoch = asked.current_leader_epoch >= 0
-            error = KafkaError.UNKNOWN_LEADER_EPOCH if knows_epoch else KafkaError.NOT_LEADER_OR_FOLLOWER
+            error = Errors.UNKNOWN_LEADER_EPOCH if knows_epoch else Errors.NOT_LEADER_OR_FOLLOWER
             return FetchPartitionResponse(name, error)
         history = log.leader_epoch_cache
         if may_diverge(history, end_offset, asked.last_fetched_epoch, fetch_offset):
             diverging = diverging_epoch(history, end_offset, asked.last_fetched_epoch, fetch_offset)
             if diverging == (-1, -1) or (diverging is not None and fetch_offset < log.log_start_offset):
-                return FetchPartitionResponse(name, KafkaError.OFFSET_OUT_OF_RANGE)
+                return FetchPartitionResponse(name, Errors.OFFSET_OUT_OF_RANGE)
             if diverging is not None:
                 return FetchPartitionResponse(
                     name,

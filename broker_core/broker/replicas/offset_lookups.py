@@ -4,7 +4,7 @@
 
 from typing import TYPE_CHECKING
 
-from broker_core.errors import KafkaError, KafkaException
+from broker_core.errors import Errors, KafkaException
 from broker_core.wire.messages import (
     ListOffsetsRequest,
     ListOffsetsResponse,
@@ -54,7 +54,7 @@ class OffsetLookups:
         if error is not None:
             return ListOffsetsResult(name, error)
         if at_most < 0:
-            return ListOffsetsResult(name, KafkaError.UNKNOWN_SERVER_ERROR)
+            return ListOffsetsResult(name, Errors.UNKNOWN_SERVER_ERROR)
         now_ms = self._replicas.wall_ms
         if timestamp == EARLIEST_TIMESTAMP:
             found = (partition.log.log_start_offset,)[:at_most]
@@ -75,14 +75,14 @@ class OffsetLookups:
         if error is not None:
             return ListOffsetsResult(name, error)
         if timestamp < LATEST_TIERED_TIMESTAMP:
-            return ListOffsetsResult(name, KafkaError.UNSUPPORTED_VERSION)
+            return ListOffsetsResult(name, Errors.UNSUPPORTED_VERSION)
         log = partition.log
         upper_bound = partition.readable_end(body.isolation_level) if replica_id == CONSUMER else log.log_end_offset
         if timestamp in (EARLIEST_TIMESTAMP, EARLIEST_LOCAL_TIMESTAMP):
             first_epoch = log.leader_epoch_cache.epoch_for(log.log_start_offset)
             return ListOffsetsResult(name, offset=log.log_start_offset, leader_epoch=first_epoch)
         if replica_id == CONSUMER and partition.high_watermark < partition.leader_epoch_start_offset:
-            return ListOffsetsResult(name, KafkaError.OFFSET_NOT_AVAILABLE)
+            return ListOffsetsResult(name, Errors.OFFSET_NOT_AVAILABLE)
         if timestamp == LATEST_TIMESTAMP:
             return ListOffsetsResult(name, offset=upper_bound, leader_epoch=partition.leader_epoch)
         if timestamp == LATEST_TIERED_TIMESTAMP:
@@ -101,12 +101,12 @@ class OffsetLookups:
         for name, current_leader_epoch, epoch in body.partitions:
             partition = self._partitions.get(name)
             if partition is None:
-                error: KafkaError | None = self._replicas.not_leader(name)
+                error: Errors | None = self._replicas.not_leader(name)
             else:
                 error = self._replicas.epoch_error(partition, current_leader_epoch)
             if partition is None or error is not None:
-                results.append(OffsetForLeaderEpochResult(name, error or KafkaError.UNKNOWN_SERVER_ERROR))
+                results.append(OffsetForLeaderEpochResult(name, error or Errors.UNKNOWN_SERVER_ERROR))
                 continue
             found = partition.log.leader_epoch_cache.end_offset_for(epoch, partition.log.log_end_offset)
-            results.append(OffsetForLeaderEpochResult(name, KafkaError.NONE, *found))
+            results.append(OffsetForLeaderEpochResult(name, Errors.NONE, *found))
         return OffsetForLeaderEpochResponse(tuple(results))

@@ -9,7 +9,7 @@ from typing import Protocol
 import msgspec
 
 from broker_core.broker.common.metadata_cache import MetadataCache
-from broker_core.errors import KafkaError, KafkaException
+from broker_core.errors import Errors, KafkaException
 from broker_core.events.waiting import RequestCompleted, RequestParked
 from broker_core.replication.partition import Partition
 from broker_core.replication.purgatory import Purgatory
@@ -103,29 +103,29 @@ class RecordDeletion:
         if delayed is not None:
             for name in list(delayed.required):
                 low_watermark = self._host.partitions[name].low_watermark
-                delayed.answer(DeleteRecordsResult(name, low_watermark, KafkaError.REQUEST_TIMED_OUT))
+                delayed.answer(DeleteRecordsResult(name, low_watermark, Errors.REQUEST_TIMED_OUT))
             delayed.timer_id = 0
             self._complete(delayed, "expired")
 
     def _leader(self, name: str) -> Partition:
         """The replica, which must lead. Raises KafkaException."""
         if name not in self._host.metadata.partitions:
-            raise KafkaException(KafkaError.UNKNOWN_TOPIC_OR_PARTITION)
+            raise KafkaException(Errors.UNKNOWN_TOPIC_OR_PARTITION)
         topic = name.rpartition("-")[0]
         if topic in INTERNAL_TOPICS:
-            raise KafkaException(KafkaError.INVALID_TOPIC_EXCEPTION, f"Cannot delete records of internal topic {topic}")
+            raise KafkaException(Errors.INVALID_TOPIC_EXCEPTION, f"Cannot delete records of internal topic {topic}")
         partition = self._host.partitions.get(name)
         if partition is None or not partition.is_leader:
-            raise KafkaException(KafkaError.NOT_LEADER_OR_FOLLOWER)
+            raise KafkaException(Errors.NOT_LEADER_OR_FOLLOWER)
         return partition
 
     def _try(self, delayed: DelayedDeleteRecords) -> bool:
         for name, offset in list(delayed.required.items()):
             partition = self._host.partitions.get(name)
             if partition is None:
-                delayed.answer(DeleteRecordsResult(name, error=KafkaError.UNKNOWN_TOPIC_OR_PARTITION))
+                delayed.answer(DeleteRecordsResult(name, error=Errors.UNKNOWN_TOPIC_OR_PARTITION))
             elif not partition.is_leader:
-                delayed.answer(DeleteRecordsResult(name, error=KafkaError.NOT_LEADER_OR_FOLLOWER))
+                delayed.answer(DeleteRecordsResult(name, error=Errors.NOT_LEADER_OR_FOLLOWER))
             elif partition.low_watermark >= offset:
                 delayed.answer(DeleteRecordsResult(name, partition.low_watermark))
         return not delayed.required
@@ -141,7 +141,7 @@ class RecordDeletion:
     def _respond(self, delayed: DelayedDeleteRecords) -> None:
         results = tuple(delayed.answers[name] for name in delayed.partitions)
         fields = tuple(
-            (result.partition, result.low_watermark if result.error is KafkaError.NONE else result.error.name)
+            (result.partition, result.low_watermark if result.error is Errors.NONE else result.error.name)
             for result in results
         )
         label = f"low watermark {fields[0][1]}" if fields else "nothing"

@@ -12,7 +12,7 @@ from broker_core.broker.replicas.isr_changes import IsrChanges
 from broker_core.broker.replicas.offset_lookups import OffsetLookups
 from broker_core.broker.replicas.record_deletion import RecordDeletion
 from broker_core.eras import Era
-from broker_core.errors import KafkaError
+from broker_core.errors import Errors
 from broker_core.replication.isr import CommittedIsr, PendingExpand, PendingShrink
 from broker_core.replication.partition import Partition, Role
 from broker_core.replication.quota import ReplicationQuotas
@@ -124,24 +124,24 @@ class ReplicaManager:
 
     # becoming leader or follower
 
-    def become(self, state: LeaderAndIsrPartition) -> KafkaError:
+    def become(self, state: LeaderAndIsrPartition) -> Errors:
         """One partition of a LeaderAndIsr (`becomeLeaderOrFollower`). A leader epoch that is not greater than the
         known one is refused, harmlessly: it repeats what is known.
         """
         if self.broker_id not in state.replicas:
-            return KafkaError.UNKNOWN_TOPIC_OR_PARTITION
+            return Errors.UNKNOWN_TOPIC_OR_PARTITION
         partition = self.partitions.get(state.partition)
         if partition is None:
             partition = self.partitions[state.partition] = self.host.open_log(state)
         elif partition.log.topic_id and state.topic_id and partition.log.topic_id != state.topic_id:
-            return KafkaError.INCONSISTENT_TOPIC_ID
+            return Errors.INCONSISTENT_TOPIC_ID
         elif state.topic_id and not partition.log.topic_id:
             partition.log.assign_topic_id(state.topic_id)
         if state.leader_epoch <= partition.leader_epoch:
-            return KafkaError.STALE_CONTROLLER_EPOCH
+            return Errors.STALE_CONTROLLER_EPOCH
         if state.leader < 0:
             # no leader is none to turn to: everything stays as it is (`makeFollowers`)
-            return KafkaError.NONE
+            return Errors.NONE
         self.alter_partition.forget(state.partition)
         goes_on = not self.host.era.refetches_in_each_epoch and partition.leader_id == state.leader
         if not (goes_on and self._is_fetching(state.partition, state.leader)):
@@ -155,7 +155,7 @@ class ReplicaManager:
             if is_there and not self._is_fetching(state.partition, state.leader):
                 self._start_fetching(partition, state.leader)
         self._leadership_changed(state.partition)
-        return KafkaError.NONE
+        return Errors.NONE
 
     def _start_fetching(self, partition: Partition, leader: int) -> None:
         fetcher = self.fetchers.get(leader)
@@ -200,22 +200,22 @@ class ReplicaManager:
 
     # what its parts ask it
 
-    def not_leader(self, name: str) -> KafkaError:
+    def not_leader(self, name: str) -> Errors:
         """Why a partition is not served here: others do, or nobody knows of it (any more)."""
         known = name in self.host.metadata.partitions
-        return KafkaError.NOT_LEADER_OR_FOLLOWER if known else KafkaError.UNKNOWN_TOPIC_OR_PARTITION
+        return Errors.NOT_LEADER_OR_FOLLOWER if known else Errors.UNKNOWN_TOPIC_OR_PARTITION
 
     def epoch_error(
         self, partition: Partition, current_leader_epoch: int, from_follower: bool = False
-    ) -> KafkaError | None:
+    ) -> Errors | None:
         """What is wrong with who asks this replica for something of a leader epoch; -1 fits any."""
         if current_leader_epoch != ANY_EPOCH:
             if current_leader_epoch < partition.leader_epoch:
-                return KafkaError.FENCED_LEADER_EPOCH
+                return Errors.FENCED_LEADER_EPOCH
             if current_leader_epoch > partition.leader_epoch:
-                return KafkaError.UNKNOWN_LEADER_EPOCH
+                return Errors.UNKNOWN_LEADER_EPOCH
         serves = partition.is_leader or (from_follower and partition.role is Role.FOLLOWER)
-        return None if serves else KafkaError.NOT_LEADER_OR_FOLLOWER
+        return None if serves else Errors.NOT_LEADER_OR_FOLLOWER
 
     def high_watermark_moved(self, partition: Partition) -> None:
         """More is committed: producers and consumers may have waited for it."""
@@ -271,12 +271,12 @@ class ReplicaManager:
             return
         if asked.topic_id and asked.topic_id != partition.log.topic_id:
             return  # it is of the topic that had this name before
-        if result.error is KafkaError.NONE:
+        if result.error is Errors.NONE:
             if result.leader_epoch == partition.leader_epoch and partition.commit_isr(
                 result.isr, result.partition_epoch
             ):
                 self.high_watermark_moved(partition)
-        elif result.error in (KafkaError.OPERATION_NOT_ATTEMPTED, KafkaError.INELIGIBLE_REPLICA):
+        elif result.error in (Errors.OPERATION_NOT_ATTEMPTED, Errors.INELIGIBLE_REPLICA):
             partition.refuse_isr(result.error.name)
         elif result.error not in _OUTCOME_UNKNOWN:
             state = partition.isr_state
@@ -286,11 +286,11 @@ class ReplicaManager:
 
 _OUTCOME_UNKNOWN = frozenset(
     {
-        KafkaError.FENCED_LEADER_EPOCH,
-        KafkaError.INVALID_UPDATE_VERSION,
-        KafkaError.INVALID_REQUEST,
-        KafkaError.UNKNOWN_TOPIC_OR_PARTITION,
-        KafkaError.UNKNOWN_TOPIC_ID,
-        KafkaError.NEW_LEADER_ELECTED,
+        Errors.FENCED_LEADER_EPOCH,
+        Errors.INVALID_UPDATE_VERSION,
+        Errors.INVALID_REQUEST,
+        Errors.UNKNOWN_TOPIC_OR_PARTITION,
+        Errors.UNKNOWN_TOPIC_ID,
+        Errors.NEW_LEADER_ELECTED,
     }
 )

@@ -5,7 +5,7 @@
 from typing import TYPE_CHECKING, Any
 
 from broker_core.broker.translation.common import Asked, by_topic, partitions_of
-from broker_core.errors import KafkaError
+from broker_core.errors import Errors
 from broker_core.wire.schemas import SCHEMAS
 
 if TYPE_CHECKING:
@@ -37,12 +37,12 @@ def body(request: Any, asked: Asked) -> Any:
     )
 
 
-def _error(broker: "Broker", path: str, partition: str) -> KafkaError:
+def _error(broker: "Broker", path: str, partition: str) -> Errors:
     if len(partition) > _LONGEST_NAME:
-        return KafkaError.INVALID_TOPIC_EXCEPTION
+        return Errors.INVALID_TOPIC_EXCEPTION
     if path != broker.directory.path:
-        return KafkaError.LOG_DIR_NOT_FOUND
+        return Errors.LOG_DIR_NOT_FOUND
     if partition in broker.replicas.partitions:
-        return KafkaError.NONE
+        return Errors.NONE
     is_elsewhere = partition in broker.metadata.partitions
-    return KafkaError.REPLICA_NOT_AVAILABLE if is_elsewhere else KafkaError.UNKNOWN_TOPIC_OR_PARTITION
+    return Errors.REPLICA_NOT_AVAILABLE if is_elsewhere else Errors.UNKNOWN_TOPIC_OR_PARTITION

@@ -6,7 +6,7 @@ from typing import Any
 
 from broker_core.broker.translation.common import Asked
 from broker_core.era_apis import Apis, is_offered
-from broker_core.errors import KafkaError
+from broker_core.errors import Errors
 from broker_core.wire.framing import API_VERSIONS
 from broker_core.wire.schemas import SCHEMAS, offered
 
@@ -21,10 +21,10 @@ def body(request: Any, asked: Asked) -> Any:
     apis = offered(era)
     if not is_offered(apis, API_VERSIONS, asked.version):
         known = [API_VERSIONS] if era.unsupported_version_tells_range else []
-        return _WIRE.type(error_code=KafkaError.UNSUPPORTED_VERSION.code, api_keys=_ranges(apis, known))
+        return _WIRE.type(error_code=Errors.UNSUPPORTED_VERSION.code, api_keys=_ranges(apis, known))
     names = (request.client_software_name, request.client_software_version)
     if asked.version >= _NAMES_VERSION and not all(_NAME.fullmatch(name) for name in names):
-        return _WIRE.type(error_code=KafkaError.INVALID_REQUEST.code)
+        return _WIRE.type(error_code=Errors.INVALID_REQUEST.code)
     return _WIRE.type(api_keys=_ranges(apis, sorted(apis)), finalized_features_epoch=0 if era.feature_znode else -1)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from broker_core.broker.translation.common import NO_TOPIC_ID, Asked, Translation, by_topic, can_be, named, split
-from broker_core.errors import KafkaError
+from broker_core.errors import Errors
 from broker_core.wire.messages import (
     AlterPartitionItem,
     AlterPartitionRequest,
@@ -37,7 +37,7 @@ _IDS_IN_ALTER_PARTITION = 2
 _EPOCHS_IN_ALTER_PARTITION = 3
 _DELETE_FLAG_OF_ALL = 2
 """The last version in which StopReplica deletes all its partitions or none."""
-_UNKNOWN = KafkaError.UNKNOWN_SERVER_ERROR
+_UNKNOWN = Errors.UNKNOWN_SERVER_ERROR
 
 
 def _states(request: Any) -> Iterator[tuple[str, str, Any]]:
@@ -86,7 +86,7 @@ def _become_answer(body: LeaderAndIsrResponse, request: Any, asked: Asked) -> An
     for topic, topic_id, state in _states(request):
         error = errors.get(named(topic, state.partition_index), body.error)
         if not can_be(topic, state.partition_index):
-            error = KafkaError.INVALID_TOPIC_EXCEPTION
+            error = Errors.INVALID_TOPIC_EXCEPTION
         row = _LEADER_AND_ISR.LeaderAndIsrPartitionError(
             topic_name=topic, partition_index=state.partition_index, error_code=error.code
         )
@@ -228,7 +228,7 @@ def _altered(request: Any, asked: Asked) -> Iterator[tuple[str | None, Any]]:
 
 
 def _alter_answer(body: AlterPartitionResponse, request: Any, asked: Asked) -> Any:
-    if body.error is not KafkaError.NONE:
+    if body.error is not Errors.NONE:
         return _ALTER_PARTITION.type(error_code=body.error.code)
     has_ids = asked.version >= _IDS_IN_ALTER_PARTITION
     topics = [
@@ -245,7 +245,7 @@ def _alter_answer(body: AlterPartitionResponse, request: Any, asked: Asked) -> A
                 topic_id=topic.topic_id,
                 partitions=[
                     _ALTER_PARTITION.PartitionData(
-                        partition_index=each.partition_index, error_code=KafkaError.UNKNOWN_TOPIC_ID.code
+                        partition_index=each.partition_index, error_code=Errors.UNKNOWN_TOPIC_ID.code
                     )
                     for each in topic.partitions
                 ],
@@ -257,7 +257,7 @@ def _alter_answer(body: AlterPartitionResponse, request: Any, asked: Asked) -> A
 
 
 def _altered_partition(index: int, row: AlterPartitionResult, asked: Asked) -> Any:
-    if row.error is not KafkaError.NONE:
+    if row.error is not Errors.NONE:
         return _ALTER_PARTITION.PartitionData(partition_index=index, error_code=row.error.code)
     return _ALTER_PARTITION.PartitionData(
         partition_index=index,

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from broker_core.broker.translation.common import Asked, Translation, by_topic, by_topic_asked, partitions_of
-from broker_core.errors import Errors, KafkaError
+from broker_core.errors import Errors
 from broker_core.wire.messages import (
     OffsetCommitRequest,
     OffsetCommitResponse,
@@ -107,7 +107,7 @@ def _topics(body: OffsetFetchResponse, topic_type: Any, partition_type: Any) -> 
     ]
 
 
-def _error_of(body: OffsetFetchResponse, partition: str) -> KafkaError:
+def _error_of(body: OffsetFetchResponse, partition: str) -> Errors:
     if partition in body.unstable:
         return Errors.UNSTABLE_OFFSET_COMMIT
     return dict(body.errors).get(partition, Errors.NONE)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import msgspec
 
 from broker_core.controller.admin import why_no_topic_name
-from broker_core.errors import KafkaError
+from broker_core.errors import Errors
 
 if TYPE_CHECKING:
     from broker_core.broker.network.socket_server import SocketServer
@@ -48,7 +48,7 @@ class Prepared(msgspec.Struct, frozen=True, gc=False):
 class Failed(msgspec.Struct, frozen=True, gc=False):
     """Stands for an answer that could not be made."""
 
-    error: KafkaError
+    error: Errors
 
 
 def prepared(body: Any, request: Any, asked: Asked) -> Any:

@@ -19,7 +19,7 @@ from broker_core.config_defs import BROKER_CONFIGS, TOPIC_CONFIGS
 from broker_core.config_defs.documentation import documentation
 from broker_core.config_defs.dynamic import DYNAMIC_CONFIGS
 from broker_core.config_defs.keys import ConfigKey
-from broker_core.errors import KafkaError
+from broker_core.errors import Errors
 from broker_core.wire.messages import (
     AlterConfigOp,
     AlterConfigsRequest,
@@ -41,7 +41,7 @@ _INCREMENTAL = SCHEMAS[44].response
 _OPERATIONS: tuple[Operation, ...] = ("SET", "DELETE", "APPEND", "SUBTRACT")
 _TYPES = {TOPIC_RESOURCE: "TOPIC", BROKER_RESOURCE: "BROKER", BROKER_LOGGER_RESOURCE: "BROKER_LOGGER"}
 _NOT_THESE = "AlterConfigs is only supported for topics and brokers, but resource type is CLIENT_METRICS"
-_ONCE = KafkaError.INVALID_REQUEST, "Each resource must appear at most once."
+_ONCE = Errors.INVALID_REQUEST, "Each resource must appear at most once."
 
 _KEYS: dict[int, Mapping[str, ConfigKey]] = {
     TOPIC_RESOURCE: TOPIC_CONFIGS,
@@ -50,10 +50,10 @@ _KEYS: dict[int, Mapping[str, ConfigKey]] = {
 }
 
 _NOT_IN_ZOOKEEPER = "Config type client-metrics is only supported on KRaft clusters"
-_MALFORMED = exception_message(KafkaError.INVALID_REQUEST)
+_MALFORMED = exception_message(Errors.INVALID_REQUEST)
 """What is said of every resource where one is of a type that does not exist."""
 
-Refusal = tuple[KafkaError, str | None]
+Refusal = tuple[Errors, str | None]
 
 
 def _resource(asked_for: Any) -> ConfigResource:
@@ -83,7 +83,7 @@ def _describe_answer(body: DescribeConfigsResponse, request: Any, asked: Asked) 
 
 def _undescribed(each: Any, why: str) -> Any:
     return _DESCRIBE.DescribeConfigsResult(
-        error_code=KafkaError.INVALID_REQUEST.code,
+        error_code=Errors.INVALID_REQUEST.code,
         error_message=why,
         resource_type=each.resource_type,
         resource_name=each.resource_name,
@@ -145,22 +145,22 @@ def _refusals(request: Any, asked: Asked, *, is_incremental: bool) -> list[Refus
 
 def _refusal(each: Any, asked: Asked, is_incremental: bool) -> Refusal | None:
     if any(count > 1 for count in Counter(config.name for config in each.configs).values()):
-        return KafkaError.INVALID_REQUEST, "Error due to duplicate config keys"
+        return Errors.INVALID_REQUEST, "Error due to duplicate config keys"
     nulls = [
         config.name for config in each.configs if config.value is None and getattr(config, "config_operation", 0) != 1
     ]
     if nulls:
-        return KafkaError.INVALID_REQUEST, f"Null value not supported for : {', '.join(nulls)}"
+        return Errors.INVALID_REQUEST, f"Null value not supported for : {', '.join(nulls)}"
     if each.resource_type == CLIENT_METRICS_RESOURCE:
-        return KafkaError.INVALID_REQUEST, _NOT_THESE
+        return Errors.INVALID_REQUEST, _NOT_THESE
     if each.resource_type not in _TYPES or (each.resource_type == BROKER_LOGGER_RESOURCE and not is_incremental):
-        return KafkaError.INVALID_REQUEST, f"Unknown resource type {each.resource_type}"
+        return Errors.INVALID_REQUEST, f"Unknown resource type {each.resource_type}"
     operations = {getattr(config, "config_operation", 0) for config in each.configs}
     strange = operations - set(range(len(_OPERATIONS)))
     if strange and each.resource_type == BROKER_RESOURCE:
-        return KafkaError.INVALID_REQUEST, f"Unknown operations type {min(strange)}"
+        return Errors.INVALID_REQUEST, f"Unknown operations type {min(strange)}"
     if strange and each.resource_type == BROKER_LOGGER_RESOURCE:
-        return KafkaError.UNKNOWN_SERVER_ERROR, None
+        return Errors.UNKNOWN_SERVER_ERROR, None
     return None
 
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from broker_core.broker.translation.common import NO_TOPIC_ID, Asked, Translation
-from broker_core.errors import KafkaError
+from broker_core.errors import Errors
 from broker_core.wire.messages import DeleteTopicsRequest, DeleteTopicsResponse
 from broker_core.wire.schemas import SCHEMAS
 
@@ -45,18 +45,18 @@ def _answer(body: DeleteTopicsResponse, request: Any, asked: Asked) -> Any:
     for topic in topics:
         result = by_id.get(topic.topic_id) if topic.name is None else results.get(topic.name)
         if not is_controller:
-            error, name, message = KafkaError.NOT_CONTROLLER, topic.name, None
+            error, name, message = Errors.NOT_CONTROLLER, topic.name, None
         elif is_refused:
-            error, name, message = KafkaError.INVALID_REQUEST, topic.name, None
-        elif result is not None and result.error is KafkaError.NOT_CONTROLLER:
+            error, name, message = Errors.INVALID_REQUEST, topic.name, None
+        elif result is not None and result.error is Errors.NOT_CONTROLLER:
             error, name, message = result.error, topic.name, result.message
         elif result is not None:
             error, name, message = result.error, result.name, result.message
         elif topic.topic_id == NO_TOPIC_ID:
             # neither a name nor an id: as for a topic that one may not know of
-            error, name, message = KafkaError.TOPIC_AUTHORIZATION_FAILED, None, None
+            error, name, message = Errors.TOPIC_AUTHORIZATION_FAILED, None, None
         else:
-            error, name, message = KafkaError.UNKNOWN_TOPIC_ID, None, None
+            error, name, message = Errors.UNKNOWN_TOPIC_ID, None, None
         responses.append(
             _WIRE.DeletableTopicResult(name=name, topic_id=topic.topic_id, error_code=error.code, error_message=message)
         )

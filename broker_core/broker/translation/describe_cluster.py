@@ -4,7 +4,7 @@ from typing import Any
 
 from broker_core.broker.translation.common import NOT_ASKED, Asked
 from broker_core.broker.translation.metadata import CLUSTER_OPERATIONS
-from broker_core.errors import KafkaError
+from broker_core.errors import Errors
 from broker_core.wire.schemas import SCHEMAS
 
 _CLUSTER = SCHEMAS[60].response
@@ -16,12 +16,12 @@ def body(request: Any, asked: Asked) -> Any:
     """What the broker knows of its cluster; nothing has to be asked (`AuthHelper.computeDescribeClusterResponse`)."""
     if request.endpoint_type not in (_BROKERS, _CONTROLLERS):
         return _CLUSTER.type(
-            error_code=KafkaError.UNSUPPORTED_ENDPOINT_TYPE.code,
+            error_code=Errors.UNSUPPORTED_ENDPOINT_TYPE.code,
             error_message=f"Unsupported endpoint type {request.endpoint_type}",
         )
     if request.endpoint_type == _CONTROLLERS:
         return _CLUSTER.type(
-            error_code=KafkaError.MISMATCHED_ENDPOINT_TYPE.code,
+            error_code=Errors.MISMATCHED_ENDPOINT_TYPE.code,
             error_message="The request was sent to an endpoint of type BROKER, but we wanted an endpoint of type "
             "CONTROLLER",
         )

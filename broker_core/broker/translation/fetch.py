@@ -6,7 +6,7 @@ from broker_core.broker.replicas.fetch_sessions import FetchSession, SessionPart
 from broker_core.broker.replicas.replica_manager import ANY_EPOCH
 from broker_core.broker.translation.common import NO_TOPIC_ID, Asked, Translation, named
 from broker_core.broker.translation.leaders import current_leader, endpoints
-from broker_core.errors import KafkaError
+from broker_core.errors import Errors
 from broker_core.wire.messages import FetchPartition, FetchPartitionResponse, FetchRequest, FetchResponse
 from broker_core.wire.schemas import SCHEMAS
 
@@ -18,8 +18,8 @@ _REPLICA_STATE_VERSION = 15
 _LEADER_VERSION = 16
 _ISOLATION_LEVELS = (0, 1)
 
-_STALE = (KafkaError.NOT_LEADER_OR_FOLLOWER, KafkaError.FENCED_LEADER_EPOCH)
-_UNKNOWN = (KafkaError.UNKNOWN_TOPIC_OR_PARTITION, KafkaError.UNKNOWN_TOPIC_ID)
+_STALE = (Errors.NOT_LEADER_OR_FOLLOWER, Errors.FENCED_LEADER_EPOCH)
+_UNKNOWN = (Errors.UNKNOWN_TOPIC_OR_PARTITION, Errors.UNKNOWN_TOPIC_ID)
 
 
 def _key(topic: Any, version: int) -> str:
@@ -55,7 +55,7 @@ def _forgotten(request: Any, version: int) -> list[TopicPartitionKey]:
 def _body(request: Any, asked: Asked) -> Any:
     version, sessions = asked.version, asked.broker.fetch_sessions
     if not has_shard(request.session_id):
-        return _refused(request, version, KafkaError.UNKNOWN_SERVER_ERROR)
+        return _refused(request, version, Errors.UNKNOWN_SERVER_ERROR)
     wanted = _asked_partitions(request, version)
     if request.session_epoch in (0, -1):
         sessions.remove(request.session_id)
@@ -67,7 +67,7 @@ def _body(request: Any, asked: Asked) -> Any:
             _forgotten(request, version),
             version >= _TOPIC_IDS_VERSION,
         )
-        if isinstance(found, KafkaError):
+        if isinstance(found, Errors):
             return _WIRE.type(error_code=found.code, session_id=0)
         wanted = found.partitions or wanted  # a session without partitions has ended: a fetch without session
     partitions = []
@@ -86,7 +86,7 @@ def _body(request: Any, asked: Asked) -> Any:
             )
     known = asked.broker.metadata.partitions
     if request.isolation_level not in _ISOLATION_LEVELS and any(each.partition in known for each in partitions):
-        return _refused(request, version, KafkaError.UNKNOWN_SERVER_ERROR)
+        return _refused(request, version, Errors.UNKNOWN_SERVER_ERROR)
     replica = request.replica_state
     is_new = version >= _REPLICA_STATE_VERSION
     return FetchRequest(
@@ -103,7 +103,7 @@ def _body(request: Any, asked: Asked) -> Any:
     )
 
 
-def _refused(request: Any, version: int, error: KafkaError) -> Any:
+def _refused(request: Any, version: int, error: Errors) -> Any:
     """The error of the whole request; before there were topic ids it stands at each partition, too."""
     topics = request.topics if version < _TOPIC_IDS_VERSION else ()
     return _WIRE.type(
@@ -139,10 +139,10 @@ def _rows(
         name = _name(key, each, asked)
         row = found.get(named(name or topic, index))
         if row is None:
-            error = KafkaError.UNKNOWN_TOPIC_ID if name is None else KafkaError.UNKNOWN_TOPIC_OR_PARTITION
+            error = Errors.UNKNOWN_TOPIC_ID if name is None else Errors.UNKNOWN_TOPIC_OR_PARTITION
             row = FetchPartitionResponse(named(name or topic, index), error)
         elif asked.version >= _TOPIC_IDS_VERSION and asked.topic_id_of(name or "") not in (topic, NO_TOPIC_ID):
-            row = FetchPartitionResponse(row.partition, KafkaError.INCONSISTENT_TOPIC_ID)
+            row = FetchPartitionResponse(row.partition, Errors.INCONSISTENT_TOPIC_ID)
         rows.append((key, row))
     return sorted(rows, key=lambda each: each[1].error in _UNKNOWN)
 
@@ -188,7 +188,7 @@ def _answer(body: FetchResponse, request: Any, asked: Asked) -> Any:
 
 
 def _partition(row: FetchPartitionResponse, index: int) -> Any:
-    if row.error is not KafkaError.NONE:
+    if row.error is not Errors.NONE:
         is_unreadable = row.aborted_transactions is not None
         return _WIRE.PartitionData(
             partition_index=index,

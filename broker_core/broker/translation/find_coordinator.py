@@ -4,7 +4,7 @@ from typing import Any
 
 from broker_core.broker.translation.common import Asked, Translation
 from broker_core.clients.exceptions import exception_message
-from broker_core.errors import KafkaError
+from broker_core.errors import Errors
 from broker_core.wire.messages import FindCoordinatorRequest, FindCoordinatorResponse
 from broker_core.wire.schemas import SCHEMAS
 
@@ -25,7 +25,7 @@ def _body(request: Any, asked: Asked) -> Any:
 
 def _without_coordinator(request: Any, asked: Asked) -> Any:
     is_known = asked.version >= _SHARE_GROUP_VERSION
-    error = KafkaError.COORDINATOR_NOT_AVAILABLE if is_known else KafkaError.INVALID_REQUEST
+    error = Errors.COORDINATOR_NOT_AVAILABLE if is_known else Errors.INVALID_REQUEST
     body = FindCoordinatorResponse(error)
     if asked.version < _BATCH_VERSION:
         return _answer(body, request, asked)
@@ -64,12 +64,12 @@ def _place(found: FindCoordinatorResponse, asked: Asked) -> tuple[str, int]:
 
 
 def _text(found: FindCoordinatorResponse) -> str:
-    return "NONE" if found.error is KafkaError.NONE else exception_message(found.error)
+    return "NONE" if found.error is Errors.NONE else exception_message(found.error)
 
 
 def _text_of_key(found: FindCoordinatorResponse) -> str:
     """Batches tell the text of an exception only; that nobody coordinates a key now is none."""
-    return exception_message(found.error) if found.error is KafkaError.INVALID_REQUEST else ""
+    return exception_message(found.error) if found.error is Errors.INVALID_REQUEST else ""
 
 
 FIND_COORDINATOR = Translation(_body, _answer)

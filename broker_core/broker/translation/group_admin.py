@@ -3,7 +3,7 @@
 from typing import Any
 
 from broker_core.broker.translation.common import NOT_ASKED, Asked, Translation, by_topic_asked, partitions_of
-from broker_core.errors import KafkaError
+from broker_core.errors import Errors
 from broker_core.wire.messages import (
     DeleteGroupsRequest,
     DeleteGroupsResponse,
@@ -52,7 +52,7 @@ def _describe_answer(body: DescribeGroupsResponse, request: Any, asked: Asked) -
                     for member in group.members
                 ],
                 authorized_operations=GROUP_OPERATIONS
-                if request.include_authorized_operations and group.error is KafkaError.NONE
+                if request.include_authorized_operations and group.error is Errors.NONE
                 else NOT_ASKED,
             )
             for group in body.groups
@@ -91,7 +91,7 @@ def _offset_delete_body(request: Any, asked: Asked) -> OffsetDeleteRequest:
 
 
 def _offset_delete_answer(body: OffsetDeleteResponse, request: Any, asked: Asked) -> Any:
-    topics = {} if body.error is not KafkaError.NONE else by_topic_asked(body.partitions, request.topics, asked)
+    topics = {} if body.error is not Errors.NONE else by_topic_asked(body.partitions, request.topics, asked)
     return _OFFSET_DELETE.type(
         error_code=body.error.code,
         topics=[

@@ -5,7 +5,7 @@ from typing import Any
 
 from broker_core.broker.replicas.offset_lookups import CONSUMER
 from broker_core.broker.translation.common import Asked, Translation, partitions_of
-from broker_core.errors import KafkaError
+from broker_core.errors import Errors
 from broker_core.wire.messages import ListOffsetsRequest, ListOffsetsResponse, ListOffsetsResult
 from broker_core.wire.schemas import SCHEMAS
 
@@ -21,25 +21,25 @@ def _is_supported(timestamp: int, version: int) -> bool:
     return timestamp >= 0 or version >= _LEAST_VERSIONS.get(timestamp, version + 1)
 
 
-def _refusals(request: Any, asked: Asked) -> list[tuple[str, Any, KafkaError]]:
+def _refusals(request: Any, asked: Asked) -> list[tuple[str, Any, Errors]]:
     """Each partition that is asked for, with the reason why that cannot be answered; NONE where it can."""
     asked_for = list(partitions_of(request.topics))
     counts = Counter(name for name, _ in asked_for)
     rows = []
     for name, each in asked_for:
-        error = KafkaError.NONE
+        error = Errors.NONE
         if asked.version > 0 and counts[name] > 1:
-            error = KafkaError.INVALID_REQUEST
+            error = Errors.INVALID_REQUEST
         elif not _is_supported(each.timestamp, asked.version):
-            error = KafkaError.UNSUPPORTED_VERSION
+            error = Errors.UNSUPPORTED_VERSION
         elif request.replica_id == CONSUMER and request.isolation_level not in _ISOLATION_LEVELS:
-            error = KafkaError.UNKNOWN_SERVER_ERROR
+            error = Errors.UNKNOWN_SERVER_ERROR
         rows.append((name, each, error))
     return rows
 
 
 def _body(request: Any, asked: Asked) -> ListOffsetsRequest:
-    rows = [(name, each) for name, each, error in _refusals(request, asked) if error is KafkaError.NONE]
+    rows = [(name, each) for name, each, error in _refusals(request, asked) if error is Errors.NONE]
     return ListOffsetsRequest(
         request.replica_id,
         tuple((name, each.current_leader_epoch, each.timestamp) for name, each in rows),
@@ -52,7 +52,7 @@ def _answer(body: ListOffsetsResponse, request: Any, asked: Asked) -> Any:
     found = iter(body.partitions)
     rows = iter(
         [
-            next(found) if error is KafkaError.NONE else ListOffsetsResult(name, error)
+            next(found) if error is Errors.NONE else ListOffsetsResult(name, error)
             for name, _, error in _refusals(request, asked)
         ]
     )

@@ -3,7 +3,7 @@
 from typing import Any
 
 from broker_core.broker.translation.common import Asked, Translation
-from broker_core.errors import KafkaError
+from broker_core.errors import Errors
 from broker_core.wire.messages import (
     HeartbeatRequest,
     HeartbeatResponse,
@@ -63,7 +63,7 @@ def _join_answer(body: JoinGroupResponse, request: Any, asked: Asked) -> Any:
 
 def _sync_body(request: Any, asked: Asked) -> Any:
     if asked.version >= _SYNC_PROTOCOL_VERSION and None in (request.protocol_type, request.protocol_name):
-        return _SYNC.type(error_code=KafkaError.INCONSISTENT_GROUP_PROTOCOL.code)
+        return _SYNC.type(error_code=Errors.INCONSISTENT_GROUP_PROTOCOL.code)
     return SyncGroupRequest(
         request.group_id,
         request.generation_id,
@@ -102,7 +102,7 @@ def _leave_body(request: Any, asked: Asked) -> LeaveGroupRequest:
 
 def _leave_answer(body: LeaveGroupResponse, request: Any, asked: Asked) -> Any:
     if asked.version < _MEMBERS_VERSION:
-        alone = body.members[0][2] if body.error is KafkaError.NONE and body.members else body.error
+        alone = body.members[0][2] if body.error is Errors.NONE and body.members else body.error
         return _LEAVE.type(error_code=alone.code)
     return _LEAVE.type(
         error_code=body.error.code,

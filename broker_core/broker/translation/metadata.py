@@ -4,7 +4,7 @@ from typing import Any
 
 from broker_core.broker.replicas.record_deletion import INTERNAL_TOPICS
 from broker_core.broker.translation.common import NO_TOPIC_ID, NOT_ASKED, Asked, Translation, by_topic
-from broker_core.errors import KafkaError
+from broker_core.errors import Errors
 from broker_core.wire.messages import MetadataRequest, MetadataResponse
 from broker_core.wire.schemas import SCHEMAS
 
@@ -37,13 +37,13 @@ def _body(request: Any, asked: Asked) -> Any:
     return MetadataRequest(topics, create)
 
 
-def _refusal(request: Any, version: int) -> KafkaError | None:
+def _refusal(request: Any, version: int) -> Errors | None:
     """Why a request is refused as a whole: ids before their time, or a topic that is named by nothing."""
     asked_for = [(topic.name, topic.topic_id) for topic in request.topics or ()]
     if version < _IDS_VERSION and any(name is None or topic_id != NO_TOPIC_ID for name, topic_id in asked_for):
-        return KafkaError.INVALID_REQUEST
+        return Errors.INVALID_REQUEST
     is_nameless = any(name is None for name, _ in asked_for)
-    return KafkaError.UNKNOWN_SERVER_ERROR if is_nameless and not _ids(request) else None
+    return Errors.UNKNOWN_SERVER_ERROR if is_nameless and not _ids(request) else None
 
 
 def _ids(request: Any) -> list[str]:
@@ -66,7 +66,7 @@ def _answer(body: MetadataResponse, request: Any, asked: Asked) -> Any:
         for name, topic_id, error in body.topics
     ]
     topics += [
-        _WIRE.MetadataResponseTopic(error_code=KafkaError.UNKNOWN_TOPIC_ID.code, name=None, topic_id=topic_id)
+        _WIRE.MetadataResponseTopic(error_code=Errors.UNKNOWN_TOPIC_ID.code, name=None, topic_id=topic_id)
         for topic_id in _ids(request)
         if asked.topic_of(topic_id) is None
     ]
@@ -88,11 +88,11 @@ def _answer(body: MetadataResponse, request: Any, asked: Asked) -> Any:
 def _partition(index: int, row: Any, asked: Asked) -> Any:
     _, leader, leader_epoch, replicas, isr, offline = row
     alive = asked.broker.metadata.is_alive
-    error = KafkaError.NONE
+    error = Errors.NONE
     if not alive(leader):
-        leader, error = -1, KafkaError.LEADER_NOT_AVAILABLE
+        leader, error = -1, Errors.LEADER_NOT_AVAILABLE
     elif asked.version == 0 and any(not alive(broker_id) for broker_id in (*replicas, *isr)):
-        error = KafkaError.REPLICA_NOT_AVAILABLE
+        error = Errors.REPLICA_NOT_AVAILABLE
     return _WIRE.MetadataResponsePartition(
         error_code=error.code,
         partition_index=index,

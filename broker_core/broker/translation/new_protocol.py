@@ -3,12 +3,12 @@
 from typing import Any
 
 from broker_core.broker.translation.common import Asked, Translation
-from broker_core.errors import KafkaError
+from broker_core.errors import Errors
 from broker_core.wire.schemas import BY_NAME
 
 _HEARTBEAT = BY_NAME["ConsumerGroupHeartbeat"].response
 _DESCRIBE = BY_NAME["ConsumerGroupDescribe"].response
-_UNSUPPORTED = KafkaError.UNSUPPORTED_VERSION.code
+_UNSUPPORTED = Errors.UNSUPPORTED_VERSION.code
 
 
 def _heartbeat(request: Any, asked: Asked) -> Any:

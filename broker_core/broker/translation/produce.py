@@ -5,7 +5,7 @@ from typing import Any
 from broker_core.broker.apis.produce import has_fatal_null
 from broker_core.broker.translation.common import Asked, Translation, by_topic, partitions_of
 from broker_core.broker.translation.leaders import current_leader, endpoints
-from broker_core.errors import KafkaError
+from broker_core.errors import Errors
 from broker_core.wire.messages import ProduceRequest, ProduceResponse
 from broker_core.wire.schemas import SCHEMAS
 
@@ -41,7 +41,7 @@ def _answer(body: ProduceResponse, request: Any, asked: Asked) -> Any:
                 ],
                 error_message=row.message,
             )
-            if row.error is KafkaError.NOT_LEADER_OR_FOLLOWER:
+            if row.error is Errors.NOT_LEADER_OR_FOLLOWER:
                 leader = partition.current_leader
                 leader.leader_id, leader.leader_epoch = current_leader(row.partition, asked)
                 leaders.add(leader.leader_id)

@@ -3,7 +3,7 @@
 from typing import Any
 
 from broker_core.broker.translation.common import Asked, Translation
-from broker_core.errors import KafkaError
+from broker_core.errors import Errors
 from broker_core.wire.messages import (
     AlterClientQuotasRequest,
     AlterClientQuotasResponse,
@@ -24,14 +24,14 @@ def _describe_body(request: Any, asked: Asked) -> Any:
     filters = []
     for each in request.components:
         if each.match_type not in range(len(_MATCHES)) or (each.match_type == 0 and each.match is None):
-            return _DESCRIBE.type(error_code=KafkaError.UNKNOWN_SERVER_ERROR.code, error_message=None, entries=None)
+            return _DESCRIBE.type(error_code=Errors.UNKNOWN_SERVER_ERROR.code, error_message=None, entries=None)
         filters.append(QuotaFilter(each.entity_type, _MATCHES[each.match_type], each.match or ""))  # type: ignore[arg-type]
     return DescribeClientQuotasRequest(tuple(filters), request.strict)
 
 
 def _describe_answer(body: DescribeClientQuotasResponse, request: Any, asked: Asked) -> Any:
     answer = _DESCRIBE.type(error_code=body.error.code, error_message=body.message, entries=None)
-    if body.error is KafkaError.NONE:
+    if body.error is Errors.NONE:
         answer.entries = [
             _DESCRIBE.EntryData(
                 entity=[_DESCRIBE.EntityData(entity_type=kind, entity_name=name) for kind, name in entity],

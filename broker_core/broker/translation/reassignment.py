@@ -4,7 +4,7 @@ from typing import Any, Literal
 
 from broker_core.broker.translation.common import Asked, Translation, by_topic, partitions_of
 from broker_core.clients.exceptions import exception_message
-from broker_core.errors import KafkaError
+from broker_core.errors import Errors
 from broker_core.wire.messages import (
     AlterPartitionReassignmentsRequest,
     AlterPartitionReassignmentsResponse,
@@ -22,17 +22,17 @@ _LIST = SCHEMAS[46].response
 _ELECTION_TYPES: dict[int, Literal["PREFERRED", "UNCLEAN"]] = {0: "PREFERRED", 1: "UNCLEAN"}
 
 
-def _text(error: KafkaError) -> str:
-    return "" if error is KafkaError.NONE else exception_message(error)
+def _text(error: Errors) -> str:
+    return "" if error is Errors.NONE else exception_message(error)
 
 
 def _partition_text(row: PartitionResult) -> str | None:
-    return None if row.error is KafkaError.NONE else exception_message(row.error, row.message)
+    return None if row.error is Errors.NONE else exception_message(row.error, row.message)
 
 
 def _elect_body(request: Any, asked: Asked) -> Any:
     if request.election_type not in _ELECTION_TYPES:
-        return _refused(request, KafkaError.UNKNOWN_SERVER_ERROR, KafkaError.UNKNOWN_SERVER_ERROR)
+        return _refused(request, Errors.UNKNOWN_SERVER_ERROR, Errors.UNKNOWN_SERVER_ERROR)
     partitions = None
     if request.topic_partitions is not None:
         partitions = tuple(name for name, _ in partitions_of(request.topic_partitions, name="topic"))
@@ -40,8 +40,8 @@ def _elect_body(request: Any, asked: Asked) -> Any:
 
 
 def _elect_answer(body: ElectLeadersResponse, request: Any, asked: Asked) -> Any:
-    if body.error is KafkaError.NOT_CONTROLLER:
-        refused = _refused(request, KafkaError.NONE, KafkaError.NOT_CONTROLLER)
+    if body.error is Errors.NOT_CONTROLLER:
+        refused = _refused(request, Errors.NONE, Errors.NOT_CONTROLLER)
         refused.replica_election_results = [each for each in refused.replica_election_results if each.partition_result]
         return refused
     return _ELECT.type(
@@ -61,7 +61,7 @@ def _elect_answer(body: ElectLeadersResponse, request: Any, asked: Asked) -> Any
     )
 
 
-def _refused(request: Any, error: KafkaError, error_of_each: KafkaError) -> Any:
+def _refused(request: Any, error: Errors, error_of_each: Errors) -> Any:
     """An error of the whole request stands at each partition, without a text."""
     return _ELECT.type(
         error_code=error.code,

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from broker_core.broker.translation.common import Asked, Translation
-from broker_core.errors import KafkaError
+from broker_core.errors import Errors
 from broker_core.wire.errors import WireError
 from broker_core.wire.schemas import BY_NAME
 
@@ -21,9 +21,9 @@ _RENEW_TOKEN = BY_NAME["RenewDelegationToken"].response
 _EXPIRE_TOKEN = BY_NAME["ExpireDelegationToken"].response
 _DESCRIBE_TOKEN = BY_NAME["DescribeDelegationToken"].response
 
-_DISABLED = KafkaError.SECURITY_DISABLED.code
+_DISABLED = Errors.SECURITY_DISABLED.code
 _NO_AUTHORIZER = "No Authorizer is configured."
-_NO_TOKENS = KafkaError.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED.code
+_NO_TOKENS = Errors.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED.code
 _KINDS = (
     "resource_type",
     "resource_type_filter",
@@ -72,12 +72,12 @@ def _delete_acls(request: Any, asked: Asked) -> Any:
 
 
 def _handshake(request: Any, asked: Asked) -> Any:
-    return _HANDSHAKE.type(error_code=KafkaError.ILLEGAL_SASL_STATE.code)
+    return _HANDSHAKE.type(error_code=Errors.ILLEGAL_SASL_STATE.code)
 
 
 def _authenticate(request: Any, asked: Asked) -> Any:
     return _AUTHENTICATE.type(
-        error_code=KafkaError.ILLEGAL_SASL_STATE.code,
+        error_code=Errors.ILLEGAL_SASL_STATE.code,
         error_message="SaslAuthenticate request received after successful authentication",
     )
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from broker_core.broker.translation.common import NO_TOPIC_ID, Asked, Translation
 from broker_core.broker.translation.config_values import SOURCES
-from broker_core.errors import KafkaError
+from broker_core.errors import Errors
 from broker_core.wire.messages import (
     CreatePartitionsRequest,
     CreatePartitionsResponse,
@@ -46,9 +46,9 @@ def _create_answer(body: CreateTopicsResponse, request: Any, asked: Asked) -> An
 
 def _created(topic: Any, result: TopicResult, asked: Asked) -> Any:
     """A topic's part of the answer; of one that there is, its shape and configurations too."""
-    if result.error is not KafkaError.NONE:
+    if result.error is not Errors.NONE:
         message = result.message
-        if result.error is KafkaError.NOT_CONTROLLER:
+        if result.error is Errors.NOT_CONTROLLER:
             message = ""
         return _CREATE.CreatableTopicResult(
             name=result.name,

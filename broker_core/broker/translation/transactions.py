@@ -5,7 +5,7 @@ AddOffsetsToTxn (25), EndTxn (26), WriteTxnMarkers (27), TxnOffsetCommit (28).
 from typing import Any
 
 from broker_core.broker.translation.common import Asked, Translation, by_topic, by_topic_asked, partitions_of
-from broker_core.errors import KafkaError
+from broker_core.errors import Errors
 from broker_core.wire.messages import (
     AddOffsetsToTxnRequest,
     AddOffsetsToTxnResponse,
@@ -87,7 +87,7 @@ def _topic_results(errors: PartitionErrors) -> list[Any]:
     ]
 
 
-def _told_alike(topics: Any, error: KafkaError) -> list[Any]:
+def _told_alike(topics: Any, error: Errors) -> list[Any]:
     """The topics as they were asked, with what is there twice and those without partitions."""
     return [
         _ADD_PARTITIONS.AddPartitionsToTxnTopicResult(
@@ -106,7 +106,7 @@ def _told_alike(topics: Any, error: KafkaError) -> list[Any]:
 def _add_partitions_answer(body: AddPartitionsToTxnResponse, request: Any, asked: Asked) -> Any:
     def told(number: int, topics: Any, errors: PartitionErrors) -> list[Any]:
         if number in body.alike:
-            return _told_alike(topics, errors[0][1] if errors else KafkaError.NONE)
+            return _told_alike(topics, errors[0][1] if errors else Errors.NONE)
         return _topic_results(errors)
 
     results = body.results_by_transaction
@@ -162,7 +162,7 @@ def _markers_body(request: Any, asked: Asked) -> WriteTxnMarkersRequest:
 
 
 def _markers_answer(body: WriteTxnMarkersResponse, request: Any, asked: Asked) -> Any:
-    by_producer: dict[int, dict[str, KafkaError]] = {}
+    by_producer: dict[int, dict[str, Errors]] = {}
     for producer_id, errors in body.markers:
         if errors:
             by_producer.setdefault(producer_id, {}).update(errors)

@@ -5,7 +5,7 @@ refused (`kafka.controller.KafkaController#validateFeatureUpdate`).
 from typing import Any
 
 from broker_core.broker.translation.common import Asked
-from broker_core.errors import KafkaError
+from broker_core.errors import Errors
 from broker_core.wire.schemas import SCHEMAS
 
 _WIRE = SCHEMAS[57].response
@@ -17,7 +17,7 @@ def body(request: Any, asked: Asked) -> Any:
     """The answer; the znode /feature stays as it is."""
     if not asked.broker.controller.is_active:
         return _WIRE.type(
-            error_code=KafkaError.NOT_CONTROLLER.code,
+            error_code=Errors.NOT_CONTROLLER.code,
             error_message="This is not the correct controller for this cluster.",
         )
     return _WIRE.type(
@@ -25,7 +25,7 @@ def body(request: Any, asked: Asked) -> Any:
         results=[
             _WIRE.UpdatableFeatureResult(
                 feature=update.feature,
-                error_code=KafkaError.INVALID_REQUEST.code,
+                error_code=Errors.INVALID_REQUEST.code,
                 error_message=refusal(update.feature, _kind(update, asked.version), update.max_version_level),
             )
             # of one that is there twice, the first

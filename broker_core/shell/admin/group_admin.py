@@ -3,7 +3,7 @@
 from typing import Any
 
 from broker_core.config_defs.java_text import hash_map_order, partition_code
-from broker_core.errors import Errors, KafkaError
+from broker_core.errors import Errors
 from broker_core.shell.admin.requests import RETRY_BACKOFF_US, Asking, api_key, ask_any, metadata, until_ready
 from broker_core.shell.grammar.process import Call, Disconnected, Process, Sleep
 from broker_core.shell.java.errors import ERRORS_PACKAGE, EXECUTION_EXCEPTION, JavaException, log_error
@@ -43,14 +43,14 @@ def find_coordinator(
     return None
 
 
-def _error_of(response: Any) -> KafkaError:
+def _error_of(response: Any) -> Errors:
     """The error that says whether the coordinator was the right one."""
-    whole: KafkaError | None = getattr(response, "error", None)
+    whole: Errors | None = getattr(response, "error", None)
     if whole is not None:
         return whole
     rows: Any = getattr(response, "groups", None) or getattr(response, "results", None) or response.partitions
     first = rows[0] if rows else (None, Errors.NONE)
-    error: KafkaError = first.error if isinstance(first, DescribedGroup) else first[1]
+    error: Errors = first.error if isinstance(first, DescribedGroup) else first[1]
     return error
 
 
@@ -156,7 +156,7 @@ def list_offsets(process: Process, partitions: list[str], timestamp: int) -> Ask
     return found
 
 
-def _no_topic(process: Process, partition: str, error: KafkaError) -> JavaException:
+def _no_topic(process: Process, partition: str, error: Errors) -> JavaException:
     topic = partition.rpartition("-")[0]
     is_invalid = error is Errors.INVALID_TOPIC_EXCEPTION
     what = (

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Generator, Sequence
 from typing import Any, TypeVar
 
-from broker_core.errors import Errors, KafkaError
+from broker_core.errors import Errors
 from broker_core.shell.grammar.process import Call, Disconnected, Process, Sleep, Wait, up_brokers
 from broker_core.shell.java.errors import ERRORS_PACKAGE, JavaException
 from broker_core.wire.messages import MetadataRequest, MetadataResponse, TopicResult
@@ -93,10 +93,10 @@ def ask_controller(process: Process, api: str, body: Any, call: str) -> Asking[A
     raise timed_out(call)
 
 
-def _error_of(response: Any) -> KafkaError:
+def _error_of(response: Any) -> Errors:
     """The error of a whole response of the controller, or the first of a topic."""
     results: tuple[TopicResult, ...] = getattr(response, "topics", ())
-    whole: KafkaError = getattr(response, "error", Errors.NONE)
+    whole: Errors = getattr(response, "error", Errors.NONE)
     return next((result.error for result in results if result.error is not Errors.NONE), whole)
 
 
@@ -120,7 +120,7 @@ def ask_replica(
     api: str,
     body: Any,
     call: str,
-    error_of: Callable[[Any], KafkaError],
+    error_of: Callable[[Any], Errors],
 ) -> Asking[Any]:
     """Asks the leader of a partition, or the broker that is named, until the answer is no error or one that stays: its
     caller looks at which. `call`: the name of the admin client's method.

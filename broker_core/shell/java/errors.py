@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from broker_core.clients.exceptions import exception_class, exception_message
 from broker_core.config_defs.java_text import parse_integer
-from broker_core.errors import KafkaError
+from broker_core.errors import Errors
 from broker_core.shell.grammar.parser import Option, OptionError, ParsedOptions, usage_lines
 from broker_core.shell.grammar.process import Process
 
@@ -33,12 +33,12 @@ class JavaException(Exception):
         self.causes = tuple(causes)
 
     @staticmethod
-    def of(error: KafkaError, message: str | None = None) -> "JavaException":
+    def of(error: Errors, message: str | None = None) -> "JavaException":
         """The exception of a protocol error, with what the broker said about it."""
         return JavaException(error_class(exception_class(error)), exception_message(error, message))
 
     @staticmethod
-    def in_future(error: KafkaError, message: str | None = None) -> "JavaException":
+    def in_future(error: Errors, message: str | None = None) -> "JavaException":
         """The same as it comes out of a future, whose text repeats it."""
         name = error_class(exception_class(error))
         cause = f"{name}: {exception_message(error) if message is None else message}"

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from broker_core.errors import Errors, KafkaError
+from broker_core.errors import Errors
 
 
 class CreateTopicSpec(msgspec.Struct, frozen=True, gc=False):
@@ -25,7 +25,7 @@ class CreateTopicsRequest(msgspec.Struct, frozen=True, gc=False):
 
 class TopicResult(msgspec.Struct, frozen=True, gc=False):
     name: str
-    error: KafkaError = Errors.NONE
+    error: Errors = Errors.NONE
     message: str | None = None
     topic_id: str = ""
 
@@ -77,5 +77,5 @@ class MetadataResponse(msgspec.Struct, frozen=True, gc=False):
 
     brokers: tuple[int, ...]
     controller: int
-    topics: tuple[tuple[str, str, KafkaError], ...]
+    topics: tuple[tuple[str, str, Errors], ...]
     partitions: tuple[tuple[str, int, int, tuple[int, ...], tuple[int, ...], tuple[int, ...]], ...]

@@ -4,7 +4,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from broker_core.errors import Errors, KafkaError
+from broker_core.errors import Errors
 
 ResourceType = Literal["TOPIC", "BROKER", "BROKER_LOGGER"]
 ConfigSource = Literal[
@@ -52,7 +52,7 @@ class ConfigEntry(msgspec.Struct, frozen=True, gc=False):
 
 class DescribeConfigsResult(msgspec.Struct, frozen=True, gc=False):
     resource: ConfigResource
-    error: KafkaError = Errors.NONE
+    error: Errors = Errors.NONE
     message: str = ""
     configs: tuple[ConfigEntry, ...] = ()
 
@@ -86,7 +86,7 @@ class AlterConfigsRequest(msgspec.Struct, frozen=True, gc=False):
 
 class AlterConfigsResult(msgspec.Struct, frozen=True, gc=False):
     resource: ConfigResource
-    error: KafkaError = Errors.NONE
+    error: Errors = Errors.NONE
     message: str | None = None
 
 
@@ -114,7 +114,7 @@ class LogDirReplica(msgspec.Struct, frozen=True, gc=False):
 class LogDirDescription(msgspec.Struct, frozen=True, gc=False):
     log_dir: str
     replicas: tuple[LogDirReplica, ...]
-    error: KafkaError = Errors.NONE
+    error: Errors = Errors.NONE
 
 
 class DescribeLogDirsResponse(msgspec.Struct, frozen=True, gc=False):

@@ -2,13 +2,13 @@
 
 import msgspec
 
-from broker_core.errors import Errors, KafkaError
+from broker_core.errors import Errors
 
 
 class ErrorResponse(msgspec.Struct, frozen=True, gc=False):
     """A whole-request error, where an API has no body of its own for it."""
 
-    error: KafkaError
+    error: Errors
 
 
 class LeaderAndIsrPartition(msgspec.Struct, frozen=True, gc=False):
@@ -37,8 +37,8 @@ class LeaderAndIsrRequest(msgspec.Struct, frozen=True, gc=False):
 
 
 class LeaderAndIsrResponse(msgspec.Struct, frozen=True, gc=False):
-    error: KafkaError = Errors.NONE
-    partitions: tuple[tuple[str, KafkaError], ...] = ()
+    error: Errors = Errors.NONE
+    partitions: tuple[tuple[str, Errors], ...] = ()
 
 
 class UpdateMetadataPartition(msgspec.Struct, frozen=True, gc=False):
@@ -66,7 +66,7 @@ class UpdateMetadataRequest(msgspec.Struct, frozen=True, gc=False):
 
 
 class UpdateMetadataResponse(msgspec.Struct, frozen=True, gc=False):
-    error: KafkaError = Errors.NONE
+    error: Errors = Errors.NONE
 
 
 class StopReplicaPartition(msgspec.Struct, frozen=True, gc=False):
@@ -83,8 +83,8 @@ class StopReplicaRequest(msgspec.Struct, frozen=True, gc=False):
 
 
 class StopReplicaResponse(msgspec.Struct, frozen=True, gc=False):
-    error: KafkaError = Errors.NONE
-    partitions: tuple[tuple[str, KafkaError], ...] = ()
+    error: Errors = Errors.NONE
+    partitions: tuple[tuple[str, Errors], ...] = ()
 
 
 class AlterPartitionItem(msgspec.Struct, frozen=True, gc=False):
@@ -111,7 +111,7 @@ class AlterPartitionRequest(msgspec.Struct, frozen=True, gc=False):
 
 class AlterPartitionResult(msgspec.Struct, frozen=True, gc=False):
     partition: str
-    error: KafkaError = Errors.NONE
+    error: Errors = Errors.NONE
     leader: int = -1
     leader_epoch: int = -1
     isr: tuple[int, ...] = ()
@@ -120,7 +120,7 @@ class AlterPartitionResult(msgspec.Struct, frozen=True, gc=False):
 
 
 class AlterPartitionResponse(msgspec.Struct, frozen=True, gc=False):
-    error: KafkaError = Errors.NONE
+    error: Errors = Errors.NONE
     partitions: tuple[AlterPartitionResult, ...] = ()
 
 
@@ -132,5 +132,5 @@ class ControlledShutdownRequest(msgspec.Struct, frozen=True, gc=False):
 class ControlledShutdownResponse(msgspec.Struct, frozen=True, gc=False):
     """`remaining`: partitions that the broker still leads."""
 
-    error: KafkaError = Errors.NONE
+    error: Errors = Errors.NONE
     remaining: tuple[str, ...] = ()

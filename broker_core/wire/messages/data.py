@@ -2,7 +2,7 @@
 
 import msgspec
 
-from broker_core.errors import Errors, KafkaError
+from broker_core.errors import Errors
 
 
 class ProduceRequest(msgspec.Struct, frozen=True, gc=False):
@@ -20,7 +20,7 @@ class ProduceRequest(msgspec.Struct, frozen=True, gc=False):
 
 class ProducePartitionResponse(msgspec.Struct, frozen=True, gc=False):
     partition: str
-    error: KafkaError = Errors.NONE
+    error: Errors = Errors.NONE
     base_offset: int = -1
     log_append_time_ms: int = -1
     log_start_offset: int = -1
@@ -74,7 +74,7 @@ class FetchPartitionResponse(msgspec.Struct, frozen=True, gc=False):
     """
 
     partition: str
-    error: KafkaError = Errors.NONE
+    error: Errors = Errors.NONE
     high_watermark: int = -1
     log_start_offset: int = -1
     records: bytes = b""
@@ -104,7 +104,7 @@ class ListOffsetsResult(msgspec.Struct, frozen=True, gc=False):
     """`old_style_offsets`: the answer of version 0, falling; `offset` is the first of them."""
 
     partition: str
-    error: KafkaError = Errors.NONE
+    error: Errors = Errors.NONE
     offset: int = -1
     timestamp: int = -1
     leader_epoch: int = -1
@@ -126,7 +126,7 @@ class OffsetForLeaderEpochResult(msgspec.Struct, frozen=True, gc=False):
     """`leader_epoch`: the newest epoch at or below the one asked for (KIP-279), where it ends; -1 = not known."""
 
     partition: str
-    error: KafkaError = Errors.NONE
+    error: Errors = Errors.NONE
     leader_epoch: int = -1
     end_offset: int = -1
 
@@ -147,7 +147,7 @@ class DeleteRecordsResult(msgspec.Struct, frozen=True, gc=False):
 
     partition: str
     low_watermark: int = -1
-    error: KafkaError = Errors.NONE
+    error: Errors = Errors.NONE
 
 
 class DeleteRecordsResponse(msgspec.Struct, frozen=True, gc=False):

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from broker_core.errors import Errors, KafkaError
+from broker_core.errors import Errors
 
 
 class FindCoordinatorRequest(msgspec.Struct, frozen=True, gc=False):
@@ -16,7 +16,7 @@ class FindCoordinatorRequest(msgspec.Struct, frozen=True, gc=False):
 class FindCoordinatorResponse(msgspec.Struct, frozen=True, gc=False):
     """`node_id` -1 unless there is one. `coordinators`: those of several keys, in their order."""
 
-    error: KafkaError = Errors.NONE
+    error: Errors = Errors.NONE
     node_id: int = -1
     coordinators: tuple["FindCoordinatorResponse", ...] = ()
 
@@ -42,7 +42,7 @@ class JoinGroupRequest(msgspec.Struct, frozen=True, gc=False):
 class JoinGroupResponse(msgspec.Struct, frozen=True, gc=False):
     """`members`: (member id, group.instance.id, metadata), for the leader only."""
 
-    error: KafkaError = Errors.NONE
+    error: Errors = Errors.NONE
     generation_id: int = -1
     protocol_type: str | None = None
     protocol_name: str | None = None
@@ -65,7 +65,7 @@ class SyncGroupRequest(msgspec.Struct, frozen=True, gc=False):
 
 
 class SyncGroupResponse(msgspec.Struct, frozen=True, gc=False):
-    error: KafkaError = Errors.NONE
+    error: Errors = Errors.NONE
     protocol_type: str | None = None
     protocol_name: str | None = None
     assignment: bytes = b""
@@ -79,7 +79,7 @@ class HeartbeatRequest(msgspec.Struct, frozen=True, gc=False):
 
 
 class HeartbeatResponse(msgspec.Struct, frozen=True, gc=False):
-    error: KafkaError = Errors.NONE
+    error: Errors = Errors.NONE
 
 
 class LeaveGroupRequest(msgspec.Struct, frozen=True, gc=False):
@@ -90,8 +90,8 @@ class LeaveGroupRequest(msgspec.Struct, frozen=True, gc=False):
 
 
 class LeaveGroupResponse(msgspec.Struct, frozen=True, gc=False):
-    error: KafkaError = Errors.NONE
-    members: tuple[tuple[str, str | None, KafkaError], ...] = ()
+    error: Errors = Errors.NONE
+    members: tuple[tuple[str, str | None, Errors], ...] = ()
 
 
 class OffsetCommitRequest(msgspec.Struct, frozen=True, gc=False):
@@ -108,7 +108,7 @@ class OffsetCommitRequest(msgspec.Struct, frozen=True, gc=False):
 
 
 class OffsetCommitResponse(msgspec.Struct, frozen=True, gc=False):
-    partitions: tuple[tuple[str, KafkaError], ...]
+    partitions: tuple[tuple[str, Errors], ...]
 
 
 class OffsetFetchRequest(msgspec.Struct, frozen=True, gc=False):
@@ -129,11 +129,11 @@ class OffsetFetchResponse(msgspec.Struct, frozen=True, gc=False):
     several groups, in their order. `unstable`: those whose error is UNSTABLE_OFFSET_COMMIT; `errors`: other ones.
     """
 
-    error: KafkaError = Errors.NONE
+    error: Errors = Errors.NONE
     partitions: tuple[tuple[str, int, int, str], ...] = ()
     groups: tuple["OffsetFetchResponse", ...] = ()
     unstable: tuple[str, ...] = ()
-    errors: tuple[tuple[str, KafkaError], ...] = ()
+    errors: tuple[tuple[str, Errors], ...] = ()
 
 
 class OffsetDeleteRequest(msgspec.Struct, frozen=True, gc=False):
@@ -142,8 +142,8 @@ class OffsetDeleteRequest(msgspec.Struct, frozen=True, gc=False):
 
 
 class OffsetDeleteResponse(msgspec.Struct, frozen=True, gc=False):
-    error: KafkaError = Errors.NONE
-    partitions: tuple[tuple[str, KafkaError], ...] = ()
+    error: Errors = Errors.NONE
+    partitions: tuple[tuple[str, Errors], ...] = ()
 
 
 class DescribeGroupsRequest(msgspec.Struct, frozen=True, gc=False):
@@ -161,7 +161,7 @@ class DescribedGroupMember(msgspec.Struct, frozen=True, gc=False):
 
 class DescribedGroup(msgspec.Struct, frozen=True, gc=False):
     group_id: str
-    error: KafkaError = Errors.NONE
+    error: Errors = Errors.NONE
     state: str = ""
     protocol_type: str = ""
     protocol: str = ""
@@ -181,7 +181,7 @@ class ListGroupsRequest(msgspec.Struct, frozen=True, gc=False):
 class ListGroupsResponse(msgspec.Struct, frozen=True, gc=False):
     """`groups`: (group, protocol type, state)."""
 
-    error: KafkaError = Errors.NONE
+    error: Errors = Errors.NONE
     groups: tuple[tuple[str, str, str], ...] = ()
 
 
@@ -190,4 +190,4 @@ class DeleteGroupsRequest(msgspec.Struct, frozen=True, gc=False):
 
 
 class DeleteGroupsResponse(msgspec.Struct, frozen=True, gc=False):
-    results: tuple[tuple[str, KafkaError], ...]
+    results: tuple[tuple[str, Errors], ...]

@@ -4,7 +4,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from broker_core.errors import Errors, KafkaError
+from broker_core.errors import Errors
 
 QuotaEntity: TypeAlias = tuple[tuple[str, str | None], ...]
 """Whom a quota is for: (`user`, `client-id` or `ip`; name). A name of None means the default of the kind."""
@@ -28,7 +28,7 @@ class DescribeClientQuotasRequest(msgspec.Struct, frozen=True, gc=False):
 
 class DescribeClientQuotasResponse(msgspec.Struct, frozen=True, gc=False):
     entries: tuple[tuple[QuotaEntity, QuotaValues], ...]
-    error: KafkaError = Errors.NONE
+    error: Errors = Errors.NONE
     message: str | None = ""
 
 
@@ -47,7 +47,7 @@ class AlterClientQuotasRequest(msgspec.Struct, frozen=True, gc=False):
 class AlterClientQuotasResponse(msgspec.Struct, frozen=True, gc=False):
     """An error and its text for each entry."""
 
-    results: tuple[tuple[KafkaError, str | None], ...]
+    results: tuple[tuple[Errors, str | None], ...]
 
 
 class ScramDeletion(msgspec.Struct, frozen=True, gc=False):
@@ -76,7 +76,7 @@ class ScramResult(msgspec.Struct, frozen=True, gc=False):
     """What became of a user's alterations, or what is known of one: (mechanism, iterations)."""
 
     user: str
-    error: KafkaError = Errors.NONE
+    error: Errors = Errors.NONE
     message: str | None = None
     credentials: tuple[tuple[int, int], ...] = ()
 

@@ -4,7 +4,7 @@ from typing import Literal
 
 import msgspec
 
-from broker_core.errors import Errors, KafkaError
+from broker_core.errors import Errors
 
 ElectionType = Literal["PREFERRED", "UNCLEAN"]
 
@@ -13,7 +13,7 @@ class PartitionResult(msgspec.Struct, frozen=True, gc=False):
     """What became of a request for one partition. `message` None = the client's standing text for the error."""
 
     partition: str
-    error: KafkaError = Errors.NONE
+    error: Errors = Errors.NONE
     message: str | None = None
 
 
@@ -26,7 +26,7 @@ class ElectLeadersRequest(msgspec.Struct, frozen=True, gc=False):
 
 
 class ElectLeadersResponse(msgspec.Struct, frozen=True, gc=False):
-    error: KafkaError = Errors.NONE
+    error: Errors = Errors.NONE
     partitions: tuple[PartitionResult, ...] = ()
 
 
@@ -38,7 +38,7 @@ class AlterPartitionReassignmentsRequest(msgspec.Struct, frozen=True, gc=False):
 
 
 class AlterPartitionReassignmentsResponse(msgspec.Struct, frozen=True, gc=False):
-    error: KafkaError = Errors.NONE
+    error: Errors = Errors.NONE
     partitions: tuple[PartitionResult, ...] = ()
 
 
@@ -59,5 +59,5 @@ class OngoingReassignment(msgspec.Struct, frozen=True, gc=False):
 
 
 class ListPartitionReassignmentsResponse(msgspec.Struct, frozen=True, gc=False):
-    error: KafkaError = Errors.NONE
+    error: Errors = Errors.NONE
     partitions: tuple[OngoingReassignment, ...] = ()

@@ -6,9 +6,9 @@ Bodies carry their `version` where it changes the answer: older clients do not k
 
 import msgspec
 
-from broker_core.errors import Errors, KafkaError
+from broker_core.errors import Errors
 
-PartitionErrors = tuple[tuple[str, KafkaError], ...]
+PartitionErrors = tuple[tuple[str, Errors], ...]
 """(topic-partition, its error)."""
 
 
@@ -25,7 +25,7 @@ class InitProducerIdRequest(msgspec.Struct, frozen=True, gc=False):
 
 
 class InitProducerIdResponse(msgspec.Struct, frozen=True, gc=False):
-    error: KafkaError = Errors.NONE
+    error: Errors = Errors.NONE
     producer_id: int = -1
     producer_epoch: int = -1
 
@@ -53,7 +53,7 @@ class AddPartitionsToTxnResponse(msgspec.Struct, frozen=True, gc=False):
     """
 
     results_by_transaction: tuple[tuple[str, PartitionErrors], ...] = ()
-    error: KafkaError = Errors.NONE
+    error: Errors = Errors.NONE
     alike: frozenset[int] = frozenset()
 
 
@@ -66,7 +66,7 @@ class AddOffsetsToTxnRequest(msgspec.Struct, frozen=True, gc=False):
 
 
 class AddOffsetsToTxnResponse(msgspec.Struct, frozen=True, gc=False):
-    error: KafkaError = Errors.NONE
+    error: Errors = Errors.NONE
 
 
 class EndTxnRequest(msgspec.Struct, frozen=True, gc=False):
@@ -78,7 +78,7 @@ class EndTxnRequest(msgspec.Struct, frozen=True, gc=False):
 
 
 class EndTxnResponse(msgspec.Struct, frozen=True, gc=False):
-    error: KafkaError = Errors.NONE
+    error: Errors = Errors.NONE
 
 
 class TxnOffsetCommitRequest(msgspec.Struct, frozen=True, gc=False):
@@ -127,7 +127,7 @@ class DescribedTransaction(msgspec.Struct, frozen=True, gc=False):
     """Times in ms; `transaction_start_time_ms` -1 = there was none yet."""
 
     transactional_id: str
-    error: KafkaError = Errors.NONE
+    error: Errors = Errors.NONE
     transaction_state: str = ""
     transaction_timeout_ms: int = 0
     transaction_start_time_ms: int = 0
@@ -151,7 +151,7 @@ class ListTransactionsRequest(msgspec.Struct, frozen=True, gc=False):
 class ListTransactionsResponse(msgspec.Struct, frozen=True, gc=False):
     """`transaction_states`: (transactional id, producer id, state)."""
 
-    error: KafkaError = Errors.NONE
+    error: Errors = Errors.NONE
     unknown_state_filters: tuple[str, ...] = ()
     transaction_states: tuple[tuple[str, int, str], ...] = ()
 
@@ -173,7 +173,7 @@ class ActiveProducer(msgspec.Struct, frozen=True, gc=False):
 
 class DescribedProducers(msgspec.Struct, frozen=True, gc=False):
     partition: str
-    error: KafkaError = Errors.NONE
+    error: Errors = Errors.NONE
     message: str | None = None
     active_producers: tuple[ActiveProducer, ...] = ()
 
@@ -188,6 +188,6 @@ class AllocateProducerIdsRequest(msgspec.Struct, frozen=True, gc=False):
 
 
 class AllocateProducerIdsResponse(msgspec.Struct, frozen=True, gc=False):
-    error: KafkaError = Errors.NONE
+    error: Errors = Errors.NONE
     producer_id_start: int = 0
     producer_id_len: int = 0

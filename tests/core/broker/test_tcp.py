@@ -9,7 +9,7 @@ import pytest
 from broker_core.broker.apis import HANDLERS
 from broker_core.broker.logs.log_manager import Flusher
 from broker_core.broker.replicas.replica_manager import ReplicaManager
-from broker_core.errors import KafkaError
+from broker_core.errors import Errors
 from broker_core.records.record_batch import SimpleRecord, build_batch
 from broker_core.run import Input, Run, RunConfig
 from broker_core.sim.simulated_disk import SimulatedDisk
@@ -222,7 +222,7 @@ def test_an_error_of_the_lab_is_an_alarm_and_an_answer_where_a_run_survives_it(m
     run = started(survives=lambda failure: bool(seen.append(failure)) or True)
     connection = run.connect(0, "127.0.0.1")
     found = ask(run, connection, "FindCoordinator", 3, key="g")
-    assert KafkaError.of(found.error_code) is KafkaError.UNKNOWN_SERVER_ERROR
+    assert Errors.of(found.error_code) is Errors.UNKNOWN_SERVER_ERROR
     run.frame(connection, frame("Metadata", 9))
     run.advance(run.now_us + SECOND_US)
     assert run.take_outputs() == [(connection, None)]

@@ -4,7 +4,7 @@ import struct
 
 import pytest
 
-from broker_core.errors import KafkaError, KafkaException
+from broker_core.errors import Errors, KafkaException
 from broker_core.log import LogConfig, UnifiedLog
 from broker_core.log.cleaner import OffsetMap, Uncleanable, clean, cleanable_offsets, log_to_clean
 from broker_core.records.record_batch import build_batch
@@ -54,7 +54,7 @@ def test_an_entry_out_of_an_indexs_range_is_refused_with_the_files_name() -> Non
     log.active_segment.max_timestamp, log.active_segment.offset_of_max_timestamp = 10**12, log.log_end_offset + 2**31
     with pytest.raises(KafkaException, match=r"\.timeindex: offset \d+ is out of the range") as refused:
         log.roll(0)
-    assert refused.value.error is KafkaError.UNKNOWN_SERVER_ERROR
+    assert refused.value.error is Errors.UNKNOWN_SERVER_ERROR
     log.close()
     assert open_log(disk, SMALL).log_end_offset == 12
 

@@ -3,7 +3,7 @@
 import pytest
 
 from broker_core.eras import ERAS, IndexRule
-from broker_core.errors import KafkaError, KafkaException
+from broker_core.errors import Errors, KafkaException
 from broker_core.log import LogConfig, UnifiedLog
 from broker_core.log.dump import DumpOptions, dump
 from broker_core.records.record_batch import build_batch
@@ -91,6 +91,6 @@ def test_a_follower_whose_index_fills_up_within_an_append_writes_nothing() -> No
     size = log.size_bytes
     with pytest.raises(KafkaException, match=r"Attempt to append to a full time index \(size = 2\)") as refused:
         log.append_as_follower(batches(2, 1, 1, 1), 0)
-    assert refused.value.error is KafkaError.UNKNOWN_SERVER_ERROR
+    assert refused.value.error is Errors.UNKNOWN_SERVER_ERROR
     assert (log.log_end_offset, log.size_bytes) == (2, size)
     assert log.append_as_follower(batches(2, 1), 0).index_entries == ((2, 138),)

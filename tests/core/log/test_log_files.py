@@ -2,7 +2,7 @@
 
 import pytest
 
-from broker_core.errors import KafkaError, KafkaException
+from broker_core.errors import Errors, KafkaException
 from broker_core.log import LogConfig, UnifiedLog
 from broker_core.log.checkpoints import LeaderEpochCheckpoint, OffsetCheckpoint, create_checkpoints
 from broker_core.log.leader_epoch_cache import LeaderEpochCache
@@ -161,7 +161,7 @@ def test_a_malformed_checkpoint_is_refused_with_its_name(content: bytes) -> None
     disk.replace_file("broker-1/replication-offset-checkpoint", content)
     with pytest.raises(KafkaException, match="broker-1/replication-offset-checkpoint") as refusal:
         OffsetCheckpoint(disk, "broker-1/replication-offset-checkpoint").read()
-    assert refusal.value.error is KafkaError.KAFKA_STORAGE_ERROR
+    assert refusal.value.error is Errors.KAFKA_STORAGE_ERROR
 
 
 def cache(*entries: tuple[int, int]) -> LeaderEpochCache:
@@ -225,11 +225,11 @@ def test_the_topic_id_stays_with_the_directory() -> None:
     assert open_log(disk, topic_id=None).topic_id == "sm2KO2JWTjK2Eta6C_hkDQ"
     with pytest.raises(KafkaException) as refusal:
         open_log(disk, topic_id="A" * 22)
-    assert refusal.value.error is KafkaError.INCONSISTENT_TOPIC_ID
+    assert refusal.value.error is Errors.INCONSISTENT_TOPIC_ID
     disk.replace_file("broker-1/orders-0/partition.metadata", b"version: 1\n")
     with pytest.raises(KafkaException, match=r"partition\.metadata") as refusal:
         open_log(disk)
-    assert refusal.value.error is KafkaError.KAFKA_STORAGE_ERROR
+    assert refusal.value.error is Errors.KAFKA_STORAGE_ERROR
 
 
 @pytest.mark.parametrize("kind", [OffsetIndex, TimeIndex])

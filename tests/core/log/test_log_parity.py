@@ -4,7 +4,7 @@ import struct
 
 import pytest
 
-from broker_core.errors import KafkaError, KafkaException
+from broker_core.errors import Errors, KafkaException
 from broker_core.log import LogConfig, UnifiedLog
 from broker_core.log.cleaner import OffsetMap, Uncleanable, clean, cleanable_offsets, log_to_clean
 from broker_core.records.control_record import ControlRecordType, build_end_transaction_marker
@@ -157,7 +157,7 @@ def test_an_append_that_the_index_cannot_take_is_in_the_file_all_the_same() -> N
     size, end = log.segments[0].size, log.log_end_offset
     with pytest.raises(KafkaException) as refusal:
         put(log, "e")
-    assert refusal.value.error is KafkaError.UNKNOWN_SERVER_ERROR
+    assert refusal.value.error is Errors.UNKNOWN_SERVER_ERROR
     assert "no larger than the last offset appended (50)" in str(refusal.value)
     assert log.log_end_offset == end
     assert log.segments[0].size > size

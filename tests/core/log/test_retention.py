@@ -2,7 +2,7 @@
 
 import pytest
 
-from broker_core.errors import KafkaError, KafkaException
+from broker_core.errors import Errors, KafkaException
 from broker_core.log import LogConfig, UnifiedLog
 from broker_core.log.retention import Deletion, delete_old_segments
 from broker_core.records.record_batch import build_batch
@@ -184,7 +184,7 @@ def test_the_start_moves_forward_only_and_takes_the_recovery_point_along() -> No
     assert not log.increment_log_start_offset(2)
     with pytest.raises(KafkaException) as refused:
         log.increment_log_start_offset(6)
-    assert refused.value.error is KafkaError.OFFSET_OUT_OF_RANGE
+    assert refused.value.error is Errors.OFFSET_OUT_OF_RANGE
     with pytest.raises(KafkaException):
         log.read(2, 100)
 

@@ -5,7 +5,7 @@ one, and what of it survives a stop.
 import pytest
 
 from broker_core.clients.consumer import visible_records
-from broker_core.errors import KafkaError, KafkaException
+from broker_core.errors import Errors, KafkaException
 from broker_core.log import LogConfig, UnifiedLog
 from broker_core.log.cleaner.record_filter import empty_batch
 from broker_core.log.transaction_index import AbortedTransaction
@@ -145,10 +145,10 @@ def test_a_zombie_coordinator_or_producer_cannot_end_a_transaction() -> None:
     producer.send()
     with pytest.raises(KafkaException) as fenced:
         producer.end(ABORT, coordinator_epoch=4)
-    assert fenced.value.error is KafkaError.TRANSACTION_COORDINATOR_FENCED
+    assert fenced.value.error is Errors.TRANSACTION_COORDINATOR_FENCED
     with pytest.raises(KafkaException) as stale:
         Producer(log, 1, epoch=2).end(ABORT, coordinator_epoch=6)
-    assert stale.value.error is KafkaError.INVALID_PRODUCER_EPOCH
+    assert stale.value.error is Errors.INVALID_PRODUCER_EPOCH
     assert last_stable_offset(log) == 0
     Producer(log, 1, epoch=4).end(ABORT, coordinator_epoch=6)
     assert all_aborted(log) == [AbortedTransaction(1, 2, 3, 4)]
@@ -160,7 +160,7 @@ def test_a_batch_outside_the_open_transaction_is_refused() -> None:
     plain = build_batch([(NOW_MS, None, b"v", ())], producer_id=1, producer_epoch=0, base_sequence=1)
     with pytest.raises(KafkaException) as refused:
         log.append_as_leader(plain, 0, NOW_MS)
-    assert refused.value.error is KafkaError.INVALID_TXN_STATE
+    assert refused.value.error is Errors.INVALID_TXN_STATE
 
 
 def test_a_follower_builds_the_same_index_and_state() -> None:

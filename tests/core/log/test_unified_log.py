@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from broker_core.errors import KafkaError, KafkaException, UnexpectedAppendOffsetException
+from broker_core.errors import Errors, KafkaException, UnexpectedAppendOffsetException
 from broker_core.log import LogConfig, UnifiedLog
 from broker_core.records.compression import CompressionType
 from broker_core.records.control_record import ControlRecordType, build_end_transaction_marker
@@ -78,7 +78,7 @@ def test_a_follower_refuses_what_does_not_follow() -> None:
     damaged[-1] ^= 1
     with pytest.raises(KafkaException) as corrupt:
         log.append_as_follower(bytes(damaged), NOW_MS)
-    assert corrupt.value.error is KafkaError.CORRUPT_MESSAGE
+    assert corrupt.value.error is Errors.CORRUPT_MESSAGE
     assert log.log_end_offset == 15
     assert offsets(log.read(10, 1 << 20).data) == [10, 11, 12, 13, 14]
 
@@ -103,7 +103,7 @@ def test_segments_roll_when_the_next_batch_does_not_fit(disk: Disk) -> None:
     }
     with pytest.raises(KafkaException) as refusal:
         log.append_as_leader(batch_of(size=4 * size), 0, NOW_MS)
-    assert refusal.value.error is KafkaError.RECORD_LIST_TOO_LARGE
+    assert refusal.value.error is Errors.RECORD_LIST_TOO_LARGE
 
 
 def test_record_timestamps_roll_a_segment_not_the_clock() -> None:
@@ -156,7 +156,7 @@ def test_reading_gives_whole_batches_within_the_bounds(disk: Disk) -> None:
     for outside in (-1, 31):
         with pytest.raises(KafkaException) as refusal:
             log.read(outside, 1)
-        assert refusal.value.error is KafkaError.OFFSET_OUT_OF_RANGE
+        assert refusal.value.error is Errors.OFFSET_OUT_OF_RANGE
 
 
 def test_a_read_ends_with_its_segment_and_the_next_one_goes_on() -> None:
@@ -361,8 +361,8 @@ def test_idempotent_producers_are_checked() -> None:
     assert (again.first_offset, again.last_offset, again.byte_count) == (first.first_offset, first.last_offset, 0)
     assert log.log_end_offset == 4
     for sequence, epoch, error in (
-        (6, 0, KafkaError.OUT_OF_ORDER_SEQUENCE_NUMBER),
-        (1, 1, KafkaError.OUT_OF_ORDER_SEQUENCE_NUMBER),
+        (6, 0, Errors.OUT_OF_ORDER_SEQUENCE_NUMBER),
+        (1, 1, Errors.OUT_OF_ORDER_SEQUENCE_NUMBER),
     ):
         with pytest.raises(KafkaException) as refusal:
             send(sequence, epoch=epoch)
@@ -370,7 +370,7 @@ def test_idempotent_producers_are_checked() -> None:
     assert send(0, epoch=1).first_offset == 4
     with pytest.raises(KafkaException) as refusal:
         send(4)
-    assert refusal.value.error is KafkaError.INVALID_PRODUCER_EPOCH
+    assert refusal.value.error is Errors.INVALID_PRODUCER_EPOCH
     assert send(77, producer_id=10).first_offset == 6
 
 
@@ -405,7 +405,7 @@ def test_a_marker_ends_a_transaction() -> None:
     assert log.producer_state.transactions.first_undecided_offset is None
     with pytest.raises(KafkaException) as refusal:
         mark(3)
-    assert refusal.value.error is KafkaError.TRANSACTION_COORDINATOR_FENCED
+    assert refusal.value.error is Errors.TRANSACTION_COORDINATOR_FENCED
 
 
 @pytest.mark.parametrize("codec", [codec for codec in CompressionType if codec])
@@ -424,4 +424,4 @@ def test_configurations_are_read_as_kafka_writes_them() -> None:
     assert config.index_interval_bytes == 4096
     with pytest.raises(KafkaException) as refusal:
         LogConfig.of({"segment.bytes": "many"})
-    assert refusal.value.error is KafkaError.INVALID_CONFIG
+    assert refusal.value.error is Errors.INVALID_CONFIG

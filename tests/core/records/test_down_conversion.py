@@ -9,7 +9,7 @@ import json
 
 import pytest
 
-from broker_core.errors import KafkaError
+from broker_core.errors import Errors
 from broker_core.records.compression import CompressionType
 from broker_core.records.control_record import ControlRecordType, build_end_transaction_marker
 from broker_core.records.down_conversion import UnsupportedCompression, down_convert
@@ -120,12 +120,12 @@ def test_the_version_of_a_fetch_decides_the_format_of_the_answer(version: int, m
 
 def test_a_topic_may_forbid_it() -> None:
     assert fetch("strict", 3, ("message.downconversion.enable", "false")) == (
-        KafkaError.UNSUPPORTED_VERSION.code,
+        Errors.UNSUPPORTED_VERSION.code,
         b"",
     )
     assert fetch("strict", 4, ("message.downconversion.enable", "false"))[0] == 0
 
 
 def test_readers_that_do_not_know_zstd_are_told() -> None:
-    assert fetch("z", 9, ("compression.type", "zstd"))[0] == KafkaError.UNSUPPORTED_COMPRESSION_TYPE.code
+    assert fetch("z", 9, ("compression.type", "zstd"))[0] == Errors.UNSUPPORTED_COMPRESSION_TYPE.code
     assert fetch("z", 10, ("compression.type", "zstd"))[0] == 0

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from broker_core.config_defs import topic_values
-from broker_core.errors import KafkaError, KafkaException
+from broker_core.errors import Errors, KafkaException
 from broker_core.log import LogConfig, UnifiedLog
 from broker_core.records import lz4_frame
 from broker_core.records.compression import CompressionType, UnreadableRecords, compress, decompress
@@ -181,7 +181,7 @@ def test_messages_without_timestamps_are_not_found_by_time() -> None:
     for search in (lambda: log.offset_for_timestamp(0), log.offset_of_max_timestamp):
         with pytest.raises(KafkaException) as refusal:
             search()
-        assert refusal.value.error is KafkaError.UNSUPPORTED_FOR_MESSAGE_FORMAT
+        assert refusal.value.error is Errors.UNSUPPORTED_FOR_MESSAGE_FORMAT
 
 
 @pytest.mark.parametrize(
@@ -210,7 +210,7 @@ def test_producer_ids_have_no_place_in_old_formats() -> None:
     batch = build_batch([(NOW_MS, b"k", b"v", ())], producer_id=1, producer_epoch=0, base_sequence=0)
     with pytest.raises(KafkaException) as refusal:
         log.append_as_leader(batch, 0, NOW_MS)
-    assert refusal.value.error is KafkaError.UNSUPPORTED_FOR_MESSAGE_FORMAT
+    assert refusal.value.error is Errors.UNSUPPORTED_FOR_MESSAGE_FORMAT
 
 
 @given(st.binary(max_size=300) | st.integers(60_000, 140_000).map(bytes), st.sampled_from([0, 2]))

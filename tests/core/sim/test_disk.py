@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from broker_core.errors import KafkaError, KafkaException
+from broker_core.errors import Errors, KafkaException
 from broker_core.sim import real_disk
 from broker_core.sim.disk import DirectoryArchive, Disk, MemoryArchive, RealDisk, SimulatedDisk, digest_of
 
@@ -184,7 +184,7 @@ def test_a_full_disk_is_one_clear_message_and_no_half_batch(
     monkeypatch.setattr(os, "pwritev", lambda descriptor, buffers, at: half(descriptor, b"".join(buffers), at))
     with pytest.raises(KafkaException, match=r"a/0\.log failed: No space left on device; free some space") as refusal:
         file.append(*parts)
-    assert refusal.value.error is KafkaError.KAFKA_STORAGE_ERROR
+    assert refusal.value.error is Errors.KAFKA_STORAGE_ERROR
     monkeypatch.undo()
     assert (file.size, disk.read_file("a/0.log")) == (5, b"whole")
     assert file.append(*parts) == 5

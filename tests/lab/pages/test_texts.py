@@ -8,7 +8,11 @@ from lab.texts.i18n import LANGUAGES, catalogue, translate
 from tests.support.paths import ROOT
 
 EN, ZH = (catalogue(language) for language in LANGUAGES)
-SOURCES = [*ROOT.glob("static/lab/ui/**/*.js"), *ROOT.glob("static/lab/draw/**/*.js"), *ROOT.glob("templates/**/*.html")]
+SOURCES = [
+    *ROOT.glob("static/lab/ui/**/*.js"),
+    *ROOT.glob("static/lab/draw/**/*.js"),
+    *ROOT.glob("templates/**/*.html"),
+]
 #: `t("key"`, `this.#t("key"`, `{% t "key" %}`, `t(condition ? "one" : "other"`
 ASKED = [
     re.compile(r'\bt\("([a-z_]+\.[\w.]+)"'),

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from broker_core.broker.admin.quota_admin import is_address
 from broker_core.config_defs.java_text import hash_map_order, scala_set
 from broker_core.controller.admin import validate_topic_name
-from broker_core.errors import Errors, KafkaError, KafkaException
+from broker_core.errors import Errors, KafkaException
 from broker_core.shell.admin.admin_client import COMMAND_CONFIG, open_admin_client
 from broker_core.shell.admin.requests import Asking, ask_any, ask_broker, bootstrap, late_for, metadata
 from broker_core.shell.grammar.parser import Option, OptionError, ParsedOptions
@@ -207,7 +207,7 @@ def _check_names(kind: str, names: Sequence[str]) -> None:
             raise Complaint(f"The entity name for ips must be a valid IP or resolvable host, but it is: {name}")
 
 
-def _no_client_metrics(entity: Entity) -> tuple[KafkaError, str]:
+def _no_client_metrics(entity: Entity) -> tuple[Errors, str]:
     """A cluster with ZooKeeper knows none (KIP-714)."""
     if entity.name:
         return Errors.INVALID_REQUEST, "Config type client-metrics is only supported on KRaft clusters"

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from broker_core.broker.admin.quota_admin import ADDRESS_QUOTAS, CLIENT_QUOTAS
 from broker_core.broker.admin.scram_admin import FEWEST_ITERATIONS, SCRAM_HASHES, SCRAM_MECHANISMS
 from broker_core.config_defs.java_text import hash_map_order, java_double, string_code
-from broker_core.errors import Errors, KafkaError
+from broker_core.errors import Errors
 from broker_core.shell.admin.requests import Asking, ask_any, ask_controller
 from broker_core.shell.grammar.process import Process
 from broker_core.shell.java.errors import EXECUTION_EXCEPTION, Complaint, JavaException
@@ -215,6 +215,6 @@ def _upsertion(process: Process, user: str, mechanism: str, text: str) -> ScramU
     return ScramUpsertion(user, _NUMBERS[mechanism], iterations, salt, salted)
 
 
-def _raise(error: KafkaError, message: str | None) -> None:
+def _raise(error: Errors, message: str | None) -> None:
     if error is not Errors.NONE:
         raise JavaException.in_future(error, message)

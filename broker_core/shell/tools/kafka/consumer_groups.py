@@ -2,7 +2,7 @@
 missing line breaks included.
 """
 
-from broker_core.errors import Errors, KafkaError
+from broker_core.errors import Errors
 from broker_core.groups.consumer_protocol import decode_assignment, sorted_partitions, split_partition
 from broker_core.shell.admin.admin_client import COMMAND_CONFIG, open_admin_client
 from broker_core.shell.admin.group_admin import (
@@ -380,7 +380,7 @@ def _delete_offsets(process: Process, options: ParsedOptions) -> Asking[None]:
     partitions, unknown = yield from _partitions_of(process, topics)
     body = OffsetDeleteRequest(group, tuple(partitions))
     late = ""
-    decided: dict[str, KafkaError] = {}
+    decided: dict[str, Errors] = {}
     try:
         response = yield from ask_coordinator(process, group, "OffsetDelete", body)
         decided, whole = dict(response.partitions), response.error
@@ -408,7 +408,7 @@ def _delete_offsets(process: Process, options: ParsedOptions) -> Asking[None]:
     process.out(header + "".join(f"{topic:<30} {number:<15} {status:<15}" for topic, number, status in cells))
 
 
-def _status(error: KafkaError, late: str) -> str:
+def _status(error: Errors, late: str) -> str:
     """`late`: what the client throws when nobody has answered."""
     if error is Errors.NONE:
         return "Successful"

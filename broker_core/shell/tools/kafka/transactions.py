@@ -5,7 +5,7 @@ from typing import Any
 
 from broker_core.clients.exceptions import exception_message
 from broker_core.config_defs.java_text import hash_map_order, partition_code
-from broker_core.errors import Errors, KafkaError
+from broker_core.errors import Errors
 from broker_core.shell.admin.admin_client import COMMAND_CONFIG, check_client
 from broker_core.shell.admin.requests import (
     RETRY_BACKOFF_US,
@@ -266,7 +266,7 @@ def _producers(
     raise Failed(detailed(f"{failed}: {why}"))
 
 
-def _describing_error(response: DescribeProducersResponse) -> KafkaError:
+def _describing_error(response: DescribeProducersResponse) -> Errors:
     return response.partitions[0].error
 
 

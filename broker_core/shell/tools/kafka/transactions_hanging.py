@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from broker_core.clients.exceptions import exception_message
-from broker_core.errors import Errors, KafkaError
+from broker_core.errors import Errors
 from broker_core.shell.admin.requests import Asking, ask_replica, metadata
 from broker_core.shell.grammar.parser import ParsedOptions
 from broker_core.shell.grammar.process import Call, Disconnected, Process
@@ -83,7 +83,7 @@ def _write_marker(
         raise Failed(detailed(f"Failed to abort transaction {spec}: {exception_message(error)}"))
 
 
-def _marker_error(response: WriteTxnMarkersResponse) -> KafkaError:
+def _marker_error(response: WriteTxnMarkersResponse) -> Errors:
     return response.markers[0][1][0][1]
 
 
