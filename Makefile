@@ -28,12 +28,13 @@ check: setup  ## lint, types, layers, generated files
 	@$(RUN) -m mypy
 	@.venv/bin/lint-imports
 	@$(MANAGE) gen_events --check
+	@$(MANAGE) gen_docs --check
 	@$(MANAGE) check_vendor
 	@$(MANAGE) check_exercises
 
 gen: setup  ## write the generated files anew
 	@$(MANAGE) gen_events
-	@$(MANAGE) gen_fidelity
+	@$(MANAGE) gen_docs
 
 bench: setup  ## measure, and print both sides of each ratio
 	@$(WITH_CHROMIUM) && $(RUN) -m benchmarks $(ARGS)

@@ -17,26 +17,38 @@ from broker_core.zk.znodes import NO_LEADER
 
 
 class PartitionState(StrEnum):
-    """The states of a partition, what the controller does on entering them, and whither they lead.
+    """The states of a partition in the controller, with the action on entry and the transitions out of each.
 
-    NonExistentPartition: the partition was never created or has been deleted. The controller forgets it.
-        Leads to NewPartition when its topic appears in /brokers/topics.
-    NewPartition: it has an assignment, but no leader and ISR. Nothing is sent.
-        Leads to OnlinePartition when one of its replicas is live.
-    OnlinePartition: it has a leader. From NewPartition the first live replica leads, all live ones are the ISR, and
-    the state
-        znode is created; otherwise a leader is elected by a strategy and the znode is set. LeaderAndIsr goes to the
-        live replicas, UpdateMetadata to all live brokers. Leads to itself at each further election, and to
-        OfflinePartition.
-    OfflinePartition: its leader is gone. Nothing is sent; an election is tried at once, and again whenever a broker
-    appears.
-        Leads to OnlinePartition when an election succeeds, to NonExistentPartition when the topic is deleted.
+    `VALID_PREVIOUS_STATES` holds the transitions as data; the page and docs/STATE_CHARTS.md are drawn from it.
     """
 
     NON_EXISTENT = "NonExistentPartition"
+    """The partition was never created, or has been deleted.
+
+    Action: the controller drops its state.
+    Transitions: NewPartition when the topic appears in /brokers/topics.
+    """
     NEW = "NewPartition"
+    """The partition has an assignment, but no leader and no ISR.
+
+    Action: none.
+    Transitions: OnlinePartition when one of its replicas is live; OfflinePartition otherwise.
+    """
     ONLINE = "OnlinePartition"
+    """The partition has a leader.
+
+    Action: from NewPartition, the first live replica becomes leader, all live replicas form the ISR, and the state
+    znode is created. From the other states, a leader is elected by the given strategy and the state znode is
+    updated. LeaderAndIsr is sent to the live replicas, UpdateMetadata to all live brokers.
+    Transitions: OnlinePartition at each further election; OfflinePartition when the leader's broker fails or the
+    topic is being deleted.
+    """
     OFFLINE = "OfflinePartition"
+    """The partition had a leader, and its leader is offline.
+
+    Action: nothing is sent. The election is tried at once and again whenever a broker starts.
+    Transitions: OnlinePartition when an election succeeds; NonExistentPartition when the topic is deleted.
+    """
 
 
 VALID_PREVIOUS_STATES: Mapping[PartitionState, tuple[PartitionState, ...]] = {

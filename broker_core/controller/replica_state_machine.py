@@ -16,32 +16,56 @@ from broker_core.zk.znodes import NO_LEADER
 
 
 class ReplicaState(StrEnum):
-    """The states of a replica, what the controller does on entering them, and whither they lead.
+    """The states of a replica in the controller, with the action on entry and the transitions out of each.
 
-    NonExistentReplica: never created, or deleted. Leads to NewReplica.
-    NewReplica: it has been assigned. If the partition has a leader, LeaderAndIsr makes the replica a follower of it.
-        Leads to OnlineReplica and OfflineReplica.
-    OnlineReplica: its broker lives. LeaderAndIsr tells the broker of the leader and ISR, unless the replica is new and
-        has been told already. Leads to OfflineReplica.
-    OfflineReplica: its broker is gone or is told to stop it. StopReplica goes to the broker; the replica leaves the
-    ISR unless
-        it is the last member; if it led, there is no leader now. LeaderAndIsr goes to the other replicas.
-        Leads to OnlineReplica when the broker is back, to ReplicaDeletionStarted and ReplicaDeletionIneligible.
-    ReplicaDeletionStarted: StopReplica with delete goes to the broker. Leads to ReplicaDeletionSuccessful or
-    -Ineligible.
-    ReplicaDeletionSuccessful: the broker has removed the files. Leads to NonExistentReplica when all replicas of the
-    topic are here.
-    ReplicaDeletionIneligible: deletion cannot go on: the broker is dead or has failed to do it.
-        Leads to OfflineReplica and OnlineReplica when the broker is back.
+    `VALID_PREVIOUS_STATES` holds the transitions as data; the page and docs/STATE_CHARTS.md are drawn from it.
     """
 
     NON_EXISTENT = "NonExistentReplica"
+    """The replica was never created, or has been deleted.
+
+    Action: the controller removes it from the partition's assignment.
+    Transitions: NewReplica when the replica is assigned.
+    """
     NEW = "NewReplica"
+    """The replica has been assigned.
+
+    Action: if the partition has a leader, LeaderAndIsr makes the replica its follower.
+    Transitions: OnlineReplica; OfflineReplica.
+    """
     ONLINE = "OnlineReplica"
+    """The replica's broker is live.
+
+    Action: LeaderAndIsr sends the leader and the ISR to the broker, unless the replica comes from NewReplica, where
+    they have been sent already.
+    Transitions: OfflineReplica when the broker fails.
+    """
     OFFLINE = "OfflineReplica"
+    """The replica's broker is down, or is to stop the replica.
+
+    Action: StopReplica is sent to the broker. The replica leaves the ISR unless it is the last member; if it was the
+    leader, the partition has no leader now. LeaderAndIsr is sent to the other replicas.
+    Transitions: OnlineReplica when the broker is live again; ReplicaDeletionStarted and ReplicaDeletionIneligible
+    when the topic is deleted.
+    """
     DELETION_STARTED = "ReplicaDeletionStarted"
+    """The replica is being deleted.
+
+    Action: StopReplica with deletion is sent to the broker.
+    Transitions: ReplicaDeletionSuccessful; ReplicaDeletionIneligible.
+    """
     DELETION_SUCCESSFUL = "ReplicaDeletionSuccessful"
+    """The broker has deleted the replica's files.
+
+    Action: none.
+    Transitions: NonExistentReplica when all replicas of the topic are in this state.
+    """
     DELETION_INELIGIBLE = "ReplicaDeletionIneligible"
+    """The replica cannot be deleted now: its broker is down or has failed to delete it.
+
+    Action: none.
+    Transitions: OfflineReplica and OnlineReplica when the broker is live again.
+    """
 
 
 _LIVING = (ReplicaState.NEW, ReplicaState.ONLINE, ReplicaState.OFFLINE, ReplicaState.DELETION_INELIGIBLE)

@@ -4,18 +4,46 @@ from enum import StrEnum
 
 
 class GroupState(StrEnum):
-    """Each state with what it means; from which it may be entered says `VALID_PREVIOUS_STATES`."""
+    """The states of a group, with the action and the transitions out of each.
+
+    `VALID_PREVIOUS_STATES` holds the transitions as data; the page and docs/STATE_CHARTS.md are drawn from it.
+    """
 
     EMPTY = "Empty"
-    """No members, perhaps offsets. A join begins a rebalance; the last offset's expiry ends the group."""
+    """The group has no members; it may have committed offsets.
+
+    Action: offsets expire after offsets.retention.minutes.
+    Transitions: PreparingRebalance when a member joins; Dead when the last offset has expired, the group is deleted,
+    or its coordinator moves to another broker.
+    """
     PREPARING_REBALANCE = "PreparingRebalance"
-    """Waits for all members to join; those that do not come in time are removed."""
+    """The group waits for all known members to rejoin.
+
+    Action: JoinGroup is held until all members have rejoined or the rebalance timeout has passed; members that miss
+    it are removed. Heartbeats are answered REBALANCE_IN_PROGRESS.
+    Transitions: CompletingRebalance when the members have joined; Empty when no members are left; Dead when the
+    coordinator moves.
+    """
     COMPLETING_REBALANCE = "CompletingRebalance"
-    """All have joined: waits for the leader's assignment. A join, a leave or an expiry begins anew."""
+    """All members have joined; the group waits for the leader's assignment.
+
+    Action: SyncGroup of the other members is held until the leader's SyncGroup brings the assignment.
+    Transitions: Stable when the assignment is stored; PreparingRebalance when a member joins, leaves or its session
+    times out; Dead when the coordinator moves.
+    """
     STABLE = "Stable"
-    """Everybody has an assignment. A join, a leave or an expiry begins a rebalance."""
+    """Every member has an assignment.
+
+    Action: offsets are committed in the current generation.
+    Transitions: PreparingRebalance when a member joins, leaves or its session times out; Dead when the coordinator
+    moves.
+    """
     DEAD = "Dead"
-    """The group is removed, or another broker coordinates it."""
+    """The group has been removed, or another broker coordinates it.
+
+    Action: requests are answered UNKNOWN_MEMBER_ID or COORDINATOR_NOT_AVAILABLE.
+    Transitions: none.
+    """
 
 
 VALID_PREVIOUS_STATES: dict[GroupState, tuple[GroupState, ...]] = {

@@ -4,24 +4,62 @@ from enum import StrEnum
 
 
 class TransactionState(StrEnum):
-    """Each state with what it means; from which it may be entered says `VALID_PREVIOUS_STATES`."""
+    """The states of a transactional id, with the action and the transitions out of each.
+
+    `VALID_PREVIOUS_STATES` holds the transitions as data; the page and docs/STATE_CHARTS.md are drawn from it.
+    """
 
     EMPTY = "Empty"
-    """A producer has its id and epoch, and has not begun. Its first partition begins a transaction."""
+    """A producer has its id and epoch, but no transaction.
+
+    Action: none.
+    Transitions: Ongoing when a partition or offsets are added; Dead when the id expires.
+    """
     ONGOING = "Ongoing"
-    """Partitions belong to a transaction. The producer ends it; so does its timeout, or a new producer of the id."""
+    """Partitions belong to an open transaction.
+
+    Action: the coordinator watches transaction.timeout.ms.
+    Transitions: PrepareCommit and PrepareAbort when the producer ends the transaction; PrepareEpochFence when it
+    times out or a new producer starts with the same transactional id; Ongoing when partitions are added.
+    """
     PREPARE_COMMIT = "PrepareCommit"
-    """The decision is in the log, and stands: markers go to all partitions, whoever coordinates."""
+    """The decision to commit is in the log and is final.
+
+    Action: markers are written to all partitions of the transaction, even if the coordinator moves.
+    Transitions: CompleteCommit when all markers are written.
+    """
     PREPARE_ABORT = "PrepareAbort"
-    """The same, with the other decision."""
+    """The decision to abort is in the log and is final.
+
+    Action: markers are written to all partitions of the transaction, even if the coordinator moves.
+    Transitions: CompleteAbort when all markers are written.
+    """
     COMPLETE_COMMIT = "CompleteCommit"
-    """All markers are written. The next transaction may begin."""
+    """All commit markers are written.
+
+    Action: none.
+    Transitions: Ongoing when the next transaction starts; Empty when the producer initialises again; Dead when the id
+    expires.
+    """
     COMPLETE_ABORT = "CompleteAbort"
-    """The same, after an abort."""
+    """All abort markers are written.
+
+    Action: none.
+    Transitions: Ongoing when the next transaction starts; Empty when the producer initialises again; Dead when the id
+    expires.
+    """
     DEAD = "Dead"
-    """The id has not been used for transactional.id.expiration.ms, and is forgotten."""
+    """The id has not been used for transactional.id.expiration.ms.
+
+    Action: a tombstone is written to the log and the id is removed.
+    Transitions: none.
+    """
     PREPARE_EPOCH_FENCE = "PrepareEpochFence"
-    """In memory only: the epoch is being raised, so that the transaction of an earlier producer can be aborted."""
+    """The producer epoch is being raised so that the open transaction of an earlier producer can be aborted.
+
+    Action: none; the state is in memory only.
+    Transitions: PrepareAbort.
+    """
 
 
 _S = TransactionState
