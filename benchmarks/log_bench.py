@@ -18,9 +18,9 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from broker_core.log import LogConfig, UnifiedLog
-from broker_core.log.append_check import analyze
+from broker_core.log.append.append_check import analyze
+from broker_core.log.append.validator import Append, LogValidator
 from broker_core.log.cleaner import Fate, OffsetMap, clean, cleanable_offsets, log_to_clean
-from broker_core.log.validator import Append, LogValidator
 from broker_core.records.record_batch import build_batch, crc32c, iterate
 from broker_core.sim.disk import Disk, RealDisk, SimulatedDisk
 

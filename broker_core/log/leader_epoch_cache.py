@@ -2,8 +2,8 @@
 
 from bisect import bisect_right
 
-from broker_core.log.checkpoints import LeaderEpochCheckpoint
-from broker_core.log.storage_fault import StorageFault
+from broker_core.log.files.checkpoints import LeaderEpochCheckpoint
+from broker_core.log.files.storage_fault import StorageFault
 from broker_core.records.record_batch import NO_LEADER_EPOCH
 
 UNDEFINED_EPOCH_OFFSET = -1

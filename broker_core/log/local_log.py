@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from broker_core.errors import Errors, KafkaException
 from broker_core.log.config import LogConfig
-from broker_core.log.deleted_files import DeletedFile
+from broker_core.log.files.deleted_files import DeletedFile
 from broker_core.log.segment import LogSegment
 from broker_core.log.swap_files import CLEANED_SUFFIX, SWAP_SUFFIX
 from broker_core.sim.disk import CutFact, Disk

@@ -12,8 +12,8 @@ from struct import Struct
 import msgspec
 from msgspec.structs import replace
 
-from broker_core.log.offset_index import ENTRY_BYTES as OFFSET_ENTRY_BYTES
-from broker_core.log.time_index import ENTRY_BYTES as TIME_ENTRY_BYTES
+from broker_core.log.index.offset_index import ENTRY_BYTES as OFFSET_ENTRY_BYTES
+from broker_core.log.index.time_index import ENTRY_BYTES as TIME_ENTRY_BYTES
 from broker_core.records.compression import UnreadableRecords
 from broker_core.records.record_batch import (
     HEADER_BYTES,

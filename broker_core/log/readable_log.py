@@ -3,16 +3,16 @@
 import struct
 
 from broker_core.errors import Errors, KafkaException
-from broker_core.log.append_info import ReadInfo
+from broker_core.log.append.append_info import ReadInfo
+from broker_core.log.append.validator import LogValidator
 from broker_core.log.config import LogConfig
+from broker_core.log.index.transaction_index import AbortedTransaction
 from broker_core.log.leader_epoch_cache import LeaderEpochCache
 from broker_core.log.local_log import LocalLog, RollFact
-from broker_core.log.producer_state import ProducerStateManager
-from broker_core.log.recovery import LoadedLog, LogPlace
-from broker_core.log.repairs import RepairFact
+from broker_core.log.producers.producer_state import ProducerStateManager
+from broker_core.log.recovery.log_loader import LoadedLog, LogPlace
+from broker_core.log.recovery.repairs import RepairFact
 from broker_core.log.segment import LogSegment, TimestampAndOffset
-from broker_core.log.transaction_index import AbortedTransaction
-from broker_core.log.validator import LogValidator
 from broker_core.records.record_batch import MAGIC_V2
 
 _BASE_OFFSET = struct.Struct(">q")

@@ -16,12 +16,12 @@ import msgspec
 
 from broker_core.errors import KafkaException
 from broker_core.log.config import INT_MAX, LONG_MAX, LogConfig
-from broker_core.log.deleted_files import DeletedFile, mark_deleted
-from broker_core.log.index_room import ensure_room
-from broker_core.log.lazy_file import LazyFile
-from broker_core.log.offset_index import OffsetIndex
-from broker_core.log.time_index import NoTimeIndex, TimeIndex
-from broker_core.log.transaction_index import TransactionIndex
+from broker_core.log.files.deleted_files import DeletedFile, mark_deleted
+from broker_core.log.index.index_room import ensure_room
+from broker_core.log.index.lazy_file import LazyFile
+from broker_core.log.index.offset_index import OffsetIndex
+from broker_core.log.index.time_index import NoTimeIndex, TimeIndex
+from broker_core.log.index.transaction_index import TransactionIndex
 from broker_core.records.legacy import SMALLEST_SIZE
 from broker_core.records.record import CorruptRecord
 from broker_core.records.record_batch import (

@@ -7,14 +7,14 @@ as arguments.
 from collections.abc import Sequence
 
 from broker_core.log.appendable_log import AppendableLog
-from broker_core.log.checkpoints import LeaderEpochCheckpoint
 from broker_core.log.config import LogConfig
-from broker_core.log.deleted_files import DeletedFile
+from broker_core.log.files.checkpoints import LeaderEpochCheckpoint
+from broker_core.log.files.deleted_files import DeletedFile
+from broker_core.log.files.partition_metadata import ensure_topic_id
 from broker_core.log.leader_epoch_cache import LeaderEpochCache
 from broker_core.log.local_log import RollFact
-from broker_core.log.partition_metadata import ensure_topic_id
-from broker_core.log.producer_recovery import rebuild_producer_state
-from broker_core.log.recovery import LogPlace, load_log
+from broker_core.log.producers.producer_recovery import rebuild_producer_state
+from broker_core.log.recovery.log_loader import LogPlace, load_log
 from broker_core.log.segment import SEGMENT_SUFFIXES, LogSegment, segment_path
 from broker_core.log.swap_files import CLEANED_SUFFIX
 from broker_core.records.record_batch import MAGIC_V2

@@ -34,8 +34,8 @@ from broker_core.events.transaction import (
     TransactionMarkerAppended,
 )
 from broker_core.log import AppendInfo, RollFact
-from broker_core.log.append_info import ProducerFact
-from broker_core.log.deleted_files import DELETED_SUFFIX
+from broker_core.log.append.append_info import ProducerFact
+from broker_core.log.files.deleted_files import DELETED_SUFFIX
 from broker_core.log.retention import delete_old_segments
 from broker_core.replication.replica_state import ReplicaState
 from broker_core.sim.disk import CutFact

@@ -10,7 +10,7 @@ from broker_core.config_defs import topic_values
 from broker_core.eras import DEFAULT_ERA, ERAS
 from broker_core.errors import Errors, KafkaException
 from broker_core.log import LogConfig, UnifiedLog
-from broker_core.log.checkpoints import (
+from broker_core.log.files.checkpoints import (
     CLEANER_OFFSET_CHECKPOINT,
     LOG_START_OFFSET_CHECKPOINT,
     RECOVERY_POINT_CHECKPOINT,
@@ -18,8 +18,8 @@ from broker_core.log.checkpoints import (
     OffsetCheckpoint,
     create_checkpoints,
 )
-from broker_core.log.deleted_files import DELETED_SUFFIX
-from broker_core.log.directory_files import mark_clean_shutdown, take_clean_shutdown, write_meta_properties
+from broker_core.log.files.deleted_files import DELETED_SUFFIX
+from broker_core.log.files.directory_files import mark_clean_shutdown, take_clean_shutdown, write_meta_properties
 from broker_core.log.retention import delete_old_segments
 from broker_core.records.control_record import ControlRecordType, build_end_transaction_marker
 from broker_core.records.record_batch import parse_header

@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec import structs
 
-from broker_core.log.directory_files import CLEAN_SHUTDOWN_FILE, META_PROPERTIES, parse_properties
+from broker_core.log.files.directory_files import CLEAN_SHUTDOWN_FILE, META_PROPERTIES, parse_properties
 from broker_core.records.record_batch import BatchHeader, Record, iterate, iterate_batches, iterate_records
 from broker_core.sim.disk import Disk
 from devtools.oracle.golden_broker import DIRECTORY, Mismatch

@@ -6,7 +6,8 @@ from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
-from broker_core.log.annotate import (
+from broker_core.log.annotate.annotations import Part
+from broker_core.log.annotate.files import (
     annotate_checkpoint,
     annotate_index,
     annotate_properties,
@@ -14,12 +15,11 @@ from broker_core.log.annotate import (
     annotate_time_index,
     annotate_transaction_index,
 )
-from broker_core.log.annotate_log import annotate_log, batch_starts
-from broker_core.log.annotations import Part
-from broker_core.log.checkpoints import LEADER_EPOCH_CHECKPOINT
+from broker_core.log.annotate.log_file import annotate_log, batch_starts
+from broker_core.log.files.checkpoints import LEADER_EPOCH_CHECKPOINT
+from broker_core.log.index.offset_index import ENTRY_BYTES as OFFSET_ENTRY_BYTES
+from broker_core.log.index.time_index import ENTRY_BYTES as TIME_ENTRY_BYTES
 from broker_core.log.lookup import Lookup, SegmentFacts, look_up_offset, look_up_timestamp
-from broker_core.log.offset_index import ENTRY_BYTES as OFFSET_ENTRY_BYTES
-from broker_core.log.time_index import ENTRY_BYTES as TIME_ENTRY_BYTES
 from lab.recordings.files import FileKind, ReplicaFile, ReplicaFiles, broker_files, deleted_logs, read_file
 from lab.recordings.past_files import PastFiles
 from lab.recordings.recording import Recording

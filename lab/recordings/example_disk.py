@@ -9,8 +9,8 @@ from functools import cache
 from typing import Any
 
 from broker_core.log.config import LogConfig
+from broker_core.log.index.time_index import TimeIndex
 from broker_core.log.segment import LogSegment
-from broker_core.log.time_index import TimeIndex
 from broker_core.log.unified_log import UnifiedLog
 from broker_core.records.record_batch import build_batch
 from broker_core.sim.disk import SimulatedDisk

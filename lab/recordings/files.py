@@ -6,11 +6,11 @@ Names and sizes come from the view at that instant, bytes from the disk and the 
 from contextlib import suppress
 from typing import Any, Literal, NamedTuple
 
-from broker_core.log.checkpoints import LEADER_EPOCH_CHECKPOINT
-from broker_core.log.directory_files import META_PROPERTIES
-from broker_core.log.offset_index import ENTRY_BYTES as OFFSET_ENTRY_BYTES
-from broker_core.log.partition_metadata import PARTITION_METADATA
-from broker_core.log.time_index import ENTRY_BYTES as TIME_ENTRY_BYTES
+from broker_core.log.files.checkpoints import LEADER_EPOCH_CHECKPOINT
+from broker_core.log.files.directory_files import META_PROPERTIES
+from broker_core.log.files.partition_metadata import PARTITION_METADATA
+from broker_core.log.index.offset_index import ENTRY_BYTES as OFFSET_ENTRY_BYTES
+from broker_core.log.index.time_index import ENTRY_BYTES as TIME_ENTRY_BYTES
 from lab.recordings.past_files import PastFiles
 from lab.recordings.recording import Recording
 from lab.texts.refusal import Refusal

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from broker_core.log.storage_fault import StorageFault
+from broker_core.log.files.storage_fault import StorageFault
 from broker_core.run import Diverged, Input, Made, Run, RunConfig
 from broker_core.sim.disk import RealDisk
 from broker_core.zk.memory_store import MemoryStore

@@ -27,11 +27,11 @@ from broker_core.events.replica import HighWatermarkAdvanced
 from broker_core.groups.assignors.sticky import CooperativeStickyAssignor, StickyAssignor
 from broker_core.groups.facts import Groups
 from broker_core.log import UnifiedLog
+from broker_core.log.index.offset_index import OffsetIndex
 from broker_core.log.leader_epoch_cache import LeaderEpochCache
 from broker_core.log.local_log import LocalLog
-from broker_core.log.offset_index import OffsetIndex
-from broker_core.log.producer_state import ProducerStateManager
-from broker_core.log.transactions import UnstableTransactions
+from broker_core.log.producers.producer_state import ProducerStateManager
+from broker_core.log.producers.transactions import UnstableTransactions
 from broker_core.replication import partition as partition_module
 from broker_core.replication.partition import Partition
 from broker_core.replication.replica_fetcher import ReplicaFetcher

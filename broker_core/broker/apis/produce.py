@@ -10,7 +10,7 @@ from broker_core.broker.coordinators.transaction_verifier import Batch, Verifica
 from broker_core.broker.replicas.record_deletion import INTERNAL_TOPICS
 from broker_core.broker.translation.common import CLIENT_PREFIX
 from broker_core.errors import Errors, KafkaException
-from broker_core.log.append_check import batch_size_at
+from broker_core.log.append.append_check import batch_size_at
 from broker_core.records.compression import CompressionType
 from broker_core.records.record_batch import (
     COMPRESSION_MASK,

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from broker_core.broker.config.broker_config import BrokerConfig
 from broker_core.errors import Errors, KafkaException
 from broker_core.events.log import LogUncleanable
-from broker_core.log.checkpoints import CLEANER_OFFSET_CHECKPOINT
 from broker_core.log.cleaner import CleaningFacts, LogToClean, OffsetMap, Uncleanable
+from broker_core.log.files.checkpoints import CLEANER_OFFSET_CHECKPOINT
 from broker_core.replication.compaction import clean_replica, measure
 from broker_core.replication.partition import Partition
 

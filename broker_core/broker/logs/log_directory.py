@@ -5,7 +5,7 @@ import re
 from broker_core.eras import Era
 from broker_core.events.log import CheckpointReset, CheckpointWritten
 from broker_core.log import LogConfig, UnifiedLog
-from broker_core.log.checkpoints import (
+from broker_core.log.files.checkpoints import (
     CLEANER_OFFSET_CHECKPOINT,
     LOG_START_OFFSET_CHECKPOINT,
     RECOVERY_POINT_CHECKPOINT,
@@ -13,7 +13,7 @@ from broker_core.log.checkpoints import (
     OffsetCheckpoint,
     create_checkpoints,
 )
-from broker_core.log.directory_files import (
+from broker_core.log.files.directory_files import (
     CLEAN_SHUTDOWN_FILE,
     DELETED_FOLDER_SUFFIX,
     LOCK_FILE,
@@ -21,7 +21,7 @@ from broker_core.log.directory_files import (
     mark_clean_shutdown,
     take_clean_shutdown,
 )
-from broker_core.log.storage_fault import StorageFault
+from broker_core.log.files.storage_fault import StorageFault
 from broker_core.sim.disk import Disk
 from broker_core.sim.kernel import Kernel
 

@@ -12,9 +12,9 @@ from broker_core.broker.logs.log_directory import LogDirectory
 from broker_core.eras import Era
 from broker_core.errors import KafkaException
 from broker_core.events.log import FilesUnlinked, LogDeleted, RetentionFailed
-from broker_core.log.checkpoints import LOG_START_OFFSET_CHECKPOINT, RECOVERY_POINT_CHECKPOINT
 from broker_core.log.config import LONG_MAX
-from broker_core.log.directory_files import deleted_folder_name
+from broker_core.log.files.checkpoints import LOG_START_OFFSET_CHECKPOINT, RECOVERY_POINT_CHECKPOINT
+from broker_core.log.files.directory_files import deleted_folder_name
 from broker_core.replication.partition import Partition, cut_rows
 from broker_core.sim.disk import CutFact
 from broker_core.sim.kernel import Kernel

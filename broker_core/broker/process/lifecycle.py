@@ -14,7 +14,7 @@ from broker_core.eras import Beyond
 from broker_core.errors import Errors
 from broker_core.events.log import LogDirectoryFailed
 from broker_core.events.world import BrokerExiting, BrokerStarted, BrokerStarting, BrokerStopped
-from broker_core.log.storage_fault import StorageFault
+from broker_core.log.files.storage_fault import StorageFault
 from broker_core.sim.zookeeper import ZK_NODE
 from broker_core.wire.messages import ControlledShutdownRequest, ControlledShutdownResponse
 from broker_core.zk.store import NodeExists

@@ -8,7 +8,7 @@ from broker_core.log.cleaner.facts import Fate, RecordFate
 from broker_core.log.cleaner.offset_map import OffsetMap
 from broker_core.log.cleaner.record_filter import empty_batch, rebuild
 from broker_core.log.cleaner.transactions import CleanedTransactions
-from broker_core.log.producer_state import ProducerStateManager
+from broker_core.log.producers.producer_state import ProducerStateManager
 from broker_core.records.compression import CompressionType
 from broker_core.records.legacy import build_message_set, read_message
 from broker_core.records.record_batch import MAGIC_V2, NO_PRODUCER_ID, BatchHeader, records_bytes

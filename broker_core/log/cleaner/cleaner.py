@@ -15,10 +15,10 @@ from broker_core.log.cleaner.facts import CleaningFacts, GroupFact, Uncleanable
 from broker_core.log.cleaner.offset_map import OffsetMap
 from broker_core.log.cleaner.transactions import CleanedTransactions
 from broker_core.log.config import INT_MAX, LogConfig
-from broker_core.log.offset_index import ENTRY_BYTES as OFFSET_ENTRY_BYTES
+from broker_core.log.index.offset_index import ENTRY_BYTES as OFFSET_ENTRY_BYTES
+from broker_core.log.index.time_index import ENTRY_BYTES as TIME_ENTRY_BYTES
+from broker_core.log.index.transaction_index import AbortedTransaction
 from broker_core.log.segment import BatchFact, LogSegment
-from broker_core.log.time_index import ENTRY_BYTES as TIME_ENTRY_BYTES
-from broker_core.log.transaction_index import AbortedTransaction
 from broker_core.log.unified_log import UnifiedLog
 from broker_core.records.compression import UnreadableRecords
 from broker_core.records.legacy import read_message

@@ -6,7 +6,7 @@ it. The state is carried from segment to segment: a transaction may span several
 
 from heapq import heappop, heappush
 
-from broker_core.log.transaction_index import AbortedTransaction
+from broker_core.log.index.transaction_index import AbortedTransaction
 from broker_core.records.control_record import ControlRecordType, read_end_transaction_marker
 from broker_core.records.record_batch import BatchHeader, iterate_records
 

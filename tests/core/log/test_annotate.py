@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from broker_core.log import LogConfig, UnifiedLog
-from broker_core.log.annotate import (
+from broker_core.log.annotate.annotations import Field, Part
+from broker_core.log.annotate.files import (
     annotate_checkpoint,
     annotate_index,
     annotate_properties,
@@ -17,10 +18,9 @@ from broker_core.log.annotate import (
     annotate_time_index,
     annotate_transaction_index,
 )
-from broker_core.log.annotate_log import annotate_log
-from broker_core.log.annotations import Field, Part
+from broker_core.log.annotate.log_file import annotate_log
 from broker_core.log.lookup import SegmentFacts, look_up_offset, look_up_timestamp
-from broker_core.log.producer_state import BatchMetadata, ProducerStateEntry, encode_snapshot
+from broker_core.log.producers.producer_state import BatchMetadata, ProducerStateEntry, encode_snapshot
 from broker_core.records.compression import CompressionType
 from broker_core.records.record_batch import build_batch, iterate
 from broker_core.sim.disk import SimulatedDisk
@@ -279,8 +279,8 @@ def test_a_page_of_the_example() -> None:
 
 def test_every_sentence_has_its_text() -> None:
     """Fields are explained by keys; the page has a text for each."""
-    folder = ROOT / "broker_core" / "log"
-    source = "".join(path.read_text(encoding="utf-8") for path in folder.glob("annotat*.py"))
+    folder = ROOT / "broker_core" / "log" / "annotate"
+    source = "".join(path.read_text(encoding="utf-8") for path in folder.glob("*.py"))
     families = "batch|record|index|timeindex|txnindex|snapshot|legacy|log|text"
     keys = set(re.findall(rf'"((?:{families})\.[a-z_]+)"', source))
     assert len(keys) > 60

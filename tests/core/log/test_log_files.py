@@ -4,13 +4,13 @@ import pytest
 
 from broker_core.errors import Errors, KafkaException
 from broker_core.log import LogConfig, UnifiedLog
-from broker_core.log.checkpoints import LeaderEpochCheckpoint, OffsetCheckpoint, create_checkpoints
+from broker_core.log.files.checkpoints import LeaderEpochCheckpoint, OffsetCheckpoint, create_checkpoints
+from broker_core.log.files.partition_metadata import read_topic_id
+from broker_core.log.index.offset_index import OffsetIndex
+from broker_core.log.index.time_index import TimeIndex
 from broker_core.log.leader_epoch_cache import LeaderEpochCache
-from broker_core.log.offset_index import OffsetIndex
-from broker_core.log.partition_metadata import read_topic_id
-from broker_core.log.producer_state import BatchMetadata, ProducerStateEntry, decode_snapshot, encode_snapshot
+from broker_core.log.producers.producer_state import BatchMetadata, ProducerStateEntry, decode_snapshot, encode_snapshot
 from broker_core.log.retention import delete_old_segments
-from broker_core.log.time_index import TimeIndex
 from broker_core.records.record_batch import build_batch
 from broker_core.sim.disk import SimulatedDisk
 

@@ -16,10 +16,10 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from broker_core.log import LogConfig, UnifiedLog
 from broker_core.log.cleaner import OffsetMap, clean, cleanable_offsets, log_to_clean
-from broker_core.log.deleted_files import DELETED_SUFFIX
-from broker_core.log.repairs import Repair
+from broker_core.log.files.deleted_files import DELETED_SUFFIX
+from broker_core.log.files.storage_fault import StorageFault
+from broker_core.log.recovery.repairs import Repair
 from broker_core.log.retention import delete_old_segments
-from broker_core.log.storage_fault import StorageFault
 from broker_core.records.control_record import ControlRecordType, build_end_transaction_marker
 from broker_core.records.record_batch import build_batch, iterate_batches, iterate_records
 from broker_core.sim.disk import SimulatedDisk

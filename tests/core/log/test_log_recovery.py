@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from broker_core.log import LogConfig, UnifiedLog
-from broker_core.log.storage_fault import StorageFault
+from broker_core.log.files.storage_fault import StorageFault
 from broker_core.records.record_batch import build_batch, iterate
 from broker_core.sim.disk import Disk, RealDisk, SimulatedDisk
 from tests.support.paths import ROOT

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from broker_core.log import LogConfig, UnifiedLog
-from broker_core.log.storage_fault import StorageFault
+from broker_core.log.files.storage_fault import StorageFault
 from broker_core.sim.disk import SimulatedDisk
 from tests.support.paths import DATA
 

@@ -8,7 +8,7 @@ from broker_core.clients.consumer import visible_records
 from broker_core.errors import Errors, KafkaException
 from broker_core.log import LogConfig, UnifiedLog
 from broker_core.log.cleaner.record_filter import empty_batch
-from broker_core.log.transaction_index import AbortedTransaction
+from broker_core.log.index.transaction_index import AbortedTransaction
 from broker_core.records.control_record import ControlRecordType, build_end_transaction_marker
 from broker_core.records.record_batch import build_batch, parse_header
 from broker_core.sim.disk import Disk, SimulatedDisk

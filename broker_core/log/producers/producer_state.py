@@ -12,9 +12,9 @@ from collections.abc import Collection
 from typing import NamedTuple
 
 from broker_core.errors import Errors, KafkaException
-from broker_core.log.deleted_files import DeletedFile, mark_deleted
-from broker_core.log.storage_fault import offset_of
-from broker_core.log.transactions import CompletedTransaction, UnstableTransactions
+from broker_core.log.files.deleted_files import DeletedFile, mark_deleted
+from broker_core.log.files.storage_fault import offset_of
+from broker_core.log.producers.transactions import CompletedTransaction, UnstableTransactions
 from broker_core.records.control_record import ControlRecordType
 from broker_core.records.record_batch import (
     NO_PRODUCER_EPOCH,

@@ -9,7 +9,7 @@ from array import array
 from bisect import bisect_left
 from typing import ClassVar
 
-from broker_core.log.lazy_file import LazyFile
+from broker_core.log.index.lazy_file import LazyFile
 from broker_core.sim.disk import CutFact, Disk
 
 

@@ -7,7 +7,7 @@ import re
 from base64 import urlsafe_b64decode
 
 from broker_core.errors import Errors, KafkaException
-from broker_core.log.storage_fault import StorageFault
+from broker_core.log.files.storage_fault import StorageFault
 from broker_core.sim.disk import Disk
 
 PARTITION_METADATA = "partition.metadata"

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from broker_core.errors import Errors, KafkaException
-from broker_core.log.offset_index import OffsetIndex
-from broker_core.log.time_index import NoTimeIndex, TimeIndex
+from broker_core.log.index.offset_index import OffsetIndex
+from broker_core.log.index.time_index import NoTimeIndex, TimeIndex
 
 
 class _Batch(Protocol):

@@ -10,12 +10,27 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from broker_core.log.config import LogConfig
-from broker_core.log.deleted_files import DELETED_SUFFIX, DeletedFile, mark_deleted
+from broker_core.log.files.deleted_files import DELETED_SUFFIX, DeletedFile, mark_deleted
+from broker_core.log.files.storage_fault import StorageFault, offset_of
+from broker_core.log.index.transaction_index import CorruptTransactionIndex
 from broker_core.log.leader_epoch_cache import LeaderEpochCache
 from broker_core.log.local_log import LocalLog
-from broker_core.log.producer_recovery import complete, marker_faults, note_stored_batch, rebuild_producer_state
-from broker_core.log.producer_state import ProducerStateManager
-from broker_core.log.repairs import Repair, RepairFact, deletions
+from broker_core.log.producers.producer_recovery import (
+    complete,
+    marker_faults,
+    note_stored_batch,
+    rebuild_producer_state,
+)
+from broker_core.log.producers.producer_state import ProducerStateManager
+from broker_core.log.recovery.repairs import Repair, RepairFact, deletions
+from broker_core.log.recovery.segment_recovery import (
+    InvalidOffset,
+    OffsetOverflow,
+    check_readable,
+    facts_of,
+    recover,
+    split_ranges,
+)
 from broker_core.log.segment import (
     INDEX_SUFFIX,
     LOG_SUFFIX,
@@ -24,17 +39,7 @@ from broker_core.log.segment import (
     LogSegment,
     segment_path,
 )
-from broker_core.log.segment_recovery import (
-    InvalidOffset,
-    OffsetOverflow,
-    check_readable,
-    facts_of,
-    recover,
-    split_ranges,
-)
-from broker_core.log.storage_fault import StorageFault, offset_of
 from broker_core.log.swap_files import finish_swaps
-from broker_core.log.transaction_index import CorruptTransactionIndex
 from broker_core.records.record_batch import BatchHeader
 from broker_core.sim.disk import CutFact, Disk
 

@@ -8,7 +8,7 @@ that holds the marker. The file comes to be with the first abort: most segments 
 import struct
 from typing import NamedTuple
 
-from broker_core.log.storage_fault import StorageFault
+from broker_core.log.files.storage_fault import StorageFault
 from broker_core.sim.disk import CutFact, Disk, File
 
 ENTRY_BYTES = 34

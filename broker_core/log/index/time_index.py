@@ -10,7 +10,7 @@ from array import array
 from bisect import bisect_right
 
 from broker_core.errors import Errors, KafkaException
-from broker_core.log.abstract_index import AbstractIndex
+from broker_core.log.index.abstract_index import AbstractIndex
 from broker_core.records.record_batch import NO_TIMESTAMP
 from broker_core.sim.disk import CutFact, Disk
 

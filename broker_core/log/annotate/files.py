@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from broker_core.log.annotations import Field, Part, Row, fields_of, leftover, shown_text
+from broker_core.log.annotate.annotations import Field, Part, Row, fields_of, leftover, shown_text
 from broker_core.records.record_batch import crc32c
 
 _INDEX_ENTRY = struct.Struct(">ii")

@@ -5,7 +5,7 @@ Line 1 is the format version, 0; line 2 the number of entries; then one entry a 
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from broker_core.log.storage_fault import StorageFault
+from broker_core.log.files.storage_fault import StorageFault
 from broker_core.sim.disk import Disk
 
 VERSION = 0

@@ -6,7 +6,7 @@ Source: `DefaultRecordBatch`, `DefaultRecord`, `LegacyRecord`.
 import struct
 from collections.abc import Iterator
 
-from broker_core.log.annotations import Field, Part, Place, Row, Value, fields_of, leftover, shown_text
+from broker_core.log.annotate.annotations import Field, Part, Place, Row, Value, fields_of, leftover, shown_text
 from broker_core.records.compression import CompressionType
 from broker_core.records.record_batch import (
     ATTRIBUTES_POSITION,

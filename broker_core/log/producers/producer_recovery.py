@@ -3,13 +3,13 @@
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from broker_core.log.append_info import ProducerFact
-from broker_core.log.producer_state import ProducerStateManager
+from broker_core.log.append.append_info import ProducerFact
+from broker_core.log.files.storage_fault import StorageFault
+from broker_core.log.index.transaction_index import AbortedTransaction, TransactionIndex
+from broker_core.log.producers.producer_state import ProducerStateManager
+from broker_core.log.producers.transactions import CompletedTransaction
+from broker_core.log.recovery.segment_recovery import check_end
 from broker_core.log.segment import LogSegment
-from broker_core.log.segment_recovery import check_end
-from broker_core.log.storage_fault import StorageFault
-from broker_core.log.transaction_index import AbortedTransaction, TransactionIndex
-from broker_core.log.transactions import CompletedTransaction
 from broker_core.records.control_record import read_marker
 from broker_core.records.record_batch import BatchHeader
 from broker_core.sim.disk import CutFact

@@ -10,7 +10,7 @@ from array import array
 from bisect import bisect_left, bisect_right
 
 from broker_core.errors import Errors, KafkaException
-from broker_core.log.abstract_index import AbstractIndex
+from broker_core.log.index.abstract_index import AbstractIndex
 from broker_core.sim.disk import Disk
 
 ENTRY_BYTES = 8

@@ -5,7 +5,7 @@ Source: `MetaPropertiesEnsemble`, `CleanShutdownFileHandler`.
 
 from collections.abc import Sequence
 
-from broker_core.log.storage_fault import StorageFault
+from broker_core.log.files.storage_fault import StorageFault
 from broker_core.sim.disk import Disk
 
 META_PROPERTIES = "meta.properties"

@@ -1,0 +1,1 @@
+"""The state that a log keeps of its idempotent and transactional producers (`ProducerStateManager`)."""

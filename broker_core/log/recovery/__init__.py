@@ -1,0 +1,1 @@
+"""Loading a log (`LogLoader`) and recovering its segments after an unclean shutdown."""
