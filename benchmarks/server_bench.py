@@ -180,7 +180,7 @@ def measure_forks(recording: Any, rounds: int = 15) -> dict[str, float]:
     from lab.recordings.folder import branch_folder
     from lab.runtime import engine
     from lab.runtime.pacer import Pacer
-    from lab.runtime.zookeeper import EmbeddedZookeeper
+    from lab.runtime.zookeeper.server import EmbeddedZookeeper
 
     random_numbers = random.Random(2)
     runs = recording.folder.path.parent.parent

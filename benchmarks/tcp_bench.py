@@ -28,7 +28,7 @@ import confluent_kafka
 
 from benchmarks.librdkafka import Producer, consume_s, create_topic
 from devtools.oracle.real_kafka import VERSION, RealKafka, RealKafkaError, fetch_jars
-from lab.runtime.zookeeper import EmbeddedZookeeper
+from lab.runtime.zookeeper.server import EmbeddedZookeeper
 
 ROOT = Path(__file__).resolve().parent.parent
 BROKERS = (1, 2, 3)

@@ -15,8 +15,8 @@ from playwright.sync_api import BrowserContext
 from broker_core.zk.memory_store import MemoryStore
 from broker_core.zk.store import ZkStore
 from lab.management.commands.lab import prepare_data_folder, prepare_database
-from lab.runtime.kazoo_store import KazooStore
-from lab.runtime.zookeeper import EmbeddedZookeeper
+from lab.runtime.zookeeper.kazoo_store import KazooStore
+from lab.runtime.zookeeper.server import EmbeddedZookeeper
 from tests.support.lab_server import PATIENCE_S, LabServer, Visitor
 from tools.ensure_chromium import ensure_chromium
 

@@ -20,8 +20,8 @@ from broker_core.run import Run, RunConfig
 from broker_core.shell.grammar.transcript import ready_line, run_command
 from broker_core.sim.real_disk import RealDisk
 from devtools.oracle.real_kafka import RealBroker, RealKafka, RealKafkaError, fetch_jars
-from lab.runtime.kazoo_store import KazooStore
-from lab.runtime.zookeeper import EmbeddedZookeeper
+from lab.runtime.zookeeper.kazoo_store import KazooStore
+from lab.runtime.zookeeper.server import EmbeddedZookeeper
 
 BROKERS = (1, 2, 3)
 PARTITIONS = (0, 1)

@@ -14,7 +14,7 @@ from broker_core.shell.grammar.parser import ShellError
 from broker_core.shell.grammar.transcript import TranscriptError, parse_transcript, ready_line, run_command, shown_raw
 from devtools.oracle.scenarios import config_of
 from lab.runtime.rehearsal import pageless_run, stores
-from lab.runtime.zookeeper import ZookeeperError
+from lab.runtime.zookeeper.server import ZookeeperError
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from lab.runtime.java import JavaError, find_java
-from lab.runtime.zookeeper import end_process, free_port, port_is_taken
+from lab.runtime.zookeeper.server import end_process, free_port, port_is_taken
 
 VERSION = "3.9.1"
 ARTIFACTS = (

@@ -18,7 +18,7 @@ from broker_core.shell.grammar.parser import ShellError
 from broker_core.shell.grammar.transcript import Transcript, TranscriptError, difference, parse_transcript, play
 from broker_core.zk.store import ZkStore
 from lab.runtime.rehearsal import pageless_run, stores
-from lab.runtime.zookeeper import ZookeeperError
+from lab.runtime.zookeeper.server import ZookeeperError
 
 
 class Verdict(NamedTuple):

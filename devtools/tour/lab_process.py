@@ -11,8 +11,8 @@ from pathlib import Path
 import msgspec
 from django.conf import settings
 
-from lab.runtime.bound_ports import lasting_port
 from lab.runtime.lab_file import LAB_FILE, LabFile
+from lab.runtime.tcp.bound_ports import lasting_port
 
 START_S = 300.0
 STOP_S = 120.0

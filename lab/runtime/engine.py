@@ -16,10 +16,10 @@ from lab.recordings.folder import BranchFolder
 from lab.recordings.fork import MET, fork_recording
 from lab.recordings.logs import FORMAT, Header
 from lab.recordings.recording import Recording
-from lab.runtime.kazoo_store import KazooStore
 from lab.runtime.live_run import LiveRun
 from lab.runtime.pacer import Pacer
-from lab.runtime.zookeeper import ZookeeperError
+from lab.runtime.zookeeper.kazoo_store import KazooStore
+from lab.runtime.zookeeper.server import ZookeeperError
 from lab.texts.refusal import Refusal
 
 logger = logging.getLogger(__name__)

@@ -19,15 +19,15 @@ from broker_core.shell.grammar.parser import ShellError
 from lab.protocol.frames import Clock, Core, No
 from lab.recordings.recording import Recording
 from lab.recordings.summary import read_summary, write_summary
-from lab.runtime.gateway import Gateway
 from lab.runtime.lab_thread import LabThread
 from lab.runtime.live_run import Batch, LiveRun, Snapshot
 from lab.runtime.pacer import TICK_S, Pacer
-from lab.runtime.ports import open_gateway
-from lab.runtime.ring import Ring
 from lab.runtime.space import ensure_space
-from lab.runtime.watcher import Watcher
-from lab.runtime.zookeeper import ZookeeperError
+from lab.runtime.streaming.ring import Ring
+from lab.runtime.streaming.watcher import Watcher
+from lab.runtime.tcp.gateway import Gateway
+from lab.runtime.tcp.ports import open_gateway
+from lab.runtime.zookeeper.server import ZookeeperError
 from lab.texts.refusal import Refusal
 
 T = TypeVar("T")

@@ -14,8 +14,8 @@ from broker_core.zk.memory_store import MemoryStore
 from lab.protocol.frames import encode_event
 from lab.recordings.checkpoints import Checkpoints, events_between
 from lab.recordings.recording import Recording
-from lab.runtime.kazoo_store import KazooStore
 from lab.runtime.pacer import Mode, Pacer
+from lab.runtime.zookeeper.kazoo_store import KazooStore
 
 FLUSH_S = 0.25
 POLL_OUTSIDE_S = 0.1

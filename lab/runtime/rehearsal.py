@@ -10,8 +10,8 @@ from broker_core.run import Run, RunConfig
 from broker_core.sim.disk import SimulatedDisk
 from broker_core.zk.memory_store import MemoryStore
 from broker_core.zk.store import ZkStore
-from lab.runtime.kazoo_store import KazooStore
-from lab.runtime.zookeeper import EmbeddedZookeeper
+from lab.runtime.zookeeper.kazoo_store import KazooStore
+from lab.runtime.zookeeper.server import EmbeddedZookeeper
 
 BOOT_STEP_US = 50_000
 BOOT_LIMIT_US = 60_000_000

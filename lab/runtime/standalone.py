@@ -5,8 +5,8 @@ from collections.abc import AsyncIterator, Mapping
 
 from lab.recordings.folder import BranchFolder
 from lab.runtime import engine
-from lab.runtime.gateway import Gateway
 from lab.runtime.lab import Lab
+from lab.runtime.tcp.gateway import Gateway
 
 
 @contextlib.asynccontextmanager

@@ -30,7 +30,7 @@ from lab.protocol.frames import (
     parse,
 )
 from lab.runtime.host import host
-from lab.runtime.watcher import Gone, Visitor, Watcher
+from lab.runtime.streaming.watcher import Gone, Visitor, Watcher
 from lab.texts.refusal import Refusal
 
 

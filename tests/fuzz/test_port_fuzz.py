@@ -97,7 +97,7 @@ def test_nobody_is_in_the_way_of_others(highwater: Highwater) -> None:
 
 @pytest.mark.soak
 def test_spoilt_frames_through_the_port(highwater: Highwater, rounds, caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.INFO, "lab.runtime.gateway")
+    caplog.set_level(logging.INFO, "lab.runtime.tcp.gateway")
     ports = list(highwater.ports.values())
     asyncio.run(send_all(ports, 200))
     before_kb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -107,6 +107,6 @@ def test_spoilt_frames_through_the_port(highwater: Highwater, rounds, caplog: py
     view = highwater.view()
     errors = [alarm["detail"] for alarm in view["alarms"].values() if alarm["invariant"] == "UNKNOWN_SERVER_ERROR"]
     assert errors == []
-    lines = [record.getMessage() for record in caplog.records if record.name == "lab.runtime.gateway"]
+    lines = [record.getMessage() for record in caplog.records if record.name == "lab.runtime.tcp.gateway"]
     assert any("hangs up on" in line for line in lines)
     assert all(len(line) < 1_000 and "\n" not in line for line in lines)

@@ -17,10 +17,10 @@ from lab.recordings.clusters import ClusterNote, noted
 from lab.recordings.folder import branch_folder
 from lab.recordings.removal import remove_run_folder
 from lab.runtime import engine
-from lab.runtime.bound_ports import HOST
 from lab.runtime.memory import suit_engines
 from lab.runtime.pacer import wall_ms
 from lab.runtime.standalone import standalone
+from lab.runtime.tcp.bound_ports import HOST
 from lab.selectors import MAIN
 from lab.texts.refusal import Refusal
 

@@ -26,7 +26,7 @@ from lab.recordings.removal import finish_removals
 from lab.runtime.host import close_host
 from lab.runtime.lab_file import LabFile, remove_lab_file, write_lab_file
 from lab.runtime.space import ensure_space
-from lab.runtime.zookeeper import EmbeddedZookeeper, ZookeeperError
+from lab.runtime.zookeeper.server import EmbeddedZookeeper, ZookeeperError
 from lab.texts.refusal import Refusal
 from lab.web import vendor
 

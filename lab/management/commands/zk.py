@@ -9,8 +9,8 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 from broker_core.zk.store import ZkError
-from lab.runtime.zookeeper import ZookeeperError
-from lab.runtime.zookeeper_client import ZookeeperClient
+from lab.runtime.zookeeper.client import ZookeeperClient
+from lab.runtime.zookeeper.server import ZookeeperError
 
 VERBS = {
     "ls": "names of the children",

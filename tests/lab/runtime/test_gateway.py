@@ -9,9 +9,9 @@ from typing import Any, NoReturn
 import pytest
 
 from broker_core.broker.network.socket_server import Listener
-from lab.runtime import gateway as gateway_module
-from lab.runtime.gateway import MOST_UNDER_WAY, Client, Gateway
 from lab.runtime.live_run import Batch, LiveRun
+from lab.runtime.tcp import gateway as gateway_module
+from lab.runtime.tcp.gateway import MOST_UNDER_WAY, Client, Gateway
 from tests.support.lab_server import PATIENCE_S
 
 

@@ -16,15 +16,15 @@ import pytest
 from broker_core.run import Run
 from lab.protocol.frames import No
 from lab.recordings.logs import RecordedLogs, Stamped
-from lab.runtime import gateway as gateway_module
 from lab.runtime import host as host_module
 from lab.runtime import lab as lab_module
 from lab.runtime import space
-from lab.runtime.bound_ports import hold, let_go, port_of
 from lab.runtime.host import Host
 from lab.runtime.lab import Lab
 from lab.runtime.live_run import LiveRun
-from lab.runtime.watcher import Gone, Visitor, Watcher
+from lab.runtime.streaming.watcher import Gone, Visitor, Watcher
+from lab.runtime.tcp import gateway as gateway_module
+from lab.runtime.tcp.bound_ports import hold, let_go, port_of
 from lab.texts.refusal import Refusal
 from tests.support.lab_server import PATIENCE_S
 from tests.support.recorded_runs import CONFIG, TOPIC
@@ -504,7 +504,7 @@ def _has_topic(lab: Lab, topic: str) -> bool:
 
 
 def test_what_others_do_in_zookeeper_is_an_input(tmp_path: Path, zookeeper: Any) -> None:
-    from lab.runtime.zookeeper_client import ZookeeperClient
+    from lab.runtime.zookeeper.client import ZookeeperClient
 
     async def scene(host: Host) -> None:
         lab = await host.start("r1", "main", CONFIG)
@@ -550,7 +550,7 @@ def test_who_was_next_in_line_hears_why_the_engine_stopped(tmp_path: Path) -> No
 
 
 def test_a_zookeeper_that_goes_away_is_said_and_nothing_recorded_is_lost(tmp_path: Path) -> None:
-    from lab.runtime.zookeeper import EmbeddedZookeeper
+    from lab.runtime.zookeeper.server import EmbeddedZookeeper
 
     async def scene(host: Host) -> None:
         lab = await host.start("r1", "main", CONFIG)

@@ -21,9 +21,9 @@ from broker_core.zk.store import (
     WatchFired,
     ZkError,
 )
-from lab.runtime.kazoo_connection import ZookeeperUnavailable
-from lab.runtime.kazoo_store import KazooStore, ZookeeperDisagrees
-from lab.runtime.zookeeper import EmbeddedZookeeper
+from lab.runtime.zookeeper.kazoo_connection import ZookeeperUnavailable
+from lab.runtime.zookeeper.kazoo_store import KazooStore, ZookeeperDisagrees
+from lab.runtime.zookeeper.server import EmbeddedZookeeper
 
 DEADLINE_S = 60
 

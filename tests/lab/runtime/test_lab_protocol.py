@@ -7,7 +7,7 @@ import pytest
 
 from lab.protocol.event_schema import schema_hash
 from lab.protocol.frames import MAX_FRAME_BYTES, Do, Hello, Rubbish, check_hello, encode_event, parse
-from lab.runtime.feed import (
+from lab.runtime.streaming.feed import (
     MAX_BYTES_PER_FRAME,
     MAX_EVENTS_PER_FRAME,
     MAX_MISSED_EVENTS,
@@ -17,7 +17,7 @@ from lab.runtime.feed import (
     Feed,
     SnapshotNeeded,
 )
-from lab.runtime.ring import Ring
+from lab.runtime.streaming.ring import Ring
 
 
 def event(seq: int, size: int = 60) -> bytes:

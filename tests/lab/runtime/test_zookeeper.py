@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from lab.runtime.java import JavaError, find_java
-from lab.runtime.zookeeper import (
+from lab.runtime.zookeeper.server import (
     EmbeddedZookeeper,
     PortTaken,
     ZookeeperError,
@@ -108,7 +108,7 @@ def test_recovers_from_a_killed_lab(tmp_path):
     """kill -9 leaves the server behind; the next start ends it, and begins with an empty tree."""
     program = (
         "import sys\n"
-        "from lab.runtime.zookeeper import EmbeddedZookeeper\n"
+        "from lab.runtime.zookeeper.server import EmbeddedZookeeper\n"
         f"server = EmbeddedZookeeper({str(tmp_path)!r})\n"
         "server.start()\n"
         "print(server.address, flush=True)\n"

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from broker_core.zk.memory_store import MemoryStore
 from broker_core.zk.store import OUTSIDE_SESSION, Create, Delete, Op, SetData
-from lab.runtime.foreign import child_path
+from lab.runtime.zookeeper.external_changes import child_path
 
 BATCH_OPS = 100
 BATCH_BYTES = 400_000

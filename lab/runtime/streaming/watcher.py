@@ -9,8 +9,8 @@ import msgspec
 
 from lab.protocol.event_schema import schema_hash
 from lab.protocol.frames import Clock, No, Snap, Welcome, encode
-from lab.runtime.feed import Feed, SnapshotNeeded
 from lab.runtime.pacer import wall_ms
+from lab.runtime.streaming.feed import Feed, SnapshotNeeded
 
 if TYPE_CHECKING:
     from lab.runtime.lab import Lab

@@ -19,8 +19,8 @@ from kazoo.handlers.threading import KazooTimeoutError
 from kazoo.protocol.states import EventType, WatchedEvent
 
 from broker_core.zk.store import Check, Create, Delete, Op, SetData, WatchKind
-from lab.runtime.foreign import Reading
-from lab.runtime.zookeeper import LONGEST_SESSION_MS, ZookeeperError
+from lab.runtime.zookeeper.external_changes import Reading
+from lab.runtime.zookeeper.server import LONGEST_SESSION_MS, ZookeeperError
 
 OPERATION_TIMEOUT_S = 30.0
 CLOSE_TIMEOUT_S = 10.0

@@ -17,7 +17,7 @@ from kazoo.handlers.threading import KazooTimeoutError
 from kazoo.protocol.states import ZnodeStat
 
 from broker_core.zk import store
-from lab.runtime.zookeeper import ZookeeperError, ask
+from lab.runtime.zookeeper.server import ZookeeperError, ask
 
 TIMEOUT_S = 20.0
 

@@ -5,7 +5,7 @@ import logging
 import msgspec
 
 from lab.recordings.folder import BranchFolder
-from lab.runtime.gateway import Engine, Gateway
+from lab.runtime.tcp.gateway import Engine, Gateway
 from lab.texts.refusal import Refusal
 
 logger = logging.getLogger(__name__)

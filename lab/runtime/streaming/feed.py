@@ -8,7 +8,7 @@ from collections import deque
 from dataclasses import dataclass
 
 from lab.protocol.frames import encode_deltas
-from lab.runtime.ring import Ring
+from lab.runtime.streaming.ring import Ring
 
 MAX_UNACKED_BYTES = 256 * 1024
 MAX_UNACKED_FRAMES = 8

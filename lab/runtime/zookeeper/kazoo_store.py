@@ -34,10 +34,10 @@ from broker_core.zk.store import (
     validate_path,
 )
 from broker_core.zk.znode_tree import Transaction
-from lab.runtime.foreign import Reading, child_path, differences
-from lab.runtime.kazoo_connection import OPERATION_TIMEOUT_S, KazooConnection, ReadKind, ZookeeperUnavailable
-from lab.runtime.transplant import batches, steps_to_make
-from lab.runtime.zookeeper import ZookeeperError, ask
+from lab.runtime.zookeeper.external_changes import Reading, child_path, differences
+from lab.runtime.zookeeper.kazoo_connection import OPERATION_TIMEOUT_S, KazooConnection, ReadKind, ZookeeperUnavailable
+from lab.runtime.zookeeper.server import ZookeeperError, ask
+from lab.runtime.zookeeper.transplant import batches, steps_to_make
 
 ATTEMPTS = 5
 

@@ -16,8 +16,8 @@ from typing import Protocol
 from broker_core.events.world import ClientRefused
 from broker_core.run import Listener
 from broker_core.wire.framing import FrameSplitter
-from lab.runtime.bound_ports import HOST, bind_again, hold, let_go, port_of, share
 from lab.runtime.live_run import Batch, LiveRun
+from lab.runtime.tcp.bound_ports import HOST, bind_again, hold, let_go, port_of, share
 from lab.texts.refusal import Refusal
 
 logger = logging.getLogger(__name__)

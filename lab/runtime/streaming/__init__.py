@@ -1,0 +1,1 @@
+"""The stream of frames from a lab to each socket that watches it."""

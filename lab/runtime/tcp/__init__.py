@@ -1,0 +1,1 @@
+"""The TCP ports of a branch's brokers."""

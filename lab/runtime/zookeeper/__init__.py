@@ -1,0 +1,1 @@
+"""The embedded ZooKeeper server and the stores and clients that reach it through kazoo."""
