@@ -1,6 +1,6 @@
 """The vocabulary of `broker_core.events` for the browser: its JSON schema, its types, its labels, and the hash of all.
 
-Three files come from here, all below `static/lab/core/`: `events.schema.json` (2020-12), `events.d.ts` and
+Three files come from here, all below `static/lab/core/events/`: `events.schema.json` (2020-12), `events.d.ts` and
 `events.gen.js`. They are committed, so that the page needs no build step; `manage.py gen_events --check` finds a stale
 one.
 """
@@ -18,7 +18,7 @@ from msgspec import inspect
 from broker_core.events import KINDS, Event, label
 from lab.protocol.marks import MARKED_KINDS
 
-FOLDER = "static/lab/core"
+FOLDER = "static/lab/core/events"
 HASH_LENGTH = 12
 
 
@@ -132,7 +132,7 @@ def _text(value: str) -> str:
 
 
 def _js_type(info: inspect.Type) -> str:
-    """A type as `core/codec.js` checks it: a name, or a shape with the types inside."""
+    """A type as `core/events/codec.js` checks it: a name, or a shape with the types inside."""
     match info:
         case inspect.IntType():
             return '"int"'

@@ -1,7 +1,7 @@
 // The lines that the forms of clients make.
 import assert from "node:assert/strict";
 import test from "node:test";
-import { fieldsOf, lineOf } from "../../static/lab/core/client_forms.js";
+import { fieldsOf, lineOf } from "../../static/lab/core/actions/client_forms.js";
 
 const view = (era) => ({ run: { era }, assignors: {} });
 const proposed = (kind, era, more) => {

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { decode, encode, fault, sentence } from "../../static/lab/core/codec.js";
-import { KINDS, SCHEMA } from "../../static/lab/core/events.gen.js";
+import { decode, encode, fault, sentence } from "../../static/lab/core/events/codec.js";
+import { KINDS, SCHEMA } from "../../static/lab/core/events/events.gen.js";
 import { events } from "./recording.mjs";
 
 const sample = (type) => {

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { commonCommands, differences, otherInstant, rangesOf } from "../../static/lab/core/compare.js";
+import { commonCommands, differences, otherInstant, rangesOf } from "../../static/lab/core/view/compare.js";
 
 const command = (at_us, line) => ({ seq: 0, at_us, line });
 

@@ -4,13 +4,13 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 
-import { INVARIANTS, giverOf, lostByOneAck, seqBefore, settingsOf, sortedAlarms } from "../../static/lab/core/alarms.js";
-import { controllerQueue, countByState, firedWatches, partOfWay, watchesOf } from "../../static/lab/core/controller.js";
-import { factsForAssignors, groupNames, isReplaced, lagRows, lastCommits, memberLag, memberRows, partitionsOf, waited } from "../../static/lab/core/groups.js";
-import { queuesOf, slotsOf, usedMemory, waitedPart } from "../../static/lab/core/producers.js";
-import { openPart, transactionKeys, transactionalLogs } from "../../static/lab/core/transactions.js";
+import { INVARIANTS, giverOf, lostByOneAck, seqBefore, settingsOf, sortedAlarms } from "../../static/lab/core/view/alarms.js";
+import { controllerQueue, countByState, firedWatches, partOfWay, watchesOf } from "../../static/lab/core/view/controller.js";
+import { factsForAssignors, groupNames, isReplaced, lagRows, lastCommits, memberLag, memberRows, partitionsOf, waited } from "../../static/lab/core/view/groups.js";
+import { queuesOf, slotsOf, usedMemory, waitedPart } from "../../static/lab/core/view/producers.js";
+import { openPart, transactionKeys, transactionalLogs } from "../../static/lab/core/view/transactions.js";
 import { STATE_H, STATE_W, columnsOf, layoutChart } from "../../static/lab/core/layout/statechart.js";
-import { dataLines, diffLines, kindOf, nameParts, partitionAt } from "../../static/lab/core/znode.js";
+import { dataLines, diffLines, kindOf, nameParts, partitionAt } from "../../static/lab/core/view/znode.js";
 
 const texts = ["en", "zh-CN"].map((name) => JSON.parse(readFileSync(new URL(`../../static/lab/i18n/${name}.json`, import.meta.url), "utf-8")));
 

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { contrast, isTelling } from "../../static/lab/core/differences.js";
+import { contrast, isTelling } from "../../static/lab/core/view/differences.js";
 
 const STATE = "/zk/~1brokers~1topics~1orders~1partitions~10~1state";
 const znode = (data, version) => ({ data: JSON.stringify(data), previous: null, version, ephemeral: "", session: null });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { fieldAt, fieldsOf, framesOf, hueOf, lossOf, namePieces, rangeAt, slotsShown } from "../../static/lab/core/disk.js";
+import { fieldAt, fieldsOf, framesOf, hueOf, lossOf, namePieces, rangeAt, slotsShown } from "../../static/lab/core/bytes/disk.js";
 
 const parts = [
   { kind: "batch", position: 100, size: 12, fields: [{ name: "baseOffset", position: 100, length: 8 }, { name: "batchLength", position: 108, length: 4 }] },

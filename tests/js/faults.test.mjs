@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { sentence } from "../../static/lab/core/codec.js";
+import { sentence } from "../../static/lab/core/events/codec.js";
 import { CHINESE, faultIn } from "../../static/lab/core/faults.js";
 import { labelIn } from "../../static/lab/core/labels.js";
 

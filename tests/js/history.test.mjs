@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { History } from "../../static/lab/core/history.js";
+import { History } from "../../static/lab/core/recording/history.js";
 import { events, segments, viewAt } from "./recording.mjs";
 
 const chunks = () => segments.map(({ first_seq, state, at_us, ev }) => ({ first_seq, base: { at_us, state }, events: ev, inverses: [], full: true }));

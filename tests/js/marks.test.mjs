@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { extend, markWords, rankOf } from "../../static/lab/core/marks.js";
+import { extend, markWords, rankOf } from "../../static/lab/core/recording/marks.js";
 import { events, index } from "./recording.mjs";
 
 test("live events give the marks and the density that the recording has, in both languages", () => {

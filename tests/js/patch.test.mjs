@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { apply, at, keysOf, own } from "../../static/lab/core/patch.js";
+import { apply, at, keysOf, own } from "../../static/lab/core/view/patch.js";
 import { events, segments } from "./recording.mjs";
 
 test("a pointer's keys are unescaped", () => {

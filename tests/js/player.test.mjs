@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { mock, test } from "node:test";
 
-import { Player, Refusal } from "../../static/lab/core/player.js";
+import { Player, Refusal } from "../../static/lab/core/player/player.js";
 import { events, fakeFetch, fakeSockets, index, segments, settle, viewAt } from "./recording.mjs";
 
 const END = events.length;

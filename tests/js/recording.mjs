@@ -3,8 +3,8 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
-import { SCHEMA } from "../../static/lab/core/events.gen.js";
-import { apply, own } from "../../static/lab/core/patch.js";
+import { SCHEMA } from "../../static/lab/core/events/events.gen.js";
+import { apply, own } from "../../static/lab/core/view/patch.js";
 
 const folder = process.env.HIGHWATER_RECORDING;
 if (!folder) throw new Error("HIGHWATER_RECORDING names no folder: run pytest tests/browser/test_browser_modules.py, which makes one");

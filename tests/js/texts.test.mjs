@@ -5,15 +5,15 @@ import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 
-import { History } from "../../static/lab/core/history.js";
-import { menuFor } from "../../static/lab/core/menu.js";
+import { History } from "../../static/lab/core/recording/history.js";
+import { menuFor } from "../../static/lab/core/actions/menu.js";
 import { formsOf } from "../../static/lab/core/phrases.js";
 import { events, segments, viewAt } from "./recording.mjs";
 
 const lab = new URL("../../static/lab/", import.meta.url).pathname;
 const [en, zh] = ["en", "zh-CN"].map((name) => JSON.parse(readFileSync(join(lab, `i18n/${name}.json`), "utf-8")));
-const sources = ["core", "core/layout", "draw"].flatMap((folder) =>
-  readdirSync(join(lab, folder)).filter((name) => name.endsWith(".js")).map((name) => readFileSync(join(lab, folder, name), "utf-8")));
+const sources = ["core", "draw"].flatMap((folder) => readdirSync(join(lab, folder), { recursive: true })
+  .filter((name) => name.endsWith(".js")).map((name) => readFileSync(join(lab, folder, name), "utf-8")));
 const places = (text) => [...text.matchAll(/\{(\w+)\}/g)].map(([, name]) => name).sort();
 
 test("the languages have the same texts", () => {

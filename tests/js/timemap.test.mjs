@@ -4,7 +4,7 @@ import { test } from "node:test";
 import {
   DELIVERY_MS, IDLE_MS, RATES, clockText, durationText, fractionOfRate, nextRate, pacedMs, rateAt, rateText, scale, secondsText,
   tickText, ticks,
-} from "../../static/lab/core/timemap.js";
+} from "../../static/lab/core/player/timemap.js";
 
 test("a scale goes both ways", () => {
   const map = scale(36_400_000, 36_420_000, 88, 1088);

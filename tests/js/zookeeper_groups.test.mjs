@@ -1,7 +1,7 @@
 // Groups that only ZooKeeper knows.
 import assert from "node:assert/strict";
 import test from "node:test";
-import { zookeeperGroups } from "../../static/lab/core/zookeeper_groups.js";
+import { zookeeperGroups } from "../../static/lab/core/view/zookeeper_groups.js";
 
 test("ids, owners and offsets make a group", () => {
   const zk = Object.fromEntries(Object.entries({

@@ -11,9 +11,9 @@ from lab.protocol import event_schema
 
 
 class Command(BaseCommand):
-    """Writes static/lab/core/events.*; with `--check` writes nothing and fails when one is stale."""
+    """Writes static/lab/core/events/events.*; with `--check` writes nothing and fails when one is stale."""
 
-    help = "Write static/lab/core/events.gen.js, events.d.ts and events.schema.json from broker_core.events."
+    help = "Write static/lab/core/events/events.gen.js, events.d.ts and events.schema.json from broker_core.events."
     requires_system_checks = ()
 
     def add_arguments(self, parser: ArgumentParser) -> None:

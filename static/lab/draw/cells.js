@@ -2,10 +2,10 @@
 // cost the page more than all the rest of a frame.
 
 import { CELL_H, cellState, cutEnd } from "../core/layout/strips.js";
-import { epochAt } from "../core/selectors.js";
+import { epochAt } from "../core/view/selectors.js";
 
 /** @import { CellState, Lane, PartitionPlace, StripsLayout } from "../core/layout/strips.js" */
-/** @import { Role } from "../core/selectors.js" */
+/** @import { Role } from "../core/view/selectors.js" */
 /** @import { Palette } from "./palette.js" */
 
 /** Cells of a smaller pitch than this have no digits. */

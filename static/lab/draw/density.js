@@ -2,13 +2,13 @@
 
 import { densityBars, densityScale, placeMarks } from "../core/layout/density.js";
 import { LABEL_W } from "../core/layout/spacetime.js";
-import { markWords } from "../core/marks.js";
+import { markWords } from "../core/recording/marks.js";
 import { begin, hatch } from "./palette.js";
 import { uiWidth } from "./svg.js";
 
-/** @import { Change } from "../core/changes.js" */
-/** @import { Player } from "../core/player.js" */
-/** @import { Mark } from "../core/recording.js" */
+/** @import { Change } from "../core/view/changes.js" */
+/** @import { Player } from "../core/player/player.js" */
+/** @import { Mark } from "../core/recording/recording.js" */
 /** @import { Palette } from "./palette.js" */
 /** @import { Translate } from "./topology.js" */
 
@@ -104,7 +104,7 @@ export class Density {
     return false;
   }
 
-  /** @param {CanvasRenderingContext2D} context @param {Mark[]} marks @param {import("../core/timemap.js").Scale} map */
+  /** @param {CanvasRenderingContext2D} context @param {Mark[]} marks @param {import("../core/player/timemap.js").Scale} map */
   #drawMarks(context, marks, map) {
     const p = this.#palette;
     for (const { mark, x, labelled, flip } of placeMarks(marks, map, (one) => uiWidth(this.#words(one), 9.3, 600), this.#width)) {

@@ -2,14 +2,14 @@
 
 import { labelIn } from "../core/labels.js";
 import { along, progress, track } from "../core/layout/topology.js";
-import { familyOf, linkId } from "../core/selectors.js";
+import { familyOf, linkId } from "../core/view/selectors.js";
 import { Keyed, means, monoWidth, s, set, show, text } from "./svg.js";
 
-/** @import { History } from "../core/history.js" */
-/** @import { Player } from "../core/player.js" */
+/** @import { History } from "../core/recording/history.js" */
+/** @import { Player } from "../core/player/player.js" */
 /** @import { Point, TopologyLayout } from "../core/layout/topology.js" */
-/** @import { Target } from "../core/selectors.js" */
-/** @import { Rpc, View } from "../core/view.d.ts" */
+/** @import { Target } from "../core/view/selectors.js" */
+/** @import { Rpc, View } from "../core/view/view.d.ts" */
 
 /** Messages drive this far to the right of their link. */
 const TRACK = 9;

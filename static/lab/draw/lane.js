@@ -1,12 +1,12 @@
 // One replica's lane: label, marks on its cells, and the columns on the right. Only what has changed is written.
 
 import { CELL_H, boundaryX, offsetX } from "../core/layout/strips.js";
-import { lagTimeMax, leaderReplica } from "../core/selectors.js";
-import { shortDurationText } from "../core/timemap.js";
+import { lagTimeMax, leaderReplica } from "../core/view/selectors.js";
+import { shortDurationText } from "../core/player/timemap.js";
 import { flash, means, monoWidth, s, set, show, text } from "./svg.js";
 
 /** @import { Lane, PartitionPlace, StripsLayout } from "../core/layout/strips.js" */
-/** @import { View } from "../core/view.d.ts" */
+/** @import { View } from "../core/view/view.d.ts" */
 /** @import { Translate } from "./topology.js" */
 
 const BAR_W = 44;

@@ -1,10 +1,10 @@
 // The context menu of a thing: of the drawings, of lists, by key.
 
-import { menuFor } from "../core/menu.js";
+import { menuFor } from "../core/actions/menu.js";
 
-/** @import { MenuItem } from "../core/menu.js" */
-/** @import { Player } from "../core/player.js" */
-/** @import { Target } from "../core/selectors.js" */
+/** @import { MenuItem } from "../core/actions/menu.js" */
+/** @import { Player } from "../core/player/player.js" */
+/** @import { Target } from "../core/view/selectors.js" */
 /** @import { Translate } from "./topology.js" */
 
 /**

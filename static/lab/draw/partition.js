@@ -1,12 +1,12 @@
 // One partition of the strips: its header, its lanes, and what runs across them: flags, epochs, beliefs, the overview.
 
 import { CELL_H, HEADER_H, boundaryX } from "../core/layout/strips.js";
-import { beliefs, leaderReplica, nodeOf, roleOf, topicSetting } from "../core/selectors.js";
+import { beliefs, leaderReplica, nodeOf, roleOf, topicSetting } from "../core/view/selectors.js";
 import { LaneDrawing } from "./lane.js";
 import { Keyed, means, monoWidth, s, set, show, text } from "./svg.js";
 
 /** @import { PartitionPlace, StripsLayout } from "../core/layout/strips.js" */
-/** @import { Replica, View } from "../core/view.d.ts" */
+/** @import { Replica, View } from "../core/view/view.d.ts" */
 /** @import { Translate } from "./topology.js" */
 
 /** @typedef {{ selected: string, cursor: { replica: string, offset: number } | null, asks: Map<string, number>, stepping: boolean }} Marks */

@@ -3,7 +3,7 @@
 // moved, frames are left out on a machine to which they cost much, so that what comes next need not wait for them. For the
 // same reason drawings that keep a pace take turns: at most one of them in a frame.
 
-/** @import { Player } from "../core/player.js" */
+/** @import { Player } from "../core/player/player.js" */
 
 /**
  * A drawing. `draw` is called in each frame in which it is dirty; it says whether it wants to draw again in the next.

@@ -1,11 +1,11 @@
 // Rings around what differs between two drawings of strips: cells, log ends, high watermarks, what ZooKeeper says.
 
 import { CELL_H, offsetX } from "../core/layout/strips.js";
-import { rangesOf } from "../core/compare.js";
+import { rangesOf } from "../core/view/compare.js";
 import { Keyed, s, set } from "./svg.js";
 
 /** @import { Lane, PartitionPlace, StripsLayout } from "../core/layout/strips.js" */
-/** @import { Differences } from "../core/compare.js" */
+/** @import { Differences } from "../core/view/compare.js" */
 
 /** @typedef {{ key: string, x: number, y: number, w: number, h: number }} Ring */
 

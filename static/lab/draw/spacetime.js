@@ -3,19 +3,19 @@
 
 import { labelIn } from "../core/labels.js";
 import { LABEL_W, layoutLanes, spanOf, windowFor, windowScale } from "../core/layout/spacetime.js";
-import { shortNeeds } from "../core/selectors.js";
-import { tickText, ticks } from "../core/timemap.js";
+import { shortNeeds } from "../core/view/selectors.js";
+import { tickText, ticks } from "../core/player/timemap.js";
 import { Labels } from "./labels.js";
 import { begin, dot, hatch, line, ring } from "./palette.js";
 import { monoWidth } from "./svg.js";
 
-/** @import { Change } from "../core/changes.js" */
-/** @import { Player } from "../core/player.js" */
-/** @import { History, Span } from "../core/history.js" */
+/** @import { Change } from "../core/view/changes.js" */
+/** @import { Player } from "../core/player/player.js" */
+/** @import { History, Span } from "../core/recording/history.js" */
 /** @import { Window } from "../core/layout/spacetime.js" */
-/** @import { Scale } from "../core/timemap.js" */
-/** @import { Target } from "../core/selectors.js" */
-/** @import { AnyNode, View } from "../core/view.d.ts" */
+/** @import { Scale } from "../core/player/timemap.js" */
+/** @import { Target } from "../core/view/selectors.js" */
+/** @import { AnyNode, View } from "../core/view/view.d.ts" */
 /** @import { Palette } from "./palette.js" */
 /** @import { Translate } from "./topology.js" */
 

@@ -5,8 +5,8 @@
 //   hw-context  { type, id, x, y }          a menu is wanted; preventDefault() keeps the stage's own from opening
 //   hw-command  { line }                    a line of the shell was chosen in the stage's menu
 
-import { History } from "../core/history.js";
-import { logEnd, splitRecord, topicNames } from "../core/selectors.js";
+import { History } from "../core/recording/history.js";
+import { logEnd, splitRecord, topicNames } from "../core/view/selectors.js";
 import { DENSITY_H, Density } from "./density.js";
 import { openMenu } from "./menu.js";
 import { onNewColours, readPalette } from "./palette.js";
@@ -16,8 +16,8 @@ import { Strips } from "./strips.js";
 import { meaning } from "./svg.js";
 import { Topology } from "./topology.js";
 
-/** @import { Player } from "../core/player.js" */
-/** @import { Target } from "../core/selectors.js" */
+/** @import { Player } from "../core/player/player.js" */
+/** @import { Target } from "../core/view/selectors.js" */
 /** @import { Translate } from "./topology.js" */
 
 /**

@@ -1,15 +1,15 @@
 // The replica strips: all replicas of a partition on one offset axis. Only partitions that were touched are patched.
 
 import { layoutStrips, offsetAt, summary } from "../core/layout/strips.js";
-import { footprint, splitRecord } from "../core/selectors.js";
+import { footprint, splitRecord } from "../core/view/selectors.js";
 import { Cells } from "./cells.js";
 import { PartitionDrawing } from "./partition.js";
 import { Keyed, s, set } from "./svg.js";
 
-/** @import { Change } from "../core/changes.js" */
-/** @import { Player } from "../core/player.js" */
+/** @import { Change } from "../core/view/changes.js" */
+/** @import { Player } from "../core/player/player.js" */
 /** @import { Camera, Lane, PartitionPlace, StripsLayout } from "../core/layout/strips.js" */
-/** @import { Target } from "../core/selectors.js" */
+/** @import { Target } from "../core/view/selectors.js" */
 /** @import { Palette } from "./palette.js" */
 /** @import { Translate } from "./topology.js" */
 

@@ -130,16 +130,16 @@ export function clip(content, width, size) {
   return `${short.trimEnd()}…`;
 }
 
-/** What an element of the picture stands for; found again from an event's target. @type {WeakMap<Element, import("../core/selectors.js").Target>} */
+/** What an element of the picture stands for; found again from an event's target. @type {WeakMap<Element, import("../core/view/selectors.js").Target>} */
 const targets = new WeakMap();
 
-/** @template {Element} E @param {E} element @param {import("../core/selectors.js").Target} target @returns {E} */
+/** @template {Element} E @param {E} element @param {import("../core/view/selectors.js").Target} target @returns {E} */
 export function means(element, target) {
   targets.set(element, target);
   return element;
 }
 
-/** The nearest thing that an event's place stands for. @param {EventTarget | null} place @returns {import("../core/selectors.js").Target | null} */
+/** The nearest thing that an event's place stands for. @param {EventTarget | null} place @returns {import("../core/view/selectors.js").Target | null} */
 export function meaning(place) {
   for (let element = /** @type {Element | null} */ (place); element; element = element.parentElement) {
     const target = targets.get(element);

@@ -1,20 +1,20 @@
 // The cluster's picture: nodes, links, messages on their way, requests that wait. Elements are kept and patched.
 
 import { faultIn } from "../core/faults.js";
-import { memberLag } from "../core/groups.js";
+import { memberLag } from "../core/view/groups.js";
 import { labelIn } from "../core/labels.js";
 import { along, isNarrow, layoutTopology, topologyHeight, topologyWidth, track } from "../core/layout/topology.js";
-import { byName, ephemerals, familyOf, faultsOfLink, faultyLinks, inFlight, ledBy, nodesByKind, outOfIsr, parkedAt, shortNeeds, unflushed } from "../core/selectors.js";
-import { durationText } from "../core/timemap.js";
+import { byName, ephemerals, familyOf, faultsOfLink, faultyLinks, inFlight, ledBy, nodesByKind, outOfIsr, parkedAt, shortNeeds, unflushed } from "../core/view/selectors.js";
+import { durationText } from "../core/player/timemap.js";
 import { Flights } from "./flights.js";
 import { Keyed, clip, means, monoWidth, s, set, show, text, uiWidth } from "./svg.js";
 
-/** @import { History } from "../core/history.js" */
-/** @import { Change } from "../core/changes.js" */
-/** @import { Player } from "../core/player.js" */
+/** @import { History } from "../core/recording/history.js" */
+/** @import { Change } from "../core/view/changes.js" */
+/** @import { Player } from "../core/player/player.js" */
 /** @import { TopologyLayout, Box } from "../core/layout/topology.js" */
-/** @import { Target } from "../core/selectors.js" */
-/** @import { AnyNode, BrokerNode, ConsumerNode, ProducerNode, View } from "../core/view.d.ts" */
+/** @import { Target } from "../core/view/selectors.js" */
+/** @import { AnyNode, BrokerNode, ConsumerNode, ProducerNode, View } from "../core/view/view.d.ts" */
 /** @typedef {(key: string, values?: Record<string, unknown>) => string} Translate */
 
 /** While time runs too fast for pills, the picture is drawn every so many milliseconds: its lines count what went there of late. */

@@ -38,5 +38,5 @@ def test_every_state_has_a_sentence_in_both_languages() -> None:
 
 
 def test_the_page_knows_the_invariants_of_the_checker() -> None:
-    module = (ROOT / "static/lab/core/alarms.js").read_text(encoding="utf-8")
+    module = (ROOT / "static/lab/core/view/alarms.js").read_text(encoding="utf-8")
     assert set(re.findall(r'"(I-[A-Z]+)":', module)) == set(INVARIANTS)

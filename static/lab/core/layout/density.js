@@ -1,11 +1,11 @@
 // The whole run as a row of bars: how much happened when, with the marks that do not cover each other.
 
 import { LABEL_W } from "./spacetime.js";
-import { rankOf } from "../marks.js";
-import { scale } from "../timemap.js";
+import { rankOf } from "../recording/marks.js";
+import { scale } from "../player/timemap.js";
 
-/** @import { Index, Mark } from "../recording.js" */
-/** @import { Scale } from "../timemap.js" */
+/** @import { Index, Mark } from "../recording/recording.js" */
+/** @import { Scale } from "../player/timemap.js" */
 
 const BAR_W = 6;
 /** The part of the width that belongs to what has not happened yet. */

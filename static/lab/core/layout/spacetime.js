@@ -1,10 +1,10 @@
 // The space-time picture: a lane for each node, time from left to right, a window that follows the playhead.
 
-import { nodesByKind } from "../selectors.js";
-import { scale } from "../timemap.js";
+import { nodesByKind } from "../view/selectors.js";
+import { scale } from "../player/timemap.js";
 
-/** @import { View } from "../view.d.ts" */
-/** @import { Scale } from "../timemap.js" */
+/** @import { View } from "../view/view.d.ts" */
+/** @import { Scale } from "../player/timemap.js" */
 
 export const LABEL_W = 88;
 const AXIS_H = 26;

@@ -1,9 +1,9 @@
 // Where everything on the replica strips is: partitions below each other, all replicas of one on one offset axis.
 
-import { laneOrder, leaderReplica, logEnd, nodeOf, partitionNames, roleOf } from "../selectors.js";
+import { laneOrder, leaderReplica, logEnd, nodeOf, partitionNames, roleOf } from "../view/selectors.js";
 
-/** @import { Role } from "../selectors.js" */
-/** @import { Replica, View } from "../view.d.ts" */
+/** @import { Role } from "../view/selectors.js" */
+/** @import { Replica, View } from "../view/view.d.ts" */
 
 /**
  * @typedef {{ id: string, node: string, broker_id: number, role: Role, y: number, h: number, cell_y: number,

@@ -1,8 +1,8 @@
 // Where the nodes and links of the cluster's picture are: a pure function of who is there and of the size.
 
-import { linkId, nodesByKind } from "../selectors.js";
+import { linkId, nodesByKind } from "../view/selectors.js";
 
-/** @import { View } from "../view.d.ts" */
+/** @import { View } from "../view/view.d.ts" */
 
 /**
  * @typedef {{ x: number, y: number, w: number, h: number }} Box

@@ -1,5 +1,5 @@
 // The form in which a learner writes an assignor of his own.
-import { word } from "../../core/client_forms.js";
+import { word } from "../../core/actions/client_forms.js";
 import { act, overlay } from "../store/api.js";
 import { HwElement, html } from "../kit/element.js";
 import { t } from "../kit/i18n.js";

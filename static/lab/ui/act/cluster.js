@@ -1,6 +1,6 @@
 // The side panel "Act": brokers, topics, producing, consuming, links. Each button sends a line that the console shows.
-import { linkId, nodesByKind, topicNames } from "../../core/selectors.js";
-import { durationText } from "../../core/timemap.js";
+import { linkId, nodesByKind, topicNames } from "../../core/view/selectors.js";
+import { durationText } from "../../core/player/timemap.js";
 import { overlay } from "../store/api.js";
 import { HwElement, html, icon } from "../kit/element.js";
 import { t } from "../kit/i18n.js";

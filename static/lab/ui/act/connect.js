@@ -1,5 +1,5 @@
 // How a client of one's own joins: the bootstrap address, programs that are ready to run, and who has joined.
-import { clientsFromOutside } from "../../core/selectors.js";
+import { clientsFromOutside } from "../../core/view/selectors.js";
 import { copy } from "../store/api.js";
 import { HwElement, html, icon } from "../kit/element.js";
 import { t } from "../kit/i18n.js";

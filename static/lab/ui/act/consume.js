@@ -1,6 +1,6 @@
 // Consuming: simple consumers that follow a partition from an offset, and what they read.
-import { memberLag } from "../../core/groups.js";
-import { nodesByKind, partitionNames } from "../../core/selectors.js";
+import { memberLag } from "../../core/view/groups.js";
+import { nodesByKind, partitionNames } from "../../core/view/selectors.js";
 import { act } from "../store/api.js";
 import { HwElement, html, icon } from "../kit/element.js";
 import { brief, spaced } from "../kit/format.js";

@@ -1,7 +1,7 @@
 // The forms in which a producer or a member of a group is opened, with the line that they send.
-import { fieldsOf, lineOf } from "../../core/client_forms.js";
-import { topicNames } from "../../core/selectors.js";
-import { zookeeperGroups } from "../../core/zookeeper_groups.js";
+import { fieldsOf, lineOf } from "../../core/actions/client_forms.js";
+import { topicNames } from "../../core/view/selectors.js";
+import { zookeeperGroups } from "../../core/view/zookeeper_groups.js";
 import { act, overlay } from "../store/api.js";
 import { HwElement, html } from "../kit/element.js";
 import { chosenKey } from "../screens/clients/group_preview.js";

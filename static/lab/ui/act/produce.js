@@ -1,7 +1,7 @@
 // Producing: one record, a hundred, a steady stream. A producer that was opened sends, or one for the acks of the form.
-import { word } from "../../core/client_forms.js";
-import { nodesByKind, partitionNames, topicNames } from "../../core/selectors.js";
-import { durationText } from "../../core/timemap.js";
+import { word } from "../../core/actions/client_forms.js";
+import { nodesByKind, partitionNames, topicNames } from "../../core/view/selectors.js";
+import { durationText } from "../../core/player/timemap.js";
 import { act, overlay } from "../store/api.js";
 import { HwElement, html } from "../kit/element.js";
 import { spaced } from "../kit/format.js";

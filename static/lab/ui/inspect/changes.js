@@ -1,6 +1,6 @@
 // What the last step changed, with the values from before; and why a value is what it is.
-import { contrast, isTelling } from "../../core/differences.js";
-import { keysOf } from "../../core/patch.js";
+import { contrast, isTelling } from "../../core/view/differences.js";
+import { keysOf } from "../../core/view/patch.js";
 import { HwElement, html, icon } from "../kit/element.js";
 import { brief, bytes, instant, set } from "../kit/format.js";
 import { t } from "../kit/i18n.js";

@@ -1,5 +1,5 @@
 // The files of a replica as they were at the shown instant: what is in them, and their bytes.
-import { byName } from "../../core/selectors.js";
+import { byName } from "../../core/view/selectors.js";
 import { ask, here } from "../store/api.js";
 import { goTo } from "../store/disk.js";
 import { HwElement, html, icon, repeat } from "../kit/element.js";

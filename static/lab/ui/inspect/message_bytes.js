@@ -1,6 +1,6 @@
 // The bytes of a message, each with the field that it belongs to: in the inspector's card of the message.
-import { fieldAt } from "../../core/disk.js";
-import { fieldsWithin, hueOfField, shortName } from "../../core/message_bytes.js";
+import { fieldAt } from "../../core/bytes/disk.js";
+import { fieldsWithin, hueOfField, shortName } from "../../core/bytes/message_bytes.js";
 import { ask, here } from "../store/api.js";
 import { HwElement, html } from "../kit/element.js";
 import { spaced } from "../kit/format.js";

@@ -1,7 +1,7 @@
 // The inspector's cards of nodes (brokers, clients, ZooKeeper) and of the links between them.
 import { faultIn } from "../../core/faults.js";
-import { ephemerals, faultsOfLink, parkedAt } from "../../core/selectors.js";
-import { durationText } from "../../core/timemap.js";
+import { ephemerals, faultsOfLink, parkedAt } from "../../core/view/selectors.js";
+import { durationText } from "../../core/player/timemap.js";
 import { previousValues, value } from "./changes.js";
 import { html } from "../kit/element.js";
 import { brief, set, wall } from "../kit/format.js";

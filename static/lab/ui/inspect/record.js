@@ -1,5 +1,5 @@
 // The inspector's card of one record: its fields, its batch, its bytes.
-import { logEnd, splitRecord } from "../../core/selectors.js";
+import { logEnd, splitRecord } from "../../core/view/selectors.js";
 import { HwElement, html } from "../kit/element.js";
 import { fetchBytes, fetchDecoded, logName, openFile } from "./files.js";
 import { spaced, wall } from "../kit/format.js";

@@ -1,7 +1,7 @@
 // The inspector's cards of partitions and replicas: what is true, and what the leader believes.
 import { faultIn } from "../../core/faults.js";
-import { byName, internalLast, lagTime, leaderReplica, logEnd } from "../../core/selectors.js";
-import { durationText } from "../../core/timemap.js";
+import { byName, internalLast, lagTime, leaderReplica, logEnd } from "../../core/view/selectors.js";
+import { durationText } from "../../core/player/timemap.js";
 import { previousValues, value } from "./changes.js";
 import { html } from "../kit/element.js";
 import { openFile } from "./files.js";

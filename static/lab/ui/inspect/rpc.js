@@ -1,6 +1,6 @@
 // The inspector's card of a message: where it is, what it says, and what it changes when it arrives.
-import { familyOf } from "../../core/selectors.js";
-import { durationText } from "../../core/timemap.js";
+import { familyOf } from "../../core/view/selectors.js";
+import { durationText } from "../../core/player/timemap.js";
 import { html, icon } from "../kit/element.js";
 import { brief, instant } from "../kit/format.js";
 import { t } from "../kit/i18n.js";

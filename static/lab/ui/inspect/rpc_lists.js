@@ -1,6 +1,6 @@
 // Messages under way and requests that wait, as lists; and what is known of one message.
-import { byName, familyOf } from "../../core/selectors.js";
-import { durationText } from "../../core/timemap.js";
+import { byName, familyOf } from "../../core/view/selectors.js";
+import { durationText } from "../../core/player/timemap.js";
 import { HwElement, html, repeat } from "../kit/element.js";
 import { instant } from "../kit/format.js";
 import { t } from "../kit/i18n.js";

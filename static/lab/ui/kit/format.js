@@ -1,6 +1,6 @@
 // Numbers, sets and values as the page writes them. Instants and speeds are in core/timemap.js.
 
-import { secondsText } from "../../core/timemap.js";
+import { secondsText } from "../../core/player/timemap.js";
 
 const THIN = "\u202f";
 

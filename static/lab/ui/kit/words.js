@@ -1,9 +1,9 @@
 // Sentences about events, paths of the view and nodes, and the small Markdown of exercise texts.
-import { sentence as labelOf } from "../../core/codec.js";
+import { sentence as labelOf } from "../../core/events/codec.js";
 import { faultIn } from "../../core/faults.js";
 import { labelIn } from "../../core/labels.js";
 import { translator } from "../../core/phrases.js";
-import { roleOf } from "../../core/selectors.js";
+import { roleOf } from "../../core/view/selectors.js";
 import { html } from "./element.js";
 import { language, t } from "./i18n.js";
 

@@ -1,10 +1,10 @@
 // Two branches side by side: two players on two recordings, one playhead, and rings around what differs.
 import { effect, signal } from "@preact/signals-core";
-import { sortedAlarms } from "../../core/alarms.js";
-import { commonCommands, differences, otherInstant } from "../../core/compare.js";
-import { Player } from "../../core/player.js";
-import { topicNames } from "../../core/selectors.js";
-import { durationText, rateText } from "../../core/timemap.js";
+import { sortedAlarms } from "../../core/view/alarms.js";
+import { commonCommands, differences, otherInstant } from "../../core/view/compare.js";
+import { Player } from "../../core/player/player.js";
+import { topicNames } from "../../core/view/selectors.js";
+import { durationText, rateText } from "../../core/player/timemap.js";
 import { onNewColours, readPalette } from "../../draw/palette.js";
 import { Frames } from "../../draw/raf.js";
 import { Rings } from "../../draw/rings.js";

@@ -1,5 +1,5 @@
 // The menu of what can be done to a thing, opened from lists and by key; the picture opens the same one.
-import { menuFor } from "../../core/menu.js";
+import { menuFor } from "../../core/actions/menu.js";
 import { openMenu } from "../../draw/menu.js";
 import { act } from "../store/api.js";
 import { t } from "../kit/i18n.js";

@@ -1,7 +1,7 @@
 // The small parts around the picture: rail, branches, sharing, the bar above the picture, and what to say when it is empty.
-import { INVARIANTS, lostByOneAck, sortedAlarms } from "../../core/alarms.js";
-import { clientsFromOutside, partitionNames, topicNames } from "../../core/selectors.js";
-import { durationText } from "../../core/timemap.js";
+import { INVARIANTS, lostByOneAck, sortedAlarms } from "../../core/view/alarms.js";
+import { clientsFromOutside, partitionNames, topicNames } from "../../core/view/selectors.js";
+import { durationText } from "../../core/player/timemap.js";
 import { copy, here, overlay } from "../store/api.js";
 import { addressOf } from "../store/address.js";
 import { HwElement, html, icon } from "../kit/element.js";

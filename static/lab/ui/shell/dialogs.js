@@ -1,6 +1,6 @@
 // Dialogs: create a topic, bookmark, find, the list of keys, and what to do when somebody acts in the past.
-import { word } from "../../core/client_forms.js";
-import { durationText } from "../../core/timemap.js";
+import { word } from "../../core/actions/client_forms.js";
+import { durationText } from "../../core/player/timemap.js";
 import "../act/connect.js";
 import "../act/open_client.js";
 import "../act/assignor.js";

@@ -1,6 +1,6 @@
 // The same facts as the picture, as tables: sortable, to be copied as CSV. The selection is the same.
-import { internalLast, lagTime, leaderReplica, logEnd, parkedAt } from "../../core/selectors.js";
-import { durationText } from "../../core/timemap.js";
+import { internalLast, lagTime, leaderReplica, logEnd, parkedAt } from "../../core/view/selectors.js";
+import { durationText } from "../../core/player/timemap.js";
 import { copy } from "../store/api.js";
 import { HwElement, html, icon, repeat } from "../kit/element.js";
 import { set } from "../kit/format.js";

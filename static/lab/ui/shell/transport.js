@@ -1,5 +1,5 @@
 // Time control: play, steps, speed, the clock, fork, bookmark.
-import { clockText, durationText, fractionOfRate, nextRate, rateAt, rateText } from "../../core/timemap.js";
+import { clockText, durationText, fractionOfRate, nextRate, rateAt, rateText } from "../../core/player/timemap.js";
 import { fork, overlay, refuse } from "../store/api.js";
 import { HwElement, html, icon, live } from "../kit/element.js";
 import { spaced } from "../kit/format.js";

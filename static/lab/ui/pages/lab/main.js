@@ -1,5 +1,5 @@
 // The lab page: a player, the drawings, and the elements around them, joined by the signals of state.js.
-import { Player } from "../../../core/player.js";
+import { Player } from "../../../core/player/player.js";
 import { createStage } from "../../../draw/stage.js";
 import { t, language } from "../../kit/i18n.js";
 import { act, here, refuse } from "../../store/api.js";

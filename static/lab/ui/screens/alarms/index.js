@@ -1,6 +1,6 @@
 // Alarms: what broke and where it can be seen, what explains it, who had given the guarantee and what gave it away.
-import { giverOf, lostByOneAck, seqBefore, settingsOf, sortedAlarms } from "../../../core/alarms.js";
-import { durationText } from "../../../core/timemap.js";
+import { giverOf, lostByOneAck, seqBefore, settingsOf, sortedAlarms } from "../../../core/view/alarms.js";
+import { durationText } from "../../../core/player/timemap.js";
 import { eventAt } from "../../inspect/changes.js";
 import { HwElement, html } from "../../kit/element.js";
 import { instant } from "../../kit/format.js";

@@ -1,5 +1,5 @@
 // What each assignor would make of a group now: asked of the server, which has the assignors, whenever the group has changed.
-import { factsForAssignors, groupNames } from "../../../core/groups.js";
+import { factsForAssignors, groupNames } from "../../../core/view/groups.js";
 import { ask, here } from "../../store/api.js";
 import { HwElement, html } from "../../kit/element.js";
 import { t } from "../../kit/i18n.js";

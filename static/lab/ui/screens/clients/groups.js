@@ -1,7 +1,7 @@
 // The screen of consumer groups: the state machine with its clock, who owns which partition, and how far behind the group is.
-import { groupNames, isReplaced, lagRows, lastCommits, memberRows, partitionsOf, waited } from "../../../core/groups.js";
-import { durationText } from "../../../core/timemap.js";
-import { zookeeperGroups } from "../../../core/zookeeper_groups.js";
+import { groupNames, isReplaced, lagRows, lastCommits, memberRows, partitionsOf, waited } from "../../../core/view/groups.js";
+import { durationText } from "../../../core/player/timemap.js";
+import { zookeeperGroups } from "../../../core/view/zookeeper_groups.js";
 import { HwElement, html, svg } from "../../kit/element.js";
 import { wall } from "../../kit/format.js";
 import { chosen, chosenKey } from "./group_preview.js";

@@ -1,7 +1,7 @@
 // The screen of producers: where records go and why, what waits in the accumulator, what is under way, and how it ended.
-import { batchesOf, queuesOf, slotsOf, usedMemory, waitedPart } from "../../../core/producers.js";
-import { nodesByKind } from "../../../core/selectors.js";
-import { durationText } from "../../../core/timemap.js";
+import { batchesOf, queuesOf, slotsOf, usedMemory, waitedPart } from "../../../core/view/producers.js";
+import { nodesByKind } from "../../../core/view/selectors.js";
+import { durationText } from "../../../core/player/timemap.js";
 import { HwElement, html } from "../../kit/element.js";
 import { bytes } from "../../kit/format.js";
 import { t } from "../../kit/i18n.js";

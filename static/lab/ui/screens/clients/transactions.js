@@ -1,6 +1,6 @@
 // The screen of transactions: who has which transactional id, the state machine of its coordinator, and what that means in the logs.
-import { isReplaced, openPart, producersOf, transactionKeys, transactionalLogs } from "../../../core/transactions.js";
-import { durationText } from "../../../core/timemap.js";
+import { isReplaced, openPart, producersOf, transactionKeys, transactionalLogs } from "../../../core/view/transactions.js";
+import { durationText } from "../../../core/player/timemap.js";
 import { HwElement, html, svg } from "../../kit/element.js";
 import { t } from "../../kit/i18n.js";
 import { legend, link, nothing, ring } from "../../parts/common.js";

@@ -1,5 +1,5 @@
 // A page of a file in hex: fields underlined, decoded beside, and linked to record cells and index entries.
-import { fieldAt, fieldsOf, hueOf } from "../../../core/disk.js";
+import { fieldAt, fieldsOf, hueOf } from "../../../core/bytes/disk.js";
 import { HwElement, html } from "../../kit/element.js";
 import { bytes, spaced, wall } from "../../kit/format.js";
 import { has, language, t } from "../../kit/i18n.js";

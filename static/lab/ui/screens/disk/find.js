@@ -1,5 +1,5 @@
 // "Find offset N": the floor segment, the binary search in the index, the scan, one picture after the other.
-import { framesOf, rangeAt, slotsShown } from "../../../core/disk.js";
+import { framesOf, rangeAt, slotsShown } from "../../../core/bytes/disk.js";
 import { HwElement, html } from "../../kit/element.js";
 import { bytes, spaced, wall } from "../../kit/format.js";
 import { language, t } from "../../kit/i18n.js";

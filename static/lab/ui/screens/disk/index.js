@@ -1,7 +1,7 @@
 // The disk screen: a broker's data folder as it was at the shown instant, and what one can see in it.
-import { lossOf, namePieces } from "../../../core/disk.js";
-import { internalLast } from "../../../core/selectors.js";
-import { durationText } from "../../../core/timemap.js";
+import { lossOf, namePieces } from "../../../core/bytes/disk.js";
+import { internalLast } from "../../../core/view/selectors.js";
+import { durationText } from "../../../core/player/timemap.js";
 import { HwElement, html, icon, repeat } from "../../kit/element.js";
 import { bytes } from "../../kit/format.js";
 import { t } from "../../kit/i18n.js";

@@ -1,5 +1,5 @@
 // What a power loss would take at the shown instant, and what a crash of the process would not.
-import { lossOf } from "../../../core/disk.js";
+import { lossOf } from "../../../core/bytes/disk.js";
 import { fileName, safetyBar } from "./index.js";
 import { EXAMPLE, goTo, pathOf, place, tree } from "../../store/disk.js";
 import { HwElement, html } from "../../kit/element.js";

@@ -1,6 +1,6 @@
 // What went from a folder, and why: cut off by truncation or recovery, cleaned away, waiting to be deleted.
 import { faultIn } from "../../../core/faults.js";
-import { durationText } from "../../../core/timemap.js";
+import { durationText } from "../../../core/player/timemap.js";
 import { fileName } from "./index.js";
 import { folderOf, goTo, nameOf, pathOf, place, tree } from "../../store/disk.js";
 import { HwElement, html } from "../../kit/element.js";

@@ -1,7 +1,7 @@
 // The screen of the control plane: ZooKeeper's tree with its watches, and the controller with its queue and state machines.
-import { controllerQueue, countByState, firedWatches, partOfWay, watchesOf } from "../../../core/controller.js";
-import { byName, laneOrder, nodesByKind, partitionNames } from "../../../core/selectors.js";
-import { durationText } from "../../../core/timemap.js";
+import { controllerQueue, countByState, firedWatches, partOfWay, watchesOf } from "../../../core/view/controller.js";
+import { byName, laneOrder, nodesByKind, partitionNames } from "../../../core/view/selectors.js";
+import { durationText } from "../../../core/player/timemap.js";
 import { HwElement, html, icon } from "../../kit/element.js";
 import { instant } from "../../kit/format.js";
 import { t } from "../../kit/i18n.js";

@@ -1,7 +1,7 @@
 // The znode tree: who owns what is ephemeral, and who watches what.
-import { byName } from "../../../core/selectors.js";
-import { keysOf } from "../../../core/patch.js";
-import { nameParts } from "../../../core/znode.js";
+import { byName } from "../../../core/view/selectors.js";
+import { keysOf } from "../../../core/view/patch.js";
+import { nameParts } from "../../../core/view/znode.js";
 import { copy } from "../../store/api.js";
 import { previousValues } from "../../inspect/changes.js";
 import { HwElement, html } from "../../kit/element.js";

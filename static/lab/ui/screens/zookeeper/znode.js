@@ -1,5 +1,5 @@
 // One znode: its data and what the last change made of it, its versions, its owner, who watches it, what it is for.
-import { dataLines, diffLines, kindOf } from "../../../core/znode.js";
+import { dataLines, diffLines, kindOf } from "../../../core/view/znode.js";
 import { copy } from "../../store/api.js";
 import { askWhy } from "../../inspect/changes.js";
 import { offerLine } from "../../shell/console.js";

@@ -1,9 +1,9 @@
 // What is known of a branch's history: a window of live events, and segments of the recording fetched over HTTP.
 
-import { apply, own } from "./patch.js";
+import { apply, own } from "../view/patch.js";
 
-/** @import { Patch, WireEvent } from "./events.d.ts" */
-/** @import { View } from "./view.d.ts" */
+/** @import { Patch, WireEvent } from "../events/events.d.ts" */
+/** @import { View } from "../view/view.d.ts" */
 
 /**
  * A stretch of events without a gap. `base` is the view before the first of them (null when it was not kept);

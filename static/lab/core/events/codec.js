@@ -1,8 +1,8 @@
 // Events between wire and page: [seq, at_us, node, cause_seq, [kind, field...], patch] <-> an object with names.
 
 import { KINDS } from "./events.gen.js";
-import { faultIn } from "./faults.js";
-import { labelIn } from "./labels.js";
+import { faultIn } from "../faults.js";
+import { labelIn } from "../labels.js";
 
 /** @import { AnyEvent, EventKind, FieldType, Patch, WireEvent } from "./events.d.ts" */
 

@@ -1,9 +1,9 @@
 // What can be done to a thing of the picture: lines of the shell, offered by the menu of that thing.
 
-import { faultsOfLink, linkId, nodesByKind } from "./selectors.js";
+import { faultsOfLink, linkId, nodesByKind } from "../view/selectors.js";
 
-/** @import { Target } from "./selectors.js" */
-/** @import { View } from "./view.d.ts" */
+/** @import { Target } from "../view/selectors.js" */
+/** @import { View } from "../view/view.d.ts" */
 
 /** What the menus propose; the console takes any other. */
 const LATENCY = "200ms";

@@ -1,11 +1,11 @@
 // What is shown: the view after an event, at an instant. It goes to other instants along the recording.
 
-import { decode } from "./codec.js";
+import { decode } from "../events/codec.js";
 
-/** @import { Changes } from "./changes.js" */
-/** @import { AnyEvent, Patch, WireEvent } from "./events.d.ts" */
-/** @import { Place, Recording } from "./recording.js" */
-/** @import { View } from "./view.d.ts" */
+/** @import { Changes } from "../view/changes.js" */
+/** @import { AnyEvent, Patch, WireEvent } from "../events/events.d.ts" */
+/** @import { Place, Recording } from "../recording/recording.js" */
+/** @import { View } from "../view/view.d.ts" */
 
 /** @typedef {AnyEvent & { patch: Patch, previous: Patch }} AppliedEvent an event, what it wrote, and what was there before */
 

@@ -1,7 +1,7 @@
 // Where the page is going, while what it needs to get there is being fetched. A newer goal takes the place of an older one
 // on the way; steps that are made on the way are counted from the goal.
 
-/** @import { Place, Recording, Target } from "./recording.js" */
+/** @import { Place, Recording, Target } from "../recording/recording.js" */
 
 /** A goal that needs more fetches than this is an instant that the recording does not have. */
 const FETCHES_MAX = 4;

@@ -11,24 +11,24 @@
 // Its rooms: recording.js (what is known of history), live_feed.js (what comes from the server), live_clock.js (its time),
 // playback.js (this page's time), seek.js (going to an instant), picture.js (what is shown), changes.js (who is told).
 
-import { Changes } from "./changes.js";
-import { decode } from "./codec.js";
-import { SCHEMA } from "./events.gen.js";
-import { post } from "./lab_api.js";
-import { LiveClock } from "./live_clock.js";
-import { LiveFeed } from "./live_feed.js";
+import { Changes } from "../view/changes.js";
+import { decode } from "../events/codec.js";
+import { SCHEMA } from "../events/events.gen.js";
+import { post } from "../live/lab_api.js";
+import { LiveClock } from "../live/clock.js";
+import { LiveFeed } from "../live/feed.js";
 import { Picture } from "./picture.js";
 import { Playback } from "./playback.js";
-import { Recording } from "./recording.js";
+import { Recording } from "../recording/recording.js";
 import { Seek } from "./seek.js";
-import { Refusal } from "./socket.js";
+import { Refusal } from "../live/socket.js";
 
 export { Refusal };
 
-/** @import { Aspect, Change } from "./changes.js" */
-/** @import { AnyEvent, WireEvent } from "./events.d.ts" */
-/** @import { Mode } from "./live_clock.js" */
-/** @import { Place } from "./recording.js" */
+/** @import { Aspect, Change } from "../view/changes.js" */
+/** @import { AnyEvent, WireEvent } from "../events/events.d.ts" */
+/** @import { Mode } from "../live/clock.js" */
+/** @import { Place } from "../recording/recording.js" */
 /** @import { Goal } from "./seek.js" */
 
 /**

@@ -1,12 +1,12 @@
 // What a stretch of time contained: messages from sent to arrived, requests from parked to done, and what nodes did.
 // Read from the events that are here, once for each; drawings that show more than an instant ask it.
 
-import { familyOf } from "./selectors.js";
+import { familyOf } from "../view/selectors.js";
 import { lastIndex } from "./recording.js";
 
-/** @import { WireEvent } from "./events.d.ts" */
+/** @import { WireEvent } from "../events/events.d.ts" */
 /** @import { Chunk } from "./recording.js" */
-/** @import { Family } from "./selectors.js" */
+/** @import { Family } from "../view/selectors.js" */
 
 /**
  * @typedef {{ id: string, api: string, kind: string, family: Family, source: string, destination: string, label: string,
@@ -144,7 +144,7 @@ function* spansIn({ digest: { spans, open, longest_us }, goes_on }, from_us, to_
   for (let i = start; i < spans.length && spans[i].sent_us <= to_us; i++) if (reaches(spans[i])) yield spans[i];
 }
 
-/** What was under way before the first event. @param {Digest} digest @param {import("./view.d.ts").View} state */
+/** What was under way before the first event. @param {Digest} digest @param {import("../view/view.d.ts").View} state */
 function begin(digest, state) {
   for (const [id, rpc] of Object.entries(state.rpcs)) {
     const { api, kind, source, destination, label, sent_us, due_us, held } = rpc;

@@ -1,14 +1,14 @@
 // The live side of a branch: a snapshot, then events without a gap, the clock of the core, and what is said to this page.
 
-import { extend } from "./marks.js";
+import { extend } from "../recording/marks.js";
 import { Painted } from "./painted.js";
 import { Refusal, Socket } from "./socket.js";
 
-/** @import { Aspect } from "./changes.js" */
-/** @import { WireEvent } from "./events.d.ts" */
-/** @import { Clock, LiveClock } from "./live_clock.js" */
-/** @import { Place, Recording } from "./recording.js" */
-/** @import { View } from "./view.d.ts" */
+/** @import { Aspect } from "../view/changes.js" */
+/** @import { WireEvent } from "../events/events.d.ts" */
+/** @import { Clock, LiveClock } from "./clock.js" */
+/** @import { Place, Recording } from "../recording/recording.js" */
+/** @import { View } from "../view/view.d.ts" */
 
 /**
  * @typedef {"connecting" | "open" | "lost" | "recorded"} Connection `recorded`: nothing but the recording is there

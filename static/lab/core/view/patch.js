@@ -1,6 +1,6 @@
 // Patches of the view: a list of [pointer, value]; a pair without value removes. Arrays are replaced whole.
 
-/** @import { Patch } from "./events.d.ts" */
+/** @import { Patch } from "../events/events.d.ts" */
 
 /**
  * The keys of a JSON pointer: "/zk/~1controller/data" -> ["zk", "/controller", "data"].

@@ -1,6 +1,6 @@
 // The forms in which a producer or a member of a group is opened: their fields, and the line of the shell they make.
 
-/** @import { View } from "./view.d.ts" */
+/** @import { View } from "../view/view.d.ts" */
 
 /**
  * A field: Kafka's name of the setting, the option of the line, what may be chosen (or what may be written), and what the form proposes:

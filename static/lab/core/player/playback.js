@@ -2,9 +2,9 @@
 
 import { pacedMs } from "./timemap.js";
 
-/** @import { WireEvent } from "./events.d.ts" */
-/** @import { Mode } from "./live_clock.js" */
-/** @import { View } from "./view.d.ts" */
+/** @import { WireEvent } from "../events/events.d.ts" */
+/** @import { Mode } from "../live/clock.js" */
+/** @import { View } from "../view/view.d.ts" */
 
 /**
  * @typedef {{ seq: number, at_us: number, live_seq: number, live_at_us: number, view: View | null,

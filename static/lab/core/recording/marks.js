@@ -1,9 +1,9 @@
 // The index of a recording goes on with the live events: how much happened when, and the marks on the whole run.
 
-import { decode, sentence } from "./codec.js";
-import { MARKED } from "./events.gen.js";
+import { decode, sentence } from "../events/codec.js";
+import { MARKED } from "../events/events.gen.js";
 
-/** @import { AnyEvent, WireEvent } from "./events.d.ts" */
+/** @import { AnyEvent, WireEvent } from "../events/events.d.ts" */
 /** @import { Index, Mark } from "./recording.js" */
 
 /** How a new partition gets its first leader: nobody had to go, so the whole run does not point it out. */
