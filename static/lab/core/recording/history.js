@@ -2,7 +2,7 @@
 // Read from the events that are here, once for each; drawings that show more than an instant ask it.
 
 import { familyOf } from "../view/selectors.js";
-import { lastIndex } from "./recording.js";
+import { lastIndex } from "../last_index.js";
 
 /** @import { WireEvent } from "../events/events.d.ts" */
 /** @import { Chunk } from "./recording.js" */

@@ -1,5 +1,6 @@
 // What is known of a branch's history: a window of live events, and segments of the recording fetched over HTTP.
 
+import { lastIndex } from "../last_index.js";
 import { apply, own } from "../view/patch.js";
 
 /** @import { Patch, WireEvent } from "../events/events.d.ts" */
@@ -314,16 +315,4 @@ function lastAt(chunk, at_us) {
   const i = lastIndex(chunk.events.length, (k) => chunk.events[k][1] <= at_us);
   if (i >= 0) return { seq: chunk.events[i][0], at_us };
   return { seq: chunk.first_seq - 1, at_us: Math.max(at_us, chunk.base?.at_us ?? at_us) };
-}
-
-/** The last index in 0..length-1 that passes a test which holds up to some index and not after; -1 when none does. @param {number} length @param {(i: number) => boolean} test */
-export function lastIndex(length, test) {
-  let low = -1;
-  let high = length - 1;
-  while (low < high) {
-    const middle = (low + high + 1) >> 1;
-    if (test(middle)) low = middle;
-    else high = middle - 1;
-  }
-  return low;
 }

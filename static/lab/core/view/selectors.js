@@ -1,6 +1,6 @@
 // Readings of the view: who is there, in which order, in which role. They read; they decide nothing.
 
-import { lastIndex } from "../recording/recording.js";
+import { lastIndex } from "../last_index.js";
 
 /** @import { AnyNode, Parked, Partition, Replica, View } from "./view.d.ts" */
 
