@@ -27,6 +27,7 @@ class MetadataCache:
         self.controller_epoch = 0
         self.partitions: dict[str, UpdateMetadataPartition] = {}
         self.topic_ids: dict[str, str] = {}
+        self._counts: dict[str, int] = {}
         self._rows: dict[str, list[PartitionRow]] = {}
 
     def update(self, request: UpdateMetadataRequest) -> None:
@@ -38,10 +39,14 @@ class MetadataCache:
         for partition in request.partitions:
             topic = partition.partition.rpartition("-")[0]
             if partition.leader == DELETED_LEADER:
-                self.partitions.pop(partition.partition, None)
-                if not any(name.rpartition("-")[0] == topic for name in self.partitions):
+                if self.partitions.pop(partition.partition, None) is not None:
+                    self._counts[topic] -= 1
+                if not self.partition_count(topic):
+                    self._counts.pop(topic, None)
                     self.topic_ids.pop(topic, None)
             else:
+                if partition.partition not in self.partitions:
+                    self._counts[topic] = self.partition_count(topic) + 1
                 self.partitions[partition.partition] = partition
                 self.topic_ids[topic] = partition.topic_id
 
@@ -56,6 +61,10 @@ class MetadataCache:
             for rows in self._rows.values():
                 rows.sort(key=lambda row: int(row.partition.rpartition("-")[2]))
         return self._rows.get(topic, [])
+
+    def partition_count(self, topic: str) -> int:
+        """How many partitions of a topic the cache contains; 0 for an unknown topic."""
+        return self._counts.get(topic, 0)
 
     def is_alive(self, broker_id: int) -> bool:
         """Whether the controller counts the broker among the living."""

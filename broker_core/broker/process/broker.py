@@ -95,8 +95,6 @@ class Broker:
         self.coordinator_appends = CoordinatorAppends(self)
         self.life = Life(self)
         self.mailbox = Mailbox(self)
-        #: topic -> (partitions known, those of the topic among them), counted anew when there are more or fewer
-        self._counts: dict[str, tuple[int, int]] = {}
         self._controller_id = -1
         self._checkpointing = False
 
@@ -357,12 +355,7 @@ class Broker:
 
     def partition_count(self, topic: str, otherwise: int) -> int:
         """How many partitions a topic has as the metadata show it; `otherwise` for one that is not there."""
-        known = len(self.metadata.partitions)
-        counted = self._counts.get(topic)
-        if counted is None or counted[0] != known:
-            count = sum(1 for name in self.metadata.partitions if name.rpartition("-")[0] == topic)
-            counted = self._counts[topic] = (known, count or otherwise)
-        return counted[1]
+        return self.metadata.partition_count(topic) or otherwise
 
     def has_partition(self, partition: str) -> bool:
         """Whether the metadata show it."""

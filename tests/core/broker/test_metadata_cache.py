@@ -1,0 +1,45 @@
+"""What a broker reads off the metadata that the controller last sent."""
+
+from broker_core.broker.process.broker import Broker
+from broker_core.groups.offsets import OFFSETS_TOPIC
+from broker_core.run import Run, RunConfig
+from broker_core.sim.simulated_disk import SimulatedDisk
+from broker_core.wire.messages import UpdateMetadataPartition, UpdateMetadataRequest
+from broker_core.zk.memory_store import MemoryStore
+
+DELETED = -2
+
+
+def started() -> Broker:
+    run = Run(RunConfig(brokers=(1,)), disk=SimulatedDisk(), zk=MemoryStore())
+    run.advance(1_000_000)
+    return run._cluster.brokers[1]
+
+
+def update(broker: Broker, leaders: dict[str, int]) -> None:
+    partitions = tuple(
+        UpdateMetadataPartition(name, leader, 0, (1,), (1,), (), 0, "") for name, leader in leaders.items()
+    )
+    broker.metadata.update(UpdateMetadataRequest(1, 1, -1, partitions, ((1, -1),)))
+
+
+def test_a_topic_that_replaces_another_one_in_the_same_update_changes_which_partition_a_group_has() -> None:
+    broker = started()
+    update(broker, {"orders-0": 1})
+    assert broker.offsets_partition_count == 50, "without the topic: offsets.topic.num.partitions"
+    update(broker, {"orders-0": DELETED, f"{OFFSETS_TOPIC}-0": 1})
+    assert broker.groups.partition_of("some-group") == f"{OFFSETS_TOPIC}-0"
+
+
+def test_the_count_of_a_topic_follows_its_partitions() -> None:
+    broker = started()
+    names = [f"{OFFSETS_TOPIC}-{index}" for index in range(3)]
+    update(broker, dict.fromkeys(names, 1))
+    update(broker, dict.fromkeys(names, 1))
+    assert broker.offsets_partition_count == 3
+    update(broker, {"never-seen-0": DELETED, names[2]: DELETED})
+    assert broker.offsets_partition_count == 2
+    assert OFFSETS_TOPIC in broker.metadata.topic_ids
+    update(broker, dict.fromkeys(names, DELETED))
+    assert broker.offsets_partition_count == 50
+    assert OFFSETS_TOPIC not in broker.metadata.topic_ids
