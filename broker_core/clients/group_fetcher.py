@@ -1,6 +1,6 @@
 """What a member of a group reads: positions, where to begin without one, Fetch requests, records (`Fetcher`)."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from broker_core.clients.consumer import (
     EARLIEST_TIMESTAMP,
@@ -10,12 +10,14 @@ from broker_core.clients.consumer import (
     shown_text,
     visible_records,
 )
-from broker_core.clients.metadata import STALE_METADATA_ERRORS
+from broker_core.clients.group_consumer_settings import GroupConsumerSettings, Work
+from broker_core.clients.metadata import STALE_METADATA_ERRORS, ClientMetadata
 from broker_core.config_defs.java_text import hash_map_order, partition_code
 from broker_core.errors import Errors
 from broker_core.events.client import ConsumerPositionReset, RecordsConsumed
 from broker_core.groups.consumer_protocol import sorted_partitions
 from broker_core.records.record_batch import Record, iterate_batches
+from broker_core.sim.kernel import Kernel
 from broker_core.wire.messages import (
     FetchPartition,
     FetchPartitionResponse,
@@ -25,11 +27,32 @@ from broker_core.wire.messages import (
     ListOffsetsResponse,
 )
 
-if TYPE_CHECKING:
-    from broker_core.clients.group_member import GroupMember
-
 RECORDS_KEPT = 10_000
 UNKNOWN_POSITION = -1
+
+
+class FetchingMember(Protocol):
+    """What a fetcher needs of the member that it fetches for."""
+
+    kernel: Kernel
+    name: str
+    settings: GroupConsumerSettings
+    metadata: ClientMetadata
+    owned: tuple[str, ...]
+    work: Work
+
+    @property
+    def may_fetch(self) -> bool: ...
+
+    def ask(
+        self, node: str, api: str, body: Any, what: str, label: str, timeout_ms: int | None = None, data: Any = None
+    ) -> None: ...
+
+    def give_up(self, why: str) -> None: ...
+
+    def wants_metadata(self) -> None: ...
+
+    def poll_returned(self) -> None: ...
 
 
 class GroupFetcher:
@@ -37,7 +60,7 @@ class GroupFetcher:
     offset of UNKNOWN_POSITION must be looked up first. `output`: (partition, record) of the records read last.
     """
 
-    def __init__(self, member: "GroupMember") -> None:
+    def __init__(self, member: FetchingMember) -> None:
         self.member = member
         self.positions: dict[str, tuple[int, int]] = {}
         self.output: list[tuple[str, Record]] = []

@@ -35,3 +35,8 @@ def decode(seq: int, data: bytes) -> Envelope:
     """
     at_us, node, cause_seq, event = _decoder.decode(data)
     return (seq, at_us, node, cause_seq, event)
+
+
+def encode_with_patch(seq: int, record: bytes, patch: Any) -> bytes:
+    """An event as pages receive it: `[seq, at_us, node, cause_seq, [kind, ...], patch]`, from its recorded bytes."""
+    return b"[%d,%b,%b]" % (seq, record[1:-1], _encoder.encode(patch))

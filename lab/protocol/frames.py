@@ -204,8 +204,3 @@ def encode(frame: msgspec.Struct | dict[str, Any]) -> bytes:
 def encode_deltas(events: list[bytes], sent_ms: int) -> bytes:
     """The `d` frame of events that are encoded already: once for all readers."""
     return b'{"k":"d","ev":[%b],"sent_ms":%d}' % (b",".join(events), sent_ms)
-
-
-def encode_event(seq: int, record: bytes, patch: Any) -> bytes:
-    """An event as it travels. `record` is what the recording holds of it: `[at_us, node, cause_seq, [kind, ...]]`."""
-    return b"[%d,%b,%b]" % (seq, record[1:-1], _encoder.encode(patch))

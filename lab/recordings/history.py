@@ -9,7 +9,6 @@ import msgspec
 
 from broker_core.events import codec
 from broker_core.view.fold import Fold
-from lab.protocol.frames import encode_event
 from lab.protocol.marks import Mark
 from lab.recordings.recording import Recording
 from lab.recordings.timeline import BUCKET_US, SEGMENT_EVENTS, SegmentFacts
@@ -73,7 +72,7 @@ def segment_json(recording: Recording, n: int) -> tuple[bytes, bool]:
     before = recording.stored(first_seq - 1, first_seq - 1) if n else []
     fold = Fold(view)
     events = [
-        encode_event(seq, record, fold.fold(codec.decode(seq, record)))
+        codec.encode_with_patch(seq, record, fold.fold(codec.decode(seq, record)))
         for seq, record in recording.stored(first_seq, first_seq + SEGMENT_EVENTS - 1)
     ]
     data = b'{"n":%d,"first_seq":%d,"at_us":%d,"state":%b,"ev":[%b]}' % (

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 import msgspec
 
 from broker_core.events import Envelope
+from broker_core.events.codec import encode_with_patch
 from broker_core.run import Listener, Made, Output, Run
 from broker_core.zk.memory_store import MemoryStore
-from lab.protocol.frames import encode_event
 from lab.recordings.checkpoints import Checkpoints, events_between
 from lab.recordings.recording import Recording
 from lab.runtime.pacer import Mode, Pacer
@@ -119,7 +119,7 @@ class LiveRun:
         for envelope, patch, data in made:
             recording.append_event(envelope, patch, data)
             envelopes.append(envelope)
-            events.append(encode_event(envelope[0], data, patch))
+            events.append(encode_with_patch(envelope[0], data, patch))
         self._flush_when_due()
         pacer = self.pacer
         return Batch(

@@ -5,9 +5,8 @@ for `log.cleaner.backoff.ms`. Where each log's next pass begins stands in `clean
 takes from a compacted log is the cleaner's business, too.
 """
 
-from typing import TYPE_CHECKING
-
 from broker_core.broker.config.broker_config import BrokerConfig
+from broker_core.broker.logs.host import LogHost
 from broker_core.errors import Errors, KafkaException
 from broker_core.events.log import LogUncleanable
 from broker_core.log.cleaner import CleaningFacts, LogToClean, OffsetMap, Uncleanable
@@ -15,16 +14,13 @@ from broker_core.log.files.checkpoints import CLEANER_OFFSET_CHECKPOINT
 from broker_core.replication.compaction import clean_replica, measure
 from broker_core.replication.partition import Partition
 
-if TYPE_CHECKING:
-    from broker_core.broker.logs.log_manager import LogHost
-
 
 class LogCleaning:
     """The cleaner of one broker. It pickles with it; logs that it gave up are forgotten with the process."""
 
     name = "cleaner"
 
-    def __init__(self, host: "LogHost") -> None:
+    def __init__(self, host: LogHost) -> None:
         self._host = host
         self._uncleanable: set[str] = set()
 

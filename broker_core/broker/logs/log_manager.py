@@ -4,12 +4,8 @@ Each task is a timer of the broker: it runs, says when it wants to run again, an
 something. A task dies with its process. All of them can also be run on demand.
 """
 
-from typing import Protocol
-
-from broker_core.broker.config.broker_config import BrokerConfig
+from broker_core.broker.logs.host import BackgroundTask, LogHost
 from broker_core.broker.logs.log_cleaning import LogCleaning
-from broker_core.broker.logs.log_directory import LogDirectory
-from broker_core.eras import Era
 from broker_core.errors import KafkaException
 from broker_core.events.log import FilesUnlinked, LogDeleted, RetentionFailed
 from broker_core.log.config import LONG_MAX
@@ -17,44 +13,9 @@ from broker_core.log.files.checkpoints import LOG_START_OFFSET_CHECKPOINT, RECOV
 from broker_core.log.files.directory_files import deleted_folder_name
 from broker_core.replication.partition import Partition, cut_rows
 from broker_core.sim.disk import CutFact
-from broker_core.sim.kernel import Kernel
 
 TIMER_PREFIX = "log_manager."
 AGAIN_US = 30_000_000
-
-
-class LogHost(Protocol):
-    """What the background work needs of its broker's process."""
-
-    kernel: Kernel
-    name: str
-    config: BrokerConfig
-    era: Era
-    directory: LogDirectory
-
-    @property
-    def wall_ms(self) -> int: ...
-
-    @property
-    def partitions(self) -> dict[str, Partition]:
-        """Every replica that the broker has open, by `topic-partition`."""
-        ...
-
-    def timer(self, delay_us: int, name: str, data: object = None) -> int: ...
-
-
-class BackgroundTask(Protocol):
-    """A task: what it is called on the console, when it runs first, and what it does."""
-
-    name: str
-
-    def first_delay_us(self) -> int:
-        """How long after the broker's start the first run is."""
-        ...
-
-    def run(self) -> int | None:
-        """Does the work; returns after how many microseconds the next run is due, None for never."""
-        ...
 
 
 class LogManager:

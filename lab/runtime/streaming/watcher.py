@@ -3,17 +3,17 @@
 import asyncio
 from collections import deque
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import msgspec
 
 from lab.protocol.event_schema import schema_hash
-from lab.protocol.frames import Clock, No, Snap, Welcome, encode
+from lab.protocol.frames import Clock, Core, No, Snap, Welcome, encode
+from lab.recordings.recording import Recording
+from lab.runtime.live_run import Snapshot
 from lab.runtime.pacer import wall_ms
 from lab.runtime.streaming.feed import Feed, SnapshotNeeded
-
-if TYPE_CHECKING:
-    from lab.runtime.lab import Lab
+from lab.runtime.streaming.ring import Ring
 
 
 @dataclass(frozen=True)
@@ -31,10 +31,31 @@ class Gone(Exception):
     """There is nothing to look at any more."""
 
 
+class WatchedLab(Protocol):
+    """What a watcher needs of its lab."""
+
+    recording: Recording
+    ring: Ring
+    boot: str
+
+    @property
+    def core(self) -> Core: ...
+
+    @property
+    def zookeeper(self) -> str: ...
+
+    @property
+    def bootstrap(self) -> str: ...
+
+    def clock(self) -> Clock: ...
+
+    async def snapshot(self) -> Snapshot: ...
+
+
 class Watcher:
     """Somebody who looks at a branch. Use it from the event loop."""
 
-    def __init__(self, lab: "Lab", visitor: Visitor, *, have: int, boot: str) -> None:
+    def __init__(self, lab: WatchedLab, visitor: Visitor, *, have: int, boot: str) -> None:
         """`have` and `boot`: the last seq that the page holds, and of which start of the server."""
         self.lab = lab
         self._visitor = visitor

@@ -5,8 +5,9 @@ import random
 
 import pytest
 
+from broker_core.events.codec import encode_with_patch
 from lab.protocol.event_schema import schema_hash
-from lab.protocol.frames import MAX_FRAME_BYTES, Do, Hello, Rubbish, check_hello, encode_event, parse
+from lab.protocol.frames import MAX_FRAME_BYTES, Do, Hello, Rubbish, check_hello, parse
 from lab.runtime.streaming.feed import (
     MAX_BYTES_PER_FRAME,
     MAX_EVENTS_PER_FRAME,
@@ -76,7 +77,7 @@ def test_a_page_of_another_version_is_told_to_reload() -> None:
 
 
 def test_an_event_travels_with_seq_in_front_and_patch_behind() -> None:
-    wire = encode_event(7, b'[12,"b1",3,["LogDeleted","orders-0@b1",[]]]', [["/replicas/orders-0@b1"]])
+    wire = encode_with_patch(7, b'[12,"b1",3,["LogDeleted","orders-0@b1",[]]]', [["/replicas/orders-0@b1"]])
     assert json.loads(wire) == [7, 12, "b1", 3, ["LogDeleted", "orders-0@b1", []], [["/replicas/orders-0@b1"]]]
 
 
