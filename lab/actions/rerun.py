@@ -6,6 +6,7 @@ from django.contrib.auth.models import User
 
 from broker_core.eras import ERAS
 from broker_core.shell.grammar.parser import ShellError
+from lab.actions.delete_run import delete_run
 from lab.actions.start_run import LONGEST_NAME, enter_run, start_entered_run
 from lab.models import Branch
 from lab.runtime.engine import Input
@@ -45,11 +46,15 @@ async def rerun(host: Host, user: User, branch: Branch, era: str) -> Branch:
     config = msgspec.structs.replace(msgspec.convert(recording.config, RunConfig), name=name, era=era)
     made = await sync_to_async(enter_run)(user, name, run.seed, run.brokers, era)
     await start_entered_run(host, made, config)
-    again = await host.lab(made.run.slug, made.name)
-    for _, at_us, line in commands_of(recording.inputs()):
-        await _advance(again, at_us)
-        await _submit(again, user.get_username(), line)
-    await _advance(again, recording.last_at_us)
+    try:
+        again = await host.lab(made.run.slug, made.name)
+        for _, at_us, line in commands_of(recording.inputs()):
+            await _advance(again, at_us)
+            await _submit(again, user.get_username(), line)
+        await _advance(again, recording.last_at_us)
+    except BaseException:
+        await delete_run(host, made.run, confirmed=True)
+        raise
     return made
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from lab.actions import rerun
 from tests.support.lab_server import Visitor
 
 SCRIPT = (
@@ -88,6 +89,21 @@ def test_an_era_that_is_none_is_refused(played: tuple[Visitor, str]) -> None:
     visitor, run = played
     answer = visitor.post(f"/runs/{run}/rerun", branch="main", era="4.0")
     assert answer.status == 400 and "There is no era" in answer.text
+
+
+def test_a_rerun_that_fails_leaves_no_run_behind(played: tuple[Visitor, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    visitor, run = played
+
+    async def broken(lab: object, until_us: int) -> None:
+        raise RuntimeError("planted")
+
+    def runs() -> list[str]:
+        return re.findall(r"/r/([a-z0-9-]+)/main", visitor.get("/runs/").text)
+
+    before = runs()
+    monkeypatch.setattr(rerun, "_advance", broken)
+    assert visitor.post(f"/runs/{run}/rerun", branch="main", era="1.1").status == 500
+    assert runs() == before
 
 
 def test_the_form_offers_every_era_with_its_sentence_and_the_run_shows_its_own(visitor: Visitor) -> None:
