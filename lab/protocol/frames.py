@@ -15,6 +15,7 @@ MAX_FRAME_BYTES = 64 * 1024
 MAX_RUBBISH = 10
 """So many frames that cannot be read are answered; then the socket is closed."""
 
+CLOSE_FAILED = 1011
 CLOSE_RUBBISH = 4400
 CLOSE_NOT_SIGNED_IN = 4401
 CLOSE_NOT_FOUND = 4404

@@ -1,6 +1,7 @@
 """The socket of a branch: reads frames, hands them over, sends what the watcher says. Nothing else."""
 
 import asyncio
+import logging
 from typing import Any, cast
 
 from asgiref.sync import sync_to_async
@@ -12,6 +13,7 @@ from lab.actions import complete_line, control_exercise, control_time, submit_co
 from lab.models import Branch
 from lab.preferences import chosen_language
 from lab.protocol.frames import (
+    CLOSE_FAILED,
     CLOSE_NOT_FOUND,
     CLOSE_NOT_SIGNED_IN,
     CLOSE_RUBBISH,
@@ -32,6 +34,8 @@ from lab.protocol.frames import (
 from lab.runtime.host import host
 from lab.runtime.streaming.watcher import Gone, Visitor, Watcher
 from lab.texts.refusal import Refusal
+
+logger = logging.getLogger(__name__)
 
 
 class LabSocket(AsyncWebsocketConsumer):
@@ -120,6 +124,10 @@ class LabSocket(AsyncWebsocketConsumer):
                 await self.send(text_data=(await watcher.next_frame()).decode())
         except Gone:
             await self.close(CLOSE_NOT_FOUND, "The run was deleted.")
+        except Exception:
+            # Without its sender the page would stay open and receive nothing; closed, it connects again and resumes.
+            logger.exception("frames could not be sent to a page of %s", self._branch)
+            await self.close(CLOSE_FAILED, "The server failed to send; the page connects again.")
 
     async def _refuse_rubbish(self, rubbish: Rubbish) -> None:
         self._rubbish += 1

@@ -9,7 +9,8 @@ import pytest
 from websockets.exceptions import ConnectionClosed
 
 from lab.exercises.loader import exercises
-from lab.protocol.frames import CLOSE_NOT_FOUND, CLOSE_NOT_SIGNED_IN, CLOSE_RUBBISH, MAX_RUBBISH
+from lab.protocol.frames import CLOSE_FAILED, CLOSE_NOT_FOUND, CLOSE_NOT_SIGNED_IN, CLOSE_RUBBISH, MAX_RUBBISH
+from lab.runtime.watcher import Watcher
 from tests.support.lab_server import LabServer, LabSocketClient, Visitor
 
 
@@ -307,3 +308,23 @@ def test_an_exercise_in_a_lab_that_does_not_fit_says_what_is_missing(visitor: Vi
         assert refused["what"].startswith("This lab is not as the exercise needs it: The ISR of orders-0 is {")
         assert "3 replicas in sync are wanted" in refused["what"]
         assert "new run" in refused["todo"]
+
+
+def test_a_page_whose_frames_cannot_be_sent_is_closed_so_that_it_connects_again(
+    visitor: Visitor, run: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with visitor.socket(run) as client:
+        greeted(client)
+
+        async def broken(watcher: Watcher) -> bytes:
+            raise RuntimeError("planted")
+
+        monkeypatch.setattr(Watcher, "next_frame", broken)
+        with pytest.raises(ConnectionClosed) as closed:
+            client.ask({"k": "time", "op": "now"})
+            client.of_kind("no frame of this kind")
+        assert closed.value.rcvd is not None
+        assert closed.value.rcvd.code == CLOSE_FAILED
+    monkeypatch.undo()
+    with visitor.socket(run) as client:
+        assert greeted(client)["seq"] > 0
