@@ -156,6 +156,11 @@ class _Commands:
                 printed, ended = self._running.pop(event.command)
                 ended.set_result((event.exit_code, printed))
 
+    def stopped(self) -> None:
+        running, self._running = self._running, {}
+        for _, ended in running.values():
+            ended.set_exception(RuntimeError("the lab's observer of commands failed; its log says why"))
+
 
 def pytest_configure(config: pytest.Config) -> None:
     """Makes the marker known."""

@@ -1,5 +1,5 @@
-"""An exercise on a branch: begin it, also in a run of its own; predict, take a hint, begin anew, leave it, and go on
-after a reload.
+"""An exercise on a branch: start it, also in a new run of its own; predict, take a hint, start over, leave it, and
+resume it after a reload.
 """
 
 import asyncio
@@ -12,8 +12,8 @@ from lab.actions.delete_run import delete_run
 from lab.actions.start_run import proposed_seed, start_run
 from lab.exercises.loader import Exercise as Content
 from lab.exercises.loader import exercises
+from lab.exercises.observer import NOTHING, ExerciseObserver, moment_of, run_exercise_setup
 from lab.exercises.predicate import Moment
-from lab.exercises.seat import NOTHING, Seat, lay_table, moment_of
 from lab.exercises.session import ExerciseSession
 from lab.models import Branch, ExerciseProgress
 from lab.protocol.frames import Done, Exercise
@@ -24,33 +24,45 @@ from lab.texts.refusal import Refusal
 
 
 async def control_exercise(lab: Lab, user: User, branch: Branch, frame: Exercise) -> Done:
-    """Does it; the exercise's frame goes to all pages of this user. Raises Refusal for what cannot be done."""
+    """Does it; the exercise's frame is sent to all pages of this user. Raises Refusal for what cannot be done."""
     if frame.op == "start":
         await _start(lab, user, branch, frame.exercise)
     else:
-        seat = lab.observers.get(user.pk)
-        if not isinstance(seat, Seat):
+        observer = lab.observers.get(user.pk)
+        if not isinstance(observer, ExerciseObserver):
             raise Refusal("No exercise has begun here.", "One was expected.", "Choose an exercise and start it.", 409)
         if frame.op == "leave":
             await _leave(lab, user, branch)
         else:
-            await seat.handle(frame)
+            await observer.handle(frame)
     return Done(frame.id, lab.ring.last_seq)
 
 
 async def resume_exercise(lab: Lab, user: User, branch: Branch) -> None:
-    """After a reload or a restart: the exercise that this user had begun on this branch, as it was left."""
-    seat = lab.observers.get(user.pk)
-    if isinstance(seat, Seat):
-        seat.tell()
-        return
-    progress = await ExerciseProgress.objects.filter(user=user, branch=branch).afirst()
-    if progress is None or progress.exercise not in exercises():
-        return
-    exercise = exercises()[progress.exercise]
-    view = await asyncio.to_thread(lab.recording.view_at, lab.recording.last_seq)
-    session = ExerciseSession(exercise, Moment(view, lab.recording.last_at_us, True), progress.state)
-    _sit_down(lab, user, branch, session)
+    """After a reload or a restart: the exercise that this user has started on this branch, as it was left."""
+    if not isinstance(lab.observers.get(user.pk), ExerciseObserver):
+        progress = await ExerciseProgress.objects.filter(user=user, branch=branch).afirst()
+        if progress is None or progress.exercise not in exercises():
+            return
+        await _observe(lab, user, branch, exercises()[progress.exercise], progress.state)
+    observer = lab.observers.get(user.pk)
+    if isinstance(observer, ExerciseObserver):
+        observer.publish()
+
+
+async def _observe(lab: Lab, user: User, branch: Branch, exercise: Content, state: dict[str, object]) -> None:
+    loop = asyncio.get_running_loop()
+
+    def make(live: LiveRun | None) -> ExerciseObserver:
+        recording = lab.recording
+        moment = (
+            Moment(recording.view_at(recording.last_seq), recording.last_at_us, True)
+            if live is None
+            else moment_of(live)
+        )
+        return ExerciseObserver(lab, user.pk, branch, ExerciseSession(exercise, moment, state), loop)
+
+    await lab.observe(user.pk, make)
 
 
 async def start_exercise_run(host: Host, user: User, slug: str, language: str) -> Branch:
@@ -81,22 +93,27 @@ def _exercise(slug: str) -> Content:
 
 async def _start(lab: Lab, user: User, branch: Branch, slug: str) -> None:
     exercise = _exercise(slug)
+    loop = asyncio.get_running_loop()
 
-    def job(live: LiveRun) -> ExerciseSession:
-        lay_table(live, exercise)
+    def job(live: LiveRun) -> ExerciseObserver:
+        run_exercise_setup(live, exercise)
         live.pacer.set_rate(exercise.rate)
-        return ExerciseSession(exercise, moment_of(live))
+        observer = ExerciseObserver(lab, user.pk, branch, ExerciseSession(exercise, moment_of(live)), loop)
+        # In the same job: no event comes between the session's first look and the first call of the observer.
+        lab.observers[user.pk] = observer
+        return observer
 
-    session = await lab.act(job)
-    await sync_to_async(_note_start)(user, branch, session)
-    _sit_down(lab, user, branch, session)
+    observer = await lab.act(job)
+    await sync_to_async(_store_start)(user, branch, observer)
+    observer.publish()
 
 
-def _note_start(user: User, branch: Branch, session: ExerciseSession) -> None:
+def _store_start(user: User, branch: Branch, observer: ExerciseObserver) -> None:
+    shown = observer.shown
     with transaction.atomic():
         progress = ExerciseProgress.objects.filter(user=user, branch=branch)
         progress.delete()
-        progress.create(user=user, branch=branch, exercise=session.exercise.slug, state=session.state)
+        progress.create(user=user, branch=branch, exercise=shown.exercise, state=shown.state)
 
 
 async def _leave(lab: Lab, user: User, branch: Branch) -> None:
@@ -105,9 +122,3 @@ async def _leave(lab: Lab, user: User, branch: Branch) -> None:
     for watcher in lab.watchers:
         if watcher.user_id == user.pk:
             watcher.say(NOTHING)
-
-
-def _sit_down(lab: Lab, user: User, branch: Branch, session: ExerciseSession) -> None:
-    seat = Seat(lab, user.pk, branch, session)
-    lab.observers[user.pk] = seat
-    seat.tell()

@@ -1,9 +1,7 @@
-"""A learner at work on a branch: tells the exercise of what happens there, the learner's pages of what it says, and
-keeps how far they have come.
-"""
+"""A learner's exercise on a branch: follows the events, updates the learner's pages, and stores the progress."""
 
 import asyncio
-from typing import Any
+from typing import Any, NamedTuple
 
 from lab.exercises.loader import Exercise
 from lab.exercises.predicate import Moment
@@ -12,6 +10,7 @@ from lab.exercises.session import ExerciseSession
 from lab.exercises.setup import run_setup
 from lab.models import Branch, ExerciseProgress
 from lab.protocol.frames import Exercise as ExerciseFrame
+from lab.protocol.frames import No
 from lab.runtime.lab import Lab
 from lab.runtime.live_run import Batch, LiveRun
 from lab.texts.refusal import Refusal
@@ -27,52 +26,91 @@ NOTHING: dict[str, Any] = {
 """The frame of a learner without an exercise."""
 
 
-class Seat:
-    """One learner on one branch. `happened` runs in the lab's thread, everything else on the event loop."""
+class Shown(NamedTuple):
+    """What pages and storage get of a session: made in the lab's thread, never changed afterwards."""
 
-    def __init__(self, lab: Lab, user_id: int, branch: Branch, session: ExerciseSession) -> None:
+    exercise: str
+    state: dict[str, Any]
+    frames: dict[str, dict[str, Any]]
+    """By the language of the page."""
+
+    @classmethod
+    def of(cls, session: ExerciseSession) -> "Shown":
+        """A snapshot of the session."""
+        frames = {"en": session.frame("en"), "zh-CN": session.frame("zh")}
+        return cls(session.exercise.slug, session.state, frames)
+
+
+class ExerciseObserver:
+    """One learner's exercise on one branch.
+
+    The session belongs to the lab's thread: it is made, changed and read there. The event loop reads `shown` only.
+    """
+
+    def __init__(
+        self, lab: Lab, user_id: int, branch: Branch, session: ExerciseSession, loop: asyncio.AbstractEventLoop
+    ) -> None:
         self._lab = lab
         self._user_id = user_id
         self._branch = branch
-        self.session = session
-        self._loop = asyncio.get_running_loop()
+        self._session = session
+        self._loop = loop
         self._saving: set[asyncio.Task[None]] = set()
+        self.shown = Shown.of(session)
 
     def happened(self, live: LiveRun, batch: Batch) -> None:
-        """Events were made, or time was paused or played."""
-        if self.session.on_events(moment_of(live), batch.envelopes):
-            self._loop.call_soon_threadsafe(self.tell)
+        """Events were made, or time was paused or resumed. Called in the lab's thread."""
+        if self._session.on_events(moment_of(live), batch.envelopes):
+            self.shown = Shown.of(self._session)
+            self._loop.call_soon_threadsafe(self.publish)
+
+    def stopped(self) -> None:
+        """The observer failed and follows the branch no more. Called in the lab's thread."""
+        self._loop.call_soon_threadsafe(self._report_stop)
 
     async def handle(self, frame: ExerciseFrame) -> None:
         """Predict, hint or reset. Raises Refusal for what cannot be done now."""
 
         def job(live: LiveRun) -> None:
             if frame.op == "reset":
-                lay_table(live, self.session.exercise)
-            self.session.handle(frame, moment_of(live))
+                run_exercise_setup(live, self._session.exercise)
+            self._session.handle(frame, moment_of(live))
+            self.shown = Shown.of(self._session)
 
         await self._lab.act(job)
-        self.tell()
+        self.publish()
 
-    def tell(self) -> None:
+    def publish(self) -> None:
         """Sends the newest frame to the learner's pages, each in its language, and stores the state."""
+        shown = self.shown
         for watcher in self._lab.watchers:
             if watcher.user_id == self._user_id:
-                watcher.say(self.session.frame("zh" if watcher.language == "zh-CN" else "en"))
-        task = self._loop.create_task(self._save())
+                watcher.say(shown.frames.get(watcher.language, shown.frames["en"]))
+        task = self._loop.create_task(self._save(shown))
         self._saving.add(task)
         task.add_done_callback(self._saving.discard)
 
-    async def _save(self) -> None:
+    async def _save(self, shown: Shown) -> None:
         await ExerciseProgress.objects.filter(
-            user_id=self._user_id, branch=self._branch, exercise=self.session.exercise.slug
-        ).aupdate(state=self.session.state)
+            user_id=self._user_id, branch=self._branch, exercise=shown.exercise
+        ).aupdate(state=shown.state)
+
+    def _report_stop(self) -> None:
+        refusal = Refusal(
+            "The exercise stopped because of an error in the lab; the terminal has the details.",
+            "Exercises should continue whatever happens in the run.",
+            "Reload the page to continue the exercise, or start it again.",
+            500,
+        )
+        for watcher in self._lab.watchers:
+            if watcher.user_id == self._user_id:
+                watcher.say(No(None, **refusal.as_json(watcher.language)))
 
 
-def lay_table(live: LiveRun, exercise: Exercise) -> None:
-    """Runs the set-up of an exercise and stops time behind it.
+def run_exercise_setup(live: LiveRun, exercise: Exercise) -> None:
+    """Runs the set-up of an exercise and pauses the run after it.
 
-    Raises Refusal when it cannot be run, or when the lab is not as the exercise needs it even so.
+    Raises Refusal when it cannot be run, or when the lab does not meet the exercise's needs after it.
     """
     era = live.run.config.era
     if era != exercise.era:
@@ -83,7 +121,7 @@ def lay_table(live: LiveRun, exercise: Exercise) -> None:
             409,
         )
     live.pacer.set_mode("pause")
-    # A set-up waits in vain for brokers that are down, and may have deleted something by then.
+    # The set-up waits for brokers that are down until it times out, and may have deleted something by then.
     _ensure([goal for goal in exercise.needs if isinstance(goal, BrokersUp)], live)
     run_setup(live.run, exercise.setup)
     _ensure(exercise.needs, live)
@@ -101,5 +139,5 @@ def _ensure(needed: list[Goal], live: LiveRun) -> None:
 
 
 def moment_of(live: LiveRun) -> Moment:
-    """What the learner has in front of them."""
+    """The instant that the learner sees."""
     return Moment(live.run.view, live.run.now_us, not live.pacer.running)

@@ -4,6 +4,7 @@ The newest view decides, after each batch of events and each change of time. Onl
 event: its outcome is what was there when the thing in question had happened, whatever came after.
 """
 
+import contextlib
 from collections.abc import Sequence
 from typing import Any, Literal
 
@@ -59,12 +60,14 @@ class ExerciseSession:
     """One learner, one branch, one exercise. Tell it of everything that happens, in order."""
 
     def __init__(self, exercise: Exercise, moment: Moment, state: dict[str, Any] | None = None) -> None:
-        """Begins, or with a `state` goes on. A state of another version of the exercise begins anew."""
+        """Starts the exercise, or resumes it from `state`. A state of another version of the exercise, or one that
+        cannot be read, starts it over."""
         self.exercise = exercise
         self._state = _State({})
         self._pending: Fold | None = None
         if state is not None:
-            self._state = msgspec.convert(state, _State)
+            with contextlib.suppress(msgspec.ValidationError):
+                self._state = msgspec.convert(state, _State)
         if [step.id for step in exercise.steps] != list(self._state.steps):
             self._begin()
         self._look(moment)

@@ -47,6 +47,9 @@ class Observer(Protocol):
     def happened(self, live: LiveRun, batch: Batch) -> None:
         """After each job on the engine, in the lab's thread."""
 
+    def stopped(self) -> None:
+        """`happened` raised, and the observer has been removed. In the lab's thread."""
+
 
 class Lab:
     """A branch. Use it from the event loop on which it was made."""
@@ -215,6 +218,22 @@ class Lab:
                 500,
             ) from error
 
+    async def observe(self, user_id: int, make: Callable[[LiveRun | None], Observer]) -> None:
+        """Adds the observer that `make` builds in the lab's thread, unless this user has one already.
+
+        `make` gets the engine, or None while it does not run; the engine is not started for it. No event happens
+        between the call of `make` and the observer's first `happened`.
+        """
+        async with self._waking:
+            self._ensure_open()
+            live = self._live
+
+            def job() -> None:
+                if user_id not in self.observers:
+                    self.observers[user_id] = make(live)
+
+            await self._in_thread(job)
+
     def _work(self, live: LiveRun, job: Callable[[LiveRun], T]) -> T:
         self._ensure_space()
         if live.failure is not None:
@@ -364,8 +383,9 @@ class Lab:
                 try:
                     observer.happened(live, batch)
                 except Exception:
-                    logger.exception("what follows %s failed, and follows no more", self.recording.folder.path)
+                    logger.exception("an observer of %s failed and was removed", self.recording.folder.path)
                     self.observers.pop(user_id, None)
+                    observer.stopped()
             self._thread.tell(self._publish, batch)
 
     def _publish(self, batch: Batch) -> None:

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from lab.exercises.loader import exercises
+from lab.exercises.observer import Shown
 from lab.exercises.predicate import Moment
 from lab.exercises.session import ExerciseSession
 from lab.exercises.setup import run_setup
@@ -203,3 +204,21 @@ def test_a_prediction_may_wait_for_a_power_loss_and_nothing_else_settles_it():
     do("broker powerloss 1")
     assert predicted()["prediction"]["outcome"] == "nothing"
     assert predicted()["checked"]["detail"] == "end of the files of broker 1: 0"
+
+
+@pytest.mark.parametrize(
+    "state", [{}, {"steps": "none"}, {"steps": {"produce": {"phase": "unknown"}}}, {"steps": {"x": {}}}]
+)
+def test_a_stored_state_that_cannot_be_read_starts_the_exercise_over(state: dict[str, object]) -> None:
+    learner = Learner()
+    session = ExerciseSession(learner.exercise, learner.moment, state)
+    assert [step["state"] for step in session.frame("en")["steps"]] == ["active", "open", "open", "open", "open"]
+
+
+def test_what_pages_get_does_not_change_while_the_session_goes_on(asked: Learner) -> None:
+    shown = Shown.of(asked.session)
+    before = json.dumps(shown)
+    asked.predict("HW + 1")
+    asked.step()
+    assert json.dumps(shown) == before
+    assert json.dumps(Shown.of(asked.session)) != before

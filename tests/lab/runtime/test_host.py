@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -21,7 +21,7 @@ from lab.runtime import lab as lab_module
 from lab.runtime import space
 from lab.runtime.host import Host
 from lab.runtime.lab import Lab
-from lab.runtime.live_run import LiveRun
+from lab.runtime.live_run import Batch, LiveRun
 from lab.runtime.streaming.watcher import Gone, Visitor, Watcher
 from lab.runtime.tcp import gateway as gateway_module
 from lab.runtime.tcp.bound_ports import hold, let_go, port_of
@@ -380,18 +380,59 @@ def test_an_engine_that_fails_at_a_command_says_so_to_who_gave_it(
     play(tmp_path, scene)
 
 
-def test_what_follows_a_lab_and_fails_does_not_stop_it(tmp_path: Path) -> None:
+def test_an_observer_that_fails_is_removed_and_the_lab_continues(tmp_path: Path) -> None:
     class Broken:
+        has_stopped = False
+
         def happened(self, live: LiveRun, batch: object) -> None:
             raise RuntimeError("planted")
 
+        def stopped(self) -> None:
+            self.has_stopped = True
+
     async def scene(host: Host) -> None:
         lab = await host.start("r1", "main", CONFIG)
-        lab.observers[1] = Broken()
+        broken = Broken()
+        lab.observers[1] = broken
         await lab.act(submit(TOPIC))
         assert lab.core == "live" and not lab.observers
+        assert broken.has_stopped
         seq = lab.ring.last_seq
         await until(lambda: lab.ring.last_seq > seq)
+
+    play(tmp_path, scene)
+
+
+def test_an_observer_of_a_run_that_plays_misses_no_event(tmp_path: Path) -> None:
+    class Counting:
+        def __init__(self, live: LiveRun | None) -> None:
+            assert live is not None
+            self.expected = live.run.seq + 1
+            self.gaps = 0
+            self.events = 0
+
+        def happened(self, live: LiveRun, batch: Batch) -> None:
+            for envelope in batch.envelopes:
+                self.gaps += envelope[0] != self.expected
+                self.expected = envelope[0] + 1
+                self.events += 1
+
+        def stopped(self) -> None:
+            raise AssertionError("it does not fail")
+
+    async def scene(host: Host) -> None:
+        lab = await host.start("r1", "main", CONFIG)
+        await lab.act(set_mode("play"))
+        lab.time_changed()
+        for number in range(20):
+            await lab.observe(number, Counting)
+        observers = [cast(Counting, observer) for observer in lab.observers.values()]
+        assert len(observers) == 20
+        await until(lambda: all(observer.events for observer in observers))
+        assert [observer.gaps for observer in observers] == [0] * 20
+        first = lab.observers[0]
+        await lab.observe(0, Counting)
+        assert lab.observers[0] is first, "a user has one observer"
 
     play(tmp_path, scene)
 
