@@ -6,7 +6,7 @@ from channels.auth import AuthMiddlewareStack
 from channels.routing import URLRouter
 from django.urls import path
 
-from lab.api import analytics, clients, disk, history
+from lab.api import analytics, clients, disk, history, texts
 from lab.web import pages
 from lab.web.socket import LabSocket
 from lab.web.static_files import serve
@@ -45,6 +45,7 @@ urlpatterns = [
     path(f"r/{_BRANCH}/analytics", analytics.page, name="analytics"),
     path(f"api/runs/{_BRANCH}/analytics/start", analytics.start),
     path(f"api/runs/{_BRANCH}/analytics/<slug:id>.json", analytics.job),
+    path("texts/<slug:hash>/<str:language>.json", texts.texts, name="texts"),
     path("static/<slug:build>/<path:path>", serve),
 ]
 handler404 = "lab.web.pages.page_not_found"

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby, pairwise
 from typing import Any, NamedTuple, TypeAlias
 
+from broker_core.texts import Value
 from lab.analytics.orders import Rows
 from lab.texts.i18n import translate
 
@@ -44,7 +45,7 @@ class Words:
     def __init__(self, language: str) -> None:
         self._language = language
 
-    def __call__(self, key: str, **values: object) -> str:
+    def __call__(self, key: str, **values: Value) -> str:
         return translate(self._language, key, **values)
 
 

@@ -5,11 +5,13 @@ from typing import Any
 
 from django import template
 from django.templatetags.static import static
+from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
+from broker_core.texts import Value
 from lab.preferences import Preferences, preferences_of
-from lab.texts.i18n import translate
+from lab.texts.i18n import digest, translate
 from lab.web import vendor
 
 register = template.Library()
@@ -24,15 +26,22 @@ def _nonce(context: template.Context) -> str:
 
 
 @register.simple_tag(takes_context=True)
-def t(context: template.Context, key: str, **values: object) -> str:
+def t(context: template.Context, key: str, **values: Value) -> str:
     """The text of `key` in the visitor's language."""
     return translate(_preferences(context).language, key, **values)
 
 
 @register.simple_tag(takes_context=True)
-def t_other(context: template.Context, key: str, **values: object) -> str:
+def t_other(context: template.Context, key: str, **values: Value) -> str:
     """The text of `key` in the other language: titles carry it as a grey second line."""
     return translate("en" if _preferences(context).language == "zh-CN" else "zh-CN", key, **values)
+
+
+@register.simple_tag(takes_context=True)
+def texts_address(context: template.Context) -> str:
+    """Where the browser's modules get the catalogue of the visitor's language."""
+    language = _preferences(context).language
+    return reverse("texts", args=(digest(language), language))
 
 
 @register.simple_tag(takes_context=True)

@@ -1,33 +1,32 @@
 """The words of the pages, in English and Chinese: one catalogue for the templates and the browser's modules."""
 
+import hashlib
 import json
 from functools import cache
-from pathlib import Path
 
-from django.conf import settings
+from broker_core.texts import LANGUAGES, catalogue, render, text
+from broker_core.texts.text import Value
 
-LANGUAGES = ("en", "zh-CN")
+__all__ = ["LANGUAGES", "catalogue", "digest", "merged", "translate"]
+
+DIGEST_LENGTH = 10
+
+
+def translate(language: str, key: str, **values: Value) -> str:
+    """The text of `key` with `{name}` replaced. Where `n` is 1 and `key.one` exists, that one is taken.
+
+    Raises `TextError` for an unknown key: a page with a hole in it is a defect.
+    """
+    return render(text(key, **values), language)
 
 
 @cache
-def catalogue(language: str) -> dict[str, str]:
-    """Message key to text. Raises `KeyError` for a language that the pages do not have."""
-    if language not in LANGUAGES:
-        raise KeyError(language)
-    path = Path(settings.BASE_DIR) / "static" / "lab" / "i18n" / f"{language}.json"
-    texts: dict[str, str] = json.loads(path.read_text(encoding="utf-8"))
-    return texts
+def merged(language: str) -> bytes:
+    """All texts of a language as the page gets them: its own, and those of the core and the lab that it renders."""
+    return json.dumps(dict(catalogue(language)), ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode()
 
 
-def translate(language: str, key: str, **values: object) -> str:
-    """The text of `key` with `{name}` replaced. Where `n` is 1 and `key.one` exists, that one is taken.
-
-    Raises `KeyError` for an unknown key: a page with a hole in it is a defect.
-    """
-    texts = catalogue(language)
-    if values.get("n") == 1 and f"{key}.one" in texts:
-        key = f"{key}.one"
-    text = texts[key]
-    for name, value in values.items():
-        text = text.replace("{" + name + "}", str(value))
-    return text
+@cache
+def digest(language: str) -> str:
+    """Of the merged catalogue: it is part of its address, so that a browser may keep it."""
+    return hashlib.sha256(merged(language)).hexdigest()[:DIGEST_LENGTH]

@@ -13,16 +13,17 @@ from typing import Any, Literal, Protocol, TypeVar
 
 from broker_core.events.world import InvariantViolated
 from broker_core.sim.kernel import Kernel
+from broker_core.texts import Text, text
 
 RULE = "UNKNOWN_SERVER_ERROR"
 """Under which the alarm goes."""
 Occasion = Literal["request", "answer", "silence", "timer", "watch"]
-_OCCASIONS: dict[Occasion, tuple[str, str]] = {
-    "request": ("a request {}", "处理 {} 请求时"),
-    "answer": ("the answer to {}", "处理 {} 的应答时"),
-    "silence": ("a request {} that found no answer", "{} 请求没有应答，处理时"),
-    "timer": ("the timer {}", "定时器 {} 到期时"),
-    "watch": ("a change of {}", "处理 {} 的变化时"),
+_FAILED_ON: dict[Occasion, str] = {
+    "request": "failure.request",
+    "answer": "failure.response",
+    "silence": "failure.no_response",
+    "timer": "failure.timer",
+    "watch": "failure.change",
 }
 
 
@@ -42,14 +43,12 @@ def go_on_after(kernel: Kernel, failure: Exception, subject: str, api: str, occa
         raise failure
     where = traceback.extract_tb(failure.__traceback__)[-1]
     # not the exception's text: it may hold what differs from process to process, such as an address
-    what = f"{type(failure).__name__} in {Path(where.filename).name}, line {where.lineno}"
-    english, chinese = (text.format(api) for text in _OCCASIONS[occasion])
+    error = text("failure.place", kind=type(failure).__name__, file=Path(where.filename).name, line=where.lineno or 0)
     kernel.emit(
         InvariantViolated(
             invariant=RULE,
             subject=subject,
-            detail=f"the lab itself failed on {english}: {what}",
-            detail_zh=f"{chinese}实验室自身出错：{what}",
+            detail=Text(_FAILED_ON[occasion], {"subject": api, "error": error}).code,
             explained_by="",
             cause=kernel.cause_seq,
         ),

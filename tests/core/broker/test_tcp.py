@@ -13,6 +13,7 @@ from broker_core.errors import Errors
 from broker_core.records.record_batch import SimpleRecord, build_batch
 from broker_core.run import Input, Run, RunConfig
 from broker_core.sim.simulated_disk import SimulatedDisk
+from broker_core.texts import render
 from broker_core.wire.framing import decode_response, encode_request
 from broker_core.wire.schemas import BY_NAME
 from broker_core.zk.memory_store import MemoryStore
@@ -245,10 +246,10 @@ def test_a_job_of_a_broker_that_fails_is_an_alarm_and_done_again_where_a_run_sur
         for owner, job in ((ReplicaManager, "shrink_isrs"), (Flusher, "run")):
             broken.setattr(owner, job, lambda _: 1 // 0)
         run.advance(run.now_us + 45 * SECOND_US)
-    alarms = [alarm["detail"] for alarm in run.view["alarms"].values()]
+    alarms = [render(alarm["detail"]) for alarm in run.view["alarms"].values()]
     assert {detail.partition(": ")[0] for detail in alarms} == {
-        "the lab itself failed on the timer isr_expiration",
-        "the lab itself failed on the timer log_manager.flush",
+        "internal error of the lab in the timer isr_expiration",
+        "internal error of the lab in the timer log_manager.flush",
     }
     assert len(seen) == len(alarms)
     produced = ask(run, run.connect(1, "127.0.0.1"), "Metadata", 9, topics=None)

@@ -5,7 +5,7 @@ import { labelIn } from "../../core/labels.js";
 import { translator } from "../../core/phrases.js";
 import { roleOf } from "../../core/view/selectors.js";
 import { html } from "./element.js";
-import { language, t } from "./i18n.js";
+import { language, render, t } from "./i18n.js";
 
 /** An event as one sentence in the visitor's language, by the label template of its kind. */
 export const sentence = (event) => labelOf(event, language);
@@ -20,8 +20,8 @@ const refusal = translator(JSON.parse(document.getElementById("refusals")?.textC
 /** A line in which a command says why it failed: the lab's own sentences in the visitor's language, Kafka's words as they are. */
 export const complaint = (line) => refusal(line.replace(/^! /, ""));
 
-/** A field of an alarm, which brings both languages. */
-export const inMyLanguage = (alarm, field) => (language.startsWith("zh") && alarm[`${field}_zh`]) || alarm[field];
+/** A field of an alarm, a message; an alarm of an old recording brings both languages instead. */
+export const inMyLanguage = (alarm, field) => render((language === "zh-CN" && alarm[`${field}_zh`]) || alarm[field]);
 
 /** b1 -> "broker 1", zk -> "ZooKeeper"; other nodes keep their name. */
 export function nodeName(node) {

@@ -1,0 +1,19 @@
+"""The catalogue of texts that the page renders messages with."""
+
+from django.http import HttpRequest, HttpResponse
+from django.views.decorators.http import require_safe
+
+from lab.texts.i18n import LANGUAGES, digest, merged
+from lab.texts.refusal import no_page
+
+KEEP_FOR_EVER = "public, max-age=31536000, immutable"
+
+
+@require_safe
+def texts(request: HttpRequest, hash: str, language: str) -> HttpResponse:
+    """All texts of one language: id to template. The address of an older catalogue gets today's, which is not kept."""
+    if language not in LANGUAGES:
+        raise no_page(request.path)
+    response = HttpResponse(merged(language), content_type="application/json")
+    response["Cache-Control"] = KEEP_FOR_EVER if hash == digest(language) else "no-store"
+    return response

@@ -1,0 +1,111 @@
+// Messages of the server in the visitor's language. A message is a code, an id and named values as in a URL's query:
+// `reason.member_removed?member=c1&why=(reason.session_timed_out)`. broker_core/texts/text.py writes and reads the same.
+
+const ID = /[a-z][a-z0-9_]*(?:\.[A-Za-z0-9_]+)+/y;
+const VALUE = /([a-z]\w*)=(?:(\()|([^\s&=?()]*))/y;
+const PLACE = /\{(\w+)\}/g;
+/** Messages within messages; deeper ones are not codes. */
+const MAX_DEPTH = 16;
+/** Rendered codes that are remembered: pictures and lists ask for the same ones in every frame. */
+const MAX_KNOWN = 2000;
+
+/** @typedef {{ id: string, values: Record<string, Value> }} Text */
+/** @typedef {string | Text} Value */
+/** @typedef {Record<string, string>} Catalogue id to template, in one language */
+
+/**
+ * The message of a code; null where it is none, but prose of an old recording or Kafka's own words.
+ * @param {string} code
+ * @returns {Text | null}
+ */
+export function parse(code) {
+  const found = parseAt(code, 0, 0);
+  return found && found.end === code.length ? found.text : null;
+}
+
+/**
+ * @param {string} code @param {number} at @param {number} depth
+ * @returns {{ text: Text, end: number } | null}
+ */
+function parseAt(code, at, depth) {
+  const id = depth > MAX_DEPTH ? null : matchAt(ID, code, at);
+  if (!id) return null;
+  /** @type {Record<string, Value>} */
+  const values = {};
+  let end = at + id[0].length;
+  for (let before = "?"; code[end] === before; before = "&") {
+    const value = matchAt(VALUE, code, end + 1);
+    if (!value) return null;
+    end += 1 + value[0].length;
+    if (value[2]) {
+      const inner = parseAt(code, end, depth + 1);
+      if (!inner || code[inner.end] !== ")") return null;
+      values[value[1]] = inner.text;
+      end = inner.end + 1;
+    } else {
+      const plain = unescape(value[3]);
+      if (plain === null) return null;
+      values[value[1]] = plain;
+    }
+  }
+  return { text: { id: id[0], values }, end };
+}
+
+/** @param {RegExp} pattern @param {string} code @param {number} at */
+function matchAt(pattern, code, at) {
+  pattern.lastIndex = at;
+  return pattern.exec(code);
+}
+
+/** @param {string} value @returns {string | null} null where its escapes are no UTF-8 */
+function unescape(value) {
+  try {
+    return decodeURIComponent(value);
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * The text of an id with the values in its places; where `n` is 1 and `id.one` exists, that one. Undefined without a template.
+ * @param {Catalogue} catalogue
+ * @param {string} id
+ * @param {Record<string, unknown>} values
+ * @returns {string | undefined}
+ */
+export function fill(catalogue, id, values) {
+  const template = (String(values.n) === "1" && catalogue[`${id}.one`]) || catalogue[id];
+  return template?.replace(PLACE, (whole, name) => (name in values ? String(values[name]) : whole));
+}
+
+/**
+ * What renders codes by a catalogue. A string that is no code of the catalogue is shown as it is.
+ * @param {Catalogue} catalogue
+ * @returns {(code: string) => string}
+ */
+export function renderer(catalogue) {
+  /** @type {Map<string, string>} */
+  const known = new Map();
+  /** @param {Value} value @returns {string | undefined} */
+  const shown = (value) => {
+    if (typeof value === "string") return value;
+    /** @type {Record<string, string>} */
+    const values = {};
+    for (const [name, inner] of Object.entries(value.values)) {
+      const text = shown(inner);
+      if (text === undefined) return undefined;
+      values[name] = text;
+    }
+    return fill(catalogue, value.id, values);
+  };
+  return (code) => {
+    let text = known.get(code);
+    if (text === undefined) {
+      const parsed = parse(code);
+      text = (parsed && shown(parsed)) ?? code;
+      if (known.size >= MAX_KNOWN) known.clear();
+      known.set(code, text);
+    }
+    return text;
+  };
+}

@@ -1,0 +1,135 @@
+"""The catalogues of texts: the same messages in both languages, each of them used, and none missing."""
+
+import json
+import re
+
+import pytest
+
+from broker_core.texts import LANGUAGES, TextError, catalogue
+from broker_core.texts.catalogues import read
+from lab.texts import CATALOGUES
+from lab.texts.i18n import translate
+from tests.support.catalogues import Use, flaws, misused, uses
+from tests.support.paths import ROOT
+
+CORE = ROOT / "broker_core" / "texts"
+LAB, PAGE = CATALOGUES
+FOLDERS = (CORE, LAB, PAGE)
+PYTHON = [*ROOT.glob("broker_core/**/*.py"), *ROOT.glob("lab/**/*.py"), *ROOT.glob("devtools/**/*.py")]
+PAGES = [*ROOT.glob("static/lab/**/*.js"), *ROOT.glob("templates/**/*.html")]
+#: messages that the server renders or sends; those of the page are asked for by its own sources
+MESSAGES = read([CORE, LAB], "en")
+FAMILIES = frozenset(id.partition(".")[0] for id in MESSAGES)
+#: a line of the console is the same in both languages
+PLAIN = ("console.placeholder",)
+
+EN, ZH = (catalogue(language) for language in LANGUAGES)
+#: `t("key"`, `this.#t("key"`, `{% t "key" %}`, `t(condition ? "one" : "other"`
+ASKED = [
+    re.compile(r'\bt\("([a-z_]+\.[\w.]+)"'),
+    re.compile(r"""{%\s*t(?:_other)?\s+["']([a-z_]+\.[\w.]+)["']"""),
+    re.compile(r'\bt\([^()"]*\? "([a-z_]+\.[\w.]+)" : "[a-z_]+\.[\w.]+"'),
+    re.compile(r'\bt\([^()"]*\? "[a-z_]+\.[\w.]+" : "([a-z_]+\.[\w.]+)"'),
+]
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: str(folder.relative_to(ROOT)))
+def test_a_catalogue_says_the_same_in_both_languages(folder) -> None:
+    assert flaws(folder, PLAIN) == []
+
+
+def test_sources_name_messages_that_are_there_with_the_values_that_they_take() -> None:
+    assert misused(uses(PYTHON, FAMILIES), MESSAGES) == []
+
+
+def test_every_message_of_the_server_is_used() -> None:
+    used = {use.id for use in uses(PYTHON, FAMILIES)}
+    assert {id for id in MESSAGES if id.removesuffix(".one") not in used} == set()
+
+
+def asked_keys() -> dict[str, str]:
+    """Keys that sources of the page name in full, with the file that does."""
+    return {
+        key: str(path.relative_to(ROOT))
+        for path in PAGES
+        for pattern in ASKED
+        for key in pattern.findall(path.read_text(encoding="utf-8"))
+    }
+
+
+def test_every_key_that_a_page_asks_for_has_a_text() -> None:
+    asked = asked_keys()
+    assert len(asked) > 300
+    assert {key: path for key, path in asked.items() if key not in EN} == {}
+
+
+def test_one_has_its_own_text() -> None:
+    assert translate("en", "runs.brokers", n=1) == "1 broker"
+    assert translate("en", "runs.brokers", n=3) == "3 brokers"
+    assert translate("zh-CN", "runs.brokers", n=1) == "1 个代理"
+
+
+def test_a_hole_in_a_page_is_a_defect() -> None:
+    with pytest.raises(TextError):
+        translate("en", "no.such")
+    with pytest.raises(TextError):
+        translate("de", "runs.title")
+
+
+@pytest.fixture
+def damaged(tmp_path):
+    """Writes a folder of catalogues: file to content."""
+
+    def write(**content: dict[str, str]):
+        for name, templates in content.items():
+            family, _, language = name.partition("_")
+            path = tmp_path / {"en": "en", "zh": "zh-CN"}[language] / f"{family}.json"
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(json.dumps(templates), encoding="utf-8")
+        return tmp_path
+
+    return write
+
+
+@pytest.mark.parametrize(
+    ("english", "chinese", "flaw"),
+    [
+        ({"a.x": "one {n}"}, {"a.x": "一 {n}", "a.y": "二"}, "a.y is in one language only"),
+        ({"a.x": "one {n}"}, {"a.x": "一 {m}"}, "a.x has other places in Chinese"),
+        ({"a.x": "another message"}, {"a.x": "another message"}, "a.x is not in Chinese"),
+        ({"a.x": "一"}, {"a.x": "一"}, "a.x is not in English"),
+        ({"a.y": "y", "a.x": "x"}, {"a.x": "一", "a.y": "二"}, "en/a.json is not sorted by id"),
+        ({"b.x": "x"}, {"b.x": "一"}, "b.x stands in en/a.json"),
+        ({"a.x": "{n} of them", "a.x.one": "1 of {them}"}, {"a.x": "{n} 个"}, "a.x.one has places that a.x has not"),
+    ],
+)
+def test_a_damaged_catalogue_is_found(damaged, english, chinese, flaw) -> None:
+    assert flaw in flaws(damaged(a_en=english, a_zh=chinese))
+
+
+def test_an_id_in_two_catalogues_is_found(damaged) -> None:
+    folder = damaged(a_en={"a.x": "x"}, b_en={"a.x": "x"}, a_zh={"a.x": "一"})
+    assert flaws(folder) == ["a.x of b.json stands in another catalogue, too"]
+
+
+def test_a_wrong_use_is_found(tmp_path) -> None:
+    source = tmp_path / "source.py"
+    lines = [
+        'text("a.x", n=1)',
+        'text("a.z")',
+        'f"a.x?n={1}&m=(a.y?k={2})"',
+        'f"a.x?m={1}"',
+        'f"a.x?n=(a.w)&m={1}"',
+        '"a.y"',
+        'f"a.y.{1}"',
+        'text("a.y", **more)',
+    ]
+    source.write_text("\n".join(lines))
+    used = list(uses([source], frozenset({"a"})))
+    assert Use("a.x", frozenset({"n", "m"}), "source.py:3") in used
+    assert set(misused(used, {"a.x": "{n} {m}", "a.y": "y"})) == {
+        "source.py:1 gives a.x ['n']",
+        "source.py:2 names a.z, which no catalogue has",
+        "source.py:4 gives a.x ['m']",
+        "source.py:5 names a.w, which no catalogue has",
+    }
