@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from broker_core.broker.replicas.record_deletion import INTERNAL_TOPICS
+from broker_core.broker.common.names import INTERNAL_TOPICS
 from broker_core.errors import Errors
 from broker_core.records.compression import UnreadableRecords
 from broker_core.records.record_batch import (

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from broker_core.broker.translation.common import CLIENT_PREFIX
+from broker_core.broker.common.messages import CLIENT_PREFIX
 from broker_core.events.rpc import RpcSent
 from broker_core.run import Diverged, Input, Run, RunConfig, WireBytes
 from broker_core.sim.disk import RealDisk

@@ -1,6 +1,6 @@
 """Administrative requests that wait in a broker's purgatories until its metadata shows their effect."""
 
-from typing import TYPE_CHECKING, TypeAlias
+from typing import Protocol, TypeAlias
 
 import msgspec
 
@@ -8,9 +8,6 @@ from broker_core.broker.common.metadata_cache import MetadataCache
 from broker_core.errors import Errors
 from broker_core.sim.kernel import Kernel, Message
 from broker_core.wire.messages import ElectLeadersResponse, PartitionResult, TopicResult
-
-if TYPE_CHECKING:
-    from broker_core.broker.process.broker import Broker
 
 EXPIRED_TIMER = "admin_expired"
 
@@ -88,31 +85,40 @@ class DelayedTopics(msgspec.Struct):
 DelayedAdmin: TypeAlias = DelayedElections | DelayedTopics
 
 
+class AdminHost(Protocol):
+    """What the purgatory needs of its broker."""
+
+    kernel: Kernel
+    metadata: MetadataCache
+
+    def timer(self, delay_us: int, name: str, data: object = None) -> int: ...
+
+
 class AdminPurgatory:
     """Those of one broker (`DelayedOperationPurgatory`)."""
 
-    def __init__(self, broker: "Broker") -> None:
-        self._broker = broker
+    def __init__(self, host: AdminHost) -> None:
+        self._host = host
         self._waiting: dict[str, DelayedAdmin] = {}
 
     def park(self, delayed: DelayedAdmin, timeout_ms: int) -> None:
         """Answers a request only once the metadata shows its effect, or its timeout has passed."""
-        broker = self._broker
-        if timeout_ms <= 0 or delayed.is_done(broker.metadata):
-            delayed.answer(broker.kernel, broker.metadata)
+        host = self._host
+        if timeout_ms <= 0 or delayed.is_done(host.metadata):
+            delayed.answer(host.kernel, host.metadata)
             return
         self._waiting[delayed.message.rpc] = delayed
-        broker.timer(timeout_ms * 1_000, EXPIRED_TIMER, delayed.message.rpc)
+        host.timer(timeout_ms * 1_000, EXPIRED_TIMER, delayed.message.rpc)
 
     def metadata_updated(self) -> None:
         """Checks whether requests can be answered now."""
         for rpc, delayed in list(self._waiting.items()):
-            if delayed.is_done(self._broker.metadata):
+            if delayed.is_done(self._host.metadata):
                 del self._waiting[rpc]
-                delayed.answer(self._broker.kernel, self._broker.metadata)
+                delayed.answer(self._host.kernel, self._host.metadata)
 
     def expired(self, rpc: str) -> None:
         """The time of a request is over."""
         delayed = self._waiting.pop(rpc, None)
         if delayed is not None:
-            delayed.answer(self._broker.kernel, self._broker.metadata)
+            delayed.answer(self._host.kernel, self._host.metadata)

@@ -1,7 +1,6 @@
 """What a broker answers: one file an API. A handler checks, calls the engine and answers."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from broker_core.broker.apis import (
     add_offsets_to_txn,
@@ -48,12 +47,10 @@ from broker_core.broker.apis import (
     update_metadata,
     write_txn_markers,
 )
+from broker_core.broker.apis.services import BrokerServices
 from broker_core.sim.kernel import Message
 
-if TYPE_CHECKING:
-    from broker_core.broker.process.broker import Broker
-
-HANDLERS: dict[str, Callable[["Broker", Message], None]] = {
+HANDLERS: dict[str, Callable[[BrokerServices, Message], None]] = {
     "AddOffsetsToTxn": add_offsets_to_txn.handle,
     "AddPartitionsToTxn": add_partitions_to_txn.handle,
     "AllocateProducerIds": allocate_producer_ids.handle,

@@ -1,11 +1,9 @@
 """AddPartitionsToTxn (API key 24): of clients, and of brokers that verify (KIP-890)."""
 
-from typing import TYPE_CHECKING
-
 from msgspec import structs
 
-from broker_core.broker.replicas.record_deletion import INTERNAL_TOPICS
-from broker_core.broker.translation.common import split
+from broker_core.broker.apis.services import TransactionServices
+from broker_core.broker.common.names import INTERNAL_TOPICS, split
 from broker_core.errors import Errors
 from broker_core.sim.kernel import Message
 from broker_core.transactions.host import AddRequest
@@ -16,26 +14,23 @@ from broker_core.wire.messages import (
     PartitionErrors,
 )
 
-if TYPE_CHECKING:
-    from broker_core.broker.process.broker import Broker
-
 LAST_CLIENT_VERSION = 3
 """From the next one on only brokers ask."""
 
 
-def handle(broker: "Broker", message: Message) -> None:
+def handle(services: TransactionServices, message: Message) -> None:
     """Decides each transaction of the request. Where a partition does not exist, none is added. What is asked of one
     that is there twice is what the last one says.
     """
     body: AddPartitionsToTxnRequest = message.body
-    coordinator = broker.transactions.coordinator
+    coordinator = services.transactions.coordinator
     request = AddRequest(message, len(body.transactions))
     if not body.transactions:
-        broker.kernel.respond(message, AddPartitionsToTxnResponse(), label="nothing")
+        services.kernel.respond(message, AddPartitionsToTxnResponse(), label="nothing")
     partitions = {each.transactional_id: each.partitions for each in body.transactions}
     for told in body.transactions:
         transaction = structs.replace(told, partitions=partitions[told.transactional_id])
-        outcome: Errors | PartitionErrors | None = _refused(broker, transaction, body.version)
+        outcome: Errors | PartitionErrors | None = _refused(services, transaction, body.version)
         if outcome is None:
             if transaction.verify_only:
                 outcome = coordinator.verify_partitions(transaction)
@@ -45,16 +40,18 @@ def handle(broker: "Broker", message: Message) -> None:
             coordinator.added(request, transaction.transactional_id, outcome)
 
 
-def _refused(broker: "Broker", transaction: AddPartitionsToTxnTransaction, version: int) -> PartitionErrors | None:
-    errors = [(name, _error(broker, name, version)) for name in transaction.partitions]
+def _refused(
+    services: TransactionServices, transaction: AddPartitionsToTxnTransaction, version: int
+) -> PartitionErrors | None:
+    errors = [(name, _error(services, name, version)) for name in transaction.partitions]
     if all(error is Errors.NONE for _, error in errors):
         return None
     return tuple((name, Errors.OPERATION_NOT_ATTEMPTED if error is Errors.NONE else error) for name, error in errors)
 
 
-def _error(broker: "Broker", name: str, version: int) -> Errors:
+def _error(services: TransactionServices, name: str, version: int) -> Errors:
     """Clients write to the internal topics in other ways; a broker may name a partition of one."""
     if version <= LAST_CLIENT_VERSION and split(name)[0] in INTERNAL_TOPICS:
         return Errors.TOPIC_AUTHORIZATION_FAILED
-    known = name in broker.metadata.partitions
+    known = name in services.metadata.partitions
     return Errors.NONE if known else Errors.UNKNOWN_TOPIC_OR_PARTITION

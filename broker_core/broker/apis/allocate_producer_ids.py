@@ -1,32 +1,28 @@
 """AllocateProducerIds (API key 67): brokers ask their controller for producer ids."""
 
-from typing import TYPE_CHECKING
-
+from broker_core.broker.apis.services import ControllerServices
 from broker_core.controller.registration import Unreadable, take_producer_ids
 from broker_core.errors import Errors
 from broker_core.sim.kernel import Message
 from broker_core.transactions.producer_ids import BLOCK
 from broker_core.wire.messages import AllocateProducerIdsRequest, AllocateProducerIdsResponse
 
-if TYPE_CHECKING:
-    from broker_core.broker.process.broker import Broker
 
-
-def handle(broker: "Broker", message: Message) -> None:
+def handle(services: ControllerServices, message: Message) -> None:
     """Takes the next block out of ZooKeeper."""
     body: AllocateProducerIdsRequest = message.body
-    if not broker.controller.is_active:
+    if not services.controller.is_active:
         response = AllocateProducerIdsResponse(Errors.NOT_CONTROLLER)
-    elif body.broker_id not in broker.controller.context.live_brokers:
+    elif body.broker_id not in services.controller.context.live_brokers:
         response = AllocateProducerIdsResponse(Errors.BROKER_ID_NOT_REGISTERED)
-    elif broker.metadata.live_brokers.get(body.broker_id) != body.broker_epoch:
+    elif services.metadata.live_brokers.get(body.broker_id) != body.broker_epoch:
         response = AllocateProducerIdsResponse(Errors.STALE_BROKER_EPOCH)
     else:
         try:
-            first = take_producer_ids(broker.zk, body.broker_id)
+            first = take_producer_ids(services.zk, body.broker_id)
             response = AllocateProducerIdsResponse(Errors.NONE, first, BLOCK)
         except Unreadable:
             response = AllocateProducerIdsResponse(Errors.UNKNOWN_SERVER_ERROR)
     is_good = response.error is Errors.NONE
     label = f"from {response.producer_id_start} on" if is_good else response.error.name
-    broker.kernel.respond(message, response, label=label)
+    services.kernel.respond(message, response, label=label)

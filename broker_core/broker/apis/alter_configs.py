@@ -1,7 +1,6 @@
 """AlterConfigs (API key 33) and IncrementalAlterConfigs (API key 44, KIP-339)."""
 
-from typing import TYPE_CHECKING
-
+from broker_core.broker.apis.services import AdminServices
 from broker_core.errors import Errors
 from broker_core.sim.kernel import Message
 from broker_core.wire.messages import (
@@ -11,31 +10,28 @@ from broker_core.wire.messages import (
     IncrementalAlterConfigsRequest,
 )
 
-if TYPE_CHECKING:
-    from broker_core.broker.process.broker import Broker
 
-
-def handle(broker: "Broker", message: Message) -> None:
+def handle(services: AdminServices, message: Message) -> None:
     """Replaces all dynamic configurations of the resources."""
     body: AlterConfigsRequest = message.body
     _answer(
-        broker,
+        services,
         message,
-        [broker.configs.alter(resource, configs, body.validate_only) for resource, configs in body.resources],
+        [services.configs.alter(resource, configs, body.validate_only) for resource, configs in body.resources],
     )
 
 
-def handle_incremental(broker: "Broker", message: Message) -> None:
+def handle_incremental(services: AdminServices, message: Message) -> None:
     """Changes single configurations of the resources."""
     body: IncrementalAlterConfigsRequest = message.body
     _answer(
-        broker,
+        services,
         message,
-        [broker.configs.alter_incrementally(resource, ops, body.validate_only) for resource, ops in body.resources],
+        [services.configs.alter_incrementally(resource, ops, body.validate_only) for resource, ops in body.resources],
     )
 
 
-def _answer(broker: "Broker", message: Message, results: list[AlterConfigsResult]) -> None:
+def _answer(services: AdminServices, message: Message, results: list[AlterConfigsResult]) -> None:
     fields = tuple((f"{each.resource.type} {each.resource.name}", each.error.name) for each in results)
     label = next((each.error.name for each in results if each.error is not Errors.NONE), "ok")
-    broker.kernel.respond(message, AlterConfigsResponse(tuple(results)), label=label, fields=fields)
+    services.kernel.respond(message, AlterConfigsResponse(tuple(results)), label=label, fields=fields)

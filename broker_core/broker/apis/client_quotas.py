@@ -1,18 +1,14 @@
 """DescribeClientQuotas (API key 48) and AlterClientQuotas (49, KIP-546)."""
 
-from typing import TYPE_CHECKING
-
+from broker_core.broker.apis.services import AdminServices
 from broker_core.sim.kernel import Message
 from broker_core.wire.messages import QuotaEntity
 
-if TYPE_CHECKING:
-    from broker_core.broker.process.broker import Broker
 
-
-def handle_describe(broker: "Broker", message: Message) -> None:
+def handle_describe(services: AdminServices, message: Message) -> None:
     """Says what quotas users, clients and addresses have."""
-    response = broker.quotas_admin.describe(message.body)
-    broker.kernel.respond(
+    response = services.quotas_admin.describe(message.body)
+    services.kernel.respond(
         message,
         response,
         label=response.error.name if response.error.code else "quotas",
@@ -23,13 +19,13 @@ def handle_describe(broker: "Broker", message: Message) -> None:
     )
 
 
-def handle_alter(broker: "Broker", message: Message) -> None:
+def handle_alter(services: AdminServices, message: Message) -> None:
     """Sets and takes away quotas."""
-    response = broker.quotas_admin.alter(message.body)
+    response = services.quotas_admin.alter(message.body)
     errors = [error.name for error, _ in response.results]
     label = next((name for name in errors if name != "NONE"), "ok")
     entities = (_called(each.entity) for each in message.body.entries)
-    broker.kernel.respond(message, response, label=label, fields=tuple(zip(entities, errors, strict=True)))
+    services.kernel.respond(message, response, label=label, fields=tuple(zip(entities, errors, strict=True)))
 
 
 def _called(entity: QuotaEntity) -> str:

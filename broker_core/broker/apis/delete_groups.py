@@ -1,19 +1,15 @@
 """DeleteGroups (API key 42)."""
 
-from typing import TYPE_CHECKING
-
+from broker_core.broker.apis.services import GroupServices
 from broker_core.errors import Errors
 from broker_core.sim.kernel import Message
 from broker_core.wire.messages import DeleteGroupsRequest, DeleteGroupsResponse
 
-if TYPE_CHECKING:
-    from broker_core.broker.process.broker import Broker
 
-
-def handle(broker: "Broker", message: Message) -> None:
+def handle(services: GroupServices, message: Message) -> None:
     """Removes groups without members, with their offsets."""
     body: DeleteGroupsRequest = message.body
-    results = tuple((group_id, broker.groups.delete_group(group_id)) for group_id in body.groups)
+    results = tuple((group_id, services.groups.delete_group(group_id)) for group_id in body.groups)
     shown = next((error for _, error in results if error is not Errors.NONE), Errors.NONE)
     label = "deleted" if shown is Errors.NONE else shown.name
-    broker.kernel.respond(message, DeleteGroupsResponse(results), label=label)
+    services.kernel.respond(message, DeleteGroupsResponse(results), label=label)

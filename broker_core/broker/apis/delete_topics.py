@@ -1,23 +1,19 @@
 """DeleteTopics (API key 20)."""
 
-from typing import TYPE_CHECKING
-
 from msgspec import structs
 
 from broker_core.broker.admin.admin_purgatory import DelayedTopics
+from broker_core.broker.apis.services import ControllerServices
 from broker_core.errors import Errors
 from broker_core.sim.kernel import Message
 from broker_core.wire.messages import DeleteTopicsRequest, DeleteTopicsResponse
 
-if TYPE_CHECKING:
-    from broker_core.broker.process.broker import Broker
 
-
-def handle(broker: "Broker", message: Message) -> None:
+def handle(services: ControllerServices, message: Message) -> None:
     """Marks topics for deletion; answers when they are gone from the metadata, or the timeout has passed."""
     body: DeleteTopicsRequest = message.body
-    topic_ids = dict(broker.metadata.topic_ids)
-    results = broker.controller.delete_topics(body).topics
+    topic_ids = dict(services.metadata.topic_ids)
+    results = services.controller.delete_topics(body).topics
     results = tuple(structs.replace(result, topic_id=topic_ids.get(result.name, "")) for result in results)
     expected = {result.name: 0 for result in results if result.error is Errors.NONE}
-    broker.waiting_admin.park(DelayedTopics(message, expected, results, DeleteTopicsResponse), body.timeout_ms)
+    services.waiting_admin.park(DelayedTopics(message, expected, results, DeleteTopicsResponse), body.timeout_ms)

@@ -1,16 +1,12 @@
 """DescribeConfigs (API key 32)."""
 
-from typing import TYPE_CHECKING
-
+from broker_core.broker.apis.services import AdminServices
 from broker_core.sim.kernel import Message
 from broker_core.wire.messages import DescribeConfigsResponse
 
-if TYPE_CHECKING:
-    from broker_core.broker.process.broker import Broker
 
-
-def handle(broker: "Broker", message: Message) -> None:
+def handle(services: AdminServices, message: Message) -> None:
     """Says what topics and brokers are configured with, and where each value comes from."""
-    response = DescribeConfigsResponse(tuple(broker.configs.describe(each) for each in message.body.resources))
+    response = DescribeConfigsResponse(tuple(services.configs.describe(each) for each in message.body.resources))
     fields = tuple((f"{each.resource.type} {each.resource.name}", each.error.name) for each in response.results)
-    broker.kernel.respond(message, response, label="configurations", fields=fields)
+    services.kernel.respond(message, response, label="configurations", fields=fields)

@@ -1,7 +1,6 @@
 """DescribeLogDirs (API key 35)."""
 
-from typing import TYPE_CHECKING
-
+from broker_core.broker.apis.services import ReplicationServices
 from broker_core.sim.kernel import Message
 from broker_core.wire.messages import (
     DescribeLogDirsRequest,
@@ -10,11 +9,8 @@ from broker_core.wire.messages import (
     LogDirReplica,
 )
 
-if TYPE_CHECKING:
-    from broker_core.broker.process.broker import Broker
 
-
-def handle(broker: "Broker", message: Message) -> None:
+def handle(services: ReplicationServices, message: Message) -> None:
     """Says which replicas lie in this broker's log directory, and how large they are."""
     body: DescribeLogDirsRequest = message.body
     replicas = tuple(
@@ -23,9 +19,9 @@ def handle(broker: "Broker", message: Message) -> None:
             sum(segment.size for segment in partition.log.segments),
             max(partition.high_watermark - partition.log.log_end_offset, 0),
         )
-        for name, partition in broker.replicas.partitions.items()
+        for name, partition in services.replicas.partitions.items()
         if body.topics is None or name.rpartition("-")[0] in body.topics
     )
     fields = tuple((replica.partition, f"{replica.size} bytes") for replica in replicas)
-    response = DescribeLogDirsResponse((LogDirDescription(broker.directory.path, replicas),))
-    broker.kernel.respond(message, response, label=f"{len(replicas)} replicas", fields=fields)
+    response = DescribeLogDirsResponse((LogDirDescription(services.directory.path, replicas),))
+    services.kernel.respond(message, response, label=f"{len(replicas)} replicas", fields=fields)

@@ -1,7 +1,6 @@
 """DescribeProducers (API key 61, KIP-664)."""
 
-from typing import TYPE_CHECKING
-
+from broker_core.broker.apis.services import ReplicationServices
 from broker_core.controller.admin import validate_topic_name
 from broker_core.errors import Errors, KafkaException
 from broker_core.sim.kernel import Message
@@ -12,31 +11,28 @@ from broker_core.wire.messages import (
     DescribeProducersResponse,
 )
 
-if TYPE_CHECKING:
-    from broker_core.broker.process.broker import Broker
-
 _NOT_HOSTED = "This server does not host this topic-partition."
 
 
-def handle(broker: "Broker", message: Message) -> None:
+def handle(services: ReplicationServices, message: Message) -> None:
     """What replicas know of their producers; any replica may be asked."""
     body: DescribeProducersRequest = message.body
-    rows = tuple(_describe(broker, name) for name in body.partitions)
+    rows = tuple(_describe(services, name) for name in body.partitions)
     label = f"{len(rows[0].active_producers)} producers" if rows else "nothing"
-    broker.kernel.respond(message, DescribeProducersResponse(rows), label=label)
+    services.kernel.respond(message, DescribeProducersResponse(rows), label=label)
 
 
-def _describe(broker: "Broker", name: str) -> DescribedProducers:
-    partition = broker.replicas.partitions.get(name)
+def _describe(services: ReplicationServices, name: str) -> DescribedProducers:
+    partition = services.replicas.partitions.get(name)
     if partition is None:
         topic = name.rpartition("-")[0].removesuffix("/")  # so ends that of one before a negative index
         try:
             validate_topic_name(topic)
         except KafkaException as illegal:
             return DescribedProducers(name, illegal.error, illegal.message)
-        if topic not in broker.metadata.topic_ids:
+        if topic not in services.metadata.topic_ids:
             return DescribedProducers(name, Errors.UNKNOWN_TOPIC_OR_PARTITION, _NOT_HOSTED)
-        is_known = name in broker.metadata.partitions
+        is_known = name in services.metadata.partitions
         error = Errors.NOT_LEADER_OR_FOLLOWER if is_known else Errors.UNKNOWN_TOPIC_OR_PARTITION
         return DescribedProducers(name, error)
     return DescribedProducers(

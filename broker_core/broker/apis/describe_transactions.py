@@ -1,25 +1,21 @@
 """DescribeTransactions (API key 65, KIP-664)."""
 
-from typing import TYPE_CHECKING
-
+from broker_core.broker.apis.services import TransactionServices
 from broker_core.errors import Errors
 from broker_core.sim.kernel import Message
 from broker_core.wire.messages import DescribedTransaction, DescribeTransactionsRequest, DescribeTransactionsResponse
 
-if TYPE_CHECKING:
-    from broker_core.broker.process.broker import Broker
 
-
-def handle(broker: "Broker", message: Message) -> None:
+def handle(services: TransactionServices, message: Message) -> None:
     """What the coordinator knows of transactional ids."""
     body: DescribeTransactionsRequest = message.body
-    rows = tuple(_describe(broker, transactional_id) for transactional_id in body.transactional_ids)
+    rows = tuple(_describe(services, transactional_id) for transactional_id in body.transactional_ids)
     label = rows[0].transaction_state or rows[0].error.name if rows else "nothing"
-    broker.kernel.respond(message, DescribeTransactionsResponse(rows), label=label)
+    services.kernel.respond(message, DescribeTransactionsResponse(rows), label=label)
 
 
-def _describe(broker: "Broker", transactional_id: str) -> DescribedTransaction:
-    coordinator = broker.transactions.coordinator
+def _describe(services: TransactionServices, transactional_id: str) -> DescribedTransaction:
+    coordinator = services.transactions.coordinator
     error = coordinator.status(transactional_id)
     metadata = coordinator.transactions.get(transactional_id)
     if error is Errors.NONE and metadata is None:

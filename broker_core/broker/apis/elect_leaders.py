@@ -1,30 +1,26 @@
 """ElectLeaders (API key 43)."""
 
-from typing import TYPE_CHECKING
-
 from msgspec import structs
 
 from broker_core.broker.admin.admin_purgatory import DelayedElections
+from broker_core.broker.apis.services import ControllerServices
 from broker_core.config_defs.java_text import scala_map_place
 from broker_core.errors import Errors
 from broker_core.sim.kernel import Message
 from broker_core.wire.messages import ElectLeadersRequest
 
-if TYPE_CHECKING:
-    from broker_core.broker.process.broker import Broker
 
-
-def handle(broker: "Broker", message: Message) -> None:
+def handle(services: ControllerServices, message: Message) -> None:
     """The controller elects; answers when this broker's metadata has the new leaders, or the timeout has passed."""
     body: ElectLeadersRequest = message.body
-    response = broker.controller.elect_leaders(body)
+    response = services.controller.elect_leaders(body)
     # Kafka groups the results by topic in a Scala map, and the tools show partitions of one hash bucket in that order.
     by_topic = sorted(response.partitions, key=lambda result: scala_map_place(result.partition.rpartition("-")[0]))
     response = structs.replace(response, partitions=tuple(by_topic))
-    leadership = broker.controller.context.leadership
+    leadership = services.controller.context.leadership
     expected = {
         result.partition: leadership[result.partition].leader
         for result in response.partitions
         if result.error is Errors.NONE
     }
-    broker.waiting_admin.park(DelayedElections(message, expected, response), body.timeout_ms)
+    services.waiting_admin.park(DelayedElections(message, expected, response), body.timeout_ms)

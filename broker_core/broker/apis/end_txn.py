@@ -1,21 +1,17 @@
 """EndTxn (API key 26): commit or abort."""
 
-from typing import TYPE_CHECKING
-
+from broker_core.broker.apis.services import TransactionServices
 from broker_core.sim.kernel import Message
 from broker_core.transactions.coordinator import for_client
 from broker_core.wire.messages import EndTxnRequest, EndTxnResponse
 
-if TYPE_CHECKING:
-    from broker_core.broker.process.broker import Broker
 
-
-def handle(broker: "Broker", message: Message) -> None:
+def handle(services: TransactionServices, message: Message) -> None:
     """Answered when the decision is written; the markers follow."""
     body: EndTxnRequest = message.body
-    error = broker.transactions.coordinator.end_transaction(
+    error = services.transactions.coordinator.end_transaction(
         message, body.transactional_id, body.producer_id, body.producer_epoch, body.committed
     )
     if error is not None:
         error = for_client(error, body.version, 2)
-        broker.kernel.respond(message, EndTxnResponse(error), label=error.name)
+        services.kernel.respond(message, EndTxnResponse(error), label=error.name)

@@ -1,19 +1,15 @@
 """InitProducerId (API key 22)."""
 
-from typing import TYPE_CHECKING
-
+from broker_core.broker.apis.services import TransactionServices
 from broker_core.errors import Errors
 from broker_core.sim.kernel import Message
 from broker_core.wire.messages import InitProducerIdRequest, InitProducerIdResponse
 
-if TYPE_CHECKING:
-    from broker_core.broker.process.broker import Broker
 
-
-def handle(broker: "Broker", message: Message) -> None:
+def handle(services: TransactionServices, message: Message) -> None:
     """A producer wants an id; the half of an id and epoch makes no sense."""
     body: InitProducerIdRequest = message.body
     if (body.producer_id == -1) != (body.producer_epoch == -1):
-        broker.kernel.respond(message, InitProducerIdResponse(Errors.INVALID_REQUEST), label="INVALID_REQUEST")
+        services.kernel.respond(message, InitProducerIdResponse(Errors.INVALID_REQUEST), label="INVALID_REQUEST")
     else:
-        broker.transactions.coordinator.init_producer_id(message, body)
+        services.transactions.coordinator.init_producer_id(message, body)

@@ -1,36 +1,32 @@
 """ListTransactions (API key 66, KIP-664 and KIP-994)."""
 
-from typing import TYPE_CHECKING
-
+from broker_core.broker.apis.services import TransactionServices
 from broker_core.errors import Errors
 from broker_core.sim.kernel import Message
 from broker_core.transactions.metadata import TransactionMetadata
 from broker_core.transactions.states import TransactionState
 from broker_core.wire.messages import ListTransactionsRequest, ListTransactionsResponse
 
-if TYPE_CHECKING:
-    from broker_core.broker.process.broker import Broker
 
-
-def handle(broker: "Broker", message: Message) -> None:
+def handle(services: TransactionServices, message: Message) -> None:
     """The transactional ids that this broker coordinates, as far as the filters let them pass."""
     body: ListTransactionsRequest = message.body
-    coordinator = broker.transactions.coordinator
+    coordinator = services.transactions.coordinator
     if coordinator.partitions.loading:
         loading = Errors.COORDINATOR_LOAD_IN_PROGRESS
-        broker.kernel.respond(message, ListTransactionsResponse(error=loading), label=loading.name)
+        services.kernel.respond(message, ListTransactionsResponse(error=loading), label=loading.name)
         return
     states = {state.value for state in TransactionState}
     rows = tuple(
         (each.transactional_id, each.current.producer_id, each.state.value)
         for each in coordinator.transactions.values()
-        if _passes(body, each, broker.wall_ms)
+        if _passes(body, each, services.wall_ms)
     )
     response = ListTransactionsResponse(
         unknown_state_filters=tuple(name for name in body.state_filters if name not in states),
         transaction_states=rows,
     )
-    broker.kernel.respond(message, response, label=f"{len(response.transaction_states)} transactional ids")
+    services.kernel.respond(message, response, label=f"{len(response.transaction_states)} transactional ids")
 
 
 def _passes(body: ListTransactionsRequest, metadata: TransactionMetadata, now_ms: int) -> bool:

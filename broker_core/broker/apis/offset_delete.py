@@ -1,22 +1,18 @@
 """OffsetDelete (API key 47)."""
 
-from typing import TYPE_CHECKING
-
+from broker_core.broker.apis.services import GroupServices
 from broker_core.errors import Errors
 from broker_core.sim.kernel import Message
 from broker_core.wire.messages import OffsetDeleteRequest, OffsetDeleteResponse
 
-if TYPE_CHECKING:
-    from broker_core.broker.process.broker import Broker
 
-
-def handle(broker: "Broker", message: Message) -> None:
+def handle(services: GroupServices, message: Message) -> None:
     """Removes committed offsets of topics that no member is subscribed to."""
     body: OffsetDeleteRequest = message.body
     partitions = dict.fromkeys(body.partitions)
-    known = tuple(name for name in partitions if broker.has_partition(name))
-    error, results = broker.groups.delete_offsets(body.group_id, known)
+    known = tuple(name for name in partitions if name in services.metadata.partitions)
+    error, results = services.groups.delete_offsets(body.group_id, known)
     decided = dict(results)
     rows = tuple((name, decided.get(name, Errors.UNKNOWN_TOPIC_OR_PARTITION)) for name in partitions)
     response = OffsetDeleteResponse(error, rows if error is Errors.NONE else ())
-    broker.kernel.respond(message, response, label="deleted" if error is Errors.NONE else error.name)
+    services.kernel.respond(message, response, label="deleted" if error is Errors.NONE else error.name)

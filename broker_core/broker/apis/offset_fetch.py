@@ -1,25 +1,21 @@
 """OffsetFetch (API key 9)."""
 
-from typing import TYPE_CHECKING
-
+from broker_core.broker.apis.services import GroupServices
 from broker_core.errors import Errors
 from broker_core.sim.kernel import Message
 from broker_core.wire.messages import OffsetFetchRequest, OffsetFetchResponse
 
-if TYPE_CHECKING:
-    from broker_core.broker.process.broker import Broker
 
-
-def handle(broker: "Broker", message: Message) -> None:
+def handle(services: GroupServices, message: Message) -> None:
     """What a group has committed."""
     body: OffsetFetchRequest = message.body
     if body.groups:
         asked = (OffsetFetchRequest(group, names, require_stable=body.require_stable) for group, names in body.groups)
-        groups = tuple(broker.groups.fetch_offsets(each) for each in asked)
-        broker.kernel.respond(message, OffsetFetchResponse(groups=groups), label=f"{len(groups)} groups")
+        groups = tuple(services.groups.fetch_offsets(each) for each in asked)
+        services.kernel.respond(message, OffsetFetchResponse(groups=groups), label=f"{len(groups)} groups")
         return
-    response = broker.zookeeper_offsets.fetch(body) if body.in_zookeeper else broker.groups.fetch_offsets(body)
+    response = services.zookeeper_offsets.fetch(body) if body.in_zookeeper else services.groups.fetch_offsets(body)
     rows, error = response.partitions, response.error
     label = f"{len(rows)} offsets" if error is Errors.NONE else error.name
     fields = tuple((name, offset) for name, offset, *_ in rows)
-    broker.kernel.respond(message, response, label=label, fields=fields)
+    services.kernel.respond(message, response, label=label, fields=fields)

@@ -1,13 +1,9 @@
 """SyncGroup (API key 14)."""
 
-from typing import TYPE_CHECKING
-
+from broker_core.broker.apis.services import GroupServices
 from broker_core.sim.kernel import Message
 
-if TYPE_CHECKING:
-    from broker_core.broker.process.broker import Broker
 
-
-def handle(broker: "Broker", message: Message) -> None:
+def handle(services: GroupServices, message: Message) -> None:
     """Answered when the leader's assignment is stored."""
-    broker.groups.sync(message, message.body)
+    services.groups.sync(message, message.body)

@@ -1,33 +1,29 @@
 """TxnOffsetCommit (API key 28): offsets that count when their transaction is committed."""
 
-from typing import TYPE_CHECKING
-
+from broker_core.broker.apis.services import TransactionalOffsetServices
 from broker_core.broker.coordinators.transaction_verifier import Batch, Verification
 from broker_core.errors import Errors
 from broker_core.records.record_batch import NO_SEQUENCE
 from broker_core.sim.kernel import Message
 from broker_core.wire.messages import TxnOffsetCommitRequest, TxnOffsetCommitResponse
 
-if TYPE_CHECKING:
-    from broker_core.broker.process.broker import Broker
 
-
-def handle(broker: "Broker", message: Message) -> None:
+def handle(services: TransactionalOffsetServices, message: Message) -> None:
     """Asks first whether the group belongs to the transaction, then hands the offsets to the group."""
     body: TxnOffsetCommitRequest = message.body
-    error = broker.groups.status(body.group_id)
+    error = services.groups.status(body.group_id)
     if error is not Errors.NONE:
-        known = broker.metadata.partitions
+        known = services.metadata.partitions
         results = tuple(
             (name, error if name in known else Errors.UNKNOWN_TOPIC_OR_PARTITION) for name, *_ in body.partitions
         )
-        broker.kernel.respond(message, TxnOffsetCommitResponse(results), label=error.name)
+        services.kernel.respond(message, TxnOffsetCommitResponse(results), label=error.name)
         return
-    partition = broker.groups.partition_of(body.group_id)
+    partition = services.groups.partition_of(body.group_id)
     batch = Batch(body.producer_id, body.producer_epoch, NO_SEQUENCE)
-    guard = broker.transactions.verifier.guard(partition, batch)
+    guard = services.transactions.verifier.guard(partition, batch)
     if guard is None:
-        broker.groups.commit_in_transaction(message, body, Errors.NONE)
+        services.groups.commit_in_transaction(message, body, Errors.NONE)
     else:
         verification = Verification(message, {partition: guard}, {})
-        broker.transactions.verifier.verify(verification, body.transactional_id, batch)
+        services.transactions.verifier.verify(verification, body.transactional_id, batch)

@@ -1,37 +1,33 @@
 """UpdateMetadata (API key 6)."""
 
-from typing import TYPE_CHECKING
-
 from broker_core.broker.apis.fencing import controller_error
+from broker_core.broker.apis.services import ClusterStateServices
 from broker_core.broker.common.metadata_cache import DELETED_LEADER
 from broker_core.errors import Errors
 from broker_core.events.control import MetadataUpdated
 from broker_core.sim.kernel import Message
 from broker_core.wire.messages import UpdateMetadataRequest, UpdateMetadataResponse
 
-if TYPE_CHECKING:
-    from broker_core.broker.process.broker import Broker
 
-
-def handle(broker: "Broker", message: Message) -> None:
+def handle(services: ClusterStateServices, message: Message) -> None:
     """Replaces what this broker knows of the cluster."""
     body: UpdateMetadataRequest = message.body
-    error = controller_error(broker, body)
+    error = controller_error(services, body)
     if error is Errors.NONE:
-        broker.metadata.update(body)
-        broker.emit(
+        services.metadata.update(body)
+        services.emit(
             MetadataUpdated(
-                broker=broker.name,
+                broker=services.name,
                 controller=body.controller_id,
                 live_brokers=tuple(sorted(broker_id for broker_id, _ in body.live_brokers)),
                 partitions=len(body.partitions),
             )
         )
-    broker.kernel.respond(
+    services.kernel.respond(
         message, UpdateMetadataResponse(error), label=error.name if error is not Errors.NONE else "ok"
     )
     if error is Errors.NONE:
-        broker.waiting_admin.metadata_updated()
-        broker.transactions.markers.told_of([state.partition for state in body.partitions])
+        services.waiting_admin.metadata_updated()
+        services.transactions.markers.told_of([state.partition for state in body.partitions])
         if any(state.leader == DELETED_LEADER for state in body.partitions):
-            broker.groups.topics_deleted(lambda topic: topic not in broker.metadata.topic_ids)
+            services.groups.topics_deleted(lambda topic: topic not in services.metadata.topic_ids)

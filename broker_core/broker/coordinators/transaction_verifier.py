@@ -5,13 +5,19 @@ after the end of its transaction, would begin one that nobody ends.
 """
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple, Protocol
 
 import msgspec
 
+from broker_core.broker.common.metadata_cache import MetadataCache
+from broker_core.broker.config.broker_config import BrokerConfig
+from broker_core.broker.replicas.replica_manager import ReplicaManager
+from broker_core.eras import Era
 from broker_core.errors import Errors
+from broker_core.groups.coordinator import GroupCoordinator
 from broker_core.records.record_batch import BatchHeader
-from broker_core.sim.kernel import Message
+from broker_core.sim.kernel import Kernel, Message
+from broker_core.transactions.coordinator import TransactionCoordinator
 from broker_core.wire.messages import (
     AddPartitionsToTxnRequest,
     AddPartitionsToTxnResponse,
@@ -20,9 +26,6 @@ from broker_core.wire.messages import (
     ProduceRequest,
     TxnOffsetCommitRequest,
 )
-
-if TYPE_CHECKING:
-    from broker_core.broker.process.broker import Broker
 
 KNOWS_ABORTABLE = {"Produce": 11, "TxnOffsetCommit": 4}
 """From which version on clients know TRANSACTION_ABORTABLE."""
@@ -63,23 +66,34 @@ class Verification(msgspec.Struct, frozen=True):
     refused: Mapping[str, ProducePartitionResponse]
 
 
+class VerifierHost(Protocol):
+    """What the verifier needs of its broker."""
+
+    kernel: Kernel
+    name: str
+    config: BrokerConfig
+    era: Era
+    metadata: MetadataCache
+    replicas: ReplicaManager
+    groups: GroupCoordinator
+
+
 class TransactionVerifier:
     """The questions of one broker."""
 
-    def __init__(self, broker: "Broker") -> None:
-        self._broker = broker
+    def __init__(self, host: VerifierHost, coordinator: TransactionCoordinator) -> None:
+        self._host = host
+        self._coordinator = coordinator
 
     @property
     def is_on(self) -> bool:
         """Whether anything is asked."""
-        broker = self._broker
-        return broker.era.verifies_transactions and (
-            broker.config.transactions.transaction_partition_verification_enable
-        )
+        host = self._host
+        return host.era.verifies_transactions and (host.config.transactions.transaction_partition_verification_enable)
 
     def guard(self, name: str, batch: Batch) -> tuple[int, int] | None:
         """What has to be verified before a batch may be appended: (producer id, guard); None = nothing."""
-        partition = self._broker.replicas.partitions.get(name)
+        partition = self._host.replicas.partitions.get(name)
         if not self.is_on or partition is None or not partition.is_leader:
             return None
         guard = partition.log.producer_state.start_verification(*batch)
@@ -87,23 +101,23 @@ class TransactionVerifier:
 
     def verify(self, verification: Verification, transactional_id: str, batch: Batch) -> None:
         """Asks; `verified` goes on."""
-        broker = self._broker
-        state = broker.metadata.partitions.get(broker.transactions.coordinator.partition_of(transactional_id))
+        host = self._host
+        state = host.metadata.partitions.get(self._coordinator.partition_of(transactional_id))
         if state is None or state.leader < 0:
             self._verified(verification, dict.fromkeys(verification.guards, Errors.COORDINATOR_NOT_AVAILABLE))
             return
         transaction = AddPartitionsToTxnTransaction(
             transactional_id, batch.producer_id, batch.producer_epoch, tuple(verification.guards), verify_only=True
         )
-        broker.kernel.request(
-            broker.name,
+        host.kernel.request(
+            host.name,
             f"b{state.leader}",
             "AddPartitionsToTxn",
             AddPartitionsToTxnRequest((transaction,)),
             label=f"verify {transactional_id}",
             fields=tuple((name, "is it added?") for name in verification.guards),
             context=("verifier", verification),
-            timeout_us=broker.config.request_timeout_ms * 1_000,
+            timeout_us=host.config.request_timeout_ms * 1_000,
         )
 
     def on_response(self, verification: Verification, response: AddPartitionsToTxnResponse | None) -> None:
@@ -123,13 +137,13 @@ class TransactionVerifier:
         if isinstance(body, ProduceRequest):
             refused = dict(verification.refused)
             refused |= {name: _refusal(name, error) for name, error in errors.items() if error is not Errors.NONE}
-            self._broker.replicas.produces.take(message, body, refused)
+            self._host.replicas.produces.take(message, body, refused)
         else:
             (error,) = errors.values()
-            self._broker.groups.commit_in_transaction(message, body, error)
+            self._host.groups.commit_in_transaction(message, body, error)
 
     def _holds(self, name: str, producer_id: int, guard: int) -> bool:
-        partition = self._broker.replicas.partitions.get(name)
+        partition = self._host.replicas.partitions.get(name)
         return partition is None or partition.log.producer_state.holds_guard(producer_id, guard)
 
 

@@ -1,14 +1,15 @@
 """What of transactions lives in a broker's process, and how it reaches the rest of it."""
 
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
-from broker_core.broker.coordinators.transaction_verifier import TransactionVerifier
+from broker_core.broker.coordinators.transaction_verifier import TransactionVerifier, VerifierHost
 from broker_core.controller.registration import Unreadable, take_producer_ids
 from broker_core.errors import Errors
 from broker_core.events.envelope import Event
 from broker_core.log.unified_log import UnifiedLog
 from broker_core.sim.kernel import Kernel
+from broker_core.sim.zookeeper import ZkClient
 from broker_core.transactions.coordinator import TransactionCoordinator
 from broker_core.transactions.host import TransactionSettings, TransactionStore
 from broker_core.transactions.log import TRANSACTION_TOPIC
@@ -17,89 +18,116 @@ from broker_core.transactions.metadata import TransactionMetadata
 from broker_core.transactions.producer_ids import ProducerIds
 from broker_core.wire.messages import AllocateProducerIdsRequest, LeaderAndIsrPartition, WriteTxnMarkersRequest
 
-if TYPE_CHECKING:
-    from broker_core.broker.process.broker import Broker
-
 ASKERS = frozenset({"producer_ids", "markers", "verifier"})
 """Who of these asks other brokers, as the context of a request names them."""
+
+
+class TransactionPartsHost(VerifierHost, Protocol):
+    """What the parts need of their broker."""
+
+    broker_id: int
+    broker_epoch: int
+
+    @property
+    def now_us(self) -> int: ...
+
+    @property
+    def wall_ms(self) -> int: ...
+
+    @property
+    def zk(self) -> ZkClient: ...
+
+    @property
+    def reaches_zookeeper(self) -> bool: ...
+
+    def known_controller(self) -> int: ...
+
+    def partition_count(self, topic: str, otherwise: int) -> int: ...
+
+    def append_for_coordinator(self, partition: str, data: bytes, waiting: object, timeout_ms: int) -> Errors:
+        """Appends a batch as leader; `waiting` waits until it is committed."""
+
+    def emit(self, event: Event) -> int: ...
+
+    def timer(self, delay_us: int, name: str, data: object = None) -> int: ...
 
 
 class TransactionParts:
     """The coordinator, its markers, the producer ids and the verifier of one broker."""
 
-    def __init__(self, broker: "Broker") -> None:
-        self._broker = broker
-        self.kernel: Kernel = broker.kernel
-        self.name = broker.name
+    def __init__(self, host: TransactionPartsHost) -> None:
+        self._host = host
+        self.kernel: Kernel = host.kernel
+        self.name = host.name
         self.producer_ids = ProducerIds(self)
         self.markers = TransactionMarkers(self)
         self.coordinator = TransactionCoordinator(self)
-        self.verifier = TransactionVerifier(broker)
+        self.verifier = TransactionVerifier(host, self.coordinator)
 
     # what its parts ask of the broker
 
     @property
     def now_us(self) -> int:
         """Simulated time."""
-        return self._broker.now_us
+        return self._host.now_us
 
     @property
     def wall_ms(self) -> int:
         """Calendar time in ms."""
-        return self._broker.wall_ms
+        return self._host.wall_ms
 
     @property
     def transaction_settings(self) -> TransactionSettings:
         """The settings of transactions."""
-        return self._broker.config.transactions
+        return self._host.config.transactions
 
     @property
     def transaction_partition_count(self) -> int:
         """How many partitions `__transaction_state` has, or would have."""
-        return self._broker.partition_count(
+        return self._host.partition_count(
             TRANSACTION_TOPIC, self.transaction_settings.transaction_state_log_num_partitions
         )
 
     def emit(self, event: Event) -> int:
         """States a fact as the broker."""
-        return self._broker.emit(event)
+        return self._host.emit(event)
 
     def timer(self, delay_us: int, name: str, data: object = None) -> int:
         """Wakes `on_timer` after a delay."""
-        return self._broker.timer(delay_us, name, data)
+        return self._host.timer(delay_us, name, data)
 
     def leader_of(self, partition: str) -> int | None:
         """As this broker's metadata say."""
-        state = self._broker.metadata.partitions.get(partition)
+        state = self._host.metadata.partitions.get(partition)
         return None if state is None else state.leader
 
     def transaction_log(self, partition: str) -> UnifiedLog:
         """The log of a partition of `__transaction_state` that this broker leads."""
-        return self._broker.replicas.partitions[partition].log
+        return self._host.replicas.partitions[partition].log
 
     def append_to_transaction_log(
         self, partition: str, data: bytes, store: TransactionStore | None, timeout_ms: int
     ) -> Errors:
         """Appends to a partition of `__transaction_state`; `store` waits until that is committed, for a while."""
-        return self._broker.coordinator_appends.append(partition, data, store, timeout_ms)
+        return self._host.append_for_coordinator(partition, data, store, timeout_ms)
 
     # producer ids
 
     def request_producer_ids(self) -> bool:
         """Asks the controller; before there was an API for that, a broker helped itself."""
-        broker = self._broker
-        if broker.era.producer_ids_at_start:
-            if broker.reaches_zookeeper:
+        host = self._host
+        if host.era.producer_ids_at_start:
+            if host.reaches_zookeeper:
                 with suppress(Unreadable):
-                    self.producer_ids.take(take_producer_ids(broker.zk, broker.broker_id))
+                    self.producer_ids.take(take_producer_ids(host.zk, host.broker_id))
             return False
-        controller_id = broker.known_controller()
+        controller_id = host.known_controller()
         if controller_id < 0:
             return False
         self._request(
             controller_id,
             "AllocateProducerIds",
-            AllocateProducerIdsRequest(broker.broker_id, broker.broker_epoch),
+            AllocateProducerIdsRequest(host.broker_id, host.broker_epoch),
             "AllocateProducerIds",
             ("producer_ids", None),
         )
@@ -131,14 +159,14 @@ class TransactionParts:
             body,
             label=label,
             context=context,
-            timeout_us=self._broker.config.request_timeout_ms * 1_000,
+            timeout_us=self._host.config.request_timeout_ms * 1_000,
         )
 
     # what comes from outside
 
     def partition_changed(self, state: LeaderAndIsrPartition) -> None:
         """This broker has become leader or follower of a partition of `__transaction_state`."""
-        partition = self._broker.replicas.partitions[state.partition]
+        partition = self._host.replicas.partitions[state.partition]
         if partition.is_leader:
             self.coordinator.on_election(state.partition, state.leader_epoch)
         else:

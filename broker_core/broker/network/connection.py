@@ -1,23 +1,21 @@
 """One client's connection to one broker: a node between bytes and the bodies that brokers exchange."""
 
 from collections import deque
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any, Protocol
 
 from broker_core.broker.common.guard import go_on_after
-from broker_core.broker.translation import TRANSLATIONS, Asked, Prepared
-from broker_core.broker.translation.common import CLIENT_PREFIX, Failed
+from broker_core.broker.common.messages import CLIENT_PREFIX, Failed, Prepared
+from broker_core.broker.translation import TRANSLATIONS, RequestContext
+from broker_core.broker.translation.common import AskedBroker, ClusterAddresses
 from broker_core.era_apis import Apis, is_offered
 from broker_core.errors import Errors
 from broker_core.events.rpc import Fields
 from broker_core.events.world import ClientIdentified
-from broker_core.sim.kernel import QuietNode
+from broker_core.sim.kernel import Kernel, QuietNode
 from broker_core.wire.errors import WireError
 from broker_core.wire.framing import API_VERSIONS, decode_request, encode_response
 from broker_core.wire.schemas import offered
-
-if TYPE_CHECKING:
-    from broker_core.broker.network.socket_server import SocketServer
-    from broker_core.broker.process.broker import Broker
 
 NO_ANSWER = b""
 
@@ -62,10 +60,31 @@ def error_response(request: Request, error: Errors) -> Any:
     raise WireError(f"{error.name} cannot be told in an answer to {request.api.name} v{request.version}")
 
 
+class ListeningBroker(AskedBroker, Protocol):
+    """A broker that takes connections."""
+
+    name: str
+    state: str
+    port: int
+
+
+class ConnectionHost(ClusterAddresses, Protocol):
+    """What a connection needs of the server that holds it."""
+
+    kernel: Kernel
+
+    @property
+    def connections(self) -> Mapping[int, object]: ...
+
+    def close(self, number: int, why: str = "") -> None: ...
+
+    def send(self, number: int, frame: bytes) -> None: ...
+
+
 class Connection(QuietNode):
     """Requests are answered one after the other, in their order, as Kafka does by muting a channel."""
 
-    def __init__(self, server: "SocketServer", broker: "Broker", number: int, peer: str) -> None:
+    def __init__(self, server: ConnectionHost, broker: ListeningBroker, number: int, peer: str) -> None:
         self.name = f"{CLIENT_PREFIX}{number}"
         self.number = number
         self.broker = broker
@@ -111,7 +130,7 @@ class Connection(QuietNode):
         header, api, translation = request.header, request.api, request.translation
         assert translation is not None
         self._identify(request)
-        body = translation.body(request.body, self._asked(request))
+        body = translation.body(request.body, self._context(request))
         if isinstance(body, api.response.type):
             body = Prepared(encode_response(api, request.version, body, correlation_id=header.correlation_id))
         fields: Fields = (
@@ -125,7 +144,7 @@ class Connection(QuietNode):
             # whoever checks what producers were promised looks for it first
             fields = (("acks", request.body.acks), *fields)
             is_one_way = request.body.acks == 0
-        is_unanswered = translation.is_unanswered(request.body, self._asked(request))
+        is_unanswered = translation.is_unanswered(request.body, self._context(request))
         self._server.kernel.request(
             self.name,
             self.broker.name,
@@ -140,9 +159,9 @@ class Connection(QuietNode):
         else:
             self._current = request
 
-    def _asked(self, request: Request) -> Asked:
+    def _context(self, request: Request) -> RequestContext:
         header = request.header
-        return Asked(header.api_version, header.client_id or "", self.peer, self.broker, self._server)
+        return RequestContext(header.api_version, header.client_id or "", self.peer, self.broker, self._server)
 
     def _identify(self, request: Request) -> None:
         """Says who this is, as soon as it is known or when it is somebody else."""
@@ -181,7 +200,7 @@ class Connection(QuietNode):
             answer = error_response(request, body.error)
         else:
             assert request.translation is not None
-            answer = request.translation.answer(body, request.body, self._asked(request))
+            answer = request.translation.answer(body, request.body, self._context(request))
         return encode_response(request.api, request.version, answer, correlation_id=request.header.correlation_id)
 
     def answer_as_sent(self, body: Any) -> tuple[str, int, bytes] | None:

@@ -7,8 +7,7 @@ whoever holds the socket. Nothing here reads or writes one.
 from collections.abc import Mapping
 from typing import Any, NamedTuple, TypeAlias
 
-from broker_core.broker.network.connection import Connection
-from broker_core.broker.process.broker import Broker
+from broker_core.broker.network.connection import Connection, ListeningBroker
 from broker_core.events.world import ClientRefused, NodeAdded, NodeRemoved
 from broker_core.sim.kernel import Kernel
 
@@ -31,7 +30,7 @@ class SocketServer:
     where that is known.
     """
 
-    def __init__(self, kernel: Kernel, brokers: Mapping[int, Broker]) -> None:
+    def __init__(self, kernel: Kernel, brokers: Mapping[int, ListeningBroker]) -> None:
         self.kernel = kernel
         self.brokers = brokers
         self.connections: dict[int, Connection] = {}

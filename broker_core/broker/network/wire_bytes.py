@@ -2,9 +2,9 @@
 
 from typing import Any, NamedTuple
 
+from broker_core.broker.common.messages import CLIENT_PREFIX, Failed
 from broker_core.broker.network.socket_server import SocketServer
-from broker_core.broker.translation import TRANSLATIONS, Asked
-from broker_core.broker.translation.common import CLIENT_PREFIX, Failed
+from broker_core.broker.translation import TRANSLATIONS, RequestContext
 from broker_core.broker.translation.outgoing import request_of
 from broker_core.sim.kernel import Message
 from broker_core.wire.errors import WireError
@@ -44,15 +44,17 @@ def wire_bytes(server: SocketServer, message: Message, question: Any = None) -> 
     if broker is None or versions is None or isinstance(message.body, Failed):
         return None
     version = versions[1]
-    asked = Asked(version, _client_id(client, message.api), "127.0.0.1", broker, server)
+    context = RequestContext(version, _client_id(client, message.api), "127.0.0.1", broker, server)
     try:
-        request = request_of(message.api, message.body if is_request else question, asked)
+        request = request_of(message.api, message.body if is_request else question, context)
         if request is None:
             return None
         if is_request:
-            data = encode_request(api, version, request, correlation_id=message.correlation, client_id=asked.client_id)
+            data = encode_request(
+                api, version, request, correlation_id=message.correlation, client_id=context.client_id
+            )
         else:
-            answer = TRANSLATIONS[message.api].answer(message.body, request, asked)
+            answer = TRANSLATIONS[message.api].answer(message.body, request, context)
             data = encode_response(api, version, answer, correlation_id=message.correlation)
     except WireError:
         return None

@@ -4,6 +4,7 @@ An object of this class is one life of a broker: what it holds in memory goes wi
 """
 
 from collections.abc import Mapping
+from typing import Any
 
 from msgspec import structs
 
@@ -333,7 +334,11 @@ class Broker:
         else:
             self.groups.on_resignation(state.partition)
 
-    # what the group coordinator asks
+    # what the coordinators ask
+
+    def append_for_coordinator(self, partition: str, data: bytes, waiting: Any, timeout_ms: int) -> Errors:
+        """Appends what a coordinator writes; `waiting` waits until that is committed, for a while."""
+        return self.coordinator_appends.append(partition, data, waiting, timeout_ms)
 
     @property
     def group_settings(self) -> GroupSettings:
@@ -346,7 +351,7 @@ class Broker:
 
     def append_to_group_log(self, partition: str, data: bytes, store: Store | None) -> Errors:
         """Appends to a partition of `__consumer_offsets`; `store` waits until that is committed, for a while."""
-        return self.coordinator_appends.append(partition, data, store, self.config.groups.offsets_commit_timeout_ms)
+        return self.append_for_coordinator(partition, data, store, self.config.groups.offsets_commit_timeout_ms)
 
     @property
     def offsets_partition_count(self) -> int:

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 from broker_core.broker.admin import admin_purgatory
 from broker_core.broker.apis import HANDLERS
 from broker_core.broker.common.guard import go_on_after, guarded
+from broker_core.broker.common.messages import CLIENT_PREFIX, Failed, Prepared
 from broker_core.broker.coordinators import coordinator_appends
 from broker_core.broker.coordinators.transactions import ASKERS
 from broker_core.broker.logs.log_manager import TIMER_PREFIX as LOGS_TIMER_PREFIX
 from broker_core.broker.replicas import record_deletion
-from broker_core.broker.translation.common import CLIENT_PREFIX, Failed, Prepared
 from broker_core.errors import Errors
 from broker_core.groups.host import TIMER_PREFIX as GROUPS_TIMER_PREFIX
 from broker_core.replication.partition import UNLINK_TIMER

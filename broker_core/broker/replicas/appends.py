@@ -2,18 +2,16 @@
 (`ReplicaManager.appendRecords`, `DelayedProduce`).
 """
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from broker_core.broker.replicas.delayed import DelayedProduce
+from broker_core.broker.replicas.replica_access import ReplicaAccess
 from broker_core.errors import Errors, KafkaException, RecordValidationException
 from broker_core.events.waiting import RequestCompleted, RequestParked
 from broker_core.replication.purgatory import Purgatory
 from broker_core.sim.kernel import Message
 from broker_core.wire.messages import ProducePartitionResponse, ProduceRequest, ProduceResponse
-
-if TYPE_CHECKING:
-    from broker_core.broker.replicas.replica_manager import ReplicaManager
 
 _UNREADABLE = frozenset(
     {
@@ -30,15 +28,19 @@ _UNREADABLE = frozenset(
 class Produces:
     """See the module. Part of a replica manager, whose partitions it appends to."""
 
-    def __init__(self, replicas: "ReplicaManager") -> None:
+    def __init__(self, replicas: ReplicaAccess, log_appended: Callable[[str], None]) -> None:
+        """`log_appended` is called with the name of a partition after each append to it."""
         self._replicas = replicas
+        self._log_appended = log_appended
+        #: called when the append of a coordinator is committed, or can no longer be
+        self.on_coordinator_append: Callable[[Any, Errors], None]
         self._partitions = replicas.partitions
-        self._host = replicas.host
         self._kernel = replicas.kernel
         self._name = replicas.name
         self._delayed: Purgatory[DelayedProduce] = Purgatory()
         #: partition -> (what waits, offset that the high watermark must reach), in order
         self.coordinator_appends: dict[str, list[tuple[Any, int]]] = {}
+        replicas.high_watermark_listeners.append(self.check)
 
     def parked(self) -> list[str]:
         """The rpc ids of the requests that wait."""
@@ -49,7 +51,7 @@ class Produces:
 
         `refused` are the answers for partitions whose records are not to be appended.
         """
-        now_ms = self._host.wall_ms
+        now_ms = self._replicas.wall_ms
         answers = dict(refused)
         required: dict[str, int] = {}
         advanced: list[tuple[str, bool]] = []
@@ -70,7 +72,7 @@ class Produces:
         for name, moved in advanced:
             if moved:
                 self.check(name)
-            self._replicas.fetches.check(name)
+            self._log_appended(name)
 
     def _append(
         self, name: str, data: bytes, acks: int, now_ms: int, *, is_client: bool = True
@@ -137,11 +139,12 @@ class Produces:
         return not delayed.required
 
     def append_for_coordinator(self, name: str, data: bytes, waiting: Any) -> Errors:
-        """Appends what a coordinator of this broker writes. Once it is committed, or can no longer be, the host hears
-        of it with `waiting`, unless that is None; an append that fails at once is told in the answer alone.
+        """Appends what a coordinator of this broker writes. Once it is committed, or can no longer be,
+        `on_coordinator_append` is called with `waiting`, unless that is None; an append that fails at once is reported
+        in the answer alone.
         """
         acks = 1 if waiting is None else -1
-        answer, last_offset = self._append(name, data, acks, self._host.wall_ms, is_client=False)
+        answer, last_offset = self._append(name, data, acks, self._replicas.wall_ms, is_client=False)
         if last_offset < 0:
             return answer.error
         moved = self._partitions[name].maybe_increment_high_watermark()
@@ -149,14 +152,14 @@ class Produces:
             self.coordinator_appends.setdefault(name, []).append((waiting, last_offset + 1))
         if moved or waiting is not None:
             self.check(name)
-        self._replicas.fetches.check(name)
+        self._log_appended(name)
         return Errors.NONE
 
     def _check_coordinator_appends(self, name: str) -> None:
         partition = self._partitions.get(name)
         if partition is None or not partition.is_leader:
             for waiting, _ in self.coordinator_appends.pop(name):
-                self._host.coordinator_appends.done(waiting, Errors.NOT_LEADER_OR_FOLLOWER)
+                self.on_coordinator_append(waiting, Errors.NOT_LEADER_OR_FOLLOWER)
             return
         waits = self.coordinator_appends[name]
         done = [waiting for waiting, required in waits if required <= partition.high_watermark]
@@ -167,9 +170,7 @@ class Produces:
             del self.coordinator_appends[name]
         enough = len(partition.isr_state.maximal_isr) >= partition.effective_min_isr
         for waiting in done:
-            self._host.coordinator_appends.done(
-                waiting, Errors.NONE if enough else Errors.NOT_ENOUGH_REPLICAS_AFTER_APPEND
-            )
+            self.on_coordinator_append(waiting, Errors.NONE if enough else Errors.NOT_ENOUGH_REPLICAS_AFTER_APPEND)
 
     def expire_coordinator_append(self, name: str, waiting: Any) -> bool:
         """Gives up waiting; False when it is done already."""

@@ -1,10 +1,10 @@
 """Fetches of consumers and followers, and those that wait (`ReplicaManager.fetchMessages`, `DelayedFetch`)."""
 
-from typing import TYPE_CHECKING
-
 from broker_core.broker.common.rpc_text import describe_fetched
 from broker_core.broker.replicas.delayed import DelayedFetch
 from broker_core.broker.replicas.fetch_conversion import CONVERSION_ENDS, SOFT_LIMIT_VERSION, convert
+from broker_core.broker.replicas.record_deletion import RecordDeletion
+from broker_core.broker.replicas.replica_access import ReplicaAccess
 from broker_core.errors import Errors, KafkaException
 from broker_core.events.waiting import RequestCompleted, RequestParked
 from broker_core.replication.isr import PendingExpand
@@ -14,17 +14,15 @@ from broker_core.replication.truncation import diverging_epoch, may_diverge
 from broker_core.sim.kernel import Message
 from broker_core.wire.messages import FetchPartition, FetchPartitionResponse, FetchRequest, FetchResponse
 
-if TYPE_CHECKING:
-    from broker_core.broker.replicas.replica_manager import ReplicaManager
-
 _NONE = Errors.NONE
 
 
 class Fetches:
     """See the module. Part of a replica manager, whose partitions it reads."""
 
-    def __init__(self, replicas: "ReplicaManager") -> None:
+    def __init__(self, replicas: ReplicaAccess, record_deletion: RecordDeletion) -> None:
         self._replicas = replicas
+        self._record_deletion = record_deletion
         self._partitions = replicas.partitions
         self._kernel = replicas.kernel
         self._name = replicas.name
@@ -32,6 +30,7 @@ class Fetches:
         self._delayed: Purgatory[DelayedFetch] = Purgatory()
         self._tells_stale_followers = replicas.era.stale_high_watermark_is_news
         self._told: dict[tuple[int, str], tuple[int, int, int, int, int]] = {}
+        replicas.high_watermark_listeners.append(self.check)
 
     def parked(self) -> list[str]:
         """The rpc ids of the requests that wait."""
@@ -196,7 +195,7 @@ class Fetches:
             self._replicas.ask_for_isr(partition, PendingExpand(partition.isr, replica_id))
         if news and partition.maybe_increment_high_watermark():
             self._replicas.high_watermark_moved(partition)
-        self._replicas.record_deletion.check(asked.partition)
+        self._record_deletion.check(asked.partition)
 
     def check(self, name: str) -> None:
         """Something happened to this partition that a request may have waited for."""

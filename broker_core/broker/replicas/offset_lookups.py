@@ -2,8 +2,7 @@
 `lastOffsetForLeaderEpoch`).
 """
 
-from typing import TYPE_CHECKING
-
+from broker_core.broker.replicas.replica_access import ReplicaAccess
 from broker_core.errors import Errors, KafkaException
 from broker_core.wire.messages import (
     ListOffsetsRequest,
@@ -13,9 +12,6 @@ from broker_core.wire.messages import (
     OffsetForLeaderEpochResponse,
     OffsetForLeaderEpochResult,
 )
-
-if TYPE_CHECKING:
-    from broker_core.broker.replicas.replica_manager import ReplicaManager
 
 CONSUMER = -1
 DEBUGGING_CONSUMER = -2
@@ -30,7 +26,7 @@ LATEST_TIERED_TIMESTAMP = -5
 class OffsetLookups:
     """See the module. Part of a replica manager, whose partitions it looks into."""
 
-    def __init__(self, replicas: "ReplicaManager") -> None:
+    def __init__(self, replicas: ReplicaAccess) -> None:
         self._replicas = replicas
         self._partitions = replicas.partitions
 

@@ -9,6 +9,7 @@ from typing import Protocol
 import msgspec
 
 from broker_core.broker.common.metadata_cache import MetadataCache
+from broker_core.broker.common.names import INTERNAL_TOPICS
 from broker_core.errors import Errors, KafkaException
 from broker_core.events.waiting import RequestCompleted, RequestParked
 from broker_core.replication.partition import Partition
@@ -17,7 +18,6 @@ from broker_core.sim.kernel import Kernel, Message
 from broker_core.wire.messages import DeleteRecordsRequest, DeleteRecordsResponse, DeleteRecordsResult
 
 EXPIRED_TIMER = "delete_records_expired"
-INTERNAL_TOPICS = ("__consumer_offsets", "__transaction_state")
 
 
 class DelayedDeleteRecords(msgspec.Struct, gc=False):

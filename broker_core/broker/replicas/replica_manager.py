@@ -1,6 +1,7 @@
 """All replicas of a broker: what they become, whom they follow, who is in sync (`kafka.server.ReplicaManager`)."""
 
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Callable
+from typing import Protocol
 
 from broker_core.broker.common.metadata_cache import MetadataCache
 from broker_core.broker.config.broker_config import BrokerConfig
@@ -24,10 +25,6 @@ from broker_core.wire.messages import (
     LeaderAndIsrPartition,
 )
 
-if TYPE_CHECKING:
-    from broker_core.broker.coordinators.coordinator_appends import CoordinatorAppends
-
-
 ANY_EPOCH = -1
 """Who asks does not say in which leader epoch it believes."""
 
@@ -43,7 +40,6 @@ class ReplicaHost(Protocol):
     era: Era
     metadata: MetadataCache
     logs: LogManager
-    coordinator_appends: "CoordinatorAppends"
 
     @property
     def wall_ms(self) -> int: ...
@@ -79,8 +75,9 @@ class ReplicaManager:
         self.alter_partition = AlterPartitionManager(self)
         self.isr_changes = IsrChanges(host)
         self.controller_epoch = 0
-        self.produces = Produces(self)
-        self.fetches = Fetches(self)
+        self.high_watermark_listeners: list[Callable[[str], None]] = []
+        self.produces = Produces(self, self._log_appended)
+        self.fetches = Fetches(self, self.record_deletion)
         self.offsets = OffsetLookups(self)
         config = host.config
         self.settings = FetcherSettings(
@@ -219,8 +216,12 @@ class ReplicaManager:
 
     def high_watermark_moved(self, partition: Partition) -> None:
         """More is committed: producers and consumers may have waited for it."""
-        self.produces.check(partition.name)
-        self.fetches.check(partition.name)
+        for listener in self.high_watermark_listeners:
+            listener(partition.name)
+
+    def _log_appended(self, name: str) -> None:
+        """Followers may wait for more than what is committed."""
+        self.fetches.check(name)
 
     # the fetchers' side
 

@@ -9,7 +9,7 @@ from broker_core.broker.translation import (
 from broker_core.broker.translation.allocate_producer_ids import ALLOCATE_PRODUCER_IDS
 from broker_core.broker.translation.between_brokers import BETWEEN_BROKERS
 from broker_core.broker.translation.committed_offsets import OFFSET_COMMIT, OFFSET_FETCH
-from broker_core.broker.translation.common import Asked, Prepared, Translation
+from broker_core.broker.translation.common import RequestContext, Translation
 from broker_core.broker.translation.configs import ALTER_CONFIGS, DESCRIBE_CONFIGS, INCREMENTAL_ALTER_CONFIGS
 from broker_core.broker.translation.delete_records import DELETE_RECORDS
 from broker_core.broker.translation.delete_topics import DELETE_TOPICS
@@ -77,4 +77,4 @@ TRANSLATIONS: dict[str, Translation] = {
     **TRANSACTIONS,
 }
 
-__all__ = ["TRANSLATIONS", "Asked", "Prepared", "Translation"]
+__all__ = ["TRANSLATIONS", "RequestContext", "Translation"]

@@ -2,24 +2,21 @@
 (`kafka.server.ReplicaManager#alterReplicaLogDirs`).
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from broker_core.broker.translation.common import Asked, by_topic, partitions_of
+from broker_core.broker.translation.common import AskedBroker, RequestContext, by_topic, partitions_of
 from broker_core.errors import Errors
 from broker_core.wire.schemas import SCHEMAS
-
-if TYPE_CHECKING:
-    from broker_core.broker.process.broker import Broker
 
 _WIRE = SCHEMAS[34].response
 #: A folder on the move has 32 hexadecimal digits, two dots or hyphens and "future" in its name of at most 255 bytes.
 _LONGEST_NAME = 255 - len(".-future") - 32
 
 
-def body(request: Any, asked: Asked) -> Any:
+def body(request: Any, context: RequestContext) -> Any:
     """The answer; nothing moves."""
     rows = {
-        partition: _error(asked.broker, directory.path, partition)
+        partition: _error(context.broker, directory.path, partition)
         for directory in request.dirs
         for partition, _ in partitions_of(directory.topics)
     }
@@ -37,12 +34,12 @@ def body(request: Any, asked: Asked) -> Any:
     )
 
 
-def _error(broker: "Broker", path: str, partition: str) -> Errors:
+def _error(broker: AskedBroker, path: str, partition: str) -> Errors:
     if len(partition) > _LONGEST_NAME:
         return Errors.INVALID_TOPIC_EXCEPTION
     if path != broker.directory.path:
         return Errors.LOG_DIR_NOT_FOUND
-    if partition in broker.replicas.partitions:
+    if partition in broker.partitions:
         return Errors.NONE
     is_elsewhere = partition in broker.metadata.partitions
     return Errors.REPLICA_NOT_AVAILABLE if is_elsewhere else Errors.UNKNOWN_TOPIC_OR_PARTITION

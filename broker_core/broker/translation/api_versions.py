@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from broker_core.broker.translation.common import Asked
+from broker_core.broker.translation.common import RequestContext
 from broker_core.era_apis import Apis, is_offered
 from broker_core.errors import Errors
 from broker_core.wire.framing import API_VERSIONS
@@ -15,15 +15,15 @@ _NAME = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 _NAMES_VERSION = 3
 
 
-def body(request: Any, asked: Asked) -> Any:
+def body(request: Any, context: RequestContext) -> Any:
     """The ranges of all APIs; an error alone for a client that names itself badly."""
-    era = asked.broker.era
+    era = context.broker.era
     apis = offered(era)
-    if not is_offered(apis, API_VERSIONS, asked.version):
+    if not is_offered(apis, API_VERSIONS, context.version):
         known = [API_VERSIONS] if era.unsupported_version_tells_range else []
         return _WIRE.type(error_code=Errors.UNSUPPORTED_VERSION.code, api_keys=_ranges(apis, known))
     names = (request.client_software_name, request.client_software_version)
-    if asked.version >= _NAMES_VERSION and not all(_NAME.fullmatch(name) for name in names):
+    if context.version >= _NAMES_VERSION and not all(_NAME.fullmatch(name) for name in names):
         return _WIRE.type(error_code=Errors.INVALID_REQUEST.code)
     return _WIRE.type(api_keys=_ranges(apis, sorted(apis)), finalized_features_epoch=0 if era.feature_znode else -1)
 

@@ -5,7 +5,8 @@ ControlledShutdown (7) and AlterPartition (56). A broker without an authoriser t
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from broker_core.broker.translation.common import NO_TOPIC_ID, Asked, Translation, by_topic, can_be, named, split
+from broker_core.broker.common.names import named, split
+from broker_core.broker.translation.common import NO_TOPIC_ID, RequestContext, Translation, by_topic, can_be
 from broker_core.errors import Errors
 from broker_core.wire.messages import (
     AlterPartitionItem,
@@ -52,10 +53,10 @@ def _states(request: Any) -> Iterator[tuple[str, str, Any]]:
 # LeaderAndIsr
 
 
-def _become_body(request: Any, asked: Asked) -> Any:
+def _become_body(request: Any, context: RequestContext) -> Any:
     states = list(_states(request))
     if request.is_k_raft_controller:
-        return _become_answer(LeaderAndIsrResponse(_UNKNOWN), request, asked)
+        return _become_answer(LeaderAndIsrResponse(_UNKNOWN), request, context)
     return LeaderAndIsrRequest(
         request.controller_id,
         request.controller_epoch,
@@ -80,7 +81,7 @@ def _become_body(request: Any, asked: Asked) -> Any:
     )
 
 
-def _become_answer(body: LeaderAndIsrResponse, request: Any, asked: Asked) -> Any:
+def _become_answer(body: LeaderAndIsrResponse, request: Any, context: RequestContext) -> Any:
     errors = dict(body.partitions)
     topics: dict[str, list[Any]] = {}
     for topic, topic_id, state in _states(request):
@@ -91,7 +92,7 @@ def _become_answer(body: LeaderAndIsrResponse, request: Any, asked: Asked) -> An
             topic_name=topic, partition_index=state.partition_index, error_code=error.code
         )
         topics.setdefault(topic_id or NO_TOPIC_ID, []).append(row)
-    if asked.version < _IDS_IN_LEADER_AND_ISR:
+    if context.version < _IDS_IN_LEADER_AND_ISR:
         rows = [row for rows in topics.values() for row in rows]
         return _LEADER_AND_ISR.type(error_code=body.error.code, partition_errors=rows)
     return _LEADER_AND_ISR.type(
@@ -124,15 +125,15 @@ def _stops(request: Any, version: int) -> Iterable[StopReplicaPartition]:
         yield StopReplicaPartition(name, -1, request.delete_partitions)
 
 
-def _stop_body(request: Any, asked: Asked) -> Any:
-    stops = tuple(_stops(request, asked.version))
+def _stop_body(request: Any, context: RequestContext) -> Any:
+    stops = tuple(_stops(request, context.version))
     if request.is_k_raft_controller:
         failed = StopReplicaResponse(_UNKNOWN, tuple((stop.partition, _UNKNOWN) for stop in stops))
-        return _stop_answer(failed, request, asked)
+        return _stop_answer(failed, request, context)
     return StopReplicaRequest(request.controller_id, request.controller_epoch, _epoch(request.broker_epoch), stops)
 
 
-def _stop_answer(body: StopReplicaResponse, request: Any, asked: Asked) -> Any:
+def _stop_answer(body: StopReplicaResponse, request: Any, context: RequestContext) -> Any:
     return _STOP_REPLICA.type(
         error_code=body.error.code,
         partition_errors=[
@@ -145,10 +146,10 @@ def _stop_answer(body: StopReplicaResponse, request: Any, asked: Asked) -> Any:
 # UpdateMetadata
 
 
-def _update_body(request: Any, asked: Asked) -> Any:
+def _update_body(request: Any, context: RequestContext) -> Any:
     if request.is_k_raft_controller:
         return _UPDATE_METADATA.type(error_code=_UNKNOWN.code)
-    known = asked.broker.metadata.live_brokers
+    known = context.broker.metadata.live_brokers
     return UpdateMetadataRequest(
         request.controller_id,
         request.controller_epoch,
@@ -169,22 +170,22 @@ def _update_body(request: Any, asked: Asked) -> Any:
             if can_be(topic, state.partition_index)
         ),
         # the wire does not say of which life a broker is; one that the lab has not is left out
-        tuple((each.id, known.get(each.id, -1)) for each in request.live_brokers if each.id in asked.server.brokers),
+        tuple((each.id, known.get(each.id, -1)) for each in request.live_brokers if each.id in context.cluster.brokers),
     )
 
 
-def _update_answer(body: UpdateMetadataResponse, request: Any, asked: Asked) -> Any:
+def _update_answer(body: UpdateMetadataResponse, request: Any, context: RequestContext) -> Any:
     return _UPDATE_METADATA.type(error_code=body.error.code)
 
 
 # ControlledShutdown
 
 
-def _shutdown_body(request: Any, asked: Asked) -> ControlledShutdownRequest:
+def _shutdown_body(request: Any, context: RequestContext) -> ControlledShutdownRequest:
     return ControlledShutdownRequest(request.broker_id, request.broker_epoch)
 
 
-def _shutdown_answer(body: ControlledShutdownResponse, request: Any, asked: Asked) -> Any:
+def _shutdown_answer(body: ControlledShutdownResponse, request: Any, context: RequestContext) -> Any:
     return _CONTROLLED_SHUTDOWN.type(
         error_code=body.error.code,
         remaining_partitions=[
@@ -197,7 +198,7 @@ def _shutdown_answer(body: ControlledShutdownResponse, request: Any, asked: Aske
 # AlterPartition
 
 
-def _alter_body(request: Any, asked: Asked) -> AlterPartitionRequest:
+def _alter_body(request: Any, context: RequestContext) -> AlterPartitionRequest:
     return AlterPartitionRequest(
         request.broker_id,
         request.broker_epoch,
@@ -206,36 +207,36 @@ def _alter_body(request: Any, asked: Asked) -> AlterPartitionRequest:
                 named(topic, each.partition_index),
                 each.leader_epoch,
                 tuple((broker.broker_id, broker.broker_epoch) for broker in each.new_isr_with_epochs)
-                if asked.version >= _EPOCHS_IN_ALTER_PARTITION
+                if context.version >= _EPOCHS_IN_ALTER_PARTITION
                 else tuple((broker_id, -1) for broker_id in each.new_isr),
                 each.leader_recovery_state,
                 each.partition_epoch,
             )
-            for topic, each in _altered(request, asked)
+            for topic, each in _altered(request, context)
             if topic is not None
         ),
-        asked.version,
+        context.version,
     )
 
 
-def _altered(request: Any, asked: Asked) -> Iterator[tuple[str | None, Any]]:
+def _altered(request: Any, context: RequestContext) -> Iterator[tuple[str | None, Any]]:
     """(topic, partition) of what is to be altered; None for a topic id that the controller does not know."""
     for topic in request.topics:
-        has_ids = asked.version >= _IDS_IN_ALTER_PARTITION
-        name = asked.topic_of(topic.topic_id) if has_ids else topic.topic_name
+        has_ids = context.version >= _IDS_IN_ALTER_PARTITION
+        name = context.topic_of(topic.topic_id) if has_ids else topic.topic_name
         for each in topic.partitions:
             yield name, each
 
 
-def _alter_answer(body: AlterPartitionResponse, request: Any, asked: Asked) -> Any:
+def _alter_answer(body: AlterPartitionResponse, request: Any, context: RequestContext) -> Any:
     if body.error is not Errors.NONE:
         return _ALTER_PARTITION.type(error_code=body.error.code)
-    has_ids = asked.version >= _IDS_IN_ALTER_PARTITION
+    has_ids = context.version >= _IDS_IN_ALTER_PARTITION
     topics = [
         _ALTER_PARTITION.TopicData(
             topic_name="" if has_ids else topic,
-            topic_id=asked.topic_id_of(topic) if has_ids else NO_TOPIC_ID,
-            partitions=[_altered_partition(index, row, asked) for index, row in rows],
+            topic_id=context.topic_id_of(topic) if has_ids else NO_TOPIC_ID,
+            partitions=[_altered_partition(index, row, context) for index, row in rows],
         )
         for topic, rows in by_topic((row.partition, row) for row in body.partitions).items()
     ]
@@ -251,12 +252,12 @@ def _alter_answer(body: AlterPartitionResponse, request: Any, asked: Asked) -> A
                 ],
             )
             for topic in request.topics
-            if asked.topic_of(topic.topic_id) is None
+            if context.topic_of(topic.topic_id) is None
         ]
     return _ALTER_PARTITION.type(topics=topics)
 
 
-def _altered_partition(index: int, row: AlterPartitionResult, asked: Asked) -> Any:
+def _altered_partition(index: int, row: AlterPartitionResult, context: RequestContext) -> Any:
     if row.error is not Errors.NONE:
         return _ALTER_PARTITION.PartitionData(partition_index=index, error_code=row.error.code)
     return _ALTER_PARTITION.PartitionData(

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-from broker_core.broker.translation.common import Asked, Translation, by_topic, by_topic_asked, partitions_of
+from broker_core.broker.translation.common import RequestContext, Translation, by_topic, by_topic_asked, partitions_of
 from broker_core.errors import Errors
 from broker_core.wire.messages import (
     OffsetCommitRequest,
@@ -19,9 +19,9 @@ _FETCH = SCHEMAS[9].response
 _GROUPS_VERSION = 8
 
 
-def _commit_body(request: Any, asked: Asked) -> OffsetCommitRequest:
+def _commit_body(request: Any, context: RequestContext) -> OffsetCommitRequest:
     partitions = partitions_of(request.topics)
-    if asked.version > 0:
+    if context.version > 0:
         partitions = dict(partitions).items()  # one that is there twice counts as it is there last
     return OffsetCommitRequest(
         request.group_id,
@@ -32,11 +32,11 @@ def _commit_body(request: Any, asked: Asked) -> OffsetCommitRequest:
         request.generation_id_or_member_epoch,
         request.member_id,
         request.group_instance_id,
-        in_zookeeper=asked.version == 0,
+        in_zookeeper=context.version == 0,
     )
 
 
-def _commit_answer(body: OffsetCommitResponse, request: Any, asked: Asked) -> Any:
+def _commit_answer(body: OffsetCommitResponse, request: Any, context: RequestContext) -> Any:
     return _COMMIT.type(
         topics=[
             _COMMIT.OffsetCommitResponseTopic(
@@ -46,7 +46,7 @@ def _commit_answer(body: OffsetCommitResponse, request: Any, asked: Asked) -> An
                     for index, error in rows
                 ],
             )
-            for topic, rows in by_topic_asked(body.partitions, request.topics, asked).items()
+            for topic, rows in by_topic_asked(body.partitions, request.topics, context).items()
         ]
     )
 
@@ -58,20 +58,20 @@ def _partitions(topics: Iterable[Any] | None) -> tuple[str, ...] | None:
     return tuple(dict(partitions_of(topics, partitions="partition_indexes")))
 
 
-def _fetch_body(request: Any, asked: Asked) -> OffsetFetchRequest:
-    if asked.version < _GROUPS_VERSION:
+def _fetch_body(request: Any, context: RequestContext) -> OffsetFetchRequest:
+    if context.version < _GROUPS_VERSION:
         return OffsetFetchRequest(
             request.group_id,
             _partitions(request.topics),
             require_stable=request.require_stable,
-            in_zookeeper=asked.version == 0,
+            in_zookeeper=context.version == 0,
         )
     groups = tuple((group.group_id, _partitions(group.topics)) for group in request.groups)
     return OffsetFetchRequest("", groups=groups, require_stable=request.require_stable)
 
 
-def _fetch_answer(body: OffsetFetchResponse, request: Any, asked: Asked) -> Any:
-    if asked.version >= _GROUPS_VERSION:
+def _fetch_answer(body: OffsetFetchResponse, request: Any, context: RequestContext) -> Any:
+    if context.version >= _GROUPS_VERSION:
         return _FETCH.type(
             groups=[
                 _FETCH.OffsetFetchResponseGroup(
@@ -113,9 +113,9 @@ def _error_of(body: OffsetFetchResponse, partition: str) -> Errors:
     return dict(body.errors).get(partition, Errors.NONE)
 
 
-def _has_no_groups(request: Any, asked: Asked) -> bool:
+def _has_no_groups(request: Any, context: RequestContext) -> bool:
     """No groups: the answer, too, has at least one in Kafka, which fails to find it."""
-    return asked.version >= _GROUPS_VERSION and not request.groups
+    return context.version >= _GROUPS_VERSION and not request.groups
 
 
 OFFSET_COMMIT = Translation(_commit_body, _commit_answer)

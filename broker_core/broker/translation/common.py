@@ -1,34 +1,62 @@
 """What translations between the wire and the bodies of the core have in common."""
 
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple, Protocol, TypeVar
 
-import msgspec
-
+from broker_core.broker.admin.config_admin import ConfigAdmin
+from broker_core.broker.common.metadata_cache import MetadataCache
+from broker_core.broker.common.names import named, split
+from broker_core.broker.config.broker_config import BrokerConfig
+from broker_core.broker.logs.log_directory import LogDirectory
+from broker_core.broker.replicas.fetch_sessions import FetchSessions
 from broker_core.controller.admin import why_no_topic_name
-from broker_core.errors import Errors
-
-if TYPE_CHECKING:
-    from broker_core.broker.network.socket_server import SocketServer
-    from broker_core.broker.process.broker import Broker
+from broker_core.controller.controller import Controller
+from broker_core.eras import Era
 
 T = TypeVar("T")
 
-CLIENT_PREFIX = "tcp-"
-"""So begin the names of connections, as nodes."""
 NO_TOPIC_ID = "AAAAAAAAAAAAAAAAAAAAAA"
 NOT_ASKED = -(2**31)
 """The bit field of authorized operations when nobody asked for it."""
 
 
-class Asked(NamedTuple):
-    """Around a request: its version, who asked, at which host, and which broker."""
+class AskedBroker(Protocol):
+    """What a translation reads of the broker that a request is for."""
+
+    broker_id: int
+    era: Era
+    cluster_id: str
+    config: BrokerConfig
+    metadata: MetadataCache
+    fetch_sessions: FetchSessions
+    configs: ConfigAdmin
+    controller: Controller
+    directory: LogDirectory
+
+    @property
+    def partitions(self) -> Mapping[str, object]:
+        """The open replicas by name."""
+
+    def known_controller(self) -> int: ...
+
+
+class ClusterAddresses(Protocol):
+    """The brokers of the run, and where clients reach them."""
+
+    @property
+    def brokers(self) -> Mapping[int, object]: ...
+
+    def endpoint(self, broker_id: int) -> tuple[str, int]: ...
+
+
+class RequestContext(NamedTuple):
+    """What belongs to a request besides its fields: its version, the client and its host, and the broker."""
 
     version: int
     client_id: str
     host: str
-    broker: "Broker"
-    server: "SocketServer"
+    broker: AskedBroker
+    cluster: ClusterAddresses
 
     def topic_of(self, topic_id: str) -> str | None:
         """The name behind a topic id, as the broker's metadata have it."""
@@ -39,53 +67,26 @@ class Asked(NamedTuple):
         return self.broker.metadata.topic_ids.get(topic) or NO_TOPIC_ID
 
 
-class Prepared(msgspec.Struct, frozen=True, gc=False):
-    """A request whose answer needs nothing but what a connection knows: the frame with which the broker answers."""
-
-    frame: bytes
-
-
-class Failed(msgspec.Struct, frozen=True, gc=False):
-    """Stands for an answer that could not be made."""
-
-    error: Errors
-
-
-def prepared(body: Any, request: Any, asked: Asked) -> Any:
+def prepared(body: Any, request: Any, context: RequestContext) -> Any:
     """For an API all of whose answers are prepared."""
     raise TypeError(f"{type(body).__name__} came where the answer was prepared")
 
 
-def always_answered(request: Any, asked: Asked) -> bool:
+def always_answered(request: Any, context: RequestContext) -> bool:
     """For an API all of whose requests are answered: False."""
     return False
 
 
 class Translation(NamedTuple):
-    """How an API is translated: `body(request, asked)` gives what the broker's handler takes, or the response itself
-    where no handler is needed; `answer(body, request, asked)` makes the response from what the handler answered.
-    Requests and responses are values of the API's schemas. `is_unanswered(request, asked)`: whether Kafka fails on
+    """How an API is translated: `body(request, context)` gives what the broker's handler takes, or the response itself
+    where no handler is needed; `answer(body, request, context)` makes the response from what the handler answered.
+    Requests and responses are values of the API's schemas. `is_unanswered(request, context)`: whether Kafka fails on
     its own answer, so that none ever comes, nor one to what its connection asks later.
     """
 
-    body: Callable[[Any, Asked], Any]
-    answer: Callable[[Any, Any, Asked], Any] = prepared
-    is_unanswered: Callable[[Any, Asked], bool] = always_answered
-
-
-_NO_INDEX = "/"
-"""No topic has it in its name: so ends that of one before a negative index, which no partition has."""
-
-
-def named(topic: str, index: int) -> str:
-    """A partition's name in the core, `orders-0`."""
-    return f"{topic}-{index}" if index >= 0 else f"{topic}{_NO_INDEX}{index}"
-
-
-def split(partition: str) -> tuple[str, int]:
-    """`orders-0` as topic and index."""
-    topic, _, index = partition.rpartition("-")
-    return (topic[:-1], -int(index)) if topic.endswith(_NO_INDEX) else (topic, int(index))
+    body: Callable[[Any, RequestContext], Any]
+    answer: Callable[[Any, Any, RequestContext], Any] = prepared
+    is_unanswered: Callable[[Any, RequestContext], bool] = always_answered
 
 
 def can_be(topic: str, index: int) -> bool:
@@ -123,11 +124,11 @@ def by_topic(rows: Iterable[tuple[str, T]]) -> dict[str, list[tuple[int, T]]]:
 
 
 def by_topic_asked(
-    rows: Iterable[tuple[str, T]], topics: Iterable[Any], asked: Asked
+    rows: Iterable[tuple[str, T]], topics: Iterable[Any], context: RequestContext
 ) -> dict[str, list[tuple[int, T]]]:
     """As `by_topic`, and before these the topics of a request that name no partition, where they are not there: what is
     there is answered by its partitions alone.
     """
-    known = asked.broker.metadata.topic_ids
+    known = context.broker.metadata.topic_ids
     empty = [topic.name for topic in topics if not topic.partitions and topic.name not in known]
     return {name: [] for name in empty} | by_topic(rows)

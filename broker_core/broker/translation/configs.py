@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from broker_core.broker.translation.common import Asked, Translation
+from broker_core.broker.translation.common import RequestContext, Translation
 from broker_core.broker.translation.config_values import (
     BROKER_LOGGER_RESOURCE,
     BROKER_RESOURCE,
@@ -63,13 +63,13 @@ def _resource(asked_for: Any) -> ConfigResource:
 # describing
 
 
-def _describe_body(request: Any, asked: Asked) -> Any:
+def _describe_body(request: Any, context: RequestContext) -> Any:
     if any(each.resource_type not in (*_TYPES, CLIENT_METRICS_RESOURCE) for each in request.resources):
         return _DESCRIBE.type(results=[_undescribed(each, _MALFORMED) for each in request.resources])
     return DescribeConfigsRequest(tuple(_resource(each) for each in request.resources if each.resource_type in _TYPES))
 
 
-def _describe_answer(body: DescribeConfigsResponse, request: Any, asked: Asked) -> Any:
+def _describe_answer(body: DescribeConfigsResponse, request: Any, context: RequestContext) -> Any:
     described = iter(body.results)
     results = []
     for each in request.resources:
@@ -132,18 +132,18 @@ def _documentation(name: str, resource_type: int, request: Any) -> str | None:
 # altering
 
 
-def _refusals(request: Any, asked: Asked, *, is_incremental: bool) -> list[Refusal | None]:
+def _refusals(request: Any, context: RequestContext, *, is_incremental: bool) -> list[Refusal | None]:
     """For each resource, why it is refused for how the request is written; None when it is not
     (`ConfigAdminManager.preprocess`).
     """
     counts = Counter((each.resource_type, each.resource_name) for each in request.resources)
     return [
-        _ONCE if counts[each.resource_type, each.resource_name] > 1 else _refusal(each, asked, is_incremental)
+        _ONCE if counts[each.resource_type, each.resource_name] > 1 else _refusal(each, context, is_incremental)
         for each in request.resources
     ]
 
 
-def _refusal(each: Any, asked: Asked, is_incremental: bool) -> Refusal | None:
+def _refusal(each: Any, context: RequestContext, is_incremental: bool) -> Refusal | None:
     if any(count > 1 for count in Counter(config.name for config in each.configs).values()):
         return Errors.INVALID_REQUEST, "Error due to duplicate config keys"
     nulls = [
@@ -168,16 +168,16 @@ def _operation(number: int) -> Operation:
     return _OPERATIONS[number] if 0 <= number < len(_OPERATIONS) else "UNKNOWN"
 
 
-def _alter_body(request: Any, asked: Asked) -> AlterConfigsRequest:
+def _alter_body(request: Any, context: RequestContext) -> AlterConfigsRequest:
     resources = tuple(
         (_resource(each), tuple((config.name, config.value) for config in each.configs))
-        for each, refusal in zip(request.resources, _refusals(request, asked, is_incremental=False), strict=True)
+        for each, refusal in zip(request.resources, _refusals(request, context, is_incremental=False), strict=True)
         if refusal is None
     )
     return AlterConfigsRequest(resources, request.validate_only)
 
 
-def _incremental_body(request: Any, asked: Asked) -> IncrementalAlterConfigsRequest:
+def _incremental_body(request: Any, context: RequestContext) -> IncrementalAlterConfigsRequest:
     resources = tuple(
         (
             _resource(each),
@@ -185,7 +185,7 @@ def _incremental_body(request: Any, asked: Asked) -> IncrementalAlterConfigsRequ
                 AlterConfigOp(config.name, config.value, _operation(config.config_operation)) for config in each.configs
             ),
         )
-        for each, refusal in zip(request.resources, _refusals(request, asked, is_incremental=True), strict=True)
+        for each, refusal in zip(request.resources, _refusals(request, context, is_incremental=True), strict=True)
         if refusal is None
     )
     return IncrementalAlterConfigsRequest(resources, request.validate_only)
@@ -210,15 +210,15 @@ def _altered(body: AlterConfigsResponse, request: Any, refusals: list[Refusal | 
     return schema.type(responses=responses)
 
 
-def _alter_answer(body: AlterConfigsResponse, request: Any, asked: Asked) -> Any:
-    return _altered(body, request, _refusals(request, asked, is_incremental=False), _ALTER)
+def _alter_answer(body: AlterConfigsResponse, request: Any, context: RequestContext) -> Any:
+    return _altered(body, request, _refusals(request, context, is_incremental=False), _ALTER)
 
 
-def _incremental_answer(body: AlterConfigsResponse, request: Any, asked: Asked) -> Any:
-    return _altered(body, request, _refusals(request, asked, is_incremental=True), _INCREMENTAL)
+def _incremental_answer(body: AlterConfigsResponse, request: Any, context: RequestContext) -> Any:
+    return _altered(body, request, _refusals(request, context, is_incremental=True), _INCREMENTAL)
 
 
-def _is_resource_twice(request: Any, asked: Asked) -> bool:
+def _is_resource_twice(request: Any, context: RequestContext) -> bool:
     """Kafka answers each resource once, and fails on one that is there twice."""
     names = [(each.resource_type, each.resource_name) for each in request.resources]
     return len(names) > len(set(names))

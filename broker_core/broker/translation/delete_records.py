@@ -2,19 +2,19 @@
 
 from typing import Any
 
-from broker_core.broker.translation.common import Asked, Translation, by_topic, partitions_of
+from broker_core.broker.translation.common import RequestContext, Translation, by_topic, partitions_of
 from broker_core.wire.messages import DeleteRecordsRequest, DeleteRecordsResponse
 from broker_core.wire.schemas import SCHEMAS
 
 _WIRE = SCHEMAS[21].response
 
 
-def _body(request: Any, asked: Asked) -> DeleteRecordsRequest:
+def _body(request: Any, context: RequestContext) -> DeleteRecordsRequest:
     offsets = {name: each.offset for name, each in partitions_of(request.topics)}
     return DeleteRecordsRequest(request.timeout_ms, tuple(offsets.items()))
 
 
-def _answer(body: DeleteRecordsResponse, request: Any, asked: Asked) -> Any:
+def _answer(body: DeleteRecordsResponse, request: Any, context: RequestContext) -> Any:
     return _WIRE.type(
         topics=[
             _WIRE.DeleteRecordsTopicResult(

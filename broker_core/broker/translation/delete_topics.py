@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from broker_core.broker.translation.common import NO_TOPIC_ID, Asked, Translation
+from broker_core.broker.translation.common import NO_TOPIC_ID, RequestContext, Translation
 from broker_core.errors import Errors
 from broker_core.wire.messages import DeleteTopicsRequest, DeleteTopicsResponse
 from broker_core.wire.schemas import SCHEMAS
@@ -12,35 +12,35 @@ _STATE = SCHEMAS[20].request
 _TOPIC_IDS_VERSION = 6
 
 
-def _topics(request: Any, asked: Asked) -> list[Any]:
+def _topics(request: Any, context: RequestContext) -> list[Any]:
     """What is asked for, in the shape of version 6."""
-    if asked.version >= _TOPIC_IDS_VERSION:
+    if context.version >= _TOPIC_IDS_VERSION:
         return list(request.topics)
     return [_STATE.DeleteTopicState(name=name) for name in request.topic_names]
 
 
-def _name(topic: Any, asked: Asked) -> str | None:
+def _name(topic: Any, context: RequestContext) -> str | None:
     """The name of a topic, which the client may know by its id."""
     name: str | None = topic.name
-    return name if name is not None else asked.topic_of(topic.topic_id)
+    return name if name is not None else context.topic_of(topic.topic_id)
 
 
 def _is_both(topic: Any) -> bool:
     return topic.name is not None and topic.topic_id != NO_TOPIC_ID
 
 
-def _body(request: Any, asked: Asked) -> DeleteTopicsRequest:
-    topics = _topics(request, asked)
-    names = [] if any(_is_both(topic) for topic in topics) else [_name(topic, asked) for topic in topics]
+def _body(request: Any, context: RequestContext) -> DeleteTopicsRequest:
+    topics = _topics(request, context)
+    names = [] if any(_is_both(topic) for topic in topics) else [_name(topic, context) for topic in topics]
     return DeleteTopicsRequest(tuple(dict.fromkeys(name for name in names if name is not None)), request.timeout_ms)
 
 
-def _answer(body: DeleteTopicsResponse, request: Any, asked: Asked) -> Any:
+def _answer(body: DeleteTopicsResponse, request: Any, context: RequestContext) -> Any:
     results = {result.name: result for result in body.topics}
     by_id = {result.topic_id: result for result in body.topics if result.topic_id}
     responses = []
-    topics = _topics(request, asked)
-    is_controller = asked.broker.known_controller() == asked.broker.broker_id
+    topics = _topics(request, context)
+    is_controller = context.broker.known_controller() == context.broker.broker_id
     is_refused = any(_is_both(topic) for topic in topics)
     for topic in topics:
         result = by_id.get(topic.topic_id) if topic.name is None else results.get(topic.name)

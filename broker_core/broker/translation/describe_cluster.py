@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from broker_core.broker.translation.common import NOT_ASKED, Asked
+from broker_core.broker.translation.common import NOT_ASKED, RequestContext
 from broker_core.broker.translation.metadata import CLUSTER_OPERATIONS
 from broker_core.errors import Errors
 from broker_core.wire.schemas import SCHEMAS
@@ -12,7 +12,7 @@ _BROKERS = 1
 _CONTROLLERS = 2
 
 
-def body(request: Any, asked: Asked) -> Any:
+def body(request: Any, context: RequestContext) -> Any:
     """What the broker knows of its cluster; nothing has to be asked (`AuthHelper.computeDescribeClusterResponse`)."""
     if request.endpoint_type not in (_BROKERS, _CONTROLLERS):
         return _CLUSTER.type(
@@ -25,13 +25,13 @@ def body(request: Any, asked: Asked) -> Any:
             error_message="The request was sent to an endpoint of type BROKER, but we wanted an endpoint of type "
             "CONTROLLER",
         )
-    metadata = asked.broker.metadata
+    metadata = context.broker.metadata
     brokers = []
     for broker_id in sorted(metadata.live_brokers):
-        host, port = asked.server.endpoint(broker_id)
+        host, port = context.cluster.endpoint(broker_id)
         brokers.append(_CLUSTER.DescribeClusterBroker(broker_id=broker_id, host=host, port=port, rack=None))
     return _CLUSTER.type(
-        cluster_id=asked.broker.cluster_id,
+        cluster_id=context.broker.cluster_id,
         controller_id=metadata.controller_id,
         brokers=brokers,
         cluster_authorized_operations=CLUSTER_OPERATIONS

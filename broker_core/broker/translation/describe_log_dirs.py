@@ -2,18 +2,18 @@
 
 from typing import Any
 
-from broker_core.broker.translation.common import Asked, Translation, by_topic, partitions_of
+from broker_core.broker.translation.common import RequestContext, Translation, by_topic, partitions_of
 from broker_core.wire.messages import DescribeLogDirsRequest, DescribeLogDirsResponse
 from broker_core.wire.schemas import SCHEMAS
 
 _WIRE = SCHEMAS[35].response
 
 
-def _body(request: Any, asked: Asked) -> DescribeLogDirsRequest:
+def _body(request: Any, context: RequestContext) -> DescribeLogDirsRequest:
     return DescribeLogDirsRequest(None if request.topics is None else tuple(topic.topic for topic in request.topics))
 
 
-def _answer(body: DescribeLogDirsResponse, request: Any, asked: Asked) -> Any:
+def _answer(body: DescribeLogDirsResponse, request: Any, context: RequestContext) -> Any:
     wanted = None
     if request.topics is not None:
         wanted = {name for name, _ in partitions_of(request.topics, name="topic")}

@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from broker_core.broker.translation.common import Asked, Translation, partitions_of, split
+from broker_core.broker.common.names import split
+from broker_core.broker.translation.common import RequestContext, Translation, partitions_of
 from broker_core.config_defs.java_text import partition_code, scala_hash_set_order
 from broker_core.wire.messages import (
     DescribeProducersRequest,
@@ -19,13 +20,13 @@ _DESCRIBE = SCHEMAS[65].response
 _LIST = SCHEMAS[66].response
 
 
-def _producers_body(request: Any, asked: Asked) -> DescribeProducersRequest:
+def _producers_body(request: Any, context: RequestContext) -> DescribeProducersRequest:
     return DescribeProducersRequest(
         tuple(name for name, _ in partitions_of(request.topics, partitions="partition_indexes"))
     )
 
 
-def _producers_answer(body: DescribeProducersResponse, request: Any, asked: Asked) -> Any:
+def _producers_answer(body: DescribeProducersResponse, request: Any, context: RequestContext) -> Any:
     rows = iter(body.partitions)
     return _PRODUCERS.type(
         topics=[
@@ -56,11 +57,11 @@ def _producers_answer(body: DescribeProducersResponse, request: Any, asked: Aske
     )
 
 
-def _describe_body(request: Any, asked: Asked) -> DescribeTransactionsRequest:
+def _describe_body(request: Any, context: RequestContext) -> DescribeTransactionsRequest:
     return DescribeTransactionsRequest(tuple(request.transactional_ids))
 
 
-def _describe_answer(body: DescribeTransactionsResponse, request: Any, asked: Asked) -> Any:
+def _describe_answer(body: DescribeTransactionsResponse, request: Any, context: RequestContext) -> Any:
     states = []
     for each in body.transaction_states:
         topics: dict[str, list[int]] = {}
@@ -82,13 +83,13 @@ def _describe_answer(body: DescribeTransactionsResponse, request: Any, asked: As
     return _DESCRIBE.type(transaction_states=states)
 
 
-def _list_body(request: Any, asked: Asked) -> ListTransactionsRequest:
+def _list_body(request: Any, context: RequestContext) -> ListTransactionsRequest:
     return ListTransactionsRequest(
         tuple(request.state_filters), tuple(request.producer_id_filters), request.duration_filter
     )
 
 
-def _list_answer(body: ListTransactionsResponse, request: Any, asked: Asked) -> Any:
+def _list_answer(body: ListTransactionsResponse, request: Any, context: RequestContext) -> Any:
     return _LIST.type(
         error_code=body.error.code,
         unknown_state_filters=list(body.unknown_state_filters),

@@ -2,9 +2,10 @@
 
 from typing import Any
 
+from broker_core.broker.common.names import named
 from broker_core.broker.replicas.fetch_sessions import FetchSession, SessionPartition, TopicPartitionKey, has_shard
 from broker_core.broker.replicas.replica_manager import ANY_EPOCH
-from broker_core.broker.translation.common import NO_TOPIC_ID, Asked, Translation, named
+from broker_core.broker.translation.common import NO_TOPIC_ID, RequestContext, Translation
 from broker_core.broker.translation.leaders import current_leader, endpoints
 from broker_core.errors import Errors
 from broker_core.wire.messages import FetchPartition, FetchPartitionResponse, FetchRequest, FetchResponse
@@ -41,10 +42,10 @@ def _asked_partitions(request: Any, version: int) -> dict[TopicPartitionKey, Ses
     }
 
 
-def _name(key: TopicPartitionKey, partition: SessionPartition, asked: Asked) -> str | None:
+def _name(key: TopicPartitionKey, partition: SessionPartition, context: RequestContext) -> str | None:
     """The topic's name; behind an id it is kept once it was found."""
     if partition.topic is None:
-        partition.topic = asked.topic_of(key[0]) if asked.version >= _TOPIC_IDS_VERSION else key[0]
+        partition.topic = context.topic_of(key[0]) if context.version >= _TOPIC_IDS_VERSION else key[0]
     return partition.topic
 
 
@@ -52,8 +53,8 @@ def _forgotten(request: Any, version: int) -> list[TopicPartitionKey]:
     return [(_key(topic, version), index) for topic in request.forgotten_topics_data for index in topic.partitions]
 
 
-def _body(request: Any, asked: Asked) -> Any:
-    version, sessions = asked.version, asked.broker.fetch_sessions
+def _body(request: Any, context: RequestContext) -> Any:
+    version, sessions = context.version, context.broker.fetch_sessions
     if not has_shard(request.session_id):
         return _refused(request, version, Errors.UNKNOWN_SERVER_ERROR)
     wanted = _asked_partitions(request, version)
@@ -72,7 +73,7 @@ def _body(request: Any, asked: Asked) -> Any:
         wanted = found.partitions or wanted  # a session without partitions has ended: a fetch without session
     partitions = []
     for key, each in wanted.items():
-        name = _name(key, each, asked)
+        name = _name(key, each, context)
         if name is not None:
             partitions.append(
                 FetchPartition(
@@ -84,7 +85,7 @@ def _body(request: Any, asked: Asked) -> Any:
                     each.partition_max_bytes,
                 )
             )
-    known = asked.broker.metadata.partitions
+    known = context.broker.metadata.partitions
     if request.isolation_level not in _ISOLATION_LEVELS and any(each.partition in known for each in partitions):
         return _refused(request, version, Errors.UNKNOWN_SERVER_ERROR)
     replica = request.replica_state
@@ -93,7 +94,7 @@ def _body(request: Any, asked: Asked) -> Any:
         replica.replica_id if is_new else request.replica_id,
         request.max_wait_ms if len(partitions) == len(wanted) else 0,
         request.min_bytes,
-        min(request.max_bytes, asked.broker.config.fetch_max_bytes),
+        min(request.max_bytes, context.broker.config.fetch_max_bytes),
         tuple(partitions),
         replica_epoch=replica.replica_epoch if is_new else -1,
         from_follower=version >= _FOLLOWER_VERSION,
@@ -129,26 +130,26 @@ def _refused(request: Any, version: int, error: Errors) -> Any:
 
 
 def _rows(
-    body: FetchResponse, wanted: dict[TopicPartitionKey, SessionPartition], asked: Asked
+    body: FetchResponse, wanted: dict[TopicPartitionKey, SessionPartition], context: RequestContext
 ) -> list[tuple[TopicPartitionKey, FetchPartitionResponse]]:
     """What is told of each partition; what is not there comes last."""
     found = {row.partition: row for row in body.partitions}
     rows = []
     for key, each in wanted.items():
         topic, index = key
-        name = _name(key, each, asked)
+        name = _name(key, each, context)
         row = found.get(named(name or topic, index))
         if row is None:
             error = Errors.UNKNOWN_TOPIC_ID if name is None else Errors.UNKNOWN_TOPIC_OR_PARTITION
             row = FetchPartitionResponse(named(name or topic, index), error)
-        elif asked.version >= _TOPIC_IDS_VERSION and asked.topic_id_of(name or "") not in (topic, NO_TOPIC_ID):
+        elif context.version >= _TOPIC_IDS_VERSION and context.topic_id_of(name or "") not in (topic, NO_TOPIC_ID):
             row = FetchPartitionResponse(row.partition, Errors.INCONSISTENT_TOPIC_ID)
         rows.append((key, row))
     return sorted(rows, key=lambda each: each[1].error in _UNKNOWN)
 
 
-def _answer(body: FetchResponse, request: Any, asked: Asked) -> Any:
-    version, sessions = asked.version, asked.broker.fetch_sessions
+def _answer(body: FetchResponse, request: Any, context: RequestContext) -> Any:
+    version, sessions = context.version, context.broker.fetch_sessions
     session: FetchSession | None = None
     wanted = _asked_partitions(request, version)
     is_incremental = request.session_epoch > 0
@@ -156,7 +157,7 @@ def _answer(body: FetchResponse, request: Any, asked: Asked) -> Any:
         session = sessions.get(request.session_id)
         if session is not None:
             wanted = session.partitions
-    rows = _rows(body, wanted, asked)
+    rows = _rows(body, wanted, context)
     if request.session_epoch == 0:
         session = sessions.create({key: wanted[key] for key, _ in rows}, version >= _TOPIC_IDS_VERSION)
     topics: list[tuple[str, list[Any]]] = []
@@ -168,7 +169,7 @@ def _answer(body: FetchResponse, request: Any, asked: Asked) -> Any:
         partition = _partition(row, index)
         if version >= _LEADER_VERSION and row.error in _STALE:
             leader = partition.current_leader
-            leader.leader_id, leader.leader_epoch = current_leader(row.partition, asked)
+            leader.leader_id, leader.leader_epoch = current_leader(row.partition, context)
             leaders.add(leader.leader_id)
         if not topics or topics[-1][0] != topic:
             topics.append((topic, []))  # a session's partitions may lie mixed: each run is told of its own
@@ -183,7 +184,7 @@ def _answer(body: FetchResponse, request: Any, asked: Asked) -> Any:
             )
             for topic, partitions in topics
         ],
-        node_endpoints=endpoints(_WIRE, leaders, asked),
+        node_endpoints=endpoints(_WIRE, leaders, context),
     )
 
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from broker_core.broker.translation.common import Asked, Translation
+from broker_core.broker.translation.common import RequestContext, Translation
 from broker_core.clients.exceptions import exception_message
 from broker_core.errors import Errors
 from broker_core.wire.messages import FindCoordinatorRequest, FindCoordinatorResponse
@@ -15,20 +15,20 @@ _SHARE_GROUP = 2
 _SHARE_GROUP_VERSION = 6
 
 
-def _body(request: Any, asked: Asked) -> Any:
+def _body(request: Any, context: RequestContext) -> Any:
     if request.key_type == _SHARE_GROUP:
-        return _without_coordinator(request, asked)
-    if asked.version >= _BATCH_VERSION:
+        return _without_coordinator(request, context)
+    if context.version >= _BATCH_VERSION:
         return FindCoordinatorRequest("", request.key_type, tuple(request.coordinator_keys))
     return FindCoordinatorRequest(request.key, request.key_type)
 
 
-def _without_coordinator(request: Any, asked: Asked) -> Any:
-    is_known = asked.version >= _SHARE_GROUP_VERSION
+def _without_coordinator(request: Any, context: RequestContext) -> Any:
+    is_known = context.version >= _SHARE_GROUP_VERSION
     error = Errors.COORDINATOR_NOT_AVAILABLE if is_known else Errors.INVALID_REQUEST
     body = FindCoordinatorResponse(error)
-    if asked.version < _BATCH_VERSION:
-        return _answer(body, request, asked)
+    if context.version < _BATCH_VERSION:
+        return _answer(body, request, context)
     return _WIRE.type(
         coordinators=[
             _WIRE.Coordinator(key=key, node_id=-1, host="", port=-1, error_code=error.code)
@@ -37,15 +37,15 @@ def _without_coordinator(request: Any, asked: Asked) -> Any:
     )
 
 
-def _answer(body: FindCoordinatorResponse, request: Any, asked: Asked) -> Any:
-    if asked.version < _BATCH_VERSION:
-        host, port = _place(body, asked)
+def _answer(body: FindCoordinatorResponse, request: Any, context: RequestContext) -> Any:
+    if context.version < _BATCH_VERSION:
+        host, port = _place(body, context)
         return _WIRE.type(
             error_code=body.error.code, error_message=_text(body), node_id=body.node_id, host=host, port=port
         )
     coordinators = []
     for key, each in zip(request.coordinator_keys, body.coordinators, strict=True):
-        host, port = _place(each, asked)
+        host, port = _place(each, context)
         coordinators.append(
             _WIRE.Coordinator(
                 key=key,
@@ -59,8 +59,8 @@ def _answer(body: FindCoordinatorResponse, request: Any, asked: Asked) -> Any:
     return _WIRE.type(coordinators=coordinators)
 
 
-def _place(found: FindCoordinatorResponse, asked: Asked) -> tuple[str, int]:
-    return asked.server.endpoint(found.node_id) if found.node_id >= 0 else ("", -1)
+def _place(found: FindCoordinatorResponse, context: RequestContext) -> tuple[str, int]:
+    return context.cluster.endpoint(found.node_id) if found.node_id >= 0 else ("", -1)
 
 
 def _text(found: FindCoordinatorResponse) -> str:

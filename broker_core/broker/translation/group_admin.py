@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from broker_core.broker.translation.common import NOT_ASKED, Asked, Translation, by_topic_asked, partitions_of
+from broker_core.broker.translation.common import NOT_ASKED, RequestContext, Translation, by_topic_asked, partitions_of
 from broker_core.errors import Errors
 from broker_core.wire.messages import (
     DeleteGroupsRequest,
@@ -27,11 +27,11 @@ GROUP_OPERATIONS = 328
 CLASSIC = "classic"
 
 
-def _describe_body(request: Any, asked: Asked) -> DescribeGroupsRequest:
+def _describe_body(request: Any, context: RequestContext) -> DescribeGroupsRequest:
     return DescribeGroupsRequest(tuple(request.groups))
 
 
-def _describe_answer(body: DescribeGroupsResponse, request: Any, asked: Asked) -> Any:
+def _describe_answer(body: DescribeGroupsResponse, request: Any, context: RequestContext) -> Any:
     return _DESCRIBE.type(
         groups=[
             _DESCRIBE.DescribedGroup(
@@ -60,11 +60,11 @@ def _describe_answer(body: DescribeGroupsResponse, request: Any, asked: Asked) -
     )
 
 
-def _list_body(request: Any, asked: Asked) -> ListGroupsRequest:
+def _list_body(request: Any, context: RequestContext) -> ListGroupsRequest:
     return ListGroupsRequest(tuple(request.states_filter))
 
 
-def _list_answer(body: ListGroupsResponse, request: Any, asked: Asked) -> Any:
+def _list_answer(body: ListGroupsResponse, request: Any, context: RequestContext) -> Any:
     types = {each.lower() for each in request.types_filter}
     return _LIST.type(
         error_code=body.error.code,
@@ -76,22 +76,22 @@ def _list_answer(body: ListGroupsResponse, request: Any, asked: Asked) -> Any:
     )
 
 
-def _delete_body(request: Any, asked: Asked) -> DeleteGroupsRequest:
+def _delete_body(request: Any, context: RequestContext) -> DeleteGroupsRequest:
     return DeleteGroupsRequest(tuple(dict.fromkeys(request.groups_names)))
 
 
-def _delete_answer(body: DeleteGroupsResponse, request: Any, asked: Asked) -> Any:
+def _delete_answer(body: DeleteGroupsResponse, request: Any, context: RequestContext) -> Any:
     return _DELETE.type(
         results=[_DELETE.DeletableGroupResult(group_id=group, error_code=error.code) for group, error in body.results]
     )
 
 
-def _offset_delete_body(request: Any, asked: Asked) -> OffsetDeleteRequest:
+def _offset_delete_body(request: Any, context: RequestContext) -> OffsetDeleteRequest:
     return OffsetDeleteRequest(request.group_id, tuple(name for name, _ in partitions_of(request.topics)))
 
 
-def _offset_delete_answer(body: OffsetDeleteResponse, request: Any, asked: Asked) -> Any:
-    topics = {} if body.error is not Errors.NONE else by_topic_asked(body.partitions, request.topics, asked)
+def _offset_delete_answer(body: OffsetDeleteResponse, request: Any, context: RequestContext) -> Any:
+    topics = {} if body.error is not Errors.NONE else by_topic_asked(body.partitions, request.topics, context)
     return _OFFSET_DELETE.type(
         error_code=body.error.code,
         topics=[

@@ -3,21 +3,21 @@
 from collections.abc import Iterable
 from typing import Any
 
-from broker_core.broker.translation.common import Asked
+from broker_core.broker.translation.common import RequestContext
 from broker_core.wire.codec import Schema
 
 
-def current_leader(partition: str, asked: Asked) -> tuple[int, int]:
+def current_leader(partition: str, context: RequestContext) -> tuple[int, int]:
     """Leader and leader epoch as the broker's metadata have them; -1 where it does not know."""
-    state = asked.broker.metadata.partitions.get(partition)
+    state = context.broker.metadata.partitions.get(partition)
     return (state.leader, state.leader_epoch) if state is not None else (-1, -1)
 
 
-def endpoints(schema: Schema, broker_ids: Iterable[int], asked: Asked) -> list[Any]:
+def endpoints(schema: Schema, broker_ids: Iterable[int], context: RequestContext) -> list[Any]:
     """Where these brokers are reached, those that live."""
     found = []
     for broker_id in sorted(broker_ids):
-        if asked.broker.metadata.is_alive(broker_id):
-            host, port = asked.server.endpoint(broker_id)
+        if context.broker.metadata.is_alive(broker_id):
+            host, port = context.cluster.endpoint(broker_id)
             found.append(schema.NodeEndpoint(node_id=broker_id, host=host, port=port, rack=None))
     return found

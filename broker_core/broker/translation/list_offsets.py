@@ -4,7 +4,7 @@ from collections import Counter
 from typing import Any
 
 from broker_core.broker.replicas.offset_lookups import CONSUMER
-from broker_core.broker.translation.common import Asked, Translation, partitions_of
+from broker_core.broker.translation.common import RequestContext, Translation, partitions_of
 from broker_core.errors import Errors
 from broker_core.wire.messages import ListOffsetsRequest, ListOffsetsResponse, ListOffsetsResult
 from broker_core.wire.schemas import SCHEMAS
@@ -21,16 +21,16 @@ def _is_supported(timestamp: int, version: int) -> bool:
     return timestamp >= 0 or version >= _LEAST_VERSIONS.get(timestamp, version + 1)
 
 
-def _refusals(request: Any, asked: Asked) -> list[tuple[str, Any, Errors]]:
+def _refusals(request: Any, context: RequestContext) -> list[tuple[str, Any, Errors]]:
     """Each partition that is asked for, with the reason why that cannot be answered; NONE where it can."""
     asked_for = list(partitions_of(request.topics))
     counts = Counter(name for name, _ in asked_for)
     rows = []
     for name, each in asked_for:
         error = Errors.NONE
-        if asked.version > 0 and counts[name] > 1:
+        if context.version > 0 and counts[name] > 1:
             error = Errors.INVALID_REQUEST
-        elif not _is_supported(each.timestamp, asked.version):
+        elif not _is_supported(each.timestamp, context.version):
             error = Errors.UNSUPPORTED_VERSION
         elif request.replica_id == CONSUMER and request.isolation_level not in _ISOLATION_LEVELS:
             error = Errors.UNKNOWN_SERVER_ERROR
@@ -38,22 +38,22 @@ def _refusals(request: Any, asked: Asked) -> list[tuple[str, Any, Errors]]:
     return rows
 
 
-def _body(request: Any, asked: Asked) -> ListOffsetsRequest:
-    rows = [(name, each) for name, each, error in _refusals(request, asked) if error is Errors.NONE]
+def _body(request: Any, context: RequestContext) -> ListOffsetsRequest:
+    rows = [(name, each) for name, each, error in _refusals(request, context) if error is Errors.NONE]
     return ListOffsetsRequest(
         request.replica_id,
         tuple((name, each.current_leader_epoch, each.timestamp) for name, each in rows),
         request.isolation_level,
-        () if asked.version else tuple(each.max_num_offsets for _, each in rows),
+        () if context.version else tuple(each.max_num_offsets for _, each in rows),
     )
 
 
-def _answer(body: ListOffsetsResponse, request: Any, asked: Asked) -> Any:
+def _answer(body: ListOffsetsResponse, request: Any, context: RequestContext) -> Any:
     found = iter(body.partitions)
     rows = iter(
         [
             next(found) if error is Errors.NONE else ListOffsetsResult(name, error)
-            for name, _, error in _refusals(request, asked)
+            for name, _, error in _refusals(request, context)
         ]
     )
     return _WIRE.type(

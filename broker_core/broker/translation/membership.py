@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from broker_core.broker.translation.common import Asked, Translation
+from broker_core.broker.translation.common import RequestContext, Translation
 from broker_core.errors import Errors
 from broker_core.wire.messages import (
     HeartbeatRequest,
@@ -28,29 +28,29 @@ _SYNC_PROTOCOL_VERSION = 5
 """From here on a member has to say what it expects."""
 
 
-def _join_body(request: Any, asked: Asked) -> JoinGroupRequest:
+def _join_body(request: Any, context: RequestContext) -> JoinGroupRequest:
     return JoinGroupRequest(
         request.group_id,
         request.session_timeout_ms,
-        request.rebalance_timeout_ms if asked.version > 0 else request.session_timeout_ms,
+        request.rebalance_timeout_ms if context.version > 0 else request.session_timeout_ms,
         request.member_id,
         request.group_instance_id,
         request.protocol_type,
         tuple((protocol.name, protocol.metadata) for protocol in request.protocols),
         request.reason or "",
-        asked.version,
-        asked.client_id,
-        f"/{asked.host}",
+        context.version,
+        context.client_id,
+        f"/{context.host}",
     )
 
 
-def _join_answer(body: JoinGroupResponse, request: Any, asked: Asked) -> Any:
+def _join_answer(body: JoinGroupResponse, request: Any, context: RequestContext) -> Any:
     name = body.protocol_name
     return _JOIN.type(
         error_code=body.error.code,
         generation_id=body.generation_id,
         protocol_type=body.protocol_type,
-        protocol_name="" if name is None and asked.version < _NULL_PROTOCOL_VERSION else name,
+        protocol_name="" if name is None and context.version < _NULL_PROTOCOL_VERSION else name,
         leader=body.leader,
         skip_assignment=body.skip_assignment,
         member_id=body.member_id,
@@ -61,8 +61,8 @@ def _join_answer(body: JoinGroupResponse, request: Any, asked: Asked) -> Any:
     )
 
 
-def _sync_body(request: Any, asked: Asked) -> Any:
-    if asked.version >= _SYNC_PROTOCOL_VERSION and None in (request.protocol_type, request.protocol_name):
+def _sync_body(request: Any, context: RequestContext) -> Any:
+    if context.version >= _SYNC_PROTOCOL_VERSION and None in (request.protocol_type, request.protocol_name):
         return _SYNC.type(error_code=Errors.INCONSISTENT_GROUP_PROTOCOL.code)
     return SyncGroupRequest(
         request.group_id,
@@ -75,7 +75,7 @@ def _sync_body(request: Any, asked: Asked) -> Any:
     )
 
 
-def _sync_answer(body: SyncGroupResponse, request: Any, asked: Asked) -> Any:
+def _sync_answer(body: SyncGroupResponse, request: Any, context: RequestContext) -> Any:
     return _SYNC.type(
         error_code=body.error.code,
         protocol_type=body.protocol_type,
@@ -84,24 +84,24 @@ def _sync_answer(body: SyncGroupResponse, request: Any, asked: Asked) -> Any:
     )
 
 
-def _heartbeat_body(request: Any, asked: Asked) -> HeartbeatRequest:
+def _heartbeat_body(request: Any, context: RequestContext) -> HeartbeatRequest:
     return HeartbeatRequest(request.group_id, request.generation_id, request.member_id, request.group_instance_id)
 
 
-def _heartbeat_answer(body: HeartbeatResponse, request: Any, asked: Asked) -> Any:
+def _heartbeat_answer(body: HeartbeatResponse, request: Any, context: RequestContext) -> Any:
     return _HEARTBEAT.type(error_code=body.error.code)
 
 
-def _leave_body(request: Any, asked: Asked) -> LeaveGroupRequest:
-    if asked.version < _MEMBERS_VERSION:
+def _leave_body(request: Any, context: RequestContext) -> LeaveGroupRequest:
+    if context.version < _MEMBERS_VERSION:
         return LeaveGroupRequest(request.group_id, ((request.member_id, None),))
     return LeaveGroupRequest(
         request.group_id, tuple((member.member_id, member.group_instance_id) for member in request.members)
     )
 
 
-def _leave_answer(body: LeaveGroupResponse, request: Any, asked: Asked) -> Any:
-    if asked.version < _MEMBERS_VERSION:
+def _leave_answer(body: LeaveGroupResponse, request: Any, context: RequestContext) -> Any:
+    if context.version < _MEMBERS_VERSION:
         alone = body.members[0][2] if body.error is Errors.NONE and body.members else body.error
         return _LEAVE.type(error_code=alone.code)
     return _LEAVE.type(

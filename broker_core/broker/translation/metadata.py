@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from broker_core.broker.replicas.record_deletion import INTERNAL_TOPICS
-from broker_core.broker.translation.common import NO_TOPIC_ID, NOT_ASKED, Asked, Translation, by_topic
+from broker_core.broker.common.names import INTERNAL_TOPICS
+from broker_core.broker.translation.common import NO_TOPIC_ID, NOT_ASKED, RequestContext, Translation, by_topic
 from broker_core.errors import Errors
 from broker_core.wire.messages import MetadataRequest, MetadataResponse
 from broker_core.wire.schemas import SCHEMAS
@@ -21,8 +21,8 @@ _IDS_VERSION = 12
 """From here on topics may be asked for by id. The field is there since 10."""
 
 
-def _body(request: Any, asked: Asked) -> Any:
-    error = _refusal(request, asked.version)
+def _body(request: Any, context: RequestContext) -> Any:
+    error = _refusal(request, context.version)
     if error is not None:
         refused = [
             _WIRE.MetadataResponseTopic(error_code=error.code, name=topic.name or "", topic_id=topic.topic_id)
@@ -30,10 +30,10 @@ def _body(request: Any, asked: Asked) -> Any:
         ]
         return _WIRE.type(controller_id=-1, topics=refused)
     topics = None
-    if request.topics is not None and (request.topics or asked.version > 0):
-        names = [asked.topic_of(topic_id) for topic_id in _ids(request)] or [topic.name for topic in request.topics]
+    if request.topics is not None and (request.topics or context.version > 0):
+        names = [context.topic_of(topic_id) for topic_id in _ids(request)] or [topic.name for topic in request.topics]
         topics = tuple(dict.fromkeys(name for name in names if name is not None))
-    create = asked.version < _FLAG_VERSION or request.allow_auto_topic_creation
+    create = context.version < _FLAG_VERSION or request.allow_auto_topic_creation
     return MetadataRequest(topics, create)
 
 
@@ -51,7 +51,7 @@ def _ids(request: Any) -> list[str]:
     return list(dict.fromkeys(topic.topic_id for topic in request.topics or () if topic.topic_id != NO_TOPIC_ID))
 
 
-def _answer(body: MetadataResponse, request: Any, asked: Asked) -> Any:
+def _answer(body: MetadataResponse, request: Any, context: RequestContext) -> Any:
     partitions = by_topic((row[0], row) for row in body.partitions)
     operations = TOPIC_OPERATIONS if request.include_topic_authorized_operations else NOT_ASKED
     topics = [
@@ -60,7 +60,7 @@ def _answer(body: MetadataResponse, request: Any, asked: Asked) -> Any:
             name=name,
             topic_id=topic_id or NO_TOPIC_ID,
             is_internal=name in INTERNAL_TOPICS,
-            partitions=[_partition(index, row, asked) for index, row in partitions.get(name, [])],
+            partitions=[_partition(index, row, context) for index, row in partitions.get(name, [])],
             topic_authorized_operations=operations,
         )
         for name, topic_id, error in body.topics
@@ -68,15 +68,15 @@ def _answer(body: MetadataResponse, request: Any, asked: Asked) -> Any:
     topics += [
         _WIRE.MetadataResponseTopic(error_code=Errors.UNKNOWN_TOPIC_ID.code, name=None, topic_id=topic_id)
         for topic_id in _ids(request)
-        if asked.topic_of(topic_id) is None
+        if context.topic_of(topic_id) is None
     ]
     brokers = []
     for broker_id in body.brokers:
-        host, port = asked.server.endpoint(broker_id)
+        host, port = context.cluster.endpoint(broker_id)
         brokers.append(_WIRE.MetadataResponseBroker(node_id=broker_id, host=host, port=port, rack=None))
     return _WIRE.type(
         brokers=brokers,
-        cluster_id=asked.broker.cluster_id or None,
+        cluster_id=context.broker.cluster_id or None,
         controller_id=body.controller,
         topics=topics,
         cluster_authorized_operations=CLUSTER_OPERATIONS
@@ -85,13 +85,13 @@ def _answer(body: MetadataResponse, request: Any, asked: Asked) -> Any:
     )
 
 
-def _partition(index: int, row: Any, asked: Asked) -> Any:
+def _partition(index: int, row: Any, context: RequestContext) -> Any:
     _, leader, leader_epoch, replicas, isr, offline = row
-    alive = asked.broker.metadata.is_alive
+    alive = context.broker.metadata.is_alive
     error = Errors.NONE
     if not alive(leader):
         leader, error = -1, Errors.LEADER_NOT_AVAILABLE
-    elif asked.version == 0 and any(not alive(broker_id) for broker_id in (*replicas, *isr)):
+    elif context.version == 0 and any(not alive(broker_id) for broker_id in (*replicas, *isr)):
         error = Errors.REPLICA_NOT_AVAILABLE
     return _WIRE.MetadataResponsePartition(
         error_code=error.code,

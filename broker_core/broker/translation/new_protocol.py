@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from broker_core.broker.translation.common import Asked, Translation
+from broker_core.broker.translation.common import RequestContext, Translation
 from broker_core.errors import Errors
 from broker_core.wire.schemas import BY_NAME
 
@@ -11,11 +11,11 @@ _DESCRIBE = BY_NAME["ConsumerGroupDescribe"].response
 _UNSUPPORTED = Errors.UNSUPPORTED_VERSION.code
 
 
-def _heartbeat(request: Any, asked: Asked) -> Any:
+def _heartbeat(request: Any, context: RequestContext) -> Any:
     return _HEARTBEAT.type(error_code=_UNSUPPORTED)
 
 
-def _describe(request: Any, asked: Asked) -> Any:
+def _describe(request: Any, context: RequestContext) -> Any:
     return _DESCRIBE.type(
         groups=[_DESCRIBE.DescribedGroup(error_code=_UNSUPPORTED, group_id=group) for group in request.group_ids]
     )

@@ -2,14 +2,14 @@
 
 from typing import Any
 
-from broker_core.broker.translation.common import Asked, Translation, partitions_of
+from broker_core.broker.translation.common import RequestContext, Translation, partitions_of
 from broker_core.wire.messages import OffsetForLeaderEpochRequest, OffsetForLeaderEpochResponse
 from broker_core.wire.schemas import SCHEMAS
 
 _WIRE = SCHEMAS[23].response
 
 
-def _body(request: Any, asked: Asked) -> OffsetForLeaderEpochRequest:
+def _body(request: Any, context: RequestContext) -> OffsetForLeaderEpochRequest:
     return OffsetForLeaderEpochRequest(
         request.replica_id,
         tuple(
@@ -19,7 +19,7 @@ def _body(request: Any, asked: Asked) -> OffsetForLeaderEpochRequest:
     )
 
 
-def _answer(body: OffsetForLeaderEpochResponse, request: Any, asked: Asked) -> Any:
+def _answer(body: OffsetForLeaderEpochResponse, request: Any, context: RequestContext) -> Any:
     rows = iter(body.partitions)
     return _WIRE.type(
         topics=[

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from broker_core.broker.translation.common import Asked, by_topic
+from broker_core.broker.translation.common import RequestContext, by_topic
 from broker_core.wire.messages import (
     AlterPartitionRequest,
     FetchRequest,
@@ -34,19 +34,19 @@ _FLAT = frozenset({"AllocateProducerIds", "ControlledShutdown", "EndTxn", "Heart
 """Whose bodies have the fields of the wire."""
 
 
-def request_of(api: str, body: Any, asked: Asked) -> Any | None:
+def request_of(api: str, body: Any, context: RequestContext) -> Any | None:
     """A request of a node as a value of the API's schema; None for an API that is not among those written here."""
     if api in _FLAT:
         schema = BY_NAME[api].request
         known = {field.name for field in schema.structs[schema.name].fields}
         return schema.type(**{name: value for name, value in msgspec.structs.asdict(body).items() if name in known})
     write = _WRITERS.get(api)
-    return None if write is None else write(body, asked)
+    return None if write is None else write(body, context)
 
 
-def _fetch(body: FetchRequest, asked: Asked) -> Any:
+def _fetch(body: FetchRequest, context: RequestContext) -> Any:
     wire = BY_NAME["Fetch"].request
-    has_state = asked.version >= _BROKER_STATE_VERSION
+    has_state = context.version >= _BROKER_STATE_VERSION
     return wire.type(
         replica_id=-1 if has_state else body.replica_id,
         replica_state=wire.ReplicaState(replica_id=body.replica_id, replica_epoch=body.replica_epoch)
@@ -59,7 +59,7 @@ def _fetch(body: FetchRequest, asked: Asked) -> Any:
         topics=[
             wire.FetchTopic(
                 topic=topic,
-                topic_id=asked.topic_id_of(topic),
+                topic_id=context.topic_id_of(topic),
                 partitions=[
                     wire.FetchPartition(
                         partition=index,
@@ -77,7 +77,7 @@ def _fetch(body: FetchRequest, asked: Asked) -> Any:
     )
 
 
-def _produce(body: ProduceRequest, asked: Asked) -> Any:
+def _produce(body: ProduceRequest, context: RequestContext) -> Any:
     wire = BY_NAME["Produce"].request
     return wire.type(
         transactional_id=body.transactional_id,
@@ -93,7 +93,7 @@ def _produce(body: ProduceRequest, asked: Asked) -> Any:
     )
 
 
-def _list_offsets(body: ListOffsetsRequest, asked: Asked) -> Any:
+def _list_offsets(body: ListOffsetsRequest, context: RequestContext) -> Any:
     wire = BY_NAME["ListOffsets"].request
     return wire.type(
         replica_id=body.replica_id,
@@ -111,7 +111,7 @@ def _list_offsets(body: ListOffsetsRequest, asked: Asked) -> Any:
     )
 
 
-def _ends_of_epochs(body: OffsetForLeaderEpochRequest, asked: Asked) -> Any:
+def _ends_of_epochs(body: OffsetForLeaderEpochRequest, context: RequestContext) -> Any:
     wire = BY_NAME["OffsetForLeaderEpoch"].request
     return wire.type(
         replica_id=body.replica_id,
@@ -128,7 +128,7 @@ def _ends_of_epochs(body: OffsetForLeaderEpochRequest, asked: Asked) -> Any:
     )
 
 
-def _leader_and_isr(body: LeaderAndIsrRequest, asked: Asked) -> Any:
+def _leader_and_isr(body: LeaderAndIsrRequest, context: RequestContext) -> Any:
     wire = BY_NAME["LeaderAndIsr"].request
     topics: dict[str, list[Any]] = {}
     ids: dict[str, str] = {}
@@ -155,14 +155,14 @@ def _leader_and_isr(body: LeaderAndIsrRequest, asked: Asked) -> Any:
         live_leaders=[
             wire.LeaderAndIsrLiveLeader(broker_id=each, host_name=host, port=port)
             for each in body.live_leaders
-            for host, port in (asked.server.endpoint(each),)
+            for host, port in (context.cluster.endpoint(each),)
         ],
     )
-    _group(message, topics, ids, asked.version >= _GROUPED_LEADER_AND_ISR, wire.LeaderAndIsrTopicState)
+    _group(message, topics, ids, context.version >= _GROUPED_LEADER_AND_ISR, wire.LeaderAndIsrTopicState)
     return message
 
 
-def _update_metadata(body: UpdateMetadataRequest, asked: Asked) -> Any:
+def _update_metadata(body: UpdateMetadataRequest, context: RequestContext) -> Any:
     wire = BY_NAME["UpdateMetadata"].request
     topics: dict[str, list[Any]] = {}
     ids: dict[str, str] = {}
@@ -196,10 +196,10 @@ def _update_metadata(body: UpdateMetadataRequest, asked: Asked) -> Any:
                 rack=None,
             )
             for broker_id, _ in body.live_brokers
-            for host, port in (asked.server.endpoint(broker_id),)
+            for host, port in (context.cluster.endpoint(broker_id),)
         ],
     )
-    _group(message, topics, ids, asked.version >= _GROUPED_UPDATE_METADATA, wire.UpdateMetadataTopicState)
+    _group(message, topics, ids, context.version >= _GROUPED_UPDATE_METADATA, wire.UpdateMetadataTopicState)
     return message
 
 
@@ -221,13 +221,13 @@ def _group(message: Any, topics: dict[str, list[Any]], ids: dict[str, str], is_g
         message.topic_states.append(made)
 
 
-def _stop_replica(body: StopReplicaRequest, asked: Asked) -> Any:
+def _stop_replica(body: StopReplicaRequest, context: RequestContext) -> Any:
     wire = BY_NAME["StopReplica"].request
     message = wire.type(
         controller_id=body.controller_id, controller_epoch=body.controller_epoch, broker_epoch=body.broker_epoch
     )
     rows_by_topic = by_topic((each.partition, each) for each in body.partitions)
-    if asked.version >= 3:  # each partition says for itself whether it is deleted
+    if context.version >= 3:  # each partition says for itself whether it is deleted
         message.topic_states = [
             wire.StopReplicaTopicState(
                 topic_name=topic,
@@ -242,7 +242,7 @@ def _stop_replica(body: StopReplicaRequest, asked: Asked) -> Any:
         ]
         return message
     message.delete_partitions = any(each.delete_partition for each in body.partitions)
-    if asked.version:
+    if context.version:
         message.topics = [
             wire.StopReplicaTopicV1(name=topic, partition_indexes=[index for index, _ in rows])
             for topic, rows in rows_by_topic.items()
@@ -256,16 +256,16 @@ def _stop_replica(body: StopReplicaRequest, asked: Asked) -> Any:
     return message
 
 
-def _alter_partition(body: AlterPartitionRequest, asked: Asked) -> Any:
+def _alter_partition(body: AlterPartitionRequest, context: RequestContext) -> Any:
     wire = BY_NAME["AlterPartition"].request
-    has_epochs = asked.version >= 3
+    has_epochs = context.version >= 3
     return wire.type(
         broker_id=body.broker_id,
         broker_epoch=body.broker_epoch,
         topics=[
             wire.TopicData(
                 topic_name=topic,
-                topic_id=rows[0][1].topic_id or asked.topic_id_of(topic),
+                topic_id=rows[0][1].topic_id or context.topic_id_of(topic),
                 partitions=[
                     wire.PartitionData(
                         partition_index=index,
@@ -287,13 +287,13 @@ def _alter_partition(body: AlterPartitionRequest, asked: Asked) -> Any:
     )
 
 
-def _metadata(body: MetadataRequest, asked: Asked) -> Any:
+def _metadata(body: MetadataRequest, context: RequestContext) -> Any:
     wire = BY_NAME["Metadata"].request
     topics = None if body.topics is None else [wire.MetadataRequestTopic(name=name) for name in body.topics]
     return wire.type(topics=topics, allow_auto_topic_creation=body.allow_auto_topic_creation)
 
 
-def _join_group(body: JoinGroupRequest, asked: Asked) -> Any:
+def _join_group(body: JoinGroupRequest, context: RequestContext) -> Any:
     wire = BY_NAME["JoinGroup"].request
     return wire.type(
         group_id=body.group_id,
@@ -307,7 +307,7 @@ def _join_group(body: JoinGroupRequest, asked: Asked) -> Any:
     )
 
 
-def _sync_group(body: SyncGroupRequest, asked: Asked) -> Any:
+def _sync_group(body: SyncGroupRequest, context: RequestContext) -> Any:
     wire = BY_NAME["SyncGroup"].request
     return wire.type(
         group_id=body.group_id,
@@ -322,7 +322,7 @@ def _sync_group(body: SyncGroupRequest, asked: Asked) -> Any:
     )
 
 
-def _leave_group(body: LeaveGroupRequest, asked: Asked) -> Any:
+def _leave_group(body: LeaveGroupRequest, context: RequestContext) -> Any:
     wire = BY_NAME["LeaveGroup"].request
     return wire.type(
         group_id=body.group_id,
@@ -330,7 +330,7 @@ def _leave_group(body: LeaveGroupRequest, asked: Asked) -> Any:
     )
 
 
-def _offset_commit(body: OffsetCommitRequest, asked: Asked) -> Any:
+def _offset_commit(body: OffsetCommitRequest, context: RequestContext) -> Any:
     wire = BY_NAME["OffsetCommit"].request
     return wire.type(
         group_id=body.group_id,
@@ -355,7 +355,7 @@ def _offset_commit(body: OffsetCommitRequest, asked: Asked) -> Any:
     )
 
 
-def _offset_fetch(body: OffsetFetchRequest, asked: Asked) -> Any:
+def _offset_fetch(body: OffsetFetchRequest, context: RequestContext) -> Any:
     wire = BY_NAME["OffsetFetch"].request
     topics = None
     if body.partitions is not None:
@@ -368,7 +368,7 @@ def _offset_fetch(body: OffsetFetchRequest, asked: Asked) -> Any:
     return wire.type(groups=[group], require_stable=body.require_stable)
 
 
-def _markers(body: WriteTxnMarkersRequest, asked: Asked) -> Any:
+def _markers(body: WriteTxnMarkersRequest, context: RequestContext) -> Any:
     wire = BY_NAME["WriteTxnMarkers"].request
     return wire.type(
         markers=[
@@ -387,7 +387,7 @@ def _markers(body: WriteTxnMarkersRequest, asked: Asked) -> Any:
     )
 
 
-_WRITERS: dict[str, Callable[[Any, Asked], Any]] = {
+_WRITERS: dict[str, Callable[[Any, RequestContext], Any]] = {
     "AlterPartition": _alter_partition,
     "Fetch": _fetch,
     "JoinGroup": _join_group,

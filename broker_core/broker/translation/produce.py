@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from broker_core.broker.apis.produce import has_fatal_null
-from broker_core.broker.translation.common import Asked, Translation, by_topic, partitions_of
+from broker_core.broker.common.produce_rules import has_fatal_null
+from broker_core.broker.translation.common import RequestContext, Translation, by_topic, partitions_of
 from broker_core.broker.translation.leaders import current_leader, endpoints
 from broker_core.errors import Errors
 from broker_core.wire.messages import ProduceRequest, ProduceResponse
@@ -12,18 +12,18 @@ from broker_core.wire.schemas import SCHEMAS
 _WIRE = SCHEMAS[0].response
 
 
-def _body(request: Any, asked: Asked) -> ProduceRequest:
+def _body(request: Any, context: RequestContext) -> ProduceRequest:
     partitions = dict(partitions_of(request.topic_data, partitions="partition_data"))
     return ProduceRequest(
         request.acks,
         request.timeout_ms,
         tuple((name, each.records) for name, each in partitions.items()),  # of one that is there twice, the last
         request.transactional_id,
-        asked.version,
+        context.version,
     )
 
 
-def _answer(body: ProduceResponse, request: Any, asked: Asked) -> Any:
+def _answer(body: ProduceResponse, request: Any, context: RequestContext) -> Any:
     topics = []
     leaders: set[int] = set()
     for topic, rows in by_topic((each.partition, each) for each in body.partitions).items():
@@ -43,15 +43,15 @@ def _answer(body: ProduceResponse, request: Any, asked: Asked) -> Any:
             )
             if row.error is Errors.NOT_LEADER_OR_FOLLOWER:
                 leader = partition.current_leader
-                leader.leader_id, leader.leader_epoch = current_leader(row.partition, asked)
+                leader.leader_id, leader.leader_epoch = current_leader(row.partition, context)
                 leaders.add(leader.leader_id)
             partitions.append(partition)
         topics.append(_WIRE.TopicProduceResponse(name=topic, partition_responses=partitions))
-    return _WIRE.type(responses=topics, node_endpoints=endpoints(_WIRE, leaders, asked))
+    return _WIRE.type(responses=topics, node_endpoints=endpoints(_WIRE, leaders, context))
 
 
-def _has_null(request: Any, asked: Asked) -> bool:
-    return has_fatal_null(asked.broker, _body(request, asked))
+def _has_null(request: Any, context: RequestContext) -> bool:
+    return has_fatal_null(context.broker.metadata, _body(request, context))
 
 
 PRODUCE = Translation(_body, _answer, _has_null)

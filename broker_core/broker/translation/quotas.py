@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from broker_core.broker.translation.common import Asked, Translation
+from broker_core.broker.translation.common import RequestContext, Translation
 from broker_core.errors import Errors
 from broker_core.wire.messages import (
     AlterClientQuotasRequest,
@@ -20,7 +20,7 @@ _ALTER = BY_NAME["AlterClientQuotas"].response
 _MATCHES = ("exact", "default", "any")
 
 
-def _describe_body(request: Any, asked: Asked) -> Any:
+def _describe_body(request: Any, context: RequestContext) -> Any:
     filters = []
     for each in request.components:
         if each.match_type not in range(len(_MATCHES)) or (each.match_type == 0 and each.match is None):
@@ -29,7 +29,7 @@ def _describe_body(request: Any, asked: Asked) -> Any:
     return DescribeClientQuotasRequest(tuple(filters), request.strict)
 
 
-def _describe_answer(body: DescribeClientQuotasResponse, request: Any, asked: Asked) -> Any:
+def _describe_answer(body: DescribeClientQuotasResponse, request: Any, context: RequestContext) -> Any:
     answer = _DESCRIBE.type(error_code=body.error.code, error_message=body.message, entries=None)
     if body.error is Errors.NONE:
         answer.entries = [
@@ -42,7 +42,7 @@ def _describe_answer(body: DescribeClientQuotasResponse, request: Any, asked: As
     return answer
 
 
-def _alter_body(request: Any, asked: Asked) -> AlterClientQuotasRequest:
+def _alter_body(request: Any, context: RequestContext) -> AlterClientQuotasRequest:
     return AlterClientQuotasRequest(
         tuple(
             QuotaAlteration(_entity(entry), tuple((op.key, None if op.remove else op.value) for op in entry.ops))
@@ -56,7 +56,7 @@ def _entity(entry: Any) -> QuotaEntity:
     return tuple({each.entity_type: each.entity_name for each in entry.entity}.items())
 
 
-def _alter_answer(body: AlterClientQuotasResponse, request: Any, asked: Asked) -> Any:
+def _alter_answer(body: AlterClientQuotasResponse, request: Any, context: RequestContext) -> Any:
     """An entity that was named twice is answered once."""
     results = dict(zip(map(_entity, request.entries), body.results, strict=True))
     return _ALTER.type(

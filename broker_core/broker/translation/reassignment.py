@@ -2,7 +2,7 @@
 
 from typing import Any, Literal
 
-from broker_core.broker.translation.common import Asked, Translation, by_topic, partitions_of
+from broker_core.broker.translation.common import RequestContext, Translation, by_topic, partitions_of
 from broker_core.clients.exceptions import exception_message
 from broker_core.errors import Errors
 from broker_core.wire.messages import (
@@ -30,7 +30,7 @@ def _partition_text(row: PartitionResult) -> str | None:
     return None if row.error is Errors.NONE else exception_message(row.error, row.message)
 
 
-def _elect_body(request: Any, asked: Asked) -> Any:
+def _elect_body(request: Any, context: RequestContext) -> Any:
     if request.election_type not in _ELECTION_TYPES:
         return _refused(request, Errors.UNKNOWN_SERVER_ERROR, Errors.UNKNOWN_SERVER_ERROR)
     partitions = None
@@ -39,7 +39,7 @@ def _elect_body(request: Any, asked: Asked) -> Any:
     return ElectLeadersRequest(_ELECTION_TYPES[request.election_type], partitions, request.timeout_ms)
 
 
-def _elect_answer(body: ElectLeadersResponse, request: Any, asked: Asked) -> Any:
+def _elect_answer(body: ElectLeadersResponse, request: Any, context: RequestContext) -> Any:
     if body.error is Errors.NOT_CONTROLLER:
         refused = _refused(request, Errors.NONE, Errors.NOT_CONTROLLER)
         refused.replica_election_results = [each for each in refused.replica_election_results if each.partition_result]
@@ -78,7 +78,7 @@ def _refused(request: Any, error: Errors, error_of_each: Errors) -> Any:
     )
 
 
-def _alter_body(request: Any, asked: Asked) -> AlterPartitionReassignmentsRequest:
+def _alter_body(request: Any, context: RequestContext) -> AlterPartitionReassignmentsRequest:
     return AlterPartitionReassignmentsRequest(
         tuple(
             (name, None if each.replicas is None else tuple(each.replicas))
@@ -88,7 +88,7 @@ def _alter_body(request: Any, asked: Asked) -> AlterPartitionReassignmentsReques
     )
 
 
-def _alter_answer(body: AlterPartitionReassignmentsResponse, request: Any, asked: Asked) -> Any:
+def _alter_answer(body: AlterPartitionReassignmentsResponse, request: Any, context: RequestContext) -> Any:
     return _ALTER.type(
         error_code=body.error.code,
         error_message=_text(body.error),
@@ -107,14 +107,14 @@ def _alter_answer(body: AlterPartitionReassignmentsResponse, request: Any, asked
     )
 
 
-def _list_body(request: Any, asked: Asked) -> ListPartitionReassignmentsRequest:
+def _list_body(request: Any, context: RequestContext) -> ListPartitionReassignmentsRequest:
     partitions = None
     if request.topics is not None:
         partitions = tuple(name for name, _ in partitions_of(request.topics, partitions="partition_indexes"))
     return ListPartitionReassignmentsRequest(partitions, request.timeout_ms)
 
 
-def _list_answer(body: ListPartitionReassignmentsResponse, request: Any, asked: Asked) -> Any:
+def _list_answer(body: ListPartitionReassignmentsResponse, request: Any, context: RequestContext) -> Any:
     return _LIST.type(
         error_code=body.error.code,
         error_message=_text(body.error),

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from broker_core.broker.translation.common import Asked, Translation
+from broker_core.broker.translation.common import RequestContext, Translation
 from broker_core.wire.messages import (
     AlterUserScramCredentialsRequest,
     AlterUserScramCredentialsResponse,
@@ -17,12 +17,12 @@ _DESCRIBE = BY_NAME["DescribeUserScramCredentials"].response
 _ALTER = BY_NAME["AlterUserScramCredentials"].response
 
 
-def _describe_body(request: Any, asked: Asked) -> DescribeUserScramCredentialsRequest:
+def _describe_body(request: Any, context: RequestContext) -> DescribeUserScramCredentialsRequest:
     users = tuple(user.name for user in request.users or ())
     return DescribeUserScramCredentialsRequest(users or None)
 
 
-def _describe_answer(body: DescribeUserScramCredentialsResponse, request: Any, asked: Asked) -> Any:
+def _describe_answer(body: DescribeUserScramCredentialsResponse, request: Any, context: RequestContext) -> Any:
     return _DESCRIBE.type(
         error_message="",
         results=[
@@ -40,7 +40,7 @@ def _describe_answer(body: DescribeUserScramCredentialsResponse, request: Any, a
     )
 
 
-def _alter_body(request: Any, asked: Asked) -> AlterUserScramCredentialsRequest:
+def _alter_body(request: Any, context: RequestContext) -> AlterUserScramCredentialsRequest:
     return AlterUserScramCredentialsRequest(
         tuple(ScramDeletion(each.name, each.mechanism) for each in request.deletions),
         tuple(
@@ -50,7 +50,7 @@ def _alter_body(request: Any, asked: Asked) -> AlterUserScramCredentialsRequest:
     )
 
 
-def _alter_answer(body: AlterUserScramCredentialsResponse, request: Any, asked: Asked) -> Any:
+def _alter_answer(body: AlterUserScramCredentialsResponse, request: Any, context: RequestContext) -> Any:
     return _ALTER.type(
         results=[
             _ALTER.AlterUserScramCredentialsResult(

@@ -6,7 +6,7 @@ Handlers of `kafka.server.KafkaApis` and `ZkAdminManager`; all answers are prepa
 from collections.abc import Iterable
 from typing import Any
 
-from broker_core.broker.translation.common import Asked, Translation
+from broker_core.broker.translation.common import RequestContext, Translation
 from broker_core.errors import Errors
 from broker_core.wire.errors import WireError
 from broker_core.wire.schemas import BY_NAME
@@ -46,12 +46,12 @@ def _refuse_unknown(rows: Iterable[Any]) -> None:
             raise WireError("an ACL speaks of something unknown; a kind of resource, pattern, operation was expected")
 
 
-def _describe_acls(request: Any, asked: Asked) -> Any:
+def _describe_acls(request: Any, context: RequestContext) -> Any:
     _refuse_unknown([request])
     return _DESCRIBE_ACLS.type(error_code=_DISABLED, error_message="No Authorizer is configured on the broker")
 
 
-def _create_acls(request: Any, asked: Asked) -> Any:
+def _create_acls(request: Any, context: RequestContext) -> Any:
     _refuse_unknown(request.creations)
     return _CREATE_ACLS.type(
         results=[
@@ -61,7 +61,7 @@ def _create_acls(request: Any, asked: Asked) -> Any:
     )
 
 
-def _delete_acls(request: Any, asked: Asked) -> Any:
+def _delete_acls(request: Any, context: RequestContext) -> Any:
     _refuse_unknown(request.filters)
     return _DELETE_ACLS.type(
         filter_results=[
@@ -71,18 +71,18 @@ def _delete_acls(request: Any, asked: Asked) -> Any:
     )
 
 
-def _handshake(request: Any, asked: Asked) -> Any:
+def _handshake(request: Any, context: RequestContext) -> Any:
     return _HANDSHAKE.type(error_code=Errors.ILLEGAL_SASL_STATE.code)
 
 
-def _authenticate(request: Any, asked: Asked) -> Any:
+def _authenticate(request: Any, context: RequestContext) -> Any:
     return _AUTHENTICATE.type(
         error_code=Errors.ILLEGAL_SASL_STATE.code,
         error_message="SaslAuthenticate request received after successful authentication",
     )
 
 
-def _create_token(request: Any, asked: Asked) -> Any:
+def _create_token(request: Any, context: RequestContext) -> Any:
     return _CREATE_TOKEN.type(
         error_code=_NO_TOKENS,
         principal_type=request.owner_principal_type or "User",
@@ -95,15 +95,15 @@ def _create_token(request: Any, asked: Asked) -> Any:
     )
 
 
-def _renew_token(request: Any, asked: Asked) -> Any:
+def _renew_token(request: Any, context: RequestContext) -> Any:
     return _RENEW_TOKEN.type(error_code=_NO_TOKENS, expiry_timestamp_ms=-1)
 
 
-def _expire_token(request: Any, asked: Asked) -> Any:
+def _expire_token(request: Any, context: RequestContext) -> Any:
     return _EXPIRE_TOKEN.type(error_code=_NO_TOKENS, expiry_timestamp_ms=-1)
 
 
-def _describe_token(request: Any, asked: Asked) -> Any:
+def _describe_token(request: Any, context: RequestContext) -> Any:
     return _DESCRIBE_TOKEN.type(error_code=_NO_TOKENS)
 
 

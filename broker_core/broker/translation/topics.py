@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from broker_core.broker.translation.common import NO_TOPIC_ID, Asked, Translation
+from broker_core.broker.translation.common import NO_TOPIC_ID, RequestContext, Translation
 from broker_core.broker.translation.config_values import SOURCES
 from broker_core.errors import Errors
 from broker_core.wire.messages import (
@@ -25,7 +25,7 @@ def _assignment(topic: Any) -> dict[int, tuple[int, ...]]:
     return dict(sorted({each.partition_index: tuple(each.broker_ids) for each in topic.assignments}.items()))
 
 
-def _create_body(request: Any, asked: Asked) -> CreateTopicsRequest:
+def _create_body(request: Any, context: RequestContext) -> CreateTopicsRequest:
     specs = tuple(
         CreateTopicSpec(
             topic.name,
@@ -39,12 +39,12 @@ def _create_body(request: Any, asked: Asked) -> CreateTopicsRequest:
     return CreateTopicsRequest(specs, request.timeout_ms, request.validate_only)
 
 
-def _create_answer(body: CreateTopicsResponse, request: Any, asked: Asked) -> Any:
+def _create_answer(body: CreateTopicsResponse, request: Any, context: RequestContext) -> Any:
     results = {result.name: result for result in body.topics}
-    return _CREATE.type(topics=[_created(topic, results[topic.name], asked) for topic in request.topics])
+    return _CREATE.type(topics=[_created(topic, results[topic.name], context) for topic in request.topics])
 
 
-def _created(topic: Any, result: TopicResult, asked: Asked) -> Any:
+def _created(topic: Any, result: TopicResult, context: RequestContext) -> Any:
     """A topic's part of the answer; of one that there is, its shape and configurations too."""
     if result.error is not Errors.NONE:
         message = result.message
@@ -57,7 +57,7 @@ def _created(topic: Any, result: TopicResult, asked: Asked) -> Any:
             error_message=message,
             configs=[],
         )
-    config = asked.broker.config
+    config = context.broker.config
     partitions, factor = topic.num_partitions, topic.replication_factor
     if topic.assignments:
         assignment = _assignment(topic)
@@ -76,12 +76,12 @@ def _created(topic: Any, result: TopicResult, asked: Asked) -> Any:
                 config_source=SOURCES[entry.source],
                 is_sensitive=entry.is_sensitive,
             )
-            for entry in asked.broker.configs.topic_entries(overrides)
+            for entry in context.broker.configs.topic_entries(overrides)
         ],
     )
 
 
-def _grow_body(request: Any, asked: Asked) -> CreatePartitionsRequest:
+def _grow_body(request: Any, context: RequestContext) -> CreatePartitionsRequest:
     specs = tuple(
         CreatePartitionsSpec(
             topic.name,
@@ -93,7 +93,7 @@ def _grow_body(request: Any, asked: Asked) -> CreatePartitionsRequest:
     return CreatePartitionsRequest(specs, request.timeout_ms, request.validate_only)
 
 
-def _grow_answer(body: CreatePartitionsResponse, request: Any, asked: Asked) -> Any:
+def _grow_answer(body: CreatePartitionsResponse, request: Any, context: RequestContext) -> Any:
     return _GROW.type(
         results=[
             _GROW.CreatePartitionsTopicResult(

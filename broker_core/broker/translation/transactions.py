@@ -4,7 +4,7 @@ AddOffsetsToTxn (25), EndTxn (26), WriteTxnMarkers (27), TxnOffsetCommit (28).
 
 from typing import Any
 
-from broker_core.broker.translation.common import Asked, Translation, by_topic, by_topic_asked, partitions_of
+from broker_core.broker.translation.common import RequestContext, Translation, by_topic, by_topic_asked, partitions_of
 from broker_core.errors import Errors
 from broker_core.wire.messages import (
     AddOffsetsToTxnRequest,
@@ -36,17 +36,17 @@ _BATCH_VERSION = 4
 """From here on AddPartitionsToTxn is of brokers, for several transactions."""
 
 
-def _init_body(request: Any, asked: Asked) -> InitProducerIdRequest:
+def _init_body(request: Any, context: RequestContext) -> InitProducerIdRequest:
     return InitProducerIdRequest(
         request.transactional_id,
         request.transaction_timeout_ms,
         request.producer_id,
         request.producer_epoch,
-        asked.version,
+        context.version,
     )
 
 
-def _init_answer(body: InitProducerIdResponse, request: Any, asked: Asked) -> Any:
+def _init_answer(body: InitProducerIdResponse, request: Any, context: RequestContext) -> Any:
     return _INIT.type(error_code=body.error.code, producer_id=body.producer_id, producer_epoch=body.producer_epoch)
 
 
@@ -54,22 +54,22 @@ def _names(topics: Any, partitions: str = "partitions") -> tuple[str, ...]:
     return tuple(name for name, _ in partitions_of(topics, partitions=partitions))
 
 
-def _add_partitions_body(request: Any, asked: Asked) -> AddPartitionsToTxnRequest:
-    if asked.version < _BATCH_VERSION:
+def _add_partitions_body(request: Any, context: RequestContext) -> AddPartitionsToTxnRequest:
+    if context.version < _BATCH_VERSION:
         alone = AddPartitionsToTxnTransaction(
             request.v3_and_below_transactional_id,
             request.v3_and_below_producer_id,
             request.v3_and_below_producer_epoch,
             _names(request.v3_and_below_topics),
         )
-        return AddPartitionsToTxnRequest((alone,), asked.version)
+        return AddPartitionsToTxnRequest((alone,), context.version)
     transactions = tuple(
         AddPartitionsToTxnTransaction(
             each.transactional_id, each.producer_id, each.producer_epoch, _names(each.topics), each.verify_only
         )
         for each in request.transactions
     )
-    return AddPartitionsToTxnRequest(transactions, asked.version)
+    return AddPartitionsToTxnRequest(transactions, context.version)
 
 
 def _topic_results(errors: PartitionErrors) -> list[Any]:
@@ -103,14 +103,14 @@ def _told_alike(topics: Any, error: Errors) -> list[Any]:
     ]
 
 
-def _add_partitions_answer(body: AddPartitionsToTxnResponse, request: Any, asked: Asked) -> Any:
+def _add_partitions_answer(body: AddPartitionsToTxnResponse, request: Any, context: RequestContext) -> Any:
     def told(number: int, topics: Any, errors: PartitionErrors) -> list[Any]:
         if number in body.alike:
             return _told_alike(topics, errors[0][1] if errors else Errors.NONE)
         return _topic_results(errors)
 
     results = body.results_by_transaction
-    if asked.version < _BATCH_VERSION:
+    if context.version < _BATCH_VERSION:
         topics = told(0, request.v3_and_below_topics, results[0][1])
         return _ADD_PARTITIONS.type(results_by_topic_v3_and_below=topics)
     # of a transaction that is there twice, the first one
@@ -126,27 +126,27 @@ def _add_partitions_answer(body: AddPartitionsToTxnResponse, request: Any, asked
     )
 
 
-def _add_offsets_body(request: Any, asked: Asked) -> AddOffsetsToTxnRequest:
+def _add_offsets_body(request: Any, context: RequestContext) -> AddOffsetsToTxnRequest:
     return AddOffsetsToTxnRequest(
-        request.transactional_id, request.producer_id, request.producer_epoch, request.group_id, asked.version
+        request.transactional_id, request.producer_id, request.producer_epoch, request.group_id, context.version
     )
 
 
-def _add_offsets_answer(body: AddOffsetsToTxnResponse, request: Any, asked: Asked) -> Any:
+def _add_offsets_answer(body: AddOffsetsToTxnResponse, request: Any, context: RequestContext) -> Any:
     return _ADD_OFFSETS.type(error_code=body.error.code)
 
 
-def _end_body(request: Any, asked: Asked) -> EndTxnRequest:
+def _end_body(request: Any, context: RequestContext) -> EndTxnRequest:
     return EndTxnRequest(
-        request.transactional_id, request.producer_id, request.producer_epoch, request.committed, asked.version
+        request.transactional_id, request.producer_id, request.producer_epoch, request.committed, context.version
     )
 
 
-def _end_answer(body: EndTxnResponse, request: Any, asked: Asked) -> Any:
+def _end_answer(body: EndTxnResponse, request: Any, context: RequestContext) -> Any:
     return _END.type(error_code=body.error.code)
 
 
-def _markers_body(request: Any, asked: Asked) -> WriteTxnMarkersRequest:
+def _markers_body(request: Any, context: RequestContext) -> WriteTxnMarkersRequest:
     return WriteTxnMarkersRequest(
         tuple(
             WritableTxnMarker(
@@ -161,7 +161,7 @@ def _markers_body(request: Any, asked: Asked) -> WriteTxnMarkersRequest:
     )
 
 
-def _markers_answer(body: WriteTxnMarkersResponse, request: Any, asked: Asked) -> Any:
+def _markers_answer(body: WriteTxnMarkersResponse, request: Any, context: RequestContext) -> Any:
     by_producer: dict[int, dict[str, Errors]] = {}
     for producer_id, errors in body.markers:
         if errors:
@@ -186,7 +186,7 @@ def _markers_answer(body: WriteTxnMarkersResponse, request: Any, asked: Asked) -
     )
 
 
-def _is_named_twice(request: Any, asked: Asked) -> bool:
+def _is_named_twice(request: Any, context: RequestContext) -> bool:
     """A partition twice under one marker: Kafka waits for the second one to be written, too, and writes one."""
     return any(
         len(names) > len(set(names))
@@ -194,12 +194,12 @@ def _is_named_twice(request: Any, asked: Asked) -> bool:
     )
 
 
-def _is_empty_batch(request: Any, asked: Asked) -> bool:
+def _is_empty_batch(request: Any, context: RequestContext) -> bool:
     """No transactions: each of them would bring the answer a step nearer."""
-    return asked.version >= _BATCH_VERSION and not request.transactions
+    return context.version >= _BATCH_VERSION and not request.transactions
 
 
-def _commit_body(request: Any, asked: Asked) -> TxnOffsetCommitRequest:
+def _commit_body(request: Any, context: RequestContext) -> TxnOffsetCommitRequest:
     return TxnOffsetCommitRequest(
         request.transactional_id,
         request.group_id,
@@ -212,11 +212,11 @@ def _commit_body(request: Any, asked: Asked) -> TxnOffsetCommitRequest:
         request.generation_id,
         request.member_id,
         request.group_instance_id,
-        asked.version,
+        context.version,
     )
 
 
-def _commit_answer(body: TxnOffsetCommitResponse, request: Any, asked: Asked) -> Any:
+def _commit_answer(body: TxnOffsetCommitResponse, request: Any, context: RequestContext) -> Any:
     return _COMMIT.type(
         topics=[
             _COMMIT.TxnOffsetCommitResponseTopic(
@@ -226,7 +226,7 @@ def _commit_answer(body: TxnOffsetCommitResponse, request: Any, asked: Asked) ->
                     for index, error in rows
                 ],
             )
-            for topic, rows in by_topic_asked(body.partitions, request.topics, asked).items()
+            for topic, rows in by_topic_asked(body.partitions, request.topics, context).items()
         ]
     )
 

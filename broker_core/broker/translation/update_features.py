@@ -4,7 +4,7 @@ refused (`kafka.controller.KafkaController#validateFeatureUpdate`).
 
 from typing import Any
 
-from broker_core.broker.translation.common import Asked
+from broker_core.broker.translation.common import RequestContext
 from broker_core.errors import Errors
 from broker_core.wire.schemas import SCHEMAS
 
@@ -13,9 +13,9 @@ UPGRADE, SAFE_DOWNGRADE, UNSAFE_DOWNGRADE = 1, 2, 3
 _TYPES_VERSION = 1
 
 
-def body(request: Any, asked: Asked) -> Any:
+def body(request: Any, context: RequestContext) -> Any:
     """The answer; the znode /feature stays as it is."""
-    if not asked.broker.controller.is_active:
+    if not context.broker.controller.is_active:
         return _WIRE.type(
             error_code=Errors.NOT_CONTROLLER.code,
             error_message="This is not the correct controller for this cluster.",
@@ -26,7 +26,7 @@ def body(request: Any, asked: Asked) -> Any:
             _WIRE.UpdatableFeatureResult(
                 feature=update.feature,
                 error_code=Errors.INVALID_REQUEST.code,
-                error_message=refusal(update.feature, _kind(update, asked.version), update.max_version_level),
+                error_message=refusal(update.feature, _kind(update, context.version), update.max_version_level),
             )
             # of one that is there twice, the first
             for update in {update.feature: update for update in reversed(request.feature_updates)}.values()

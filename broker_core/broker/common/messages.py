@@ -1,0 +1,20 @@
+"""What the network layer and the broker's request router exchange, besides the requests and responses themselves."""
+
+import msgspec
+
+from broker_core.errors import Errors
+
+CLIENT_PREFIX = "tcp-"
+"""The names of connections, as nodes, begin with it."""
+
+
+class Prepared(msgspec.Struct, frozen=True, gc=False):
+    """A request whose answer needs nothing but what a connection knows: the frame with which the broker answers."""
+
+    frame: bytes
+
+
+class Failed(msgspec.Struct, frozen=True, gc=False):
+    """The answer to a request that could not be handled."""
+
+    error: Errors

@@ -1,0 +1,58 @@
+"""Rules on a Produce request as a whole, and how its kind is read off its first batches."""
+
+from broker_core.broker.common.metadata_cache import MetadataCache
+from broker_core.errors import Errors, KafkaException
+from broker_core.log.append.append_check import batch_size_at
+from broker_core.records.compression import CompressionType
+from broker_core.records.record_batch import COMPRESSION_MASK, MAGIC_POSITION, MAGIC_V2, TRANSACTIONAL_FLAG
+from broker_core.wire.messages import ProduceRequest
+
+ONE_BATCH_VERSION = 3
+"""From here on a producer sends one batch of magic 2 a partition."""
+ZSTD_VERSION = 7
+ATTRIBUTES_LOW_BYTE = 22
+
+
+def has_fatal_null(metadata: MetadataCache, body: ProduceRequest) -> bool:
+    """Whether the request has null for records where Kafka fails on it, and fails to say so: in a partition that is
+    there, and in any partition of a request that is refused as a whole.
+    """
+    without = [name for name, data in body.partitions if data is None]
+    if not without:
+        return False
+    return any(name in metadata.partitions for name in without) or refusal_of(metadata, body) is not None
+
+
+def refusal_of(metadata: MetadataCache, body: ProduceRequest) -> KafkaException | None:
+    """Why the request as a whole is refused."""
+    try:
+        transactional = is_transactional(body)
+    except KafkaException as unreadable:
+        return unreadable
+    if transactional and body.transactional_id is None:
+        return KafkaException(Errors.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+    if ONE_BATCH_VERSION <= body.version < ZSTD_VERSION:
+        known = (data for name, data in body.partitions if data and name in metadata.partitions)
+        if any(map(_has_unknown_codec, known)):
+            # these versions look for zstd, and do not expect that a codec has no name
+            return KafkaException(Errors.UNKNOWN_SERVER_ERROR)
+    return None
+
+
+def is_transactional(body: ProduceRequest) -> bool:
+    """Raises KafkaException where no batch can be told."""
+    return any(begins_transactional(data) for _, data in body.partitions if data is not None)
+
+
+def _has_unknown_codec(data: bytes) -> bool:
+    if batch_size_at(data, 0) is None or data[MAGIC_POSITION] != MAGIC_V2:
+        return False
+    return data[ATTRIBUTES_LOW_BYTE] & COMPRESSION_MASK > max(CompressionType)
+
+
+def begins_transactional(data: bytes) -> bool:
+    """Whether the first batch belongs to a transaction. Raises KafkaException where no batch can be told."""
+    size = batch_size_at(data, 0)
+    return (
+        size is not None and data[MAGIC_POSITION] == MAGIC_V2 and bool(data[ATTRIBUTES_LOW_BYTE] & TRANSACTIONAL_FLAG)
+    )

@@ -1,0 +1,42 @@
+"""What the parts of a replica manager need of it."""
+
+from collections.abc import Callable
+from typing import Protocol
+
+from broker_core.eras import Era
+from broker_core.errors import Errors
+from broker_core.replication.isr import PendingExpand, PendingShrink
+from broker_core.replication.partition import Partition
+from broker_core.replication.quota import ReplicationQuotas
+from broker_core.sim.kernel import Kernel
+
+
+class ReplicaAccess(Protocol):
+    """The open replicas of a broker, and what concerns more than one part."""
+
+    kernel: Kernel
+    name: str
+    partitions: dict[str, Partition]
+    quotas: ReplicationQuotas
+    high_watermark_listeners: list[Callable[[str], None]]
+    """Called with the name of a partition whose high watermark has advanced, in this order."""
+
+    @property
+    def era(self) -> Era: ...
+
+    @property
+    def wall_ms(self) -> int: ...
+
+    def not_leader(self, name: str) -> Errors:
+        """Why a partition is not served here."""
+
+    def epoch_error(
+        self, partition: Partition, current_leader_epoch: int, from_follower: bool = False
+    ) -> Errors | None:
+        """What is wrong with a request for a replica in a leader epoch; -1 fits any."""
+
+    def ask_for_isr(self, partition: Partition, change: PendingExpand | PendingShrink) -> None:
+        """A leader wants another ISR."""
+
+    def high_watermark_moved(self, partition: Partition) -> None:
+        """Calls the listeners."""
