@@ -6,7 +6,7 @@ import msgspec
 
 from broker_core.clients.metadata import STALE_METADATA_ERRORS, ClientMetadata, backoff_us
 from broker_core.errors import Errors
-from broker_core.events.client import ConsumerPositionReset, RecordsConsumed
+from broker_core.events.client import RECORDS_SHOWN, ConsumerPositionReset, RecordsConsumed
 from broker_core.records.control_record import ControlRecordType, read_marker
 from broker_core.records.record_batch import Record, iterate_batches, iterate_records
 from broker_core.sim.kernel import Kernel, Message, Subjects, applies
@@ -22,7 +22,6 @@ from broker_core.wire.messages import (
 
 EARLIEST_TIMESTAMP = -2
 LATEST_TIMESTAMP = -1
-RECORDS_SHOWN = 20
 TEXT_LENGTH_SHOWN = 200
 
 

@@ -5,7 +5,6 @@ from typing import Any, Protocol
 from broker_core.clients.consumer import (
     EARLIEST_TIMESTAMP,
     LATEST_TIMESTAMP,
-    RECORDS_SHOWN,
     isolation_id,
     shown_text,
     visible_records,
@@ -14,7 +13,7 @@ from broker_core.clients.group_consumer_settings import GroupConsumerSettings, W
 from broker_core.clients.metadata import STALE_METADATA_ERRORS, ClientMetadata
 from broker_core.config_defs.java_text import hash_map_order, partition_code
 from broker_core.errors import Errors
-from broker_core.events.client import ConsumerPositionReset, RecordsConsumed
+from broker_core.events.client import RECORDS_SHOWN, ConsumerPositionReset, RecordsConsumed
 from broker_core.groups.consumer_protocol import sorted_partitions
 from broker_core.records.record_batch import Record, iterate_batches
 from broker_core.sim.kernel import Kernel

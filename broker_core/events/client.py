@@ -2,6 +2,9 @@
 
 from broker_core.events.envelope import Event, kind
 
+RECORDS_SHOWN = 20
+"""So many of the records read last are in an event, and in the view."""
+
 
 @kind(
     "client",

@@ -8,6 +8,12 @@ Cut = tuple[str, int, int, str]
 #: (base offset, bytes of the .log, entries of the .index, entries of the .timeindex)
 SegmentRow = tuple[int, int, int, int]
 
+#: A batch: (base offset, last offset, leader epoch, segment, position, size)
+TailRow = tuple[int, int, int, int, int, int]
+
+TAIL_BATCHES = 40
+"""So many of the last batches of a log are in a `tail`."""
+
 
 @kind(
     "log",
@@ -30,7 +36,7 @@ class LogOpened(Event):
     recovery_point: int
     epochs: tuple[tuple[int, int], ...]
     segments: tuple[SegmentRow, ...]
-    tail: tuple[tuple[int, int, int, int, int, int], ...]
+    tail: tuple[TailRow, ...]
     synced: tuple[SegmentRow, ...] = ()
 
 
@@ -116,7 +122,7 @@ class LogTruncated(Event):
     why: str
     cuts: tuple[Cut, ...]
     segments: tuple[SegmentRow, ...]
-    tail: tuple[tuple[int, int, int, int, int, int], ...]
+    tail: tuple[TailRow, ...]
     synced: tuple[SegmentRow, ...] = ()
 
 
@@ -207,7 +213,7 @@ class LogCleaned(Event):
     delete_horizon_ms: int
     cuts: tuple[Cut, ...]
     segments: tuple[SegmentRow, ...]
-    tail: tuple[tuple[int, int, int, int, int, int], ...]
+    tail: tuple[TailRow, ...]
     synced: tuple[SegmentRow, ...]
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from broker_core.eras import DEFAULT_ERA, ERAS, Era
 from broker_core.events.log import (
+    TAIL_BATCHES,
     SegmentRow,
 )
 from broker_core.events.replica import (
@@ -32,8 +33,6 @@ from broker_core.replication.isr import (
     RemoteReplica,
 )
 from broker_core.sim.kernel import Kernel, Subjects, applies
-
-TAIL_BATCHES = 40
 
 
 class Role(StrEnum):
