@@ -26,7 +26,8 @@ from broker_core.sim.invariants import INVARIANTS, Checker
 from broker_core.sim.kernel import Message, Survives
 from broker_core.sim.scheduler import FOREVER_US
 from broker_core.view.fold import Fold
-from broker_core.view.patch import Patch, View
+from broker_core.view.patch import Patch
+from broker_core.view.tree import View
 from broker_core.zk.memory_store import MemoryStore
 from broker_core.zk.store import ForeignChange, ZkStore
 

@@ -1,113 +1,205 @@
 """Producers and consumers."""
 
 from broker_core.events import client
-from broker_core.view.rules import rule
-
-RECORDS_SHOWN = 20
+from broker_core.events.client import RECORDS_SHOWN
+from broker_core.view.folding import ESCAPED, LOSSES, NODES, folds, put, remove
+from broker_core.view.patch import Patch
+from broker_core.view.tree import Loss, Node, ProducerBatch, View
 
 CHOICES_SHOWN = 12
 
-_WAITING = (
-    "{'partition': event.partition, 'count': event.count, 'size': event.size, 'retries': 0, 'since_us': at_us, "
-    "'error': '', 'state': event.why, 'due_us': event.due_us, 'leader': '', 'request': 0, 'producer_epoch': -1, "
-    "'base_sequence': -1}"
-)
-_SENT = (
-    "{'partition': event.partition, 'count': event.count, 'size': event.size, 'retries': 0, 'since_us': at_us, "
-    "'error': '', 'state': 'sent', 'due_us': 0, 'leader': event.leader, 'request': event.request, "
-    "'producer_epoch': event.producer_epoch, 'base_sequence': event.base_sequence}"
-)
 
-#: epoch, and the number that comes next; -1 where batches have none
-_NEXT_NUMBER = (
-    "[event.producer_epoch, event.base_sequence + event.count] if event.base_sequence >= 0 "
-    "else view['nodes'][k_client]['sequences'].get(k_partition, [-1, -1])"
-)
+@folds
+def _gathered(view: View, event: client.RecordsGathered, at_us: int, seq: int) -> Patch:
+    batch: ProducerBatch = {
+        "partition": event.partition,
+        "count": event.count,
+        "size": event.size,
+        "retries": 0,
+        "since_us": at_us,
+        "error": "",
+        "state": event.why,
+        "due_us": event.due_us,
+        "leader": "",
+        "request": 0,
+        "producer_epoch": -1,
+        "base_sequence": -1,
+    }
+    return _put_batch(view, event.client, event.sequence, batch)
 
-rule(client.RecordsGathered, ("/nodes/{client}/batches/{sequence}", _WAITING))
-rule(
-    client.RecordPartitioned,
-    (
-        "/nodes/{client}/choices",
-        f"[*old, [event.partition, event.key, event.rule, event.key_hash, event.partition_count]][-{CHOICES_SHOWN}:]",
-    ),
-)
-rule(client.ProducerBlocked, ("/nodes/{client}/blocked", "event.why"))
-rule(client.ProducerUnblocked, ("/nodes/{client}/blocked", "''"))
-rule(
-    client.ProduceStarted,
-    ("/nodes/{client}/batches/{sequence}", _SENT),
-    ("/nodes/{client}/partition", "event.partition"),
-    ("/nodes/{client}/sent", "old + event.count"),
-    ("/nodes/{client}/sequences/{partition}", _NEXT_NUMBER),
-)
-rule(
-    client.ProduceRepeated,
-    ("/nodes/{client}/batches/{sequence}/state", "'sent'"),
-    ("/nodes/{client}/batches/{sequence}/since_us", "at_us"),
-    ("/nodes/{client}/batches/{sequence}/due_us", "0"),
-    ("/nodes/{client}/batches/{sequence}/leader", "event.leader"),
-    ("/nodes/{client}/batches/{sequence}/request", "event.request"),
-    ("/nodes/{client}/batches/{sequence}/producer_epoch", "event.producer_epoch"),
-    ("/nodes/{client}/batches/{sequence}/base_sequence", "event.base_sequence"),
-    ("/nodes/{client}/sequences/{partition}", _NEXT_NUMBER),
-)
-rule(
-    client.ProduceAcknowledged,
-    ("/nodes/{client}/batches/{sequence}", "REMOVE"),
-    ("/nodes/{client}/acknowledged", "old + event.count"),
-    ("/nodes/{client}/last_offset", "event.base_offset + event.count - 1 if event.base_offset >= 0 else -1"),
-    ("/nodes/{client}/last_error", "''"),
-    ("/nodes/{client}/last_latency_us", "event.latency_us"),
-)
-rule(
-    client.ProduceFailed,
-    ("/nodes/{client}/batches/{sequence}", "REMOVE"),
-    ("/nodes/{client}/failed", "old + event.count"),
-    ("/nodes/{client}/last_error", "event.error"),
-)
-rule(
-    client.ProduceRetried,
-    ("/nodes/{client}/batches/{sequence}/retries", "old + 1"),
-    ("/nodes/{client}/batches/{sequence}/state", "'pause'"),
-    ("/nodes/{client}/batches/{sequence}/since_us", "at_us"),
-    ("/nodes/{client}/batches/{sequence}/due_us", "event.due_us"),
-    ("/nodes/{client}/batches/{sequence}/error", "event.error"),
-    ("/nodes/{client}/retried", "old + 1"),
-    ("/nodes/{client}/last_error", "event.error"),
-)
-rule(
-    client.BatchSplit,
-    ("/nodes/{client}/batches/{sequence}", "REMOVE"),
-    ("/nodes/{client}/sent", "old - event.count"),
-    ("/nodes/{client}/last_error", "'MESSAGE_TOO_LARGE'"),
-)
-rule(
-    client.ProducerStreamChanged,
-    ("/nodes/{client}/partition", "event.partition"),
-    ("/nodes/{client}/rate", "event.rate"),
-)
-rule(
-    client.RecordsConsumed,
-    ("/nodes/{client}/partition", "event.partition"),
-    ("/nodes/{client}/position", "event.position"),
-    ("/nodes/{client}/positions/{partition}", "event.position"),
-    ("/nodes/{client}/high_watermark", "event.high_watermark"),
-    ("/nodes/{client}/records", f"(old + [list(record) for record in event.records])[-{RECORDS_SHOWN}:]"),
-)
-rule(
-    client.ConsumerPositionReset,
-    ("/nodes/{client}/partition", "event.partition"),
-    ("/nodes/{client}/position", "event.to_offset"),
-    ("/nodes/{client}/positions/{partition}", "event.to_offset"),
-    ("/nodes/{client}/last_reset", "event.why"),
-)
-rule(
-    client.AcknowledgedRecordsLost,
-    (
-        "/losses/{seq}",
-        "{'partition': event.partition, 'first_offset': event.first_offset, 'count': event.count, "
-        "'leader': event.leader, 'leader_epoch': event.leader_epoch, 'acknowledged_by': event.acknowledged_by, "
-        "'acknowledged_seq': event.acknowledged_seq, 'at_us': at_us}",
-    ),
-)
+
+def _put_batch(view: View, producer: str, sequence: int, batch: ProducerBatch) -> Patch:
+    return put(view["nodes"][producer]["batches"], f"{NODES.pointers[producer]}/batches", str(sequence), batch)
+
+
+def _set_batch(view: View, producer: str, sequence: int, changes: ProducerBatch) -> Patch:
+    view["nodes"][producer]["batches"][str(sequence)].update(changes)
+    pointer = f"{NODES.pointers[producer]}/batches/{sequence}"
+    return [[f"{pointer}/{name}", value] for name, value in changes.items()]
+
+
+def _remove_batch(view: View, producer: str, sequence: int) -> Patch:
+    return remove(view["nodes"][producer]["batches"], f"{NODES.pointers[producer]}/batches", str(sequence))
+
+
+@folds
+def _partitioned(view: View, event: client.RecordPartitioned, at_us: int, seq: int) -> Patch:
+    choices = view["nodes"][event.client]["choices"]
+    choice = [event.partition, event.key, event.rule, event.key_hash, event.partition_count]
+    return NODES.set(view, event.client, {"choices": [*choices, choice][-CHOICES_SHOWN:]})
+
+
+@folds
+def _blocked(view: View, event: client.ProducerBlocked, at_us: int, seq: int) -> Patch:
+    return NODES.set(view, event.client, {"blocked": event.why})
+
+
+@folds
+def _unblocked(view: View, event: client.ProducerUnblocked, at_us: int, seq: int) -> Patch:
+    return NODES.set(view, event.client, {"blocked": ""})
+
+
+@folds
+def _started(view: View, event: client.ProduceStarted, at_us: int, seq: int) -> Patch:
+    batch: ProducerBatch = {
+        "partition": event.partition,
+        "count": event.count,
+        "size": event.size,
+        "retries": 0,
+        "since_us": at_us,
+        "error": "",
+        "state": "sent",
+        "due_us": 0,
+        "leader": event.leader,
+        "request": event.request,
+        "producer_epoch": event.producer_epoch,
+        "base_sequence": event.base_sequence,
+    }
+    producer, pointer, sequence = view["nodes"][event.client], NODES.pointers[event.client], str(event.sequence)
+    producer["batches"][sequence] = batch
+    producer["partition"] = event.partition
+    producer["sent"] = sent = producer["sent"] + event.count
+    return [
+        [f"{pointer}/batches/{sequence}", batch.copy()],
+        [f"{pointer}/partition", event.partition],
+        [f"{pointer}/sent", sent],
+        *_put_sequence(view, event),
+    ]
+
+
+@folds
+def _repeated(view: View, event: client.ProduceRepeated, at_us: int, seq: int) -> Patch:
+    sent: ProducerBatch = {
+        "state": "sent",
+        "since_us": at_us,
+        "due_us": 0,
+        "leader": event.leader,
+        "request": event.request,
+        "producer_epoch": event.producer_epoch,
+        "base_sequence": event.base_sequence,
+    }
+    return [*_set_batch(view, event.client, event.sequence, sent), *_put_sequence(view, event)]
+
+
+def _put_sequence(view: View, event: client.ProduceStarted | client.ProduceRepeated) -> Patch:
+    """The number that the next record of the partition gets. A batch without numbers leaves it as it is."""
+    sequences = view["nodes"][event.client]["sequences"]
+    if event.base_sequence >= 0:
+        following = [event.producer_epoch, event.base_sequence + event.count]
+    else:
+        following = sequences.get(event.partition, [-1, -1])
+    return put(sequences, f"{NODES.pointers[event.client]}/sequences", event.partition, following)
+
+
+@folds
+def _acknowledged(view: View, event: client.ProduceAcknowledged, at_us: int, seq: int) -> Patch:
+    producer, pointer, sequence = view["nodes"][event.client], NODES.pointers[event.client], str(event.sequence)
+    producer["batches"].pop(sequence, None)
+    producer["acknowledged"] = acknowledged = producer["acknowledged"] + event.count
+    producer["last_offset"] = last_offset = event.base_offset + event.count - 1 if event.base_offset >= 0 else -1
+    producer["last_error"] = ""
+    producer["last_latency_us"] = event.latency_us
+    return [
+        [f"{pointer}/batches/{sequence}"],
+        [f"{pointer}/acknowledged", acknowledged],
+        [f"{pointer}/last_offset", last_offset],
+        [f"{pointer}/last_error", ""],
+        [f"{pointer}/last_latency_us", event.latency_us],
+    ]
+
+
+@folds
+def _failed(view: View, event: client.ProduceFailed, at_us: int, seq: int) -> Patch:
+    failed: Node = {"failed": view["nodes"][event.client]["failed"] + event.count, "last_error": event.error}
+    return [*_remove_batch(view, event.client, event.sequence), *NODES.set(view, event.client, failed)]
+
+
+@folds
+def _retried(view: View, event: client.ProduceRetried, at_us: int, seq: int) -> Patch:
+    producer = view["nodes"][event.client]
+    paused: ProducerBatch = {
+        "retries": producer["batches"][str(event.sequence)]["retries"] + 1,
+        "state": "pause",
+        "since_us": at_us,
+        "due_us": event.due_us,
+        "error": event.error,
+    }
+    retried: Node = {"retried": producer["retried"] + 1, "last_error": event.error}
+    return [*_set_batch(view, event.client, event.sequence, paused), *NODES.set(view, event.client, retried)]
+
+
+@folds
+def _split(view: View, event: client.BatchSplit, at_us: int, seq: int) -> Patch:
+    split: Node = {"sent": view["nodes"][event.client]["sent"] - event.count, "last_error": "MESSAGE_TOO_LARGE"}
+    return [*_remove_batch(view, event.client, event.sequence), *NODES.set(view, event.client, split)]
+
+
+@folds
+def _stream_changed(view: View, event: client.ProducerStreamChanged, at_us: int, seq: int) -> Patch:
+    return NODES.set(view, event.client, {"partition": event.partition, "rate": event.rate})
+
+
+@folds
+def _consumed(view: View, event: client.RecordsConsumed, at_us: int, seq: int) -> Patch:
+    consumer, pointer = view["nodes"][event.client], NODES.pointers[event.client]
+    consumer["high_watermark"] = event.high_watermark
+    consumer["records"] = records = [*consumer["records"], *map(list, event.records)][-RECORDS_SHOWN:]
+    return [
+        *_put_position(view, event.client, event.partition, event.position),
+        [f"{pointer}/high_watermark", event.high_watermark],
+        [f"{pointer}/records", records],
+    ]
+
+
+@folds
+def _position_reset(view: View, event: client.ConsumerPositionReset, at_us: int, seq: int) -> Patch:
+    return [
+        *_put_position(view, event.client, event.partition, event.to_offset),
+        *NODES.set(view, event.client, {"last_reset": event.why}),
+    ]
+
+
+def _put_position(view: View, consumer: str, partition: str, position: int) -> Patch:
+    known, pointer = view["nodes"][consumer], NODES.pointers[consumer]
+    known["partition"] = partition
+    known["position"] = known["positions"][partition] = position
+    return [
+        [f"{pointer}/partition", partition],
+        [f"{pointer}/position", position],
+        [f"{pointer}/positions/{ESCAPED[partition]}", position],
+    ]
+
+
+@folds
+def _records_lost(view: View, event: client.AcknowledgedRecordsLost, at_us: int, seq: int) -> Patch:
+    loss: Loss = {
+        "partition": event.partition,
+        "first_offset": event.first_offset,
+        "count": event.count,
+        "leader": event.leader,
+        "leader_epoch": event.leader_epoch,
+        "acknowledged_by": event.acknowledged_by,
+        "acknowledged_seq": event.acknowledged_seq,
+        "at_us": at_us,
+    }
+    return LOSSES.put(view, str(seq), loss)

@@ -1,15 +1,18 @@
 """ZooKeeper's tree, what it says about topics and partitions, and the controller's state machines."""
 
 from broker_core.events import control
-from broker_core.view.patch import Patch, View, escape
-from broker_core.view.rules import folds, rule
+from broker_core.view.folding import NODES, PARTITIONS, TOPICS, ZNODES, folds, put, remove, unchanged
+from broker_core.view.patch import Patch
+from broker_core.view.tree import ControllerEvent, Partition, Topic, View, Znode
 from broker_core.zk.znodes import PartitionStateZnode, TopicZnode, ZnodeDataError
 
 _EVENTS_SHOWN = 12
 """So many of what the controllers handled last are in the view."""
 
-rule(control.LeaderElected)
-rule(control.ConfigurationApplied)
+unchanged(control.LeaderElected, control.ConfigurationApplied)
+
+#: what is watched by those watches that a change sets off
+_FIRED_BY = {"changed": ("data",), "created": ("data",), "children": ("children",), "deleted": ("children", "data")}
 
 
 def _is_controller(view: View, node: str) -> bool:
@@ -17,70 +20,64 @@ def _is_controller(view: View, node: str) -> bool:
     return view["controller"]["broker"] in (-1, int(node[1:]))
 
 
-@folds(control.PartitionStateChanged)
-def _partition_state(view: View, event: control.PartitionStateChanged, seq: int, at_us: int, node: str) -> Patch:
-    return _state(view, event.controller, "controller_partitions", event.partition, event.state)
-
-
-@folds(control.ReplicaStateChanged)
-def _replica_state(view: View, event: control.ReplicaStateChanged, seq: int, at_us: int, node: str) -> Patch:
-    return _state(view, event.controller, "controller_replicas", event.replica, event.state)
-
-
-def _state(view: View, controller: str, machine: str, name: str, state: str) -> Patch:
-    if not _is_controller(view, controller):
+@folds
+def _partition_state(view: View, event: control.PartitionStateChanged, at_us: int, seq: int) -> Patch:
+    if not _is_controller(view, event.controller):
         return []
-    if state.startswith("NonExistent"):
-        return [] if view[machine].pop(name, None) is None else [[f"/{machine}/{name}"]]
-    view[machine][name] = state
-    return [[f"/{machine}/{name}", state]]
+    return _state(view["controller_partitions"], "/controller_partitions", event.partition, event.state)
 
 
-@folds(control.MetadataUpdated)
-def _metadata_updated(view: View, event: control.MetadataUpdated, seq: int, at_us: int, node: str) -> Patch:
-    broker = view["nodes"][event.broker]
-    live = list(event.live_brokers)
-    if broker["live_brokers"] == live:
+@folds
+def _replica_state(view: View, event: control.ReplicaStateChanged, at_us: int, seq: int) -> Patch:
+    if not _is_controller(view, event.controller):
         return []
-    broker["live_brokers"] = live
-    return [[f"/nodes/{event.broker}/live_brokers", live]]
+    return _state(view["controller_replicas"], "/controller_replicas", event.replica, event.state)
 
 
-@folds(control.SessionOpened)
-def _session_opened(view: View, event: control.SessionOpened, seq: int, at_us: int, node: str) -> Patch:
+def _state(states: dict[str, str], pointer: str, name: str, state: str) -> Patch:
+    return remove(states, pointer, name) if state.startswith("NonExistent") else put(states, pointer, name, state)
+
+
+@folds
+def _metadata_updated(view: View, event: control.MetadataUpdated, at_us: int, seq: int) -> Patch:
+    live_brokers = list(event.live_brokers)
+    if view["nodes"][event.broker]["live_brokers"] == live_brokers:
+        return []
+    return NODES.set(view, event.broker, {"live_brokers": live_brokers})
+
+
+@folds
+def _session_opened(view: View, event: control.SessionOpened, at_us: int, seq: int) -> Patch:
     if event.owner not in view["nodes"]:
         return []
-    view["nodes"][event.owner]["session"] = event.session
-    return [[f"/nodes/{event.owner}/session", event.session], *_forget_watches(view, event.owner)]
+    return [*NODES.set(view, event.owner, {"session": event.session}), *_remove_watches(view, event.owner)]
 
 
-@folds(control.SessionClosed)
-def _session_closed(view: View, event: control.SessionClosed, seq: int, at_us: int, node: str) -> Patch:
-    owner = view["nodes"].get(event.owner)
-    if owner is None or owner.get("session") is None:
+@folds
+def _session_closed(view: View, event: control.SessionClosed, at_us: int, seq: int) -> Patch:
+    known = view["nodes"].get(event.owner, {}).get("session")
+    if known is None:
         # a client that is gone: its session was the last of it
-        return _forget_watches(view, event.owner)
-    if owner["session"] != event.session:
+        return _remove_watches(view, event.owner)
+    if known != event.session:
         return []
-    owner["session"] = None
-    return [[f"/nodes/{event.owner}/session", None], *_forget_watches(view, event.owner)]
+    return [*NODES.set(view, event.owner, {"session": None}), *_remove_watches(view, event.owner)]
 
 
-@folds(control.WatchArmed)
-def _watch_armed(view: View, event: control.WatchArmed, seq: int, at_us: int, node: str) -> Patch:
+@folds
+def _watch_armed(view: View, event: control.WatchArmed, at_us: int, seq: int) -> Patch:
     of_path = view["watches"].get(event.path, {})
     return _watch(view, event.path, {**of_path, event.owner: sorted({*of_path.get(event.owner, ()), event.of})})
 
 
-@folds(control.WatchFired)
-def _watch_fired(view: View, event: control.WatchFired, seq: int, at_us: int, node: str) -> Patch:
-    gone = {"changed": ("data",), "created": ("data",), "children": ("children",), "deleted": ("children", "data")}
+@folds
+def _watch_fired(view: View, event: control.WatchFired, at_us: int, seq: int) -> Patch:
     of_path = dict(view["watches"].get(event.path, {}))
-    left = [of for of in of_path.pop(event.owner, ()) if of not in gone[event.change]]
+    left = [of for of in of_path.pop(event.owner, ()) if of not in _FIRED_BY[event.change]]
     return _watch(view, event.path, of_path | {event.owner: left} if left else of_path)
 
 
-def _forget_watches(view: View, owner: str) -> Patch:
+def _remove_watches(view: View, owner: str) -> Patch:
     """Watches go with their session."""
     patch: Patch = []
     for path, of_path in list(view["watches"].items()):
@@ -90,79 +87,85 @@ def _forget_watches(view: View, owner: str) -> Patch:
 
 
 def _watch(view: View, path: str, of_path: dict[str, list[str]]) -> Patch:
-    pointer = f"/watches/{escape(path)}"
-    if of_path:
-        view["watches"][path] = of_path
-        return [[pointer, of_path]]
-    return [] if view["watches"].pop(path, None) is None else [[pointer]]
+    watches = view["watches"]
+    return put(watches, "/watches", path, of_path) if of_path else remove(watches, "/watches", path)
 
 
-@folds(control.ControllerEventProcessed)
-def _processed(view: View, event: control.ControllerEventProcessed, seq: int, at_us: int, node: str) -> Patch:
-    shown = {"seq": seq, "at_us": at_us, "broker": event.broker, "name": event.name, "about": event.about}
+@folds
+def _processed(view: View, event: control.ControllerEventProcessed, at_us: int, seq: int) -> Patch:
+    shown: ControllerEvent = {
+        "seq": seq,
+        "at_us": at_us,
+        "broker": event.broker,
+        "name": event.name,
+        "about": event.about,
+    }
     view["controller_events"] = latest = [*view["controller_events"][1 - _EVENTS_SHOWN :], shown]
     return [["/controller_events", latest]]
 
 
-@folds(control.ControllerElected)
-def _elected(view: View, event: control.ControllerElected, seq: int, at_us: int, node: str) -> Patch:
+@folds
+def _elected(view: View, event: control.ControllerElected, at_us: int, seq: int) -> Patch:
     """A new controller starts its state machines from nothing."""
     view["controller"] = {"broker": event.broker, "controller_epoch": event.controller_epoch}
-    view["controller_partitions"] = {}
-    view["controller_replicas"] = {}
-    return [["/controller", dict(view["controller"])], ["/controller_partitions", {}], ["/controller_replicas", {}]]
+    return [["/controller", view["controller"].copy()], *_forget_states(view)]
 
 
-@folds(control.ControllerResigned)
-def _resigned(view: View, event: control.ControllerResigned, seq: int, at_us: int, node: str) -> Patch:
+@folds
+def _resigned(view: View, event: control.ControllerResigned, at_us: int, seq: int) -> Patch:
     if not _is_controller(view, f"b{event.broker}"):
         return []
+    return [*_no_controller(view), *_forget_states(view)]
+
+
+def _no_controller(view: View) -> Patch:
     view["controller"]["broker"] = -1
+    return [["/controller/broker", -1]]
+
+
+def _forget_states(view: View) -> Patch:
     view["controller_partitions"] = {}
     view["controller_replicas"] = {}
-    return [["/controller/broker", -1], ["/controller_partitions", {}], ["/controller_replicas", {}]]
+    return [["/controller_partitions", {}], ["/controller_replicas", {}]]
 
 
-@folds(control.ZnodeCreated)
-def _znode_created(view: View, event: control.ZnodeCreated, seq: int, at_us: int, node: str) -> Patch:
-    owner = view["nodes"].get(event.ephemeral_owner, {})
-    znode = {
+@folds
+def _znode_created(view: View, event: control.ZnodeCreated, at_us: int, seq: int) -> Patch:
+    znode: Znode = {
         "data": event.data,
         "previous": None,
         "version": 0,
         "ephemeral": event.ephemeral_owner,
-        "session": owner.get("session"),
+        "session": view["nodes"].get(event.ephemeral_owner, {}).get("session"),
         "czxid": event.zxid,
         "zxid": event.zxid,
         "at_us": at_us,
     }
-    view["zk"][event.path] = znode
-    return [[f"/zk/{escape(event.path)}", dict(znode)], *_derived(view, event.path, event.data, 0)]
+    return [*ZNODES.put(view, event.path, znode), *_derived(view, event.path, event.data, 0)]
 
 
-@folds(control.ZnodeChanged)
-def _znode_changed(view: View, event: control.ZnodeChanged, seq: int, at_us: int, node: str) -> Patch:
+@folds
+def _znode_changed(view: View, event: control.ZnodeChanged, at_us: int, seq: int) -> Patch:
     znode = view["zk"][event.path]
     znode["previous"], znode["data"] = znode["data"], event.data
     znode["version"], znode["zxid"], znode["at_us"] = event.version, event.zxid, at_us
-    return [[f"/zk/{escape(event.path)}", dict(znode)], *_derived(view, event.path, event.data, event.version)]
+    return [
+        *ZNODES.put(view, event.path, znode),
+        *_derived(view, event.path, event.data, event.version),
+    ]
 
 
-@folds(control.ZnodeDeleted)
-def _znode_deleted(view: View, event: control.ZnodeDeleted, seq: int, at_us: int, node: str) -> Patch:
-    path = event.path
-    view["zk"].pop(path, None)
-    patch: Patch = [[f"/zk/{escape(path)}"]]
-    parts = path.split("/")
-    if path.startswith("/brokers/topics/"):
-        if len(parts) == 4 and view["topics"].pop(parts[3], None) is not None:
-            patch.append([f"/topics/{parts[3]}"])
+@folds
+def _znode_deleted(view: View, event: control.ZnodeDeleted, at_us: int, seq: int) -> Patch:
+    patch = ZNODES.remove(view, event.path)
+    parts = event.path.split("/")
+    if event.path.startswith("/brokers/topics/"):
+        if len(parts) == 4 and parts[3] in view["topics"]:
+            patch += TOPICS.remove(view, parts[3])
             for name in [name for name, partition in view["partitions"].items() if partition["topic"] == parts[3]]:
-                del view["partitions"][name]
-                patch.append([f"/partitions/{name}"])
-    elif path == "/controller":
-        view["controller"]["broker"] = -1
-        patch.append(["/controller/broker", -1])
+                patch += PARTITIONS.remove(view, name)
+    elif event.path == "/controller":
+        patch += _no_controller(view)
     return patch
 
 
@@ -183,44 +186,41 @@ def _derived(view: View, path: str, data: str, version: int) -> Patch:
     except ZnodeDataError:
         # Somebody wrote there what no broker would: the tree shows it, and nothing follows from it.
         return []
-    partition["leader"] = said.leader
-    partition["leader_epoch"] = said.leader_epoch
-    partition["isr"] = list(said.isr)
-    partition["controller_epoch"] = said.controller_epoch
-    partition["partition_epoch"] = version
-    return [[f"/partitions/{name}", dict(partition)]]
+    partition |= {
+        "leader": said.leader,
+        "leader_epoch": said.leader_epoch,
+        "isr": list(said.isr),
+        "controller_epoch": said.controller_epoch,
+        "partition_epoch": version,
+    }
+    return PARTITIONS.put(view, name, partition)
 
 
 def _topic(view: View, topic: str, said: TopicZnode) -> Patch:
     replicas = {index: list(said.partitions[index]) for index in sorted(said.partitions)}
-    view["topics"][topic] = shown = {
+    shown: Topic = {
         "topic_id": said.topic_id if isinstance(said.topic_id, str) else "",
         "partitions": len(replicas),
         "replication_factor": max((len(ids) for ids in replicas.values()), default=0),
     }
-    patch: Patch = [[f"/topics/{topic}", dict(shown)]]
-    for name in [name for name, each in view["partitions"].items() if each["topic"] == topic]:
-        if view["partitions"][name]["partition"] not in replicas:
-            del view["partitions"][name]
-            patch.append([f"/partitions/{name}"])
-    for index in replicas:
+    patch = TOPICS.put(view, topic, shown)
+    partitions = view["partitions"]
+    for name in [name for name, each in partitions.items() if each["topic"] == topic]:
+        if partitions[name]["partition"] not in replicas:
+            patch += PARTITIONS.remove(view, name)
+    for index, ids in replicas.items():
         name = f"{topic}-{index}"
-        known = view["partitions"].get(name)
-        if known is None:
-            known = {
-                "topic": topic,
-                "partition": index,
-                "replicas": replicas[index],
-                "leader": -1,
-                "leader_epoch": -1,
-                "isr": [],
-                "controller_epoch": -1,
-                "partition_epoch": -1,
-            }
-            view["partitions"][name] = known
-        elif known["replicas"] == replicas[index]:
-            continue
-        else:
-            known["replicas"] = replicas[index]
-        patch.append([f"/partitions/{name}", dict(known)])
+        known: Partition = partitions.get(name) or {
+            "topic": topic,
+            "partition": index,
+            "replicas": [],
+            "leader": -1,
+            "leader_epoch": -1,
+            "isr": [],
+            "controller_epoch": -1,
+            "partition_epoch": -1,
+        }
+        if name not in partitions or known["replicas"] != ids:
+            known["replicas"] = ids
+            patch += PARTITIONS.put(view, name, known)
     return patch

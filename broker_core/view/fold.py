@@ -7,14 +7,15 @@ from pathlib import Path
 from broker_core import events
 from broker_core.events import KINDS, Envelope
 from broker_core.view import client, console, control, group, log, replica, rpc, transaction, world
-from broker_core.view.patch import Patch, View
-from broker_core.view.rules import FOLDS
+from broker_core.view.folding import FOLDS
+from broker_core.view.patch import Patch
+from broker_core.view.tree import View
 
 _FAMILIES = (client, console, control, group, log, replica, rpc, transaction, world)
 
 _missing = sorted(name for name, kind in KINDS.items() if kind not in FOLDS)
 if _missing:
-    raise RuntimeError(f"no fold for {', '.join(_missing)}: add a rule in broker_core/view")
+    raise RuntimeError(f"no fold for {', '.join(_missing)}: add one in broker_core/view")
 
 
 def empty_view() -> View:
@@ -55,12 +56,12 @@ class Fold:
     def fold(self, envelope: Envelope) -> Patch:
         """Takes one event into the view; returns what changed."""
         event = envelope[4]
-        return FOLDS[type(event)](self.view, event, envelope[0], envelope[1], envelope[2])
+        return FOLDS[type(event)](self.view, event, envelope[1], envelope[0])
 
     def fold_all(self, envelopes: Iterable[Envelope]) -> list[Patch]:
         """Takes events into the view; returns the patch of each."""
         view = self.view
-        return [FOLDS[type(event)](view, event, seq, at_us, node) for seq, at_us, node, _, event in envelopes]
+        return [FOLDS[type(event)](view, event, at_us, seq) for seq, at_us, _, _, event in envelopes]
 
 
 def version() -> str:

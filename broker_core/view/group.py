@@ -1,49 +1,68 @@
 """Consumer groups, each under `GROUP@BROKER`: while a replaced coordinator does not know that it is, there are two."""
 
 from base64 import b64decode
-from typing import Any
 
 from broker_core.events import group
 from broker_core.groups.consumer_protocol import PROTOCOL_TYPE, ProtocolError, decode_subscription
-from broker_core.view.patch import Patch, View, escape
-from broker_core.view.rules import folds, rule
+from broker_core.view.folding import ESCAPED, GROUPS, NODES, folds, put, remove, unchanged
+from broker_core.view.patch import Patch, escape
+from broker_core.view.tree import Group, GroupMember, View
 
-rule(group.GroupsLoadStarted)
-rule(group.GroupsLoaded)
-rule(
-    group.ConsumerStateChanged,
-    (
-        "/nodes/{client}/member",
-        "{'state': event.state, 'member_id': event.member_id, 'generation_id': event.generation_id, 'why': event.why}",
-    ),
-)
-rule(group.AssignorDefined, ("/assignors/{assignor}", "event.rules"))
-rule(group.AssignmentPlanned)
-rule(group.ConsumerAssigned, ("/nodes/{client}/assignment", "list(event.partitions)"))
+unchanged(group.GroupsLoadStarted, group.GroupsLoaded, group.AssignmentPlanned, group.OffsetCommitAccepted)
 
 
-def _key(event: Any) -> str:
-    return f"{event.group}@{event.broker}"
+@folds
+def _consumer_state(view: View, event: group.ConsumerStateChanged, at_us: int, seq: int) -> Patch:
+    return NODES.set(
+        view,
+        event.client,
+        {
+            "member": {
+                "state": event.state,
+                "member_id": event.member_id,
+                "generation_id": event.generation_id,
+                "why": event.why,
+            }
+        },
+    )
 
 
-@folds(group.GroupsUnloaded)
-def _unloaded(view: View, event: group.GroupsUnloaded, seq: int, at_us: int, node: str) -> Patch:
+@folds
+def _consumer_assigned(view: View, event: group.ConsumerAssigned, at_us: int, seq: int) -> Patch:
+    return NODES.set(view, event.client, {"assignment": list(event.partitions)})
+
+
+@folds
+def _assignor_defined(view: View, event: group.AssignorDefined, at_us: int, seq: int) -> Patch:
+    return put(view["assignors"], "/assignors", event.assignor, event.rules)
+
+
+def _key(group: str, broker: str) -> str:
+    return f"{group}@{broker}"
+
+
+def _put_member(view: View, key: str, member: str, row: GroupMember) -> Patch:
+    return put(view["groups"][key]["members"], f"{GROUPS.pointers[key]}/members", member, row)
+
+
+def _remove_member(view: View, key: str, member: str) -> Patch:
+    return remove(view["groups"][key]["members"], f"{GROUPS.pointers[key]}/members", member)
+
+
+@folds
+def _unloaded(view: View, event: group.GroupsUnloaded, at_us: int, seq: int) -> Patch:
     patch: Patch = []
     for name in event.groups:
-        key = f"{name}@{event.broker}"
-        if view["groups"].pop(key, None) is not None:
-            patch.append([f"/groups/{escape(key)}"])
+        patch += GROUPS.remove(view, _key(name, event.broker))
     return patch
 
 
-@folds(group.GroupTransitioned)
-def _transitioned(view: View, event: group.GroupTransitioned, seq: int, at_us: int, node: str) -> Patch:
-    key = _key(event)
+@folds
+def _transitioned(view: View, event: group.GroupTransitioned, at_us: int, seq: int) -> Patch:
+    key = _key(event.group, event.broker)
     if event.to_state == "Dead":
-        del view["groups"][key]
-        return [[f"/groups/{escape(key)}"]]
-    known = view["groups"].get(key)
-    shown: dict[str, Any] = {
+        return GROUPS.remove(view, key)
+    shown: Group = {
         "group": event.group,
         "coordinator": event.broker,
         "partition": event.partition,
@@ -55,24 +74,21 @@ def _transitioned(view: View, event: group.GroupTransitioned, seq: int, at_us: i
         "why": event.why,
         "due_us": event.due_us,
     }
-    if known is None:
-        empty: dict[str, Any] = {"members": {}, "offsets": {}, "commits": {}, "previous": {}, "pending": {}}
-        view["groups"][key] = {**shown, **empty}
-        return [[f"/groups/{escape(key)}", {**shown, **{name: {} for name in empty}}]]
-    known.update(shown)
-    return [[f"/groups/{escape(key)}/{name}", value] for name, value in shown.items()]
+    if key in view["groups"]:
+        return GROUPS.set(view, key, shown)
+    shown |= {"members": {}, "offsets": {}, "commits": {}, "previous": {}, "pending": {}}
+    return GROUPS.put(view, key, shown)
 
 
-@folds(group.GroupMemberAdded)
-def _member_added(view: View, event: group.GroupMemberAdded, seq: int, at_us: int, node: str) -> Patch:
-    key = _key(event)
-    member = {"client": event.client, "instance": event.instance, "assignment": []}
-    member["topics"] = _topics(event.protocols) if event.protocol_type == PROTOCOL_TYPE else []
-    view["groups"][key]["members"][event.member] = member
-    return [[f"/groups/{escape(key)}/members/{escape(event.member)}", dict(member)]]
-
-
-rule(group.OffsetCommitAccepted)
+@folds
+def _member_added(view: View, event: group.GroupMemberAdded, at_us: int, seq: int) -> Patch:
+    member: GroupMember = {
+        "client": event.client,
+        "instance": event.instance,
+        "assignment": [],
+        "topics": _topics(event.protocols) if event.protocol_type == PROTOCOL_TYPE else [],
+    }
+    return _put_member(view, _key(event.group, event.broker), event.member, member)
 
 
 def _topics(protocols: tuple[tuple[str, str], ...]) -> list[str]:
@@ -85,92 +101,89 @@ def _topics(protocols: tuple[tuple[str, str], ...]) -> list[str]:
         return []
 
 
-@folds(group.GroupMemberUpdated)
-def _member_updated(view: View, event: group.GroupMemberUpdated, seq: int, at_us: int, node: str) -> Patch:
-    key = _key(event)
-    topics = _topics(event.protocols)
-    view["groups"][key]["members"][event.member]["topics"] = topics
-    return [[f"/groups/{escape(key)}/members/{escape(event.member)}/topics", topics]]
+@folds
+def _member_updated(view: View, event: group.GroupMemberUpdated, at_us: int, seq: int) -> Patch:
+    key = _key(event.group, event.broker)
+    member = view["groups"][key]["members"][event.member]
+    member["topics"] = topics = _topics(event.protocols)
+    return [[f"{GROUPS.pointers[key]}/members/{escape(event.member)}/topics", topics]]
 
 
-@folds(group.GroupMemberReplaced)
-def _member_replaced(view: View, event: group.GroupMemberReplaced, seq: int, at_us: int, node: str) -> Patch:
-    key = _key(event)
-    known = view["groups"][key]
-    old = known["members"].pop(event.old_member)
-    member = {**old, "client": event.client}
-    known["members"][event.member] = member
-    root = f"/groups/{escape(key)}"
-    patch: Patch = [
-        [f"{root}/members/{escape(event.old_member)}"],
-        [f"{root}/members/{escape(event.member)}", dict(member)],
+@folds
+def _member_replaced(view: View, event: group.GroupMemberReplaced, at_us: int, seq: int) -> Patch:
+    key = _key(event.group, event.broker)
+    member = view["groups"][key]["members"][event.old_member]
+    return [
+        *_remove_member(view, key, event.old_member),
+        *_put_member(view, key, event.member, {**member, "client": event.client}),
+        *_led(view, key, event.old_member, event.member),
     ]
-    return patch + _led(known, root, event.old_member, event.member)
 
 
-@folds(group.GroupMemberRemoved)
-def _member_removed(view: View, event: group.GroupMemberRemoved, seq: int, at_us: int, node: str) -> Patch:
-    key = _key(event)
+@folds
+def _member_removed(view: View, event: group.GroupMemberRemoved, at_us: int, seq: int) -> Patch:
+    key = _key(event.group, event.broker)
     known = view["groups"][key]
-    gone = known["members"].pop(event.member)
-    known["previous"].update(dict.fromkeys(gone["assignment"], gone["client"]))
-    root = f"/groups/{escape(key)}"
-    patch: Patch = [[f"{root}/members/{escape(event.member)}"], [f"{root}/previous", dict(known["previous"])]]
-    return patch + _led(known, root, event.member, next(iter(known["members"]), ""))
+    gone = known["members"][event.member]
+    return [
+        *_remove_member(view, key, event.member),
+        *_had(view, key, dict.fromkeys(gone["assignment"], gone["client"])),
+        *_led(view, key, event.member, next(iter(known["members"]), "")),
+    ]
 
 
-def _led(known: View, root: str, old: str, new: str) -> Patch:
+def _had(view: View, key: str, owners: dict[str, str]) -> Patch:
+    """Who had which partition last, also of those who have left: they are still its former owners."""
+    return GROUPS.set(view, key, {"previous": {**view["groups"][key]["previous"], **owners}})
+
+
+def _led(view: View, key: str, old: str, new: str) -> Patch:
     """Who leads when `old` is gone."""
-    if known["leader"] != old:
-        return []
-    known["leader"] = new
-    return [[f"{root}/leader", new]]
+    return GROUPS.set(view, key, {"leader": new}) if view["groups"][key]["leader"] == old else []
 
 
-@folds(group.GroupAssigned)
-def _assigned(view: View, event: group.GroupAssigned, seq: int, at_us: int, node: str) -> Patch:
-    key = _key(event)
+@folds
+def _assigned(view: View, event: group.GroupAssigned, at_us: int, seq: int) -> Patch:
+    key = _key(event.group, event.broker)
     members = view["groups"][key]["members"]
-    # who had what before, for those who left, too: whoever had a partition last is still its former owner
-    previous = {name: member["client"] for member in members.values() for name in member["assignment"]}
-    previous = view["groups"][key]["previous"] = {**view["groups"][key]["previous"], **previous}
-    patch: Patch = [[f"/groups/{escape(key)}/previous", dict(previous)]]
+    owners = {name: member["client"] for member in members.values() for name in member["assignment"]}
+    patch = _had(view, key, owners)
     for member, partitions in event.assignments:
-        members[member]["assignment"] = list(partitions)
-        patch.append([f"/groups/{escape(key)}/members/{escape(member)}/assignment", list(partitions)])
+        members[member]["assignment"] = assignment = list(partitions)
+        patch.append([f"{GROUPS.pointers[key]}/members/{escape(member)}/assignment", assignment])
     return patch
 
 
-@folds(group.OffsetCommitted)
-def _committed(view: View, event: group.OffsetCommitted, seq: int, at_us: int, node: str) -> Patch:
-    key = _key(event)
-    view["groups"][key]["offsets"][event.partition] = event.offset
+@folds
+def _committed(view: View, event: group.OffsetCommitted, at_us: int, seq: int) -> Patch:
+    key = _key(event.group, event.broker)
+    known, pointer = view["groups"][key], GROUPS.pointers[key]
+    known["offsets"][event.partition] = event.offset
     commit = [event.offset, event.leader_epoch, event.metadata, event.commit_timestamp_ms]
-    view["groups"][key]["commits"][event.partition] = commit
-    root = f"/groups/{escape(key)}"
-    return [[f"{root}/offsets/{event.partition}", event.offset], [f"{root}/commits/{event.partition}", commit]]
+    known["commits"][event.partition] = commit
+    partition = ESCAPED[event.partition]
+    return [[f"{pointer}/offsets/{partition}", event.offset], [f"{pointer}/commits/{partition}", commit]]
 
 
-@folds(group.TransactionalOffsetPending)
-def _pending(view: View, event: group.TransactionalOffsetPending, seq: int, at_us: int, node: str) -> Patch:
-    key = _key(event)
-    of_producer = view["groups"][key]["pending"].setdefault(str(event.producer_id), {})
-    of_producer[event.partition] = event.offset
-    return [[f"/groups/{escape(key)}/pending/{event.producer_id}", dict(of_producer)]]
+@folds
+def _pending(view: View, event: group.TransactionalOffsetPending, at_us: int, seq: int) -> Patch:
+    key = _key(event.group, event.broker)
+    pending, producer = view["groups"][key]["pending"], str(event.producer_id)
+    offsets = {**pending.get(producer, {}), event.partition: event.offset}
+    return put(pending, f"{GROUPS.pointers[key]}/pending", producer, offsets)
 
 
-@folds(group.TransactionalOffsetsDecided)
-def _decided(view: View, event: group.TransactionalOffsetsDecided, seq: int, at_us: int, node: str) -> Patch:
-    key = _key(event)
-    if view["groups"][key]["pending"].pop(str(event.producer_id), None) is None:
-        return []
-    return [[f"/groups/{escape(key)}/pending/{event.producer_id}"]]
+@folds
+def _decided(view: View, event: group.TransactionalOffsetsDecided, at_us: int, seq: int) -> Patch:
+    key = _key(event.group, event.broker)
+    return remove(view["groups"][key]["pending"], f"{GROUPS.pointers[key]}/pending", str(event.producer_id))
 
 
-@folds(group.OffsetRemoved)
-def _offset_removed(view: View, event: group.OffsetRemoved, seq: int, at_us: int, node: str) -> Patch:
-    key = _key(event)
-    view["groups"][key]["offsets"].pop(event.partition, None)
-    view["groups"][key]["commits"][event.partition] = None
-    root = f"/groups/{escape(key)}"
-    return [[f"{root}/offsets/{event.partition}"], [f"{root}/commits/{event.partition}", None]]
+@folds
+def _offset_removed(view: View, event: group.OffsetRemoved, at_us: int, seq: int) -> Patch:
+    key = _key(event.group, event.broker)
+    known, pointer = view["groups"][key], GROUPS.pointers[key]
+    return [
+        *remove(known["offsets"], f"{pointer}/offsets", event.partition),
+        *put(known["commits"], f"{pointer}/commits", event.partition, None),
+    ]

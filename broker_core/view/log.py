@@ -1,89 +1,121 @@
 """The logs of the replicas: offsets, segments, epochs, checkpoints."""
 
-from typing import Any
-
 from broker_core.events import log
-from broker_core.view.patch import Patch, View, escape
-from broker_core.view.rules import folds, rule
+from broker_core.events.log import TAIL_BATCHES, SegmentRow, TailRow
+from broker_core.view.folding import CHECKPOINTS, DELETED_LOGS, NODES, REPLICAS, folds, put, remove, unchanged
+from broker_core.view.patch import Patch
+from broker_core.view.replica import offline
+from broker_core.view.tree import Checkpoint, Cleaning, DeletedLog, Entry, Replica, View
 
-TAIL_BATCHES = 40
-
-rule(
-    log.OffsetIndexEntryAdded,
-    ("/replicas/{replica}/segments/{segment}", "[old[0], old[1] + 1, old[2]]"),
-)
-rule(
-    log.TimeIndexEntryAdded,
-    ("/replicas/{replica}/segments/{segment}", "[old[0], old[1], old[2] + 1]"),
-)
-rule(
-    log.SegmentRolled,
-    ("/replicas/{replica}/segments/{segment}", "[0, 0, 0]"),
-    ("/replicas/{replica}/synced/{segment}", "[0, 0, 0]"),
-)
-rule(
-    log.LogStartOffsetIncremented,
-    ("/replicas/{replica}/log_start_offset", "event.to_offset"),
-    ("/replicas/{replica}/flushed", "max(old, event.to_offset)"),
-)
-rule(
-    log.RefusedAppendWritten,
-    (
-        "/replicas/{replica}/segments/{segment}",
-        "[event.size, event.index_entries, event.time_index_entries]",
-    ),
-)
-rule(log.RetentionFailed)
-rule(log.LogUncleanable)
-rule(log.LeaderEpochsChanged, ("/replicas/{replica}/epochs", "[list(entry) for entry in event.entries]"))
-rule(
-    log.CheckpointWritten,
-    ("/checkpoints/{broker}/{file}", "{'at_us': at_us, 'entries': [list(entry) for entry in event.entries]}"),
-)
-rule(log.SegmentChecked, ("/replicas/{replica}/checked", "[*old, event.segment]"))
-rule(
-    log.LogRepaired,
-    (
-        "/replicas/{replica}/repairs",
-        "[*old, [event.file, event.repair, event.position, event.length, event.rule, event.digest]]",
-    ),
-)
-rule(log.CheckpointReset, ("/checkpoints/{broker}/{file}", "{'at_us': at_us, 'entries': [], 'rule': event.rule}"))
-rule(
-    log.LogDirectoryFailed,
-    (
-        "/nodes/{broker}/failure",
-        "{'file': event.file, 'position': event.position, 'rule': event.rule, 'what': event.what}",
-    ),
-)
-rule(
-    log.LogClosed,
-    ("/replicas/{replica}/role", "'offline'"),
-    ("/replicas/{replica}/leader", "-1"),
-    ("/replicas/{replica}/leader_epoch_start_offset", "-1"),
-    ("/replicas/{replica}/isr", "[]"),
-    ("/replicas/{replica}/pending_isr", "None"),
-    ("/replicas/{replica}/remotes", "{}"),
-)
+unchanged(log.RetentionFailed, log.LogUncleanable)
 
 
-def _segments(rows: tuple[tuple[int, int, int, int], ...]) -> dict[str, list[int]]:
+@folds
+def _index_entry(view: View, event: log.OffsetIndexEntryAdded, at_us: int, seq: int) -> Patch:
+    name, segment = event.replica, str(event.segment)
+    segments = view["replicas"][name]["segments"]
+    old = segments[segment]
+    segments[segment] = sizes = [old[0], old[1] + 1, old[2]]
+    return [[f"{REPLICAS.pointers[name]}/segments/{segment}", sizes]]
+
+
+@folds
+def _time_index_entry(view: View, event: log.TimeIndexEntryAdded, at_us: int, seq: int) -> Patch:
+    size, entries, time_entries = view["replicas"][event.replica]["segments"][str(event.segment)]
+    return _put_segment(view, event.replica, event.segment, [size, entries, time_entries + 1])
+
+
+@folds
+def _refused_append(view: View, event: log.RefusedAppendWritten, at_us: int, seq: int) -> Patch:
+    segment = [event.size, event.index_entries, event.time_index_entries]
+    return _put_segment(view, event.replica, event.segment, segment)
+
+
+@folds
+def _rolled(view: View, event: log.SegmentRolled, at_us: int, seq: int) -> Patch:
+    synced, pointer = view["replicas"][event.replica]["synced"], f"{REPLICAS.pointers[event.replica]}/synced"
+    return [
+        *_put_segment(view, event.replica, event.segment, [0, 0, 0]),
+        *put(synced, pointer, str(event.segment), [0, 0, 0]),
+    ]
+
+
+def _put_segment(view: View, replica: str, segment: int, sizes: list[int]) -> Patch:
+    pointer = f"{REPLICAS.pointers[replica]}/segments"
+    return put(view["replicas"][replica]["segments"], pointer, str(segment), sizes)
+
+
+@folds
+def _start_offset(view: View, event: log.LogStartOffsetIncremented, at_us: int, seq: int) -> Patch:
+    flushed = max(view["replicas"][event.replica]["flushed"], event.to_offset)
+    return REPLICAS.set(view, event.replica, {"log_start_offset": event.to_offset, "flushed": flushed})
+
+
+@folds
+def _epochs(view: View, event: log.LeaderEpochsChanged, at_us: int, seq: int) -> Patch:
+    return REPLICAS.set(view, event.replica, {"epochs": [list(entry) for entry in event.entries]})
+
+
+@folds
+def _checked(view: View, event: log.SegmentChecked, at_us: int, seq: int) -> Patch:
+    checked = view["replicas"][event.replica]["checked"]
+    return REPLICAS.set(view, event.replica, {"checked": [*checked, event.segment]})
+
+
+@folds
+def _repaired(view: View, event: log.LogRepaired, at_us: int, seq: int) -> Patch:
+    repairs = view["replicas"][event.replica]["repairs"]
+    repair = [event.file, event.repair, event.position, event.length, event.rule, event.digest]
+    return REPLICAS.set(view, event.replica, {"repairs": [*repairs, repair]})
+
+
+@folds
+def _checkpoint_written(view: View, event: log.CheckpointWritten, at_us: int, seq: int) -> Patch:
+    return _put_checkpoint(view, event.broker, event.file, {"at_us": at_us, "entries": [*map(list, event.entries)]})
+
+
+@folds
+def _checkpoint_reset(view: View, event: log.CheckpointReset, at_us: int, seq: int) -> Patch:
+    return _put_checkpoint(view, event.broker, event.file, {"at_us": at_us, "entries": [], "rule": event.rule})
+
+
+def _put_checkpoint(view: View, broker: str, file: str, checkpoint: Checkpoint) -> Patch:
+    return put(view["checkpoints"][broker], CHECKPOINTS.pointers[broker], file, checkpoint)
+
+
+@folds
+def _directory_failed(view: View, event: log.LogDirectoryFailed, at_us: int, seq: int) -> Patch:
+    return NODES.set(
+        view,
+        event.broker,
+        {"failure": {"file": event.file, "position": event.position, "rule": event.rule, "what": event.what}},
+    )
+
+
+@folds
+def _closed(view: View, event: log.LogClosed, at_us: int, seq: int) -> Patch:
+    return offline(view, event.replica)
+
+
+def _segments(rows: tuple[SegmentRow, ...]) -> dict[str, list[int]]:
     return {str(base_offset): [size, index, time_index] for base_offset, size, index, time_index in rows}
 
 
-def _tail(rows: tuple[tuple[int, int, int, int, int, int], ...]) -> dict[str, list[int]]:
+def _tail(rows: tuple[TailRow, ...]) -> dict[str, list[int]]:
     return {str(row[0]): list(row[1:]) for row in rows}
 
 
-def _markers_below(replica: dict[str, Any] | None, end_offset: int) -> list[list[Any]]:
-    """The markers of transactions that are left of a log that ends there; what it had before it was opened stays."""
-    return [] if replica is None else [marker for marker in replica["markers"] if marker[0] < end_offset]
+def _markers_below(replica: Replica, end_offset: int) -> list[Entry]:
+    """The markers of transactions that are left in a log that ends at `end_offset`."""
+    return [marker for marker in replica["markers"] if marker[0] < end_offset]
 
 
-@folds(log.LogOpened)
-def _opened(view: View, event: log.LogOpened, seq: int, at_us: int, node: str) -> Patch:
+@folds
+def _opened(view: View, event: log.LogOpened, at_us: int, seq: int) -> Patch:
+    """What a log held before it was opened again is kept as far as the events do not say it: the markers."""
     partition, _, broker = event.replica.rpartition("@")
-    replica: dict[str, Any] = {
+    known = view["replicas"].get(event.replica)
+    replica: Replica = {
         "partition": partition,
         "node": broker,
         "broker_id": int(broker[1:]),
@@ -95,7 +127,7 @@ def _opened(view: View, event: log.LogOpened, seq: int, at_us: int, node: str) -
         "log_end_offset": event.log_end_offset,
         "high_watermark": event.high_watermark,
         "first_unstable_offset": -1,
-        "markers": _markers_below(view["replicas"].get(event.replica), event.log_end_offset),
+        "markers": [] if known is None else _markers_below(known, event.log_end_offset),
         "isr": [],
         "pending_isr": None,
         "partition_epoch": -1,
@@ -111,16 +143,11 @@ def _opened(view: View, event: log.LogOpened, seq: int, at_us: int, node: str) -
         "checked": [],
         "repairs": [],
     }
-    view["replicas"][event.replica] = replica
-    shown = {
-        key: dict(value) if key in ("remotes", "tail", "segments", "synced", "deleted_files") else value
-        for key, value in replica.items()
-    }
-    return [[f"/replicas/{event.replica}", shown]]
+    return REPLICAS.put(view, event.replica, replica)
 
 
-@folds(log.BatchAppended)
-def _appended(view: View, event: log.BatchAppended, seq: int, at_us: int, node: str) -> Patch:
+@folds
+def _appended(view: View, event: log.BatchAppended, at_us: int, seq: int) -> Patch:
     name = event.replica
     replica = view["replicas"][name]
     replica["log_end_offset"] = log_end_offset = event.last_offset + 1
@@ -131,57 +158,46 @@ def _appended(view: View, event: log.BatchAppended, seq: int, at_us: int, node: 
     tail = replica["tail"]
     base = str(event.base_offset)
     tail[base] = batch = [event.last_offset, event.leader_epoch, event.segment, event.position, event.size]
-    pointer = f"/replicas/{name}/"
+    pointer = REPLICAS.pointers[name]
     patch: Patch = [
-        [pointer + "log_end_offset", log_end_offset],
-        [f"{pointer}segments/{key}", segment],
-        [f"{pointer}tail/{base}", batch],
+        [f"{pointer}/log_end_offset", log_end_offset],
+        [f"{pointer}/segments/{key}", segment],
+        [f"{pointer}/tail/{base}", batch],
     ]
     if len(tail) > TAIL_BATCHES:
         oldest = next(iter(tail))
         del tail[oldest]
-        patch.append([f"{pointer}tail/{oldest}"])
+        patch.append([f"{pointer}/tail/{oldest}"])
     return patch
 
 
-@folds(log.LogTruncated)
-def _truncated(view: View, event: log.LogTruncated, seq: int, at_us: int, node: str) -> Patch:
-    name = event.replica
-    replica = view["replicas"][name]
-    cut = {"from": event.from_offset, "to": event.to_offset, "at_us": at_us, "why": event.why}
-    replica["log_end_offset"] = event.to_offset
-    replica["tail"] = _tail(event.tail)
-    replica["segments"] = _segments(event.segments)
-    replica["cut"] = cut
-    start = (
-        event.to_offset if event.to_offset > event.from_offset else min(replica["log_start_offset"], event.to_offset)
+@folds
+def _truncated(view: View, event: log.LogTruncated, at_us: int, seq: int) -> Patch:
+    replica = view["replicas"][event.replica]
+    start_offset = event.to_offset
+    if event.to_offset <= event.from_offset:
+        start_offset = min(replica["log_start_offset"], event.to_offset)
+    return REPLICAS.set(
+        view,
+        event.replica,
+        {
+            "log_end_offset": event.to_offset,
+            "markers": _markers_below(replica, event.to_offset),
+            "log_start_offset": start_offset,
+            "flushed": min(replica["flushed"], event.to_offset),
+            "tail": _tail(event.tail),
+            "segments": _segments(event.segments),
+            "synced": _segments(event.synced),
+            "cut": {"from": event.from_offset, "to": event.to_offset, "at_us": at_us, "why": event.why},
+        },
     )
-    replica["log_start_offset"] = start
-    replica["flushed"] = flushed = min(replica["flushed"], event.to_offset)
-    replica["synced"] = _segments(event.synced)
-    replica["markers"] = markers = _markers_below(replica, event.to_offset)
-    return [
-        [f"/replicas/{name}/log_end_offset", event.to_offset],
-        [f"/replicas/{name}/markers", markers],
-        [f"/replicas/{name}/log_start_offset", start],
-        [f"/replicas/{name}/flushed", flushed],
-        [f"/replicas/{name}/tail", dict(replica["tail"])],
-        [f"/replicas/{name}/segments", dict(replica["segments"])],
-        [f"/replicas/{name}/synced", dict(replica["synced"])],
-        [f"/replicas/{name}/cut", cut],
-    ]
 
 
-@folds(log.LogCleaned)
-def _cleaned(view: View, event: log.LogCleaned, seq: int, at_us: int, node: str) -> Patch:
+@folds
+def _cleaned(view: View, event: log.LogCleaned, at_us: int, seq: int) -> Patch:
     """`cleaned`: the last pass, with the segments before it (base offset -> bytes) and those that they became."""
-    name = event.replica
-    replica = view["replicas"][name]
-    replica["segments"] = _segments(event.segments)
-    replica["synced"] = _segments(event.synced)
-    replica["tail"] = _tail(event.tail)
     sizes = {base_offset: size for base_offset, size, _, _ in event.segments}
-    replica["cleaned"] = cleaned = {
+    cleaned: Cleaning = {
         "at_us": at_us,
         "from": event.from_offset,
         "to": event.to_offset,
@@ -195,95 +211,87 @@ def _cleaned(view: View, event: log.LogCleaned, seq: int, at_us: int, node: str)
         "fates": [list(fate) for fate in event.fates],
         "delete_horizon_ms": event.delete_horizon_ms,
     }
+    return REPLICAS.set(
+        view,
+        event.replica,
+        {
+            "segments": _segments(event.segments),
+            "synced": _segments(event.synced),
+            "tail": _tail(event.tail),
+            "cleaned": cleaned,
+        },
+    )
+
+
+@folds
+def _segments_deleted(view: View, event: log.SegmentsDeleted, at_us: int, seq: int) -> Patch:
+    replica, pointer = view["replicas"][event.replica], REPLICAS.pointers[event.replica]
+    patch: Patch = []
+    for segment in map(str, event.segments):
+        patch += remove(replica["segments"], f"{pointer}/segments", segment)
+        patch += remove(replica["synced"], f"{pointer}/synced", segment)
+    for base in [base for base, batch in replica["tail"].items() if batch[2] in event.segments]:
+        patch += remove(replica["tail"], f"{pointer}/tail", base)
+    return patch
+
+
+@folds
+def _files_marked_deleted(view: View, event: log.FilesMarkedDeleted, at_us: int, seq: int) -> Patch:
+    """`deleted_files`: name -> [bytes, when it leaves the disk]."""
+    waiting = view["replicas"][event.replica]["deleted_files"]
+    pointer = f"{REPLICAS.pointers[event.replica]}/deleted_files"
+    patch: Patch = []
+    for path, size in event.files:
+        patch += put(waiting, pointer, path.rpartition("/")[2] + ".deleted", [size, event.due_us])
+    return patch
+
+
+@folds
+def _files_unlinked(view: View, event: log.FilesUnlinked, at_us: int, seq: int) -> Patch:
+    if event.folder in view["deleted_logs"]:
+        return DELETED_LOGS.remove(view, event.folder)
+    replica = f"{event.folder.partition('/')[2]}@{event.broker}"
+    if replica not in view["replicas"]:
+        return []
+    waiting, pointer = view["replicas"][replica]["deleted_files"], f"{REPLICAS.pointers[replica]}/deleted_files"
+    patch: Patch = []
+    for path, _, _, _ in event.cuts:
+        patch += remove(waiting, pointer, path.rpartition("/")[2])
+    return patch
+
+
+@folds
+def _deleted(view: View, event: log.LogDeleted, at_us: int, seq: int) -> Patch:
+    """`deleted_logs`: folder -> whose it was, its files (name -> bytes), and when it leaves the disk."""
+    partition, _, broker = event.replica.rpartition("@")
+    deleted: DeletedLog = {"node": broker, "partition": partition, "files": dict(event.files), "due_us": event.due_us}
     return [
-        [f"/replicas/{name}/segments", dict(replica["segments"])],
-        [f"/replicas/{name}/synced", dict(replica["synced"])],
-        [f"/replicas/{name}/tail", dict(replica["tail"])],
-        [f"/replicas/{name}/cleaned", cleaned],
+        *REPLICAS.remove(view, event.replica),
+        *DELETED_LOGS.put(view, event.folder, deleted),
     ]
 
 
-@folds(log.SegmentsDeleted)
-def _segments_deleted(view: View, event: log.SegmentsDeleted, seq: int, at_us: int, node: str) -> Patch:
-    name = event.replica
-    replica = view["replicas"][name]
-    patch: Patch = []
-    for segment in map(str, event.segments):
-        for part in ("segments", "synced"):
-            del replica[part][segment]
-            patch.append([f"/replicas/{name}/{part}/{segment}"])
-    gone = [base for base, batch in replica["tail"].items() if batch[2] in event.segments]
-    for base in gone:
-        del replica["tail"][base]
-        patch.append([f"/replicas/{name}/tail/{base}"])
-    return patch
-
-
-@folds(log.FilesMarkedDeleted)
-def _files_marked_deleted(view: View, event: log.FilesMarkedDeleted, seq: int, at_us: int, node: str) -> Patch:
-    """`deleted_files`: name -> [bytes, when it leaves the disk]."""
-    waiting = view["replicas"][event.replica]["deleted_files"]
-    patch: Patch = []
-    for path, size in event.files:
-        name = path.rpartition("/")[2] + ".deleted"
-        waiting[name] = [size, event.due_us]
-        patch.append([f"/replicas/{event.replica}/deleted_files/{name}", waiting[name]])
-    return patch
-
-
-@folds(log.FilesUnlinked)
-def _files_unlinked(view: View, event: log.FilesUnlinked, seq: int, at_us: int, node: str) -> Patch:
-    folder = event.folder
-    if folder in view["deleted_logs"]:
-        del view["deleted_logs"][folder]
-        return [[f"/deleted_logs/{escape(folder)}"]]
-    replica = f"{folder.partition('/')[2]}@{event.broker}"
-    if replica not in view["replicas"]:
-        return []
-    waiting = view["replicas"][replica]["deleted_files"]
-    patch: Patch = []
-    for path, _, _, _ in event.cuts:
-        name = path.rpartition("/")[2]
-        if waiting.pop(name, None) is not None:
-            patch.append([f"/replicas/{replica}/deleted_files/{name}"])
-    return patch
-
-
-@folds(log.LogDeleted)
-def _deleted(view: View, event: log.LogDeleted, seq: int, at_us: int, node: str) -> Patch:
-    """`deleted_logs`: folder -> whose it was, its files (name -> bytes), and when it leaves the disk."""
-    partition, _, broker = event.replica.rpartition("@")
-    view["replicas"].pop(event.replica, None)
-    log_folder = {"node": broker, "partition": partition, "files": dict(event.files), "due_us": event.due_us}
-    view["deleted_logs"][event.folder] = log_folder
-    return [[f"/replicas/{event.replica}"], [f"/deleted_logs/{escape(event.folder)}", log_folder]]
-
-
-@folds(log.LogFlushed)
-def _flushed(view: View, event: log.LogFlushed, seq: int, at_us: int, node: str) -> Patch:
+@folds
+def _flushed(view: View, event: log.LogFlushed, at_us: int, seq: int) -> Patch:
     """`synced`: how much of each segment's files a power loss would leave, as `segments` says how much there is."""
-    name = event.replica
-    replica = view["replicas"][name]
-    replica["flushed"] = event.offset
-    patch: Patch = [[f"/replicas/{name}/flushed", event.offset]]
+    replica, pointer = view["replicas"][event.replica], f"{REPLICAS.pointers[event.replica]}/synced"
+    patch = REPLICAS.set(view, event.replica, {"flushed": event.offset})
     for segment in map(str, event.segments):
-        replica["synced"][segment] = size = list(replica["segments"][segment])
-        patch.append([f"/replicas/{name}/synced/{segment}", size])
+        patch += put(replica["synced"], pointer, segment, replica["segments"][segment])
     return patch
 
 
-@folds(log.PowerLost)
-def _power_lost(view: View, event: log.PowerLost, seq: int, at_us: int, node: str) -> Patch:
+@folds
+def _power_lost(view: View, event: log.PowerLost, at_us: int, seq: int) -> Patch:
     """The files of the broker's replicas are as long as they were at the last fsync."""
     patch: Patch = []
     for name, replica in view["replicas"].items():
         if replica["node"] == event.broker:
             synced = replica["synced"]
-            replica["segments"] = {segment: list(size) for segment, size in synced.items()}
-            replica["tail"] = {
+            tail = {
                 base: batch
                 for base, batch in replica["tail"].items()
                 if batch[3] + batch[4] <= synced[str(batch[2])][0]
             }
-            patch += [[f"/replicas/{name}/{part}", dict(replica[part])] for part in ("segments", "tail")]
+            patch += REPLICAS.set(view, name, {"segments": synced.copy(), "tail": tail})
     return patch

@@ -7,15 +7,18 @@ whole.
 from typing import Any, TypeAlias
 
 Patch: TypeAlias = list[list[Any]]
-View: TypeAlias = dict[str, Any]
+#: the view, or a copy of it, as JSON
+Tree: TypeAlias = Any
 
 
 def escape(key: str) -> str:
-    """A key as it stands in a pointer."""
-    return key.replace("~", "~0").replace("/", "~1")
+    """A key as a pointer holds it."""
+    if "/" in key or "~" in key:
+        return key.replace("~", "~0").replace("/", "~1")
+    return key
 
 
-def _locate(view: View, pointer: str) -> tuple[dict[str, Any], str]:
+def _locate(view: Tree, pointer: str) -> tuple[dict[str, Any], str]:
     keys = pointer.split("/")
     if "~" in pointer:
         keys = [key.replace("~1", "/").replace("~0", "~") for key in keys]
@@ -25,7 +28,7 @@ def _locate(view: View, pointer: str) -> tuple[dict[str, Any], str]:
     return node, keys[-1]
 
 
-def apply(view: View, patch: Patch) -> None:
+def apply(view: Tree, patch: Patch) -> None:
     """Changes `view` in place. Raises KeyError when a path leads nowhere: view and patch do not belong together."""
     for change in patch:
         node, key = _locate(view, change[0])
@@ -35,7 +38,7 @@ def apply(view: View, patch: Patch) -> None:
             node[key] = change[1]
 
 
-def inverse(view: View, patch: Patch) -> Patch:
+def inverse(view: Tree, patch: Patch) -> Patch:
     """The patch that leads back, taken before `patch` is applied to `view`."""
     back: Patch = []
     seen: set[str] = set()

@@ -3,52 +3,64 @@ know that it is, there are two.
 """
 
 from broker_core.events import transaction
-from broker_core.view.patch import Patch, View, escape
-from broker_core.view.rules import folds, rule
+from broker_core.view.folding import NODES, REPLICAS, TRANSACTIONS, folds, unchanged
+from broker_core.view.patch import Patch
+from broker_core.view.tree import Transaction, View
 
 MARKERS_SHOWN = 20
 
-rule(transaction.ProducerIdsAllocated)
-rule(transaction.TransactionsLoadStarted)
-rule(transaction.TransactionsLoaded)
-rule(transaction.ProducerBatchAppended)
-rule(
-    transaction.TransactionMarkerAppended,
-    (
-        "/replicas/{replica}/markers",
-        "[*old, [event.offset, event.result, event.producer_id, event.producer_epoch, event.first_offset]]"
-        f"[-{MARKERS_SHOWN}:]",
-    ),
-)
-rule(transaction.ProducersExpired)
-rule(transaction.FirstUnstableOffsetChanged, ("/replicas/{replica}/first_unstable_offset", "event.to_offset"))
-rule(
-    transaction.ProducerStateChanged,
-    (
-        "/nodes/{client}/transaction",
-        "{'state': event.state, 'transactional_id': event.transactional_id, 'producer_id': event.producer_id, "
-        "'producer_epoch': event.producer_epoch, 'why': event.why}",
-    ),
+unchanged(
+    transaction.ProducerIdsAllocated,
+    transaction.TransactionsLoadStarted,
+    transaction.TransactionsLoaded,
+    transaction.ProducerBatchAppended,
+    transaction.ProducersExpired,
 )
 
 
-@folds(transaction.TransactionsUnloaded)
-def _unloaded(view: View, event: transaction.TransactionsUnloaded, seq: int, at_us: int, node: str) -> Patch:
+@folds
+def _marker(view: View, event: transaction.TransactionMarkerAppended, at_us: int, seq: int) -> Patch:
+    markers = view["replicas"][event.replica]["markers"]
+    marker = [event.offset, event.result, event.producer_id, event.producer_epoch, event.first_offset]
+    return REPLICAS.set(view, event.replica, {"markers": [*markers, marker][-MARKERS_SHOWN:]})
+
+
+@folds
+def _first_unstable_offset(view: View, event: transaction.FirstUnstableOffsetChanged, at_us: int, seq: int) -> Patch:
+    return REPLICAS.set(view, event.replica, {"first_unstable_offset": event.to_offset})
+
+
+@folds
+def _producer_state(view: View, event: transaction.ProducerStateChanged, at_us: int, seq: int) -> Patch:
+    return NODES.set(
+        view,
+        event.client,
+        {
+            "transaction": {
+                "state": event.state,
+                "transactional_id": event.transactional_id,
+                "producer_id": event.producer_id,
+                "producer_epoch": event.producer_epoch,
+                "why": event.why,
+            }
+        },
+    )
+
+
+@folds
+def _unloaded(view: View, event: transaction.TransactionsUnloaded, at_us: int, seq: int) -> Patch:
     patch: Patch = []
     for transactional_id in event.transactional_ids:
-        key = f"{transactional_id}@{event.broker}"
-        if view["transactions"].pop(key, None) is not None:
-            patch.append([f"/transactions/{escape(key)}"])
+        patch += TRANSACTIONS.remove(view, f"{transactional_id}@{event.broker}")
     return patch
 
 
-@folds(transaction.TransactionTransitioned)
-def _transitioned(view: View, event: transaction.TransactionTransitioned, seq: int, at_us: int, node: str) -> Patch:
+@folds
+def _transitioned(view: View, event: transaction.TransactionTransitioned, at_us: int, seq: int) -> Patch:
     key = f"{event.transactional_id}@{event.broker}"
     if event.to_state == "Dead":
-        view["transactions"].pop(key, None)
-        return [[f"/transactions/{escape(key)}"]]
-    shown = {
+        return TRANSACTIONS.remove(view, key)
+    shown: Transaction = {
         "transactional_id": event.transactional_id,
         "coordinator": event.broker,
         "partition": event.log_partition,
@@ -61,5 +73,4 @@ def _transitioned(view: View, event: transaction.TransactionTransitioned, seq: i
         "partitions": list(event.partitions),
         "why": event.why,
     }
-    view["transactions"][key] = shown
-    return [[f"/transactions/{escape(key)}", {**shown, "partitions": list(event.partitions)}]]
+    return TRANSACTIONS.put(view, key, shown)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from broker_core.groups.offsets import OFFSETS_TOPIC
 from broker_core.records.record_batch import iterate_batches, iterate_records
 from broker_core.sim.disk import Disk
-from broker_core.view.patch import View
+from broker_core.view.tree import View
 
 #: of a member; Kafka fails one that joins while the first rebalance of a group has lost all its members, and one of 0.8
 #: gives up when somebody owned its partitions for too long

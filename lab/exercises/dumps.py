@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from broker_core.view.tree import View
 from lab.exercises.texts import Text
 
 TOOL = "kafka-dump-log.sh"
@@ -25,7 +26,7 @@ class Dump(NamedTuple):
     entries: list[tuple[int, int]]
 
 
-def dumps(view: dict[str, Any]) -> Iterator[Dump]:
+def dumps(view: View) -> Iterator[Dump]:
     """The files that were dumped since the table was laid, newest command first."""
     for command in reversed(list(view["console"].values())):
         if command["source"] == "exercise":

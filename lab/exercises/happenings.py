@@ -4,7 +4,8 @@ import msgspec
 
 from broker_core.events import client, control, group, log
 from broker_core.events.envelope import Event
-from lab.exercises.places import View, check_node, check_partition, check_replica
+from broker_core.view.tree import View
+from lab.exercises.places import check_node, check_partition, check_replica
 
 
 class Happening(msgspec.Struct, frozen=True, kw_only=True, tag_field="is", forbid_unknown_fields=True):

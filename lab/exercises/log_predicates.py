@@ -1,9 +1,9 @@
 """Goals about the logs of replicas and their files."""
 
+from broker_core.view.tree import View
 from lab.exercises.dumps import dumps, file_name, floor_segment
 from lab.exercises.places import (
     WORDS,
-    View,
     check_node,
     check_replica,
     leader_of,

@@ -1,10 +1,9 @@
 """Goals about messages and clients; a prediction may wait for a message's arrival, too."""
 
-from typing import Any
-
 from broker_core.events.envelope import Event
 from broker_core.events.rpc import RpcDelivered
-from lab.exercises.places import Nowhere, View, acknowledged, check_node, check_replica, leader_of, node_text, nodes_of
+from broker_core.view.tree import Rpc, View
+from lab.exercises.places import Nowhere, acknowledged, check_node, check_replica, leader_of, node_text, nodes_of
 from lab.exercises.predicate import Answer, Compared, Moment, Predicate
 from lab.exercises.texts import Text
 
@@ -61,8 +60,8 @@ class RpcInFlight(Predicate, frozen=True, kw_only=True, tag="rpc_in_flight"):
         return Answer(True, Text(f"under way: {', '.join(labels)}", f"在途：{'，'.join(labels)}"))
 
 
-def _fetch_offsets(rpc: dict[str, Any]) -> list[int]:
-    return [value for name, value in rpc["fields"] if name.endswith(" fetch_offset")]
+def _fetch_offsets(rpc: Rpc) -> list[int]:
+    return [int(value) for name, value in rpc["fields"] if name.endswith(" fetch_offset")]
 
 
 class Parked(Predicate, frozen=True, kw_only=True, tag="parked"):

@@ -19,10 +19,10 @@ replica) or the node's name; an offset is a number, or what a replica or a produ
 import re
 from typing import Any, TypeAlias
 
+from broker_core.view.tree import View
 from lab.exercises.dumps import NOT_DUMPED, dumps, floor_segment
 from lab.exercises.texts import Text
 
-View: TypeAlias = dict[str, Any]
 Offset: TypeAlias = int | str
 
 _REPLICA = re.compile(r"([A-Za-z0-9._-]+-\d+)@(leader|followers|b\d+)")
@@ -195,7 +195,7 @@ def number_text(offset: Offset, number: int) -> Text:
 
 def value_of(view: View, what: str, replica: str) -> int:
     """One of OF_A_REPLICA, of a replica that the view has."""
-    state = view["replicas"][replica]
+    state: Any = view["replicas"][replica]
     if what == "stored":
         # A power loss leaves of the tail what an fsync had put on the disk; without any, nothing above that is left.
         return max((int(batch[0]) + 1 for batch in state["tail"].values()), default=int(state["flushed"]))

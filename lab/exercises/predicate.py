@@ -4,7 +4,8 @@ from typing import NamedTuple
 
 import msgspec
 
-from lab.exercises.places import Nowhere, Offset, View, check_offset, offset_of
+from broker_core.view.tree import View
+from lab.exercises.places import Nowhere, Offset, check_offset, offset_of
 from lab.exercises.texts import Text
 
 

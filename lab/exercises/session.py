@@ -13,9 +13,10 @@ import msgspec
 from broker_core.events import Envelope
 from broker_core.events.rpc import RpcDelivered
 from broker_core.view.fold import Fold
+from broker_core.view.tree import View
 from lab.exercises.loader import Exercise, Prediction, Step
 from lab.exercises.message_predicates import RpcInFlight
-from lab.exercises.places import Nowhere, View, number_text, offset_of, offset_text
+from lab.exercises.places import Nowhere, number_text, offset_of, offset_text
 from lab.exercises.predicate import Answer, Moment
 from lab.exercises.predicates import ask_all
 from lab.exercises.texts import Language, Text

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple, Protocol
 
 from broker_core.events import Envelope
 from broker_core.shell.grammar.parser import ShellError
+from broker_core.view.tree import View
 from lab.exercises.loader import ContentError, Exercise, lines_of
-from lab.exercises.places import View
 from lab.exercises.predicate import Moment
 from lab.exercises.predicates import ask_all
 from lab.exercises.session import ExerciseSession

@@ -20,6 +20,7 @@ from broker_core.log.files.checkpoints import LEADER_EPOCH_CHECKPOINT
 from broker_core.log.index.offset_index import ENTRY_BYTES as OFFSET_ENTRY_BYTES
 from broker_core.log.index.time_index import ENTRY_BYTES as TIME_ENTRY_BYTES
 from broker_core.log.lookup import Lookup, SegmentFacts, look_up_offset, look_up_timestamp
+from broker_core.view.tree import Replica
 from lab.recordings.files import FileKind, ReplicaFile, ReplicaFiles, broker_files, deleted_logs, read_file
 from lab.recordings.past_files import PastFiles
 from lab.recordings.recording import Recording
@@ -40,7 +41,7 @@ class Folder(NamedTuple):
     name: str
     files: list[ReplicaFile]
     read: Callable[[ReplicaFile, int, int], bytes]
-    state: dict[str, Any]
+    state: Replica
 
 
 class DataFolder(Protocol):

@@ -4,10 +4,10 @@ Bytes would not do: eras differ in the format of their logs. A record is the sam
 """
 
 from hashlib import blake2b
-from typing import Any
 
 from broker_core.records.record import Record
 from broker_core.records.record_batch import CorruptRecord, InvalidRecord, iterate_batches, iterate_records
+from broker_core.view.tree import Replica
 from lab.recordings.past_files import PastFiles
 from lab.recordings.recording import Recording
 
@@ -27,7 +27,7 @@ def contents(recording: Recording, seq: int) -> dict[str, dict[str, str]]:
     return {name: _of_replica(past, state) for name, state in view["replicas"].items()}
 
 
-def _of_replica(past: PastFiles, state: dict[str, Any]) -> dict[str, str]:
+def _of_replica(past: PastFiles, state: Replica) -> dict[str, str]:
     folder = f"broker-{state['broker_id']}/{state['partition']}"
     least = max(state["log_start_offset"], state["log_end_offset"] - COMPARED_RECORDS)
     found: dict[str, str] = {}

@@ -6,7 +6,6 @@ bytes (log.index.interval.bytes), two segments, of which the last is active and 
 
 from collections.abc import Iterator
 from functools import cache
-from typing import Any
 
 from broker_core.log.config import LogConfig
 from broker_core.log.index.time_index import TimeIndex
@@ -14,6 +13,7 @@ from broker_core.log.segment import LogSegment
 from broker_core.log.unified_log import UnifiedLog
 from broker_core.records.record_batch import build_batch
 from broker_core.sim.disk import SimulatedDisk
+from broker_core.view.tree import Replica
 from lab.recordings.broker_disk import Folder
 from lab.recordings.files import FileKind, ReplicaFile
 
@@ -61,7 +61,7 @@ def _folder() -> Folder:
     files = [_file(name, data) for name, data in contents.items()]
     synced = {str(one.base_offset): _entries(one) for one in log.segments[:-1]}
     synced[str(log.active_segment.base_offset)] = [log.active_segment.find(_FLUSHED) or 0, 0, 0]
-    state: dict[str, Any] = {
+    state: Replica = {
         "segments": {str(one.base_offset): _entries(one) for one in log.segments},
         "log_start_offset": 0,
         "log_end_offset": log.log_end_offset,

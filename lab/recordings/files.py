@@ -11,6 +11,7 @@ from broker_core.log.files.directory_files import META_PROPERTIES
 from broker_core.log.files.partition_metadata import PARTITION_METADATA
 from broker_core.log.index.offset_index import ENTRY_BYTES as OFFSET_ENTRY_BYTES
 from broker_core.log.index.time_index import ENTRY_BYTES as TIME_ENTRY_BYTES
+from broker_core.view.tree import Replica, View
 from lab.recordings.past_files import PastFiles
 from lab.recordings.recording import Recording
 from lab.texts.refusal import Refusal
@@ -48,7 +49,7 @@ class ReplicaFiles:
         recording: Recording,
         replica: str,
         seq: int,
-        view: dict[str, Any] | None = None,
+        view: View | None = None,
         past: PastFiles | None = None,
     ) -> None:
         """`view` and `past`: those of the instant, where they are at hand."""
@@ -58,7 +59,7 @@ class ReplicaFiles:
         state = view["replicas"].get(replica)
         if state is None:
             raise _missing(f"There is no replica {replica} after event {seq}.", "Choose a replica of that instant.")
-        self.state: dict[str, Any] = state
+        self.state: Replica = state
         self.own = _replica_files(recording, self._past, view, state, seq == recording.last_seq)
         """The files in the replica's folder; `files` has those of the broker, too."""
         self.files = {file.name: file for file in [*self.own, *broker_files(recording, view, state["node"])]}
@@ -87,7 +88,7 @@ def read_file(past: PastFiles, file: ReplicaFile, start: int, length: int) -> by
     return file.text[start:end] if file.text is not None else past.read(file.path, start, end)
 
 
-def broker_files(recording: Recording, view: dict[str, Any], node: str) -> list[ReplicaFile]:
+def broker_files(recording: Recording, view: View, node: str) -> list[ReplicaFile]:
     """The files above the folders of the partitions: checkpoints, and who the broker is."""
     broker = f"broker-{node.removeprefix('b')}"
     files = []
@@ -98,7 +99,7 @@ def broker_files(recording: Recording, view: dict[str, Any], node: str) -> list[
 
 
 def _replica_files(
-    recording: Recording, past: PastFiles, view: dict[str, Any], state: dict[str, Any], is_now: bool
+    recording: Recording, past: PastFiles, view: View, state: Replica, is_now: bool
 ) -> list[ReplicaFile]:
     folder = f"broker-{state['broker_id']}/{state['partition']}"
     files: list[ReplicaFile] = []
@@ -138,9 +139,7 @@ def _others_on_disk(recording: Recording, folder: str, known: set[str]) -> list[
     return files
 
 
-def _snapshots(
-    recording: Recording, past: PastFiles, folder: str, state: dict[str, Any], is_now: bool
-) -> list[ReplicaFile]:
+def _snapshots(recording: Recording, past: PastFiles, folder: str, state: Replica, is_now: bool) -> list[ReplicaFile]:
     """Snapshots of the producers' state. Each segment but the first begins with one; others come and go with restarts
     and truncations, which no event tells of, so they are shown only now."""
     bases = {int(base_offset) for base_offset in state["segments"]}
@@ -157,12 +156,12 @@ def _snapshots(
     return files
 
 
-def _deleted_files(folder: str, state: dict[str, Any]) -> list[ReplicaFile]:
+def _deleted_files(folder: str, state: Replica) -> list[ReplicaFile]:
     """Files that bear the name `.deleted` and wait to leave the disk."""
     return [_named(folder, name, size) for name, (size, _) in sorted(state["deleted_files"].items())]
 
 
-def deleted_logs(view: dict[str, Any], node: str) -> dict[str, list[ReplicaFile]]:
+def deleted_logs(view: View, node: str) -> dict[str, list[ReplicaFile]]:
     """The folders of deleted replicas that have not left a broker's disk yet, by name, with their files."""
     return {
         folder.rpartition("/")[2]: [_named(folder, name, size) for name, size in sorted(log["files"].items())]

@@ -9,6 +9,7 @@ import msgspec
 
 from broker_core.events import Envelope, codec
 from broker_core.view.fold import Fold
+from broker_core.view.tree import View
 from lab.recordings.derivation import Derivation, Patch
 from lab.recordings.folder import BranchFolder
 from lab.recordings.logs import Header, RecordedLogs, Stamped, StoredEvent
@@ -127,18 +128,18 @@ class Recording:
             self.flush()
             return self.logs.seq_at(at_us)
 
-    def view_before_segment(self, segment: int) -> dict[str, Any]:
+    def view_before_segment(self, segment: int) -> View:
         """The view before the first event of segment `segment`."""
         with self._lock:
             return self._derivation.timeline.view_after(segment - 1)
 
-    def view_at(self, seq: int) -> dict[str, Any]:
+    def view_at(self, seq: int) -> View:
         """The view after event `seq`; 0 is before the first."""
         with self._lock:
             is_last = seq == self.last_seq
             encoded = self.encoded_view() if is_last else b""
         if is_last:
-            last: dict[str, Any] = msgspec.json.decode(encoded)
+            last: View = msgspec.json.decode(encoded)
             return last
         segment = seq // SEGMENT_EVENTS
         view = self.view_before_segment(segment)

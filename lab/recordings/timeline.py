@@ -11,12 +11,12 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
 from broker_core.events import Envelope
 from broker_core.view.fold import empty_view, version
+from broker_core.view.tree import View
 from lab.protocol.marks import MARKED_KINDS, Mark, mark_of
 from lab.recordings.file_changes import FILE_EVENTS
 
@@ -105,7 +105,7 @@ class Timeline:
         """The last event that is covered."""
         return self.segments[-1].last_seq if self.segments else 0
 
-    def append(self, facts: SegmentFacts, view: dict[str, Any]) -> None:
+    def append(self, facts: SegmentFacts, view: View) -> None:
         """Adds a full segment and the view after it. The keyframe is written first: a line never points at nothing."""
         data = zlib.compress(msgspec.json.encode(view), 1)
         with self._keyframes.open("ab") as stream:
@@ -116,7 +116,7 @@ class Timeline:
             stream.write(msgspec.json.encode(facts) + b"\n")
         self.segments.append(facts)
 
-    def view_after(self, segment: int) -> dict[str, Any]:
+    def view_after(self, segment: int) -> View:
         """The view after the last event of a full segment; -1 is before the first event of all."""
         if segment < 0:
             return empty_view()
@@ -124,7 +124,7 @@ class Timeline:
         with self._keyframes.open("rb") as stream:
             stream.seek(facts.keyframe_position)
             data = stream.read(facts.keyframe_length)
-        view: dict[str, Any] = msgspec.json.decode(zlib.decompress(data))
+        view: View = msgspec.json.decode(zlib.decompress(data))
         return view
 
     def keep(self, last_seq: int) -> None:

@@ -2,13 +2,13 @@
 
 import logging
 import shutil
-from typing import Any
 
 import msgspec
 
 from broker_core.log.files.storage_fault import StorageFault
 from broker_core.run import Diverged, Input, Made, Run, RunConfig
 from broker_core.sim.disk import RealDisk
+from broker_core.view.tree import View
 from broker_core.zk.memory_store import MemoryStore
 from lab.recordings.checkpoints import Checkpoints
 from lab.recordings.comparison import Comparison, OtherEvents
@@ -121,6 +121,6 @@ def _move_to_server(run: Run, model: MemoryStore, zookeeper: str, folder: Branch
     return store
 
 
-def _all_up(view: dict[str, Any]) -> bool:
+def _all_up(view: View) -> bool:
     brokers = [node for node in view["nodes"].values() if node["kind"] == "broker"]
     return all(node["state"] == "up" for node in brokers)
