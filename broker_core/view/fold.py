@@ -1,10 +1,11 @@
 """The one fold: event in, patch out, the view changed."""
 
-from collections.abc import Iterable
+import ast
+from collections.abc import Iterable, Iterator
 from hashlib import blake2b
 from pathlib import Path
 
-from broker_core import events
+import broker_core
 from broker_core.events import KINDS, Envelope
 from broker_core.view import client, console, control, group, log, replica, rpc, transaction, world
 from broker_core.view.folding import FOLDS
@@ -65,9 +66,35 @@ class Fold:
 
 
 def version() -> str:
-    """Identifies this fold: keyframes of another one are stale. Covers the source of the view and of the vocabulary."""
+    """Identifies this fold: keyframes of another one are stale. Covers the source of all that a fold can depend on:
+    this module, and what it imports of the core, and so on.
+    """
     digest = blake2b(digest_size=8)
-    for package in (Path(__file__).parent, Path(events.__file__).parent):
-        for file in sorted(package.glob("*.py")):
-            digest.update(file.read_bytes())
+    for name, source in sorted(_sources(__name__, {}).items()):
+        digest.update(name.encode())
+        digest.update(source)
     return digest.hexdigest()
+
+
+def _sources(name: str, known: dict[str, bytes]) -> dict[str, bytes]:
+    """The source of a module or package of the core and of those that it imports, by name, added to `known`."""
+    place = Path(broker_core.__path__[0], *name.split(".")[1:])
+    file = place / "__init__.py" if place.is_dir() else place.with_suffix(".py")
+    if name not in known and file.exists():
+        known[name] = file.read_bytes()
+        for imported in _imports(known[name]):
+            _sources(imported, known)
+    return known
+
+
+def _imports(source: bytes) -> Iterator[str]:
+    """The modules of the core that a module imports, and names of what is in them: which of both a name is, only the
+    files tell.
+    """
+    for node in ast.walk(ast.parse(source)):
+        match node:
+            case ast.Import(names=names):
+                yield from (one.name for one in names if one.name.startswith("broker_core."))
+            case ast.ImportFrom(module=str(module), names=names) if module.startswith("broker_core"):
+                yield module
+                yield from (f"{module}.{one.name}" for one in names)

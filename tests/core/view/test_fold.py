@@ -1,7 +1,13 @@
-"""Events become patches of the view."""
+"""Events become patches of the view: pointers are escaped, and a change of what folds are made of is noticed."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
+import broker_core
 from broker_core.events import Event
 from broker_core.events.client import ConsumerPositionReset, ProducerStreamChanged
 from broker_core.events.control import PartitionStateChanged
@@ -138,3 +144,31 @@ def test_a_patch_finds_the_key_that_the_fold_has_changed_whatever_is_in_its_name
     for seq, event in enumerate(events, 1):
         apply(other, fold.fold((seq, 0, "b1", 0, event)))
         assert other == fold.view
+
+
+def _version_of(root: Path) -> str:
+    program = "from broker_core.view.fold import version; print(version())"
+    return subprocess.run(
+        [sys.executable, "-c", program], cwd=root, check=True, capture_output=True, text=True
+    ).stdout.strip()
+
+
+def test_keyframes_are_stale_when_anything_has_changed_that_a_fold_is_made_of(tmp_path: Path) -> None:
+    core = tmp_path / "broker_core"
+    shutil.copytree(broker_core.__path__[0], core, ignore=shutil.ignore_patterns("__pycache__"))
+    before = _version_of(tmp_path)
+    versions = {before}
+    for module in ("view/log.py", "events/replica.py", "zk/znodes.py", "groups/consumer_protocol.py"):
+        with (core / module).open("a") as source:
+            source.write("# changed\n")
+        versions.add(_version_of(tmp_path))
+    assert len(versions) == 5, "each change must give another version"
+
+
+def test_keyframes_stay_when_only_the_engine_has_changed(tmp_path: Path) -> None:
+    core = tmp_path / "broker_core"
+    shutil.copytree(broker_core.__path__[0], core, ignore=shutil.ignore_patterns("__pycache__"))
+    before = _version_of(tmp_path)
+    with (core / "replication" / "partition.py").open("a") as source:
+        source.write("# changed\n")
+    assert _version_of(tmp_path) == before
