@@ -1,8 +1,8 @@
 """The vocabulary of `broker_core.events` for the browser: its JSON schema, its types, its labels, and the hash of all.
 
 Three files come from here, all below `static/lab/core/events/`: `events.schema.json` (2020-12), `events.d.ts` and
-`events.gen.js`. They are committed, so that the page needs no build step; `manage.py gen_events --check` finds a stale
-one.
+`events.gen.js`. A fourth, `static/lab/core/view/empty.gen.js`, is the view before the first event. They are committed,
+so that the page needs no build step; `manage.py gen_events --check` finds a stale one.
 """
 
 import hashlib
@@ -16,9 +16,11 @@ import msgspec
 from msgspec import inspect
 
 from broker_core.events import KINDS, Event, label
+from broker_core.view import empty_view
 from lab.protocol.marks import MARKED_KINDS
 
 FOLDER = "static/lab/core/events"
+EMPTY_VIEW = "static/lab/core/view/empty.gen.js"
 HASH_LENGTH = 12
 
 
@@ -57,6 +59,7 @@ def files() -> dict[str, str]:
         f"{FOLDER}/events.schema.json": json.dumps(schema(), sort_keys=True, indent=1, ensure_ascii=False) + "\n",
         f"{FOLDER}/events.d.ts": "\n".join(_typescript()) + "\n",
         f"{FOLDER}/events.gen.js": "\n".join(_javascript()) + "\n",
+        EMPTY_VIEW: "\n".join(_empty_view()) + "\n",
     }
 
 
@@ -96,6 +99,15 @@ def _javascript() -> Iterator[str]:
     yield "/** Kinds that get a mark on the whole run, the most telling first. */"
     yield "/** @type {EventKind[]} */"
     yield f"export const MARKED = {json.dumps(MARKED_KINDS)};"
+
+
+def _empty_view() -> Iterator[str]:
+    yield "// Written by `manage.py gen_events` from broker_core/view. Do not change it by hand."
+    yield ""
+    yield "/** What the page shows until the first snapshot is there: nothing, in the shape of a view. */"
+    yield 'export const EMPTY_VIEW = /** @type {import("./view.d.ts").View} */ (/** @type {unknown} */ ({'
+    yield from (f"  {name}: {json.dumps(value)}," for name, value in empty_view().items())
+    yield "}));"
 
 
 def _typescript() -> Iterator[str]:

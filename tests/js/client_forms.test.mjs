@@ -2,12 +2,18 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { fieldsOf, lineOf } from "../../static/lab/core/actions/client_forms.js";
+import { EMPTY_VIEW } from "../../static/lab/core/view/empty.gen.js";
 
 const view = (era) => ({ run: { era }, assignors: {} });
 const proposed = (kind, era, more) => {
   const fields = fieldsOf(kind, view(era));
   return lineOf(kind, fields, { ...Object.fromEntries(fields.map(({ name, value }) => [name, value])), client: "x1", ...more });
 };
+
+test("a form can be opened before the first snapshot is there", () => {
+  assert.ok(fieldsOf("member", EMPTY_VIEW).length > 0);
+  assert.ok(fieldsOf("producer", EMPTY_VIEW).length > 0);
+});
 
 test("what is as usual in an era needs no option", () => {
   assert.equal(proposed("producer", "3.9", {}), "producer open x1");

@@ -11,9 +11,11 @@ from lab.protocol import event_schema
 
 
 class Command(BaseCommand):
-    """Writes static/lab/core/events/events.*; with `--check` writes nothing and fails when one is stale."""
+    """Writes static/lab/core/events/events.* and the empty view; with `--check` writes nothing and fails when one is
+    stale.
+    """
 
-    help = "Write static/lab/core/events/events.gen.js, events.d.ts and events.schema.json from broker_core.events."
+    help = "Write what the page gets of broker_core: the events (events.gen.js, .d.ts, .schema.json), the empty view."
     requires_system_checks = ()
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -24,7 +26,7 @@ class Command(BaseCommand):
         stale = [path for path, text in event_schema.files().items() if _read(root / path) != text]
         if options["check"] and stale:
             raise CommandError(
-                f"{', '.join(stale)} should be what broker_core/events gives; run `manage.py gen_events` and commit."
+                f"{', '.join(stale)} should be what broker_core gives; run `manage.py gen_events` and commit."
             )
         for path in stale:
             (root / path).parent.mkdir(parents=True, exist_ok=True)

@@ -144,5 +144,7 @@ export interface View {
   groups: Record<string, Group>;
   /** by `transactional id@broker`, as groups are */
   transactions: Record<string, Transaction>;
+  /** logs that wait for their deletion, by folder; `files`: name -> bytes */
+  deleted_logs: Record<string, { node: string; partition: string; files: Record<string, number>; due_us: number }>;
   console: Record<string, ConsoleEntry>;
 }

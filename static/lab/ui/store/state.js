@@ -1,21 +1,15 @@
 // What the elements share: the instant that is shown, what is selected, and the few switches of the page.
 import { computed, effect, signal } from "@preact/signals-core";
+import { EMPTY_VIEW } from "../../core/view/empty.gen.js";
 
 export { computed, effect, signal };
-
-const EMPTY = {
-  run: {}, nodes: {}, links: {}, link_faults: {}, topics: {}, partitions: {}, replicas: {}, rpcs: {}, parked: {}, zk: {},
-  watches: {}, controller: { broker: -1, controller_epoch: 0 }, controller_partitions: {}, controller_replicas: {}, controller_events: [],
-  checkpoints: {},
-  alarms: {}, losses: {}, groups: {}, transactions: {}, console: {},
-};
 
 /** The player of core/player.js; set once by lab.js. */
 export let player = null;
 
 /** Facts of the instant shown. The object is new at each change; its `view` is the player's own, patched in place. */
 export const moment = signal({
-  view: EMPTY, seq: 0, at_us: 0, live_seq: 0, live_at_us: 0, mode: "pause", rate: 1, isPast: false,
+  view: EMPTY_VIEW, seq: 0, at_us: 0, live_seq: 0, live_at_us: 0, mode: "pause", rate: 1, isPast: false,
   connection: "connecting",
 });
 
@@ -63,7 +57,7 @@ function publish() {
   timer = 0;
   published = performance.now();
   const { view, seq, at_us, live_seq, live_at_us, mode, rate, isPast, connection } = player;
-  moment.value = { view: view ?? EMPTY, seq, at_us, live_seq, live_at_us, mode, rate, isPast, connection };
+  moment.value = { view: view ?? EMPTY_VIEW, seq, at_us, live_seq, live_at_us, mode, rate, isPast, connection };
 }
 
 /** Between two frames, where the browser can tell when that is: panels must not make what was just drawn come late. */
