@@ -19,6 +19,7 @@ IsrLag = Literal["fetches_and_messages", "caught_up_time", "end_or_caught_up_tim
 DeletedFolders = Literal["go", "wait for the next round", "wait"]
 Beyond = Literal["halt", "hang", "exit", "truncate"]
 IndexRule = Literal["batch", "append", "append start"]
+UnknownSequences = Literal["taken", "unknown producer", "unknown producer before marker"]
 
 
 class ProducerDefaults(msgspec.Struct, frozen=True):
@@ -98,6 +99,11 @@ class Era(msgspec.Struct, frozen=True, kw_only=True):
             delivery.timeout.ms (KIP-91, 2.1), and says from which node it was disconnected.
         verifies_transactions: whether leaders ask the coordinator before the first batch of a transaction (KIP-890,
             3.6).
+        unknown_sequences: what becomes of a sequence number above 0 of a producer whose last one its leader does not
+            know. "taken": it is taken if the epoch is not known either (KIP-360, 2.5), but not when a marker has told
+            the epoch: OUT_OF_ORDER_SEQUENCE_NUMBER. "unknown producer": UNKNOWN_PRODUCER_ID in both cases (2.0).
+            "unknown producer before marker": only in the first of them.
+        admin_client_writes_internal_topics: whether a client that calls itself `__admin_client` may (0.9).
         paths: the empty znodes that a broker creates when it starts.
         cluster_id: whether a cluster has an id (KIP-78, 0.10.1).
         config_changes: what the znodes below /config/changes hold: "entity paths", or "topic names" (before 0.9), when
@@ -156,6 +162,8 @@ class Era(msgspec.Struct, frozen=True, kw_only=True):
     coordinates_consumers: bool = True
     producer: ProducerDefaults = ProducerDefaults()
     verifies_transactions: bool = True
+    unknown_sequences: UnknownSequences = "taken"
+    admin_client_writes_internal_topics: bool = True
     paths: tuple[str, ...] = (
         "/consumers",
         "/brokers/ids",
@@ -216,6 +224,7 @@ _2_4 = msgspec.structs.replace(
     tools_take_zookeeper=True,
     producer=ProducerDefaults(acks="1", idempotent=False, partitioner="sticky", names_lost_nodes=False),
     verifies_transactions=False,
+    unknown_sequences="unknown producer",
     checkpoints_without_logs=False,
     paths=_3_9.paths[:-1],
     broker_znode=4,
@@ -241,6 +250,7 @@ _1_1 = msgspec.structs.replace(
     index_rule="append start",
     knows_newest_at_once=True,
     checks_producers_before_roll=True,
+    unknown_sequences="unknown producer before marker",
     stale_high_watermark_is_news=False,
     isr_lag="caught_up_time",
     joins_isr_from_epoch_start=False,
@@ -280,6 +290,7 @@ _0_8 = msgspec.structs.replace(
     isr_checks_per_lag_time=1,
     isr_change_notified=False,
     coordinates_consumers=False,
+    admin_client_writes_internal_topics=False,
     producer=ProducerDefaults(
         acks="1", idempotent=False, partitioner="random", has_delivery_timeout=False, names_lost_nodes=False
     ),

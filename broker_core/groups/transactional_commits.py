@@ -11,7 +11,7 @@ from broker_core.groups.facts import Groups
 from broker_core.groups.host import TransactionalCommit
 from broker_core.groups.offset_commits import examine_offsets, offset_records, refused_offsets
 from broker_core.groups.states import GroupState
-from broker_core.records.record_batch import build_batch
+from broker_core.records.record_batch import NO_PRODUCER_EPOCH, build_batch
 from broker_core.sim.kernel import Message
 from broker_core.wire.messages import TxnOffsetCommitRequest, TxnOffsetCommitResponse
 
@@ -39,6 +39,10 @@ class TransactionalCommits:
             error = _error(group, request)
         if group is None or error is not Errors.NONE:
             self._respond(message, refused_offsets(self._host, request.partitions, error))
+            return
+        if request.producer_epoch == NO_PRODUCER_EPOCH:
+            # no batch of a transaction can say so: Kafka fails on it
+            self._respond(message, tuple((name, Errors.UNKNOWN_SERVER_ERROR) for name, *_ in request.partitions))
             return
         order, offsets = examine_offsets(self._host, request.partitions)
         if not offsets:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from broker_core.eras import IndexRule
+from broker_core.eras import IndexRule, UnknownSequences
 from broker_core.errors import Errors, KafkaException
 from broker_core.records.compression import CompressionType
 from broker_core.records.record_batch import TimestampType
@@ -60,6 +60,8 @@ class LogConfig(msgspec.Struct, frozen=True, kw_only=True):
     """Whether a segment reads the last entry of its time index when it is opened (before 2.3), or when it is needed."""
     checks_producers_before_roll: bool = False
     """Whether a batch that is refused for its producer's sake, or repeated, makes no new segment (before 2.4)."""
+    unknown_sequences: UnknownSequences = "taken"
+    """What becomes of a sequence number above 0 where the last one is not known: see `Era`."""
     has_producer_snapshots: bool = True
     """Whether the producers' state is kept in `.snapshot` files: there was none before 0.11."""
 

@@ -117,6 +117,16 @@ class Post(Journal):
                 Disconnect(request.correlation, self.incarnations[request.source]),
             )
 
+    def keep_open(self, request: Message) -> None:
+        """What becomes of a one-way request is decided later: until then its connection may still be closed for it;
+        `end_one_way` says when it is not.
+        """
+        self._one_way.discard(request.correlation)
+
+    def end_one_way(self, request: Message) -> None:
+        """A request that was kept open has come to its end, and is not answered."""
+        self.pending.pop(request.correlation, None)
+
     def timer(self, node: str, due_us: int, name: str, data: Any = None) -> int:
         """Wakes `node.on_timer(name, data)` at `due_us`, unless its process is gone by then."""
         return self.scheduler.at(due_us, node, Timer(name, data, self.cause_seq, self.incarnations[node]))

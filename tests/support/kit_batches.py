@@ -29,6 +29,7 @@ HEADER = struct.Struct(">" + "".join(form for _, form in FIELDS))
 CRC_FROM = 21
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 FLAGS = ((8, "append_time"), (16, "txn"), (32, "control"), (64, "delete_horizon"))
+KNOWN_ATTRIBUTES = 0x7F
 FIRST_TIMESTAMP = 1_700_000_000_000
 LONG_VALUE = 64
 
@@ -116,6 +117,8 @@ def _decode_batch(data: bytes) -> Tree:
     told["crc"] = "ok" if told["crc"] == google_crc32c.value(data[CRC_FROM:]) else "bad"
     told["codec"] = CODECS[attributes & 7]
     told["flags"] = [name for bit, name in FLAGS if attributes & bit]
+    if attributes & ~KNOWN_ATTRIBUTES:
+        told["unused_bits"] = attributes & ~KNOWN_ATTRIBUTES
     body = data[HEADER.size :]
     if told["codec"] != "none":
         # how small it gets is the compressor's own affair

@@ -4,6 +4,8 @@ Framing that cannot be read, and transactions, concern the request as a whole; t
 version of the API allows concern each partition.
 """
 
+from collections.abc import Container, Mapping
+
 from broker_core.broker.apis.services import ProduceServices
 from broker_core.broker.common.messages import CLIENT_PREFIX
 from broker_core.broker.common.names import INTERNAL_TOPICS
@@ -29,6 +31,8 @@ from broker_core.records.record_batch import (
 from broker_core.sim.kernel import Message
 from broker_core.wire.messages import ProducePartitionResponse, ProduceRequest
 
+_SEVERAL_PRODUCERS = "Transactional records contained more than one producer ID"
+
 
 def handle(services: ProduceServices, message: Message) -> None:
     """Appends what a producer sends; the answer depends on acks."""
@@ -48,45 +52,55 @@ def handle(services: ProduceServices, message: Message) -> None:
         answer = _check(services, name, data or b"", body)
         if answer is None:
             appended.append(name)
-            answer = _check_append(name, body)
+            answer = _check_append(services, name, body)
         if answer is not None:
             refused[name] = answer
-    if body.transactional_id is not None and is_transactional(body):
-        _produce_verified(services, message, body.transactional_id, appended, refused)
-    else:
+    if body.transactional_id is None or not is_transactional(body):
         services.replicas.produces.take(message, body, refused)
+        return
+    batches = _transactional_batches(body, appended)
+    producers = {batch[:2] for batch in batches.values()}
+    if len(producers) > 1 and services.era.verifies_transactions:
+        _refuse_all(services, message, KafkaException(Errors.INVALID_PRODUCER_ID_MAPPING, _SEVERAL_PRODUCERS))
+    else:
+        _produce_verified(services, message, body.transactional_id, batches, refused)
 
 
 def _produce_verified(
     services: ProduceServices,
     message: Message,
     transactional_id: str,
-    appended: list[str],
+    batches: Mapping[str, Batch],
     refused: dict[str, ProducePartitionResponse],
 ) -> None:
-    """Appends once the coordinator has said that the partitions are in the transaction (KIP-890). `appended`: those
-    that it is asked about, though nothing may be appended to some of them.
+    """Appends once the coordinator has said that the partitions are in the transaction (KIP-890). `batches`: one for
+    each partition that it is asked about, though nothing may be appended to some of them.
     """
     verifier = services.transactions.verifier
     guards = {}
-    batch = None
-    for name, data in message.body.partitions:
-        if name in appended and data and begins_transactional(data):
-            header = parse_header(data)
-            if not header.has_producer_id:
-                continue  # nobody's transaction: there is nothing to ask
-            partition = services.replicas.partitions.get(name)
-            if verifier.is_on and (partition is None or not partition.is_leader):
-                refused[name] = ProducePartitionResponse(name, services.replicas.not_leader(name))
-                continue
-            batch = Batch.of(header)
-            guard = verifier.guard(name, batch)
-            if guard is not None:
-                guards[name] = guard
-    if batch is None or not guards:
+    verified = None
+    for name, batch in batches.items():
+        partition = services.replicas.partitions.get(name)
+        if verifier.is_on and (partition is None or not partition.is_leader):
+            refused[name] = ProducePartitionResponse(name, services.replicas.not_leader(name))
+            continue
+        verified = batch
+        guard = verifier.guard(name, batch)
+        if guard is not None:
+            guards[name] = guard
+    if verified is None or not guards:
         services.replicas.produces.take(message, message.body, refused)
-    else:
-        verifier.verify(Verification(message, guards, refused), transactional_id, batch)
+        return
+    if message.body.acks == 0:
+        services.kernel.keep_open(message)
+    verifier.verify(Verification(message, guards, refused), transactional_id, verified)
+
+
+def _transactional_batches(body: ProduceRequest, names: Container[str]) -> dict[str, Batch]:
+    """The batch of each of these partitions that belongs to a transaction; one without a producer id is nobody's."""
+    begun = {name: data for name, data in body.partitions if name in names and data and begins_transactional(data)}
+    headers = {name: parse_header(data) for name, data in begun.items()}
+    return {name: Batch.of(header) for name, header in headers.items() if header.has_producer_id}
 
 
 def _refuse_all(services: ProduceServices, message: Message, error: KafkaException) -> None:
@@ -107,11 +121,13 @@ def _check(services: ProduceServices, name: str, data: bytes, body: ProduceReque
     return None
 
 
-def _check_append(name: str, body: ProduceRequest) -> ProducePartitionResponse | None:
+def _check_append(services: ProduceServices, name: str, body: ProduceRequest) -> ProducePartitionResponse | None:
     """Why nothing may be appended to a partition, whatever it is."""
     if body.acks not in (-1, 0, 1):
         return ProducePartitionResponse(name, Errors.INVALID_REQUIRED_ACKS)
-    if name.rpartition("-")[0] in INTERNAL_TOPICS:
+    if name.rpartition("-")[0] in INTERNAL_TOPICS and not (
+        body.is_from_admin_client and services.era.admin_client_writes_internal_topics
+    ):
         return ProducePartitionResponse(name, Errors.INVALID_TOPIC_EXCEPTION)
     return None
 

@@ -84,6 +84,8 @@ class TopicCreationServices(ControllerServices, Protocol):
 class ProduceServices(ReplicationServices, TransactionServices, Protocol):
     """Appends, of transactions too."""
 
+    era: Era
+
 
 class TransactionalOffsetServices(GroupServices, TransactionServices, Protocol):
     """Offsets that a transaction commits."""

@@ -231,6 +231,7 @@ class Broker:
             index_rule=self.era.index_rule,
             knows_newest_at_once=self.era.knows_newest_at_once,
             checks_producers_before_roll=self.era.checks_producers_before_roll,
+            unknown_sequences=self.era.unknown_sequences,
         )
 
     def topic_values(self, topic: str) -> dict[str, Value]:

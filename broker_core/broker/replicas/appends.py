@@ -65,6 +65,8 @@ class Produces:
         if body.acks == 0:
             if any(answer.error is not Errors.NONE for answer in answers.values()):
                 self._kernel.close_connection(message)
+            else:
+                self._kernel.end_one_way(message)
         elif body.acks == 1 or not required:
             self._respond(message, answers)
         else:

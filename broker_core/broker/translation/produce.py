@@ -10,6 +10,8 @@ from broker_core.wire.messages import ProduceRequest, ProduceResponse
 from broker_core.wire.schemas import SCHEMAS
 
 _WIRE = SCHEMAS[0].response
+_ADMIN_CLIENT = "__admin_client"
+"""Who names itself so may write to internal topics (`AdminUtils.ADMIN_CLIENT_ID`)."""
 
 
 def _body(request: Any, context: RequestContext) -> ProduceRequest:
@@ -20,6 +22,7 @@ def _body(request: Any, context: RequestContext) -> ProduceRequest:
         tuple((name, each.records) for name, each in partitions.items()),  # of one that is there twice, the last
         request.transactional_id,
         context.version,
+        context.client_id == _ADMIN_CLIENT,
     )
 
 

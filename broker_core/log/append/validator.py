@@ -250,8 +250,10 @@ class LogValidator:
 
     def _build_batch(self, append: Append, records: list[SimpleRecord], target: CompressionType) -> bytes:
         first = append.batches[0][1]
-        has_producer = first.producer_id != NO_PRODUCER_ID
-        if has_producer and (first.producer_epoch == NO_PRODUCER_EPOCH or first.base_sequence < 0):
+        if first.producer_id == NO_PRODUCER_ID:
+            if first.is_transactional:
+                raise UnreadableRecords("a batch of a transaction that has to be written anew needs a producer id")
+        elif first.producer_epoch == NO_PRODUCER_EPOCH or first.base_sequence < 0:
             raise UnreadableRecords(
                 f"producer {first.producer_id} sent epoch {first.producer_epoch} and sequence number "
                 f"{first.base_sequence}: a batch that has to be written anew needs both"

@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Collection
 from typing import NamedTuple
 
+from broker_core.eras import UnknownSequences
 from broker_core.errors import Errors, KafkaException
 from broker_core.log.files.deleted_files import DeletedFile, mark_deleted
 from broker_core.log.files.storage_fault import offset_of
@@ -110,7 +111,15 @@ class Verification(NamedTuple):
 class ProducerStateManager:
     """The producers of one log, and their snapshot files."""
 
-    def __init__(self, disk: Disk, directory: str, expiration_ms: int, *, has_snapshots: bool = True) -> None:
+    def __init__(
+        self,
+        disk: Disk,
+        directory: str,
+        expiration_ms: int,
+        *,
+        has_snapshots: bool = True,
+        unknown_sequences: UnknownSequences = "taken",
+    ) -> None:
         self.map_end_offset = 0
         """The state covers the log up to here, exclusively."""
         self.transactions = UnstableTransactions()
@@ -120,6 +129,7 @@ class ProducerStateManager:
         self._directory = directory
         self._expiration_ms = expiration_ms
         self._has_snapshots = has_snapshots
+        self._unknown_sequences = unknown_sequences
         self._last_snapshot_offset = 0
         self._producers: dict[int, ProducerStateEntry] = {}
         # Java's HashMap never shrinks its table, and the table's size orders a snapshot.
@@ -161,18 +171,17 @@ class ProducerStateManager:
         """Checks a batch of data; returns the batch that it repeats, if it does (`ProducerAppendInfo`).
 
         The broker's own coordinators (`is_client` false) write without sequence numbers. Raises INVALID_PRODUCER_EPOCH,
-        OUT_OF_ORDER_SEQUENCE_NUMBER or INVALID_TXN_STATE.
+        OUT_OF_ORDER_SEQUENCE_NUMBER, UNKNOWN_PRODUCER_ID or INVALID_TXN_STATE.
         """
-        entry = self._producers.get(header.producer_id)
-        duplicate = entry.find_duplicate(header) if entry is not None and is_client else None
-        if duplicate is not None:
-            return duplicate
+        # of a producer that is not known, the epoch is unknown, too: -1
+        entry = self._producers.get(header.producer_id) or ProducerStateEntry(header.producer_id)
         if is_client:
-            self._check_lowest(header)
-        if entry is None:
-            return None
+            duplicate = entry.find_duplicate(header)
+            if duplicate is not None:
+                return duplicate
         self._check_epoch(entry, header.producer_epoch)
         if is_client:
+            self._check_lowest(header)
             self._check_sequence(entry, header)
         if entry.current_transaction_first_offset is not None and not header.is_transactional:
             raise KafkaException(
@@ -397,18 +406,30 @@ class ProducerStateManager:
                 f"producer {entry.producer_id} sent epoch {epoch}, epoch {entry.producer_epoch} is in force",
             )
 
-    @staticmethod
-    def _check_sequence(entry: ProducerStateEntry, header: BatchHeader) -> None:
+    def _check_sequence(self, entry: ProducerStateEntry, header: BatchHeader) -> None:
         sequence = header.base_sequence
         if header.producer_epoch != entry.producer_epoch:
             expected = 0
         else:
             expected = increment_sequence(entry.last_sequence, 1)
-        if sequence != expected and entry.producer_epoch != NO_PRODUCER_EPOCH:
+        if sequence == expected:
+            return
+        if self._is_unknown(entry, header.producer_epoch):
+            raise KafkaException(
+                Errors.UNKNOWN_PRODUCER_ID,
+                f"producer {header.producer_id} sent sequence number {sequence}, none of its batches is known",
+            )
+        if entry.producer_epoch != NO_PRODUCER_EPOCH or self._unknown_sequences != "taken":
             raise KafkaException(
                 Errors.OUT_OF_ORDER_SEQUENCE_NUMBER,
                 f"producer {header.producer_id} sent sequence number {sequence}, expected {expected}",
             )
+
+    def _is_unknown(self, entry: ProducerStateEntry, epoch: int) -> bool:
+        """Whether a leader of before KIP-360 does not know the producer, and says so."""
+        if epoch != entry.producer_epoch:
+            return self._unknown_sequences != "taken" and entry.producer_epoch == NO_PRODUCER_EPOCH
+        return self._unknown_sequences == "unknown producer" and entry.last_sequence == NO_SEQUENCE
 
 
 def encode_snapshot(entries: list[ProducerStateEntry]) -> bytes:

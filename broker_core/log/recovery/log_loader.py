@@ -58,7 +58,11 @@ class LogPlace(NamedTuple):
         """A view of the log's producers that knows the snapshot files, but has read none yet."""
         config = self.config
         return ProducerStateManager(
-            self.disk, self.directory, config.producer_id_expiration_ms, has_snapshots=config.has_producer_snapshots
+            self.disk,
+            self.directory,
+            config.producer_id_expiration_ms,
+            has_snapshots=config.has_producer_snapshots,
+            unknown_sequences=config.unknown_sequences,
         )
 
     def segment(self, base_offset: int) -> LogSegment:

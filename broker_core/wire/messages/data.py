@@ -16,6 +16,7 @@ class ProduceRequest(msgspec.Struct, frozen=True, gc=False):
     partitions: tuple[tuple[str, bytes | None], ...]
     transactional_id: str | None = None
     version: int = 11
+    is_from_admin_client: bool = False
 
 
 class ProducePartitionResponse(msgspec.Struct, frozen=True, gc=False):

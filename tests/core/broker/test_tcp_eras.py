@@ -6,6 +6,10 @@ from typing import Any
 import pytest
 
 from broker_core.eras import ERAS
+from broker_core.errors import Errors
+from broker_core.records.compression import CompressionType
+from broker_core.records.legacy import build_message_set
+from broker_core.records.record_batch import build_batch
 from broker_core.run import Run, RunConfig
 from broker_core.sim.simulated_disk import SimulatedDisk
 from broker_core.wire.framing import decode_response, encode_request
@@ -20,13 +24,32 @@ NAMED = {"client_software_name": "kit", "client_software_version": "1.0"}
 
 def outputs(era: str, api: str, version: int, **fields: Any) -> list[bytes | None]:
     """What a broker of the era sends to somebody who asks one thing; None: it hangs up."""
+    return ask(run_of(era), api, version, **fields)
+
+
+def run_of(era: str) -> Run:
     run = Run(RunConfig(brokers=(0,), era=era, latency_us=0, jitter_us=0), disk=SimulatedDisk(), zk=MemoryStore())
     run.advance(2 * SECOND_US)
+    return run
+
+
+def ask(run: Run, api: str, version: int, client_id: str = "kit", **fields: Any) -> list[bytes | None]:
     connection = run.connect(0, "127.0.0.1")
     schema = BY_NAME[api]
-    run.frame(connection, encode_request(schema, version, schema.request.type(**fields), client_id="kit")[4:])
+    run.frame(connection, encode_request(schema, version, schema.request.type(**fields), client_id=client_id)[4:])
     run.advance(run.now_us + SECOND_US)
     return [data for _, data in run.take_outputs()]
+
+
+def produced(run: Run, topic: str, version: int, data: bytes, client_id: str = "kit") -> str:
+    """The error of a Produce to partition 0."""
+    request = BY_NAME["Produce"].request
+    partition = request.PartitionProduceData(index=0, records=data)
+    sent = request.TopicProduceData(name=topic, partition_data=[partition])
+    (answer,) = ask(run, "Produce", version, client_id, acks=1, timeout_ms=1_000, topic_data=[sent])
+    assert answer is not None
+    _, body = decode_response(BY_NAME["Produce"], version, answer[4:])
+    return Errors.of(body.responses[0].partition_responses[0].error_code).name
 
 
 def api_versions(era: str, version: int, answered_in: int) -> tuple[int, list[tuple[int, int, int]]]:
@@ -56,6 +79,28 @@ def test_a_client_that_is_too_new_learns_what_to_ask() -> None:
     assert api_versions("1.1", 2, answered_in=0) == (35, [])
     assert api_versions("2.4", 4, answered_in=0) == (35, [(18, 0, 3)])
     assert api_versions("2.4", 3, answered_in=3)[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("era", "said"), [("1.1", "UNKNOWN_PRODUCER_ID"), ("2.4", "UNKNOWN_PRODUCER_ID"), ("3.9", "NONE")]
+)
+def test_a_producer_that_is_not_known_begins_at_0_before_kip_360(era: str, said: str) -> None:
+    run = run_of(era)
+    run.submit("kafka-topics.sh --create --topic t --partitions 1 --replication-factor 1")
+    run.advance(run.now_us + SECOND_US)
+    for epoch, sequence, error in ((-2, 0, "INVALID_PRODUCER_EPOCH"), (0, 3, said), (1, 0, "NONE")):
+        sent = build_batch([(0, b"k", b"v", ())], producer_id=9, producer_epoch=epoch, base_sequence=sequence)
+        assert produced(run, "t", 5, sent) == error
+
+
+@pytest.mark.parametrize(("era", "said"), [("0.8", "INVALID_TOPIC_EXCEPTION"), ("0.10", "NONE"), ("3.9", "NONE")])
+def test_an_admin_client_writes_to_internal_topics_since_0_9(era: str, said: str) -> None:
+    run = run_of(era)
+    run.submit("kafka-topics.sh --create --topic __consumer_offsets --partitions 1 --replication-factor 1")
+    run.advance(run.now_us + SECOND_US)
+    sent = build_message_set([(0, -1, b"k", b"v")], 0, CompressionType.NONE)
+    assert produced(run, "__consumer_offsets", 0, sent, "kit") == "INVALID_TOPIC_EXCEPTION"
+    assert produced(run, "__consumer_offsets", 0, sent, "__admin_client") == said
 
 
 def test_a_broker_hangs_up_on_what_its_era_did_not_know() -> None:

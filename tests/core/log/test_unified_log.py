@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from broker_core.eras import ERAS
 from broker_core.errors import Errors, KafkaException, UnexpectedAppendOffsetException
 from broker_core.log import LogConfig, UnifiedLog
 from broker_core.records.compression import CompressionType
@@ -372,6 +373,45 @@ def test_idempotent_producers_are_checked() -> None:
         send(4)
     assert refusal.value.error is Errors.INVALID_PRODUCER_EPOCH
     assert send(77, producer_id=10).first_offset == 6
+    for epoch in (-2, -32768):
+        with pytest.raises(KafkaException) as refusal:
+            send(0, epoch=epoch, producer_id=11)
+        assert refusal.value.error is Errors.INVALID_PRODUCER_EPOCH
+    assert log.producer_state.entry(11) is None
+
+
+@pytest.mark.parametrize(
+    ("era", "unknown", "after_marker"),
+    [
+        ("1.1", Errors.UNKNOWN_PRODUCER_ID, Errors.OUT_OF_ORDER_SEQUENCE_NUMBER),
+        ("2.4", Errors.UNKNOWN_PRODUCER_ID, Errors.UNKNOWN_PRODUCER_ID),
+        ("3.9", None, Errors.OUT_OF_ORDER_SEQUENCE_NUMBER),
+    ],
+)
+def test_leaders_of_an_era_take_or_refuse_sequences_of_producers_they_do_not_know(
+    era: str, unknown: Errors | None, after_marker: Errors
+) -> None:
+    log = open_log(SimulatedDisk(), unknown_sequences=ERAS[era].unknown_sequences)
+
+    def send(producer_id: int, sequence: int, epoch: int = 0) -> Errors | None:
+        sent = batch_of(1, producer_id=producer_id, producer_epoch=epoch, base_sequence=sequence)
+        try:
+            log.append_as_leader(sent, 0, NOW_MS)
+        except KafkaException as refusal:
+            return refusal.error
+        return None
+
+    assert send(9, 3) is unknown
+    assert send(10, 0) is None
+    assert send(10, 2) is Errors.OUT_OF_ORDER_SEQUENCE_NUMBER
+    assert send(10, 2, epoch=1) is Errors.OUT_OF_ORDER_SEQUENCE_NUMBER
+    marker = build_end_transaction_marker(
+        ControlRecordType.ABORT, timestamp=NOW_MS, producer_id=11, producer_epoch=0, coordinator_epoch=0
+    )
+    log.append_as_leader(marker, 0, NOW_MS, is_client=False)
+    assert send(11, 3) is after_marker
+    assert send(11, 3, epoch=1) is Errors.OUT_OF_ORDER_SEQUENCE_NUMBER
+    assert send(11, 0) is None
 
 
 def test_a_follower_knows_the_producers_too(disk: Disk) -> None:
