@@ -241,7 +241,7 @@ class Cluster:
         self.kernel.subjects[f"controller@{broker.name}"] = broker.controller
         self.kernel.subjects[f"groups@{broker.name}"] = broker.groups.registry
         self.kernel.subjects[f"transactions@{broker.name}"] = broker.transactions.coordinator
-        self.kernel.add(broker.mailbox)
+        self.kernel.add(broker.router)
         broker.life.start()
 
     def kill_broker(self, broker_id: int) -> None:

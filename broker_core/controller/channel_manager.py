@@ -10,6 +10,7 @@ from typing import NamedTuple
 import msgspec
 
 from broker_core.controller.host import ControllerHost
+from broker_core.sim.handlers import TimerHandler, Unpacked
 
 RESEND_TIMER = "controller.resend"
 RESEND_BACKOFF_US = 100_000
@@ -36,6 +37,11 @@ class ControllerChannelManager:
         self.host = host
         self.channels: dict[int, Channel] = {}
         self._channels_opened = 0
+
+    @property
+    def timers(self) -> dict[str, TimerHandler]:
+        """What it does when each of its timers is due."""
+        return {RESEND_TIMER: Unpacked(self._resend)}
 
     def add_broker(self, broker_id: int) -> None:
         """Opens an empty queue for a broker that has registered."""
@@ -73,7 +79,7 @@ class ControllerChannelManager:
         if self._channel(broker_id, number) is not None:
             self.host.timer(RESEND_BACKOFF_US, RESEND_TIMER, (broker_id, number))
 
-    def on_resend(self, broker_id: int, number: int) -> None:
+    def _resend(self, broker_id: int, number: int) -> None:
         """The while is over."""
         channel = self._channel(broker_id, number)
         if channel is not None:

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from broker_core.controller import alter_partition
 from broker_core.controller.admin import CLUSTER_METADATA_TOPIC, ZkAdminManager, can_be_znode
-from broker_core.controller.channel_manager import RESEND_TIMER, ControllerChannelManager
+from broker_core.controller.channel_manager import ControllerChannelManager
 from broker_core.controller.cluster_changes import ClusterChanges
 from broker_core.controller.context import ControllerContext
 from broker_core.controller.host import ControllerHost
@@ -23,6 +23,7 @@ from broker_core.controller.replica_state_machine import ReplicaStateMachine
 from broker_core.controller.topic_deletion import TopicDeletionManager
 from broker_core.errors import Errors
 from broker_core.events.control import ControllerElected, ControllerEventProcessed, ControllerResigned
+from broker_core.sim.handlers import TimerHandler
 from broker_core.sim.kernel import Subjects, applies
 from broker_core.wire.messages import (
     AlterPartitionReassignmentsRequest,
@@ -246,13 +247,18 @@ class Controller:
     def _isr_of_reassigned_changed(self, partition: str) -> None:
         self._process("PartitionReassignmentIsrChange", lambda: self.reassignments.isr_changed(partition), partition)
 
-    def on_timer(self, name: str, data: object) -> None:
-        """A timer that this controller set is due."""
-        if name == RESEND_TIMER and isinstance(data, tuple):
-            self.channels.on_resend(*data)
-        elif name == REBALANCE_TIMER and self.is_active and data == self.context.epoch:
+    @property
+    def timers(self) -> dict[str, TimerHandler]:
+        """What it does when each of its timers is due."""
+        return {**self.channels.timers, REBALANCE_TIMER: self._rebalance_leaders}
+
+    def _rebalance_leaders(self, epoch: int) -> None:
+        """Unless another controller was elected meanwhile, this one too."""
+        if self.is_active and epoch == self.context.epoch:
             self._process("AutoPreferredReplicaLeaderElection", self.changes.rebalance_leaders)
-            self.host.timer(self.host.config.leader_imbalance_check_interval_seconds * 1_000_000, REBALANCE_TIMER, data)
+            self.host.timer(
+                self.host.config.leader_imbalance_check_interval_seconds * 1_000_000, REBALANCE_TIMER, epoch
+            )
 
     def on_response(self, broker_id: int, channel: int, body: object) -> None:
         """A broker has answered a request."""

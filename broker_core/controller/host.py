@@ -83,7 +83,7 @@ class ControllerHost(Protocol):
         ...
 
     def timer(self, delay_us: int, name: str, data: object = None) -> int:
-        """Comes back as `Controller.on_timer(name, data)`. All names start with "controller."."""
+        """Calls `Controller.timers[name](data)` after a delay."""
         ...
 
     def controller_changed(self, broker_id: int, controller_epoch: int) -> None:

@@ -18,7 +18,6 @@ from broker_core.groups.classic_group import ClassicGroup
 from broker_core.groups.facts import Groups
 from broker_core.groups.group_log import GroupLog
 from broker_core.groups.host import (
-    TIMER_PREFIX,
     Assignment,
     Commit,
     CoordinatorHost,
@@ -34,6 +33,7 @@ from broker_core.groups.rebalance import Rebalances
 from broker_core.groups.removals import Removals
 from broker_core.groups.states import GroupState
 from broker_core.groups.transactional_commits import TransactionalCommits
+from broker_core.sim.handlers import TimerHandler
 from broker_core.sim.kernel import Message
 from broker_core.wire.messages import (
     DescribedGroup,
@@ -69,6 +69,11 @@ class GroupCoordinator:
     def groups(self) -> dict[str, ClassicGroup]:
         """The groups by name."""
         return self.registry.known
+
+    @property
+    def timers(self) -> dict[str, TimerHandler]:
+        """What it does when each of its timers is due."""
+        return {**self._rebalances.timers, **self._loading.timers, **self._removals.timers}
 
     # partitions come and go
 
@@ -211,21 +216,3 @@ class GroupCoordinator:
                 self._joining.static_rejoined(group, store, error)
         elif isinstance(store, Assignment) and group is not None:
             self._membership.assignment_stored(group, store, error)
-
-    def on_timer(self, name: str, data: Any) -> None:
-        """One of the coordinator's timers, whose names begin with TIMER_PREFIX."""
-        what = name.removeprefix(TIMER_PREFIX)
-        if what == "join_due":
-            self._rebalances.join_due(*data)
-        elif what == "sync_due":
-            self._rebalances.sync_due(*data)
-        elif what == "session_due":
-            self._rebalances.session_due(*data)
-        elif what == "pending_expired":
-            self._rebalances.pending_expired(*data)
-        elif what == "load":
-            self._loading.load(*data)
-        elif what == "expire_offsets":
-            self._removals.expire()
-        else:
-            raise ValueError(f"the group coordinator knows no timer {name!r}")

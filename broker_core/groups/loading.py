@@ -10,6 +10,9 @@ from broker_core.groups.offsets import StoredGroup
 from broker_core.groups.rebalance import Rebalances
 from broker_core.groups.removals import Removals
 from broker_core.groups.states import GroupState
+from broker_core.sim.handlers import TimerHandler, Unpacked
+
+LOAD_TIMER = TIMER_PREFIX + "load"
 
 
 class Loading:
@@ -21,6 +24,11 @@ class Loading:
         self._rebalances = rebalances
         self._removals = removals
 
+    @property
+    def timers(self) -> dict[str, TimerHandler]:
+        """What it does when each of its timers is due."""
+        return {LOAD_TIMER: Unpacked(self._finish)}
+
     def begin(self, partition: str, leader_epoch: int) -> None:
         """The broker leads a partition; nothing happens when it has read it or is reading it."""
         if partition in self._groups.owned or partition in self._groups.loading:
@@ -31,9 +39,9 @@ class Loading:
             return
         size = sum(size for _, size in self._host.offsets_log(partition).describe_files())
         self._groups.load_started(partition, leader_epoch)
-        self._host.timer((1 + size // LOAD_BUFFER_SIZE) * read_us, TIMER_PREFIX + "load", (partition, leader_epoch))
+        self._host.timer((1 + size // LOAD_BUFFER_SIZE) * read_us, LOAD_TIMER, (partition, leader_epoch))
 
-    def load(self, partition: str, leader_epoch: int) -> None:
+    def _finish(self, partition: str, leader_epoch: int) -> None:
         """The disk has given all, unless the broker leads the partition no more, or in another epoch."""
         if self._groups.loading.get(partition) == leader_epoch:
             self._load(partition, leader_epoch)

@@ -9,7 +9,13 @@ from broker_core.groups.facts import Groups
 from broker_core.groups.group_log import GroupLog
 from broker_core.groups.host import TIMER_PREFIX, EmptyGroup
 from broker_core.groups.states import CAN_REBALANCE, GroupState
+from broker_core.sim.handlers import TimerHandler, Unpacked
 from broker_core.wire.messages import JoinGroupResponse, SyncGroupResponse
+
+JOIN_DUE_TIMER = TIMER_PREFIX + "join_due"
+SYNC_DUE_TIMER = TIMER_PREFIX + "sync_due"
+SESSION_DUE_TIMER = TIMER_PREFIX + "session_due"
+PENDING_EXPIRED_TIMER = TIMER_PREFIX + "pending_expired"
 
 
 def joined(
@@ -46,6 +52,16 @@ class Rebalances:
         self._groups = groups
         self._log = log
 
+    @property
+    def timers(self) -> dict[str, TimerHandler]:
+        """What it does when each of its timers is due."""
+        return {
+            JOIN_DUE_TIMER: Unpacked(self.join_due),
+            SYNC_DUE_TIMER: Unpacked(self.sync_due),
+            SESSION_DUE_TIMER: Unpacked(self._session_due),
+            PENDING_EXPIRED_TIMER: Unpacked(self._pending_expired),
+        }
+
     # the rebalance
 
     def maybe_rebalance(self, group: ClassicGroup, why: str) -> None:
@@ -63,7 +79,7 @@ class Rebalances:
         delay_ms = self._host.group_settings.group_initial_rebalance_delay_ms
         wait_ms = delay_ms if group.is_initial_rebalance else longest_ms
         self._groups.transition(group, GroupState.PREPARING_REBALANCE, why, wait_ms)
-        self._timer(wait_ms, "join_due", (group.group_id, group.rebalance))
+        self._timer(wait_ms, JOIN_DUE_TIMER, (group.group_id, group.rebalance))
         if group.is_initial_rebalance:
             group.initial_delay_left_ms = max(longest_ms - delay_ms, 0)
             group.new_member_added = False
@@ -89,7 +105,7 @@ class Rebalances:
             group.new_member_added = False
             delay_ms = min(self._host.group_settings.group_initial_rebalance_delay_ms, group.initial_delay_left_ms)
             group.initial_delay_left_ms -= delay_ms
-            self._timer(delay_ms, "join_due", (group_id, rebalance))
+            self._timer(delay_ms, JOIN_DUE_TIMER, (group_id, rebalance))
             return
         self._complete_join(group)
 
@@ -101,7 +117,7 @@ class Rebalances:
         group.is_initial_rebalance = False
         leader = group.joined_leader()
         if group.members and leader is None:
-            self._timer(group.rebalance_timeout_ms, "join_due", (group.group_id, group.rebalance))
+            self._timer(group.rebalance_timeout_ms, JOIN_DUE_TIMER, (group.group_id, group.rebalance))
             return
         group.pending_syncs.clear()
         if leader is None:
@@ -127,7 +143,7 @@ class Rebalances:
             self.touch(group, member)
             member.is_new = False
             group.pending_syncs[member.member_id] = None
-        self._timer(group.rebalance_timeout_ms, "sync_due", (group.group_id, group.generation_id))
+        self._timer(group.rebalance_timeout_ms, SYNC_DUE_TIMER, (group.group_id, group.generation_id))
 
     def sync_due(self, group_id: str, generation_id: int) -> None:
         """The time for syncing is over: who has not is removed (KAFKA-13435)."""
@@ -179,10 +195,10 @@ class Rebalances:
     def _watch_session(self, group: ClassicGroup, member: GroupMember) -> None:
         due_us = member.timer_due_us = member.deadline_us
         self._host.timer(
-            due_us - self._host.kernel.now_us, TIMER_PREFIX + "session_due", (group.group_id, member.member_id, due_us)
+            due_us - self._host.kernel.now_us, SESSION_DUE_TIMER, (group.group_id, member.member_id, due_us)
         )
 
-    def session_due(self, group_id: str, member_id: str, due_us: int) -> None:
+    def _session_due(self, group_id: str, member_id: str, due_us: int) -> None:
         """A session may have ended."""
         group = self._groups.known.get(group_id)
         member = None if group is None else group.members.get(member_id)
@@ -199,9 +215,9 @@ class Rebalances:
     def expect_member(self, group: ClassicGroup, member_id: str, timeout_ms: int) -> None:
         """Somebody has been given an id and will join with it, for as long as a session lasts (KIP-394)."""
         group.pending_members[member_id] = self._host.kernel.now_us + timeout_ms * 1_000
-        self._timer(timeout_ms, "pending_expired", (group.group_id, member_id))
+        self._timer(timeout_ms, PENDING_EXPIRED_TIMER, (group.group_id, member_id))
 
-    def pending_expired(self, group_id: str, member_id: str) -> None:
+    def _pending_expired(self, group_id: str, member_id: str) -> None:
         """Who was given an id has not come back with it: nobody waits for it any more."""
         group = self._groups.known.get(group_id)
         now_us = self._host.kernel.now_us
@@ -211,4 +227,4 @@ class Rebalances:
         self.try_complete_join(group)
 
     def _timer(self, delay_ms: int, name: str, data: object) -> None:
-        self._host.timer(delay_ms * 1_000, TIMER_PREFIX + name, data)
+        self._host.timer(delay_ms * 1_000, name, data)

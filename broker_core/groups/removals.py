@@ -11,7 +11,9 @@ from broker_core.groups.host import TIMER_PREFIX
 from broker_core.groups.offsets import encode_group_key, encode_offset_key
 from broker_core.groups.states import GroupState
 from broker_core.records.record_batch import build_batch
+from broker_core.sim.handlers import TimerHandler
 
+EXPIRE_TIMER = TIMER_PREFIX + "expire_offsets"
 Tombstone: TypeAlias = tuple[int, bytes, bytes | None, tuple[Any, ...]]
 
 
@@ -22,6 +24,11 @@ class Removals:
         self._host = groups.host
         self._groups = groups
         self._looks_for_expired = False
+
+    @property
+    def timers(self) -> dict[str, TimerHandler]:
+        """What it does when each of its timers is due."""
+        return {EXPIRE_TIMER: self._expire}
 
     def delete_offsets(
         self, group_id: str, partitions: tuple[str, ...]
@@ -95,9 +102,9 @@ class Removals:
 
     def _look_later(self) -> None:
         delay_ms = self._host.group_settings.offsets_retention_check_interval_ms
-        self._host.timer(delay_ms * 1_000, TIMER_PREFIX + "expire_offsets")
+        self._host.timer(delay_ms * 1_000, EXPIRE_TIMER)
 
-    def expire(self) -> None:
+    def _expire(self, _: None) -> None:
         """Removes offsets that are too old, and groups without members and offsets."""
         now_ms = self._host.wall_ms
         retention_ms = self._host.group_settings.offsets_retention_minutes * 60_000

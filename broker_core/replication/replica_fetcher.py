@@ -39,6 +39,11 @@ _BACK_OFF = frozenset(
 )
 
 
+WAKE_TIMER = "fetcher_wake"
+FETCH, EPOCHS, OFFSETS = "fetcher", "fetcher_epochs", "fetcher_offsets"
+"""The contexts of its requests, each with the leader's id."""
+
+
 class FetcherHost(Protocol):
     """What the fetcher needs of its broker."""
 
@@ -98,7 +103,7 @@ class ReplicaFetcher:
         self.host = host
         self.leader_id = leader_id
         self._leader = f"b{leader_id}"
-        self._context = ("fetcher", leader_id)
+        self._context = (FETCH, leader_id)
         self.states: dict[str, FetchState] = {}
         self.truncating: dict[str, None] = {}
         """The partitions that must not fetch before the leader has said where their last epoch ends."""
@@ -199,7 +204,7 @@ class ReplicaFetcher:
     def _wake_at(self, due_us: int) -> None:
         if due_us != self._wake_us:
             self._wake_us = due_us
-            self.host.kernel.timer(self.host.name, due_us, "fetcher_wake", self.leader_id)
+            self.host.kernel.timer(self.host.name, due_us, WAKE_TIMER, self.leader_id)
 
     def _ask_epochs(self, now_us: int) -> bool:
         """Asks where the last epochs of the logs end that may have to be cut; False when none is ready to ask."""
@@ -224,7 +229,7 @@ class ReplicaFetcher:
             OffsetForLeaderEpochRequest(host.broker_id, tuple(partitions)),
             label=f"end of epoch {partitions[0][2]}?" if len(partitions) == 1 else "ends of epochs?",
             fields=tuple((name, epoch) for name, _, epoch in partitions),
-            context=("fetcher_epochs", self.leader_id),
+            context=(EPOCHS, self.leader_id),
             timeout_us=host.settings.socket_timeout_us,
         )
         return True
@@ -334,7 +339,7 @@ class ReplicaFetcher:
             ListOffsetsRequest(host.broker_id, ((name, meant_for, timestamp),)),
             label="ListOffsets latest" if timestamp == -1 else "ListOffsets earliest",
             fields=((name, timestamp),),
-            context=("fetcher_offsets", (self.leader_id, name, leader_epoch, timestamp)),
+            context=(OFFSETS, (self.leader_id, name, leader_epoch, timestamp)),
             timeout_us=host.settings.socket_timeout_us,
         )
 

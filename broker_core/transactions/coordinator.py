@@ -14,9 +14,10 @@ from broker_core.events.envelope import Event
 from broker_core.events.transaction import TransactionsUnloaded, TransactionTransitioned
 from broker_core.groups.offsets import partition_for
 from broker_core.records.record_batch import build_batch
+from broker_core.sim.handlers import TimerHandler, Unpacked
 from broker_core.sim.kernel import Message, Subjects, applies
 from broker_core.transactions.host import AddRequest, Then, TransactionHost, TransactionStore
-from broker_core.transactions.loading import LOAD_TIMER, TIMER_PREFIX, Partitions
+from broker_core.transactions.loading import TIMER_PREFIX, Partitions
 from broker_core.transactions.log import TRANSACTION_TOPIC, encode_key, encode_value
 from broker_core.transactions.metadata import (
     LAST_EPOCH,
@@ -49,6 +50,9 @@ _TRANSLATED = {
     Errors.RECORD_LIST_TOO_LARGE: Errors.UNKNOWN_SERVER_ERROR,
 }
 _DECISIONS = {True: _State.PREPARE_COMMIT, False: _State.PREPARE_ABORT}
+ABORT_TIMED_OUT_TIMER = TIMER_PREFIX + "abort_timed_out"
+REMOVE_EXPIRED_TIMER = TIMER_PREFIX + "remove_expired"
+COMPLETE_AGAIN_TIMER = TIMER_PREFIX + "complete_again"
 
 
 class TransactionCoordinator:
@@ -288,7 +292,7 @@ class TransactionCoordinator:
         elif store.then == "complete":
             # what is decided is carried out, however long it takes
             if error is Errors.COORDINATOR_NOT_AVAILABLE:
-                self._timer(100, "complete_again", (store.transactional_id, store.coordinator_epoch))
+                self._timer(100, COMPLETE_AGAIN_TIMER, (store.transactional_id, store.coordinator_epoch))
             else:
                 metadata.pending = None
         else:
@@ -395,32 +399,34 @@ class TransactionCoordinator:
 
     # time
 
+    @property
+    def timers(self) -> dict[str, TimerHandler]:
+        """What it does when each of its timers is due."""
+        return {
+            **self.partitions.timers,
+            ABORT_TIMED_OUT_TIMER: self._look_for_timeouts,
+            REMOVE_EXPIRED_TIMER: self._look_for_expired,
+            COMPLETE_AGAIN_TIMER: Unpacked(self.markers_written),
+        }
+
+    def _look_for_timeouts(self, _: None) -> None:
+        self._abort_timed_out()
+        self._watch_timeouts()
+
+    def _look_for_expired(self, _: None) -> None:
+        self._remove_expired()
+        self._watch_expiry()
+
     def _timer(self, delay_ms: int, name: str, data: object = None) -> None:
-        self.host.timer(delay_ms * 1_000, TIMER_PREFIX + name, data)
+        self.host.timer(delay_ms * 1_000, name, data)
 
     def _watch_timeouts(self) -> None:
         interval_ms = self.host.transaction_settings.transaction_abort_timed_out_transaction_cleanup_interval_ms
-        self._timer(interval_ms, "abort_timed_out")
+        self._timer(interval_ms, ABORT_TIMED_OUT_TIMER)
 
     def _watch_expiry(self) -> None:
         interval_ms = self.host.transaction_settings.transaction_remove_expired_transaction_cleanup_interval_ms
-        self._timer(interval_ms, "remove_expired")
-
-    def on_timer(self, name: str, data: Any) -> None:
-        """One of the coordinator's timers, whose names begin with TIMER_PREFIX."""
-        what = name.removeprefix(TIMER_PREFIX)
-        if what == "abort_timed_out":
-            self._abort_timed_out()
-            self._watch_timeouts()
-        elif what == "remove_expired":
-            self._remove_expired()
-            self._watch_expiry()
-        elif name == LOAD_TIMER:
-            self.partitions.read(*data)
-        elif what == "complete_again":
-            self.markers_written(*data)
-        else:
-            raise ValueError(f"the transaction coordinator knows no timer {name!r}")
+        self._timer(interval_ms, REMOVE_EXPIRED_TIMER)
 
     def _abort_timed_out(self) -> None:
         now_ms = self.host.wall_ms

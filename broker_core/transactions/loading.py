@@ -10,6 +10,7 @@ from broker_core.errors import Errors
 from broker_core.events.envelope import Event
 from broker_core.events.transaction import TransactionsLoaded, TransactionsLoadStarted, TransactionsUnloaded
 from broker_core.log.unified_log import UnifiedLog
+from broker_core.sim.handlers import TimerHandler, Unpacked
 from broker_core.sim.kernel import Kernel, Subjects, applies
 from broker_core.transactions.log import LOAD_BUFFER_SIZE, replay
 from broker_core.transactions.metadata import Transit
@@ -41,6 +42,11 @@ class Partitions:
         self.owned: dict[str, int] = {}
         self.loading: dict[str, int] = {}
 
+    @property
+    def timers(self) -> dict[str, TimerHandler]:
+        """What it does when each of its timers is due."""
+        return {LOAD_TIMER: Unpacked(self._finish)}
+
     def status(self, partition: str) -> Errors:
         """Why nobody is answered for a partition; NONE when it has been read."""
         if partition in self.loading:
@@ -62,7 +68,7 @@ class Partitions:
         self._emit(started)
         self._host.timer((1 + size // LOAD_BUFFER_SIZE) * read_us, LOAD_TIMER, (partition, leader_epoch))
 
-    def read(self, partition: str, leader_epoch: int) -> None:
+    def _finish(self, partition: str, leader_epoch: int) -> None:
         """The disk has given all, unless the broker leads the partition no more, or in another epoch."""
         if self.loading.get(partition) == leader_epoch:
             self._load(partition, leader_epoch)

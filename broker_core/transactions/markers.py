@@ -10,6 +10,7 @@ from typing import Protocol
 import msgspec
 
 from broker_core.errors import Errors
+from broker_core.sim.handlers import TimerHandler, Unpacked
 from broker_core.transactions.metadata import TransactionMetadata
 from broker_core.transactions.states import TransactionState
 from broker_core.wire.messages import WritableTxnMarker, WriteTxnMarkersRequest, WriteTxnMarkersResponse
@@ -57,6 +58,11 @@ class TransactionMarkers:
     def __init__(self, host: MarkerHost) -> None:
         self._host = host
         self._under_way: dict[str, Markers] = {}
+
+    @property
+    def timers(self) -> dict[str, TimerHandler]:
+        """What it does when each of its timers is due."""
+        return {RETRY_TIMER: Unpacked(self._retry)}
 
     def send(self, metadata: TransactionMetadata, coordinator_epoch: int) -> None:
         """Begins to write the markers of a transaction that is decided."""
@@ -113,7 +119,7 @@ class TransactionMarkers:
         markers = self._under_way.get(transactional_id)
         return markers if markers is not None and markers.coordinator_epoch == coordinator_epoch else None
 
-    def on_timer(self, transactional_id: str, coordinator_epoch: int) -> None:
+    def _retry(self, transactional_id: str, coordinator_epoch: int) -> None:
         """Tries again what a leader could not write."""
         markers = self._find(transactional_id, coordinator_epoch)
         if markers is not None and markers.is_waiting:

@@ -124,7 +124,7 @@ class FakeBroker:
         self.controller.on_disconnect(*context)
 
     def on_timer(self, name: str, data: Any) -> None:
-        self.controller.on_timer(name, data)
+        self.controller.timers[name](data)
 
     def on_watch(self, kind: str, path: str) -> None:
         self.controller.on_watch(kind, path)

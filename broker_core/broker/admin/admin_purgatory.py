@@ -6,6 +6,7 @@ import msgspec
 
 from broker_core.broker.common.metadata_cache import MetadataCache
 from broker_core.errors import Errors
+from broker_core.sim.handlers import TimerHandler
 from broker_core.sim.kernel import Kernel, Message
 from broker_core.wire.messages import ElectLeadersResponse, PartitionResult, TopicResult
 
@@ -101,6 +102,11 @@ class AdminPurgatory:
         self._host = host
         self._waiting: dict[str, DelayedAdmin] = {}
 
+    @property
+    def timers(self) -> dict[str, TimerHandler]:
+        """What it does when each of its timers is due."""
+        return {EXPIRED_TIMER: self._expired}
+
     def park(self, delayed: DelayedAdmin, timeout_ms: int) -> None:
         """Answers a request only once the metadata shows its effect, or its timeout has passed."""
         host = self._host
@@ -117,7 +123,7 @@ class AdminPurgatory:
                 del self._waiting[rpc]
                 delayed.answer(self._host.kernel, self._host.metadata)
 
-    def expired(self, rpc: str) -> None:
+    def _expired(self, rpc: str) -> None:
         """The time of a request is over."""
         delayed = self._waiting.pop(rpc, None)
         if delayed is not None:

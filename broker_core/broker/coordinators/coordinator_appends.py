@@ -6,6 +6,7 @@ from broker_core.broker.coordinators.marker_appends import MarkerAppend, MarkerH
 from broker_core.broker.coordinators.transactions import TransactionParts
 from broker_core.errors import Errors
 from broker_core.groups.host import Store
+from broker_core.sim.handlers import TimerHandler
 from broker_core.transactions.host import TransactionStore
 
 CoordinatorAppend: TypeAlias = Store | TransactionStore | MarkerAppend
@@ -29,6 +30,11 @@ class CoordinatorAppends:
         self._produces = host.replicas.produces
         self._produces.on_coordinator_append = self.done
 
+    @property
+    def timers(self) -> dict[str, TimerHandler]:
+        """What it does when each of its timers is due."""
+        return {EXPIRED_TIMER: self._expired}
+
     def append(self, partition: str, data: bytes, waiting: CoordinatorAppend | None, timeout_ms: int) -> Errors:
         """Appends what a coordinator writes; `waiting` waits until that is committed, for a while. An append that
         fails at once is told in the answer alone.
@@ -39,7 +45,7 @@ class CoordinatorAppends:
             self._host.timer(timeout_ms * 1_000, EXPIRED_TIMER, (partition, waiting))
         return error
 
-    def expired(self, append: tuple[str, Any]) -> None:
+    def _expired(self, append: tuple[str, Any]) -> None:
         """The time of an append, (partition, what waits), is over."""
         partition, waiting = append
         if self._produces.expire_coordinator_append(partition, waiting):

@@ -16,6 +16,7 @@ from broker_core.eras import Era
 from broker_core.errors import Errors
 from broker_core.groups.coordinator import GroupCoordinator
 from broker_core.records.record_batch import BatchHeader
+from broker_core.sim.handlers import ResponseHandler
 from broker_core.sim.kernel import Kernel, Message
 from broker_core.transactions.coordinator import TransactionCoordinator
 from broker_core.wire.messages import (
@@ -27,6 +28,7 @@ from broker_core.wire.messages import (
     TxnOffsetCommitRequest,
 )
 
+CONTEXT = "verifier"
 KNOWS_ABORTABLE = {"Produce": 11, "TxnOffsetCommit": 4}
 """From which version on clients know TRANSACTION_ABORTABLE."""
 _NOT_ADDED = "Partition was not added to the transaction"
@@ -86,6 +88,11 @@ class TransactionVerifier:
         self._coordinator = coordinator
 
     @property
+    def responses(self) -> dict[str, ResponseHandler]:
+        """What it does with the responses to its requests."""
+        return {CONTEXT: ResponseHandler(self._on_response, self._on_disconnect)}
+
+    @property
     def is_on(self) -> bool:
         """Whether anything is asked."""
         host = self._host
@@ -116,17 +123,17 @@ class TransactionVerifier:
             AddPartitionsToTxnRequest((transaction,)),
             label=f"verify {transactional_id}",
             fields=tuple((name, "is it added?") for name in verification.guards),
-            context=("verifier", verification),
+            context=(CONTEXT, verification),
             timeout_us=host.config.request_timeout_ms * 1_000,
         )
 
-    def on_response(self, verification: Verification, response: AddPartitionsToTxnResponse | None) -> None:
-        """The coordinator has answered, or is gone."""
-        errors = dict.fromkeys(verification.guards, Errors.NETWORK_EXCEPTION)
-        if response is not None:
-            knows = verification.message.body.version >= KNOWS_ABORTABLE[verification.message.api]
-            errors = {name: _for_producer(error, knows) for name, error in response.results_by_transaction[0][1]}
+    def _on_response(self, verification: Verification, response: AddPartitionsToTxnResponse) -> None:
+        knows = verification.message.body.version >= KNOWS_ABORTABLE[verification.message.api]
+        errors = {name: _for_producer(error, knows) for name, error in response.results_by_transaction[0][1]}
         self._verified(verification, errors)
+
+    def _on_disconnect(self, verification: Verification) -> None:
+        self._verified(verification, dict.fromkeys(verification.guards, Errors.NETWORK_EXCEPTION))
 
     def _verified(self, verification: Verification, errors: dict[str, Errors]) -> None:
         for name, guard in verification.guards.items():

@@ -8,18 +8,24 @@ from broker_core.controller.registration import Unreadable, take_producer_ids
 from broker_core.errors import Errors
 from broker_core.events.envelope import Event
 from broker_core.log.unified_log import UnifiedLog
+from broker_core.sim.handlers import ResponseHandler, TimerHandler
 from broker_core.sim.kernel import Kernel
 from broker_core.sim.zookeeper import ZkClient
 from broker_core.transactions.coordinator import TransactionCoordinator
 from broker_core.transactions.host import TransactionSettings, TransactionStore
 from broker_core.transactions.log import TRANSACTION_TOPIC
-from broker_core.transactions.markers import RETRY_TIMER, Context, TransactionMarkers
+from broker_core.transactions.markers import Context, TransactionMarkers
 from broker_core.transactions.metadata import TransactionMetadata
 from broker_core.transactions.producer_ids import ProducerIds
-from broker_core.wire.messages import AllocateProducerIdsRequest, LeaderAndIsrPartition, WriteTxnMarkersRequest
+from broker_core.wire.messages import (
+    AllocateProducerIdsRequest,
+    AllocateProducerIdsResponse,
+    LeaderAndIsrPartition,
+    WriteTxnMarkersRequest,
+)
 
-ASKERS = frozenset({"producer_ids", "markers", "verifier"})
-"""Who of these asks other brokers, as the context of a request names them."""
+PRODUCER_IDS, MARKERS = "producer_ids", "markers"
+"""The contexts of requests."""
 
 
 class TransactionPartsHost(VerifierHost, Protocol):
@@ -63,6 +69,29 @@ class TransactionParts:
         self.markers = TransactionMarkers(self)
         self.coordinator = TransactionCoordinator(self)
         self.verifier = TransactionVerifier(host, self.coordinator)
+
+    @property
+    def timers(self) -> dict[str, TimerHandler]:
+        """What it does when each of its timers is due."""
+        return {**self.coordinator.timers, **self.markers.timers}
+
+    @property
+    def responses(self) -> dict[str, ResponseHandler]:
+        """What it does with the responses to its requests."""
+        return {
+            PRODUCER_IDS: ResponseHandler(self._on_producer_ids, self._on_no_producer_ids),
+            MARKERS: ResponseHandler(self.markers.on_response, self._on_no_markers),
+            **self.verifier.responses,
+        }
+
+    def _on_producer_ids(self, _: None, response: AllocateProducerIdsResponse | None) -> None:
+        self.producer_ids.on_response(response)
+
+    def _on_no_producer_ids(self, _: None) -> None:
+        self.producer_ids.on_response(None)
+
+    def _on_no_markers(self, context: Context) -> None:
+        self.markers.on_response(context, None)
 
     # what its parts ask of the broker
 
@@ -129,7 +158,7 @@ class TransactionParts:
             "AllocateProducerIds",
             AllocateProducerIdsRequest(host.broker_id, host.broker_epoch),
             "AllocateProducerIds",
-            ("producer_ids", None),
+            (PRODUCER_IDS, None),
         )
         return True
 
@@ -145,7 +174,7 @@ class TransactionParts:
 
     def request_markers(self, broker_id: int, request: WriteTxnMarkersRequest, label: str, context: Context) -> None:
         """Sends a WriteTxnMarkers."""
-        self._request(broker_id, "WriteTxnMarkers", request, label, ("markers", context))
+        self._request(broker_id, "WriteTxnMarkers", request, label, (MARKERS, context))
 
     def markers_written(self, transactional_id: str, coordinator_epoch: int) -> None:
         """All markers of a transaction are written."""
@@ -171,19 +200,3 @@ class TransactionParts:
             self.coordinator.on_election(state.partition, state.leader_epoch)
         else:
             self.coordinator.on_resignation(state.partition)
-
-    def on_response(self, asker: str, data: Any, body: Any) -> None:
-        """An answer; None = none will come."""
-        if asker == "producer_ids":
-            self.producer_ids.on_response(body)
-        elif asker == "markers":
-            self.markers.on_response(data, body)
-        else:
-            self.verifier.on_response(data, body)
-
-    def on_timer(self, name: str, data: Any) -> None:
-        """A timer of the coordinator, or of its markers."""
-        if name == RETRY_TIMER:
-            self.markers.on_timer(*data)
-        else:
-            self.coordinator.on_timer(name, data)

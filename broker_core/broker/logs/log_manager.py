@@ -4,6 +4,8 @@ Each task is a timer of the broker: it runs, says when it wants to run again, an
 something. A task dies with its process. All of them can also be run on demand.
 """
 
+from functools import partial
+
 from broker_core.broker.logs.host import BackgroundTask, LogHost
 from broker_core.broker.logs.log_cleaning import LogCleaning
 from broker_core.errors import KafkaException
@@ -11,8 +13,9 @@ from broker_core.events.log import FilesUnlinked, LogDeleted, RetentionFailed
 from broker_core.log.config import LONG_MAX
 from broker_core.log.files.checkpoints import LOG_START_OFFSET_CHECKPOINT, RECOVERY_POINT_CHECKPOINT
 from broker_core.log.files.directory_files import deleted_folder_name
-from broker_core.replication.partition import Partition, cut_rows
+from broker_core.replication.partition import UNLINK_TIMER, Partition, cut_rows
 from broker_core.sim.disk import CutFact
+from broker_core.sim.handlers import TimerHandler, Unpacked
 
 TIMER_PREFIX = "log_manager."
 AGAIN_US = 30_000_000
@@ -36,15 +39,20 @@ class LogManager:
         )
         self.tasks: dict[str, BackgroundTask] = {task.name: task for task in tasks}
 
+    @property
+    def timers(self) -> dict[str, TimerHandler]:
+        """What it does when each of its timers is due."""
+        tasks: dict[str, TimerHandler] = {TIMER_PREFIX + name: partial(self._on_due, name) for name in self.tasks}
+        return {**tasks, UNLINK_TIMER: Unpacked(self._unlink)}
+
     def start(self) -> None:
         """Sets the timers (`startupWithConfigOverrides`)."""
         self._deleted_logs.find()
         for task in self.tasks.values():
             self.host.timer(task.first_delay_us(), TIMER_PREFIX + task.name)
 
-    def on_timer(self, name: str) -> None:
-        """A task is due."""
-        task = self.tasks[name.removeprefix(TIMER_PREFIX)]
+    def _on_due(self, name: str, _: None) -> None:
+        task = self.tasks[name]
         try:
             delay_us = task.run()
         except Exception:
@@ -58,7 +66,7 @@ class LogManager:
         """Runs a task now, beside its timer."""
         self.tasks[name].run()
 
-    def unlink(self, folder: str, paths: tuple[str, ...]) -> None:
+    def _unlink(self, folder: str, paths: tuple[str, ...]) -> None:
         """Removes files that were renamed to `.deleted` and have waited long enough, as far as they are still there."""
         disk = self.host.directory.disk
         cuts = [disk.delete(path) for path in paths]

@@ -23,7 +23,7 @@ from broker_core.broker.logs.log_directory import LogDirectory
 from broker_core.broker.logs.log_manager import LogManager
 from broker_core.broker.process.config_changes import ConfigChanges
 from broker_core.broker.process.lifecycle import Life
-from broker_core.broker.process.request_router import Mailbox
+from broker_core.broker.process.request_router import CONTROLLER, RequestRouter
 from broker_core.broker.replicas.fetch_sessions import FetchSessions
 from broker_core.broker.replicas.replica_manager import ReplicaManager
 from broker_core.config_defs import ConfigException, Value, topic_values
@@ -39,6 +39,7 @@ from broker_core.log.unified_log import UnifiedLog
 from broker_core.replication.partition import Partition, Role
 from broker_core.replication.quota import ReplicationQuotas
 from broker_core.sim.disk import Disk
+from broker_core.sim.handlers import TimerHandler
 from broker_core.sim.kernel import Kernel
 from broker_core.sim.rng import Stream
 from broker_core.sim.zookeeper import ZK_NODE, ZkClient, ZooKeeper
@@ -49,6 +50,8 @@ from broker_core.zk.znodes import IsrChangeNotificationZnode, PartitionStateZnod
 
 BASE_PORT = 9090
 ZOOKEEPER_PORT = 2181
+ISR_EXPIRATION_TIMER = "isr_expiration"
+CHECKPOINT_TIMER = "high_watermark_checkpoint"
 
 
 class Broker:
@@ -94,8 +97,21 @@ class Broker:
         self.scram_admin = ScramAdmin(self)
         self.waiting_admin = AdminPurgatory(self)
         self.coordinator_appends = CoordinatorAppends(self)
+        self.router = RequestRouter(self)
         self.life = Life(self)
-        self.mailbox = Mailbox(self)
+        self.router.register(
+            timers=(
+                self,
+                self.life,
+                self.replicas,
+                self.logs,
+                self.waiting_admin,
+                self.coordinator_appends,
+                self.groups,
+                self.transactions,
+            ),
+            requests=(self.life, self.replicas, self.transactions),
+        )
         self._controller_id = -1
         self._checkpointing = False
 
@@ -152,7 +168,7 @@ class Broker:
         return self.kernel.emit(event, self.name)
 
     def timer(self, delay_us: int, name: str, data: object = None) -> int:
-        """Wakes `on_timer` after a delay."""
+        """Calls the handler registered for `name` after a delay."""
         return self.kernel.timer(self.name, self.kernel.now_us + delay_us, name, data)
 
     @property
@@ -183,7 +199,7 @@ class Broker:
             body,
             label=label,
             fields=fields,
-            context=("controller", (broker_id, channel)),
+            context=(CONTROLLER, (broker_id, channel)),
             timeout_us=self.config.request_timeout_ms * 1_000,
         )
 
@@ -292,11 +308,24 @@ class Broker:
 
     # its clock
 
-    def check_isrs_later(self) -> None:
-        """Wakes what shrinks ISRs."""
-        self.timer(self.config.replica_lag_time_max_ms * 1_000 // self.era.isr_checks_per_lag_time, "isr_expiration")
+    @property
+    def timers(self) -> dict[str, TimerHandler]:
+        """What it does when each of its own timers is due."""
+        return {ISR_EXPIRATION_TIMER: self._expire_isrs, CHECKPOINT_TIMER: self._checkpoint_high_watermarks}
 
-    def checkpoint_high_watermarks(self) -> None:
+    def check_isrs_later(self) -> None:
+        """Sets the timer that shrinks ISRs."""
+        self.timer(
+            self.config.replica_lag_time_max_ms * 1_000 // self.era.isr_checks_per_lag_time, ISR_EXPIRATION_TIMER
+        )
+
+    def _expire_isrs(self, _: None) -> None:
+        try:
+            self.replicas.shrink_isrs()
+        finally:
+            self.check_isrs_later()
+
+    def _checkpoint_high_watermarks(self, _: None) -> None:
         """Writes them down, and does so again after a while."""
         self.directory.write_high_watermarks(
             {name: p.high_watermark for name, p in self.partitions.items() if p.role is not Role.OFFLINE}
@@ -304,7 +333,7 @@ class Broker:
         self._checkpoint_later()
 
     def _checkpoint_later(self) -> None:
-        self.timer(self.config.replica_high_watermark_checkpoint_interval_ms * 1_000, "high_watermark_checkpoint")
+        self.timer(self.config.replica_high_watermark_checkpoint_interval_ms * 1_000, CHECKPOINT_TIMER)
 
     # what the APIs use
 

@@ -1,8 +1,14 @@
 """How a broker's process begins and ends (`KafkaServer.startup`, `controlledShutdown`, `shutdown`)."""
 
-from typing import TYPE_CHECKING
+from typing import Protocol
 
-from broker_core.broker.logs.log_manager import write_log_starts, write_recovery_points
+from broker_core.broker.coordinators.transactions import TransactionParts
+from broker_core.broker.logs.host import LogHost
+from broker_core.broker.logs.log_manager import LogManager, write_log_starts, write_recovery_points
+from broker_core.broker.process.config_changes import ConfigChanges
+from broker_core.broker.process.request_router import RequestRouter
+from broker_core.broker.replicas.replica_manager import ReplicaManager
+from broker_core.controller.controller import Controller
 from broker_core.controller.registration import (
     Unreadable,
     bootstrap_paths,
@@ -12,26 +18,70 @@ from broker_core.controller.registration import (
 )
 from broker_core.eras import Beyond
 from broker_core.errors import Errors
+from broker_core.events.envelope import Event
 from broker_core.events.log import LogDirectoryFailed
 from broker_core.events.world import BrokerExiting, BrokerStarted, BrokerStarting, BrokerStopped
 from broker_core.log.files.storage_fault import StorageFault
-from broker_core.sim.zookeeper import ZK_NODE
+from broker_core.replication.partition import Partition
+from broker_core.sim.handlers import ResponseHandler, TimerHandler
+from broker_core.sim.rng import Stream
+from broker_core.sim.zookeeper import ZK_NODE, ZkClient, ZooKeeper
 from broker_core.wire.messages import ControlledShutdownRequest, ControlledShutdownResponse
 from broker_core.zk.store import NodeExists
 
-if TYPE_CHECKING:
-    from broker_core.broker.process.broker import Broker
-
+START_RETRY_TIMER, SHUTDOWN_RETRY_TIMER = "start_retry", "controlled_shutdown_retry"
+CONTROLLED_SHUTDOWN = "controlled_shutdown"
+"""The context of the request to the controller."""
 START_RETRY_US = 100_000
 _SOMEBODY_THERE = "KeeperException$NodeExistsException: KeeperErrorCode = NodeExists"
+
+
+class LivingBroker(LogHost, Protocol):
+    """What begins and ends: the broker."""
+
+    broker_id: int
+    broker_epoch: int
+    cluster_id: str
+    state: str
+    failure: str
+    port: int
+    zookeeper: ZooKeeper
+    zk: ZkClient
+    config_changes: ConfigChanges
+    controller: Controller
+    logs: LogManager
+    replicas: ReplicaManager
+    transactions: TransactionParts
+    router: RequestRouter
+
+    @property
+    def stream(self) -> Stream: ...
+
+    def known_controller(self) -> int: ...
+
+    def open(self, name: str, topic_id: str | None) -> Partition: ...
+
+    def check_isrs_later(self) -> None: ...
+
+    def emit(self, event: Event) -> int: ...
 
 
 class Life:
     """One life of one broker."""
 
-    def __init__(self, broker: "Broker") -> None:
+    def __init__(self, broker: LivingBroker) -> None:
         self._broker = broker
         self._shutdown_attempts = 0
+
+    @property
+    def timers(self) -> dict[str, TimerHandler]:
+        """What it does when each of its timers is due."""
+        return {START_RETRY_TIMER: self._try_to_start, SHUTDOWN_RETRY_TIMER: self._ask_for_shutdown}
+
+    @property
+    def responses(self) -> dict[str, ResponseHandler]:
+        """What it does with the response to its request."""
+        return {CONTROLLED_SHUTDOWN: ResponseHandler(self._on_controlled_shutdown, self._shutdown_refused)}
 
     # its start
 
@@ -42,13 +92,13 @@ class Life:
         broker = self._broker
         broker.directory.disk.makedirs(broker.directory.path)
         broker.emit(BrokerStarting(broker=broker.name, clean_shutdown=broker.directory.was_stopped_cleanly()))
-        self.try_to_start()
+        self._try_to_start()
 
-    def try_to_start(self) -> None:
+    def _try_to_start(self, _: None = None) -> None:
         """Starts if ZooKeeper lets it, else later."""
         broker = self._broker
         if broker.zookeeper.has_session(broker.name) or not broker.kernel.connected(broker.name, ZK_NODE):
-            broker.timer(START_RETRY_US, "start_retry")
+            broker.timer(START_RETRY_US, START_RETRY_TIMER)
             return
         self._connect()
         bootstrap_paths(broker.zk, broker.era)
@@ -141,7 +191,7 @@ class Life:
         broker = self._broker
         broker.controller.session_expired()
         self._connect()
-        broker.mailbox.deliver_blocked(watches_ended=True)
+        broker.router.deliver_blocked(watches_ended=True)
         self._register()
         broker.config_changes.on_change()
 
@@ -151,7 +201,7 @@ class Life:
         if broker.state == "starting":
             return
         if broker.zookeeper.has_session(broker.name):
-            broker.mailbox.deliver_blocked()
+            broker.router.deliver_blocked()
         else:
             self.session_expired()
 
@@ -179,17 +229,17 @@ class Life:
         broker.state = "stopping"
         self._shutdown_attempts = 0
         if broker.config.controlled_shutdown_enable:
-            self.ask_for_shutdown()
+            self._ask_for_shutdown()
         else:
             self._finish_stop()
 
-    def ask_for_shutdown(self) -> None:
+    def _ask_for_shutdown(self, _: None = None) -> None:
         """Asks the controller to take the leaderships away."""
         broker = self._broker
         self._shutdown_attempts += 1
         controller_id = broker.known_controller()
         if controller_id < 0:
-            self.shutdown_refused()
+            self._shutdown_refused()
             return
         broker.kernel.request(
             broker.name,
@@ -197,24 +247,24 @@ class Life:
             "ControlledShutdown",
             ControlledShutdownRequest(broker.broker_id, broker.broker_epoch),
             label="ControlledShutdown",
-            context=("controlled_shutdown", None),
+            context=(CONTROLLED_SHUTDOWN, None),
             timeout_us=broker.config.request_timeout_ms * 1_000,
         )
 
-    def on_controlled_shutdown(self, response: ControlledShutdownResponse) -> None:
+    def _on_controlled_shutdown(self, _: None, response: ControlledShutdownResponse) -> None:
         """What the controller says."""
         if response.error is Errors.NONE and not response.remaining:
             self._finish_stop()
         else:
-            self.shutdown_refused()
+            self._shutdown_refused()
 
-    def shutdown_refused(self) -> None:
+    def _shutdown_refused(self, _: None = None) -> None:
         """Asks again, or goes without."""
         config = self._broker.config
         if self._shutdown_attempts > config.controlled_shutdown_max_retries:
             self._finish_stop()
         else:
-            self._broker.timer(config.controlled_shutdown_retry_backoff_ms * 1_000, "controlled_shutdown_retry")
+            self._broker.timer(config.controlled_shutdown_retry_backoff_ms * 1_000, SHUTDOWN_RETRY_TIMER)
 
     def _finish_stop(self) -> None:
         broker = self._broker

@@ -1,30 +1,28 @@
-"""What reaches a broker: requests, answers, timers and watches, and who in it each is for.
+"""Routes what reaches a broker: requests to the handlers of the APIs, responses and timers to the part that registered
+them, watches to the controller.
 
 What needs ZooKeeper waits here while ZooKeeper cannot be reached, as Kafka's controller thread would.
 """
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from typing import Any, Protocol
 
-from broker_core.broker.admin import admin_purgatory
 from broker_core.broker.apis import HANDLERS
+from broker_core.broker.apis.services import BrokerServices
 from broker_core.broker.common.guard import go_on_after, guarded
 from broker_core.broker.common.messages import CLIENT_PREFIX, Failed, Prepared
-from broker_core.broker.coordinators import coordinator_appends
-from broker_core.broker.coordinators.transactions import ASKERS
-from broker_core.broker.logs.log_manager import TIMER_PREFIX as LOGS_TIMER_PREFIX
-from broker_core.broker.replicas import record_deletion
+from broker_core.broker.process.config_changes import ConfigChanges
 from broker_core.errors import Errors
-from broker_core.groups.host import TIMER_PREFIX as GROUPS_TIMER_PREFIX
-from broker_core.replication.partition import UNLINK_TIMER
+from broker_core.replication.partition import Partition
+from broker_core.sim.handlers import RequestPart, ResponseHandler, TimerHandler, TimerPart
 from broker_core.sim.kernel import Message
-from broker_core.transactions.loading import TIMER_PREFIX as TRANSACTIONS_TIMER_PREFIX
+from broker_core.sim.zookeeper import ZooKeeper
 from broker_core.wire.messages import LeaderAndIsrRequest, OffsetCommitRequest, OffsetFetchRequest
 from broker_core.zk.znodes import ConfigChangeZnode
 
-if TYPE_CHECKING:
-    from broker_core.broker.process.broker import Broker
-
+CONTROLLER = "controller"
+"""The context of the controller's requests to brokers, with the broker's id and the channel's number."""
 _CONTROLLER_APIS = frozenset(
     {
         "AlterClientQuotas",
@@ -50,14 +48,37 @@ def _is_of_zookeeper(body: Any) -> bool:
     return isinstance(body, OffsetCommitRequest | OffsetFetchRequest) and body.in_zookeeper
 
 
-class Mailbox:
+class RoutedBroker(BrokerServices, Protocol):
+    """What the router needs of its broker."""
+
+    state: str
+    zookeeper: ZooKeeper
+    config_changes: ConfigChanges
+
+    @property
+    def partitions(self) -> Mapping[str, Partition]: ...
+
+
+class RequestRouter:
     """The node that the kernel knows as a broker."""
 
-    def __init__(self, broker: "Broker") -> None:
+    def __init__(self, broker: RoutedBroker) -> None:
         self._broker = broker
         self.name = broker.name
         self.kernel = broker.kernel
         self._blocked: list[tuple[Callable[..., None], tuple[Any, ...]]] = []
+        controller = broker.controller
+        self._timers: dict[str, TimerHandler] = {
+            name: partial(self._controller_timer, name) for name in controller.timers
+        }
+        self._responses = {CONTROLLER: ResponseHandler(self._controller_response, self._controller_disconnect)}
+
+    def register(self, *, timers: Iterable[TimerPart], requests: Iterable[RequestPart]) -> None:
+        """Looks up the timers and the responses of these parts from now on."""
+        for timer_part in timers:
+            self._timers.update(timer_part.timers)
+        for request_part in requests:
+            self._responses.update(request_part.responses)
 
     # without ZooKeeper
 
@@ -111,60 +132,31 @@ class Mailbox:
 
     @guarded("answer")
     def on_response(self, api: str, body: Any, context: tuple[str, Any]) -> None:
-        """Hands an answer to whoever asked."""
-        asker, data = context
-        broker = self._broker
-        if broker.state == "exiting":
-            return
-        if asker == "fetcher":
-            broker.replicas.fetchers[data].on_response(body)
-        elif asker == "fetcher_epochs":
-            broker.replicas.fetchers[data].on_epochs(body)
-        elif asker == "fetcher_offsets":
-            broker.replicas.fetchers[data[0]].on_offsets(data, body)
-        elif asker == "alter_partition":
-            broker.replicas.alter_partition.on_response(body)
-        elif asker in ASKERS:
-            broker.transactions.on_response(asker, data, body)
-        elif asker == "controlled_shutdown":
-            broker.life.on_controlled_shutdown(body)
-        else:
-            broker_id, channel = data
-            self._controller_response(broker_id, channel, body)
+        """Passes a response to the part that sent the request."""
+        name, data = context
+        if self._broker.state != "exiting":
+            self._responses[name].answered(data, body)
 
     @guarded("silence")
     def on_disconnect(self, api: str, context: tuple[str, Any], why: str) -> None:
-        """No answer will come."""
-        asker, data = context
-        broker = self._broker
-        if broker.state == "exiting":
-            return
-        if asker in ("fetcher", "fetcher_epochs"):
-            broker.replicas.fetchers[data].on_disconnect()
-        elif asker == "fetcher_offsets":
-            broker.replicas.fetchers[data[0]].on_offsets(data, None)
-        elif asker == "alter_partition":
-            broker.replicas.alter_partition.on_disconnect()
-        elif asker in ASKERS:
-            broker.transactions.on_response(asker, data, None)
-        elif asker == "controlled_shutdown":
-            broker.life.shutdown_refused()
-        else:
-            self._controller_disconnect(*data)
+        """Reports to the part that sent a request that no response will come."""
+        name, data = context
+        if self._broker.state != "exiting":
+            self._responses[name].disconnected(data)
 
     # the controller's thread
 
-    def _controller_response(self, broker_id: int, channel: int, body: Any) -> None:
-        if not self._blocks(self._controller_response, broker_id, channel, body):
-            self._broker.controller.on_response(broker_id, channel, body)
+    def _controller_response(self, to: tuple[int, int], body: Any) -> None:
+        if not self._blocks(self._controller_response, to, body):
+            self._broker.controller.on_response(*to, body)
 
-    def _controller_disconnect(self, broker_id: int, channel: int) -> None:
-        if not self._blocks(self._controller_disconnect, broker_id, channel):
-            self._broker.controller.on_disconnect(broker_id, channel)
+    def _controller_disconnect(self, to: tuple[int, int]) -> None:
+        if not self._blocks(self._controller_disconnect, to):
+            self._broker.controller.on_disconnect(*to)
 
     def _controller_timer(self, name: str, data: Any) -> None:
         if not self._blocks(self._controller_timer, name, data):
-            self._broker.controller.on_timer(name, data)
+            self._broker.controller.timers[name](data)
 
     @guarded("watch", named=1)
     def on_watch(self, kind: str, path: str) -> None:
@@ -181,47 +173,6 @@ class Mailbox:
 
     @guarded("timer")
     def on_timer(self, name: str, data: Any) -> None:
-        """The jobs of the broker and the deadlines of what waits."""
-        broker = self._broker
-        replicas = broker.replicas
-        if broker.state == "exiting":
-            return
-        if name == "fetch_expired":
-            replicas.fetches.expired(data)
-        elif name == "produce_expired":
-            replicas.produces.expired(data)
-        elif name == "fetcher_wake":
-            replicas.fetchers[data].on_wake()
-        elif name == "alter_partition_retry":
-            replicas.alter_partition.on_retry()
-        elif name == "isr_expiration":
-            try:
-                replicas.shrink_isrs()
-            finally:
-                broker.check_isrs_later()
-        elif name == "isr_propagation":
-            replicas.isr_changes.on_timer()
-        elif name == "high_watermark_checkpoint":
-            broker.checkpoint_high_watermarks()
-        elif name.startswith(LOGS_TIMER_PREFIX):
-            broker.logs.on_timer(name)
-        elif name == record_deletion.EXPIRED_TIMER:
-            replicas.record_deletion.expired(data)
-        elif name == UNLINK_TIMER:
-            broker.logs.unlink(*data)
-        elif name == "start_retry":
-            broker.life.try_to_start()
-        elif name == "controlled_shutdown_retry":
-            broker.life.ask_for_shutdown()
-        elif name == admin_purgatory.EXPIRED_TIMER:
-            broker.waiting_admin.expired(data)
-        elif name.startswith("controller."):
-            self._controller_timer(name, data)
-        elif name == coordinator_appends.EXPIRED_TIMER:
-            broker.coordinator_appends.expired(data)
-        elif name.startswith(GROUPS_TIMER_PREFIX):
-            broker.groups.on_timer(name, data)
-        elif name.startswith(TRANSACTIONS_TIMER_PREFIX):
-            broker.transactions.on_timer(name, data)
-        else:
-            raise ValueError(f"broker {broker.broker_id} knows no timer {name!r}")
+        """Passes a timer that is due to the part that set it."""
+        if self._broker.state != "exiting":
+            self._timers[name](data)

@@ -6,6 +6,7 @@ At most one request is under way, and one change a partition; what comes meanwhi
 from typing import Protocol
 
 from broker_core.errors import Errors
+from broker_core.sim.handlers import ResponseHandler, TimerHandler
 from broker_core.sim.kernel import Kernel
 from broker_core.wire.messages import (
     AlterPartitionItem,
@@ -14,6 +15,8 @@ from broker_core.wire.messages import (
     AlterPartitionResult,
 )
 
+RETRY_TIMER = "alter_partition_retry"
+CONTEXT = "alter_partition"
 RETRY_US = 50_000
 REQUEST_TIMEOUT_US = 30_000_000
 
@@ -41,6 +44,16 @@ class AlterPartitionManager:
         self.unsent: dict[str, AlterPartitionItem] = {}
         self.in_flight: dict[str, AlterPartitionItem] = {}
         self._retry_pending = False
+
+    @property
+    def timers(self) -> dict[str, TimerHandler]:
+        """What it does when each of its timers is due."""
+        return {RETRY_TIMER: self._on_retry}
+
+    @property
+    def responses(self) -> dict[str, ResponseHandler]:
+        """What it does with the responses to its requests."""
+        return {CONTEXT: ResponseHandler(self._on_response, self._on_disconnect)}
 
     def submit(self, item: AlterPartitionItem) -> None:
         """Queues a change and sends it when nothing else is under way."""
@@ -70,11 +83,11 @@ class AlterPartitionManager:
             if len(items) == 1
             else f"AlterPartition {len(items)} partitions",
             fields=tuple((item.partition, f"ISR {[broker_id for broker_id, _ in item.new_isr]}") for item in items),
-            context=("alter_partition", None),
+            context=(CONTEXT, None),
             timeout_us=REQUEST_TIMEOUT_US,
         )
 
-    def on_response(self, response: AlterPartitionResponse) -> None:
+    def _on_response(self, _: None, response: AlterPartitionResponse) -> None:
         """Hands each answer to its partition; a request-level error sends everything again after 50 ms."""
         asked, self.in_flight = self.in_flight, {}
         if response.error is not Errors.NONE:
@@ -85,12 +98,12 @@ class AlterPartitionManager:
                 self.host.isr_change_answered(asked[result.partition], result)
         self._send()
 
-    def on_disconnect(self) -> None:
+    def _on_disconnect(self, _: None) -> None:
         """The controller did not answer."""
         asked, self.in_flight = self.in_flight, {}
         self._again(asked)
 
-    def on_retry(self) -> None:
+    def _on_retry(self, _: None) -> None:
         """The 50 ms are over."""
         self._retry_pending = False
         self._send()
@@ -103,4 +116,4 @@ class AlterPartitionManager:
         if not self._retry_pending:
             self._retry_pending = True
             host = self.host
-            host.kernel.timer(host.name, host.kernel.now_us + RETRY_US, "alter_partition_retry")
+            host.kernel.timer(host.name, host.kernel.now_us + RETRY_US, RETRY_TIMER)

@@ -10,9 +10,11 @@ from broker_core.broker.replicas.replica_access import ReplicaAccess
 from broker_core.errors import Errors, KafkaException, RecordValidationException
 from broker_core.events.waiting import RequestCompleted, RequestParked
 from broker_core.replication.purgatory import Purgatory
+from broker_core.sim.handlers import TimerHandler
 from broker_core.sim.kernel import Message
 from broker_core.wire.messages import ProducePartitionResponse, ProduceRequest, ProduceResponse
 
+EXPIRED_TIMER = "produce_expired"
 _UNREADABLE = frozenset(
     {
         Errors.CORRUPT_MESSAGE,
@@ -41,6 +43,11 @@ class Produces:
         #: partition -> (what waits, offset that the high watermark must reach), in order
         self.coordinator_appends: dict[str, list[tuple[Any, int]]] = {}
         replicas.high_watermark_listeners.append(self.check)
+
+    @property
+    def timers(self) -> dict[str, TimerHandler]:
+        """What it does when each of its timers is due."""
+        return {EXPIRED_TIMER: self.expired}
 
     def parked(self) -> list[str]:
         """The rpc ids of the requests that wait."""
@@ -114,7 +121,7 @@ class Produces:
             self._respond(message, answers)
             return
         due_us = self._kernel.scheduler.now_us + timeout_ms * 1_000
-        delayed.timer_id = self._kernel.timer(self._name, due_us, "produce_expired", message.rpc)
+        delayed.timer_id = self._kernel.timer(self._name, due_us, EXPIRED_TIMER, message.rpc)
         self._delayed.watch(delayed)
         needs = ", ".join(f"{name} HW >= {offset}" for name, offset in required.items())
         self._kernel.emit(

@@ -11,9 +11,11 @@ from broker_core.replication.isr import PendingExpand
 from broker_core.replication.partition import READ_COMMITTED, Partition
 from broker_core.replication.purgatory import Purgatory
 from broker_core.replication.truncation import diverging_epoch, may_diverge
+from broker_core.sim.handlers import TimerHandler
 from broker_core.sim.kernel import Message
 from broker_core.wire.messages import FetchPartition, FetchPartitionResponse, FetchRequest, FetchResponse
 
+EXPIRED_TIMER = "fetch_expired"
 _NONE = Errors.NONE
 
 
@@ -31,6 +33,11 @@ class Fetches:
         self._tells_stale_followers = replicas.era.stale_high_watermark_is_news
         self._told: dict[tuple[int, str], tuple[int, int, int, int, int]] = {}
         replicas.high_watermark_listeners.append(self.check)
+
+    @property
+    def timers(self) -> dict[str, TimerHandler]:
+        """What it does when each of its timers is due."""
+        return {EXPIRED_TIMER: self.expired}
 
     def parked(self) -> list[str]:
         """The rpc ids of the requests that wait."""
@@ -58,7 +65,7 @@ class Fetches:
             return
         partitions = tuple([asked.partition for asked in body.partitions])
         due_us = self._kernel.scheduler.now_us + body.max_wait_ms * 1_000
-        timer_id = self._kernel.timer(self._name, due_us, "fetch_expired", message.rpc)
+        timer_id = self._kernel.timer(self._name, due_us, EXPIRED_TIMER, message.rpc)
         self._delayed.watch(DelayedFetch(message.rpc, message, body, partitions, timer_id))
         self._kernel.emit(
             RequestParked(

@@ -7,6 +7,7 @@ become a burst of requests. Before 0.9 nobody was told.
 from typing import Protocol
 
 from broker_core.eras import Era
+from broker_core.sim.handlers import TimerHandler
 from broker_core.sim.kernel import Kernel
 
 PERIOD_US = 2_500_000
@@ -37,6 +38,11 @@ class IsrChanges:
         self._last_told_us = 0
         self._is_waiting = False
 
+    @property
+    def timers(self) -> dict[str, TimerHandler]:
+        """What it does when each of its timers is due."""
+        return {TIMER: self._on_timer}
+
     def start(self) -> None:
         """The broker is up."""
         self._started_us = self._last_told_us = self.host.kernel.now_us
@@ -55,7 +61,7 @@ class IsrChanges:
             due_us = now_us + PERIOD_US - (now_us - self._started_us) % PERIOD_US
             self.host.kernel.timer(self.host.name, due_us, TIMER)
 
-    def on_timer(self) -> None:
+    def _on_timer(self, _: None) -> None:
         """Tells what has been quiet for 5 s, or everything when nothing was told for a minute."""
         self._is_waiting = False
         now_us = self.host.kernel.now_us

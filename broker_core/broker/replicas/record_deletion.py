@@ -14,6 +14,7 @@ from broker_core.errors import Errors, KafkaException
 from broker_core.events.waiting import RequestCompleted, RequestParked
 from broker_core.replication.partition import Partition
 from broker_core.replication.purgatory import Purgatory
+from broker_core.sim.handlers import TimerHandler
 from broker_core.sim.kernel import Kernel, Message
 from broker_core.wire.messages import DeleteRecordsRequest, DeleteRecordsResponse, DeleteRecordsResult
 
@@ -55,6 +56,11 @@ class RecordDeletion:
     def __init__(self, host: DeletionHost) -> None:
         self._host = host
         self._purgatory: Purgatory[DelayedDeleteRecords] = Purgatory()
+
+    @property
+    def timers(self) -> dict[str, TimerHandler]:
+        """What it does when each of its timers is due."""
+        return {EXPIRED_TIMER: self.expired}
 
     def parked(self) -> list[str]:
         """The rpc ids of the requests that wait."""

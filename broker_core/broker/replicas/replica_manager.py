@@ -14,15 +14,20 @@ from broker_core.broker.replicas.offset_lookups import OffsetLookups
 from broker_core.broker.replicas.record_deletion import RecordDeletion
 from broker_core.eras import Era
 from broker_core.errors import Errors
+from broker_core.replication import replica_fetcher
 from broker_core.replication.isr import CommittedIsr, PendingExpand, PendingShrink
 from broker_core.replication.partition import Partition, Role
 from broker_core.replication.quota import ReplicationQuotas
 from broker_core.replication.replica_fetcher import FetcherSettings, ReplicaFetcher
+from broker_core.sim.handlers import ResponseHandler, TimerHandler
 from broker_core.sim.kernel import Kernel
 from broker_core.wire.messages import (
     AlterPartitionItem,
     AlterPartitionResult,
+    FetchResponse,
     LeaderAndIsrPartition,
+    ListOffsetsResponse,
+    OffsetForLeaderEpochResponse,
 )
 
 ANY_EPOCH = -1
@@ -89,9 +94,51 @@ class ReplicaManager:
             socket_timeout_us=config.replica_socket_timeout_ms * 1_000,
         )
 
+    @property
+    def timers(self) -> dict[str, TimerHandler]:
+        """What it does when each of its timers is due."""
+        return {
+            **self.produces.timers,
+            **self.fetches.timers,
+            **self.record_deletion.timers,
+            **self.alter_partition.timers,
+            **self.isr_changes.timers,
+            replica_fetcher.WAKE_TIMER: self._wake_fetcher,
+        }
+
+    @property
+    def responses(self) -> dict[str, ResponseHandler]:
+        """What it does with the responses to its requests."""
+        return {
+            **self.alter_partition.responses,
+            replica_fetcher.FETCH: ResponseHandler(self._on_fetch, self._on_fetcher_disconnect),
+            replica_fetcher.EPOCHS: ResponseHandler(self._on_epochs, self._on_fetcher_disconnect),
+            replica_fetcher.OFFSETS: ResponseHandler(self._on_offsets, self._on_no_offsets),
+        }
+
     def parked(self) -> list[str]:
         """The rpc ids of the requests in the purgatories."""
         return self.fetches.parked() + self.produces.parked() + self.record_deletion.parked()
+
+    # the timers and responses of the fetchers, which come and go
+
+    def _wake_fetcher(self, leader: int) -> None:
+        self.fetchers[leader].on_wake()
+
+    def _on_fetch(self, leader: int, response: FetchResponse) -> None:
+        self.fetchers[leader].on_response(response)
+
+    def _on_epochs(self, leader: int, response: OffsetForLeaderEpochResponse) -> None:
+        self.fetchers[leader].on_epochs(response)
+
+    def _on_fetcher_disconnect(self, leader: int) -> None:
+        self.fetchers[leader].on_disconnect()
+
+    def _on_offsets(self, question: tuple[int, str, int, int], response: ListOffsetsResponse | None) -> None:
+        self.fetchers[question[0]].on_offsets(question, response)
+
+    def _on_no_offsets(self, question: tuple[int, str, int, int]) -> None:
+        self._on_offsets(question, None)
 
     # for the fetchers and the AlterPartition manager
 
