@@ -23,6 +23,7 @@ from broker_core.events.world import (
     RunStarted,
 )
 from broker_core.log.cleaner import CleaningFacts
+from broker_core.partitions import broker_node
 from broker_core.replication.partition import cut_rows
 from broker_core.sim.disk import Disk
 from broker_core.sim.kernel import Kernel, Latency
@@ -108,7 +109,10 @@ class Cluster:
         for broker_id in config.brokers:
             emit(
                 NodeAdded(
-                    node=f"b{broker_id}", node_kind="broker", broker_id=broker_id, settings=self._shown(broker_id)
+                    node=broker_node(broker_id),
+                    node_kind="broker",
+                    broker_id=broker_id,
+                    settings=self._shown(broker_id),
                 ),
                 LAB,
             )
@@ -400,7 +404,7 @@ class Cluster:
                 for partition in broker.replicas.partitions.values():
                     replicas[partition.key] = partition.description()
         return {
-            "brokers": {f"b{broker_id}": self.broker_state(broker_id) for broker_id in self.broker_ids},
+            "brokers": {broker_node(broker_id): self.broker_state(broker_id) for broker_id in self.broker_ids},
             "replicas": replicas,
             "rpcs": sorted(self.kernel.in_flight),
             "parked": sorted(

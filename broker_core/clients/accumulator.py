@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import msgspec
 
 from broker_core.clients.compression_ratio import CompressionRatios
+from broker_core.partitions import topic_of
 from broker_core.records.compression import CompressionType
 from broker_core.records.record import record_parts
 from broker_core.records.record_batch import HEADER_BYTES, SimpleRecord, build_batch, iterate, with_producer
@@ -165,7 +166,7 @@ class RecordAccumulator:
         memory = self.memory_for(partition, size + HEADER_BYTES)
         queue = self._queues.setdefault(partition, deque())
         if memory:
-            factor = self.ratios.factor(partition.rpartition("-")[0])
+            factor = self.ratios.factor(topic_of(partition))
             queue.append(Batch(self._take_sequence(), partition, now_us, memory, factor=factor))
             self.used_memory += memory
         batch = queue[-1]
@@ -203,7 +204,7 @@ class RecordAccumulator:
         """The parts of a batch that a broker found too large, back in its place (`splitAndReenqueue`). They are as old
         as it is, keep the numbers of their records, and take no memory of the pool.
         """
-        topic = batch.partition.rpartition("-")[0]
+        topic = topic_of(batch.partition)
         self.ratios.was_too_large(topic, batch.size - HEADER_BYTES, len(batch.data) - HEADER_BYTES)
         factor = self.ratios.factor(topic)
         records = [SimpleRecord(each.timestamp, each.key, each.value, each.headers) for each in iterate(batch.data)]

@@ -7,6 +7,7 @@ import msgspec
 from broker_core.clients.metadata import STALE_METADATA_ERRORS, ClientMetadata, backoff_us
 from broker_core.errors import Errors
 from broker_core.events.client import RECORDS_SHOWN, ConsumerPositionReset, RecordsConsumed
+from broker_core.partitions import topic_of
 from broker_core.records.control_record import ControlRecordType, read_marker
 from broker_core.records.record_batch import Record, iterate_batches, iterate_records
 from broker_core.sim.kernel import Kernel, Message, Subjects, applies
@@ -132,7 +133,7 @@ class Consumer:
 
     def _ask_for_metadata(self) -> None:
         node = self.metadata.node_to_ask()
-        topic = self.partition.rpartition("-")[0]
+        topic = topic_of(self.partition)
         self.kernel.request(
             self.name,
             node,

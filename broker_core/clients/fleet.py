@@ -10,6 +10,7 @@ from broker_core.clients.zookeeper_consumer import ZookeeperConsumer
 from broker_core.eras import Era
 from broker_core.events.group import AssignorDefined
 from broker_core.events.world import ClientFrozen, ClientThawed, LinkRestored, NodeAdded, NodeRemoved
+from broker_core.partitions import broker_id_of, is_broker
 from broker_core.sim.faults import LinkFault
 from broker_core.sim.kernel import Kernel, Subjects, applies
 from broker_core.sim.zookeeper import ZooKeeper
@@ -129,10 +130,7 @@ class Clients:
 
     def _bootstrap(self) -> tuple[str, ...]:
         """The brokers of the run that are up, frozen ones last, since they would not answer."""
-        brokers = sorted(
-            (name for name in self.kernel.nodes if name[:1] == "b" and name[1:].isdigit()),
-            key=lambda name: int(name[1:]),
-        )
+        brokers = sorted(filter(is_broker, self.kernel.nodes), key=broker_id_of)
         up = [name for name in brokers if name in self.kernel.up]
         return tuple(sorted(up or brokers, key=lambda name: name in self.kernel.frozen))
 

@@ -20,8 +20,8 @@ from broker_core.groups.consumer_protocol import (
     decode_subscription,
     encode_assignment,
     encode_subscription,
-    split_partition,
 )
+from broker_core.partitions import topic_of
 from broker_core.sim.kernel import Kernel
 from broker_core.wire.messages import (
     JoinGroupResponse,
@@ -240,7 +240,7 @@ class GroupConsumer(GroupMembership):
     def _take_assignment(self, assignment: bytes) -> None:
         assigned = decode_assignment(assignment)
         topics = self.settings.topics
-        strange = [name for name in assigned if split_partition(name)[0] not in topics]
+        strange = [name for name in assigned if topic_of(name) not in topics]
         if strange and not self.settings.is_pattern:
             self._change("joining", f"it does not subscribe to {', '.join(strange)}, which it was given")
             self.later("join")

@@ -14,7 +14,7 @@ from broker_core.clients.metadata import STALE_METADATA_ERRORS, ClientMetadata
 from broker_core.config_defs.java_text import hash_map_order, partition_code
 from broker_core.errors import Errors
 from broker_core.events.client import RECORDS_SHOWN, ConsumerPositionReset, RecordsConsumed
-from broker_core.groups.consumer_protocol import sorted_partitions
+from broker_core.partitions import sorted_partitions
 from broker_core.records.record_batch import Record, iterate_batches
 from broker_core.sim.kernel import Kernel
 from broker_core.wire.messages import (

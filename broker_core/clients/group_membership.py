@@ -10,7 +10,8 @@ from broker_core.clients.group_member import GroupMember
 from broker_core.clients.metadata import backoff_us
 from broker_core.errors import Errors
 from broker_core.events.group import ConsumerAssigned
-from broker_core.groups.consumer_protocol import PROTOCOL_TYPE, sorted_partitions
+from broker_core.groups.consumer_protocol import PROTOCOL_TYPE
+from broker_core.partitions import broker_node, sorted_partitions
 from broker_core.sim.kernel import Kernel
 from broker_core.wire.messages import (
     FindCoordinatorRequest,
@@ -114,7 +115,7 @@ class GroupMembership(GroupMember):
                 self.later("find")
             return
         self._attempts = 0
-        self._coordinator = f"b{response.node_id}"
+        self._coordinator = broker_node(response.node_id)
         self._heard_us = self.kernel.now_us
         if self.state == "finding the coordinator":
             self._join("the coordinator is known")

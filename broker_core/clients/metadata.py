@@ -3,6 +3,7 @@
 import msgspec
 
 from broker_core.errors import Errors
+from broker_core.partitions import broker_node, topic_of
 from broker_core.wire.messages import MetadataResponse
 
 RETRY_BACKOFF_US = 100_000
@@ -60,7 +61,7 @@ class ClientMetadata:
 
     def update(self, response: MetadataResponse) -> None:
         """Takes in an answer."""
-        live = [f"b{broker_id}" for broker_id in response.brokers]
+        live = [broker_node(broker_id) for broker_id in response.brokers]
         if live:
             known = [node for node in self.nodes if node in live]
             self.nodes = known + [node for node in live if node not in known]
@@ -68,13 +69,13 @@ class ClientMetadata:
             self.topic_errors[name] = error
             if error is not Errors.NONE:
                 self.partition_counts.pop(name, None)
-                for partition in [p for p in self.partitions if p.rpartition("-")[0] == name]:
+                for partition in [p for p in self.partitions if topic_of(p) == name]:
                     del self.partitions[partition]
             else:
                 self.partition_counts[name] = 0
         for partition, leader, leader_epoch, *_ in response.partitions:
             self.partitions[partition] = PartitionInfo(leader, leader_epoch)
-            topic = partition.rpartition("-")[0]
+            topic = topic_of(partition)
             self.partition_counts[topic] = self.partition_counts.get(topic, 0) + 1
 
     def why_absent(self, topic: str) -> Errors | None:
@@ -85,4 +86,4 @@ class ClientMetadata:
     def leader_of(self, partition: str) -> str | None:
         """The name of the partition's leader, None when there is none or nothing is known."""
         info = self.partitions.get(partition)
-        return None if info is None or info.leader < 0 else f"b{info.leader}"
+        return None if info is None or info.leader < 0 else broker_node(info.leader)

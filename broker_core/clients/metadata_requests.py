@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from broker_core.clients.metadata import ClientMetadata, backoff_us
+from broker_core.partitions import topic_of
 from broker_core.sim.kernel import Kernel
 from broker_core.wire.messages import MetadataRequest, MetadataResponse
 
@@ -56,7 +57,7 @@ class MetadataRequests:
         """An answer."""
         self.is_under_way = False
         self.metadata.update(response)
-        waiting = {partition.rpartition("-")[0] for partition in self._lacks_leader()}
+        waiting = {topic_of(partition) for partition in self._lacks_leader()}
         self._wanted = {topic: None for topic in self._wanted if topic in waiting}
         if self._wanted:
             self._ask_again()

@@ -27,6 +27,7 @@ from broker_core.events.client import (
     ProduceStarted,
     RecordPartitioned,
 )
+from broker_core.partitions import partition_name
 from broker_core.records.record_batch import SimpleRecord
 from broker_core.sim.kernel import Kernel, Message, Subjects, applies
 
@@ -63,10 +64,10 @@ class _TopicQueues:
         self._topic = topic
 
     def waiting(self, partition: int) -> int | None:
-        return self._accumulator.waiting(f"{self._topic}-{partition}")
+        return self._accumulator.waiting(partition_name(self._topic, partition))
 
     def takes_more(self, partition: int) -> bool:
-        return self._accumulator.takes_more(f"{self._topic}-{partition}")
+        return self._accumulator.takes_more(partition_name(self._topic, partition))
 
 
 class Producer:
@@ -119,7 +120,7 @@ class Producer:
         name, partitioner = place, None
         if is_topic:
             choice = self._choose(place, key)
-            name = f"{place}-{choice.partition}"
+            name = partition_name(place, choice.partition)
             partitioner = None if choice.rule == "key" else self._partitioner(place)
         accumulator = self.sender.accumulator
         batch = accumulator.append(name, record, self.kernel.now_us)
@@ -149,14 +150,16 @@ class Producer:
         if key is not None and not self.settings.partitioner_ignore_keys:
             choice = partitioner.of_key(key, count)
         else:
-            with_leader = [each for each in range(count) if self.metadata.leader_of(f"{topic}-{each}") is not None]
+            with_leader = [
+                each for each in range(count) if self.metadata.leader_of(partition_name(topic, each)) is not None
+            ]
             choice = partitioner.without_key(
                 with_leader or range(count), _TopicQueues(self.sender, topic), self.kernel.now_us
             )
         self.kernel.emit(
             RecordPartitioned(
                 client=self.name,
-                partition=f"{topic}-{choice.partition}",
+                partition=partition_name(topic, choice.partition),
                 key=None if key is None else key.decode(errors="replace")[:KEY_SHOWN],
                 rule=choice.rule,
                 key_hash=choice.key_hash,

@@ -26,6 +26,7 @@ from broker_core.events.client import (
     ProduceStarted,
     RecordsGathered,
 )
+from broker_core.partitions import topic_of
 from broker_core.records.record_batch import HEADER_BYTES, increment_sequence
 from broker_core.sim.kernel import Kernel
 from broker_core.wire.messages import ProducePartitionResponse, ProduceRequest, ProduceResponse
@@ -149,7 +150,7 @@ class Sender:
             leader = self._leader_of(partition)
             due_us = self.accumulator.due_us(queue)
             if leader is None:
-                self.metadata_requests.want(partition.rpartition("-")[0])
+                self.metadata_requests.want(topic_of(partition))
                 why = "metadata"
             elif due_us > self.kernel.now_us:
                 next_us = min(next_us or due_us, due_us)
@@ -255,7 +256,7 @@ class Sender:
             compression_level=self.settings.compression_level,
         )
         size, packed = batch.size - HEADER_BYTES, len(batch.data) - HEADER_BYTES
-        self.accumulator.ratios.seen(batch.partition.rpartition("-")[0], size, packed)
+        self.accumulator.ratios.seen(topic_of(batch.partition), size, packed)
 
     def _repeat(self, batch: Batch, leader: str) -> None:
         self.kernel.emit(
@@ -291,7 +292,7 @@ class Sender:
         self.metadata.unreachable(sent.leader)
         for batch, _ in sent.batches:
             if self.settings.acks == 0 or batch.sequence in self._in_flight:
-                self.metadata_requests.want(batch.partition.rpartition("-")[0])
+                self.metadata_requests.want(topic_of(batch.partition))
         if self.settings.acks != 0:
             self._in_flight_count[sent.leader] -= 1
             error, message = self._why_lost(sent.leader, timed_out=timed_out)
@@ -410,7 +411,7 @@ class Sender:
 
     def _retry_or_fail(self, batch: Batch, error: Errors, message: str | None, *, repeats: bool) -> None:
         if error in STALE_METADATA_ERRORS:
-            self.metadata_requests.want(batch.partition.rpartition("-")[0])
+            self.metadata_requests.want(topic_of(batch.partition))
         in_time = self.kernel.now_us < batch.created_us + self.settings.delivery_timeout_ms * 1000
         if not repeats or batch.attempts > self.settings.retries or not in_time:
             self._fail(batch, ProduceResult(-1, exception_class(error), exception_message(error, message), error))

@@ -20,6 +20,7 @@ from broker_core.clients.transactional_offsets import (
 )
 from broker_core.errors import Errors
 from broker_core.events.transaction import ProducerStateChanged
+from broker_core.partitions import broker_node
 from broker_core.sim.kernel import Kernel, Subjects, applies
 from broker_core.wire.messages import (
     AddPartitionsToTxnRequest,
@@ -392,9 +393,9 @@ class TransactionManager:
     def _succeeded(self, api: str, body: Any) -> None:
         if api == "FindCoordinator":
             if self._waiting_offsets is not None and self._coordinator is not None:
-                self._waiting_offsets.coordinator = f"b{body.node_id}"
+                self._waiting_offsets.coordinator = broker_node(body.node_id)
             else:
-                self._coordinator = f"b{body.node_id}"
+                self._coordinator = broker_node(body.node_id)
         elif api == "AddOffsetsToTxn":
             if self.offsets is not None:
                 self.offsets.is_added = True

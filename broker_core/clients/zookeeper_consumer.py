@@ -13,7 +13,7 @@ from broker_core.clients.group_member import GroupMember
 from broker_core.clients.metadata import backoff_us
 from broker_core.clients.zookeeper_group import NotAlike, ZookeeperGroup
 from broker_core.events.group import ConsumerAssigned
-from broker_core.groups.consumer_protocol import sorted_partitions
+from broker_core.partitions import sorted_partitions
 from broker_core.sim.kernel import Kernel
 from broker_core.sim.zookeeper import ZK_NODE, ZooKeeper
 from broker_core.wire.messages import MetadataRequest

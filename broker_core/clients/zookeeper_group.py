@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from broker_core.config_defs.java_text import signed, string_code
 from broker_core.groups.zookeeper_offsets import CONSUMERS, NO_OFFSET, make_parents, read_offset, write_offset
+from broker_core.partitions import TopicPartition, partition_name
 from broker_core.sim.zookeeper import ZkClient
 from broker_core.zk.store import NodeExists, NoNode
 from broker_core.zk.znodes import BrokerIdZnode, ConsumerIdZnode, TopicZnode, ZnodeDataError
@@ -86,7 +87,7 @@ class ZookeeperGroup:
                 place = threads.index(self.thread_id) if self.thread_id in threads else len(threads)
                 first = each * place + min(place, more)
                 count = each + (place < more) if place < len(threads) else 0
-                found += [f"{topic}-{number}" for number in numbers[first : first + count]]
+                found += [partition_name(topic, number) for number in numbers[first : first + count]]
             return found
         by_topic = {topic: self._threads(topic) for topic in sorted(topics)}
         if any(threads != by_topic[sorted(topics)[0]] for threads in by_topic.values()):
@@ -96,7 +97,7 @@ class ZookeeperGroup:
         threads = by_topic[sorted(topics)[0]]
         for turn, (topic, number) in enumerate(everything):
             if threads[turn % len(threads)] == self.thread_id:
-                found.append(f"{topic}-{number}")
+                found.append(partition_name(topic, number))
         return found
 
     def own(self, partitions: Sequence[str]) -> str:
@@ -124,7 +125,7 @@ class ZookeeperGroup:
                 continue
 
     def _owner_path(self, name: str) -> str:
-        topic, _, number = name.rpartition("-")
+        topic, number = TopicPartition.parse(name)
         return f"{self.root}/owners/{topic}/{number}"
 
     def offset(self, name: str) -> int:

@@ -5,6 +5,8 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
 
+from broker_core.partitions import TopicPartition
+
 
 def string_code(text: str) -> int:
     """`String.hashCode`, as an unsigned number."""
@@ -22,8 +24,8 @@ def signed(code: int) -> int:
 
 def partition_code(partition: str) -> int:
     """`TopicPartition.hashCode` of "orders-0"."""
-    topic, _, number = partition.rpartition("-")
-    return ((31 + int(number)) * 31 + string_code(topic)) & 0xFFFFFFFF
+    topic, number = TopicPartition.parse(partition)
+    return ((31 + number) * 31 + string_code(topic)) & 0xFFFFFFFF
 
 
 def hash_map_order(

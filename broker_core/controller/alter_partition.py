@@ -1,8 +1,9 @@
 """ISR changes that leaders propose (AlterPartition, KIP-497; `KafkaController.tryProcessAlterPartition`)."""
 
-from broker_core.controller.context import RECOVERED, RECOVERING, ControllerContext, LeaderAndIsr, topic_of
+from broker_core.controller.context import RECOVERED, RECOVERING, ControllerContext, LeaderAndIsr
 from broker_core.controller.kafka_zk_client import KafkaZkClient
 from broker_core.errors import Errors
+from broker_core.partitions import topic_of
 from broker_core.wire.messages import AlterPartitionItem, AlterPartitionRequest, AlterPartitionResult
 
 INELIGIBLE_VERSION = 2

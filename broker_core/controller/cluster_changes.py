@@ -6,7 +6,7 @@ Each method says what has happened; what is to be done follows from reading ZooK
 from collections.abc import Iterable
 
 from broker_core.controller.channel_manager import ControllerChannelManager
-from broker_core.controller.context import ControllerContext, PartitionAndReplica, topic_of
+from broker_core.controller.context import ControllerContext
 from broker_core.controller.election import ElectionStrategy
 from broker_core.controller.host import ControllerHost
 from broker_core.controller.kafka_uuid import random_uuid
@@ -18,6 +18,7 @@ from broker_core.controller.replica_state_machine import ReplicaState, ReplicaSt
 from broker_core.controller.request_batch import ControllerBrokerRequestBatch
 from broker_core.controller.topic_deletion import TopicDeletionManager
 from broker_core.errors import Errors
+from broker_core.partitions import ReplicaId, partition_name, topic_of
 from broker_core.wire.messages import LeaderAndIsrResponse, StopReplicaRequest, StopReplicaResponse
 from broker_core.zk.znodes import TopicZnode
 
@@ -100,7 +101,7 @@ class ClusterChanges:
         context.shutting_down.difference_update(brokers)
         self._replicas_became_offline([r for broker_id in brokers for r in context.replicas_on(broker_id)])
 
-    def _replicas_became_offline(self, replicas: list[PartitionAndReplica]) -> None:
+    def _replicas_became_offline(self, replicas: list[ReplicaId]) -> None:
         """Partitions that they led get new leaders; then they leave the ISRs of all their partitions."""
         context = self.context
         to_delete = [r for r in replicas if context.is_queued_for_deletion(topic_of(r.partition))]
@@ -140,7 +141,7 @@ class ClusterChanges:
             batch.add_stop_replica(broker_id, partition, delete=False)
         batch.send()
         self.replica_states.handle_state_changes(
-            [PartitionAndReplica(partition, broker_id) for partition in followed], ReplicaState.OFFLINE
+            [ReplicaId(partition, broker_id) for partition in followed], ReplicaState.OFFLINE
         )
         return context.partitions_led_by(broker_id)
 
@@ -178,7 +179,9 @@ class ClusterChanges:
             for number, replicas in znode.partitions.items():
                 adding, removing = znode.adding_replicas.get(number, ()), znode.removing_replicas.get(number, ())
                 if adding or removing:
-                    self.context.set_assignment(f"{topic}-{number}", ReplicaAssignment(replicas, adding, removing))
+                    self.context.set_assignment(
+                        partition_name(topic, number), ReplicaAssignment(replicas, adding, removing)
+                    )
 
     def partitions_modified(self, topic: str) -> None:
         """A topic's znode has changed: partitions may have been added."""
@@ -191,7 +194,7 @@ class ClusterChanges:
             self.zk.set_topic(topic, self.context.topic_znode(topic))
         elif added:
             self.context.add_topic(topic, self.context.topic_ids[topic], known | added)
-            self._create_partitions([f"{topic}-{number}" for number in sorted(added)])
+            self._create_partitions([partition_name(topic, number) for number in sorted(added)])
 
     def _create_partitions(self, partitions: list[str]) -> None:
         replicas = list(self.context.replicas_of(partitions))
@@ -257,7 +260,7 @@ class ClusterChanges:
         online = {partition for partition, error in response.partitions if error is Errors.NONE}
         offline = [partition for partition, error in response.partitions if error is Errors.KAFKA_STORAGE_ERROR]
         self.context.replicas_on_offline_dirs[broker_id] = (before - online) | set(offline)
-        new = [PartitionAndReplica(partition, broker_id) for partition in offline if partition not in before]
+        new = [ReplicaId(partition, broker_id) for partition in offline if partition not in before]
         if new:
             self._replicas_became_offline(new)
 
@@ -265,7 +268,7 @@ class ClusterChanges:
         """Counts only for topics that are being deleted."""
         asked = {state.partition for state in request.partitions if state.delete_partition}
         answered = [
-            (PartitionAndReplica(partition, broker_id), response.error is Errors.NONE and error is Errors.NONE)
+            (ReplicaId(partition, broker_id), response.error is Errors.NONE and error is Errors.NONE)
             for partition, error in response.partitions
             if partition in asked and topic_of(partition) in self.context.topics_with_deletion_started
         ]

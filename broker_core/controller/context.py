@@ -10,30 +10,13 @@ from typing import NamedTuple
 import msgspec
 
 from broker_core.controller.replica_assignment import ReplicaAssignment
+from broker_core.partitions import ReplicaId, TopicPartition, partition_name, topic_of
 from broker_core.zk.znodes import PartitionStateZnode, TopicZnode
 
 NO_EPOCH = -1
 LEADER_DURING_DELETE = -2
 EPOCH_DURING_DELETE = -2
 RECOVERED, RECOVERING = 0, 1
-
-
-class PartitionAndReplica(NamedTuple):
-    """A replica of a partition."""
-
-    partition: str
-    broker_id: int
-
-    @property
-    def name(self) -> str:
-        """As events name it: "orders-0@b1"."""
-        return f"{self.partition}@b{self.broker_id}"
-
-    @staticmethod
-    def of(name: str) -> "PartitionAndReplica":
-        """The replica of a name."""
-        partition, _, broker_id = name.rpartition("@b")
-        return PartitionAndReplica(partition, int(broker_id))
 
 
 class LiveBroker(NamedTuple):
@@ -81,7 +64,7 @@ class LeaderAndIsr(msgspec.Struct, frozen=True, gc=False):
     @staticmethod
     def decode(partition: str, data: bytes, version: int) -> "LeaderAndIsr":
         """From a znode's data and version. Raises ZnodeDataError."""
-        znode = PartitionStateZnode.decode(*split(partition), data)
+        znode = PartitionStateZnode.decode(*TopicPartition.parse(partition), data)
         return LeaderAndIsr(
             leader=znode.leader,
             leader_epoch=znode.leader_epoch,
@@ -90,17 +73,6 @@ class LeaderAndIsr(msgspec.Struct, frozen=True, gc=False):
             partition_epoch=version,
             controller_epoch=znode.controller_epoch,
         )
-
-
-def split(partition: str) -> tuple[str, int]:
-    """("orders", 0) for "orders-0"."""
-    topic, _, number = partition.rpartition("-")
-    return topic, int(number)
-
-
-def topic_of(partition: str) -> str:
-    """The topic of a partition."""
-    return partition.rpartition("-")[0]
 
 
 class ControllerContext:
@@ -170,7 +142,7 @@ class ControllerContext:
 
     def partitions_of(self, topic: str) -> list[str]:
         """The partitions of a topic, by number."""
-        return [f"{topic}-{number}" for number in self.assignments.get(topic, ())]
+        return [partition_name(topic, number) for number in self.assignments.get(topic, ())]
 
     def all_partitions(self) -> list[str]:
         """All partitions, by topic and number."""
@@ -178,7 +150,7 @@ class ControllerContext:
 
     def replicas(self, partition: str) -> tuple[int, ...]:
         """The assignment of a partition; () if it is not known."""
-        topic, number = split(partition)
+        topic, number = TopicPartition.parse(partition)
         return self.assignments.get(topic, {}).get(number, ())
 
     def assignment(self, partition: str) -> ReplicaAssignment:
@@ -187,7 +159,7 @@ class ControllerContext:
 
     def set_assignment(self, partition: str, assignment: ReplicaAssignment) -> None:
         """A known partition has other replicas now. It counts as moving until `reassignment_done`."""
-        topic, number = split(partition)
+        topic, number = TopicPartition.parse(partition)
         self.assignments[topic][number] = assignment.replicas
         if partition in self.reassignments or assignment.is_being_reassigned:
             self.reassignments[partition] = assignment
@@ -214,18 +186,14 @@ class ControllerContext:
             if self.is_replica_online(partition, broker_id, or_shutting_down=or_shutting_down)
         ]
 
-    def replicas_of(self, partitions: Iterable[str]) -> Iterator[PartitionAndReplica]:
+    def replicas_of(self, partitions: Iterable[str]) -> Iterator[ReplicaId]:
         """All replicas of some partitions."""
-        return (
-            PartitionAndReplica(partition, broker_id)
-            for partition in partitions
-            for broker_id in self.replicas(partition)
-        )
+        return (ReplicaId(partition, broker_id) for partition in partitions for broker_id in self.replicas(partition))
 
-    def replicas_on(self, broker_id: int) -> list[PartitionAndReplica]:
+    def replicas_on(self, broker_id: int) -> list[ReplicaId]:
         """All replicas that a broker has been assigned."""
         return [
-            PartitionAndReplica(partition, broker_id)
+            ReplicaId(partition, broker_id)
             for partition in self.all_partitions()
             if broker_id in self.replicas(partition)
         ]

@@ -23,6 +23,7 @@ from broker_core.controller.replica_state_machine import ReplicaStateMachine
 from broker_core.controller.topic_deletion import TopicDeletionManager
 from broker_core.errors import Errors
 from broker_core.events.control import ControllerElected, ControllerEventProcessed, ControllerResigned
+from broker_core.partitions import broker_node, partition_name
 from broker_core.sim.handlers import TimerHandler
 from broker_core.sim.kernel import Subjects, applies
 from broker_core.wire.messages import (
@@ -117,7 +118,7 @@ class Controller:
         """The states of partitions and replicas, as events have told them."""
         return {
             "partitions": {partition: state.value for partition, state in sorted(self.partition_states.states.items())},
-            "replicas": {replica.name: state.value for replica, state in sorted(self.replica_states.states.items())},
+            "replicas": {str(replica): state.value for replica, state in sorted(self.replica_states.states.items())},
         }
 
     # The life of a controller
@@ -223,13 +224,15 @@ class Controller:
         elif path == BrokerIdZnode.PARENT:
             self._process("BrokerChange", self.changes.brokers_changed)
         elif path.startswith(BrokerIdZnode.PARENT + "/"):
-            number = path.rpartition("/")[2]
-            self._process("BrokerModifications", lambda: self.changes.broker_modified(int(number)), f"b{number}")
+            broker_id = int(path.rpartition("/")[2])
+            self._process(
+                "BrokerModifications", lambda: self.changes.broker_modified(broker_id), broker_node(broker_id)
+            )
         elif path == TopicZnode.PARENT:
             self._process("TopicChange", self.changes.topics_changed)
         elif path.startswith(TopicZnode.PARENT + "/") and path.endswith("/state"):
             _, topic, _, number, _ = path.removeprefix(TopicZnode.PARENT).split("/")
-            self._isr_of_reassigned_changed(f"{topic}-{number}")
+            self._isr_of_reassigned_changed(partition_name(topic, number))
         elif path.startswith(TopicZnode.PARENT + "/"):
             topic = path.rpartition("/")[2]
             self._process("PartitionModifications", lambda: self.changes.partitions_modified(topic), topic)
@@ -269,14 +272,14 @@ class Controller:
             self._process(
                 "LeaderAndIsrResponseReceived",
                 lambda: self.changes.leader_and_isr_answered(broker_id, body),
-                f"b{broker_id}",
+                broker_node(broker_id),
             )
         elif isinstance(body, StopReplicaResponse) and isinstance(request.body, StopReplicaRequest):
             sent = request.body
             self._process(
                 "TopicDeletionStopReplicaResponseReceived",
                 lambda: self.changes.stop_replica_answered(broker_id, sent, body),
-                f"b{broker_id}",
+                broker_node(broker_id),
             )
 
     def on_disconnect(self, broker_id: int, channel: int) -> None:
@@ -386,7 +389,7 @@ class Controller:
                 response = ControlledShutdownResponse(Errors.NONE, tuple(remaining))
 
         if self.is_active:
-            self._process("ControlledShutdown", process, f"b{request.broker_id}")
+            self._process("ControlledShutdown", process, broker_node(request.broker_id))
         return response
 
     def create_topics(self, request: CreateTopicsRequest) -> CreateTopicsResponse:

@@ -8,8 +8,9 @@ from typing import NamedTuple
 
 import msgspec
 
-from broker_core.controller.context import ControllerContext, LeaderAndIsr, LiveBroker, split, topic_of
+from broker_core.controller.context import ControllerContext, LeaderAndIsr, LiveBroker
 from broker_core.controller.host import ControllerHost
+from broker_core.partitions import TopicPartition, partition_name, topic_of
 from broker_core.zk.store import (
     BadVersion,
     Check,
@@ -200,7 +201,7 @@ class KafkaZkClient:
             wanted = ReassignPartitionsZnode.decode(data).partitions
         except ZnodeDataError:
             return {}
-        return {f"{each.topic}-{each.partition}": each.replicas for each in wanted}
+        return {partition_name(each.topic, each.partition): each.replicas for each in wanted}
 
     def set_partition_reassignments(self, wanted: dict[str, tuple[int, ...]]) -> None:
         """Leaves these wishes in /admin/reassign_partitions; without any the znode goes."""
@@ -208,7 +209,9 @@ class KafkaZkClient:
             self._delete(ReassignPartitionsZnode.PATH)
             return
         znode = ReassignPartitionsZnode(
-            partitions=tuple(PartitionReassignment(*split(name), replicas) for name, replicas in wanted.items())
+            partitions=tuple(
+                PartitionReassignment(*TopicPartition.parse(name), replicas) for name, replicas in wanted.items()
+            )
         )
         self.fenced(SetData(ReassignPartitionsZnode.PATH, znode.encode()))
 
@@ -225,20 +228,20 @@ class KafkaZkClient:
             wanted = PreferredReplicaElectionZnode.decode(data).partitions
         except ZnodeDataError:
             return []
-        return [f"{each.topic}-{each.partition}" for each in wanted]
+        return [partition_name(each.topic, each.partition) for each in wanted]
 
     # Partition states
 
     def watch_partition_state(self, partition: str) -> None:
         """Has the next change of a partition's state reported."""
-        self.host.zk.exists(PartitionStateZnode.path(*split(partition)), watch=True)
+        self.host.zk.exists(PartitionStateZnode.path(*TopicPartition.parse(partition)), watch=True)
 
     def partition_states(self, partitions: list[str]) -> dict[str, LeaderAndIsr]:
         """The states in ZooKeeper, for those partitions that have a readable one."""
         states = {}
         for partition in partitions:
             try:
-                data, stat = self.host.zk.get(PartitionStateZnode.path(*split(partition)))
+                data, stat = self.host.zk.get(PartitionStateZnode.path(*TopicPartition.parse(partition)))
                 states[partition] = LeaderAndIsr.decode(partition, data, stat.version)
             except (NoNode, ZnodeDataError):
                 continue
@@ -250,10 +253,10 @@ class KafkaZkClient:
         for topic in dict.fromkeys(map(topic_of, states)):
             self._create_parent(TopicZnode.partitions_path(topic))
         for partition in states:
-            self._create_parent(PartitionStateZnode.partition_path(*split(partition)))
+            self._create_parent(PartitionStateZnode.partition_path(*TopicPartition.parse(partition)))
         for partition, state in states.items():
             try:
-                self.fenced(Create(PartitionStateZnode.path(*split(partition)), state.encode()))
+                self.fenced(Create(PartitionStateZnode.path(*TopicPartition.parse(partition)), state.encode()))
             except (NoNode, NodeExists):
                 continue
             created[partition] = state
@@ -266,7 +269,11 @@ class KafkaZkClient:
             state = msgspec.structs.replace(state, controller_epoch=self.context.epoch)
             try:
                 stat = self.fenced(
-                    SetData(PartitionStateZnode.path(*split(partition)), state.encode(), state.partition_epoch)
+                    SetData(
+                        PartitionStateZnode.path(*TopicPartition.parse(partition)),
+                        state.encode(),
+                        state.partition_epoch,
+                    )
                 )
             except BadVersion:
                 updates.retry.append(partition)
@@ -297,7 +304,7 @@ class KafkaZkClient:
                 named = IsrChangeNotificationZnode.decode(path, data).partitions
             except (NoNode, ZnodeDataError):
                 continue
-            partitions |= dict.fromkeys(f"{each.topic}-{each.partition}" for each in named)
+            partitions |= dict.fromkeys(partition_name(each.topic, each.partition) for each in named)
         return list(partitions)
 
     def log_dir_events(self) -> list[str]:

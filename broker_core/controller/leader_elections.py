@@ -2,11 +2,12 @@
 
 from collections.abc import Iterable
 
-from broker_core.controller.context import ControllerContext, topic_of
+from broker_core.controller.context import ControllerContext
 from broker_core.controller.election import ElectionStrategy
 from broker_core.controller.kafka_zk_client import KafkaZkClient
 from broker_core.controller.partition_state_machine import PartitionState, PartitionStateMachine
 from broker_core.errors import Errors
+from broker_core.partitions import topic_of
 from broker_core.wire.messages import ElectionType, PartitionResult
 from broker_core.zk.znodes import NO_LEADER, PreferredReplicaElectionZnode
 

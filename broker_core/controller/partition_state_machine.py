@@ -6,12 +6,13 @@ from enum import StrEnum
 from broker_core.config_defs import ConfigException, topic_value
 from broker_core.controller import election
 from broker_core.controller.channel_manager import ControllerChannelManager
-from broker_core.controller.context import ControllerContext, LeaderAndIsr, topic_of
+from broker_core.controller.context import ControllerContext, LeaderAndIsr
 from broker_core.controller.election import Choice, ElectionStrategy
 from broker_core.controller.host import ControllerHost
 from broker_core.controller.kafka_zk_client import KafkaZkClient
 from broker_core.controller.request_batch import ControllerBrokerRequestBatch
 from broker_core.events.control import LeaderElected, PartitionStateChanged
+from broker_core.partitions import topic_of
 from broker_core.sim.kernel import Subjects, applies
 from broker_core.zk.znodes import NO_LEADER
 

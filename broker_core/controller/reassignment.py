@@ -8,7 +8,7 @@ controller can carry on. The letters below are those of Kafka's own description.
 from collections.abc import Callable, Collection
 
 from broker_core.controller.channel_manager import ControllerChannelManager
-from broker_core.controller.context import ControllerContext, PartitionAndReplica, topic_of
+from broker_core.controller.context import ControllerContext
 from broker_core.controller.election import ElectionStrategy
 from broker_core.controller.host import ControllerHost
 from broker_core.controller.kafka_zk_client import KafkaZkClient
@@ -18,6 +18,7 @@ from broker_core.controller.replica_state_machine import ReplicaState, ReplicaSt
 from broker_core.controller.request_batch import ControllerBrokerRequestBatch
 from broker_core.controller.topic_deletion import TopicDeletionManager
 from broker_core.errors import Errors
+from broker_core.partitions import ReplicaId, topic_of
 from broker_core.wire.messages import PartitionResult
 
 _UNKNOWN = (Errors.UNKNOWN_TOPIC_OR_PARTITION, "The partition does not exist.")
@@ -235,5 +236,5 @@ class PartitionReassignments:
         return ControllerBrokerRequestBatch(self.host.broker_id, self.context, self.channels)
 
 
-def _replicas(partition: str, brokers: tuple[int, ...]) -> list[PartitionAndReplica]:
-    return [PartitionAndReplica(partition, broker_id) for broker_id in brokers]
+def _replicas(partition: str, brokers: tuple[int, ...]) -> list[ReplicaId]:
+    return [ReplicaId(partition, broker_id) for broker_id in brokers]

@@ -6,11 +6,12 @@ from enum import StrEnum
 import msgspec
 
 from broker_core.controller.channel_manager import ControllerChannelManager
-from broker_core.controller.context import ControllerContext, LeaderAndIsr, PartitionAndReplica, topic_of
+from broker_core.controller.context import ControllerContext, LeaderAndIsr
 from broker_core.controller.host import ControllerHost
 from broker_core.controller.kafka_zk_client import KafkaZkClient
 from broker_core.controller.request_batch import ControllerBrokerRequestBatch
 from broker_core.events.control import ReplicaStateChanged
+from broker_core.partitions import ReplicaId, topic_of
 from broker_core.sim.kernel import Subjects, applies
 from broker_core.zk.znodes import NO_LEADER
 
@@ -92,13 +93,13 @@ class ReplicaStateMachine:
         self.context = context
         self.zk = zk
         self.channels = channels
-        self.states: dict[PartitionAndReplica, ReplicaState] = {}
+        self.states: dict[ReplicaId, ReplicaState] = {}
 
-    def state(self, replica: PartitionAndReplica) -> ReplicaState:
+    def state(self, replica: ReplicaId) -> ReplicaState:
         """The state of a replica."""
         return self.states.get(replica, ReplicaState.NON_EXISTENT)
 
-    def in_state(self, topic: str, state: ReplicaState) -> list[PartitionAndReplica]:
+    def in_state(self, topic: str, state: ReplicaState) -> list[ReplicaId]:
         """A topic's replicas that are in a state."""
         return [r for r in self.context.replicas_of(self.context.partitions_of(topic)) if self.state(r) is state]
 
@@ -122,9 +123,9 @@ class ReplicaStateMachine:
         if self.host.era.takeover_shrinks_isr:
             self.handle_state_changes(offline, ReplicaState.OFFLINE)
 
-    def handle_state_changes(self, replicas: Iterable[PartitionAndReplica], target: ReplicaState) -> None:
+    def handle_state_changes(self, replicas: Iterable[ReplicaId], target: ReplicaState) -> None:
         """Moves replicas to a state and tells the brokers; those that may not go there stay."""
-        by_broker: dict[int, list[PartitionAndReplica]] = {}
+        by_broker: dict[int, list[ReplicaId]] = {}
         for replica in replicas:
             by_broker.setdefault(replica.broker_id, []).append(replica)
         batch = ControllerBrokerRequestBatch(self.host.broker_id, self.context, self.channels)
@@ -147,7 +148,7 @@ class ReplicaStateMachine:
                             self.context.set_assignment(replica.partition, without)
         batch.send()
 
-    def _to_new(self, replicas: list[PartitionAndReplica], batch: ControllerBrokerRequestBatch) -> None:
+    def _to_new(self, replicas: list[ReplicaId], batch: ControllerBrokerRequestBatch) -> None:
         for replica in replicas:
             state = self.context.leadership.get(replica.partition)
             if state is not None:
@@ -156,16 +157,14 @@ class ReplicaStateMachine:
                 batch.add_leader_and_isr([replica.broker_id], replica.partition, state, is_new=True)
             self._enter(replica, ReplicaState.NEW)
 
-    def _to_online(self, replicas: list[PartitionAndReplica], batch: ControllerBrokerRequestBatch) -> None:
+    def _to_online(self, replicas: list[ReplicaId], batch: ControllerBrokerRequestBatch) -> None:
         for replica in replicas:
             state = self.context.leadership.get(replica.partition)
             if state is not None and self.state(replica) is not ReplicaState.NEW:
                 batch.add_leader_and_isr([replica.broker_id], replica.partition, state, is_new=False)
             self._enter(replica, ReplicaState.ONLINE)
 
-    def _to_offline(
-        self, broker_id: int, replicas: list[PartitionAndReplica], batch: ControllerBrokerRequestBatch
-    ) -> None:
+    def _to_offline(self, broker_id: int, replicas: list[ReplicaId], batch: ControllerBrokerRequestBatch) -> None:
         context = self.context
         for replica in replicas:
             batch.add_stop_replica(broker_id, replica.partition, delete=False)
@@ -174,7 +173,7 @@ class ReplicaStateMachine:
             if not context.is_queued_for_deletion(topic_of(partition)):
                 others = [other for other in context.replicas(partition) if other != broker_id]
                 batch.add_leader_and_isr(others, partition, state, is_new=False)
-            self._enter(PartitionAndReplica(partition, broker_id), ReplicaState.OFFLINE)
+            self._enter(ReplicaId(partition, broker_id), ReplicaState.OFFLINE)
         for replica in replicas:
             if replica.partition not in context.leadership:
                 batch.add_update_metadata(context.live_brokers, [replica.partition])
@@ -203,12 +202,12 @@ class ReplicaStateMachine:
             self.context.leadership[partition] = state
         return results
 
-    def _enter(self, replica: PartitionAndReplica, state: ReplicaState) -> None:
+    def _enter(self, replica: ReplicaId, state: ReplicaState) -> None:
         before = self.state(replica)
         if before is not state:
             self.host.emit(
                 ReplicaStateChanged(
-                    replica=replica.name, from_state=before.value, state=state.value, controller=self.host.name
+                    replica=str(replica), from_state=before.value, state=state.value, controller=self.host.name
                 )
             )
 
@@ -217,7 +216,7 @@ class ReplicaStateMachine:
 def apply_replica_state(subjects: Subjects, event: ReplicaStateChanged, at_us: int) -> None:
     """The controller's replica is in another state."""
     states = subjects[f"controller@{event.controller}"].replica_states.states
-    replica = PartitionAndReplica.of(event.replica)
+    replica = ReplicaId.parse(event.replica)
     if event.state == ReplicaState.NON_EXISTENT:
         states.pop(replica, None)
     else:

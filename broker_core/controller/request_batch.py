@@ -7,7 +7,8 @@ answers to clients, then StopReplica. Each carries the epoch of the broker that 
 from collections.abc import Iterable
 
 from broker_core.controller.channel_manager import ControllerChannelManager
-from broker_core.controller.context import LEADER_DURING_DELETE, ControllerContext, LeaderAndIsr, topic_of
+from broker_core.controller.context import LEADER_DURING_DELETE, ControllerContext, LeaderAndIsr
+from broker_core.partitions import topic_of
 from broker_core.wire.messages import (
     LeaderAndIsrPartition,
     LeaderAndIsrRequest,

@@ -6,12 +6,13 @@ replicas are gone, so a dead broker keeps a topic waiting until it is back.
 
 from collections.abc import Iterable
 
-from broker_core.controller.context import ControllerContext, PartitionAndReplica, topic_of
+from broker_core.controller.context import ControllerContext
 from broker_core.controller.host import ControllerHost
 from broker_core.controller.kafka_zk_client import KafkaZkClient
 from broker_core.controller.partition_state_machine import PartitionState, PartitionStateMachine
 from broker_core.controller.replica_state_machine import ReplicaState, ReplicaStateMachine
 from broker_core.controller.request_batch import ControllerBrokerRequestBatch
+from broker_core.partitions import ReplicaId, topic_of
 from broker_core.zk.znodes import ConfigZnode, DeleteTopicZnode, TopicZnode
 
 
@@ -71,11 +72,11 @@ class TopicDeletionManager:
             self.context.topics_ineligible_for_deletion.difference_update(queued)
             self.resume()
 
-    def broker_started(self, replicas: list[PartitionAndReplica]) -> None:
+    def broker_started(self, replicas: list[ReplicaId]) -> None:
         """Replicas are on a broker that is back: their topics may go on being deleted."""
         self.resume_topics(dict.fromkeys(topic_of(r.partition) for r in replicas))
 
-    def replicas_failed(self, replicas: Iterable[PartitionAndReplica]) -> None:
+    def replicas_failed(self, replicas: Iterable[ReplicaId]) -> None:
         """A broker died or could not delete: the topics wait."""
         failed = [r for r in replicas if self._is_queued(r)]
         if failed:
@@ -83,7 +84,7 @@ class TopicDeletionManager:
             self.context.topics_ineligible_for_deletion.update(topic_of(r.partition) for r in failed)
             self.resume()
 
-    def replicas_deleted(self, replicas: Iterable[PartitionAndReplica]) -> None:
+    def replicas_deleted(self, replicas: Iterable[ReplicaId]) -> None:
         """A broker has removed the files of replicas."""
         deleted = [r for r in replicas if self._is_queued(r)]
         self.replicas.handle_state_changes(deleted, ReplicaState.DELETION_SUCCESSFUL)
@@ -91,7 +92,7 @@ class TopicDeletionManager:
 
     def resume(self) -> None:
         """Completes, retries or starts the deletion of each topic that is queued."""
-        retry: list[PartitionAndReplica] = []
+        retry: list[ReplicaId] = []
         eligible: list[str] = []
         for topic in list(self.context.topics_to_delete):
             if self.replicas.all_in_state(topic, ReplicaState.DELETION_SUCCESSFUL):
@@ -136,11 +137,11 @@ class TopicDeletionManager:
         self.zk.delete_all([ConfigZnode.path("topics", topic), DeleteTopicZnode.path(topic)])
         self.context.remove_topic(topic)
 
-    def _replicas_of(self, topic: str) -> Iterable[PartitionAndReplica]:
+    def _replicas_of(self, topic: str) -> Iterable[ReplicaId]:
         return self.context.replicas_of(self.context.partitions_of(topic))
 
     def _is_moving(self, topic: str) -> bool:
         return any(self.context.assignment(p).is_being_reassigned for p in self.context.partitions_of(topic))
 
-    def _is_queued(self, replica: PartitionAndReplica) -> bool:
+    def _is_queued(self, replica: ReplicaId) -> bool:
         return self.context.is_queued_for_deletion(topic_of(replica.partition))

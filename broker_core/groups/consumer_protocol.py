@@ -8,6 +8,8 @@ from collections.abc import Iterable
 
 import msgspec
 
+from broker_core.partitions import TopicPartition, partition_name, sorted_partitions
+
 PROTOCOL_TYPE = "consumer"
 SUBSCRIPTION_VERSION = 3
 ASSIGNMENT_VERSION = 3
@@ -80,7 +82,7 @@ class Reader:
         found = []
         for _ in range(self.int32()):
             topic = self.string()
-            found += [f"{topic}-{self.int32()}" for _ in range(self.int32())]
+            found += [partition_name(topic, self.int32()) for _ in range(self.int32())]
         return tuple(found)
 
 
@@ -112,21 +114,10 @@ def nullable_bytes(data: bytes | None) -> bytes:
     return int32(-1) if data is None else int32(len(data)) + data
 
 
-def split_partition(name: str) -> tuple[str, int]:
-    """Topic and number of a topic-partition."""
-    topic, _, number = name.rpartition("-")
-    return topic, int(number)
-
-
-def sorted_partitions(names: Iterable[str]) -> list[str]:
-    """Topic-partitions by topic and number."""
-    return sorted(names, key=split_partition)
-
-
 def encode_partitions(names: Iterable[str]) -> bytes:
     """An array of topics with their partitions; both sorted."""
     by_topic: dict[str, list[int]] = {}
-    for topic, number in sorted(map(split_partition, names)):
+    for topic, number in sorted(map(TopicPartition.parse, names)):
         by_topic.setdefault(topic, []).append(number)
     parts = [int32(len(by_topic))]
     for topic, numbers in by_topic.items():

@@ -26,6 +26,7 @@ from broker_core.groups.classic_group import ClassicGroup, GroupMember, Said
 from broker_core.groups.host import CoordinatorHost
 from broker_core.groups.offsets import OFFSETS_TOPIC, CommittedOffset, partition_for
 from broker_core.groups.states import VALID_PREVIOUS_STATES, GroupState
+from broker_core.partitions import partition_name
 
 
 class Groups:
@@ -42,7 +43,7 @@ class Groups:
 
     def partition_of(self, group_id: str) -> str:
         """The partition that keeps a group, whether it exists or not."""
-        return f"{OFFSETS_TOPIC}-{partition_for(group_id, self.host.offsets_partition_count)}"
+        return partition_name(OFFSETS_TOPIC, partition_for(group_id, self.host.offsets_partition_count))
 
     def status(self, group_id: str, allows_empty_id: bool = False) -> Errors:
         """Why a request for a group is refused whatever it asks; NONE when it is not."""

@@ -5,12 +5,12 @@ from collections.abc import Mapping
 from broker_core.errors import Errors
 from broker_core.groups.answers import OFFSET_ERRORS, respond_commit
 from broker_core.groups.classic_group import ClassicGroup
-from broker_core.groups.consumer_protocol import sorted_partitions
 from broker_core.groups.facts import Groups
 from broker_core.groups.host import Commit, CoordinatorHost, GroupSettings
 from broker_core.groups.offsets import CommittedOffset, encode_offset_key, encode_offset_value
 from broker_core.groups.rebalance import Rebalances
 from broker_core.groups.states import GroupState
+from broker_core.partitions import sorted_partitions
 from broker_core.records.record_batch import SimpleRecord, build_batch
 from broker_core.sim.kernel import Message
 from broker_core.wire.messages import OffsetCommitRequest, OffsetFetchRequest, OffsetFetchResponse

@@ -15,10 +15,10 @@ from broker_core.groups.consumer_protocol import (
     int32,
     int64,
     nullable_bytes,
-    split_partition,
     string,
 )
 from broker_core.log.dump.java import string_hash
+from broker_core.partitions import TopicPartition, partition_name
 
 OFFSETS_TOPIC = "__consumer_offsets"
 OFFSET_KEY_VERSION = 1
@@ -80,7 +80,7 @@ def partition_for(group: str, partition_count: int) -> int:
 
 
 def encode_offset_key(group: str, partition: str) -> bytes:
-    topic, number = split_partition(partition)
+    topic, number = TopicPartition.parse(partition)
     return int16(OFFSET_KEY_VERSION) + string(group) + string(topic) + int32(number)
 
 
@@ -128,7 +128,7 @@ def decode_key(data: bytes) -> Key | None:
     version = reader.int16()
     if version in (0, OFFSET_KEY_VERSION):
         group, topic = reader.string(), reader.string()
-        return OffsetKey(group, f"{topic}-{reader.int32()}")
+        return OffsetKey(group, partition_name(topic, reader.int32()))
     return GroupKey(reader.string()) if version == GROUP_KEY_VERSION else None
 
 

@@ -7,7 +7,8 @@ import msgspec
 
 from broker_core.groups.assignors import ASSIGNORS, Assignor, GroupMemberInfo, OwnAssignor
 from broker_core.groups.assignors.assignor import Assignment
-from broker_core.groups.consumer_protocol import Subscription, sorted_partitions
+from broker_core.groups.consumer_protocol import Subscription
+from broker_core.partitions import sorted_partitions
 
 ROUNDS_MOST = 4
 

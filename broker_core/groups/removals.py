@@ -5,11 +5,12 @@ from typing import Any, TypeAlias
 
 from broker_core.errors import Errors
 from broker_core.groups.classic_group import ClassicGroup
-from broker_core.groups.consumer_protocol import PROTOCOL_TYPE, split_partition
+from broker_core.groups.consumer_protocol import PROTOCOL_TYPE
 from broker_core.groups.facts import Groups
 from broker_core.groups.host import TIMER_PREFIX
 from broker_core.groups.offsets import encode_group_key, encode_offset_key
 from broker_core.groups.states import GroupState
+from broker_core.partitions import topic_of
 from broker_core.records.record_batch import build_batch
 from broker_core.sim.handlers import TimerHandler
 
@@ -45,11 +46,11 @@ class Removals:
             if group.protocol_type != PROTOCOL_TYPE:
                 return Errors.NON_EMPTY_GROUP, ()
             topics = group.subscribed_topics()
-            subscribed = {split_partition(name)[0] for name in partitions} if topics is None else topics
+            subscribed = {topic_of(name) for name in partitions} if topics is None else topics
         results = []
         gone = []
         for name in partitions:
-            if split_partition(name)[0] in subscribed:
+            if topic_of(name) in subscribed:
                 results.append((name, Errors.GROUP_SUBSCRIBED_TO_TOPIC))
             else:
                 results.append((name, Errors.NONE))
@@ -73,7 +74,7 @@ class Removals:
     def topics_deleted(self, is_gone: Callable[[str], bool]) -> None:
         """Topics are deleted: their offsets go, and, as Kafka looks at all groups then, those with nothing left."""
         for group in list(self._groups.known.values()):
-            gone = [name for name in group.offsets if is_gone(split_partition(name)[0])]
+            gone = [name for name in group.offsets if is_gone(topic_of(name))]
             if gone or self._is_unused(group):
                 self._forget(group, gone, "the topic was deleted")
 
@@ -136,7 +137,7 @@ class Removals:
             return {
                 name: committed.commit_timestamp
                 for name, committed in group.offsets.items()
-                if topics is not None and split_partition(name)[0] not in topics and name not in waiting
+                if topics is not None and topic_of(name) not in topics and name not in waiting
             }
         if group.protocol_type is None:
             return {

@@ -2,6 +2,7 @@
 (`KafkaZkClient.setOrCreateConsumerOffset`, `getConsumerOffset`).
 """
 
+from broker_core.partitions import TopicPartition
 from broker_core.sim.zookeeper import ZkClient
 from broker_core.zk.store import NoNode
 
@@ -11,7 +12,7 @@ NO_OFFSET = -1
 
 def offset_path(group: str, partition: str) -> str:
     """The znode in which a group's offset is written down."""
-    topic, _, number = partition.rpartition("-")
+    topic, number = TopicPartition.parse(partition)
     return f"{CONSUMERS}/{group}/offsets/{topic}/{number}"
 
 

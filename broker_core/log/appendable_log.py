@@ -97,8 +97,7 @@ class AppendableLog(ReadableLog):
         first = found[0][1]
         if first.base_offset < log_end_offset:
             raise UnexpectedAppendOffsetException(
-                f"{self.topic}-{self.partition} ends at offset {log_end_offset}, "
-                f"the append begins at {first.base_offset}",
+                f"{self.topic_partition} ends at offset {log_end_offset}, the append begins at {first.base_offset}",
                 first.base_offset,
                 log_end_offset,
             )

@@ -13,6 +13,7 @@ from broker_core.log.producers.producer_state import ProducerStateManager
 from broker_core.log.recovery.log_loader import LoadedLog, LogPlace
 from broker_core.log.recovery.repairs import RepairFact
 from broker_core.log.segment import LogSegment, TimestampAndOffset
+from broker_core.partitions import TopicPartition, partition_name
 from broker_core.records.record_batch import MAGIC_V2
 
 _BASE_OFFSET = struct.Struct(">q")
@@ -43,12 +44,17 @@ class ReadableLog:
         """The base offsets of the segments that were checked batch by batch, because the last stop was not clean."""
         self._local: LocalLog = loaded.local_log
         self._config = place.config
-        self._validator = LogValidator(place.config, f"{topic}-{partition}")
+        self._validator = LogValidator(place.config, partition_name(topic, partition))
         self._rolls_of_refused: tuple[RollFact, ...] = ()
         self._written_by_refused: LogSegment | None = None
         self._now_ms = place.now_ms
         self.last_flushed_ms = place.now_ms
         """When the recovery point last moved, or the log was opened."""
+
+    @property
+    def topic_partition(self) -> TopicPartition:
+        """The partition that the log is of."""
+        return TopicPartition(self.topic, self.partition)
 
     @property
     def directory(self) -> str:
@@ -63,7 +69,7 @@ class ReadableLog:
     @config.setter
     def config(self, config: LogConfig) -> None:
         self._config = self._local.config = config
-        self._validator = LogValidator(config, f"{self.topic}-{self.partition}")
+        self._validator = LogValidator(config, str(self.topic_partition))
         self.leader_epoch_cache.keep(config.magic >= MAGIC_V2)
 
     @property
@@ -233,13 +239,13 @@ class ReadableLog:
             raise KafkaException(
                 Errors.UNSUPPORTED_FOR_MESSAGE_FORMAT,
                 f"Cannot search offsets based on timestamp because message format version for partition "
-                f"{self.topic}-{self.partition} is {self._config.message_format_version} which is earlier than the "
+                f"{self.topic_partition} is {self._config.message_format_version} which is earlier than the "
                 "minimum required version 0.10.0",
             )
 
     def _out_of_range(self, offset: int) -> KafkaException:
         return KafkaException(
             Errors.OFFSET_OUT_OF_RANGE,
-            f"offset {offset} of {self.topic}-{self.partition} lies outside "
+            f"offset {offset} of {self.topic_partition} lies outside "
             f"{self.log_start_offset} to {self._local.log_end_offset}",
         )

@@ -17,6 +17,7 @@ from broker_core.events.replica import (
     ReplicaWentOffline,
 )
 from broker_core.log import AppendInfo
+from broker_core.partitions import broker_node
 from broker_core.records.record_batch import parse_header
 from broker_core.replication.high_watermark import candidate
 from broker_core.replication.isr import (
@@ -178,7 +179,7 @@ class Partition(ReplicaLog):
         self.kernel.emit(
             RemoteReplicaUpdated(
                 replica=self.key,
-                follower=f"b{broker_id}",
+                follower=broker_node(broker_id),
                 from_offset=before,
                 log_end_offset=fetch_offset,
                 last_caught_up_us=remote.caught_up_us_after_fetch(

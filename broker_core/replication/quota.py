@@ -7,6 +7,7 @@ follower each keep count of the bytes and stop when the rate of the last seconds
 from collections.abc import Sequence
 
 from broker_core.config_defs.java_text import parse_integer
+from broker_core.partitions import TopicPartition
 from broker_core.wire.messages import FetchPartitionResponse
 
 WINDOW_US = 1_000_000
@@ -43,9 +44,9 @@ class ReplicationQuota:
 
     def is_throttled(self, partition: str) -> bool:
         """Whether a partition's replica is listed."""
-        topic, _, number = partition.rpartition("-")
+        topic, number = TopicPartition.parse(partition)
         partitions = self.throttled.get(topic)
-        return partitions is not None and (ALL_PARTITIONS in partitions or int(number) in partitions)
+        return partitions is not None and (ALL_PARTITIONS in partitions or number in partitions)
 
     def holds_back(self, partition: str, now_us: int) -> bool:
         """Whether nothing more of a partition may be copied now, unless the replica is in sync."""

@@ -11,6 +11,7 @@ import msgspec
 from broker_core.eras import Era
 from broker_core.errors import Errors, KafkaException
 from broker_core.events.replica import FetcherFailed
+from broker_core.partitions import broker_node, topic_of
 from broker_core.replication.partition import Partition
 from broker_core.replication.quota import ReplicationQuotas
 from broker_core.replication.truncation import decide
@@ -102,7 +103,7 @@ class ReplicaFetcher:
     def __init__(self, host: FetcherHost, leader_id: int) -> None:
         self.host = host
         self.leader_id = leader_id
-        self._leader = f"b{leader_id}"
+        self._leader = broker_node(leader_id)
         self._context = (FETCH, leader_id)
         self.states: dict[str, FetchState] = {}
         self.truncating: dict[str, None] = {}
@@ -376,7 +377,7 @@ class ReplicaFetcher:
         """What the broker log says, in the words of the time."""
         own, end_offset, leader = self.host.broker_id, partition.log.log_end_offset, self.leader_id
         beyond = self.host.era.beyond_leader_end
-        topic = f"topic {partition.name.rpartition('-')[0]}" if beyond == "halt" else f"partition {partition.name}"
+        topic = f"topic {topic_of(partition.name)}" if beyond == "halt" else f"partition {partition.name}"
         ending = "Halting" if beyond == "halt" else "Exiting"
         refusal = f"{ending} because log truncation is not allowed for {topic},"
         if beyond == "exit":

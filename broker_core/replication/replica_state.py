@@ -25,6 +25,7 @@ from broker_core.events.transaction import (
     FirstUnstableOffsetChanged,
 )
 from broker_core.log import UnifiedLog
+from broker_core.partitions import broker_id_of, broker_node, replica_name
 from broker_core.replication.isr import (
     CommittedIsr,
     IsrState,
@@ -73,7 +74,7 @@ class ReplicaState:
         self.node = node
         self.broker_id = broker_id
         self.name = name
-        self.key = f"{name}@{node}"
+        self.key = replica_name(name, node)
         self.log = log
         self.min_insync_replicas = min_insync_replicas
         self.replica_lag_time_max_us = replica_lag_time_max_us
@@ -142,7 +143,7 @@ class ReplicaState:
             "pending_isr": None if isinstance(isr_state, CommittedIsr) else list(isr_state.proposed_isr),
             "partition_epoch": self.partition_epoch,
             "remotes": {
-                f"b{broker_id}": {
+                broker_node(broker_id): {
                     "log_end_offset": remote.log_end_offset,
                     "last_caught_up_us": remote.last_caught_up_us,
                 }
@@ -212,7 +213,7 @@ def _first_unstable_offset(subjects: Subjects, event: FirstUnstableOffsetChanged
 @applies(RemoteReplicaUpdated)
 def _remote_updated(subjects: Subjects, event: RemoteReplicaUpdated, at_us: int) -> None:
     partition: ReplicaState = subjects[event.replica]
-    remote = partition.remotes[int(event.follower[1:])]
+    remote = partition.remotes[broker_id_of(event.follower)]
     remote.log_end_offset = event.log_end_offset
     remote.last_caught_up_us = event.last_caught_up_us
     remote.last_fetch_leader_log_end_offset = partition.log.log_end_offset

@@ -8,6 +8,7 @@ import msgspec
 import broker_core.shell.tools  # noqa: F401  fills the grammar
 from broker_core.events.console import CommandCompleted, CommandPrinted, CommandReceived
 from broker_core.events.world import NodeAdded
+from broker_core.partitions import broker_node
 from broker_core.shell.grammar.cluster_api import ClusterApi
 from broker_core.shell.grammar.parser import command_and_input, is_background, split, take_here_strings
 from broker_core.shell.grammar.process import Call, Disconnected, Process, Running, Sleep, Until
@@ -116,7 +117,7 @@ class Shell:
             elif isinstance(wait, Call):
                 kernel.request(
                     SHELL_NODE,
-                    f"b{wait.broker_id}",
+                    broker_node(wait.broker_id),
                     wait.api,
                     wait.body,
                     label=wait.label,

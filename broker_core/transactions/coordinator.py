@@ -13,6 +13,7 @@ from broker_core.errors import Errors
 from broker_core.events.envelope import Event
 from broker_core.events.transaction import TransactionsUnloaded, TransactionTransitioned
 from broker_core.groups.offsets import partition_for
+from broker_core.partitions import partition_name
 from broker_core.records.record_batch import build_batch
 from broker_core.sim.handlers import TimerHandler, Unpacked
 from broker_core.sim.kernel import Message, Subjects, applies
@@ -98,7 +99,7 @@ class TransactionCoordinator:
 
     def partition_of(self, transactional_id: str) -> str:
         """The partition that keeps a transactional id, whether it exists or not."""
-        return f"{TRANSACTION_TOPIC}-{partition_for(transactional_id, self.host.transaction_partition_count)}"
+        return partition_name(TRANSACTION_TOPIC, partition_for(transactional_id, self.host.transaction_partition_count))
 
     def status(self, transactional_id: str) -> Errors:
         """Why a request for a transactional id is refused whatever it asks; NONE when it is not."""

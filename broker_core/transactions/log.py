@@ -3,8 +3,9 @@
 One record a transactional id, so that compaction keeps the last. A null value is a tombstone.
 """
 
-from broker_core.groups.consumer_protocol import ProtocolError, Reader, int16, int32, int64, split_partition, string
+from broker_core.groups.consumer_protocol import ProtocolError, Reader, int16, int32, int64, string
 from broker_core.log.unified_log import UnifiedLog
+from broker_core.partitions import TopicPartition, partition_name
 from broker_core.records.record_batch import iterate_batches, iterate_records
 from broker_core.transactions.metadata import NO_PRODUCER_EPOCH, Transit
 from broker_core.transactions.states import STATE_IDS, TransactionState
@@ -23,7 +24,7 @@ def encode_value(transit: Transit) -> bytes:
     """Partitions stand by topic; a transactional id without a transaction has null."""
     topics: dict[str, list[int]] = {}
     for name in transit.partitions:
-        topic, number = split_partition(name)
+        topic, number = TopicPartition.parse(name)
         topics.setdefault(topic, []).append(number)
     parts = [
         int16(VERSION),
@@ -57,7 +58,7 @@ def decode_value(data: bytes) -> Transit:
     partitions: list[str] = []
     for _ in range(reader.int32()):
         topic = reader.string()
-        partitions += [f"{topic}-{reader.int32()}" for _ in range(reader.int32())]
+        partitions += [partition_name(topic, reader.int32()) for _ in range(reader.int32())]
     update_ms, start_ms = reader.int64(), reader.int64()
     return Transit(
         _STATES[status], producer_id, epoch, NO_PRODUCER_EPOCH, timeout_ms, tuple(partitions), start_ms, update_ms

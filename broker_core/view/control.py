@@ -1,6 +1,7 @@
 """ZooKeeper's tree, what it says about topics and partitions, and the controller's state machines."""
 
 from broker_core.events import control
+from broker_core.partitions import broker_id_of, broker_node, partition_name
 from broker_core.view.folding import NODES, PARTITIONS, TOPICS, ZNODES, folds, put, remove, unchanged
 from broker_core.view.patch import Patch
 from broker_core.view.tree import ControllerEvent, Partition, Topic, View, Znode
@@ -17,7 +18,7 @@ _FIRED_BY = {"changed": ("data",), "created": ("data",), "children": ("children"
 
 def _is_controller(view: View, node: str) -> bool:
     """Whether the states that the view shows are this node's. While nobody holds /controller the last one's stand."""
-    return view["controller"]["broker"] in (-1, int(node[1:]))
+    return view["controller"]["broker"] in (-1, broker_id_of(node))
 
 
 @folds
@@ -113,7 +114,7 @@ def _elected(view: View, event: control.ControllerElected, at_us: int, seq: int)
 
 @folds
 def _resigned(view: View, event: control.ControllerResigned, at_us: int, seq: int) -> Patch:
-    if not _is_controller(view, f"b{event.broker}"):
+    if not _is_controller(view, broker_node(event.broker)):
         return []
     return [*_no_controller(view), *_forget_states(view)]
 
@@ -178,7 +179,7 @@ def _derived(view: View, path: str, data: str, version: int) -> Patch:
     try:
         if len(parts) == 4:
             return _topic(view, topic, TopicZnode.decode(topic, data.encode()))
-        name = f"{topic}-{parts[5]}" if len(parts) == 7 and parts[6] == "state" else ""
+        name = partition_name(topic, parts[5]) if len(parts) == 7 and parts[6] == "state" else ""
         partition = view["partitions"].get(name)
         if partition is None:
             return []
@@ -209,7 +210,7 @@ def _topic(view: View, topic: str, said: TopicZnode) -> Patch:
         if partitions[name]["partition"] not in replicas:
             patch += PARTITIONS.remove(view, name)
     for index, ids in replicas.items():
-        name = f"{topic}-{index}"
+        name = partition_name(topic, index)
         known: Partition = partitions.get(name) or {
             "topic": topic,
             "partition": index,

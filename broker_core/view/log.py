@@ -2,6 +2,7 @@
 
 from broker_core.events import log
 from broker_core.events.log import TAIL_BATCHES, SegmentRow, TailRow
+from broker_core.partitions import ReplicaId, broker_node, replica_name
 from broker_core.view.folding import CHECKPOINTS, DELETED_LOGS, NODES, REPLICAS, folds, put, remove, unchanged
 from broker_core.view.patch import Patch
 from broker_core.view.replica import offline
@@ -113,12 +114,12 @@ def _markers_below(replica: Replica, end_offset: int) -> list[Entry]:
 @folds
 def _opened(view: View, event: log.LogOpened, at_us: int, seq: int) -> Patch:
     """What a log held before it was opened again is kept as far as the events do not say it: the markers."""
-    partition, _, broker = event.replica.rpartition("@")
+    partition, broker_id = ReplicaId.parse(event.replica)
     known = view["replicas"].get(event.replica)
     replica: Replica = {
         "partition": partition,
-        "node": broker,
-        "broker_id": int(broker[1:]),
+        "node": broker_node(broker_id),
+        "broker_id": broker_id,
         "role": "offline",
         "leader": -1,
         "leader_epoch": -1,
@@ -250,7 +251,7 @@ def _files_marked_deleted(view: View, event: log.FilesMarkedDeleted, at_us: int,
 def _files_unlinked(view: View, event: log.FilesUnlinked, at_us: int, seq: int) -> Patch:
     if event.folder in view["deleted_logs"]:
         return DELETED_LOGS.remove(view, event.folder)
-    replica = f"{event.folder.partition('/')[2]}@{event.broker}"
+    replica = replica_name(event.folder.partition("/")[2], event.broker)
     if replica not in view["replicas"]:
         return []
     waiting, pointer = view["replicas"][replica]["deleted_files"], f"{REPLICAS.pointers[replica]}/deleted_files"
@@ -263,8 +264,13 @@ def _files_unlinked(view: View, event: log.FilesUnlinked, at_us: int, seq: int) 
 @folds
 def _deleted(view: View, event: log.LogDeleted, at_us: int, seq: int) -> Patch:
     """`deleted_logs`: folder -> whose it was, its files (name -> bytes), and when it leaves the disk."""
-    partition, _, broker = event.replica.rpartition("@")
-    deleted: DeletedLog = {"node": broker, "partition": partition, "files": dict(event.files), "due_us": event.due_us}
+    partition, broker_id = ReplicaId.parse(event.replica)
+    deleted: DeletedLog = {
+        "node": broker_node(broker_id),
+        "partition": partition,
+        "files": dict(event.files),
+        "due_us": event.due_us,
+    }
     return [
         *REPLICAS.remove(view, event.replica),
         *DELETED_LOGS.put(view, event.folder, deleted),

@@ -1,6 +1,7 @@
 """Roles, watermarks, what a leader knows of its followers, the ISR."""
 
 from broker_core.events import replica
+from broker_core.partitions import ReplicaId, broker_node
 from broker_core.view.folding import ESCAPED, REPLICAS, folds, unchanged
 from broker_core.view.patch import Patch
 from broker_core.view.tree import RemoteReplica, View
@@ -15,14 +16,14 @@ def _became_leader(view: View, event: replica.ReplicaBecameLeader, at_us: int, s
         event.replica,
         {
             "role": "leader",
-            "leader": int(event.replica.rpartition("@b")[2]),
+            "leader": ReplicaId.parse(event.replica).broker_id,
             "leader_epoch": event.leader_epoch,
             "leader_epoch_start_offset": event.leader_epoch_start_offset,
             "partition_epoch": event.partition_epoch,
             "isr": list(event.isr),
             "pending_isr": None,
             "remotes": {
-                f"b{broker_id}": {"log_end_offset": log_end_offset, "last_caught_up_us": last_caught_up_us}
+                broker_node(broker_id): {"log_end_offset": log_end_offset, "last_caught_up_us": last_caught_up_us}
                 for broker_id, log_end_offset, last_caught_up_us in event.remotes
             },
         },

@@ -55,8 +55,8 @@ class _JsonZnode(msgspec.Struct, frozen=True, kw_only=True):
             raise ZnodeDataError(path, f"JSON such as {cls.EXAMPLE}", data, str(error)) from error
 
 
-class TopicPartition(msgspec.Struct, frozen=True):
-    """A partition's name, as members of lists carry it."""
+class PartitionEntry(msgspec.Struct, frozen=True):
+    """A partition in the list of a znode."""
 
     topic: str
     partition: int
@@ -282,7 +282,7 @@ class IsrChangeNotificationZnode(_JsonZnode, frozen=True, kw_only=True):
     EXAMPLE: ClassVar[str] = '{"version":1,"partitions":[{"topic":"demo","partition":0}]}'
 
     version: int = 1
-    partitions: tuple[TopicPartition, ...]
+    partitions: tuple[PartitionEntry, ...]
 
     @classmethod
     def decode(cls, path: str, data: bytes) -> Self:
@@ -309,7 +309,7 @@ class PreferredReplicaElectionZnode(_JsonZnode, frozen=True, kw_only=True):
     EXAMPLE: ClassVar[str] = '{"version":1,"partitions":[{"topic":"demo","partition":0}]}'
 
     version: int = 1
-    partitions: tuple[TopicPartition, ...]
+    partitions: tuple[PartitionEntry, ...]
 
     @classmethod
     def decode(cls, data: bytes) -> Self:

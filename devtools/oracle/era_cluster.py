@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from broker_core.eras import ERAS
+from broker_core.partitions import broker_node, partition_name, replica_name
 from broker_core.records.record_batch import MAGIC_V2, iterate_batches, iterate_records
 from broker_core.run import Run, RunConfig
 from broker_core.shell.grammar.transcript import ready_line, run_command
@@ -156,15 +157,15 @@ class EraCluster:
 
     def is_exiting(self, broker_id: int) -> bool:
         """Whether a broker has begun to exit and hangs."""
-        return bool(self.run.view["nodes"][f"b{broker_id}"]["state"] == "exiting")
+        return bool(self.run.view["nodes"][broker_node(broker_id)]["state"] == "exiting")
 
     def gave_up(self, broker_id: int) -> bool:
         """Whether a broker has ended its process by itself, or has begun to."""
-        return bool(self.run.view["nodes"][f"b{broker_id}"]["state"] in ("exiting", "down"))
+        return bool(self.run.view["nodes"][broker_node(broker_id)]["state"] in ("exiting", "down"))
 
     def high_watermark(self, broker_id: int) -> int | None:
         """What a broker that runs holds in memory."""
-        replica = self.run.view["replicas"].get(f"{PARTITION}@b{broker_id}")
+        replica = self.run.view["replicas"].get(replica_name(PARTITION, broker_node(broker_id)))
         return None if replica is None else replica["high_watermark"]
 
     def checkpoint(self, broker_id: int) -> int | None:
@@ -173,7 +174,7 @@ class EraCluster:
         if not self.disk.exists(path):
             return None
         lines = [line.split() for line in self.disk.read_file(path).decode().splitlines()[2:]]
-        return next((int(offset) for topic, index, offset in lines if f"{topic}-{index}" == PARTITION), None)
+        return next((int(offset) for topic, index, offset in lines if partition_name(topic, index) == PARTITION), None)
 
     def log(self, broker_id: int) -> list[str]:
         """The records in the broker's files, as `offset:value`, with `@epoch` where the format has one."""
@@ -212,7 +213,7 @@ class EraCluster:
             if not self.disk.exists(f"broker-{broker_id}/{PARTITION}"):
                 continue
             log = self.log(broker_id)
-            is_up = self.run.view["nodes"][f"b{broker_id}"]["state"] != "down"
+            is_up = self.run.view["nodes"][broker_node(broker_id)]["state"] != "down"
             replicas[str(broker_id)] = {
                 "up": is_up,
                 "leo": int(log[-1].partition(":")[0]) + 1 if log else 0,

@@ -17,7 +17,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from devtools.oracle.golden_broker import GoldenBroker, Mismatch, Step, TopicPartition
+from broker_core.partitions import TopicPartition
+from devtools.oracle.golden_broker import GoldenBroker, Mismatch, Step
 from devtools.oracle.golden_cluster import GoldenCluster
 from devtools.oracle.golden_compare import compare_root
 from devtools.oracle.golden_dump import compare_dumps
@@ -105,7 +106,7 @@ def _replay(folder: Path, case: dict[str, Any], steps: Sequence[Step]) -> None:
     cluster = GoldenCluster(case, now_ms)
     for number, step in enumerate(steps, 1):
         now_ms = step.get("at_ms", now_ms)
-        topic_partition = (step.get("topic", case["topic"]), step.get("partition", 0))
+        topic_partition = TopicPartition(step.get("topic", case["topic"]), step.get("partition", 0))
         cluster.pass_time(step, now_ms)
         try:
             if "cleaned" in step:

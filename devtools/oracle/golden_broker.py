@@ -21,6 +21,7 @@ from broker_core.log.files.checkpoints import (
 from broker_core.log.files.deleted_files import DELETED_SUFFIX
 from broker_core.log.files.directory_files import mark_clean_shutdown, take_clean_shutdown, write_meta_properties
 from broker_core.log.retention import delete_old_segments
+from broker_core.partitions import TopicPartition, partition_name
 from broker_core.records.control_record import ControlRecordType, build_end_transaction_marker
 from broker_core.records.record_batch import parse_header
 from broker_core.replication.partition import HIGH_WATERMARK
@@ -32,7 +33,6 @@ _HIGH_WATERMARK_CHECKPOINT_MS = 5_000
 _FIRST_LEADERS_MS = 500
 
 Step = Mapping[str, Any]
-TopicPartition = tuple[str, int]
 
 
 class Mismatch(Exception):
@@ -187,7 +187,7 @@ class GoldenBroker:
         """
         offsets = self._cleaner_offsets.read()
         logs = {key: self._logs[key] for key in in_java_order(self._logs) if self._logs[key].config.is_compacted}
-        folders = {key: expected / "log" / f"{key[0]}-{key[1]}" for key in logs}
+        folders = {key: expected / "log" / str(key) for key in logs}
         times_ms = {key: pass_time_ms(log, folders[key], at_ms) for key, log in logs.items()}
         for pass_ms in run_cleaner(logs, offsets, times_ms):
             for key, log in logs.items():
@@ -253,7 +253,7 @@ class GoldenBroker:
 
     def damage(self, topic_partition: TopicPartition, step: Step) -> None:
         """Does to a stopped broker's files what was done to the real one's."""
-        directory = f"{DIRECTORY}/{topic_partition[0]}-{topic_partition[1]}"
+        directory = f"{DIRECTORY}/{topic_partition}"
         for name in step.get("delete", ()):
             self.disk.delete(f"{directory}/{name}")
         if "mutate" not in step:
@@ -298,7 +298,7 @@ class GoldenBroker:
             clean_shutdown=clean,
             recovery_point=recovery_point,
             log_start_offset=log_start,
-            topic_id=self._case["topic_ids"].get(f"{topic}-{partition}"),
+            topic_id=self._case["topic_ids"].get(partition_name(topic, partition)),
         )
 
     def _log_config(self, topic: str) -> LogConfig:

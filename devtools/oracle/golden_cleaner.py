@@ -10,9 +10,9 @@ from pathlib import Path
 from broker_core.config_defs.java_text import hash_map_order, partition_code
 from broker_core.log import UnifiedLog
 from broker_core.log.cleaner import OffsetMap, Uncleanable, clean, cleanable_offsets, log_to_clean
+from broker_core.partitions import TopicPartition
 from broker_core.records.record_batch import iterate_batches
 
-TopicPartition = tuple[str, int]
 Offsets = dict[TopicPartition, int]
 
 
@@ -63,7 +63,7 @@ def run_cleaner(
 
 def in_java_order(keys: Iterable[TopicPartition]) -> list[TopicPartition]:
     """As a broker's table of logs lists them: of equally dirty ones the first is cleaned first."""
-    names = {f"{topic}-{partition}": (topic, partition) for topic, partition in keys}
+    names = {str(key): key for key in keys}
     return [names[name] for name in hash_map_order(list(names), code=partition_code)]
 
 

@@ -4,8 +4,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from broker_core.partitions import TopicPartition
 from broker_core.replication.truncation import decide, diverging_epoch, may_diverge
-from devtools.oracle.golden_broker import GoldenBroker, Mismatch, Step, TopicPartition
+from devtools.oracle.golden_broker import GoldenBroker, Mismatch, Step
 
 _ONLY = 0
 _ALL_IN_ONE_FETCH = 1 << 30

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from broker_core.log.dump import DiskFiles, DumpOptions, Files, LocalFiles, Thrown, dump
 from broker_core.log.dump.files import LocalFile, ReadableFile
+from broker_core.partitions import topic_of
 from broker_core.sim.disk import Disk
 from devtools.oracle.golden_broker import DIRECTORY, Mismatch
 
@@ -62,7 +63,7 @@ def _dumped_file(text: Path) -> tuple[str, str]:
     partition, name = text.parent.name, text.stem
     if not name.endswith(_DECODED):
         return f"{partition}/{name}", ""
-    return f"{partition}/{name.removesuffix(_DECODED)}", _DECODERS[partition.rpartition("-")[0]]
+    return f"{partition}/{name.removesuffix(_DECODED)}", _DECODERS[topic_of(partition)]
 
 
 def _dump(files: Files, path: str, decoder: str) -> list[str]:

@@ -15,6 +15,7 @@ from typing import Any
 
 from broker_core.broker.common.names import INTERNAL_TOPICS
 from broker_core.errors import Errors
+from broker_core.partitions import broker_node, partition_name
 from broker_core.records.compression import UnreadableRecords
 from broker_core.records.record_batch import (
     BatchHeader,
@@ -40,7 +41,7 @@ from broker_core.wire.messages import (
 from broker_core.zk.memory_store import MemoryStore
 
 _BROKER = 0
-_NODE = f"b{_BROKER}"
+_NODE = broker_node(_BROKER)
 _BOOT_MS = 20_000
 _STEP_US = 1_000
 _PATIENCE_US = 60_000_000
@@ -153,7 +154,7 @@ class _Player:
         due_us = (row.get("append_time", row.get("at_ms", 0)) - self.start_ms) * 1_000
         if due_us > self.run.now_us:
             self.run.advance(due_us)
-        name = f"{row['topic']}-{row.get('partition', 0)}"
+        name = partition_name(row["topic"], row.get("partition", 0))
         for before in row.get("setup", ()):
             self._produce(name, base64.b64decode(before["records"]), {})
         answer = self._produce(name, _records(row), row)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from broker_core.groups.offsets import OFFSETS_TOPIC
+from broker_core.partitions import broker_node, replica_name, topic_of
 from broker_core.records.record_batch import iterate_batches, iterate_records
 from broker_core.sim.disk import Disk
 from broker_core.view.tree import View
@@ -28,7 +29,7 @@ class Acknowledged(NamedTuple):
 
     @property
     def topic(self) -> str:
-        return self.partition.rpartition("-")[0]
+        return topic_of(self.partition)
 
     @property
     def end(self) -> int:
@@ -65,9 +66,11 @@ def missing_brokers(view: View) -> list[int]:
     missing = set()
     for name, partition in view["partitions"].items():
         for broker_id in partition["replicas"]:
-            replica = view["replicas"].get(f"{name}@b{broker_id}")
+            replica = view["replicas"].get(replica_name(name, broker_node(broker_id)))
             is_told = replica is not None and replica["role"] != "offline"
-            if view["nodes"][f"b{broker_id}"]["state"] == "up" and not (is_told and broker_id in partition["isr"]):
+            if view["nodes"][broker_node(broker_id)]["state"] == "up" and not (
+                is_told and broker_id in partition["isr"]
+            ):
                 missing.add(broker_id)
     return sorted(missing)
 
@@ -133,9 +136,9 @@ def _complaints_of(view: View, name: str, partition: Mapping[str, Any]) -> Itera
     if sorted(partition["isr"]) != sorted(partition["replicas"]) or partition["leader"] not in partition["isr"]:
         yield f"{name}: leader {partition['leader']}, ISR {partition['isr']} of replicas {partition['replicas']}"
         return
-    leader = view["replicas"].get(f"{name}@b{partition['leader']}")
+    leader = view["replicas"].get(replica_name(name, broker_node(partition["leader"])))
     for broker_id in partition["replicas"]:
-        replica = view["replicas"].get(f"{name}@b{broker_id}")
+        replica = view["replicas"].get(replica_name(name, broker_node(broker_id)))
         if replica is None or leader is None:
             yield f"{name}: broker {broker_id} has no replica"
         elif replica["role"] != ("leader" if replica is leader else "follower"):
@@ -168,7 +171,10 @@ def records_of(disk: Disk, broker_id: int, partition: str) -> Records:
 
 def _start(view: View, partition: str, broker_ids: Iterable[int]) -> int:
     """From where on all of these replicas have the records."""
-    return max(int(view["replicas"][f"{partition}@b{broker_id}"]["log_start_offset"]) for broker_id in broker_ids)
+    return max(
+        int(view["replicas"][replica_name(partition, broker_node(broker_id))]["log_start_offset"])
+        for broker_id in broker_ids
+    )
 
 
 def differing_logs(view: View, disk: Disk) -> Iterator[tuple[str, str]]:
@@ -178,7 +184,11 @@ def differing_logs(view: View, disk: Disk) -> Iterator[tuple[str, str]]:
     would not, replicas may be missing.
     """
     for name, partition in view["partitions"].items():
-        present = [broker_id for broker_id in partition["replicas"] if f"{name}@b{broker_id}" in view["replicas"]]
+        present = [
+            broker_id
+            for broker_id in partition["replicas"]
+            if replica_name(name, broker_node(broker_id)) in view["replicas"]
+        ]
         if not present:
             continue
         first, *others = present
@@ -206,7 +216,7 @@ def lost_records(view: View, disk: Disk, acknowledged: Iterable[Acknowledged]) -
         promised[each.partition].append(each)
     for name, batches in promised.items():
         partition = view["partitions"].get(name)
-        if partition is None or f"{name}@b{partition['leader']}" not in view["replicas"]:
+        if partition is None or replica_name(name, broker_node(partition["leader"])) not in view["replicas"]:
             continue
         start = _start(view, name, [partition["leader"]])
         held = records_of(disk, partition["leader"], name)

@@ -10,6 +10,7 @@ from typing import TypeVar
 
 import msgspec
 
+from broker_core.partitions import TopicPartition, partition_name
 from broker_core.sim.rng import Stream
 from devtools.sim.draw_members import draw_members
 from devtools.sim.draw_transactions import draw_transactions
@@ -125,7 +126,7 @@ class _Drawing:
 
     def a_partition(self) -> str:
         topic = self.a_topic()
-        return f"{topic.name}-{self.stream.below(topic.partitions)}"
+        return partition_name(topic.name, self.stream.below(topic.partitions))
 
     def a_broker(self) -> int:
         return self.between(1, self.brokers)
@@ -213,10 +214,9 @@ class _Drawing:
             self.type(f"{entity} --add-config {name}={self.pick(values)}")
 
     def delete_records(self) -> None:
-        partition = self.a_partition()
-        topic, _, number = partition.rpartition("-")
+        topic, number = TopicPartition.parse(self.a_partition())
         offset = self.pick((-1, 1, 5, self.between(0, 60)))
-        rows = [{"topic": topic, "partition": int(number), "offset": offset}]
+        rows = [{"topic": topic, "partition": number, "offset": offset}]
         self.type_with_file("kafka-delete-records.sh --offset-json-file FILE", {"partitions": rows, "version": 1})
 
     def reassign(self) -> None:

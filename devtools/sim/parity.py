@@ -4,6 +4,7 @@ from typing import Any
 
 import msgspec
 
+from broker_core.partitions import ReplicaId
 from broker_core.run import Run
 
 
@@ -22,7 +23,7 @@ def differences(run: Run) -> list[str]:
     # one that is starting has not opened its logs yet; what the view shows of it is what its last life left
     up = {name for name, state in live["brokers"].items() if state == "up"}
     shown = {key for key, replica in view["replicas"].items() if replica["node"] in up}
-    described = {key: replica for key, replica in live["replicas"].items() if key.partition("@")[2] in up}
+    described = {key: replica for key, replica in live["replicas"].items() if ReplicaId.parse(key).node in up}
     compare("/replicas", sorted(shown), sorted(described))
     for key, replica in described.items():
         for field, value in replica.items():

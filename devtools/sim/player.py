@@ -4,6 +4,7 @@ import traceback
 from collections.abc import Iterator
 
 from broker_core.eras import ERAS
+from broker_core.partitions import partition_of, topic_of
 from broker_core.run import Run
 from broker_core.shell.grammar.parser import ShellError, is_background
 from broker_core.shell.grammar.transcript import ready_line
@@ -138,7 +139,7 @@ class _Game:
         stuck = self._stuck()
         if not stuck:
             return complaints(self.run.view)
-        topics = {f"/brokers/topics/{partition.rpartition('-')[0]}" for partition in stuck}
+        topics = {f"/brokers/topics/{topic_of(partition)}" for partition in stuck}
         excused = stuck | topics | {"/admin/reassign_partitions"}
         wrong = [each for each in complaints(self.run.view) if each.partition(": ")[0] not in excused]
         # Their other replicas may still be about to truncate.
@@ -148,7 +149,7 @@ class _Game:
 
     def _stuck(self) -> set[str]:
         """Partitions that cannot heal, as Kafka's would not."""
-        return self.witness.stuck | {replica.partition("@")[0] for replica in self.witness.refusing}
+        return self.witness.stuck | {partition_of(replica) for replica in self.witness.refusing}
 
     def _wrong_for_good(self) -> list[str]:
         """What is wrong when nothing changes any more, without deletions that wait for moves without a leader."""

@@ -20,6 +20,7 @@ from broker_core.events.log import LogDeleted, LogOpened, LogStartOffsetIncremen
 from broker_core.events.replica import FetcherFailed, ReplicaBecameFollower, ReplicaBecameLeader
 from broker_core.events.rpc import RpcSent
 from broker_core.events.world import BrokerExiting, InvariantViolated
+from broker_core.partitions import ReplicaId, broker_node, partition_of, replica_name, topic_of
 from broker_core.run import Made
 from devtools.sim.aftermath import Acknowledged
 from devtools.sim.verdict import Failure
@@ -98,7 +99,7 @@ class Witness:
             # Who led the topic of before wrote itself down as leader of the new one: nobody takes it out.
             self.stuck.add(event.subject)
         if event.explained_by:
-            self.explained[event.subject.partition("@")[0]] = event.explained_by
+            self.explained[partition_of(event.subject)] = event.explained_by
         elif self.unexplained is None:
             self.unexplained = Failure(event.invariant, seq, f"{event.subject}: {event.detail}")
 
@@ -113,19 +114,19 @@ class Witness:
     def _fetcher_failed(self, seq: int, event: FetcherFailed) -> None:
         # A leader that lost its tail with the controller leads on in the same epoch: followers that have more than it
         # do not notice until they are given an offset again that they have.
-        name = event.replica.partition("@")[0]
+        name = partition_of(event.replica)
         if event.why.startswith(_TOO_LARGE) or (_AGAIN in event.why and name in self.explained):
             self.refusing.add(event.replica)
         # A leader that has deleted all of an epoch says that it ended where its log starts now. Who is cut there is
         # given the whole batch around that offset, and takes it only into an empty log.
-        start = self._starts.get(f"{name}@b{event.leader}")
+        start = self._starts.get(replica_name(name, broker_node(event.leader)))
         if start == self._cuts.get(event.replica) and f"ends at offset {start}, {_AGAIN}" in event.why:
             self.refusing.add(event.replica)
 
     def _start_incremented(self, seq: int, event: LogStartOffsetIncremented) -> None:
         self._starts[event.replica] = event.to_offset
         # What is deleted is not lost, though a replica that missed it leads later and begins below.
-        name = event.replica.partition("@")[0]
+        name = partition_of(event.replica)
         self.acknowledged = [
             each if each.partition != name else each.without_below(event.to_offset)
             for each in self.acknowledged
@@ -145,7 +146,7 @@ class Witness:
                 if error == "INCONSISTENT_TOPIC_ID":
                     self.stuck.add(name)
                     self.explained[name] = _STRAY
-                elif error == "STALE_CONTROLLER_EPOCH" and f"{name}@{event.source}" in self._outlived:
+                elif error == "STALE_CONTROLLER_EPOCH" and replica_name(name, event.source) in self._outlived:
                     # Before topics had ids nothing tells the two apart (`becomeLeaderOrFollower`).
                     self.stuck.add(name)
                     self.explained[name] = _UNTOLD
@@ -163,8 +164,8 @@ class Witness:
             self.explained.setdefault(name, _ASKS_ON)
 
     def _began_to_follow(self, seq: int, event: ReplicaBecameFollower) -> None:
-        name, _, node = event.replica.partition("@")
-        self._answers.pop((node, name), None)
+        replica = ReplicaId.parse(event.replica)
+        self._answers.pop((replica.node, replica.partition), None)
         self.refusing.discard(event.replica)
 
     def _began_to_lead(self, seq: int, event: ReplicaBecameLeader) -> None:
@@ -215,7 +216,7 @@ class Witness:
             self.put_off.discard(topic[1])
             self._outlived |= {replica for replica in self._open if _topic_of(replica) == topic[1]}
             for replica in sorted(self._made_anew):
-                name = replica.partition("@")[0]
+                name = partition_of(replica)
                 if _topic_of(name) == topic[1]:
                     self.stuck.add(name)
                     self.explained[name] = _LEFT
@@ -245,7 +246,7 @@ _NOTES: dict[type[Event], Callable[[Witness, int, Any], None]] = {
 
 def _topic_of(name: str) -> str:
     """Of a partition or a replica."""
-    return name.partition("@")[0].rpartition("-")[0]
+    return topic_of(partition_of(name))
 
 
 def in_short(explanation: str) -> str:

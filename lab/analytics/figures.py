@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby, pairwise
 from typing import Any, NamedTuple, TypeAlias
 
+from broker_core.partitions import ReplicaId, TopicPartition, partition_of
 from broker_core.texts import Value
 from lab.analytics.orders import Rows
 from lab.texts.i18n import translate
@@ -99,12 +100,12 @@ def offsets(rows: Rows, isr_rows: Rows, end_us: int, words: Words) -> Figure:
     for replica, measure, at_us, value in rows:
         steps[replica][measure].append((at_us, value))
     spans = _spans(isr_rows)
-    partitions = sorted({replica.partition("@")[0] for replica in steps}, key=_place)
+    partitions = sorted({partition_of(replica) for replica in steps}, key=_place)
     shown = partitions[:PARTITIONS_SHOWN]
     data: list[Figure] = []
     for place, partition in enumerate(shown):
-        for replica in sorted(name for name in steps if name.partition("@")[0] == partition):
-            broker = int(replica.rpartition("@b")[2])
+        for replica in sorted(name for name in steps if partition_of(name) == partition):
+            broker = ReplicaId.parse(replica).broker_id
             own = spans.get((partition, broker)) or [Span("outisr", 0, end_us)]
             data += _log_end_offset(replica, steps[replica]["log_end_offset"], own, place, words)
             data.append(_high_watermark(replica, steps[replica]["high_watermark"], end_us, place, words))
@@ -123,15 +124,15 @@ def _is_internal(partition: str) -> bool:
 
 def _place(partition: str) -> tuple[bool, str, int]:
     """Topics of people before those of brokers, partitions by number."""
-    topic, _, number = partition.rpartition("-")
-    return _is_internal(topic), topic, int(number)
+    topic, number = TopicPartition.parse(partition)
+    return _is_internal(topic), topic, number
 
 
 def _ends(steps: dict[str, dict[str, list[tuple[int, int]]]]) -> dict[str, int]:
     """The largest offset of each partition."""
     ends: dict[str, int] = defaultdict(int)
     for replica, measures in steps.items():
-        partition = replica.partition("@")[0]
+        partition = partition_of(replica)
         ends[partition] = max([ends[partition], *(value for points in measures.values() for _, value in points)])
     return ends
 

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from broker_core.partitions import broker_node, replica_name
 from broker_core.view.tree import View
 from lab.exercises.texts import Text
 
@@ -46,7 +47,7 @@ def _of(line: str, output: list[str]) -> Iterator[Dump]:
             entries.setdefault(path, []).append((int(entry[1]), int(entry[2])))
     for path in named:
         if file := _FILE.fullmatch(path):
-            yield Dump(f"{file[2]}@b{file[1]}", int(file[3]), file[4], entries.get(path, []))
+            yield Dump(replica_name(file[2], broker_node(int(file[1]))), int(file[3]), file[4], entries.get(path, []))
 
 
 def floor_segment(segments: dict[str, Any], offset: int) -> int:

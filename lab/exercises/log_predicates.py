@@ -1,5 +1,6 @@
 """Goals about the logs of replicas and their files."""
 
+from broker_core.partitions import ReplicaId, broker_node, replica_name
 from broker_core.view.tree import View
 from lab.exercises.dumps import dumps, file_name, floor_segment
 from lab.exercises.places import (
@@ -73,12 +74,12 @@ def _all_replicas(goal: Compared, view: View, reference: str, what: str) -> Answ
     found = []
     for name in replicas_of(view, reference):
         value = value_of(view, what, name)
-        node = node_text(name.rpartition("@")[2])
+        node = node_text(ReplicaId.parse(name).node)
         complies, wanted = goal._complies(view, value)
         if not complies:
             en = f"The {word.en} of {node.en} is {value}; {wanted.en}."
             return Answer(False, Text(en, f"{node.zh}的{word.zh}是 {value}，{wanted.zh}。"))
-        found.append(f"{name.rpartition('@')[2]} {value}")
+        found.append(f"{ReplicaId.parse(name).node} {value}")
     return Answer(True, Text(f"{word.en}: {', '.join(found)}", f"{word.zh}：{'，'.join(found)}"))
 
 
@@ -93,7 +94,7 @@ class Uncommitted(Predicate, frozen=True, kw_only=True, tag="uncommitted"):
 
     def _look(self, moment: Moment) -> Answer:
         leader = leader_of(moment.view, self.partition)
-        replica = moment.view["replicas"][f"{self.partition}@{leader}"]
+        replica = moment.view["replicas"][replica_name(self.partition, leader)]
         end, high_watermark = replica["log_end_offset"], replica["high_watermark"]
         if end - high_watermark == self.equals:
             said = f"{leader}: LEO {end}, HW {high_watermark}"
@@ -118,7 +119,7 @@ class Believes(Compared, frozen=True, kw_only=True, tag="believes"):
     def _look(self, moment: Moment) -> Answer:
         view = moment.view
         leader = leader_of(view, self.partition)
-        remotes = view["replicas"][f"{self.partition}@{leader}"]["remotes"]
+        remotes = view["replicas"][replica_name(self.partition, leader)]["remotes"]
         says = node_text(leader)
         found = []
         for follower in nodes_of(view, self.follower):
@@ -157,9 +158,10 @@ class Dumped(Predicate, frozen=True, kw_only=True, tag="dumped"):
         if any(dump.segment == floor for dump in found):
             return Answer(True, Text(file_name(floor, self.kind), file_name(floor, self.kind)))
         if not found:
-            partition, _, node = replica.partition("@")
-            en = f"No .{self.kind} of {partition} on {node_text(node).en} was dumped yet."
-            return Answer(False, Text(en, f"还没有打印过{node_text(node).zh}上 {partition} 的 .{self.kind} 文件。"))
+            partition, broker_id = ReplicaId.parse(replica)
+            node = node_text(broker_node(broker_id))
+            en = f"No .{self.kind} of {partition} on {node.en} was dumped yet."
+            return Answer(False, Text(en, f"还没有打印过{node.zh}上 {partition} 的 .{self.kind} 文件。"))
         name = file_name(found[0].segment, self.kind)
         if found[0].segment > self.holds:
             en = f"{name} begins above {self.holds}: it cannot hold it."

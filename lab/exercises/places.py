@@ -19,6 +19,7 @@ replica) or the node's name; an offset is a number, or what a replica or a produ
 import re
 from typing import Any, TypeAlias
 
+from broker_core.partitions import ReplicaId, broker_id_of, broker_node, is_broker, replica_name
 from broker_core.view.tree import View
 from lab.exercises.dumps import NOT_DUMPED, dumps, floor_segment
 from lab.exercises.texts import Text
@@ -100,11 +101,6 @@ def check_committed(reference: str) -> None:
         raise ValueError(f"{reference!r} is no partition of a group: write desk@orders-0")
 
 
-def partition_of(reference: str) -> str:
-    """The topic-partition of a replica."""
-    return reference.partition("@")[0]
-
-
 def led_by(view: View, partition: str) -> int:
     """The id of the broker that leads a partition by what ZooKeeper says, -1 for none. Raises Nowhere."""
     state = view["partitions"].get(partition)
@@ -115,8 +111,8 @@ def led_by(view: View, partition: str) -> int:
 
 def leader_of(view: View, partition: str) -> str:
     """The node that leads a partition and knows it. Raises Nowhere."""
-    node = f"b{led_by(view, partition)}"
-    replica = view["replicas"].get(f"{partition}@{node}")
+    node = broker_node(led_by(view, partition))
+    replica = view["replicas"].get(replica_name(partition, node))
     if replica is None or replica["role"] != "leader":
         raise Nowhere(Text(f"{partition} has no leader now.", f"{partition} 目前没有首领。"))
     return node
@@ -126,11 +122,11 @@ def replicas_of(view: View, reference: str) -> list[str]:
     """The replicas that a reference means, `orders-0@b2` and so on, by broker. Raises Nowhere when there are none."""
     partition, _, whose = reference.partition("@")
     if whose == "leader":
-        return [f"{partition}@{leader_of(view, partition)}"]
+        return [replica_name(partition, leader_of(view, partition))]
     if whose == "followers":
         leader = leader_of(view, partition)
-        nodes = [f"b{broker_id}" for broker_id in sorted(view["partitions"][partition]["replicas"])]
-        found = [f"{partition}@{node}" for node in nodes if node != leader]
+        nodes = [broker_node(broker_id) for broker_id in sorted(view["partitions"][partition]["replicas"])]
+        found = [replica_name(partition, node) for node in nodes if node != leader]
         if not found:
             raise Nowhere(Text(f"{partition} has no followers.", f"{partition} 没有跟随者。"))
     else:
@@ -145,7 +141,7 @@ def nodes_of(view: View, reference: str) -> list[str]:
     """The nodes that a reference means. Raises Nowhere."""
     if "@" not in reference:
         return [reference]
-    return [name.rpartition("@")[2] for name in replicas_of(view, reference)]
+    return [ReplicaId.parse(name).node for name in replicas_of(view, reference)]
 
 
 def offset_of(view: View, offset: Offset) -> int:
@@ -214,7 +210,11 @@ def group_of(view: View, name: str) -> dict[str, Any] | None:
     """A group as its coordinator has it, by the partition that keeps it; None when nobody knows it."""
     for group in view["groups"].values():
         partition = view["partitions"].get(group["partition"])
-        if group["group"] == name and partition is not None and f"b{partition['leader']}" == group["coordinator"]:
+        if (
+            group["group"] == name
+            and partition is not None
+            and broker_node(partition["leader"]) == group["coordinator"]
+        ):
             return dict(group)
     return None
 
@@ -262,8 +262,9 @@ def _position_of(view: View, what: str, replica: str, wanted: int) -> int:
 
 def node_text(node: str) -> Text:
     """A node's name in a sentence."""
-    if re.fullmatch(r"b\d+", node):
-        return Text(f"broker {node[1:]}", f"代理 {node[1:]} ")
+    if is_broker(node):
+        broker_id = broker_id_of(node)
+        return Text(f"broker {broker_id}", f"代理 {broker_id} ")
     if node == "zk":
         return Text("ZooKeeper", "ZooKeeper ")
     return Text(node, f"{node} ")

@@ -9,6 +9,7 @@ Offsets are compared with one of `equals`, `at_least`, `below`. Of several repli
 
 from typing import TypeAlias
 
+from broker_core.partitions import replica_name
 from lab.exercises.election_predicates import Offline
 from lab.exercises.group_predicates import Committed, Group, Owns, ReadAhead
 from lab.exercises.log_predicates import Believes, Dumped, Flushed, HighWatermark, LogEndOffset, Stored, Uncommitted
@@ -104,7 +105,7 @@ class Isr(Predicate, frozen=True, kw_only=True, tag="isr"):
     def _look(self, moment: Moment) -> Answer:
         leader = leader_of(moment.view, self.partition)
         known = moment.view["partitions"][self.partition]["isr"]
-        believed = moment.view["replicas"][f"{self.partition}@{leader}"]["isr"]
+        believed = moment.view["replicas"][replica_name(self.partition, leader)]["isr"]
         shown = "{" + ", ".join(str(broker_id) for broker_id in known) + "}"
         if len(known) == len(believed) == self.size:
             return Answer(True, Text(f"ISR {shown}", f"ISR {shown}"))

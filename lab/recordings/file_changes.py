@@ -15,6 +15,7 @@ from broker_core.events.log import (
     PowerLost,
 )
 from broker_core.log.files.deleted_files import DELETED_SUFFIX
+from broker_core.partitions import ReplicaId
 
 FILE_EVENTS = (FilesMarkedDeleted, FilesUnlinked, LogCleaned, LogDeleted, LogRepaired, LogTruncated, PowerLost)
 """The kinds that take bytes from files, or change their names."""
@@ -44,7 +45,7 @@ def changes(event: Event) -> Iterator[Cut | Renamed]:
         for path, _ in event.files:
             yield Renamed(path, path + DELETED_SUFFIX)
     elif isinstance(event, LogDeleted):
-        partition, _, node = event.replica.rpartition("@b")
-        yield Renamed(f"broker-{node}/{partition}", event.folder)
+        partition, broker_id = ReplicaId.parse(event.replica)
+        yield Renamed(f"broker-{broker_id}/{partition}", event.folder)
     elif isinstance(event, FilesUnlinked | LogCleaned | LogTruncated | PowerLost):
         yield from event.cuts

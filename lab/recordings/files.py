@@ -11,6 +11,7 @@ from broker_core.log.files.directory_files import META_PROPERTIES
 from broker_core.log.files.partition_metadata import PARTITION_METADATA
 from broker_core.log.index.offset_index import ENTRY_BYTES as OFFSET_ENTRY_BYTES
 from broker_core.log.index.time_index import ENTRY_BYTES as TIME_ENTRY_BYTES
+from broker_core.partitions import TopicPartition, topic_of
 from broker_core.view.tree import Replica, View
 from lab.recordings.past_files import PastFiles
 from lab.recordings.recording import Recording
@@ -93,7 +94,7 @@ def broker_files(recording: Recording, view: View, node: str) -> list[ReplicaFil
     broker = f"broker-{node.removeprefix('b')}"
     files = []
     for name, checkpoint in sorted(view["checkpoints"].get(node, {}).items()):
-        rows = [[*_topic_and_partition(partition), offset] for partition, offset in checkpoint["entries"]]
+        rows = [[*TopicPartition.parse(partition), offset] for partition, offset in checkpoint["entries"]]
         files.append(_text_file(broker, name, "checkpoint", _lines(sorted(rows))))
     return files + _file_on_disk(recording, broker, META_PROPERTIES, "metadata", None)
 
@@ -118,7 +119,7 @@ def _replica_files(
     files += _snapshots(recording, past, folder, state, is_now)
     files += _deleted_files(folder, state)
     files.append(_text_file(folder, LEADER_EPOCH_CHECKPOINT, "checkpoint", _lines(state["epochs"])))
-    topic = view["topics"].get(state["partition"].rpartition("-")[0])
+    topic = view["topics"].get(topic_of(state["partition"]))
     if topic is not None:
         metadata = f"version: 0\ntopic_id: {topic['topic_id']}".encode()
         files.append(_text_file(folder, PARTITION_METADATA, "metadata", metadata))
@@ -198,11 +199,6 @@ def _lines(rows: list[list[Any]]) -> bytes:
     """A checkpoint file: version, number of entries, entries."""
     lines = ["0", str(len(rows)), *(" ".join(map(str, row)) for row in rows)]
     return ("\n".join(lines) + "\n").encode()
-
-
-def _topic_and_partition(name: str) -> tuple[str, int]:
-    topic, _, partition = name.rpartition("-")
-    return topic, int(partition)
 
 
 def _missing(what: str, todo: str) -> Refusal:

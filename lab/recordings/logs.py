@@ -16,6 +16,7 @@ import msgspec
 from broker_core.log.config import LONG_MAX, LogConfig
 from broker_core.log.files.checkpoints import LEADER_EPOCH_CHECKPOINT, RECOVERY_POINT_CHECKPOINT, OffsetCheckpoint
 from broker_core.log.unified_log import UnifiedLog
+from broker_core.partitions import TopicPartition
 from broker_core.records.compression import CompressionType, decompress
 from broker_core.records.record_batch import (
     HEADER_BYTES,
@@ -175,7 +176,7 @@ class RecordedLogs:
 
     def sync(self) -> None:
         """Makes all that was written survive a power loss, and the next opening short."""
-        self._recovery_points.write({(log.topic, log.partition): log.flush() for log in (self._events, self._inputs)})
+        self._recovery_points.write({log.topic_partition: log.flush() for log in (self._events, self._inputs)})
 
     def close(self) -> None:
         """Closes the files as a clean shutdown does."""
@@ -185,7 +186,7 @@ class RecordedLogs:
         self._disk.replace_file(CLEAN_SHUTDOWN, b"")
         self._disk.close()
 
-    def _load(self, topic: str, was_clean: bool, points: dict[tuple[str, int], int]) -> UnifiedLog:
+    def _load(self, topic: str, was_clean: bool, points: dict[TopicPartition, int]) -> UnifiedLog:
         return UnifiedLog.load(
             self._disk,
             f"{topic}-0",
@@ -194,7 +195,7 @@ class RecordedLogs:
             _CONFIGS[topic],
             now_ms=0,
             clean_shutdown=was_clean,
-            recovery_point=points.get((topic, 0), 0),
+            recovery_point=points.get(TopicPartition(topic, 0), 0),
             topic_id=None,
         )
 

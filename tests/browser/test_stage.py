@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
+from broker_core.partitions import broker_node
 from devtools.tour.cells import cells_of, click_record
 from tests.support.browser_recording import write_recording
 from tests.support.paths import ROOT
@@ -111,10 +112,10 @@ def test_cells_say_what_the_view_says(gallery: Any, events: list[list[Any]]) -> 
             for broker in [one for one in order if one in partition["replicas"]]:
                 replica = view["replicas"].get(f"{partition_id}@b{broker}")
                 leo, hw = (replica["log_end_offset"], replica["high_watermark"]) if replica else (0, 0)
-                up = view["nodes"][f"b{broker}"]["state"] != "down" and replica and replica["role"] != "offline"
+                up = view["nodes"][broker_node(broker)]["state"] != "down" and replica and replica["role"] != "offline"
                 expected.append(
                     {
-                        "name": f"b{broker}",
+                        "name": broker_node(broker),
                         "leads": bool(partition["leader"] == broker and up),
                         "committed": min(hw, leo),
                         "open": max(0, leo - hw),

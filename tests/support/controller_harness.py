@@ -8,6 +8,7 @@ from broker_core.controller.registration import bootstrap_paths, cluster_id, reg
 from broker_core.eras import ERAS, Era
 from broker_core.errors import Errors
 from broker_core.events import Envelope, Event
+from broker_core.partitions import TopicPartition, broker_node
 from broker_core.sim.kernel import Kernel, Latency, Message
 from broker_core.sim.rng import Stream
 from broker_core.sim.zookeeper import ZK_NODE, ZkClient, ZooKeeper
@@ -50,7 +51,7 @@ class FakeBroker:
         self.kernel = kernel
         self.zookeeper = zookeeper
         self.broker_id = broker_id
-        self.name = f"b{broker_id}"
+        self.name = broker_node(broker_id)
         self.config = config
         self.era = era
         self.requests: list[Any] = []
@@ -79,7 +80,7 @@ class FakeBroker:
         return False
 
     def send_to_broker(self, broker_id: int, channel: int, api: str, body: object) -> None:
-        self.kernel.request(self.name, f"b{broker_id}", api, body, label=api, context=(broker_id, channel))
+        self.kernel.request(self.name, broker_node(broker_id), api, body, label=api, context=(broker_id, channel))
 
     def timer(self, delay_us: int, name: str, data: object = None) -> int:
         return self.kernel.timer(self.name, self.kernel.now_us + delay_us, name, data)
@@ -198,10 +199,10 @@ class FakeCluster:
 
     def state(self, partition: str) -> tuple[int, int, list[int], int, int]:
         """Leader, leader epoch, ISR, controller epoch and version of the state znode."""
-        topic, _, number = partition.rpartition("-")
-        found = self.store.look(PartitionStateZnode.path(topic, int(number)))
+        topic, number = TopicPartition.parse(partition)
+        found = self.store.look(PartitionStateZnode.path(topic, number))
         assert found is not None, f"{partition} has no state"
-        znode = PartitionStateZnode.decode(topic, int(number), found[0])
+        znode = PartitionStateZnode.decode(topic, number, found[0])
         return znode.leader, znode.leader_epoch, list(znode.isr), znode.controller_epoch, found[1].version
 
     def data(self, path: str) -> str | None:

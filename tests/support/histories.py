@@ -38,6 +38,7 @@ from broker_core.events.transaction import (
     ProducerBatchAppended,
     TransactionMarkerAppended,
 )
+from broker_core.partitions import broker_node
 
 
 def opened(node: str) -> LogOpened:
@@ -155,13 +156,17 @@ def rolled(segment: int) -> SegmentRolled:
 
 def loaded(node: int, leader_epoch: int) -> GroupsLoaded:
     return GroupsLoaded(
-        broker=f"b{node}", partition="__consumer_offsets-0", group_count=1, offset_count=0, leader_epoch=leader_epoch
+        broker=broker_node(node),
+        partition="__consumer_offsets-0",
+        group_count=1,
+        offset_count=0,
+        leader_epoch=leader_epoch,
     )
 
 
 def group(before: str, after: str, generation_id: int, node: int = 1) -> GroupTransitioned:
     return GroupTransitioned(
-        broker=f"b{node}",
+        broker=broker_node(node),
         group="g",
         partition="__consumer_offsets-0",
         from_state=before,

@@ -8,6 +8,7 @@ import json
 import re
 from typing import Any
 
+from broker_core.partitions import broker_node
 from broker_core.run import Run, RunConfig
 from broker_core.sim.disk import SimulatedDisk
 from broker_core.wire.framing import FrameSplitter, decode_response, encode_request
@@ -118,8 +119,8 @@ class Conversation:
         self._names: dict[str, Tree] = {"run": self._steadying.run}
         nodes = cluster.run.view["nodes"]
         for at, broker_id in enumerate(self._brokers):
-            self._names[f"b{at}"] = broker_id
-            self._names[f"epoch{at}"] = nodes[f"b{broker_id}"]["broker_epoch"]
+            self._names[broker_node(at)] = broker_id
+            self._names[f"epoch{at}"] = nodes[broker_node(broker_id)]["broker_epoch"]
             self._names[f"port{at}"] = 9092 + at
         self._names["controller"] = cluster.run.view["controller"]["broker"]
         self._names["controller_epoch"] = cluster.run.view["controller"]["controller_epoch"]

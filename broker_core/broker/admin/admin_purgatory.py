@@ -6,6 +6,7 @@ import msgspec
 
 from broker_core.broker.common.metadata_cache import MetadataCache
 from broker_core.errors import Errors
+from broker_core.partitions import partition_name
 from broker_core.sim.handlers import TimerHandler
 from broker_core.sim.kernel import Kernel, Message
 from broker_core.wire.messages import ElectLeadersResponse, PartitionResult, TopicResult
@@ -62,7 +63,7 @@ class DelayedTopics(msgspec.Struct):
         if count == 0:
             return topic not in metadata.topic_ids
         for index in range(count):
-            state = metadata.partitions.get(f"{topic}-{index}")
+            state = metadata.partitions.get(partition_name(topic, index))
             if state is None or state.leader < 0:
                 return False
         return True

@@ -3,8 +3,9 @@
 from msgspec import structs
 
 from broker_core.broker.apis.services import TransactionServices
-from broker_core.broker.common.names import INTERNAL_TOPICS, split
+from broker_core.broker.common.names import INTERNAL_TOPICS
 from broker_core.errors import Errors
+from broker_core.partitions import parse_requested
 from broker_core.sim.kernel import Message
 from broker_core.transactions.host import AddRequest
 from broker_core.wire.messages import (
@@ -51,7 +52,7 @@ def _refused(
 
 def _error(services: TransactionServices, name: str, version: int) -> Errors:
     """Clients write to the internal topics in other ways; a broker may name a partition of one."""
-    if version <= LAST_CLIENT_VERSION and split(name)[0] in INTERNAL_TOPICS:
+    if version <= LAST_CLIENT_VERSION and parse_requested(name)[0] in INTERNAL_TOPICS:
         return Errors.TOPIC_AUTHORIZATION_FAILED
     known = name in services.metadata.partitions
     return Errors.NONE if known else Errors.UNKNOWN_TOPIC_OR_PARTITION

@@ -1,6 +1,7 @@
 """DescribeLogDirs (API key 35)."""
 
 from broker_core.broker.apis.services import ReplicationServices
+from broker_core.partitions import topic_of
 from broker_core.sim.kernel import Message
 from broker_core.wire.messages import (
     DescribeLogDirsRequest,
@@ -20,7 +21,7 @@ def handle(services: ReplicationServices, message: Message) -> None:
             max(partition.high_watermark - partition.log.log_end_offset, 0),
         )
         for name, partition in services.replicas.partitions.items()
-        if body.topics is None or name.rpartition("-")[0] in body.topics
+        if body.topics is None or topic_of(name) in body.topics
     )
     fields = tuple((replica.partition, f"{replica.size} bytes") for replica in replicas)
     response = DescribeLogDirsResponse((LogDirDescription(services.directory.path, replicas),))

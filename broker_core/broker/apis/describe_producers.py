@@ -3,6 +3,7 @@
 from broker_core.broker.apis.services import ReplicationServices
 from broker_core.controller.admin import validate_topic_name
 from broker_core.errors import Errors, KafkaException
+from broker_core.partitions import parse_requested
 from broker_core.sim.kernel import Message
 from broker_core.wire.messages import (
     ActiveProducer,
@@ -25,7 +26,7 @@ def handle(services: ReplicationServices, message: Message) -> None:
 def _describe(services: ReplicationServices, name: str) -> DescribedProducers:
     partition = services.replicas.partitions.get(name)
     if partition is None:
-        topic = name.rpartition("-")[0].removesuffix("/")  # so ends that of one before a negative index
+        topic = parse_requested(name).topic
         try:
             validate_topic_name(topic)
         except KafkaException as illegal:

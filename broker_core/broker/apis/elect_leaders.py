@@ -6,6 +6,7 @@ from broker_core.broker.admin.admin_purgatory import DelayedElections
 from broker_core.broker.apis.services import ControllerServices
 from broker_core.config_defs.java_text import scala_map_place
 from broker_core.errors import Errors
+from broker_core.partitions import topic_of
 from broker_core.sim.kernel import Message
 from broker_core.wire.messages import ElectLeadersRequest
 
@@ -15,7 +16,7 @@ def handle(services: ControllerServices, message: Message) -> None:
     body: ElectLeadersRequest = message.body
     response = services.controller.elect_leaders(body)
     # Kafka groups the results by topic in a Scala map, and the tools show partitions of one hash bucket in that order.
-    by_topic = sorted(response.partitions, key=lambda result: scala_map_place(result.partition.rpartition("-")[0]))
+    by_topic = sorted(response.partitions, key=lambda result: scala_map_place(topic_of(result.partition)))
     response = structs.replace(response, partitions=tuple(by_topic))
     leadership = services.controller.context.leadership
     expected = {

@@ -21,6 +21,7 @@ from broker_core.broker.common.produce_rules import (
 from broker_core.broker.coordinators.transaction_verifier import Batch, Verification
 from broker_core.errors import Errors, KafkaException
 from broker_core.log.append.append_check import batch_size_at
+from broker_core.partitions import topic_of
 from broker_core.records.compression import CompressionType
 from broker_core.records.record_batch import (
     COMPRESSION_MASK,
@@ -125,7 +126,7 @@ def _check_append(services: ProduceServices, name: str, body: ProduceRequest) ->
     """Why nothing may be appended to a partition, whatever it is."""
     if body.acks not in (-1, 0, 1):
         return ProducePartitionResponse(name, Errors.INVALID_REQUIRED_ACKS)
-    if name.rpartition("-")[0] in INTERNAL_TOPICS and not (
+    if topic_of(name) in INTERNAL_TOPICS and not (
         body.is_from_admin_client and services.era.admin_client_writes_internal_topics
     ):
         return ProducePartitionResponse(name, Errors.INVALID_TOPIC_EXCEPTION)

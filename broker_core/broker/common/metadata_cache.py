@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+from broker_core.partitions import TopicPartition, topic_of
 from broker_core.wire.messages import UpdateMetadataPartition, UpdateMetadataRequest
 
 DELETED_LEADER = -2
@@ -37,7 +38,7 @@ class MetadataCache:
         self.live_brokers = dict(request.live_brokers)
         self._rows.clear()
         for partition in request.partitions:
-            topic = partition.partition.rpartition("-")[0]
+            topic = topic_of(partition.partition)
             if partition.leader == DELETED_LEADER:
                 if self.partitions.pop(partition.partition, None) is not None:
                     self._counts[topic] -= 1
@@ -57,9 +58,9 @@ class MetadataCache:
                 told = state.offline_replicas
                 offline = tuple([each for each in state.replicas if each not in self.live_brokers or each in told])
                 row = PartitionRow(name, state.leader, state.leader_epoch, state.replicas, state.isr, offline)
-                self._rows.setdefault(name.rpartition("-")[0], []).append(row)
+                self._rows.setdefault(topic_of(name), []).append(row)
             for rows in self._rows.values():
-                rows.sort(key=lambda row: int(row.partition.rpartition("-")[2]))
+                rows.sort(key=lambda row: TopicPartition.parse(row.partition).partition)
         return self._rows.get(topic, [])
 
     def partition_count(self, topic: str) -> int:

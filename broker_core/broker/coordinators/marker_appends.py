@@ -12,6 +12,7 @@ from broker_core.broker.replicas.replica_manager import ReplicaManager
 from broker_core.errors import Errors
 from broker_core.groups.coordinator import GroupCoordinator
 from broker_core.groups.offsets import OFFSETS_TOPIC
+from broker_core.partitions import topic_of
 from broker_core.records.control_record import ControlRecordType, build_end_transaction_marker
 from broker_core.sim.kernel import Kernel, Message
 from broker_core.wire.messages import WritableTxnMarker, WriteTxnMarkersRequest, WriteTxnMarkersResponse
@@ -84,7 +85,7 @@ def marker_decided(host: MarkerHost, append: MarkerAppend, error: Errors) -> Non
     """A marker is committed, or will not be. Offsets that a transaction has committed count from then on."""
     request, marker = append.request, append.marker
     request.errors[append.number][append.partition] = error
-    if error is Errors.NONE and append.partition.rpartition("-")[0] == OFFSETS_TOPIC:
+    if error is Errors.NONE and topic_of(append.partition) == OFFSETS_TOPIC:
         host.groups.transaction_completed(marker.producer_id, append.partition, marker.transaction_result)
     request.left -= 1
     if not request.left:

@@ -15,6 +15,7 @@ from broker_core.broker.replicas.replica_manager import ReplicaManager
 from broker_core.eras import Era
 from broker_core.errors import Errors
 from broker_core.groups.coordinator import GroupCoordinator
+from broker_core.partitions import broker_node
 from broker_core.records.record_batch import BatchHeader
 from broker_core.sim.handlers import ResponseHandler
 from broker_core.sim.kernel import Kernel, Message
@@ -118,7 +119,7 @@ class TransactionVerifier:
         )
         host.kernel.request(
             host.name,
-            f"b{state.leader}",
+            broker_node(state.leader),
             "AddPartitionsToTxn",
             AddPartitionsToTxnRequest((transaction,)),
             label=f"verify {transactional_id}",

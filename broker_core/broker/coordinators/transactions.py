@@ -8,6 +8,7 @@ from broker_core.controller.registration import Unreadable, take_producer_ids
 from broker_core.errors import Errors
 from broker_core.events.envelope import Event
 from broker_core.log.unified_log import UnifiedLog
+from broker_core.partitions import broker_node
 from broker_core.sim.handlers import ResponseHandler, TimerHandler
 from broker_core.sim.kernel import Kernel
 from broker_core.sim.zookeeper import ZkClient
@@ -183,7 +184,7 @@ class TransactionParts:
     def _request(self, broker_id: int, api: str, body: object, label: str, context: tuple[str, Any]) -> None:
         self.kernel.request(
             self.name,
-            f"b{broker_id}",
+            broker_node(broker_id),
             api,
             body,
             label=label,

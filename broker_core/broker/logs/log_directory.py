@@ -22,6 +22,7 @@ from broker_core.log.files.directory_files import (
     take_clean_shutdown,
 )
 from broker_core.log.files.storage_fault import StorageFault
+from broker_core.partitions import TopicPartition
 from broker_core.sim.disk import Disk
 from broker_core.sim.kernel import Kernel
 
@@ -80,7 +81,7 @@ class LogDirectory:
             # Kafka takes a number that is none for less of a fault than a line too many.
             self.kernel.emit(CheckpointReset(broker=self.node, file=file, rule=fault.rule), self.node)
             return {}
-        return {f"{topic}-{partition}": offset for (topic, partition), offset in offsets.items()}
+        return {str(partition): offset for partition, offset in offsets.items()}
 
     def write(self, file: str, entries: dict[str, int]) -> None:
         """Replaces an offset checkpoint and states it. Nothing happens when it says the same already."""
@@ -89,8 +90,7 @@ class LogDirectory:
         self._written[file] = dict(entries)
         offsets = {}
         for name, offset in entries.items():
-            topic, _, partition = name.rpartition("-")
-            offsets[topic, int(partition)] = offset
+            offsets[TopicPartition.parse(name)] = offset
         OffsetCheckpoint(self.disk, f"{self.path}/{file}").write(offsets)
         self.kernel.emit(CheckpointWritten(broker=self.node, file=file, entries=tuple(entries.items())), self.node)
 
@@ -109,12 +109,12 @@ class LogDirectory:
 
     def open(self, name: str, config: LogConfig, topic_id: str | None, now_ms: int) -> UnifiedLog:
         """Opens or creates the log of a partition, with what the checkpoints say of it."""
-        topic, _, partition = name.rpartition("-")
+        topic, partition = TopicPartition.parse(name)
         return UnifiedLog.load(
             self.disk,
             f"{self.path}/{name}",
             topic,
-            int(partition),
+            partition,
             config,
             now_ms=now_ms,
             clean_shutdown=self.clean,

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from broker_core.broker.network.connection import Connection, ListeningBroker
 from broker_core.events.world import ClientRefused, NodeAdded, NodeRemoved
+from broker_core.partitions import broker_node
 from broker_core.sim.kernel import Kernel
 
 Output: TypeAlias = tuple[int, bytes | None]
@@ -65,7 +66,7 @@ class SocketServer:
         connection = Connection(self, self.brokers[broker_id], self._opened, peer)
         self.connections[connection.number] = connection
         self.kernel.add(connection)
-        settings = (("broker", f"b{broker_id}"), ("host", peer))
+        settings = (("broker", broker_node(broker_id)), ("host", peer))
         self.kernel.emit(
             NodeAdded(node=connection.name, node_kind="client", broker_id=-1, settings=settings), connection.name
         )

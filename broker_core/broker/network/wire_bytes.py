@@ -6,6 +6,7 @@ from broker_core.broker.common.messages import CLIENT_PREFIX, Failed
 from broker_core.broker.network.socket_server import SocketServer
 from broker_core.broker.translation import TRANSLATIONS, RequestContext
 from broker_core.broker.translation.outgoing import request_of
+from broker_core.partitions import broker_id_of, is_broker
 from broker_core.sim.kernel import Message
 from broker_core.wire.errors import WireError
 from broker_core.wire.framing import encode_request, encode_response
@@ -39,7 +40,7 @@ def wire_bytes(server: SocketServer, message: Message, question: Any = None) -> 
         connection = server.connections.get(int(client.removeprefix(CLIENT_PREFIX)))
         sent = None if connection is None or is_request else connection.answer_as_sent(message.body)
         return None if sent is None else WireBytes(sent[0], sent[1], is_request, sent[2], is_real=True)
-    broker = server.brokers.get(int(broker_name[1:])) if broker_name[1:].isdigit() else None
+    broker = server.brokers.get(broker_id_of(broker_name)) if is_broker(broker_name) else None
     versions = offered(broker.era).get(api.key) if broker is not None else None
     if broker is None or versions is None or isinstance(message.body, Failed):
         return None
@@ -63,6 +64,7 @@ def wire_bytes(server: SocketServer, message: Message, question: Any = None) -> 
 
 def _client_id(node: str, api: str) -> str:
     """What Kafka's brokers call themselves when they ask; the lab's clients go by their names."""
-    if not node[1:].isdigit():
+    if not is_broker(node):
         return node
-    return f"broker-{node[1:]}-fetcher-0" if api in FETCHERS_APIS else node[1:]
+    broker_id = broker_id_of(node)
+    return f"broker-{broker_id}-fetcher-0" if api in FETCHERS_APIS else str(broker_id)

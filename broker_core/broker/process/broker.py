@@ -36,6 +36,7 @@ from broker_core.groups.host import GroupSettings, Store
 from broker_core.groups.offsets import OFFSETS_TOPIC
 from broker_core.log import LogConfig
 from broker_core.log.unified_log import UnifiedLog
+from broker_core.partitions import TopicPartition, broker_node, topic_of
 from broker_core.replication.partition import Partition, Role
 from broker_core.replication.quota import ReplicationQuotas
 from broker_core.sim.disk import Disk
@@ -46,7 +47,7 @@ from broker_core.sim.zookeeper import ZK_NODE, ZkClient, ZooKeeper
 from broker_core.transactions.log import TRANSACTION_TOPIC
 from broker_core.wire.messages import LeaderAndIsrPartition, LeaderAndIsrRequest, LeaderAndIsrResponse
 from broker_core.zk.store import BadVersion, NoNode, SessionExpired
-from broker_core.zk.znodes import IsrChangeNotificationZnode, PartitionStateZnode, TopicPartition
+from broker_core.zk.znodes import IsrChangeNotificationZnode, PartitionEntry, PartitionStateZnode
 
 BASE_PORT = 9090
 ZOOKEEPER_PORT = 2181
@@ -72,7 +73,7 @@ class Broker:
         self.kernel = kernel
         self.zookeeper = zookeeper
         self.broker_id = broker_id
-        self.name = f"b{broker_id}"
+        self.name = broker_node(broker_id)
         self.config = config
         self.era = era
         self.start_wall_ms = start_wall_ms
@@ -194,7 +195,7 @@ class Broker:
         label, fields = describe_request(api, body)
         self.kernel.request(
             self.name,
-            f"b{broker_id}",
+            broker_node(broker_id),
             api,
             body,
             label=label,
@@ -211,7 +212,7 @@ class Broker:
 
     def open(self, name: str, topic_id: str | None) -> Partition:
         """Opens or creates a log; `topic_id` None: as its own file says."""
-        topic = name.rpartition("-")[0]
+        topic = topic_of(name)
         configs = self.topic_values(topic)
         self.config_changes.throttle(topic, configs)
         min_insync_replicas = configs["min.insync.replicas"]
@@ -263,7 +264,7 @@ class Broker:
         """The leader writes the state znode itself (before KIP-497)."""
         if not self.reaches_zookeeper:
             return None
-        topic, _, index = partition.name.rpartition("-")
+        topic, index = TopicPartition.parse(partition.name)
         znode = PartitionStateZnode(
             leader=self.broker_id,
             leader_epoch=partition.leader_epoch,
@@ -271,7 +272,7 @@ class Broker:
             isr=isr,
         )
         try:
-            stat = self.zk.set(PartitionStateZnode.path(topic, int(index)), znode.encode(), partition.partition_epoch)
+            stat = self.zk.set(PartitionStateZnode.path(topic, index), znode.encode(), partition.partition_epoch)
         except (BadVersion, NoNode):
             return None
         return stat.version
@@ -280,10 +281,8 @@ class Broker:
         """Tells the controller in which partitions this leader has changed the ISR; says whether that was possible."""
         if not self.reaches_zookeeper:
             return False
-        names = [name.rpartition("-") for name in partitions]
-        znode = IsrChangeNotificationZnode(
-            partitions=tuple(TopicPartition(topic, int(index)) for topic, _, index in names)
-        )
+        entries = tuple(PartitionEntry(*TopicPartition.parse(name)) for name in partitions)
+        znode = IsrChangeNotificationZnode(partitions=entries)
         self.zk.create(IsrChangeNotificationZnode.SEQUENCE_PATH, znode.encode(), sequential=True)
         return True
 
@@ -298,7 +297,7 @@ class Broker:
         if not self.reaches_zookeeper:
             return None
         try:
-            values = self.topic_values(partition.name.rpartition("-")[0])
+            values = self.topic_values(topic_of(partition.name))
         except SessionExpired:
             return None
         if values["unclean.leader.election.enable"]:

@@ -19,6 +19,7 @@ from broker_core.eras import Era
 from broker_core.events.control import ConfigurationApplied
 from broker_core.events.envelope import Event
 from broker_core.log import LogConfig
+from broker_core.partitions import topic_of
 from broker_core.replication.partition import Partition
 from broker_core.replication.quota import ReplicationQuotas
 from broker_core.sim.zookeeper import ZkClient
@@ -156,7 +157,7 @@ class ConfigChanges:
             return
         self._applied(f"brokers/{name}", overrides)
         self._use()
-        for topic in sorted({partition.rpartition("-")[0] for partition in host.partitions}):
+        for topic in sorted({topic_of(partition) for partition in host.partitions}):
             self._configure_logs(topic)
         if host.config.unclean_leader_election_enable and not allowed_before:
             host.controller.unclean_election_enabled()
@@ -187,7 +188,7 @@ class ConfigChanges:
         min_insync_replicas = configs["min.insync.replicas"]
         assert isinstance(min_insync_replicas, int)
         for name, partition in self.host.partitions.items():
-            if name.rpartition("-")[0] == topic:
+            if topic_of(name) == topic:
                 partition.log.config = config
                 partition.min_insync_replicas = min_insync_replicas
         return configs

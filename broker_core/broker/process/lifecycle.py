@@ -22,6 +22,7 @@ from broker_core.events.envelope import Event
 from broker_core.events.log import LogDirectoryFailed
 from broker_core.events.world import BrokerExiting, BrokerStarted, BrokerStarting, BrokerStopped
 from broker_core.log.files.storage_fault import StorageFault
+from broker_core.partitions import broker_node
 from broker_core.replication.partition import Partition
 from broker_core.sim.handlers import ResponseHandler, TimerHandler
 from broker_core.sim.rng import Stream
@@ -243,7 +244,7 @@ class Life:
             return
         broker.kernel.request(
             broker.name,
-            f"b{controller_id}",
+            broker_node(controller_id),
             "ControlledShutdown",
             ControlledShutdownRequest(broker.broker_id, broker.broker_epoch),
             label="ControlledShutdown",

@@ -6,6 +6,7 @@ At most one request is under way, and one change a partition; what comes meanwhi
 from typing import Protocol
 
 from broker_core.errors import Errors
+from broker_core.partitions import broker_node
 from broker_core.sim.handlers import ResponseHandler, TimerHandler
 from broker_core.sim.kernel import Kernel
 from broker_core.wire.messages import (
@@ -76,7 +77,7 @@ class AlterPartitionManager:
         items = tuple(self.in_flight.values())
         host.kernel.request(
             host.name,
-            f"b{controller_id}",
+            broker_node(controller_id),
             "AlterPartition",
             AlterPartitionRequest(host.broker_id, host.broker_epoch, items),
             label=f"AlterPartition {items[0].partition}"

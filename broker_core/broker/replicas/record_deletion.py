@@ -12,6 +12,7 @@ from broker_core.broker.common.metadata_cache import MetadataCache
 from broker_core.broker.common.names import INTERNAL_TOPICS
 from broker_core.errors import Errors, KafkaException
 from broker_core.events.waiting import RequestCompleted, RequestParked
+from broker_core.partitions import topic_of
 from broker_core.replication.partition import Partition
 from broker_core.replication.purgatory import Purgatory
 from broker_core.sim.handlers import TimerHandler
@@ -117,7 +118,7 @@ class RecordDeletion:
         """The replica, which must lead. Raises KafkaException."""
         if name not in self._host.metadata.partitions:
             raise KafkaException(Errors.UNKNOWN_TOPIC_OR_PARTITION)
-        topic = name.rpartition("-")[0]
+        topic = topic_of(name)
         if topic in INTERNAL_TOPICS:
             raise KafkaException(Errors.INVALID_TOPIC_EXCEPTION, f"Cannot delete records of internal topic {topic}")
         partition = self._host.partitions.get(name)

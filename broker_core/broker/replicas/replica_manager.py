@@ -14,6 +14,7 @@ from broker_core.broker.replicas.offset_lookups import OffsetLookups
 from broker_core.broker.replicas.record_deletion import RecordDeletion
 from broker_core.eras import Era
 from broker_core.errors import Errors
+from broker_core.partitions import broker_node
 from broker_core.replication import replica_fetcher
 from broker_core.replication.isr import CommittedIsr, PendingExpand, PendingShrink
 from broker_core.replication.partition import Partition, Role
@@ -195,7 +196,7 @@ class ReplicaManager:
         else:
             partition.make_follower(state)
             # a leader whom the cluster has not is not fetched from
-            is_there = f"b{state.leader}" in self.kernel.nodes
+            is_there = broker_node(state.leader) in self.kernel.nodes
             if is_there and not self._is_fetching(state.partition, state.leader):
                 self._start_fetching(partition, state.leader)
         self._leadership_changed(state.partition)

@@ -5,9 +5,9 @@ ControlledShutdown (7) and AlterPartition (56). A broker without an authoriser t
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from broker_core.broker.common.names import named, split
 from broker_core.broker.translation.common import NO_TOPIC_ID, RequestContext, Translation, by_topic, can_be
 from broker_core.errors import Errors
+from broker_core.partitions import parse_requested, requested_partition
 from broker_core.wire.messages import (
     AlterPartitionItem,
     AlterPartitionRequest,
@@ -63,7 +63,7 @@ def _become_body(request: Any, context: RequestContext) -> Any:
         _epoch(request.broker_epoch),
         tuple(
             LeaderAndIsrPartition(
-                named(topic, state.partition_index),
+                requested_partition(topic, state.partition_index),
                 state.leader,
                 state.leader_epoch,
                 tuple(state.isr),
@@ -85,7 +85,7 @@ def _become_answer(body: LeaderAndIsrResponse, request: Any, context: RequestCon
     errors = dict(body.partitions)
     topics: dict[str, list[Any]] = {}
     for topic, topic_id, state in _states(request):
-        error = errors.get(named(topic, state.partition_index), body.error)
+        error = errors.get(requested_partition(topic, state.partition_index), body.error)
         if not can_be(topic, state.partition_index):
             error = Errors.INVALID_TOPIC_EXCEPTION
         row = _LEADER_AND_ISR.LeaderAndIsrPartitionError(
@@ -116,11 +116,11 @@ def _stops(request: Any, version: int) -> Iterable[StopReplicaPartition]:
     if version > _DELETE_FLAG_OF_ALL:
         for topic in request.topic_states:
             for state in topic.partition_states:
-                name = named(topic.topic_name, state.partition_index)
+                name = requested_partition(topic.topic_name, state.partition_index)
                 yield StopReplicaPartition(name, state.leader_epoch, state.delete_partition)
         return
-    names = [named(each.topic_name, each.partition_index) for each in request.ungrouped_partitions]
-    names += [named(topic.name, index) for topic in request.topics for index in topic.partition_indexes]
+    names = [requested_partition(each.topic_name, each.partition_index) for each in request.ungrouped_partitions]
+    names += [requested_partition(topic.name, index) for topic in request.topics for index in topic.partition_indexes]
     for name in names:
         yield StopReplicaPartition(name, -1, request.delete_partitions)
 
@@ -138,7 +138,7 @@ def _stop_answer(body: StopReplicaResponse, request: Any, context: RequestContex
         error_code=body.error.code,
         partition_errors=[
             _STOP_REPLICA.StopReplicaPartitionError(topic_name=topic, partition_index=index, error_code=error.code)
-            for (topic, index), error in ((split(name), error) for name, error in body.partitions)
+            for (topic, index), error in ((parse_requested(name), error) for name, error in body.partitions)
         ],
     )
 
@@ -156,7 +156,7 @@ def _update_body(request: Any, context: RequestContext) -> Any:
         _epoch(request.broker_epoch),
         tuple(
             UpdateMetadataPartition(
-                named(topic, state.partition_index),
+                requested_partition(topic, state.partition_index),
                 state.leader,
                 state.leader_epoch,
                 tuple(state.isr),
@@ -190,7 +190,7 @@ def _shutdown_answer(body: ControlledShutdownResponse, request: Any, context: Re
         error_code=body.error.code,
         remaining_partitions=[
             _CONTROLLED_SHUTDOWN.RemainingPartition(topic_name=topic, partition_index=index)
-            for topic, index in map(split, body.remaining)
+            for topic, index in map(parse_requested, body.remaining)
         ],
     )
 
@@ -204,7 +204,7 @@ def _alter_body(request: Any, context: RequestContext) -> AlterPartitionRequest:
         request.broker_epoch,
         tuple(
             AlterPartitionItem(
-                named(topic, each.partition_index),
+                requested_partition(topic, each.partition_index),
                 each.leader_epoch,
                 tuple((broker.broker_id, broker.broker_epoch) for broker in each.new_isr_with_epochs)
                 if context.version >= _EPOCHS_IN_ALTER_PARTITION

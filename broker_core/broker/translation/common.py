@@ -5,13 +5,13 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 
 from broker_core.broker.admin.config_admin import ConfigAdmin
 from broker_core.broker.common.metadata_cache import MetadataCache
-from broker_core.broker.common.names import named, split
 from broker_core.broker.config.broker_config import BrokerConfig
 from broker_core.broker.logs.log_directory import LogDirectory
 from broker_core.broker.replicas.fetch_sessions import FetchSessions
 from broker_core.controller.admin import why_no_topic_name
 from broker_core.controller.controller import Controller
 from broker_core.eras import Era
+from broker_core.partitions import parse_requested, requested_partition
 
 T = TypeVar("T")
 
@@ -102,7 +102,8 @@ def partitions_of(
     """
     for topic in topics:
         for each in getattr(topic, partitions):
-            yield named(getattr(topic, name), each if isinstance(each, int) else index_of(each)), each
+            index = each if isinstance(each, int) else index_of(each)
+            yield requested_partition(getattr(topic, name), index), each
 
 
 def index_of(partition: Any) -> int:
@@ -118,7 +119,7 @@ def by_topic(rows: Iterable[tuple[str, T]]) -> dict[str, list[tuple[int, T]]]:
     """Rows by topic, in the order in which topics come first."""
     topics: dict[str, list[tuple[int, T]]] = {}
     for partition, row in rows:
-        topic, index = split(partition)
+        topic, index = parse_requested(partition)
         topics.setdefault(topic, []).append((index, row))
     return topics
 

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from broker_core.broker.common.names import split
 from broker_core.broker.translation.common import RequestContext, Translation, partitions_of
 from broker_core.config_defs.java_text import partition_code, scala_hash_set_order
+from broker_core.partitions import parse_requested
 from broker_core.wire.messages import (
     DescribeProducersRequest,
     DescribeProducersResponse,
@@ -66,7 +66,7 @@ def _describe_answer(body: DescribeTransactionsResponse, request: Any, context: 
     for each in body.transaction_states:
         topics: dict[str, list[int]] = {}
         for name in scala_hash_set_order(each.partitions, partition_code):
-            topic, index = split(name)
+            topic, index = parse_requested(name)
             topics.setdefault(topic, []).append(index)
         states.append(
             _DESCRIBE.TransactionState(

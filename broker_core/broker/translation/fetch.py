@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from broker_core.broker.common.names import named
 from broker_core.broker.replicas.fetch_sessions import FetchSession, SessionPartition, TopicPartitionKey, has_shard
 from broker_core.broker.replicas.replica_manager import ANY_EPOCH
 from broker_core.broker.translation.common import NO_TOPIC_ID, RequestContext, Translation
 from broker_core.broker.translation.leaders import current_leader, endpoints
 from broker_core.errors import Errors
+from broker_core.partitions import requested_partition
 from broker_core.wire.messages import FetchPartition, FetchPartitionResponse, FetchRequest, FetchResponse
 from broker_core.wire.schemas import SCHEMAS
 
@@ -77,7 +77,7 @@ def _body(request: Any, context: RequestContext) -> Any:
         if name is not None:
             partitions.append(
                 FetchPartition(
-                    named(name, key[1]),
+                    requested_partition(name, key[1]),
                     each.fetch_offset,
                     each.current_leader_epoch,
                     each.last_fetched_epoch,
@@ -138,10 +138,10 @@ def _rows(
     for key, each in wanted.items():
         topic, index = key
         name = _name(key, each, context)
-        row = found.get(named(name or topic, index))
+        row = found.get(requested_partition(name or topic, index))
         if row is None:
             error = Errors.UNKNOWN_TOPIC_ID if name is None else Errors.UNKNOWN_TOPIC_OR_PARTITION
-            row = FetchPartitionResponse(named(name or topic, index), error)
+            row = FetchPartitionResponse(requested_partition(name or topic, index), error)
         elif context.version >= _TOPIC_IDS_VERSION and context.topic_id_of(name or "") not in (topic, NO_TOPIC_ID):
             row = FetchPartitionResponse(row.partition, Errors.INCONSISTENT_TOPIC_ID)
         rows.append((key, row))

@@ -13,7 +13,7 @@ import msgspec
 
 from broker_core.groups.assignors.assignor import Assignment, GroupMemberInfo, topics_of
 from broker_core.groups.assignors.sticky import StickyAssignor
-from broker_core.groups.consumer_protocol import sorted_partitions, split_partition
+from broker_core.partitions import TopicPartition, partition_name, sorted_partitions, topic_of
 
 FORMS = (
     "give P[,P2] to MEMBER",
@@ -48,7 +48,9 @@ class Plan:
     ) -> None:
         self.members = sorted(members, key=lambda member: member.order)
         topics = topics_of(members, partition_counts)
-        self.partitions = [f"{topic}-{number}" for topic in topics for number in range(partition_counts[topic])]
+        self.partitions = [
+            partition_name(topic, number) for topic in topics for number in range(partition_counts[topic])
+        ]
         self.held = held
         self.assignment: Assignment = {member.member_id: [] for member in members}
         self._taken: set[str] = set()
@@ -72,7 +74,7 @@ class Plan:
 
     def takers(self, name: str) -> list[GroupMemberInfo]:
         """The members that subscribe to a partition's topic."""
-        topic = split_partition(name)[0]
+        topic = topic_of(name)
         return [member for member in self.members if topic in member.subscription.topics]
 
 
@@ -84,11 +86,13 @@ def _give(plan: Plan, said: re.Match[str]) -> None:
         if place == "all":
             names += plan.partitions
         elif number == "*":
-            names += [name for name in plan.partitions if split_partition(name)[0] == topic]
+            names += [name for name in plan.partitions if topic_of(name) == topic]
         elif is_range:
-            names += [f"{topic}-{each}" for each in range(int(first), min(int(last), int(first) + RANGE_MOST) + 1)]
+            names += [
+                partition_name(topic, each) for each in range(int(first), min(int(last), int(first) + RANGE_MOST) + 1)
+            ]
         else:
-            names.append(f"{topic}-{int(number)}")
+            names.append(partition_name(topic, int(number)))
     found = plan.named(said["whom"])
     for member_id in [member.member_id for member in found] or [said["whom"]]:
         plan.give(member_id, names)
@@ -114,9 +118,9 @@ def _partitions(plan: Plan, said: re.Match[str]) -> None:
     if said["by"] == "reversed":
         plan.partitions.reverse()
     elif said["by"] == "by topic":
-        plan.partitions.sort(key=split_partition)
+        plan.partitions.sort(key=TopicPartition.parse)
     else:
-        plan.partitions.sort(key=lambda name: split_partition(name)[::-1])
+        plan.partitions.sort(key=lambda name: TopicPartition.parse(name)[::-1])
 
 
 def _deal(plan: Plan, said: re.Match[str]) -> None:
@@ -201,7 +205,11 @@ def flaws_of(plan: Assignment, partition_counts: Mapping[str, int], members: Seq
     """Looks at a plan as nobody in Kafka does."""
     ids = {member.member_id for member in members}
     had = Counter(name for member_id, names in plan.items() if member_id in ids for name in set(names))
-    wanted = [f"{topic}-{n}" for topic in topics_of(members, partition_counts) for n in range(partition_counts[topic])]
+    wanted = [
+        partition_name(topic, n)
+        for topic in topics_of(members, partition_counts)
+        for n in range(partition_counts[topic])
+    ]
     return Flaws(
         tuple(sorted_partitions(name for name, owners in had.items() if owners > 1)),
         tuple(name for name in wanted if name not in had),

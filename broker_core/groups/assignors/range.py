@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from broker_core.groups.assignors.assignor import Assignment, Assignor, GroupMemberInfo, topics_of
+from broker_core.partitions import partition_name
 
 
 class RangeAssignor(Assignor):
@@ -19,6 +20,8 @@ class RangeAssignor(Assignor):
             first = 0
             for index, member in enumerate(takers):
                 count = each + (index < more)
-                assignment[member.member_id] += [f"{topic}-{number}" for number in range(first, first + count)]
+                assignment[member.member_id] += [
+                    partition_name(topic, number) for number in range(first, first + count)
+                ]
                 first += count
         return assignment

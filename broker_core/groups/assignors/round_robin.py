@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from broker_core.groups.assignors.assignor import Assignment, Assignor, GroupMemberInfo, topics_of
+from broker_core.partitions import partition_name
 
 
 class RoundRobinAssignor(Assignor):
@@ -18,6 +19,6 @@ class RoundRobinAssignor(Assignor):
             for number in range(partition_counts[topic]):
                 while topic not in ordered[cursor].subscription.topics:
                     cursor = (cursor + 1) % len(ordered)
-                assignment[ordered[cursor].member_id].append(f"{topic}-{number}")
+                assignment[ordered[cursor].member_id].append(partition_name(topic, number))
                 cursor = (cursor + 1) % len(ordered)
         return assignment

@@ -14,13 +14,12 @@ from broker_core.groups.consumer_protocol import (
     Reader,
     encode_partitions,
     int32,
-    sorted_partitions,
-    split_partition,
 )
+from broker_core.partitions import TopicPartition, partition_name, sorted_partitions
 
 
 def _by_number(name: str) -> tuple[int, str]:
-    topic, number = split_partition(name)
+    topic, number = TopicPartition.parse(name)
     return number, topic
 
 
@@ -59,7 +58,7 @@ class StickyAssignor(Assignor):
         owned = self._owned(partition_counts, members)
         subscriptions = {tuple(sorted(set(member.subscription.topics))) for member in members}
         ids = sorted(member.member_id for member in members)
-        partitions = [f"{topic}-{number}" for topic in topics for number in range(partition_counts[topic])]
+        partitions = [partition_name(topic, number) for topic in topics for number in range(partition_counts[topic])]
         if len(subscriptions) == 1:
             return _assign_equal(ids, partitions, owned)
         wants = {member.member_id: frozenset(member.subscription.topics) for member in members}
@@ -71,7 +70,7 @@ class StickyAssignor(Assignor):
         for member in sorted(members, key=lambda each: each.member_id):
             partitions, generation_id = self.held(member)
             for name in partitions:
-                topic, number = split_partition(name)
+                topic, number = TopicPartition.parse(name)
                 if topic not in member.subscription.topics or number >= partition_counts.get(topic, 0):
                     continue
                 known = claims.get(name)

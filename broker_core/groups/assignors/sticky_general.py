@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from broker_core.groups.assignors.assignor import Assignment
-from broker_core.groups.consumer_protocol import split_partition
+from broker_core.partitions import TopicPartition, topic_of
 
 
 def assign_general(
@@ -20,21 +20,21 @@ class _Plan:
     def __init__(
         self, ids: list[str], partitions: list[str], owned: Mapping[str, list[str]], wants: Mapping[str, frozenset[str]]
     ) -> None:
-        topics = {split_partition(name)[0] for name in partitions}
+        topics = {topic_of(name) for name in partitions}
         self.takers = {topic: [each for each in ids if topic in wants[each]] for topic in topics}
         self.wants = wants
         self.partitions = sorted(
-            partitions, key=lambda name: (len(self.takers[split_partition(name)[0]]), *split_partition(name))
+            partitions, key=lambda name: (len(self.takers[topic_of(name)]), *TopicPartition.parse(name))
         )
         self.assignment: Assignment = {each: list(owned[each]) for each in ids}
         self.owner = {name: each for each in ids for name in owned[each]}
         self.before = dict(self.owner)
         self.ids = ids
-        self.totals = {each: sum(1 for name in partitions if split_partition(name)[0] in wants[each]) for each in ids}
+        self.totals = {each: sum(1 for name in partitions if topic_of(name) in wants[each]) for each in ids}
         self.moves: list[tuple[str, str, str]] = []
 
     def _takers(self, name: str) -> list[str]:
-        return self.takers[split_partition(name)[0]]
+        return self.takers[topic_of(name)]
 
     def _least(self, members: list[str]) -> str:
         return min(members, key=lambda each: (len(self.assignment[each]), each))
@@ -107,9 +107,9 @@ class _Plan:
     def _transfer(self, name: str, member_id: str) -> None:
         """Rather than two partitions of a topic that cross, one that goes back."""
         owner = self.owner[name]
-        topic = split_partition(name)[0]
+        topic = topic_of(name)
         back = [move for move in self.moves if move[1:] == (member_id, owner)]
-        opposite = next((move for move in back if split_partition(move[0])[0] == topic), None)
+        opposite = next((move for move in back if topic_of(move[0]) == topic), None)
         if opposite is not None and self.owner[opposite[0]] == owner:
             self.moves.remove(opposite)
             self._set(opposite[0], member_id)

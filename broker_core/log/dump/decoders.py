@@ -28,6 +28,7 @@ from broker_core.log.dump.message_types import (
 )
 from broker_core.log.dump.messages import Json, MessageError, Struct, json_text, read_message
 from broker_core.log.dump.records import DumpedRecord
+from broker_core.partitions import partition_name
 from broker_core.records.varint import VarintError, decode_varint
 
 Text: TypeAlias = Iterable[str]
@@ -281,6 +282,6 @@ def in_set_order(topics: Json) -> list[str]:
         for partition in partitions:
             if len(partitions) <= _LARGEST_SMALL_SET:
                 size = grown_hash_table(size, len(hashes))
-            hashes[f"{topic}-{partition}"] = int32(31 * (31 + partition) + string_hash(topic))
+            hashes[partition_name(topic, partition)] = int32(31 * (31 + partition) + string_hash(topic))
     names = list(hashes)
     return [names[place] for place in scala_hash_order(list(hashes.values()), size)]

@@ -6,6 +6,7 @@ Line 1 is the format version, 0; line 2 the number of entries; then one entry a 
 from collections.abc import Iterable, Mapping, Sequence
 
 from broker_core.log.files.storage_fault import StorageFault
+from broker_core.partitions import TopicPartition
 from broker_core.sim.disk import Disk
 
 VERSION = 0
@@ -35,14 +36,15 @@ class OffsetCheckpoint:
         self._disk = disk
         self.path = path
 
-    def read(self) -> dict[tuple[str, int], int]:
-        """(topic, partition) -> offset; empty when there is no file, or nothing in it. Raises StorageFault."""
+    def read(self) -> dict[TopicPartition, int]:
+        """Partition -> offset; empty when there is no file, or nothing in it. Raises StorageFault."""
         lines = _read_lines(self._disk, self.path, 3)
         return {
-            (topic, _number(self.path, partition)): _number(self.path, offset) for topic, partition, offset in lines
+            TopicPartition(topic, _number(self.path, partition)): _number(self.path, offset)
+            for topic, partition, offset in lines
         }
 
-    def write(self, offsets: Mapping[tuple[str, int], int]) -> None:
+    def write(self, offsets: Mapping[TopicPartition, int]) -> None:
         """Replaces the file; the lines stand in the order of topic and partition."""
         _write_lines(self._disk, self.path, [(*key, offset) for key, offset in sorted(offsets.items())])
 

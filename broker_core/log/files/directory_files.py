@@ -6,6 +6,7 @@ Source: `MetaPropertiesEnsemble`, `CleanShutdownFileHandler`.
 from collections.abc import Sequence
 
 from broker_core.log.files.storage_fault import StorageFault
+from broker_core.partitions import TopicPartition
 from broker_core.sim.disk import Disk
 
 META_PROPERTIES = "meta.properties"
@@ -19,7 +20,7 @@ _LONGEST_NAME = 255
 
 def deleted_folder_name(partition: str, unique: str) -> str:
     """What the folder of `topic-partition` is called while it waits to leave the disk; long topics are cut short."""
-    topic, _, index = partition.rpartition("-")
+    topic, index = TopicPartition.parse(partition)
     suffix = f"-{index}.{unique}{DELETED_FOLDER_SUFFIX}"
     return topic[: _LONGEST_NAME - len(suffix)] + suffix
 

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 from typing import TypeAlias
 
+from broker_core.partitions import TopicPartition
 from broker_core.shell.admin import znodes
 from broker_core.shell.admin.zookeeper_groups import old_committed_offset, old_group
 from broker_core.shell.grammar.cluster_api import ClusterApi
@@ -69,7 +70,7 @@ def _seen_by_all(cluster: ClusterApi, partition: str) -> tuple[int, tuple[int, .
         next(((leader, isr) for name, leader, _, _, isr, _ in each.partitions if name == partition), None)
         for each in known
     ]
-    topic, _, number = partition.rpartition("-")
+    topic, number = TopicPartition.parse(partition)
     state = znodes.json_of(cluster, f"/brokers/topics/{topic}/partitions/{number}/state")
     if state is None:
         return None
@@ -93,7 +94,7 @@ def _isr(partition: str, wanted: str) -> Condition:
 
 def _replicas(partition: str, wanted: str) -> Condition:
     replicas = _ids(wanted)
-    topic, _, number = partition.rpartition("-")
+    topic, number = TopicPartition.parse(partition)
 
     def holds(cluster: ClusterApi) -> bool:
         known = _metadata(cluster)

@@ -4,6 +4,7 @@ from typing import Any
 
 from broker_core.config_defs.java_text import hash_map_order, partition_code
 from broker_core.errors import Errors
+from broker_core.partitions import topic_of
 from broker_core.shell.admin.requests import RETRY_BACKOFF_US, Asking, api_key, ask_any, metadata, until_ready
 from broker_core.shell.grammar.process import Call, Disconnected, Process, Sleep
 from broker_core.shell.java.errors import ERRORS_PACKAGE, EXECUTION_EXCEPTION, JavaException, log_error
@@ -122,11 +123,11 @@ def list_offsets(process: Process, partitions: list[str], timestamp: int) -> Ask
     failed: dict[str, JavaException] = {}
     deadline_us = process.now_us + process.api_timeout_us
     while asked := [name for name in dict.fromkeys(partitions) if name not in found and name not in failed]:
-        topics = tuple(dict.fromkeys(name.rpartition("-")[0] for name in asked))
+        topics = tuple(dict.fromkeys(topic_of(name) for name in asked))
         known = yield from metadata(process, topics, "listOffsets")
         errors = {name: error for name, _, error in known.topics}
         for name in asked:
-            error = errors.get(name.rpartition("-")[0], Errors.NONE)
+            error = errors.get(topic_of(name), Errors.NONE)
             if error in _NO_TOPIC:
                 failed[name] = _no_topic(process, name, error)
         asked = [name for name in asked if name not in failed]
@@ -157,7 +158,7 @@ def list_offsets(process: Process, partitions: list[str], timestamp: int) -> Ask
 
 
 def _no_topic(process: Process, partition: str, error: Errors) -> JavaException:
-    topic = partition.rpartition("-")[0]
+    topic = topic_of(partition)
     is_invalid = error is Errors.INVALID_TOPIC_EXCEPTION
     what = (
         "invalid topic error for topic {} in `Metadata` response" if is_invalid else "unknown topic error for topic {}"

@@ -7,6 +7,7 @@ from collections.abc import Hashable, Iterable, Mapping
 from typing import Any, TypeVar
 
 from broker_core.config_defs.java_text import hash_map_order, partition_code
+from broker_core.partitions import TopicPartition, partition_name
 from broker_core.shell.java import jackson
 from broker_core.shell.java import json_values as java_json
 from broker_core.shell.java.errors import JavaException
@@ -18,12 +19,6 @@ ANY_LOG_DIR = "any"
 Name = TypeVar("Name", bound=Hashable)
 Plan = dict[str, tuple[int, ...]]
 """Partition -> its replicas."""
-
-
-def partition_order(partition: str) -> tuple[str, int]:
-    """Partitions by topic and number."""
-    topic, _, number = partition.rpartition("-")
-    return topic, int(number)
 
 
 def topics_to_move(text: str) -> list[str]:
@@ -59,7 +54,7 @@ def plan_entries(text: str) -> tuple[list[tuple[str, tuple[int, ...]]], dict[tup
     for element in java_json.as_array(root.get("partitions", [])):
         entry = java_json.as_object(element)
         topic = java_json.as_string(java_json.field(entry, "topic"))
-        partition = f"{topic}-{java_json.as_int(java_json.field(entry, 'partition'))}"
+        partition = partition_name(topic, java_json.as_int(java_json.field(entry, "partition")))
         replicas = tuple(java_json.as_int(each) for each in _list(java_json.field(entry, "replicas")))
         dirs = [java_json.as_string(each) for each in _list(entry.get("log_dirs", [ANY_LOG_DIR] * len(replicas)))]
         if len(dirs) != len(replicas):
@@ -102,8 +97,8 @@ def plan_to_execute(text: str) -> tuple[Plan, dict[tuple[str, int], str]]:
 def as_json(plan: Mapping[str, tuple[int, ...]]) -> str:
     """A plan as the tool prints it, sorted."""
     partitions = []
-    for partition in sorted(plan, key=partition_order):
-        topic, number = partition_order(partition)
+    for partition in sorted(plan, key=TopicPartition.parse):
+        topic, number = TopicPartition.parse(partition)
         replicas = list(plan[partition])
         log_dirs = [ANY_LOG_DIR] * len(replicas)
         partitions.append({"topic": topic, "partition": number, "replicas": replicas, "log_dirs": log_dirs})

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 from broker_core.cluster import LiveReplica
 from broker_core.log.cleaner import CleaningFacts, Fate
+from broker_core.partitions import TopicPartition
 from broker_core.records.control_record import read_end_transaction_marker
 from broker_core.records.record_batch import (
     BatchHeader,
@@ -50,12 +51,12 @@ def log_start(cluster: ClusterApi, reading: ReplicaReading, partition: str) -> i
     if reading.live is not None:
         return reading.live.log_start_offset
     first = reading.segments[0][0] if reading.segments else 0
-    topic, _, number = partition.rpartition("-")
+    topic, number = TopicPartition.parse(partition)
     checkpoint = f"{cluster.log_directory(reading.broker_id)}/log-start-offset-checkpoint"
     if cluster.disk.exists(checkpoint):
         for line in cluster.disk.read_file(checkpoint).decode().split("\n"):
             words = line.split()
-            if len(words) == 3 and words[:2] == [topic, number]:
+            if len(words) == 3 and words[:2] == [topic, str(number)]:
                 first = max(first, int(words[2]))
     return first
 

@@ -5,6 +5,7 @@ from collections.abc import Callable, Generator, Sequence
 from typing import Any, TypeVar
 
 from broker_core.errors import Errors
+from broker_core.partitions import topic_of
 from broker_core.shell.grammar.process import Call, Disconnected, Process, Sleep, Wait, up_brokers
 from broker_core.shell.java.errors import ERRORS_PACKAGE, JavaException
 from broker_core.wire.messages import MetadataRequest, MetadataResponse, TopicResult
@@ -130,7 +131,7 @@ def ask_replica(
     deadline_us = process.now_us + process.api_timeout_us
     its_own = f"{call}(api={api_key(api)})"
     while process.now_us < deadline_us:
-        known = yield from metadata(process, (partition.rpartition("-")[0],), f"{call}(api=METADATA)")
+        known = yield from metadata(process, (topic_of(partition),), f"{call}(api=METADATA)")
         leader = next((row[1] for row in known.partitions if row[0] == partition), -1)
         asked = leader if broker_id is None else broker_id
         if asked in known.brokers:

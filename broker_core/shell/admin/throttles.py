@@ -4,6 +4,7 @@ from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
 from broker_core.errors import Errors
+from broker_core.partitions import TopicPartition
 from broker_core.shell.admin.reassignment_json import Plan
 from broker_core.shell.admin.requests import Asking, ask_any, ask_broker, late_for
 from broker_core.shell.grammar.process import Process, up_brokers
@@ -50,7 +51,7 @@ def set_throttles(process: Process, moving: Mapping[str, Move], bytes_per_second
     leaders: dict[str, set[str]] = {}
     followers: dict[str, set[str]] = {}
     for partition, move in moving.items():
-        topic, _, number = partition.rpartition("-")
+        topic, number = TopicPartition.parse(partition)
         leaders.setdefault(topic, set()).update(f"{number}:{broker}" for broker in move.sources)
         followers.setdefault(topic, set()).update(f"{number}:{broker}" for broker in move.destinations)
     for topic in leaders:

@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 from broker_core.groups.zookeeper_offsets import CONSUMERS, offset_path
+from broker_core.partitions import partition_name
 from broker_core.shell.admin import znodes
 from broker_core.shell.grammar.cluster_api import ClusterApi
 
@@ -24,7 +25,9 @@ def old_group(cluster: ClusterApi, name: str) -> OldGroup:
     wanted: set[str] = set()
     for member in owned:
         for topic in _names(cluster, f"{root}/ids/{member}", "subscription"):
-            wanted.update(f"{topic}-{number}" for number in _names(cluster, f"/brokers/topics/{topic}", "partitions"))
+            wanted.update(
+                partition_name(topic, number) for number in _names(cluster, f"/brokers/topics/{topic}", "partitions")
+            )
     for topic in znodes.children(cluster, f"{root}/owners"):
         # whoever has access to ZooKeeper may make znodes of any name
         numbers = filter(str.isdecimal, znodes.children(cluster, f"{root}/owners/{topic}"))
@@ -32,8 +35,8 @@ def old_group(cluster: ClusterApi, name: str) -> OldGroup:
             # a stream of a member: its id, a minus and the stream's number
             member = znodes.text_of(cluster, f"{root}/owners/{topic}/{number}").rpartition("-")[0]
             if member in owned:
-                owned[member].append(f"{topic}-{number}")
-                wanted.discard(f"{topic}-{number}")
+                owned[member].append(partition_name(topic, number))
+                wanted.discard(partition_name(topic, number))
     return OldGroup("PreparingRebalance" if wanted else "Stable", owned)
 
 

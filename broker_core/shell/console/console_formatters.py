@@ -5,6 +5,7 @@ import struct
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
+from broker_core.partitions import TopicPartition
 from broker_core.records.record_batch import Record
 from broker_core.shell.console.console_unreadable import Unreadable
 from broker_core.shell.console.internal_formatters import INTERNAL_FORMATTERS
@@ -93,7 +94,7 @@ class DefaultMessageFormatter:
             clock = "LogAppendTime" if record.has_append_time else "CreateTime"
             return f"{clock}:{record.timestamp}" if record.timestamp >= 0 else "NO_TIMESTAMP"
         if name == "partition":
-            return f"Partition:{partition.rpartition('-')[2]}"
+            return f"Partition:{TopicPartition.parse(partition).partition}"
         if name == "offset":
             return f"Offset:{record.offset}"
         if name == "headers":

@@ -11,6 +11,7 @@ from typing import Literal, NamedTuple
 import msgspec
 
 from broker_core.config_defs.java_text import parse_integer
+from broker_core.partitions import partition_name
 
 UNIT_US = {"ms": 1_000, "s": 1_000_000, "m": 60_000_000, "": 1_000_000}
 _TIME = re.compile(r"(\d{1,11}(?:\.\d+)?)(ms|s|m)?")
@@ -215,6 +216,13 @@ class ParsedOptions:
                 ("joptsimple.internal.ReflectionException: " + found, found),
             )
         return number
+
+    def partition(self, default: int | None = None) -> str:
+        """The partition of --topic and --partition, which the tool requires. Raises OptionError as `integer` does."""
+        topic, number = self.value("topic"), self.integer("partition")
+        number = default if number is None else number
+        assert topic is not None and number is not None
+        return partition_name(topic, number)
 
     def parse(self, words: Sequence[str]) -> "ParsedOptions":
         """Reads the words. Raises OptionError for an unknown option or a missing argument."""

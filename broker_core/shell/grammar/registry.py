@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from broker_core.config_defs.java_text import parse_integer
+from broker_core.partitions import partition_name
 from broker_core.shell.grammar.cluster_api import ClusterApi
 from broker_core.shell.grammar.parser import Option, ShellError
 from broker_core.shell.grammar.process import Process, Running
@@ -110,4 +111,4 @@ def partition_of(name: str, word: str) -> str:
     topic, _, number = word.rpartition("-")
     if not re.fullmatch(PARTITION, word):
         raise usage_error(name, f"{word!r} is no partition: a topic, a minus and a number, such as orders-0.")
-    return f"{topic}-{int(number)}"
+    return partition_name(topic, int(number))

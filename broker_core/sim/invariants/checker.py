@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 from broker_core.eras import DEFAULT_ERA, ERAS, Era
 from broker_core.events import Envelope, Event
 from broker_core.events.world import InvariantViolated
+from broker_core.partitions import partition_of
 from broker_core.sim.invariants.catalogue import INVARIANTS, MAY_BREAK, Explanation, Words, explain_by_mode
 from broker_core.sim.invariants.shadow import (
     Answer,
@@ -137,7 +138,7 @@ class Checker:
             return
         self._raised.add(_key(invariant, subject, explanations))
         if invariant in ("I-LOGMATCH", "I-WEAKISR"):
-            self._diverged.add(subject.partition("@")[0])
+            self._diverged.add(partition_of(subject))
         filled = words.filled(**values)
         promised = _promised(promise)
         happened = [explanation.seq for explanation in explanations if explanation.seq]
@@ -166,7 +167,7 @@ class Checker:
     def _explanations(self, invariant: str, subject: str, taken_by_cut: bool) -> list[Explanation]:
         """What explains that an invariant is broken, events before the era."""
         kinds = MAY_BREAK[invariant]
-        name = subject.partition("@")[0]
+        name = partition_of(subject)
         partition = self.partitions.get(name)
         excuses = {**self.excuses, **partition.excuses} if partition is not None else self.excuses
         found = [excuse for kind, excuse in excuses.items() if kind in kinds]

@@ -4,6 +4,7 @@ from bisect import bisect_left
 from itertools import pairwise
 
 from broker_core.events import client, control, log, rpc, world
+from broker_core.partitions import ReplicaId, broker_id_of, topic_of
 from broker_core.sim.invariants.catalogue import Words
 from broker_core.sim.invariants.checker import Checker, watches
 from broker_core.sim.invariants.shadow import Answer, ShadowReplica
@@ -92,9 +93,9 @@ def _check_acknowledged(checker: Checker, shadow: ShadowReplica, answer: Answer)
 @watches(log.LogOpened, only_for=("I-MINISR",))
 def opened(checker: Checker, event: log.LogOpened) -> None:
     """A broker reads a topic's configuration when it opens the log."""
-    replica, _, node = event.replica.rpartition("@")
-    topic = replica.rpartition("-")[0]
-    checker.settings.setdefault(node, {})[f"topics/{topic}"] = checker.topics.get(topic, {})
+    replica = ReplicaId.parse(event.replica)
+    topic = topic_of(replica.partition)
+    checker.settings.setdefault(replica.node, {})[f"topics/{topic}"] = checker.topics.get(topic, {})
 
 
 @watches(control.ConfigurationApplied, only_for=("I-MINISR",))
@@ -111,8 +112,8 @@ def node_added(checker: Checker, event: world.NodeAdded) -> None:
 def _min_isr(checker: Checker, shadow: ShadowReplica) -> int:
     """The setting as the broker knows it, the most special one first."""
     settings = checker.settings.get(shadow.node, {})
-    topic = shadow.partition.rpartition("-")[0]
-    for entity in (f"topics/{topic}", f"brokers/{shadow.node[1:]}", "brokers/<default>", ""):
+    topic = topic_of(shadow.partition)
+    for entity in (f"topics/{topic}", f"brokers/{broker_id_of(shadow.node)}", "brokers/<default>", ""):
         value = settings.get(entity, {}).get(_MIN_ISR, "")
         if value.isdecimal():
             return int(value)

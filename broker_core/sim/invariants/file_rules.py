@@ -3,6 +3,7 @@
 from bisect import bisect_left
 
 from broker_core.events import log
+from broker_core.partitions import replica_name
 from broker_core.sim.invariants.catalogue import Words
 from broker_core.sim.invariants.checker import Checker, watches
 from broker_core.sim.invariants.shadow import KEPT_INDEX_ENTRIES, SegmentIndex, ShadowLog, ShadowReplica
@@ -156,7 +157,7 @@ def checkpoint_written(checker: Checker, event: log.CheckpointWritten) -> None:
     """I-CKPT: a checkpoint says nothing that is not so."""
     is_watermark = event.file == "replication-offset-checkpoint"
     for name, offset in event.entries:
-        shadow = checker.replicas.get(f"{name}@{event.broker}")
+        shadow = checker.replicas.get(replica_name(name, event.broker))
         if shadow is None:
             continue
         limit = shadow.high_watermark if is_watermark else shadow.log.end

@@ -1,6 +1,7 @@
 """I-ONELEADER, I-EPOCHMONO, I-EXPAND and the leader's part of I-ZKVER: who leads, and who is in its ISR."""
 
 from broker_core.events import log, replica
+from broker_core.partitions import broker_node
 from broker_core.sim.invariants.catalogue import (
     EARLY_JOIN,
     LATE_FETCH,
@@ -62,7 +63,7 @@ _LATE_FETCH = Words(
 
 def nodes(broker_ids: tuple[int, ...] | list[int]) -> tuple[str, ...]:
     """The names of brokers."""
-    return tuple([f"b{broker_id}" for broker_id in broker_ids])
+    return tuple([broker_node(broker_id) for broker_id in broker_ids])
 
 
 def _begin(checker: Checker, name: str) -> tuple[ShadowReplica, ShadowPartition]:
@@ -81,7 +82,9 @@ def became_leader(checker: Checker, event: replica.ReplicaBecameLeader) -> None:
     shadow.pending_isr = ()
     shadow.epoch_start = event.leader_epoch_start_offset
     shadow.replica_count = len(event.remotes) + 1
-    shadow.believed = believed = {f"b{broker_id}": log_end_offset for broker_id, log_end_offset, _ in event.remotes}
+    shadow.believed = believed = {
+        broker_node(broker_id): log_end_offset for broker_id, log_end_offset, _ in event.remotes
+    }
     # At the end of a move the replicas that go are assigned no more before they leave the ISR: nobody waits for them.
     shadow.isr = tuple([node for node in nodes(event.isr) if node == shadow.node or node in believed])
     if shadow.is_stale:
@@ -130,7 +133,7 @@ def became_follower(checker: Checker, event: replica.ReplicaBecameFollower) -> N
     shadow, partition = _begin(checker, event.replica)
     _told_epoch(checker, partition, shadow, event.leader_epoch, checker.seq)
     shadow.role = "follower"
-    shadow.following = f"b{event.leader}"
+    shadow.following = broker_node(event.leader)
     shadow.isr = shadow.pending_isr = ()
     if shadow.cut_seq:
         # It may have come back with less than it had.

@@ -3,6 +3,7 @@
 from itertools import pairwise
 
 from broker_core.events import log
+from broker_core.partitions import ReplicaId, partition_of
 from broker_core.sim.invariants.catalogue import LOST_TAIL, STALE_LOG, Explanation, Words
 from broker_core.sim.invariants.checker import Checker, watches
 from broker_core.sim.invariants.epoch_rules import check_batch_epoch, check_epochs
@@ -80,8 +81,8 @@ def check_order(checker: Checker, shadow: ShadowReplica) -> None:
 @watches(log.LogOpened)
 def opened(checker: Checker, event: log.LogOpened) -> None:
     """A log that was known may have lost its end meanwhile; a new one begins with what it says of itself."""
-    name, _, node = event.replica.rpartition("@")
-    partition = checker.partition(name)
+    replica = ReplicaId.parse(event.replica)
+    partition = checker.partition(replica.partition)
     known = checker.replicas.get(event.replica)
     active, size = event.segments[-1][:2]
     cut_seq = 0
@@ -91,7 +92,7 @@ def opened(checker: Checker, event: log.LogOpened) -> None:
     if known is not None and known.topic_id == event.topic_id and known.log.end >= event.log_end_offset:
         shadow_log, cut_seq = known.log, known.cut_seq
         if event.log_end_offset < shadow_log.end:
-            partition.loses(node, shadow_log.end)
+            partition.loses(replica.node, shadow_log.end)
             _cut(partition, shadow_log, event.log_end_offset)
             cut_seq = checker.seq
         if shadow_log.segment != active:
@@ -101,12 +102,18 @@ def opened(checker: Checker, event: log.LogOpened) -> None:
         shadow_log = ShadowLog(event.log_end_offset, active, size)
         partition.highest_ever = max(partition.highest_ever, event.high_watermark)
     shadow = ShadowReplica(
-        event.replica, name, node, event.topic_id, shadow_log, event.log_start_offset, event.high_watermark
+        event.replica,
+        replica.partition,
+        replica.node,
+        event.topic_id,
+        shadow_log,
+        event.log_start_offset,
+        event.high_watermark,
     )
     shadow.cut_seq = cut_seq
     # What is in the index of a log that was loaded is not told.
     shadow.indexes = {active: SegmentIndex(is_complete=not event.segments[-1][2])}
-    checker.replicas[event.replica] = partition.replicas[node] = shadow
+    checker.replicas[event.replica] = partition.replicas[replica.node] = shadow
     check_order(checker, shadow)
     _check_segments(checker, shadow, event.segments)
     check_epochs(checker, shadow, event.epochs)
@@ -329,7 +336,7 @@ def power_lost(checker: Checker, event: log.PowerLost) -> None:
 def repaired(checker: Checker, event: log.LogRepaired) -> None:
     if event.file.endswith(".log") and event.repair in ("cut", "deleted"):
         words = _CUT_BY_REPAIR.filled(file=event.file, position=event.position)
-        partition = checker.partition(event.replica.rpartition("@")[0])
+        partition = checker.partition(partition_of(event.replica))
         if LOST_TAIL not in partition.excuses:
             # after a loss of power a repair takes away what that has spoiled
             _excuse_lost_tail(partition, words, checker.seq)

@@ -2,6 +2,7 @@
 
 from broker_core.events import control, replica
 from broker_core.events.client import AcknowledgedRecordsLost
+from broker_core.partitions import broker_node
 from broker_core.sim.invariants.catalogue import UNCLEAN, Explanation, Words
 from broker_core.sim.invariants.checker import Checker, watches
 from broker_core.sim.invariants.shadow import Answer, ShadowPartition, ShadowReplica
@@ -234,7 +235,7 @@ def elected(checker: Checker, event: control.LeaderElected) -> None:
         setting = "unclean.leader.election.enable=true"
         partition.excuses[UNCLEAN] = Explanation(UNCLEAN, words, setting, checker.seq)
     check_all_strong(checker, partition)
-    shadow = partition.replicas.get(f"b{event.leader}")
+    shadow = partition.replicas.get(broker_node(event.leader))
     if event.unclean or shadow is None or event.leader < 0:
         return
     lost = _lost_offset(partition, shadow)

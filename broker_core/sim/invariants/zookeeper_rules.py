@@ -5,6 +5,7 @@ from typing import Any
 import msgspec
 
 from broker_core.events import control
+from broker_core.partitions import TopicPartition, broker_node, partition_name, topic_of
 from broker_core.sim.invariants.catalogue import FOREIGN, STALE_LEADER, Explanation, Words
 from broker_core.sim.invariants.checker import Checker, watches
 from broker_core.sim.invariants.leader_rules import nodes
@@ -76,7 +77,7 @@ def znode_written(checker: Checker, event: control.ZnodeCreated | control.ZnodeC
         is_foreign = checker.node[:1] != "b"
         version = event.version if isinstance(event, control.ZnodeChanged) else 0
         if len(parts) == 7 and parts[6] == "state":
-            _state_written(checker, f"{parts[3]}-{parts[5]}", event, version, is_foreign=is_foreign)
+            _state_written(checker, partition_name(parts[3], parts[5]), event, version, is_foreign=is_foreign)
         elif len(parts) == 4:
             _topic_written(checker, parts[3], event, is_foreign=is_foreign)
     elif path == CONTROLLER_EPOCH:
@@ -144,7 +145,7 @@ def _state_written(
             "I-CTRL", name, _UNKNOWN_CONTROLLER, epoch=state.controller_epoch, newest=checker.controller_epoch
         )
     # Where this is an unclean election the controller says so next, and then the ISR is looked at.
-    is_clean = leader < 0 or not partition.isr or f"b{leader}" in partition.isr
+    is_clean = leader < 0 or not partition.isr or broker_node(leader) in partition.isr
     partition.leader, partition.leader_epoch, partition.controller_epoch = leader, epoch, state.controller_epoch
     if isr != partition.isr:
         partition.isr = isr
@@ -166,7 +167,7 @@ def _topic_written(
 ) -> None:
     written = _decode(event.data, _Topic)
     for index, broker_ids in (written.partitions if written is not None else {}).items():
-        name = f"{topic}-{index}"
+        name = partition_name(topic, index)
         assigned = nodes(broker_ids)
         partition = checker.partitions.get(name)
         if partition is not None and partition.assigned == assigned:
@@ -216,10 +217,10 @@ def znode_deleted(checker: Checker, event: control.ZnodeDeleted) -> None:
         checker.controller_epoch = 0
     elif path.startswith(_TOPICS):
         topic, *rest = path[len(_TOPICS) :].split("/")
-        for name in [name for name in checker.partitions if name.rpartition("-")[0] == topic]:
+        for name in [name for name in checker.partitions if topic_of(name) == topic]:
             partition = checker.partitions[name]
             if rest:
-                if is_foreign and path.endswith((f"/{name.rpartition('-')[2]}/state", "/partitions")):
+                if is_foreign and path.endswith((f"/{TopicPartition.parse(name).partition}/state", "/partitions")):
                     _by_hand(checker, partition, path)
                     partition.version = -1
                 continue

@@ -2,6 +2,7 @@
 
 import re
 
+from broker_core.partitions import broker_node
 from devtools.tour.chapters.sight import zk
 from devtools.tour.lab_page import LabPage
 from devtools.tour.shown import Shown
@@ -26,8 +27,10 @@ def walk(tour: Tour) -> None:
             lab.link("cut", *sorted((leader, other)))
         until(lab.page, lambda: lab.page.locator(".hw-link.cut").count() == 2, "two cut links in the picture")
         lab.produce("orders-0", "only I have it", acks="1")
-        lab.until(lambda seen: seen.partitions["orders-0"].lanes[f"b{leader}"].leo == 101, "record 100 at the leader")
-        assert lab.shown.partitions["orders-0"].lanes[f"b{others[0]}"].leo == 100, "A follower has it, too."
+        lab.until(
+            lambda seen: seen.partitions["orders-0"].lanes[broker_node(leader)].leo == 101, "record 100 at the leader"
+        )
+        assert lab.shown.partitions["orders-0"].lanes[broker_node(others[0])].leo == 100, "A follower has it, too."
 
     with tour.stop("kill the leader's broker: its session ends, the controller elects, the epoch rises"):
         lab.broker(leader, "kill")

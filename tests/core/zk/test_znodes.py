@@ -13,11 +13,11 @@ from broker_core.zk.znodes import (
     FeatureZnode,
     IsrChangeNotificationZnode,
     LogDirEventNotificationZnode,
+    PartitionEntry,
     PartitionStateZnode,
     PreferredReplicaElectionZnode,
     ProducerIdBlockZnode,
     ReassignPartitionsZnode,
-    TopicPartition,
     TopicZnode,
     ZnodeDataError,
 )
@@ -57,7 +57,7 @@ AS_KAFKA_WRITES = [
     (ConfigZnode(config={"retention.ms": "-1"}), b'{"version":1,"config":{"retention.ms":"-1"}}'),
     (ConfigChangeZnode(entity_path="topics/demo"), b'{"version":2,"entity_path":"topics/demo"}'),
     (
-        IsrChangeNotificationZnode(partitions=(TopicPartition("demo", 1),)),
+        IsrChangeNotificationZnode(partitions=(PartitionEntry("demo", 1),)),
         b'{"version":1,"partitions":[{"topic":"demo","partition":1}]}',
     ),
 ]
@@ -91,7 +91,7 @@ def test_the_old_tools_requests_are_read():
     )
     assert moved.partitions[0].replicas == (4, 5)
     elected = PreferredReplicaElectionZnode.decode(PreferredReplicaElectionZnode.EXAMPLE.encode())
-    assert elected.partitions == (TopicPartition("demo", 0),)
+    assert elected.partitions == (PartitionEntry("demo", 0),)
     assert LogDirEventNotificationZnode.decode("/x", b'{"version":1,"broker":1,"event":1}').broker == 1
 
 

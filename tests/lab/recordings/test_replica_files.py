@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from broker_core.events.log import LogDeleted, LogTruncated
+from broker_core.partitions import ReplicaId
 from lab.recordings.broker_disk import BrokerDisk
 from lab.recordings.decoding import decoded
 from lab.recordings.files import ReplicaFiles
@@ -21,7 +22,7 @@ SECOND = 1_000_000
 
 def disk_of(recording: Recording, replica: str) -> dict[str, bytes]:
     """What lies on the disk of a replica now: `.log` whole, indexes up to their entries."""
-    partition, _, broker = replica.rpartition("@b")
+    partition, broker = ReplicaId.parse(replica)
     folder = recording.folder.cluster / f"broker-{broker}" / partition
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 

@@ -47,3 +47,16 @@ def test_bytes_of_clients_are_just_those_and_others_are_what_kafka_would_send(hi
     with pytest.raises(Refusal, match="no message"):
         exchanged(recording, "r999999", recording.last_seq, endpoints)
     recording.close()
+
+
+def test_a_client_of_the_lab_calls_itself_by_its_name_in_the_bytes_of_its_requests(highwater: Highwater) -> None:
+    highwater.run("kafka-topics.sh --create --topic orders --partitions 1 --replication-factor 3")
+    highwater.run("producer open p1")
+    highwater.run("producer send p1 orders-0 a:1")
+    highwater.close()
+    recording = Recording(branch_folder("test", "main", runs=highwater.folder))
+    events = [event for *_, event in recording.events(1, recording.last_seq) if isinstance(event, RpcSent)]
+    asked = next(each for each in events if (each.api, each.kind, each.source) == ("Produce", "request", "p1"))
+    found = exchanged(recording, asked.rpc, recording.last_seq, {})
+    assert [field.value for field in found.fields if field.path.endswith("client_id")] == ["p1"]
+    recording.close()

@@ -9,6 +9,7 @@ from broker_core.clients.consumer import isolation_id, visible_records
 from broker_core.clients.metadata import STALE_METADATA_ERRORS
 from broker_core.config_defs import ConfigException
 from broker_core.errors import Errors
+from broker_core.partitions import TopicPartition
 from broker_core.records.record_batch import Record
 from broker_core.shell.admin.admin_client import CONFIG_EXCEPTION, bad_address
 from broker_core.shell.admin.requests import RETRY_BACKOFF_US, Asking, metadata
@@ -205,8 +206,8 @@ class Reader:
             self.known = yield from metadata(self.process, self.plan.asked, "metadata", create=True)
         led: dict[int, list[str]] = {}
         for partition, leader, *_ in self.known.partitions:
-            topic, _, number = partition.rpartition("-")
-            wanted = self.plan.partition is None or self.plan.partition == int(number)
+            topic, number = TopicPartition.parse(partition)
+            wanted = self.plan.partition is None or self.plan.partition == number
             if wanted and self.plan.topics.fullmatch(topic):
                 if leader >= 0:
                     led.setdefault(leader, []).append(partition)

@@ -3,7 +3,8 @@ missing line breaks included.
 """
 
 from broker_core.errors import Errors
-from broker_core.groups.consumer_protocol import decode_assignment, sorted_partitions, split_partition
+from broker_core.groups.consumer_protocol import decode_assignment
+from broker_core.partitions import TopicPartition, sorted_partitions, topic_of
 from broker_core.shell.admin.admin_client import COMMAND_CONFIG, open_admin_client
 from broker_core.shell.admin.group_admin import (
     ask_coordinator,
@@ -301,7 +302,7 @@ def _print_members(process: Process, group: DescribedGroup, *, is_verbose: bool)
 
 def _assignment_text(partitions: tuple[str, ...]) -> str:
     by_topic: dict[str, list[str]] = {}
-    for topic, number in map(split_partition, partitions):
+    for topic, number in map(TopicPartition.parse, partitions):
         by_topic.setdefault(topic, []).append(str(number))
     return ", ".join(sorted(f"({','.join(numbers)})" for numbers in by_topic.values())) or MISSING
 
@@ -316,7 +317,7 @@ def _print_offsets(process: Process, group: DescribedGroup, *, follows_table: bo
     ends = yield from list_offsets(process, names, -1)
     rows = []
     for name in names:
-        topic, number = split_partition(name)
+        topic, number = TopicPartition.parse(name)
         offset, end, owner = committed.get(name), ends.get(name), owners.get(name)
         lag = MISSING if offset is None or offset < 0 or end is None else str(end - offset)
         rows.append(
@@ -386,7 +387,7 @@ def _delete_offsets(process: Process, options: ParsedOptions) -> Asking[None]:
         decided, whole = dict(response.partitions), response.error
     except JavaException as exception:
         late, whole = exception.message, Errors.REQUEST_TIMED_OUT
-    rows = [(*split_partition(name), decided.get(name, whole)) for name in partitions]
+    rows = [(*TopicPartition.parse(name), decided.get(name, whole)) for name in partitions]
     first = next((error for *_, error in rows if error is not Errors.NONE), whole)
     rows += [(topic, -1, Errors.UNKNOWN_TOPIC_OR_PARTITION) for topic in unknown]
     rows.sort(key=lambda row: f"{row[0]}{row[1]}")
@@ -431,7 +432,7 @@ def _partitions_of(process: Process, topics: list[str]) -> Asking[tuple[list[str
     if whole:
         known = yield from metadata(process, tuple(whole), "describeTopics")
         unknown = [name for name, _, error in known.topics if error is not Errors.NONE]
-        named += [row[0] for row in known.partitions if split_partition(row[0])[0] in whole]
+        named += [row[0] for row in known.partitions if topic_of(row[0]) in whole]
     return sorted_partitions(named), unknown
 
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from broker_core.config_defs.java_text import split
 from broker_core.config_defs.keys import INT_MAX, LONG_MAX
+from broker_core.partitions import partition_name
 from broker_core.shell.grammar.process import Process
 from broker_core.shell.java.errors import JavaException, UsageError
 
@@ -49,7 +50,7 @@ def plan_from_file(process: Process, name: str, group: str, *, is_single: bool) 
         partition, offset = (int(number) for number in numbers[:2])
         if offset < 0:
             raise UsageError("Invalid negative offset")
-        plans.setdefault(owner, {})[f"{topic}-{partition}"] = offset
+        plans.setdefault(owner, {})[partition_name(topic, partition)] = offset
     if group not in plans:
         process.out("")
         process.out(f"Error: No reset plan for group {group} found")

@@ -7,7 +7,7 @@ from datetime import date
 from broker_core.config_defs.java_text import hash_map_order, split
 from broker_core.config_defs.keys import LONG_MAX
 from broker_core.errors import Errors
-from broker_core.groups.consumer_protocol import sorted_partitions, split_partition
+from broker_core.partitions import TopicPartition, partition_name, sorted_partitions, topic_of
 from broker_core.shell.admin.group_admin import (
     ask_coordinator,
     committed_offsets,
@@ -96,7 +96,7 @@ def _print(process: Process, options: ParsedOptions, plans: dict[str, Plan]) -> 
         for group, plan in plans.items():
             prefix = f"{group}," if len(plans) > 1 else ""
             for name in sorted_partitions(plan):
-                topic, number = split_partition(name)
+                topic, number = TopicPartition.parse(name)
                 process.out(f"{prefix}{topic},{number},{plan[name]}")
         return
     if not plans:
@@ -104,7 +104,7 @@ def _print(process: Process, options: ParsedOptions, plans: dict[str, Plan]) -> 
     cells = [("GROUP", "TOPIC", "PARTITION", "NEW-OFFSET")]
     for group in sorted(plans):
         for name in sorted_partitions(plans[group]):
-            topic, number = split_partition(name)
+            topic, number = TopicPartition.parse(name)
             cells.append((group, topic, str(number), str(plans[group][name])))
     process.out("")
     process.out("".join(f"{a:<30} {b:<30} {c:<10} {d:<15}" for a, b, c, d in cells))
@@ -129,7 +129,7 @@ def _partitions(process: Process, options: ParsedOptions, group: str) -> Asking[
                 if error is not Errors.NONE:
                     raise JavaException.in_future(error).wrapped_in(RUNTIME_EXCEPTION)
             for topic in described_order(whole):
-                found += [row[0] for row in known.partitions if split_partition(row[0])[0] == topic]
+                found += [row[0] for row in known.partitions if topic_of(row[0]) == topic]
         return found
     if "from-file" in options:
         return []
@@ -145,7 +145,7 @@ def partitions_in(text: str) -> list[str]:
     for number in split(numbers, ","):
         if not is_int(number):
             raise UsageError(f"Invalid partition '{number}' specified in topic arg '{text}''")
-    return [f"{topic}-{parse_int(number)}" for number in split(numbers, ",")]
+    return [partition_name(topic, parse_int(number)) for number in split(numbers, ",")]
 
 
 def _plan(process: Process, options: ParsedOptions, group: str, partitions: list[str]) -> Asking[Plan]:
@@ -192,7 +192,7 @@ def _at_time(process: Process, partitions: list[str], timestamp: int) -> Asking[
     found = yield from list_offsets(process, partitions, timestamp)
     late = [name for name in partitions if found.get(name, -1) < 0]
     for name in sorted_partitions(late):
-        topic, number = split_partition(name)
+        topic, number = TopicPartition.parse(name)
         process.out("")
         process.out(f"Warn: Partition {number} from topic {topic} is empty. Falling back to latest known offset.")
     return found | (yield from list_offsets(process, late, LATEST))

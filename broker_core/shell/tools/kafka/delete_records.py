@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 from broker_core.config_defs.java_text import hash_map_order, partition_code
 from broker_core.errors import Errors
+from broker_core.partitions import partition_name, topic_of
 from broker_core.shell.admin.admin_client import COMMAND_CONFIG, open_admin_client
 from broker_core.shell.admin.requests import REQUEST_TIMEOUT_US, RETRY_BACKOFF_US, Asking, metadata, until_ready
 from broker_core.shell.grammar.parser import Option, OptionError, ParsedOptions
@@ -111,7 +112,7 @@ def _offsets(text: str) -> dict[str, int]:
     for element in java_json.as_array(root["partitions"]):
         entry = java_json.as_object(element)
         topic = java_json.as_string(java_json.field(entry, "topic"))
-        partition = f"{topic}-{java_json.as_int(java_json.field(entry, 'partition'))}"
+        partition = partition_name(topic, java_json.as_int(java_json.field(entry, "partition")))
         offset = java_json.as_long(java_json.field(entry, "offset"))
         if partition in found:
             twice.append(partition)
@@ -138,7 +139,7 @@ def _delete(process: Process, offsets: dict[str, int], logged: list[str]) -> Ask
     unassigned = _timed_out("Timed out waiting for a node assignment. Call: deleteRecords(api=METADATA)")
     late = dict.fromkeys(offsets, unassigned)
     while waiting and process.now_us < deadline_us:
-        topics = tuple(dict.fromkeys(partition.rpartition("-")[0] for partition in waiting))
+        topics = tuple(dict.fromkeys(topic_of(partition) for partition in waiting))
         try:
             known = yield from metadata(process, topics, "deleteRecords(api=METADATA)")
         except JavaException:
@@ -181,7 +182,7 @@ def _invalid(waiting: dict[str, int], known: MetadataResponse, logged: list[str]
             log(logged, f"{said} ({ADMIN_PACKAGE}PartitionLeaderStrategy)")
             logged.append(f"{refused.java_class}: {refused.message}")
             for partition in waiting:
-                if partition.rpartition("-")[0] == topic:
+                if topic_of(partition) == topic:
                     why = f"Failed to fetch metadata for partition {partition} due to invalid topic `{topic}`"
                     found[partition] = Outcome(-1, f"{refused.java_class}: {why}")
     return found

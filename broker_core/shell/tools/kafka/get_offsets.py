@@ -6,6 +6,7 @@ from collections.abc import Callable
 from broker_core.config_defs.java_text import parse_integer, split
 from broker_core.config_defs.keys import INT_MAX
 from broker_core.errors import Errors
+from broker_core.partitions import TopicPartition, topic_of
 from broker_core.shell.admin.admin_client import COMMAND_CONFIG, check_address, open_admin_client
 from broker_core.shell.admin.requests import RETRY_BACKOFF_US, Asking, metadata, timed_out, until_ready
 from broker_core.shell.grammar.parser import Option, OptionError, ParsedOptions
@@ -154,8 +155,8 @@ def _print_offsets(process: Process, options: ParsedOptions, wanted: Filter, tim
     rows = [
         row
         for row in known.partitions
-        if wanted(row[0].rpartition("-")[0], int(row[0].rpartition("-")[2]))
-        and not ("exclude-internal-topics" in options and row[0].rpartition("-")[0] in INTERNAL_TOPICS)
+        if wanted(*TopicPartition.parse(row[0]))
+        and not ("exclude-internal-topics" in options and topic_of(row[0]) in INTERNAL_TOPICS)
     ]
     if not rows:
         raise Terse("Could not match any topic-partitions with the specified filters")
@@ -167,7 +168,7 @@ def _print_offsets(process: Process, options: ParsedOptions, wanted: Filter, tim
     for partition in sorted(offsets):
         answer = offsets[partition]
         if isinstance(answer, int) and answer >= 0:
-            topic, _, number = partition.rpartition("-")
+            topic, number = TopicPartition.parse(partition)
             process.out(f"{topic}:{number}:{answer}")
 
 
@@ -175,7 +176,7 @@ def _offsets(process: Process, partitions: list[str], timestamp: int) -> Asking[
     """Asks each partition's leader, whoever that is by then; a timeout for those without an answer in a minute."""
     deadline_us = process.now_us + process.api_timeout_us
     answers: dict[str, int | JavaException] = {}
-    topics = tuple(dict.fromkeys(partition.rpartition("-")[0] for partition in partitions))
+    topics = tuple(dict.fromkeys(topic_of(partition) for partition in partitions))
     while process.now_us < deadline_us:
         known = yield from metadata(process, topics, "listOffsets(api=METADATA)")
         leaders = {row[0]: row[1] for row in known.partitions}

@@ -2,6 +2,7 @@
 
 from broker_core.config_defs.java_text import hash_map_order, partition_code
 from broker_core.errors import Errors
+from broker_core.partitions import partition_name
 from broker_core.shell.admin.admin_client import open_admin_client
 from broker_core.shell.admin.requests import Asking, ask_controller
 from broker_core.shell.grammar.parser import Option, OptionError, ParsedOptions
@@ -127,7 +128,7 @@ def _partitions(process: Process, options: ParsedOptions) -> tuple[str, ...] | N
             cause = f"{error.java_class}: {error.message}"
             raise JavaException("java.lang.RuntimeException", cause, (cause, *error.causes)) from None
     if "topic" in options:
-        return (f"{options.value('topic')}-{options.integer('partition')}",)
+        return (options.partition(),)
     return None
 
 
@@ -152,7 +153,7 @@ def _election_data(text: str) -> tuple[str, ...]:
     for element in java_json.as_array(root["partitions"]):
         entry = java_json.as_object(element)
         topic = java_json.as_string(java_json.field(entry, "topic"))
-        partitions.append(f"{topic}-{java_json.as_int(java_json.field(entry, 'partition'))}")
+        partitions.append(partition_name(topic, java_json.as_int(java_json.field(entry, "partition"))))
     twice = list(dict.fromkeys(each for at, each in enumerate(partitions) if each in partitions[:at]))
     if twice:
         named = ", ".join(hash_map_order(twice, code=partition_code))

@@ -5,6 +5,7 @@ from typing import Any
 
 from broker_core.config_defs.java_text import split
 from broker_core.errors import Errors
+from broker_core.partitions import topic_of
 from broker_core.shell.admin.admin_client import COMMAND_CONFIG, open_admin_client
 from broker_core.shell.admin.requests import Asking, ask_broker, metadata, timed_out, until_ready
 from broker_core.shell.grammar.parser import Option, OptionError, ParsedOptions
@@ -114,7 +115,7 @@ def _shown(broker_id: int, response: DescribeLogDirsResponse, topics: list[str])
                         "isFuture": each.is_future,
                     }
                     for each in described.replicas
-                    if not topics or each.partition.rpartition("-")[0] in topics
+                    if not topics or topic_of(each.partition) in topics
                 ],
                 "error": None if described.error is Errors.NONE else described.error.name,
                 "logDir": described.log_dir,

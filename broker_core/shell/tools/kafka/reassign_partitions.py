@@ -5,13 +5,13 @@ from collections.abc import Collection, Iterable
 from broker_core.config_defs.java_text import hash_map_order, split
 from broker_core.controller.assignment import assign_replicas
 from broker_core.errors import Errors, KafkaException
+from broker_core.partitions import TopicPartition, partition_name, topic_of
 from broker_core.shell.admin.admin_client import COMMAND_CONFIG, open_admin_client
 from broker_core.shell.admin.reassignment_json import (
     COMMON,
     Plan,
     as_json,
     duplicates,
-    partition_order,
     plan_entries,
     plan_to_execute,
     topics_to_move,
@@ -181,15 +181,15 @@ def _generate(process: Process, options: ParsedOptions) -> Asking[None]:
     known = yield from metadata(process, (), "describeCluster")
     usable: dict[int, str | None] = {broker: None for broker in sorted(brokers) if broker in known.brokers}
     proposed: Plan = {}
-    for topic in hash_map_order(list(dict.fromkeys(partition.rpartition("-")[0] for partition in current))):
-        numbers = [partition for partition in current if partition.rpartition("-")[0] == topic]
+    for topic in hash_map_order(list(dict.fromkeys(topic_of(partition) for partition in current))):
+        numbers = [partition for partition in current if topic_of(partition) == topic]
         try:
             assigned = assign_replicas(
                 usable, len(numbers), len(current[numbers[0]]), stream=process.cluster.kernel.streams["reassignment"]
             )
         except KafkaException as refused:
             raise JavaException.of(refused.error, refused.message) from None
-        proposed |= {f"{topic}-{number}": replicas for number, replicas in assigned.items()}
+        proposed |= {partition_name(topic, number): replicas for number, replicas in assigned.items()}
     _said(process, f"Current partition replica assignment\n{as_json(current)}\n")
     _said(process, f"Proposed partition reassignment configuration\n{as_json(proposed)}")
 
@@ -270,7 +270,7 @@ def _check_brokers(process: Process, proposed: Plan) -> Asking[None]:
 
 def _replicas_of(process: Process, partitions: list[str]) -> Asking[Plan]:
     """The replicas of these partitions. Raises JavaException for one that is not there."""
-    topics = list(dict.fromkeys(partition.rpartition("-")[0] for partition in partitions))
+    topics = list(dict.fromkeys(topic_of(partition) for partition in partitions))
     known = yield from _replicas_of_topics(process, topics)
     absent = [partition for partition in partitions if partition not in known]
     if absent:
@@ -286,7 +286,7 @@ def _alter(process: Process, wanted: dict[str, tuple[int, ...]] | dict[str, None
         process, "AlterPartitionReassignments", body, "alterPartitionReassignments"
     )
     refused = [result for result in response.partitions if result.error is not Errors.NONE]
-    return [_refusal(result) for result in sorted(refused, key=lambda result: partition_order(result.partition))]
+    return [_refusal(result) for result in sorted(refused, key=lambda result: TopicPartition.parse(result.partition))]
 
 
 def _refusal(result: PartitionResult) -> str:
@@ -311,11 +311,11 @@ def _verify(process: Process, options: ParsedOptions) -> Asking[None]:
     entries, log_dirs = plan_entries(_file(process, options, "reassignment-json-file"))
     ongoing = yield from _ongoing(process)
     targets = dict(entries)
-    topics = tuple(dict.fromkeys(name.rpartition("-")[0] for name in targets if name not in ongoing))
+    topics = tuple(dict.fromkeys(topic_of(name) for name in targets if name not in ongoing))
     known = yield from metadata(process, topics, "describeTopics")
     current = {row[0]: row[3] for row in known.partitions}
     process.out("Status of partition reassignment:")
-    for partition in sorted(targets, key=partition_order):
+    for partition in sorted(targets, key=TopicPartition.parse):
         if partition in ongoing:
             process.out(f"Reassignment of partition {partition} is still in progress.")
         elif current.get(partition, ()) == targets[partition]:
@@ -334,7 +334,7 @@ def _verify(process: Process, options: ParsedOptions) -> Asking[None]:
 def _log_dir_states(process: Process, log_dirs: dict[tuple[str, int], str], current: Plan) -> str:
     lines = []
     for (partition, broker), wanted in sorted(
-        log_dirs.items(), key=lambda item: (*partition_order(item[0][0]), item[0][1])
+        log_dirs.items(), key=lambda item: (*TopicPartition.parse(item[0][0]), item[0][1])
     ):
         found = process.cluster.log_directory(broker)
         if broker not in current.get(partition, ()):
@@ -379,7 +379,7 @@ def _clear_throttles(process: Process, targets: Plan, said_before: str = "") -> 
     shown = ",".join(map(str, brokers))
     process.out(f"{said_before}Clearing broker-level throttles on broker{_plural(brokers)} {shown}")
     yield from clear_brokers(process, brokers)
-    topics = hash_map_order(list(dict.fromkeys(partition.rpartition("-")[0] for partition in targets)))
+    topics = hash_map_order(list(dict.fromkeys(topic_of(partition) for partition in targets)))
     process.out(f"Clearing topic-level throttles on topic{_plural(topics)} {','.join(topics)}")
     for topic in topics:
         yield from clear_topic(process, topic)
@@ -391,7 +391,7 @@ def _list(process: Process, options: ParsedOptions) -> Asking[None]:
         process.out("No partition reassignments found.")
         return
     process.out("Current partition reassignments:")
-    for partition in sorted(ongoing, key=partition_order):
+    for partition in sorted(ongoing, key=TopicPartition.parse):
         each = ongoing[partition]
         line = f"{partition}: replicas: {','.join(map(str, each.replicas))}."
         if each.adding_replicas:
@@ -406,7 +406,7 @@ def _plural(things: Collection[object]) -> str:
 
 
 def _named(partitions: Iterable[str]) -> str:
-    return ",".join(sorted(partitions, key=partition_order))
+    return ",".join(sorted(partitions, key=TopicPartition.parse))
 
 
 _ACTIONS = {"generate": _generate, "execute": _execute, "verify": _verify, "cancel": _cancel, "list": _list}

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 
 from broker_core.config_defs.java_text import hash_map_order, partition_code
+from broker_core.partitions import topic_of
 from broker_core.records.record_batch import BatchHeader, iterate_batches
 from broker_core.shell.admin.admin_client import check_address
 from broker_core.shell.admin.group_admin import list_offsets
@@ -88,7 +89,7 @@ def _verify(process: Process, options: ParsedOptions) -> Asking[None]:
     replicas = {
         partition: assigned
         for partition, _, _, assigned, _, _ in known.partitions
-        if pattern.fullmatch(partition.rpartition("-")[0])
+        if pattern.fullmatch(topic_of(partition))
     }
     if not replicas:
         what = (

@@ -4,6 +4,7 @@ from one replica, without a group. Older texts name it; here it works in each er
 
 from broker_core.clients.consumer import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, isolation_id, visible_records
 from broker_core.errors import Errors
+from broker_core.partitions import TopicPartition
 from broker_core.records.record_batch import Record
 from broker_core.shell.admin.admin_client import check_address
 from broker_core.shell.admin.group_admin import list_offsets
@@ -113,7 +114,7 @@ def _today(options: ParsedOptions) -> str:
 
 def _read(process: Process, options: ParsedOptions) -> Asking[None]:
     """Prints records until it has enough. Raises Complaint, UsageError and JavaException when it cannot go on."""
-    partition = f"{options.value('topic')}-{_or(options.integer('partition'), 0)}"
+    partition = options.partition(default=0)
     broker_id = yield from _replica(process, partition, _or(options.integer("replica"), _LEADER))
     offset = _or(options.integer("offset"), EARLIEST_TIMESTAMP)
     if offset < EARLIEST_TIMESTAMP:
@@ -125,7 +126,7 @@ def _read(process: Process, options: ParsedOptions) -> Asking[None]:
     while left > 0:
         records, next_offset = yield from _fetch(process, options, broker_id, partition, offset)
         if next_offset == offset and "no-wait-at-logend" in options:
-            topic, _, number = partition.rpartition("-")
+            topic, number = TopicPartition.parse(partition)
             process.out(f"Terminating. Reached the end of partition ({topic}, {number}) at offset {offset}")
             return
         for record in records[:left]:
@@ -155,7 +156,7 @@ def _print(
 
 def _replica(process: Process, partition: str, replica: int) -> Asking[int]:
     """The broker to read from. Raises Complaint where there is none."""
-    topic, _, number = partition.rpartition("-")
+    topic, number = TopicPartition.parse(partition)
     known = yield from metadata(process, (topic,), "metadata")
     rows = {row[0]: row for row in known.partitions}
     if not rows:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from broker_core.config_defs import ConfigException, InvalidConfigurationException, validate_topic_configs
 from broker_core.config_defs.java_text import hash_map_order, split
 from broker_core.errors import Errors
+from broker_core.partitions import TopicPartition, topic_of
 from broker_core.shell.admin.admin_client import COMMAND_CONFIG, open_admin_client
 from broker_core.shell.admin.requests import Asking, ask_any, ask_controller, metadata, raise_first_error
 from broker_core.shell.grammar.parser import Option, OptionError, ParsedOptions
@@ -329,7 +330,7 @@ def _alter(process: Process, options: ParsedOptions) -> Asking[None]:
     known = yield from metadata(process, tuple(names), "describeTopics")
     specs = []
     for name in names:
-        existing = sum(1 for row in known.partitions if row[0].rpartition("-")[0] == name)
+        existing = sum(1 for row in known.partitions if topic_of(row[0]) == name)
         specs.append(CreatePartitionsSpec(name, count or 0, None if assignment is None else assignment[existing:]))
     response: CreatePartitionsResponse = yield from ask_controller(
         process, "CreatePartitions", CreatePartitionsRequest(tuple(specs)), "createPartitions"
@@ -375,7 +376,7 @@ def _describe(process: Process, options: ParsedOptions) -> Asking[None]:
     for name, topic_id, error in known.topics:
         if error is not Errors.NONE:
             raise JavaException.of(error)
-        rows = [row for row in known.partitions if row[0].rpartition("-")[0] == name]
+        rows = [row for row in known.partitions if topic_of(row[0]) == name]
         first = moving.get(rows[0][0])
         shown = [f"{each.name}={each.value}" for each in configs[name] if each.source != "DEFAULT_CONFIG"]
         if whole_topics and ("topics-with-overrides" not in options or shown):
@@ -398,7 +399,7 @@ def _describe(process: Process, options: ParsedOptions) -> Asking[None]:
             )
             if whole_topics or reported:
                 process.out(
-                    f"\tTopic: {name}\tPartition: {partition.rpartition('-')[2]}"
+                    f"\tTopic: {name}\tPartition: {TopicPartition.parse(partition).partition}"
                     f"\tLeader: {leader if leader >= 0 else 'none'}"
                     f"\tReplicas: {','.join(map(str, replicas))}\tIsr: {','.join(map(str, isr))}"
                     f"{_coming_and_going(moving.get(partition))}\tElr: N/A\tLastKnownElr: N/A"

@@ -142,7 +142,7 @@ def _run(process: Process, arguments: list[str]) -> Running:
         elif command == "describe":
             table = yield from _describe(process, options.value("transactional-id") or "")
         elif command == "describe-producers":
-            partition = f"{options.value('topic')}-{options.integer('partition')}"
+            partition = options.partition()
             broker_id = options.integer("broker-id")
             where = "leader" if broker_id is None else f"broker {broker_id}"
             what = f"Failed to describe producers for partition {partition} on {where}"

@@ -5,6 +5,7 @@ from typing import Any
 
 from broker_core.clients.exceptions import exception_message
 from broker_core.errors import Errors
+from broker_core.partitions import TopicPartition, partition_name
 from broker_core.shell.admin.requests import Asking, ask_replica, metadata
 from broker_core.shell.grammar.parser import ParsedOptions
 from broker_core.shell.grammar.process import Call, Disconnected, Process
@@ -37,7 +38,7 @@ def detailed(message: str) -> str:
 
 def abort(process: Process, options: ParsedOptions, describe: DescribeProducers) -> Asking[None]:
     """Writes an abort marker for a transaction, whoever coordinates it. Raises Failed."""
-    partition = f"{options.value('topic')}-{options.integer('partition')}"
+    partition = options.partition()
     start_offset = options.integer("start-offset")
     producer_id = options.integer("producer-id")
     if start_offset is None and producer_id is None:
@@ -101,7 +102,7 @@ def find_hanging(
     minutes = options.integer("max-transaction-timeout")
     limit_ms = (MAX_TIMEOUT_MIN if minutes is None else minutes) * 60_000
     if topic is not None and number is not None:
-        partitions = [f"{topic}-{number}"]
+        partitions = [partition_name(topic, number)]
     else:
         known = yield from metadata(process, None if topic is None else (topic,), "describeTopics")
         error = next((error for _, _, error in known.topics if topic is not None), Errors.NONE)
@@ -125,9 +126,9 @@ def find_hanging(
 
 
 def _row(partition: str, each: ActiveProducer, age_ms: int) -> list[str]:
-    topic, _, number = partition.rpartition("-")
+    topic, number = TopicPartition.parse(partition)
     numbers = (each.producer_id, each.producer_epoch, each.coordinator_epoch, each.current_txn_start_offset)
-    return [topic, number, *map(str, numbers), str(each.last_timestamp), str(age_ms // 60_000)]
+    return [topic, str(number), *map(str, numbers), str(each.last_timestamp), str(age_ms // 60_000)]
 
 
 def _transactional_ids(process: Process) -> Asking[dict[int, str]]:

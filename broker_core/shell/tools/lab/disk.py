@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from broker_core.partitions import broker_node
 from broker_core.shell.grammar.cluster_api import ClusterApi
 from broker_core.shell.grammar.parser import duration_us
 from broker_core.shell.grammar.process import Process, Running
@@ -21,7 +22,7 @@ def _disk(process: Process, arguments: list[str]) -> Running:
 
 
 def _slow(process: Process, broker_id: int, latency_us: int) -> Running:
-    if process.cluster.kernel.slow_disks.get(f"b{broker_id}", 0) == latency_us:
+    if process.cluster.kernel.slow_disks.get(broker_node(broker_id), 0) == latency_us:
         if latency_us:
             refuse(process, f"The disk of broker {broker_id} is as slow as that already.")
         else:

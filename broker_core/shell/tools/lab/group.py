@@ -3,8 +3,9 @@
 from collections.abc import Iterable
 
 from broker_core.config_defs import BROKER_CONFIGS
-from broker_core.groups.consumer_protocol import decode_assignment, split_partition
+from broker_core.groups.consumer_protocol import decode_assignment
 from broker_core.groups.offsets import OFFSETS_TOPIC, partition_for
+from broker_core.partitions import TopicPartition, partition_name
 from broker_core.shell.admin.group_admin import describe_group
 from broker_core.shell.admin.zookeeper_groups import old_group
 from broker_core.shell.grammar.process import Process, Running
@@ -51,7 +52,7 @@ def assigned_text(member: DescribedGroupMember) -> str:
 
 def _by_topic(partitions: Iterable[str]) -> str:
     by_topic: dict[str, list[str]] = {}
-    for topic, number in map(split_partition, partitions):
+    for topic, number in map(TopicPartition.parse, partitions):
         by_topic.setdefault(topic, []).append(str(number))
     return " ".join(f"{topic}[{','.join(numbers)}]" for topic, numbers in by_topic.items())
 
@@ -64,7 +65,7 @@ def _coordinator(process: Process, arguments: list[str]) -> Running:
 
 def _partition(process: Process, name: str) -> Running:
     text = process.cluster.broker_config.get(NUM_PARTITIONS, str(BROKER_CONFIGS[NUM_PARTITIONS].default))
-    process.out(f"{OFFSETS_TOPIC}-{partition_for(name, int(text))}")
+    process.out(partition_name(OFFSETS_TOPIC, partition_for(name, int(text))))
     yield from ()
     return 0
 

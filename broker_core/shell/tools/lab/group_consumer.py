@@ -7,6 +7,7 @@ from broker_core.clients.group_consumer_settings import GroupConsumerSettings
 from broker_core.clients.zookeeper_group import ASSIGNORS as ZOOKEEPER_ASSIGNORS
 from broker_core.config_defs.java_text import parse_integer
 from broker_core.groups.assignors import ASSIGNORS, DEFAULT_ASSIGNORS
+from broker_core.partitions import TopicPartition
 from broker_core.shell.admin.group_admin import list_offsets
 from broker_core.shell.admin.requests import RETRY_BACKOFF_US
 from broker_core.shell.console.console_formatters import DefaultMessageFormatter
@@ -122,7 +123,13 @@ def _print(process: Process, name: str) -> None:
     formatter = DefaultMessageFormatter(process, _PRINTED)
     output = process.cluster.clients.group_consumers[name].output
     rows = [
-        ((int(partition.rpartition("-")[2]), record.offset, formatter.text(partition, record).removesuffix("\n")))
+        (
+            (
+                TopicPartition.parse(partition).partition,
+                record.offset,
+                formatter.text(partition, record).removesuffix("\n"),
+            )
+        )
         for partition, record in output
     ]
     for _, _, line in sorted(rows):

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
+from broker_core.partitions import broker_node
 from broker_core.shell.grammar.cluster_api import ClusterApi
 from broker_core.shell.grammar.process import Process, Running
 from broker_core.shell.grammar.registry import Command, broker_of, refuse, register, usage_error
@@ -14,7 +15,7 @@ def _start(verb: str) -> Callable[[Process, list[str]], Running]:
         follower, leader = (broker_of(verb, process, word) for word in arguments[1:])
         if follower == leader:
             raise usage_error(verb, f"{arguments[1]} does not follow itself.")
-        return _do(process, verb, f"b{follower}", f"b{leader}")
+        return _do(process, verb, broker_node(follower), broker_node(leader))
 
     return start
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import msgspec
 
 from broker_core.config_defs.java_text import parse_integer
+from broker_core.partitions import broker_node
 from broker_core.shell.grammar.cluster_api import ClusterApi
 from broker_core.shell.grammar.parser import ShellError, duration_us
 from broker_core.shell.grammar.process import Process, Running
@@ -19,7 +20,7 @@ LATENCY_US_MOST = 60_000_000
 
 def _node(cluster: ClusterApi, word: str) -> str:
     """A node's name from `1`, `b1`, `zk` or a client's name. Raises ShellError."""
-    name = f"b{word}" if word.isdigit() else word
+    name = broker_node(int(word)) if word.isdecimal() else word
     if name not in cluster.kernel.nodes:
         raise ShellError(
             f"There is no node {word!r}.",

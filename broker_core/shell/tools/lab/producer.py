@@ -9,6 +9,7 @@ from broker_core.clients.exceptions import exception_class, exception_message
 from broker_core.clients.producer import Producer
 from broker_core.config_defs import ConfigException
 from broker_core.config_defs.java_text import parse_integer
+from broker_core.partitions import TopicPartition, topic_of
 from broker_core.shell.admin.requests import RETRY_BACKOFF_US, Asking
 from broker_core.shell.console.producer_options import (
     CHOICES,
@@ -188,7 +189,7 @@ def _why_not(process: Process, producer: Producer, place: Place, size: int) -> A
 
 def _why_not_taken(process: Process, producer: Producer, place: Place, size: int) -> Asking[str]:
     deadline_us = process.now_us + producer.settings.max_block_ms * 1000
-    topic = place.name if place.is_topic else place.name.rpartition("-")[0]
+    topic = place.name if place.is_topic else topic_of(place.name)
     if re.fullmatch(TOPIC, topic) is None:
         return f"InvalidTopicException: Invalid topics: [{topic}]"
     missing = yield from (_wait_for_topic if place.is_topic else wait_for_partition)(process, producer.name, place.name)
@@ -236,7 +237,7 @@ def result_is_in(producer: Producer, sequence: int) -> Callable[[ClusterApi], bo
 def wait_for_partition(process: Process, name: str, partition: str) -> Asking[str]:
     """Waits until a producer knows a partition; what `KafkaProducer.send` throws if that takes too long, or nothing."""
     producer = process.cluster.clients.producers[name]
-    topic, _, number = partition.rpartition("-")
+    topic, number = TopicPartition.parse(partition)
     begun_us = process.now_us
     limit_ms = producer.settings.max_block_ms
     while partition not in producer.metadata.partitions:

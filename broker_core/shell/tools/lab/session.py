@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from broker_core.partitions import broker_node
 from broker_core.shell.grammar.cluster_api import ClusterApi
 from broker_core.shell.grammar.process import Process, Running
 from broker_core.shell.grammar.registry import Command, broker_of, refuse, register, usage_error
@@ -14,7 +15,7 @@ def _session(process: Process, arguments: list[str]) -> Running:
 
 
 def _expire(process: Process, broker_id: int) -> Running:
-    if not process.cluster.zookeeper.has_session(f"b{broker_id}"):
+    if not process.cluster.zookeeper.has_session(broker_node(broker_id)):
         refuse(process, f"Broker {broker_id} has no session at ZooKeeper.")
         return 1
     process.cluster.expire_session(broker_id)
@@ -26,7 +27,7 @@ def _complete(cluster: ClusterApi, words: Sequence[str]) -> list[str]:
     if len(words) == 1:
         return ["expire"]
     has_session = cluster.zookeeper.has_session
-    return [str(each) for each in cluster.broker_ids if len(words) == 2 and has_session(f"b{each}")]
+    return [str(each) for each in cluster.broker_ids if len(words) == 2 and has_session(broker_node(each))]
 
 
 register(
