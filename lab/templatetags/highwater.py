@@ -64,6 +64,16 @@ def preference_link(context: template.Context, name: str, value: str) -> str:
     return f"?{query.urlencode()}"
 
 
+@register.simple_tag
+def stylesheets(folder: str, names: str) -> SafeString:
+    """Links to stylesheets of a folder below `lab/css`, in the order given: a later one wins at equal specificity."""
+    links = [
+        format_html('<link rel="stylesheet" href="{}">', static(f"lab/css/{folder}/{name}.css"))
+        for name in names.split()
+    ]
+    return mark_safe("\n".join(links))
+
+
 @register.simple_tag(takes_context=True)
 def importmap(context: template.Context) -> SafeString:
     """The inline import map: what `import "lit"` means, with the digests of vendor.lock.json and the CSP nonce."""

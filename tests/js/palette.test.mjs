@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 
-const css = readFileSync(new URL("../../static/lab/css/tokens.css", import.meta.url), "utf-8");
+const css = readFileSync(new URL("../../static/lab/css/base/tokens.css", import.meta.url), "utf-8");
 const themes = Object.fromEntries(["dark", "light"].map((name) => {
   const block = css.match(new RegExp(`\\[data-theme="${name}"\\]\\s*\\{([^}]*)\\}`))[1];
   return [name, Object.fromEntries([...block.matchAll(/--([\w-]+):\s*#([0-9a-f]{6})\b/gi)].map(([, key, hex]) => [key, rgb(hex)]))];

@@ -264,7 +264,7 @@ def test_each_point_knows_its_instant(rows: dict[str, list[list[Any]]], recorded
 
 
 def test_colours_are_tokens_of_the_design(rows: dict[str, list[list[Any]]], recorded: Recorded) -> None:
-    tokens = set(re.findall(r"(--[a-z0-9-]+):", (ROOT / "static/lab/css/tokens.css").read_text()))
+    tokens = set(re.findall(r"(--[a-z0-9-]+):", (ROOT / "static/lab/css/base/tokens.css").read_text()))
     named = set(re.findall(r'"color": "([^"]+)"', json.dumps(figures(rows, recorded.task.end_us, "en"))))
     assert {"--leader", "--isr", "--hw", "--fetch"} <= named <= tokens
 

@@ -1,0 +1,32 @@
+"""The stylesheets: each is linked, each that is linked exists, and layouts change at the same few widths."""
+
+import re
+
+from tests.support.paths import ROOT
+
+FOLDER = ROOT / "static" / "lab" / "css"
+TAG = re.compile(r'{% stylesheets "([^"]+)" "([^"]+)" %}')
+WIDTH = re.compile(r"\((?:max-width|min-width|width)[^)]*\)|\(width[^)]*\)")
+WIDTHS = {"(max-width: 1279px)", "(max-width: 1023px)", "(max-width: 820px)", "(min-width: 821px)"}
+
+
+def test_the_stylesheets_that_templates_link_are_those_that_exist() -> None:
+    linked = {
+        f"{folder}/{name}.css"
+        for template in (ROOT / "templates").rglob("*.html")
+        for folder, names in TAG.findall(template.read_text(encoding="utf-8"))
+        for name in names.split()
+    }
+    assert len(linked) > 30
+    assert linked == {str(path.relative_to(FOLDER)) for path in FOLDER.rglob("*.css")}
+
+
+def test_layouts_change_at_three_widths() -> None:
+    found = {
+        (width, path.name)
+        for path in FOLDER.rglob("*.css")
+        for query in re.findall(r"@media ([^{]+)", path.read_text(encoding="utf-8"))
+        for width in WIDTH.findall(query)
+    }
+    assert {width for width, _ in found} >= {"(max-width: 820px)"}
+    assert {pair for pair in found if pair[0] not in WIDTHS} == set()
