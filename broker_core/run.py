@@ -18,9 +18,10 @@ from broker_core.broker.network.wire_bytes import WireBytes, wire_bytes
 from broker_core.cluster import Cluster, RunConfig
 from broker_core.events import Envelope
 from broker_core.events.codec import encode_all
-from broker_core.shell import tools as _tools  # noqa: F401  (fills the grammar)
 from broker_core.shell.completion import complete
+from broker_core.shell.grammar.registry import Grammar
 from broker_core.shell.session import Shell
+from broker_core.shell.tools import COMMANDS
 from broker_core.sim.disk import Disk
 from broker_core.sim.invariants import INVARIANTS, Checker
 from broker_core.sim.kernel import Message, Survives
@@ -32,6 +33,7 @@ from broker_core.zk.memory_store import MemoryStore
 from broker_core.zk.store import ForeignChange, ZkStore
 
 HASHED_EVENTS = 512
+_GRAMMAR = Grammar(COMMANDS)
 _OF_THE_PROCESS = ("_stated", "_made", "_inputs", "_survives")
 PIECE_BYTES = 4 * 1024 * 1024
 """Of a frame: a longer one is several inputs."""
@@ -112,7 +114,7 @@ class Run:
         self._unhashed: list[bytes] = []
         self._fold = Fold()
         self._cluster = Cluster(config, disk, zk)
-        self._shell = Shell(self._cluster)
+        self._shell = Shell(self._cluster, _GRAMMAR)
         self._survives = survives
         self._checker = Checker(self._cluster.era, invariants) if invariants else None
         self._kernel = self._cluster.kernel
@@ -191,7 +193,7 @@ class Run:
 
     def complete(self, line: str, cursor: int) -> tuple[int, list[str]]:
         """Completions of a console line: where the completed word begins, and what it may be."""
-        return complete(self._cluster, line, cursor, self._shell.files)
+        return complete(self._cluster, _GRAMMAR, line, cursor, self._shell.files)
 
     # inputs
 
@@ -423,11 +425,11 @@ def _digest(chain: bytes, events: list[bytes]) -> bytes:
 
 
 class _Pickler(pickle.Pickler):
-    """Leaves out what belongs to the place, not to the run: the disk and the store."""
+    """Leaves out what belongs to the place, not to the run: the disk, the store and the commands of the shell."""
 
     def __init__(self, file: io.BytesIO, disk: Disk, store: ZkStore) -> None:
         super().__init__(file, protocol=pickle.HIGHEST_PROTOCOL)
-        self._outside = {id(disk): "disk", id(store): "store"}
+        self._outside = {id(disk): "disk", id(store): "store", id(_GRAMMAR): "grammar"}
 
     # Not persistent_id: that is asked for every number and every name, and takes most of the time.
     def reducer_override(self, obj: Any) -> Any:
@@ -438,7 +440,7 @@ class _Pickler(pickle.Pickler):
 class _Unpickler(pickle.Unpickler):
     def __init__(self, file: io.BytesIO, disk: Disk, store: ZkStore) -> None:
         super().__init__(file)
-        self._outside = {"disk": disk, "store": store}
+        self._outside = {"disk": disk, "store": store, "grammar": _GRAMMAR}
 
     def find_class(self, module_name: str, global_name: str) -> Any:
         if (module_name, global_name) == (__name__, _outside.__name__):

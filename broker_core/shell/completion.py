@@ -2,28 +2,31 @@
 
 from collections.abc import Collection, Sequence
 
-import broker_core.shell.tools  # noqa: F401  fills the grammar
 from broker_core.shell.grammar.cluster_api import ClusterApi
 from broker_core.shell.grammar.completion_sources import log_files, partitions, topics
 from broker_core.shell.grammar.parser import Option, quoted, words_of
-from broker_core.shell.grammar.registry import COMMANDS, Command
+from broker_core.shell.grammar.registry import Command, Grammar
 
 
-def complete(cluster: ClusterApi, line: str, cursor: int, files: Collection[str] = ()) -> tuple[int, list[str]]:
+def complete(
+    cluster: ClusterApi, grammar: Grammar, line: str, cursor: int, files: Collection[str] = ()
+) -> tuple[int, list[str]]:
     """Where the word at the cursor begins, and what it may become, sorted. `files`: those that `file` has written."""
     words = words_of(line[:cursor])
     if words and (words[-1].end == cursor or words[-1].open) and not line[:cursor][-1:].isspace():
         begin, last, before = words[-1].start, words[-1].text, [word.text for word in words[:-1]]
     else:
         begin, last, before = cursor, "", [word.text for word in words]
-    items = _candidates(cluster, before, last, files)
+    items = _candidates(cluster, grammar, before, last, files)
     return begin, sorted({quoted(item) for item in items if item.startswith(last) and item != last})
 
 
-def _candidates(cluster: ClusterApi, before: Sequence[str], last: str, files: Collection[str]) -> list[str]:
+def _candidates(
+    cluster: ClusterApi, grammar: Grammar, before: Sequence[str], last: str, files: Collection[str]
+) -> list[str]:
     if not before:
-        return list(COMMANDS)
-    command = COMMANDS.get(before[0])
+        return list(grammar.commands)
+    command = grammar.commands.get(before[0])
     if command is None:
         return []
     if command.options:

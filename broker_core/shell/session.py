@@ -5,14 +5,13 @@ from typing import Any
 
 import msgspec
 
-import broker_core.shell.tools  # noqa: F401  fills the grammar
 from broker_core.events.console import CommandCompleted, CommandPrinted, CommandReceived
 from broker_core.events.world import NodeAdded
 from broker_core.partitions import broker_node
 from broker_core.shell.grammar.cluster_api import ClusterApi
 from broker_core.shell.grammar.parser import command_and_input, is_background, split, take_here_strings
 from broker_core.shell.grammar.process import Call, Disconnected, Process, Running, Sleep, Until
-from broker_core.shell.grammar.registry import find_command
+from broker_core.shell.grammar.registry import Grammar, UsageError, usage_error
 from broker_core.shell.grammar.zookeeper_option import with_hint, without_zookeeper
 from broker_core.sim.kernel import Message
 
@@ -36,8 +35,9 @@ class Shell:
 
     name = SHELL_NODE
 
-    def __init__(self, cluster: ClusterApi) -> None:
+    def __init__(self, cluster: ClusterApi, grammar: Grammar) -> None:
         self.cluster = cluster
+        self.grammar = grammar
         self.files: dict[str, str] = {}
         self._last_command = 0
         self._jobs: dict[int, _Job] = {}
@@ -62,9 +62,12 @@ class Shell:
         if is_background(line):
             words.pop()
         words_of_today = without_zookeeper(words, self.cluster.era)
-        command = find_command(words_of_today)
+        command = self.grammar.find(words_of_today)
         process = Process(self.cluster, first_lines + lines, self.files)
-        running = command.start(process, words_of_today[1:])
+        try:
+            running = command.start(process, words_of_today[1:])
+        except UsageError as error:
+            raise usage_error(command, error.what) from None
         if len(words_of_today) < len(words):
             running = with_hint(process, running)
         self._last_command += 1

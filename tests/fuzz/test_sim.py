@@ -7,7 +7,7 @@ import pytest
 
 from broker_core.replication.partition import Partition
 from broker_core.shell.grammar.parser import split
-from broker_core.shell.grammar.registry import COMMANDS
+from broker_core.shell.tools import COMMANDS
 from devtools.sim.__main__ import main
 from devtools.sim.campaign import run_campaign
 from devtools.sim.draw import draw
@@ -17,6 +17,7 @@ from devtools.sim.shrink import shrink
 from devtools.sim.verdict import Played
 from tests.support.paths import DATA
 
+NAMES = {command.name for command in COMMANDS}
 FOUND = sorted((DATA / "sim").glob("*.lab"))
 
 
@@ -104,7 +105,7 @@ def test_a_schedule_is_a_script_of_the_shell_grammar() -> None:
     assert Schedule.of_script(schedule.script(schedule.lines, "as drawn")) == schedule
     for seed in range(40):
         for line in draw(seed, "3.9").lines:
-            assert split(line)[0] in COMMANDS
+            assert split(line)[0] in NAMES
 
 
 def test_what_can_go_wrong_is_drawn() -> None:

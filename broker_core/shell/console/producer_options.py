@@ -6,7 +6,7 @@ from broker_core.clients.partitioners import PARTITIONERS
 from broker_core.clients.producer_settings import ProducerSettings
 from broker_core.eras import Era
 from broker_core.records.compression import CompressionType
-from broker_core.shell.grammar.registry import usage_error
+from broker_core.shell.grammar.registry import UsageError
 from broker_core.shell.java.producer_config import ACKS, era_settings, fitted, with_era_defaults
 from broker_core.shell.java.producer_config import settings_of as settings_of_configs
 
@@ -43,12 +43,12 @@ def parse_options(words: list[str]) -> dict[str, str]:
     """The options of `open` as they were typed. Raises ShellError."""
     given = dict(zip(words[::2], words[1::2], strict=False))
     if len(words) % 2 or any(word not in OPEN_OPTIONS for word in words[::2]):
-        raise usage_error("producer", f"{' '.join(words)}: these are no options of producer open here.")
+        raise UsageError(f"{' '.join(words)}: these are no options of producer open here.")
     if given.get("--partitioner", "built-in") not in PARTITIONERS:
         names = ", ".join(PARTITIONERS)
-        raise usage_error("producer", f"partitioner is {given['--partitioner']!r}, expected one of {names}.")
+        raise UsageError(f"partitioner is {given['--partitioner']!r}, expected one of {names}.")
     if given.get("--ignore-keys", "false") not in TRUTH:
-        raise usage_error("producer", f"ignore-keys is {given['--ignore-keys']!r}, expected true or false.")
+        raise UsageError(f"ignore-keys is {given['--ignore-keys']!r}, expected true or false.")
     return given
 
 

@@ -1,8 +1,11 @@
 """The transactions of the lab's producers at the shell, in the words of Kafka's own (`KafkaProducer`)."""
 
+from collections.abc import Callable
+
 from broker_core.clients.producer import Producer
 from broker_core.clients.transaction_manager import JAVA_STATES, TransactionManager
 from broker_core.shell.admin.requests import Asking
+from broker_core.shell.grammar.cluster_api import ClusterApi
 from broker_core.shell.grammar.process import Process, Running, Until
 from broker_core.shell.grammar.registry import refuse
 
@@ -146,3 +149,8 @@ def why_not(producer: Producer, partition: str) -> str:
         # Kafka has two spaces here
         why = f"while in state  {JAVA_STATES[manager.state]}"
     return f"IllegalStateException: Cannot add partition {partition} to transaction {why}"
+
+
+def result_is_in(producer: Producer, sequence: int) -> Callable[[ClusterApi], bool]:
+    """Whether a batch that was sent with `keep_result` has ended."""
+    return lambda cluster: sequence in producer.results

@@ -19,7 +19,7 @@ from broker_core.shell.console.producer_transactions import (
 from broker_core.shell.grammar.cluster_api import ClusterApi
 from broker_core.shell.grammar.completion_sources import partitions
 from broker_core.shell.grammar.process import Process, Running, Until
-from broker_core.shell.grammar.registry import PARTITION, refuse, usage_error
+from broker_core.shell.grammar.registry import PARTITION, UsageError, refuse
 
 _OFFSET = re.compile(rf"({PARTITION})@([0-9]{{1,18}})")
 
@@ -27,15 +27,15 @@ _OFFSET = re.compile(rf"({PARTITION})@([0-9]{{1,18}})")
 def send_offsets(process: Process, name: str, words: list[str]) -> Running:
     """Commits offsets with the open transaction, and waits for the group's coordinator. Raises ShellError."""
     if len(words) < 2 or words[0] not in ("--group", "--consumer") or (words[0] == "--consumer" and len(words) > 2):
-        raise usage_error("producer", f"producer offsets {name} {' '.join(words)} is not understood.")
+        raise UsageError(f"producer offsets {name} {' '.join(words)} is not understood.")
     given = []
     for word in words[2:]:
         found = _OFFSET.fullmatch(word)
         if found is None:
-            raise usage_error("producer", f"{word!r} is no offset of a partition, such as orders-0@42.")
+            raise UsageError(f"{word!r} is no offset of a partition, such as orders-0@42.")
         given.append((found[1], int(found[2])))
     if words[0] == "--group" and not given:
-        raise usage_error("producer", "producer offsets --group needs at least one T-P@OFFSET.")
+        raise UsageError("producer offsets --group needs at least one T-P@OFFSET.")
     return _send(process, name, words[0] == "--consumer", words[1], tuple(given))
 
 

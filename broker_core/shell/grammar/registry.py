@@ -1,7 +1,7 @@
-"""The registry of commands. Each tool has a file of its own, which registers it on import."""
+"""What a command is, and how a line finds its command."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from broker_core.config_defs.java_text import parse_integer
@@ -36,48 +36,53 @@ class Command(NamedTuple):
 
 _FORMS_READABLE = 200
 """So many characters of forms are read through in a complaint."""
-COMMANDS: dict[str, Command] = {}
 
 
-def register(command: Command) -> None:
-    """Adds a command to the grammar."""
-    if command.name in COMMANDS:
-        raise ValueError(f"command {command.name} is registered twice")
-    COMMANDS[command.name] = command
+class UsageError(Exception):
+    """Arguments that a command does not accept, and why. The shell adds what the command accepts."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(what)
+        self.what = what
 
 
-def find_command(words: Sequence[str]) -> Command:
-    """The command that a line names. Raises ShellError."""
-    if not words:
-        raise ShellError("The line is empty.", "a command.", "Type help for the list of commands.")
-    command = COMMANDS.get(words[0])
-    if command is None:
-        raise ShellError(
-            f"There is no command {words[0]!r}.",
-            "one of " + ", ".join(sorted(COMMANDS)) + ".",
-            "Type help for what each does.",
-        )
-    for word in words[1:]:
-        if word.startswith("--") and word[2:].partition("=")[0] in command.missing:
+class Grammar:
+    """The commands of a shell, by name."""
+
+    def __init__(self, commands: Iterable[Command]) -> None:
+        self.commands: dict[str, Command] = {}
+        for command in commands:
+            if command.name in self.commands:
+                raise ValueError(f"two commands are called {command.name}")
+            self.commands[command.name] = command
+
+    def find(self, words: Sequence[str]) -> Command:
+        """The command that a line names. Raises ShellError."""
+        if not words:
+            raise ShellError("The line is empty.", "a command.", "Type help for the list of commands.")
+        command = self.commands.get(words[0])
+        if command is None:
             raise ShellError(
-                f"{command.name} has no {word.partition('=')[0]} here yet.",
-                "one of " + ", ".join(f"--{option.name}" for option in command.options) + ".",
-                "Leave it out.",
+                f"There is no command {words[0]!r}.",
+                "one of " + ", ".join(sorted(self.commands)) + ".",
+                "Type help for what each does.",
             )
-    return command
+        for word in words[1:]:
+            if word.startswith("--") and word[2:].partition("=")[0] in command.missing:
+                raise ShellError(
+                    f"{command.name} has no {word.partition('=')[0]} here yet.",
+                    "one of " + ", ".join(f"--{option.name}" for option in command.options) + ".",
+                    "Leave it out.",
+                )
+        return command
 
 
-def refuse(process: Process, sentence: str) -> None:
-    """What the lab itself says on the standard error of a command that runs, in a sentence that has its Chinese.
-    Kafka's own words go there as they are."""
-    process.err(sentence)
-
-
-def usage_error(name: str, what: str) -> ShellError:
+def usage_error(command: Command, what: str) -> ShellError:
     """The complaint of a verb whose arguments are wrong, with its forms. Of one with many only those that were meant,
     where `what` begins with what was typed; else by which words they begin.
     """
-    forms = [form for form, _ in COMMANDS[name].forms]
+    name = command.name
+    forms = [form for form, _ in command.forms]
     expected = " | ".join(forms)
     typed = what.split(" ")
     if len(expected) > _FORMS_READABLE and typed[0] == name and len(typed) > 1:
@@ -93,6 +98,12 @@ def usage_error(name: str, what: str) -> ShellError:
     return ShellError(what, expected, f"Type help {name} for what each does.")
 
 
+def refuse(process: Process, sentence: str) -> None:
+    """What the lab itself says on the standard error of a command that runs, in a sentence that has its Chinese.
+    Kafka's own words go there as they are."""
+    process.err(sentence)
+
+
 def broker_of(name: str, process: Process, word: str) -> int:
     """The broker that an argument names. Raises ShellError for one that the run does not have."""
     ids = process.cluster.broker_ids
@@ -101,14 +112,14 @@ def broker_of(name: str, process: Process, word: str) -> int:
         raise ShellError(
             f"There is no broker {word!r}.",
             "one of " + ", ".join(map(str, ids)) + ".",
-            f"Name one of these, as in: {COMMANDS[name].forms[0][0].split(' ')[0]} ... {ids[0]}.",
+            f"Name one of these, as in: {name} ... {ids[0]}.",
         )
     return broker_id
 
 
-def partition_of(name: str, word: str) -> str:
-    """An argument that must be a topic-partition. Raises ShellError."""
+def partition_of(word: str) -> str:
+    """An argument that must be a topic-partition. Raises UsageError."""
     topic, _, number = word.rpartition("-")
     if not re.fullmatch(PARTITION, word):
-        raise usage_error(name, f"{word!r} is no partition: a topic, a minus and a number, such as orders-0.")
+        raise UsageError(f"{word!r} is no partition: a topic, a minus and a number, such as orders-0.")
     return partition_name(topic, int(number))

@@ -13,7 +13,8 @@ from broker_core.shell.grammar.parser import (
     split,
     usage_lines,
 )
-from broker_core.shell.grammar.registry import COMMANDS, usage_error
+from broker_core.shell.grammar.registry import Grammar, usage_error
+from broker_core.shell.tools import COMMANDS
 from tests.support.shell_runs import ShellRun
 
 OPTIONS = (
@@ -129,15 +130,19 @@ def test_usage_lists_every_option() -> None:
     assert max(map(len, lines)) <= 80
 
 
+def complaint(name: str, what: str) -> ShellError:
+    return usage_error(Grammar(COMMANDS).commands[name], what)
+
+
 def test_a_complaint_about_a_verb_of_many_forms_says_those_that_were_meant():
-    unknown = usage_error("producer", "producer rate p1 orders-0 50 is not understood.").expected
+    unknown = complaint("producer", "producer rate p1 orders-0 50 is not understood.").expected
     assert unknown.startswith("one of producer open, producer begin, ") and "NAME" not in unknown
-    known = usage_error("producer", "producer stream p1 is not complete.").expected
+    known = complaint("producer", "producer stream p1 is not complete.").expected
     assert known == "producer stream NAME T-P|T RATE"
-    opened = usage_error("producer", "producer open is not understood.").expected
+    opened = complaint("producer", "producer open is not understood.").expected
     assert "--max-in-flight N" in opened and "producer send" not in opened
-    assert "consumer freeze NAME / thaw NAME" in usage_error("consumer", "consumer thaw is not understood.").expected
-    assert usage_error("broker", "broker kil 1 is not understood.").expected.startswith("broker kill N | ")
+    assert "consumer freeze NAME / thaw NAME" in complaint("consumer", "consumer thaw is not understood.").expected
+    assert complaint("broker", "broker kil 1 is not understood.").expected.startswith("broker kill N | ")
 
 
 @pytest.mark.parametrize(
@@ -224,7 +229,7 @@ def test_completion_looks_at_the_cursor_only(shell: ShellRun) -> None:
 
 def test_help_names_every_command_and_every_form(shell: ShellRun) -> None:
     everything = shell.at("help")
-    for name, command in COMMANDS.items():
+    for name, command in Grammar(COMMANDS).commands.items():
         assert any(line.startswith(name) for line in everything)
         printed = "\n".join(shell.at(f"help {name}"))
         assert all(form in printed for form, _ in command.forms)

@@ -7,7 +7,7 @@ from broker_core.shell.admin.requests import metadata
 from broker_core.shell.grammar.cluster_api import ClusterApi
 from broker_core.shell.grammar.parser import Option
 from broker_core.shell.grammar.process import Process, Running
-from broker_core.shell.grammar.registry import Command, register
+from broker_core.shell.grammar.registry import Command
 from broker_core.shell.java import argparse_help
 from broker_core.shell.java.argparse4j import BadArguments, Tool, complain, parse
 from broker_core.shell.java.errors import JavaException, load_properties
@@ -63,16 +63,14 @@ def _complete(cluster: ClusterApi, words: Sequence[str]) -> list[str]:
     return [f"--{option.name}" for option in _COMMANDS.get(words[0], ())]
 
 
-register(
-    Command(
-        "kafka-cluster.sh",
-        "The id of the cluster.",
-        (
-            ("kafka-cluster.sh cluster-id", "the id that the first broker has put into ZooKeeper"),
-            ("kafka-cluster.sh unregister --id N", "what only a cluster without ZooKeeper does"),
-        ),
-        _run,
-        _COMMANDS["unregister"],
-        complete=_complete,
-    )
+COMMAND = Command(
+    "kafka-cluster.sh",
+    "The id of the cluster.",
+    (
+        ("kafka-cluster.sh cluster-id", "the id that the first broker has put into ZooKeeper"),
+        ("kafka-cluster.sh unregister --id N", "what only a cluster without ZooKeeper does"),
+    ),
+    _run,
+    _COMMANDS["unregister"],
+    complete=_complete,
 )

@@ -12,7 +12,7 @@ from broker_core.shell.admin.admin_client import COMMAND_CONFIG, open_admin_clie
 from broker_core.shell.admin.requests import Asking, ask_any, ask_broker, bootstrap, late_for, metadata
 from broker_core.shell.grammar.parser import Option, OptionError, ParsedOptions
 from broker_core.shell.grammar.process import Process, Running, settled
-from broker_core.shell.grammar.registry import Command, register
+from broker_core.shell.grammar.registry import Command
 from broker_core.shell.java.errors import (
     EXECUTION_EXCEPTION,
     HELP,
@@ -410,26 +410,24 @@ def _raise_refusal(response: object) -> None:
             raise JavaException.in_future(result.error, result.message)
 
 
-register(
-    Command(
-        "kafka-configs.sh",
-        "Configurations of topics and brokers while the cluster runs.",
-        (
-            ("kafka-configs.sh --describe --entity-type topics --entity-name T", "shows a topic's own configurations"),
-            ("kafka-configs.sh --alter --entity-type topics --entity-name T --add-config K=V,K=[V,V]", "sets some"),
-            ("kafka-configs.sh --alter --entity-type topics --entity-name T --delete-config K,K", "takes some away"),
-            ("kafka-configs.sh --alter --entity-type brokers --entity-name N --add-config K=V", "configures a broker"),
-            ("kafka-configs.sh --alter --entity-type brokers --entity-default --add-config K=V", "configures them all"),
-            ("kafka-configs.sh --alter --entity-type users --entity-name U --add-config K=V", "a quota, a credential"),
-            ("kafka-configs.sh --alter --entity-type broker-loggers --entity-name N --add-config K=V", "a log level"),
-        ),
-        _run,
-        OPTIONS,
-        missing=(
-            "bootstrap-controller",
-            "force",
-            "zk-tls-config-file",
-            "zookeeper",
-        ),
-    )
+COMMAND = Command(
+    "kafka-configs.sh",
+    "Configurations of topics and brokers while the cluster runs.",
+    (
+        ("kafka-configs.sh --describe --entity-type topics --entity-name T", "shows a topic's own configurations"),
+        ("kafka-configs.sh --alter --entity-type topics --entity-name T --add-config K=V,K=[V,V]", "sets some"),
+        ("kafka-configs.sh --alter --entity-type topics --entity-name T --delete-config K,K", "takes some away"),
+        ("kafka-configs.sh --alter --entity-type brokers --entity-name N --add-config K=V", "configures a broker"),
+        ("kafka-configs.sh --alter --entity-type brokers --entity-default --add-config K=V", "configures them all"),
+        ("kafka-configs.sh --alter --entity-type users --entity-name U --add-config K=V", "a quota, a credential"),
+        ("kafka-configs.sh --alter --entity-type broker-loggers --entity-name N --add-config K=V", "a log level"),
+    ),
+    _run,
+    OPTIONS,
+    missing=(
+        "bootstrap-controller",
+        "force",
+        "zk-tls-config-file",
+        "zookeeper",
+    ),
 )

@@ -18,7 +18,7 @@ from broker_core.shell.console.console_formatters import MessageFormatter
 from broker_core.shell.console.console_unreadable import Unreadable
 from broker_core.shell.grammar.parser import OptionError, ParsedOptions
 from broker_core.shell.grammar.process import Call, Disconnected, Process, Running, Sleep
-from broker_core.shell.grammar.registry import Command, register
+from broker_core.shell.grammar.registry import Command
 from broker_core.shell.java.consumer_config import NotConstructed
 from broker_core.shell.java.errors import ERRORS_PACKAGE, JavaException, UsageError, error_class, log_error, print_usage
 from broker_core.shell.tools.kafka.console_group import GroupReader, NewProtocolReader
@@ -300,18 +300,16 @@ class Reader:
         return f"LeaderAndEpoch{{leader=Optional[{address} (id: {leader} rack: null)], epoch={epoch}}}"
 
 
-register(
-    Command(
-        "kafka-console-consumer.sh",
-        "Print records, in a group of its own unless one is named, until --max-messages, --timeout-ms or interrupt.",
+COMMAND = Command(
+    "kafka-console-consumer.sh",
+    "Print records, in a group of its own unless one is named, until --max-messages, --timeout-ms or interrupt.",
+    (
         (
-            (
-                "kafka-console-consumer.sh --topic T --from-beginning --max-messages N",
-                "the first N records of all partitions",
-            ),
-            ("kafka-console-consumer.sh --topic T --partition P --offset N", "one partition from an offset"),
+            "kafka-console-consumer.sh --topic T --from-beginning --max-messages N",
+            "the first N records of all partitions",
         ),
-        _run,
-        OPTIONS,
-    )
+        ("kafka-console-consumer.sh --topic T --partition P --offset N", "one partition from an offset"),
+    ),
+    _run,
+    OPTIONS,
 )

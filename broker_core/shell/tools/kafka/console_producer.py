@@ -11,10 +11,10 @@ from broker_core.errors import Errors
 from broker_core.shell.admin.admin_client import check_address
 from broker_core.shell.admin.requests import RETRY_BACKOFF_US, Asking
 from broker_core.shell.console.producer_options import shown_settings
-from broker_core.shell.console.producer_transactions import why_not
+from broker_core.shell.console.producer_transactions import result_is_in, why_not
 from broker_core.shell.grammar.parser import Option, OptionError, ParsedOptions
 from broker_core.shell.grammar.process import Process, Running, Sleep, Until, settled
-from broker_core.shell.grammar.registry import Command, register
+from broker_core.shell.grammar.registry import Command
 from broker_core.shell.java.client_configs import NO_REPORTER
 from broker_core.shell.java.errors import (
     ERRORS_PACKAGE,
@@ -31,7 +31,6 @@ from broker_core.shell.java.errors import (
     print_usage,
 )
 from broker_core.shell.java.producer_config import era_settings, fitted, not_constructed, settings_of, with_era_defaults
-from broker_core.shell.tools.lab.producer import result_is_in
 
 CLIENT_ID = "console-producer"
 CALLBACK_LOGGER = "org.apache.kafka.clients.producer.internals.ErrorLoggingCallback"
@@ -367,18 +366,16 @@ def _log_failure(process: Process, topic: str, line: Line, error: JavaException)
         process.err(text)
 
 
-register(
-    Command(
-        "kafka-console-producer.sh",
-        "Produce lines of input.",
+COMMAND = Command(
+    "kafka-console-producer.sh",
+    "Produce lines of input.",
+    (
+        ("kafka-console-producer.sh --topic T <<< 'one' <<< 'two'", "each line of input is a value"),
         (
-            ("kafka-console-producer.sh --topic T <<< 'one' <<< 'two'", "each line of input is a value"),
-            (
-                "kafka-console-producer.sh --topic T --property parse.key=true --property key.separator=: <<< 'k:v'",
-                "each line is key:value",
-            ),
+            "kafka-console-producer.sh --topic T --property parse.key=true --property key.separator=: <<< 'k:v'",
+            "each line is key:value",
         ),
-        _run,
-        OPTIONS,
-    )
+    ),
+    _run,
+    OPTIONS,
 )

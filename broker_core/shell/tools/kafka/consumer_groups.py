@@ -17,7 +17,7 @@ from broker_core.shell.admin.group_admin import (
 from broker_core.shell.admin.requests import Asking, metadata
 from broker_core.shell.grammar.parser import Option, OptionError, ParsedOptions
 from broker_core.shell.grammar.process import Process, Running, settled
-from broker_core.shell.grammar.registry import Command, refuse, register
+from broker_core.shell.grammar.registry import Command, refuse
 from broker_core.shell.java.errors import (
     HELP,
     VERSION,
@@ -436,18 +436,16 @@ def _partitions_of(process: Process, topics: list[str]) -> Asking[tuple[list[str
     return sorted_partitions(named), unknown
 
 
-register(
-    Command(
-        "kafka-consumer-groups.sh",
-        "Groups: list, describe, reset, delete.",
-        (
-            ("kafka-consumer-groups.sh --list [--state]", "all groups"),
-            ("kafka-consumer-groups.sh --describe --group G [--members [--verbose]] [--state]", "offsets and lag"),
-            ("kafka-consumer-groups.sh --reset-offsets --group G --topic T --to-earliest --execute", "where to go on"),
-            ("kafka-consumer-groups.sh --delete --group G", "the group with its offsets"),
-            ("kafka-consumer-groups.sh --delete-offsets --group G --topic T", "its offsets of one topic"),
-        ),
-        _run,
-        OPTIONS,
-    )
+COMMAND = Command(
+    "kafka-consumer-groups.sh",
+    "Groups: list, describe, reset, delete.",
+    (
+        ("kafka-consumer-groups.sh --list [--state]", "all groups"),
+        ("kafka-consumer-groups.sh --describe --group G [--members [--verbose]] [--state]", "offsets and lag"),
+        ("kafka-consumer-groups.sh --reset-offsets --group G --topic T --to-earliest --execute", "where to go on"),
+        ("kafka-consumer-groups.sh --delete --group G", "the group with its offsets"),
+        ("kafka-consumer-groups.sh --delete-offsets --group G --topic T", "its offsets of one topic"),
+    ),
+    _run,
+    OPTIONS,
 )

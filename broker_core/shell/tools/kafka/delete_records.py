@@ -9,7 +9,7 @@ from broker_core.shell.admin.admin_client import COMMAND_CONFIG, open_admin_clie
 from broker_core.shell.admin.requests import REQUEST_TIMEOUT_US, RETRY_BACKOFF_US, Asking, metadata, until_ready
 from broker_core.shell.grammar.parser import Option, OptionError, ParsedOptions
 from broker_core.shell.grammar.process import Call, Disconnected, Process, Running, Sleep, up_brokers
-from broker_core.shell.grammar.registry import Command, register
+from broker_core.shell.grammar.registry import Command
 from broker_core.shell.java import json_values as java_json
 from broker_core.shell.java.errors import (
     ERRORS_PACKAGE,
@@ -231,17 +231,15 @@ def _timed_out(message: str) -> Outcome:
     return Outcome(-1, f"{ERRORS_PACKAGE}TimeoutException: {message}")
 
 
-register(
-    Command(
-        "kafka-delete-records.sh",
-        "Delete the records below an offset.",
+COMMAND = Command(
+    "kafka-delete-records.sh",
+    "Delete the records below an offset.",
+    (
         (
-            (
-                "kafka-delete-records.sh --offset-json-file FILE",
-                "moves the log start offset of partitions; write FILE with the verb file",
-            ),
+            "kafka-delete-records.sh --offset-json-file FILE",
+            "moves the log start offset of partitions; write FILE with the verb file",
         ),
-        _run,
-        OPTIONS,
-    )
+    ),
+    _run,
+    OPTIONS,
 )

@@ -15,7 +15,7 @@ from broker_core.log.dump.java import INT_MAX
 from broker_core.shell.grammar.cluster_api import ClusterApi
 from broker_core.shell.grammar.parser import Option, OptionError, ParsedOptions
 from broker_core.shell.grammar.process import Process, Running, Sleep
-from broker_core.shell.grammar.registry import Command, register
+from broker_core.shell.grammar.registry import Command
 from broker_core.shell.java.errors import HELP, VERSION, UsageError, check_help, check_required, print_usage
 
 ABOUT = (
@@ -147,16 +147,14 @@ def _folders(cluster: ClusterApi) -> dict[str, str]:
     return {f"<dir-{broker_id}>": cluster.log_directory(broker_id) for broker_id in cluster.broker_ids}
 
 
-register(
-    Command(
-        "kafka-dump-log.sh",
-        "What is in the files of a log.",
-        (
-            ("kafka-dump-log.sh --files broker-1/T-P/FILE.log", "the batches of a segment"),
-            ("kafka-dump-log.sh --files broker-1/T-P/FILE.log --print-data-log", "its records, too"),
-            ("kafka-dump-log.sh --files broker-1/T-P/FILE.index", "the entries of an index, held against the log"),
-        ),
-        _run,
-        OPTIONS,
-    )
+COMMAND = Command(
+    "kafka-dump-log.sh",
+    "What is in the files of a log.",
+    (
+        ("kafka-dump-log.sh --files broker-1/T-P/FILE.log", "the batches of a segment"),
+        ("kafka-dump-log.sh --files broker-1/T-P/FILE.log --print-data-log", "its records, too"),
+        ("kafka-dump-log.sh --files broker-1/T-P/FILE.index", "the entries of an index, held against the log"),
+    ),
+    _run,
+    OPTIONS,
 )

@@ -11,7 +11,7 @@ from broker_core.shell.admin.requests import metadata
 from broker_core.shell.grammar.cluster_api import ClusterApi
 from broker_core.shell.grammar.parser import Option, ParsedOptions
 from broker_core.shell.grammar.process import Process, Running
-from broker_core.shell.grammar.registry import Command, register
+from broker_core.shell.grammar.registry import Command
 from broker_core.shell.java import argparse_help
 from broker_core.shell.java.argparse4j import BadArguments, Tool, complain, parse
 from broker_core.shell.java.errors import Complaint, JavaException, load_properties
@@ -144,17 +144,15 @@ def _complete(cluster: ClusterApi, words: Sequence[str]) -> list[str]:
     return [f"--{option.name}" for option in _COMMANDS.get(words[0], ())]
 
 
-register(
-    Command(
-        "kafka-features.sh",
-        "Versions of features, of which a cluster with ZooKeeper has none.",
-        (
-            ("kafka-features.sh describe", "the features with their versions"),
-            ("kafka-features.sh upgrade --feature F=LEVEL", "refused, as by a controller with ZooKeeper"),
-            ("kafka-features.sh downgrade --feature F=LEVEL | disable --feature F", "refused, too"),
-        ),
-        _run,
-        _OPTIONS,
-        complete=_complete,
-    )
+COMMAND = Command(
+    "kafka-features.sh",
+    "Versions of features, of which a cluster with ZooKeeper has none.",
+    (
+        ("kafka-features.sh describe", "the features with their versions"),
+        ("kafka-features.sh upgrade --feature F=LEVEL", "refused, as by a controller with ZooKeeper"),
+        ("kafka-features.sh downgrade --feature F=LEVEL | disable --feature F", "refused, too"),
+    ),
+    _run,
+    _OPTIONS,
+    complete=_complete,
 )

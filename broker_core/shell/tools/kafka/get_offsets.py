@@ -11,7 +11,7 @@ from broker_core.shell.admin.admin_client import COMMAND_CONFIG, check_address, 
 from broker_core.shell.admin.requests import RETRY_BACKOFF_US, Asking, metadata, timed_out, until_ready
 from broker_core.shell.grammar.parser import Option, OptionError, ParsedOptions
 from broker_core.shell.grammar.process import Call, Disconnected, Process, Running, Sleep, up_brokers
-from broker_core.shell.grammar.registry import Command, register
+from broker_core.shell.grammar.registry import Command
 from broker_core.shell.java.errors import (
     HELP,
     VERSION,
@@ -223,12 +223,10 @@ def _ask_leader(
             )
 
 
-register(
-    Command(
-        "kafka-get-offsets.sh",
-        "Offsets of partitions.",
-        (("kafka-get-offsets.sh [--topic T] [--time latest|earliest|MS]", "a line TOPIC:PARTITION:OFFSET for each"),),
-        _run,
-        OPTIONS,
-    )
+COMMAND = Command(
+    "kafka-get-offsets.sh",
+    "Offsets of partitions.",
+    (("kafka-get-offsets.sh [--topic T] [--time latest|earliest|MS]", "a line TOPIC:PARTITION:OFFSET for each"),),
+    _run,
+    OPTIONS,
 )

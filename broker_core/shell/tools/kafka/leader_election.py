@@ -7,7 +7,7 @@ from broker_core.shell.admin.admin_client import open_admin_client
 from broker_core.shell.admin.requests import Asking, ask_controller
 from broker_core.shell.grammar.parser import Option, OptionError, ParsedOptions
 from broker_core.shell.grammar.process import Process, Running, settled
-from broker_core.shell.grammar.registry import Command, register
+from broker_core.shell.grammar.registry import Command
 from broker_core.shell.java import json_values as java_json
 from broker_core.shell.java.errors import HELP, VERSION, JavaException, UsageError, check_help, print_usage
 from broker_core.wire.messages import ElectionType, ElectLeadersRequest, ElectLeadersResponse, PartitionResult
@@ -184,19 +184,17 @@ def _exception(result: PartitionResult) -> str:
     return JavaException.of(result.error, result.message).stack_trace()[0]
 
 
-register(
-    Command(
-        "kafka-leader-election.sh",
-        "Leaders elected by hand.",
+COMMAND = Command(
+    "kafka-leader-election.sh",
+    "Leaders elected by hand.",
+    (
+        ("kafka-leader-election.sh --election-type preferred --topic T --partition P", "the first replica leads"),
+        ("kafka-leader-election.sh --election-type preferred --all-topic-partitions", "everywhere"),
         (
-            ("kafka-leader-election.sh --election-type preferred --topic T --partition P", "the first replica leads"),
-            ("kafka-leader-election.sh --election-type preferred --all-topic-partitions", "everywhere"),
-            (
-                "kafka-leader-election.sh --election-type unclean --topic T --partition P",
-                "a replica that is not in sync leads: records may be lost",
-            ),
+            "kafka-leader-election.sh --election-type unclean --topic T --partition P",
+            "a replica that is not in sync leads: records may be lost",
         ),
-        _run,
-        OPTIONS,
-    )
+    ),
+    _run,
+    OPTIONS,
 )

@@ -10,7 +10,7 @@ from broker_core.shell.admin.admin_client import COMMAND_CONFIG, open_admin_clie
 from broker_core.shell.admin.requests import Asking, ask_broker, metadata, timed_out, until_ready
 from broker_core.shell.grammar.parser import Option, OptionError, ParsedOptions
 from broker_core.shell.grammar.process import Process, Running
-from broker_core.shell.grammar.registry import Command, register
+from broker_core.shell.grammar.registry import Command
 from broker_core.shell.java.errors import (
     EXECUTION_EXCEPTION,
     HELP,
@@ -125,12 +125,10 @@ def _shown(broker_id: int, response: DescribeLogDirsResponse, topics: list[str])
     }
 
 
-register(
-    Command(
-        "kafka-log-dirs.sh",
-        "Sizes of replicas in the brokers' log directories.",
-        (("kafka-log-dirs.sh --describe [--broker-list N,N] [--topic-list T,T]", "a line of JSON"),),
-        _run,
-        OPTIONS,
-    )
+COMMAND = Command(
+    "kafka-log-dirs.sh",
+    "Sizes of replicas in the brokers' log directories.",
+    (("kafka-log-dirs.sh --describe [--broker-list N,N] [--topic-list T,T]", "a line of JSON"),),
+    _run,
+    OPTIONS,
 )

@@ -27,7 +27,7 @@ from broker_core.shell.admin.throttles import (
 )
 from broker_core.shell.grammar.parser import Option, OptionError, ParsedOptions
 from broker_core.shell.grammar.process import Process, Running, settled
-from broker_core.shell.grammar.registry import Command, register
+from broker_core.shell.grammar.registry import Command
 from broker_core.shell.java.errors import (
     ERRORS_PACKAGE,
     EXECUTION_EXCEPTION,
@@ -411,22 +411,20 @@ def _named(partitions: Iterable[str]) -> str:
 
 _ACTIONS = {"generate": _generate, "execute": _execute, "verify": _verify, "cancel": _cancel, "list": _list}
 
-register(
-    Command(
-        "kafka-reassign-partitions.sh",
-        "Partitions moved to other brokers.",
+COMMAND = Command(
+    "kafka-reassign-partitions.sh",
+    "Partitions moved to other brokers.",
+    (
         (
-            (
-                "kafka-reassign-partitions.sh --generate --topics-to-move-json-file FILE --broker-list N,N",
-                "proposes a plan",
-            ),
-            ("kafka-reassign-partitions.sh --execute --reassignment-json-file FILE [--throttle BYTES]", "moves"),
-            ("kafka-reassign-partitions.sh --verify --reassignment-json-file FILE", "says how far it is"),
-            ("kafka-reassign-partitions.sh --cancel --reassignment-json-file FILE", "takes it back"),
-            ("kafka-reassign-partitions.sh --list", "names what moves"),
+            "kafka-reassign-partitions.sh --generate --topics-to-move-json-file FILE --broker-list N,N",
+            "proposes a plan",
         ),
-        _run,
-        OPTIONS,
-        missing=("bootstrap-controller",),
-    )
+        ("kafka-reassign-partitions.sh --execute --reassignment-json-file FILE [--throttle BYTES]", "moves"),
+        ("kafka-reassign-partitions.sh --verify --reassignment-json-file FILE", "says how far it is"),
+        ("kafka-reassign-partitions.sh --cancel --reassignment-json-file FILE", "takes it back"),
+        ("kafka-reassign-partitions.sh --list", "names what moves"),
+    ),
+    _run,
+    OPTIONS,
+    missing=("bootstrap-controller",),
 )

@@ -15,7 +15,7 @@ from broker_core.shell.admin.group_admin import list_offsets
 from broker_core.shell.admin.requests import Asking, metadata
 from broker_core.shell.grammar.parser import Option, OptionError, ParsedOptions
 from broker_core.shell.grammar.process import Call, Disconnected, Process, Running, Sleep
-from broker_core.shell.grammar.registry import Command, refuse, register
+from broker_core.shell.grammar.registry import Command, refuse
 from broker_core.shell.java.errors import (
     HELP,
     VERSION,
@@ -240,18 +240,16 @@ def _clock(process: Process) -> str:
     return f"{now:%Y-%m-%d %H:%M:%S},{process.wall_ms % 1_000:03d}"
 
 
-register(
-    Command(
-        "kafka-replica-verification.sh",
-        "Whether all replicas hold the same.",
+COMMAND = Command(
+    "kafka-replica-verification.sh",
+    "Whether all replicas hold the same.",
+    (
         (
-            (
-                "kafka-replica-verification.sh [--topics-include T] [--time -2] [--report-interval-ms MS]",
-                "reads all replicas up to the high watermark, from the end on or from the beginning (-2), until "
-                "interrupted; says where they differ, and how far it lags",
-            ),
+            "kafka-replica-verification.sh [--topics-include T] [--time -2] [--report-interval-ms MS]",
+            "reads all replicas up to the high watermark, from the end on or from the beginning (-2), until "
+            "interrupted; says where they differ, and how far it lags",
         ),
-        _run,
-        OPTIONS,
-    )
+    ),
+    _run,
+    OPTIONS,
 )

@@ -13,7 +13,7 @@ from broker_core.shell.console.console_formatters import DEFAULT_FORMATTER, Mess
 from broker_core.shell.console.console_unreadable import Unreadable
 from broker_core.shell.grammar.parser import Option, OptionError, ParsedOptions, quoted
 from broker_core.shell.grammar.process import Call, Disconnected, Process, Running
-from broker_core.shell.grammar.registry import Command, refuse, register
+from broker_core.shell.grammar.registry import Command, refuse
 from broker_core.shell.java.errors import (
     Complaint,
     JavaException,
@@ -196,18 +196,16 @@ def _fetch(
     return visible_records(answer.records, offset, answer.aborted_transactions)
 
 
-register(
-    Command(
-        "kafka-simple-consumer-shell.sh",
-        "Print the records of a partition from one of its replicas; Kafka had it until 1.1.",
+COMMAND = Command(
+    "kafka-simple-consumer-shell.sh",
+    "Print the records of a partition from one of its replicas; Kafka had it until 1.1.",
+    (
         (
-            (
-                "kafka-simple-consumer-shell.sh --topic T --partition P [--offset N] [--replica BROKER] "
-                "[--no-wait-at-logend]",
-                "one partition from an offset; today that is kafka-console-consumer.sh --partition",
-            ),
+            "kafka-simple-consumer-shell.sh --topic T --partition P [--offset N] [--replica BROKER] "
+            "[--no-wait-at-logend]",
+            "one partition from an offset; today that is kafka-console-consumer.sh --partition",
         ),
-        _run,
-        OPTIONS,
-    )
+    ),
+    _run,
+    OPTIONS,
 )

@@ -11,7 +11,7 @@ from broker_core.shell.admin.admin_client import COMMAND_CONFIG, open_admin_clie
 from broker_core.shell.admin.requests import Asking, ask_any, ask_controller, metadata, raise_first_error
 from broker_core.shell.grammar.parser import Option, OptionError, ParsedOptions
 from broker_core.shell.grammar.process import Process, Running, settled
-from broker_core.shell.grammar.registry import Command, register
+from broker_core.shell.grammar.registry import Command
 from broker_core.shell.java.errors import (
     ERRORS_PACKAGE,
     EXECUTION_EXCEPTION,
@@ -455,18 +455,16 @@ def _coming_and_going(moving: OngoingReassignment | None) -> str:
     return f"\tAdding Replicas: {adding}\tRemoving Replicas: {removing}"
 
 
-register(
-    Command(
-        "kafka-topics.sh",
-        "Topics: create, list, describe, grow, delete.",
-        (
-            ("kafka-topics.sh --create --topic T [--partitions P] [--replication-factor R]", "makes a topic"),
-            ("kafka-topics.sh --create --topic T --replica-assignment 1:2:3,2:3:1", "makes one with replicas by hand"),
-            ("kafka-topics.sh --list", "names the topics"),
-            ("kafka-topics.sh --describe [--topic T]", "shows leaders, replicas and ISRs"),
-            ("kafka-topics.sh --delete --topic T", "deletes a topic"),
-        ),
-        _run,
-        OPTIONS,
-    )
+COMMAND = Command(
+    "kafka-topics.sh",
+    "Topics: create, list, describe, grow, delete.",
+    (
+        ("kafka-topics.sh --create --topic T [--partitions P] [--replication-factor R]", "makes a topic"),
+        ("kafka-topics.sh --create --topic T --replica-assignment 1:2:3,2:3:1", "makes one with replicas by hand"),
+        ("kafka-topics.sh --list", "names the topics"),
+        ("kafka-topics.sh --describe [--topic T]", "shows leaders, replicas and ISRs"),
+        ("kafka-topics.sh --delete --topic T", "deletes a topic"),
+    ),
+    _run,
+    OPTIONS,
 )

@@ -20,7 +20,7 @@ from broker_core.shell.grammar.cluster_api import ClusterApi
 from broker_core.shell.grammar.completion_sources import topics
 from broker_core.shell.grammar.parser import Option, ParsedOptions
 from broker_core.shell.grammar.process import Call, Disconnected, Process, Running, Sleep
-from broker_core.shell.grammar.registry import Command, register
+from broker_core.shell.grammar.registry import Command
 from broker_core.shell.java import argparse_help
 from broker_core.shell.java.argparse4j import BadArguments, Tool, complain, parse
 from broker_core.shell.java.errors import JavaException, load_properties, log_error
@@ -303,22 +303,20 @@ def _complete(cluster: ClusterApi, words: Sequence[str]) -> list[str]:
     return [f"--{option.name}" for option in COMMANDS.get(words[0], ())]
 
 
-register(
-    Command(
-        "kafka-transactions.sh",
-        "Transactional ids and their transactions.",
+COMMAND = Command(
+    "kafka-transactions.sh",
+    "Transactional ids and their transactions.",
+    (
+        ("kafka-transactions.sh list", "all transactional ids"),
+        ("kafka-transactions.sh describe --transactional-id ID", "one, with the partitions of its transaction"),
         (
-            ("kafka-transactions.sh list", "all transactional ids"),
-            ("kafka-transactions.sh describe --transactional-id ID", "one, with the partitions of its transaction"),
-            (
-                "kafka-transactions.sh describe-producers --topic T --partition P [--broker-id N]",
-                "what a replica knows of its producers",
-            ),
-            ("kafka-transactions.sh abort --topic T --partition P --start-offset N", "ends a transaction by force"),
-            ("kafka-transactions.sh find-hanging --topic T | --broker-id N", "transactions that nobody would end"),
+            "kafka-transactions.sh describe-producers --topic T --partition P [--broker-id N]",
+            "what a replica knows of its producers",
         ),
-        _run,
-        OPTIONS,
-        complete=_complete,
-    )
+        ("kafka-transactions.sh abort --topic T --partition P --start-offset N", "ends a transaction by force"),
+        ("kafka-transactions.sh find-hanging --topic T | --broker-id N", "transactions that nobody would end"),
+    ),
+    _run,
+    OPTIONS,
+    complete=_complete,
 )

@@ -7,7 +7,7 @@ from broker_core.groups.assignors import ASSIGNORS
 from broker_core.groups.assignors.own import FORMS, RuleError, parse_rules
 from broker_core.shell.grammar.cluster_api import ClusterApi
 from broker_core.shell.grammar.process import Process, Running
-from broker_core.shell.grammar.registry import Command, refuse, register, usage_error
+from broker_core.shell.grammar.registry import Command, UsageError, refuse
 
 VERBS = ("define", "list")
 ASSIGNORS_MOST = 50
@@ -20,19 +20,19 @@ def _assignor(process: Process, arguments: list[str]) -> Running:
     if verb == "list" and len(arguments) == 1:
         return _list(process)
     if verb != "define" or len(arguments) != 3:
-        raise usage_error("assignor", f"assignor {' '.join(arguments)} is not understood.")
+        raise UsageError(f"assignor {' '.join(arguments)} is not understood.")
     _, name, text = arguments
     if name in ASSIGNORS:
-        raise usage_error("assignor", f"{name!r} is Kafka's own assignor: choose another name.")
+        raise UsageError(f"{name!r} is Kafka's own assignor: choose another name.")
     if not _NAME.fullmatch(name):
-        raise usage_error("assignor", f"{name!r} is no name of an assignor: small letters, digits and minus signs.")
+        raise UsageError(f"{name!r} is no name of an assignor: small letters, digits and minus signs.")
     if len(text) > TEXT_MOST:
-        raise usage_error("assignor", f"the rules have {len(text)} characters, at most {TEXT_MOST} are taken.")
+        raise UsageError(f"the rules have {len(text)} characters, at most {TEXT_MOST} are taken.")
     rules = "; ".join(" ".join(part.split()) for part in text.split(";") if part.strip())
     try:
         parse_rules(rules)
     except RuleError as error:
-        raise usage_error("assignor", str(error)) from None
+        raise UsageError(str(error)) from None
     return _define(process, name, rules)
 
 
@@ -61,18 +61,16 @@ def _complete(cluster: ClusterApi, words: Sequence[str]) -> list[str]:
     return sorted(cluster.clients.own_assignors) if words[0] == "define" and len(words) == 2 else []
 
 
-register(
-    Command(
-        "assignor",
-        "Assignors of your own.",
+COMMAND = Command(
+    "assignor",
+    "Assignors of your own.",
+    (
         (
-            (
-                "assignor define NAME 'RULE; RULE ...'",
-                f"for members started after it with --assignor NAME. A rule is one of: {', '.join(FORMS)}",
-            ),
-            ("assignor list", "Kafka's four and your own"),
+            "assignor define NAME 'RULE; RULE ...'",
+            f"for members started after it with --assignor NAME. A rule is one of: {', '.join(FORMS)}",
         ),
-        _assignor,
-        complete=_complete,
-    )
+        ("assignor list", "Kafka's four and your own"),
+    ),
+    _assignor,
+    complete=_complete,
 )

@@ -7,7 +7,7 @@ from broker_core.shell.admin import znodes
 from broker_core.shell.admin.conditions import brokers_are
 from broker_core.shell.grammar.cluster_api import ClusterApi
 from broker_core.shell.grammar.process import Process, Running, Until, up_brokers
-from broker_core.shell.grammar.registry import Command, broker_of, refuse, register, usage_error
+from broker_core.shell.grammar.registry import Command, UsageError, broker_of, refuse
 
 VERBS: dict[str, tuple[tuple[BrokerState, ...], str]] = {
     "kill": (("up", "starting", "frozen", "exiting"), "SIGKILL: the process is gone at once"),
@@ -29,7 +29,7 @@ START_US = 40_000_000
 
 def _broker(process: Process, arguments: list[str]) -> Running:
     if len(arguments) != 2 or arguments[0] not in VERBS:
-        raise usage_error("broker", f"broker {' '.join(arguments)} is not understood.")
+        raise UsageError(f"broker {' '.join(arguments)} is not understood.")
     verb = arguments[0]
     broker_id = broker_of("broker", process, arguments[1])
     return _do(process, verb, broker_id)
@@ -101,12 +101,10 @@ def _complete(cluster: ClusterApi, words: Sequence[str]) -> list[str]:
     ]
 
 
-register(
-    Command(
-        "broker",
-        "Kill, stop, start, freeze and thaw brokers.",
-        tuple((f"broker {verb} N", what) for verb, (_, what) in VERBS.items()),
-        _broker,
-        complete=_complete,
-    )
+COMMAND = Command(
+    "broker",
+    "Kill, stop, start, freeze and thaw brokers.",
+    tuple((f"broker {verb} N", what) for verb, (_, what) in VERBS.items()),
+    _broker,
+    complete=_complete,
 )

@@ -6,7 +6,7 @@ from broker_core.clients.consumer import ConsumerSettings
 from broker_core.shell.grammar.cluster_api import ClusterApi
 from broker_core.shell.grammar.completion_sources import partitions
 from broker_core.shell.grammar.process import Process, Running
-from broker_core.shell.grammar.registry import Command, partition_of, refuse, register, usage_error
+from broker_core.shell.grammar.registry import Command, UsageError, partition_of, refuse
 from broker_core.shell.tools.lab.group_consumer import GROUP_VERBS, complete_group_consumer, group_consumer
 from broker_core.shell.tools.lab.producer import client_name
 
@@ -16,18 +16,18 @@ def _consumer(process: Process, arguments: list[str]) -> Running:
     if verb in GROUP_VERBS:
         return group_consumer(process, verb, arguments[1:])
     if verb not in ("follow", "unfollow") or len(arguments) < 2:
-        raise usage_error("consumer", f"consumer {' '.join(arguments)} is not understood.")
+        raise UsageError(f"consumer {' '.join(arguments)} is not understood.")
     name, rest = client_name("consumer", arguments[1]), arguments[2:]
     if verb == "unfollow":
         if rest:
-            raise usage_error("consumer", f"{' '.join(rest)} is too much.")
+            raise UsageError(f"{' '.join(rest)} is too much.")
         return _unfollow(process, name)
     if len(rest) not in (1, 3) or (len(rest) == 3 and rest[1] != "--from"):
-        raise usage_error("consumer", f"consumer {' '.join(arguments)} is not understood.")
+        raise UsageError(f"consumer {' '.join(arguments)} is not understood.")
     start = rest[2] if len(rest) == 3 else "latest"
     if start not in ("earliest", "latest") and not start.isdigit():
-        raise usage_error("consumer", f"{start!r} is no place to start: earliest, latest or an offset.")
-    return _follow(process, name, partition_of("consumer", rest[0]), start)
+        raise UsageError(f"{start!r} is no place to start: earliest, latest or an offset.")
+    return _follow(process, name, partition_of(rest[0]), start)
 
 
 def _follow(process: Process, name: str, partition: str, start: str) -> Running:
@@ -64,38 +64,36 @@ def _complete(cluster: ClusterApi, words: Sequence[str]) -> list[str]:
     return [[], partitions(cluster), ["--from"], ["earliest", "latest"]][len(words) - 2] if len(words) <= 5 else []
 
 
-register(
-    Command(
-        "consumer",
-        "Consumers: simple ones, which follow one partition, and members of groups.",
+COMMAND = Command(
+    "consumer",
+    "Consumers: simple ones, which follow one partition, and members of groups.",
+    (
+        ("consumer follow NAME T-P [--from OFFSET|earliest|latest]", "reads on and on; latest unless told"),
+        ("consumer unfollow NAME", "ends it"),
         (
-            ("consumer follow NAME T-P [--from OFFSET|earliest|latest]", "reads on and on; latest unless told"),
-            ("consumer unfollow NAME", "ends it"),
-            (
-                "consumer start NAME --group G --topic T[,T2] [--assignor A[,A2]] [--instance ID] [--isolation L]",
-                "a member of a group, which reads from the beginning where nothing is committed",
-            ),
-            (
-                "... [--from beginning|latest] [--reset earliest|latest|none] [--auto-commit true|false]"
-                " [--auto-commit-interval-ms MS]",
-                "where to begin without a valid offset; whether its position is committed, and how often",
-            ),
-            (
-                "... [--session-timeout-ms MS] [--heartbeat-interval-ms MS]",
-                "how long the group waits for a sign of life, and how often one is given: 6000 and 500 unless told",
-            ),
-            (
-                "... --process-ms MS [--max-poll-records N] [--max-poll-interval-ms MS]",
-                "the member works so long on each record before it polls again",
-            ),
-            ("consumer stop NAME", "closes it: it leaves its group; prints what it has read"),
-            ("consumer kill NAME", "SIGKILL: the group notices when its session ends"),
-            ("consumer freeze NAME / thaw NAME", "SIGSTOP, as in a long GC pause: no polls, no heartbeats / SIGCONT"),
-            ("consumer commit NAME", "commitSync: commits how far it has read"),
-            ("consumer seek NAME T-P@OFFSET|T-P@beginning|T-P@end", "reads on from there; what is committed stays"),
-            ("consumer output NAME", "prints what it has read"),
+            "consumer start NAME --group G --topic T[,T2] [--assignor A[,A2]] [--instance ID] [--isolation L]",
+            "a member of a group, which reads from the beginning where nothing is committed",
         ),
-        _consumer,
-        complete=_complete,
-    )
+        (
+            "... [--from beginning|latest] [--reset earliest|latest|none] [--auto-commit true|false]"
+            " [--auto-commit-interval-ms MS]",
+            "where to begin without a valid offset; whether its position is committed, and how often",
+        ),
+        (
+            "... [--session-timeout-ms MS] [--heartbeat-interval-ms MS]",
+            "how long the group waits for a sign of life, and how often one is given: 6000 and 500 unless told",
+        ),
+        (
+            "... --process-ms MS [--max-poll-records N] [--max-poll-interval-ms MS]",
+            "the member works so long on each record before it polls again",
+        ),
+        ("consumer stop NAME", "closes it: it leaves its group; prints what it has read"),
+        ("consumer kill NAME", "SIGKILL: the group notices when its session ends"),
+        ("consumer freeze NAME / thaw NAME", "SIGSTOP, as in a long GC pause: no polls, no heartbeats / SIGCONT"),
+        ("consumer commit NAME", "commitSync: commits how far it has read"),
+        ("consumer seek NAME T-P@OFFSET|T-P@beginning|T-P@end", "reads on from there; what is committed stays"),
+        ("consumer output NAME", "prints what it has read"),
+    ),
+    _consumer,
+    complete=_complete,
 )

@@ -6,18 +6,18 @@ from broker_core.partitions import broker_node
 from broker_core.shell.grammar.cluster_api import ClusterApi
 from broker_core.shell.grammar.parser import duration_us
 from broker_core.shell.grammar.process import Process, Running
-from broker_core.shell.grammar.registry import Command, broker_of, refuse, register, usage_error
+from broker_core.shell.grammar.registry import Command, UsageError, broker_of, refuse
 
 LATENCY_US_MOST = 60_000_000
 
 
 def _disk(process: Process, arguments: list[str]) -> Running:
     if len(arguments) != 3 or arguments[0] != "slow":
-        raise usage_error("disk", f"disk {' '.join(arguments)} is not understood.")
+        raise UsageError(f"disk {' '.join(arguments)} is not understood.")
     broker_id = broker_of("disk", process, arguments[1])
     latency_us = 0 if arguments[2] == "0" else duration_us(arguments[2])
     if latency_us > LATENCY_US_MOST:
-        raise usage_error("disk", f"{arguments[2]} is more than a minute.")
+        raise UsageError(f"{arguments[2]} is more than a minute.")
     return _slow(process, broker_id, latency_us)
 
 
@@ -41,12 +41,10 @@ def _complete(cluster: ClusterApi, words: Sequence[str]) -> list[str]:
     return ["0", "50ms", "500ms"] if len(words) == 3 else []
 
 
-register(
-    Command(
-        "disk",
-        "The disk of a broker.",
-        (("disk slow N TIME", "what producers send and what it fetches takes so much longer to append; 0 ends that"),),
-        _disk,
-        complete=_complete,
-    )
+COMMAND = Command(
+    "disk",
+    "The disk of a broker.",
+    (("disk slow N TIME", "what producers send and what it fetches takes so much longer to append; 0 ends that"),),
+    _disk,
+    complete=_complete,
 )

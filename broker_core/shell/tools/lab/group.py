@@ -9,7 +9,7 @@ from broker_core.partitions import TopicPartition, partition_name
 from broker_core.shell.admin.group_admin import describe_group
 from broker_core.shell.admin.zookeeper_groups import old_group
 from broker_core.shell.grammar.process import Process, Running
-from broker_core.shell.grammar.registry import Command, register, usage_error
+from broker_core.shell.grammar.registry import Command, UsageError
 from broker_core.shell.java.errors import JavaException
 from broker_core.wire.messages import DescribedGroupMember
 
@@ -18,7 +18,7 @@ NUM_PARTITIONS = "offsets.topic.num.partitions"
 
 def _group(process: Process, arguments: list[str]) -> Running:
     if len(arguments) != 2 or arguments[0] != "describe":
-        raise usage_error("group", f"group {' '.join(arguments)} is not understood.")
+        raise UsageError(f"group {' '.join(arguments)} is not understood.")
     return _describe(process, arguments[1])
 
 
@@ -59,7 +59,7 @@ def _by_topic(partitions: Iterable[str]) -> str:
 
 def _coordinator(process: Process, arguments: list[str]) -> Running:
     if len(arguments) != 1:
-        raise usage_error("coordinator", "coordinator needs the name of a group.")
+        raise UsageError("coordinator needs the name of a group.")
     return _partition(process, arguments[0])
 
 
@@ -70,12 +70,12 @@ def _partition(process: Process, name: str) -> Running:
     return 0
 
 
-register(Command("group", "A group.", (("group describe G", "state, assignor and what each member has"),), _group))
-register(
+COMMANDS = (
+    Command("group", "A group.", (("group describe G", "state, assignor and what each member has"),), _group),
     Command(
         "coordinator",
         "Where a group lives.",
         (("coordinator G", "the partition of __consumer_offsets that keeps it; its leader coordinates"),),
         _coordinator,
-    )
+    ),
 )

@@ -14,7 +14,7 @@ from broker_core.shell.console.console_formatters import DefaultMessageFormatter
 from broker_core.shell.grammar.cluster_api import ClusterApi
 from broker_core.shell.grammar.completion_sources import topics
 from broker_core.shell.grammar.process import Process, Running, Sleep, Until
-from broker_core.shell.grammar.registry import partition_of, refuse, usage_error
+from broker_core.shell.grammar.registry import UsageError, partition_of, refuse
 from broker_core.shell.tools.lab.producer import client_name
 
 CLOSE_US = 20_000_000
@@ -42,14 +42,14 @@ _PRINTED = {"print.partition": "true", "print.offset": "true", "print.key": "tru
 def group_consumer(process: Process, verb: str, arguments: list[str]) -> Running:
     """Starts the verb. Raises ShellError."""
     if not arguments:
-        raise usage_error("consumer", f"consumer {verb} needs a name.")
+        raise UsageError(f"consumer {verb} needs a name.")
     name, rest = client_name("consumer", arguments[0]), arguments[1:]
     if verb == "start":
         return _start(process, name, _settings(rest, process.cluster.clients.own_assignors))
     if verb == "seek":
         return _seek(process, name, *_place(rest))
     if rest:
-        raise usage_error("consumer", f"{' '.join(rest)} is too much.")
+        raise UsageError(f"{' '.join(rest)} is too much.")
     if name not in process.cluster.clients.group_consumers:
         return _unknown(process, name)
     return _VERBS[verb](process, name)
@@ -59,28 +59,28 @@ def _settings(words: list[str], own: Mapping[str, str]) -> GroupConsumerSettings
     given = dict(zip(words[::2], words[1::2], strict=False))
     unknown = [word for word in words[::2] if word not in OPTIONS]
     if len(words) % 2 or unknown:
-        raise usage_error("consumer", f"{' '.join(unknown or words[-1:])} is not understood.")
+        raise UsageError(f"{' '.join(unknown or words[-1:])} is not understood.")
     if "--group" not in given or "--topic" not in given:
-        raise usage_error("consumer", "consumer start needs --group and --topic.")
+        raise UsageError("consumer start needs --group and --topic.")
     assignors = tuple(given["--assignor"].split(",")) if "--assignor" in given else DEFAULT_ASSIGNORS
     for assignor in assignors:
         if assignor not in ASSIGNORS and assignor not in own:
-            raise usage_error("consumer", f"{assignor!r} is no assignor: {', '.join((*ASSIGNORS, *own))}.")
+            raise UsageError(f"{assignor!r} is no assignor: {', '.join((*ASSIGNORS, *own))}.")
     for option, choices in CHOICES.items():
         if given.get(option, choices[0]) not in choices:
-            raise usage_error("consumer", f"{option} is {given[option]!r}, expected one of {', '.join(choices)}.")
+            raise UsageError(f"{option} is {given[option]!r}, expected one of {', '.join(choices)}.")
     numbers = {option: parse_integer(given[option]) or 0 for option in NUMBERS if option in given}
     for option, number in numbers.items():
         if number <= 0:
-            raise usage_error("consumer", f"{given[option]!r} is no {option}: write a number above 0.")
+            raise UsageError(f"{given[option]!r} is no {option}: write a number above 0.")
     if "--from" in given and "--reset" in given:
-        raise usage_error("consumer", "--from and --reset say the same: write one of them.")
+        raise UsageError("--from and --reset say the same: write one of them.")
     start = "latest" if given.get("--from") == "latest" else "earliest"
     names = tuple(given["--topic"].split(","))
     session_timeout_ms = numbers.get("--session-timeout-ms", 6_000)
     heartbeat_interval_ms = numbers.get("--heartbeat-interval-ms", 500)
     if heartbeat_interval_ms >= session_timeout_ms:
-        raise usage_error("consumer", "a heartbeat must come more often than the session's time-out.")
+        raise UsageError("a heartbeat must come more often than the session's time-out.")
     return GroupConsumerSettings(
         group_id=given["--group"],
         topics=names,
@@ -198,8 +198,8 @@ def _place(words: list[str]) -> tuple[str, str]:
     """Partition and offset of T-P@OFFSET. Raises ShellError."""
     partition, at, offset = words[0].rpartition("@") if len(words) == 1 else ("", "", "")
     if not at or not (offset in SEEKS or (offset.isdecimal() and len(offset) < 20 and int(offset) < 1 << 63)):
-        raise usage_error("consumer", "consumer seek needs a partition and a place: orders-0@5, orders-0@beginning.")
-    return partition_of("consumer", partition), offset
+        raise UsageError("consumer seek needs a partition and a place: orders-0@5, orders-0@beginning.")
+    return partition_of(partition), offset
 
 
 def _seek(process: Process, name: str, partition: str, place: str) -> Running:

@@ -1,28 +1,29 @@
 """help: what there is to type."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 
 from broker_core.shell.grammar.cluster_api import ClusterApi
 from broker_core.shell.grammar.parser import ShellError, usage_lines
 from broker_core.shell.grammar.process import Process, Running
-from broker_core.shell.grammar.registry import COMMANDS, Command, register
+from broker_core.shell.grammar.registry import Command
 
 
-def _help(process: Process, arguments: list[str]) -> Running:
-    unknown = [name for name in arguments if name not in COMMANDS]
+def _help(commands: Mapping[str, Command], process: Process, arguments: list[str]) -> Running:
+    unknown = [name for name in arguments if name not in commands]
     if unknown or len(arguments) > 1:
         raise ShellError(
             f"There is no help on {' '.join(unknown or arguments)!r}.",
-            "one of " + ", ".join(sorted(COMMANDS)) + ".",
+            "one of " + ", ".join(sorted(commands)) + ".",
             "Type help alone.",
         )
-    return _one(process, COMMANDS[arguments[0]]) if arguments else _all(process)
+    return _one(process, commands[arguments[0]]) if arguments else _all(commands, process)
 
 
-def _all(process: Process) -> Running:
-    width = max(len(name) for name in COMMANDS)
-    for name in sorted(COMMANDS):
-        process.out(f"{name:<{width}}  {COMMANDS[name].about}")
+def _all(commands: Mapping[str, Command], process: Process) -> Running:
+    width = max(len(name) for name in commands)
+    for name in sorted(commands):
+        process.out(f"{name:<{width}}  {commands[name].about}")
     process.out("")
     process.out("help COMMAND tells more. A command's standard input stands behind <<<, one word a line of it,")
     process.out("or below the command on lines that begin with '< '.")
@@ -43,16 +44,19 @@ def _one(process: Process, command: Command) -> Running:
     return 0
 
 
-def _complete(cluster: ClusterApi, words: Sequence[str]) -> list[str]:
-    return sorted(COMMANDS) if len(words) == 1 else []
+def _complete(commands: Mapping[str, Command], cluster: ClusterApi, words: Sequence[str]) -> list[str]:
+    return sorted(commands) if len(words) == 1 else []
 
 
-register(
-    Command(
+def help_on(others: Iterable[Command]) -> Command:
+    """The command help, on itself and these others."""
+    commands = {command.name: command for command in others}
+    command = Command(
         "help",
         "What there is to type.",
         (("help [COMMAND]", "all commands, or one of them"),),
-        _help,
-        complete=_complete,
+        partial(_help, commands),
+        complete=partial(_complete, commands),
     )
-)
+    commands[command.name] = command
+    return command

@@ -5,16 +5,16 @@ from collections.abc import Callable, Sequence
 from broker_core.partitions import broker_node
 from broker_core.shell.grammar.cluster_api import ClusterApi
 from broker_core.shell.grammar.process import Process, Running
-from broker_core.shell.grammar.registry import Command, broker_of, refuse, register, usage_error
+from broker_core.shell.grammar.registry import Command, UsageError, broker_of, refuse
 
 
 def _start(verb: str) -> Callable[[Process, list[str]], Running]:
     def start(process: Process, arguments: list[str]) -> Running:
         if len(arguments) != 3 or arguments[0] != "fetch":
-            raise usage_error(verb, f"{verb} {' '.join(arguments)} is not understood.")
+            raise UsageError(f"{verb} {' '.join(arguments)} is not understood.")
         follower, leader = (broker_of(verb, process, word) for word in arguments[1:])
         if follower == leader:
-            raise usage_error(verb, f"{arguments[1]} does not follow itself.")
+            raise UsageError(f"{arguments[1]} does not follow itself.")
         return _do(process, verb, broker_node(follower), broker_node(leader))
 
     return start
@@ -43,7 +43,7 @@ def _complete(cluster: ClusterApi, words: Sequence[str]) -> list[str]:
     return [str(each) for each in cluster.broker_ids if str(each) not in words[1:-1]] if len(words) <= 3 else []
 
 
-register(
+COMMANDS = (
     Command(
         "hold",
         "Hold back what a broker asks another as its follower.",
@@ -55,14 +55,12 @@ register(
         ),
         _start("hold"),
         complete=_complete,
-    )
-)
-register(
+    ),
     Command(
         "release",
         "Let go on what was held back.",
         (("release fetch A B", "they go on, and none is held any more"),),
         _start("release"),
         complete=_complete,
-    )
+    ),
 )

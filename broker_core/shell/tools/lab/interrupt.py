@@ -6,7 +6,7 @@ from typing import Protocol, cast
 from broker_core.config_defs.java_text import parse_integer
 from broker_core.shell.grammar.cluster_api import ClusterApi
 from broker_core.shell.grammar.process import Process, Running
-from broker_core.shell.grammar.registry import Command, refuse, register, usage_error
+from broker_core.shell.grammar.registry import Command, UsageError, refuse
 
 
 class _Shell(Protocol):
@@ -25,7 +25,7 @@ def _interrupt(process: Process, arguments: list[str]) -> Running:
     last = running[-1] if running else 0
     command = parse_integer(arguments[0]) if arguments else last
     if len(arguments) > 1 or command is None or (arguments and command not in running):
-        raise usage_error("interrupt", f"{' '.join(arguments)} is no command that runs.")
+        raise UsageError(f"{' '.join(arguments)} is no command that runs.")
     return _end(process, command)
 
 
@@ -42,12 +42,10 @@ def _complete(cluster: ClusterApi, words: Sequence[str]) -> list[str]:
     return [str(command) for command in _shell(cluster).running_commands] if len(words) == 1 else []
 
 
-register(
-    Command(
-        "interrupt",
-        "End a command that runs, as Ctrl-C does.",
-        (("interrupt [COMMAND]", "the command of this number, or the last one"),),
-        _interrupt,
-        complete=_complete,
-    )
+COMMAND = Command(
+    "interrupt",
+    "End a command that runs, as Ctrl-C does.",
+    (("interrupt [COMMAND]", "the command of this number, or the last one"),),
+    _interrupt,
+    complete=_complete,
 )

@@ -9,7 +9,7 @@ from broker_core.partitions import broker_node
 from broker_core.shell.grammar.cluster_api import ClusterApi
 from broker_core.shell.grammar.parser import ShellError, duration_us
 from broker_core.shell.grammar.process import Process, Running
-from broker_core.shell.grammar.registry import Command, refuse, register, usage_error
+from broker_core.shell.grammar.registry import Command, UsageError, refuse
 from broker_core.sim.faults import LinkFault
 
 ZOOKEEPER = "zk"
@@ -42,10 +42,10 @@ def _link(process: Process, arguments: list[str]) -> Running:
     verb = words[0] if words else ""
     wanted = 3 if verb in ("cut", "restore") else 4
     if verb not in VERBS or len(words) != wanted or (one_way and verb == "restore"):
-        raise usage_error("link", f"link {' '.join(arguments)} is not understood.")
+        raise UsageError(f"link {' '.join(arguments)} is not understood.")
     a, b = (_node(process.cluster, word) for word in words[1:3])
     if a == b:
-        raise usage_error("link", f"{words[1]} has no link to itself.")
+        raise UsageError(f"{words[1]} has no link to itself.")
     if verb == "cut":
         return _cut(process, a, b, one_way)
     if verb == "restore":
@@ -58,11 +58,11 @@ def _amount(verb: str, word: str) -> int:
     if verb == "latency":
         time_us = 0 if word == "0" else duration_us(word)
         if time_us > LATENCY_US_MOST:
-            raise usage_error("link", f"{word} is more than a minute.")
+            raise UsageError(f"{word} is more than a minute.")
         return time_us
     percent = parse_integer(word.removesuffix("%"))
     if percent is None or not 0 <= percent <= 100:
-        raise usage_error("link", f"{word!r} is no number of percent from 0 to 100.")
+        raise UsageError(f"{word!r} is no number of percent from 0 to 100.")
     return percent
 
 
@@ -111,18 +111,16 @@ def _complete(cluster: ClusterApi, words: Sequence[str]) -> list[str]:
     return [] if words[0] == "restore" or ONE_WAY in words[:-1] else [ONE_WAY]
 
 
-register(
-    Command(
-        "link",
-        "What is wrong with the network between two nodes.",
-        (
-            ("link cut A B [--one-way]", "nothing passes between A and B, or nothing from A to B; 1, 2, 3, zk"),
-            ("link restore A B", "it is cut no more, both ways"),
-            ("link latency A B TIME [--one-way]", "messages take so much longer; 0 as long as ever"),
-            ("link loss A B PERCENT [--one-way]", "so many of a hundred are lost: their sender's request times out"),
-            ("link reorder A B PERCENT [--one-way]", "so many of a hundred are overtaken by later ones"),
-        ),
-        _link,
-        complete=_complete,
-    )
+COMMAND = Command(
+    "link",
+    "What is wrong with the network between two nodes.",
+    (
+        ("link cut A B [--one-way]", "nothing passes between A and B, or nothing from A to B; 1, 2, 3, zk"),
+        ("link restore A B", "it is cut no more, both ways"),
+        ("link latency A B TIME [--one-way]", "messages take so much longer; 0 as long as ever"),
+        ("link loss A B PERCENT [--one-way]", "so many of a hundred are lost: their sender's request times out"),
+        ("link reorder A B PERCENT [--one-way]", "so many of a hundred are overtaken by later ones"),
+    ),
+    _link,
+    complete=_complete,
 )

@@ -7,16 +7,16 @@ from broker_core.shell.admin.replicas import cleaning, description, high_waterma
 from broker_core.shell.grammar.cluster_api import ClusterApi
 from broker_core.shell.grammar.completion_sources import partitions
 from broker_core.shell.grammar.process import Process, Running
-from broker_core.shell.grammar.registry import Command, broker_of, partition_of, refuse, register, usage_error
+from broker_core.shell.grammar.registry import Command, UsageError, broker_of, partition_of, refuse
 
 
 def _log(process: Process, arguments: list[str]) -> Running:
     if len(arguments) == 2 and arguments[0] == "describe":
-        return _read(process, description, partition_of("log", arguments[1]))
+        return _read(process, description, partition_of(arguments[1]))
     if len(arguments) in (2, 3) and arguments[0] == "clean":
-        partition = partition_of("log", arguments[1])
+        partition = partition_of(arguments[1])
         return _clean(process, partition, broker_of("log", process, arguments[2]) if len(arguments) == 3 else None)
-    raise usage_error("log", f"log {' '.join(arguments)} is not understood.")
+    raise UsageError(f"log {' '.join(arguments)} is not understood.")
 
 
 def _clean(process: Process, partition: str, only: int | None) -> Running:
@@ -48,14 +48,14 @@ def _clean(process: Process, partition: str, only: int | None) -> Running:
 
 def _hw(process: Process, arguments: list[str]) -> Running:
     if len(arguments) != 1:
-        raise usage_error("hw", "hw needs a partition.")
-    return _read(process, high_watermarks, partition_of("hw", arguments[0]))
+        raise UsageError("hw needs a partition.")
+    return _read(process, high_watermarks, partition_of(arguments[0]))
 
 
 def _segments(process: Process, arguments: list[str]) -> Running:
     if len(arguments) != 1:
-        raise usage_error("segments", "segments needs a partition.")
-    return _list_segments(process, partition_of("segments", arguments[0]))
+        raise UsageError("segments needs a partition.")
+    return _list_segments(process, partition_of(arguments[0]))
 
 
 def _list_segments(process: Process, partition: str) -> Running:
@@ -76,7 +76,7 @@ def _read(process: Process, read: Callable[[ClusterApi, str], list[str]], partit
 
 def _file(process: Process, arguments: list[str]) -> Running:
     if len(arguments) != 1:
-        raise usage_error("file", "file needs a name.")
+        raise UsageError("file needs a name.")
     return _write(process, arguments[0])
 
 
@@ -94,7 +94,7 @@ def _complete_partition(cluster: ClusterApi, words: Sequence[str]) -> list[str]:
     return partitions(cluster) if len(words) == 1 else []
 
 
-register(
+COMMANDS = (
     Command(
         "log",
         "The logs of a partition's replicas.",
@@ -110,26 +110,20 @@ register(
         ),
         _log,
         complete=_complete_log,
-    )
-)
-register(
+    ),
     Command(
         "hw",
         "High watermarks.",
         (("hw T-P", "the high watermark that each replica holds"),),
         _hw,
         complete=_complete_partition,
-    )
-)
-register(
+    ),
     Command(
         "segments",
         "Segments of a partition.",
         (("segments T-P", "base offset and size of each .log file, in bytes"),),
         _segments,
         complete=_complete_partition,
-    )
-)
-register(
-    Command("file", "A file for other tools.", (("file NAME", "holds the lines of input below the command"),), _file)
+    ),
+    Command("file", "A file for other tools.", (("file NAME", "holds the lines of input below the command"),), _file),
 )

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from broker_core.shell.grammar.cluster_api import ClusterApi
 from broker_core.shell.grammar.parser import duration_us
 from broker_core.shell.grammar.process import Process, Running
-from broker_core.shell.grammar.registry import Command, register, usage_error
+from broker_core.shell.grammar.registry import Command, UsageError
 from broker_core.sim.faults import MessageError
 
 FORMS = (
@@ -20,7 +20,7 @@ VERBS = tuple(form.split()[1] for form, _ in FORMS)
 def _message(process: Process, arguments: list[str]) -> Running:
     verb = arguments[0] if arguments else ""
     if verb not in VERBS or len(arguments) != (3 if verb == "delay" else 2):
-        raise usage_error("message", f"message {' '.join(arguments)} is not understood.")
+        raise UsageError(f"message {' '.join(arguments)} is not understood.")
     rpc = arguments[1]
     kernel = process.cluster.kernel
     if verb == "delay":
@@ -48,4 +48,4 @@ def _complete(cluster: ClusterApi, words: Sequence[str]) -> list[str]:
     return ["200ms", "2s"] if len(words) == 3 and words[0] == "delay" else []
 
 
-register(Command("message", "One message under way.", FORMS, _message, complete=_complete))
+COMMAND = Command("message", "One message under way.", FORMS, _message, complete=_complete)

@@ -1,7 +1,7 @@
 """producer: the lab's producers, which stay open between commands."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from broker_core.clients.accumulator import record_size_upper_bound
@@ -27,6 +27,7 @@ from broker_core.shell.console.producer_transactions import (
     init_transactions,
     is_spent,
     no_such_producer,
+    result_is_in,
     why_not,
 )
 from broker_core.shell.console.transaction_offsets import complete_offsets, send_offsets
@@ -34,7 +35,7 @@ from broker_core.shell.grammar.cluster_api import ClusterApi
 from broker_core.shell.grammar.completion_sources import partitions, topics
 from broker_core.shell.grammar.parser import ShellError
 from broker_core.shell.grammar.process import Process, Running, Sleep, Until
-from broker_core.shell.grammar.registry import PARTITION, TOPIC, Command, partition_of, refuse, register, usage_error
+from broker_core.shell.grammar.registry import PARTITION, TOPIC, Command, UsageError, partition_of, refuse
 from broker_core.shell.java.errors import JavaException
 
 VERBS = ("open", "send", "begin", "commit", "abort", "offsets", "burst", "stream", "flush", "close", "drop")
@@ -63,20 +64,20 @@ def client_name(command: str, word: str) -> str:
 def _producer(process: Process, arguments: list[str]) -> Running:
     verb = arguments[0] if arguments else ""
     if verb not in VERBS or len(arguments) < 2:
-        raise usage_error("producer", f"producer {' '.join(arguments)} is not understood.")
+        raise UsageError(f"producer {' '.join(arguments)} is not understood.")
     name, rest = client_name("producer", arguments[1]), arguments[2:]
     if verb == "open":
         return _open(process, name, parse_options(rest))
     if verb in ("close", "drop", "begin", "commit", "abort", "flush"):
         if rest:
-            raise usage_error("producer", f"{' '.join(rest)} is too much.")
+            raise UsageError(f"{' '.join(rest)} is too much.")
         if verb in ("close", "drop"):
             return _close(process, name, wait=verb == "close")
         return _flush(process, name) if verb == "flush" else end_or_begin(process, name, verb)
     if verb == "offsets":
         return send_offsets(process, name, rest)
     if len(rest) < 2 or (verb != "send" and len(rest) > 2):
-        raise usage_error("producer", f"producer {' '.join(arguments)} is not complete.")
+        raise UsageError(f"producer {' '.join(arguments)} is not complete.")
     if verb == "send":
         # what no topic can be called is a matter of the client, which says so in its own words
         is_odd = re.fullmatch(PARTITION, rest[0]) is None and re.fullmatch(r".*-\d{1,10}", rest[0]) is not None
@@ -86,7 +87,7 @@ def _producer(process: Process, arguments: list[str]) -> Running:
     least, most = (0, RATE_MAX) if verb == "stream" else (1, BURST_MAX)
     number = parse_integer(rest[1])
     if number is None or not least <= number <= most:
-        raise usage_error("producer", f"{rest[1]!r} is no number from {least} to {most}.")
+        raise UsageError(f"{rest[1]!r} is no number from {least} to {most}.")
     if verb == "stream":
         return _stream(process, name, place, number)
     return _burst(process, name, place, number)
@@ -103,7 +104,7 @@ def _place(word: str) -> Place:
     """An argument that is a partition, or a topic: what ends with a minus and a number is a partition."""
     if not re.fullmatch(PARTITION, word) and re.fullmatch(TOPIC, word):
         return Place(word, is_topic=True)
-    return Place(partition_of("producer", word), is_topic=False)
+    return Place(partition_of(word), is_topic=False)
 
 
 def _open(process: Process, name: str, given: dict[str, str]) -> Running:
@@ -229,11 +230,6 @@ def _wait_for_memory(process: Process, producer: Producer, place: Place, size: i
     )
 
 
-def result_is_in(producer: Producer, sequence: int) -> Callable[[ClusterApi], bool]:
-    """Whether a batch that was sent with `keep_result` has ended."""
-    return lambda cluster: sequence in producer.results
-
-
 def wait_for_partition(process: Process, name: str, partition: str) -> Asking[str]:
     """Waits until a producer knows a partition; what `KafkaProducer.send` throws if that takes too long, or nothing."""
     producer = process.cluster.clients.producers[name]
@@ -356,45 +352,43 @@ def _complete(cluster: ClusterApi, words: Sequence[str]) -> list[str]:
     return [*partitions(cluster), *topics(cluster)] if places else []
 
 
-register(
-    Command(
-        "producer",
-        "Producers that stay open.",
+COMMAND = Command(
+    "producer",
+    "Producers that stay open.",
+    (
         (
-            (
-                "producer open NAME [--acks all|0|1] [--linger MS] [--batch-size BYTES] [--buffer-memory BYTES]",
-                "linger.ms=0, delivery within 15 s; it numbers its batches unless --idempotence false or acks speak "
-                "against it",
-            ),
-            (
-                "... [--idempotence true|false] [--compression none|gzip|snappy|lz4|zstd]",
-                "whether its batches have sequence numbers, and how their records are packed",
-            ),
-            (
-                "... [--max-in-flight N] [--retries N] [--timeout MS] [--max-block MS]",
-                "requests under way to a leader; attempts; how long a record may take, and send() may block",
-            ),
-            (
-                "... [--partitioner built-in|sticky|round-robin|random] [--ignore-keys true]",
-                "where records without a key go: as since 3.3, 2.4, 0.8.2, or as the Scala producer",
-            ),
-            (
-                "producer open NAME --transactional-id ID [--transaction-timeout MS]",
-                "with transactions; another producer with the same id fences it",
-            ),
-            ("producer begin NAME", "begins a transaction"),
-            ("producer commit NAME", "ends it: its records count"),
-            ("producer abort NAME", "ends it: its records count for nobody who reads committed ones"),
-            ("producer offsets NAME --group G T-P@OFFSET ...", "sendOffsetsToTransaction: commits them with it"),
-            ("producer offsets NAME --consumer C", "the same with the positions of a member of a group"),
-            ("producer send NAME T-P|T K:V ...", "one after the other; null stands for null, no colon for a null key"),
-            ("producer burst NAME T-P|T COUNT", "as many made-up records at once; of a topic the partitioner chooses"),
-            ("producer stream NAME T-P|T RATE", "so many made-up records a second; 0 stops"),
-            ("producer flush NAME", "sends what lingers, and waits for it"),
-            ("producer close NAME", "waits for what is under way"),
-            ("producer drop NAME", "does not wait"),
+            "producer open NAME [--acks all|0|1] [--linger MS] [--batch-size BYTES] [--buffer-memory BYTES]",
+            "linger.ms=0, delivery within 15 s; it numbers its batches unless --idempotence false or acks speak "
+            "against it",
         ),
-        _producer,
-        complete=_complete,
-    )
+        (
+            "... [--idempotence true|false] [--compression none|gzip|snappy|lz4|zstd]",
+            "whether its batches have sequence numbers, and how their records are packed",
+        ),
+        (
+            "... [--max-in-flight N] [--retries N] [--timeout MS] [--max-block MS]",
+            "requests under way to a leader; attempts; how long a record may take, and send() may block",
+        ),
+        (
+            "... [--partitioner built-in|sticky|round-robin|random] [--ignore-keys true]",
+            "where records without a key go: as since 3.3, 2.4, 0.8.2, or as the Scala producer",
+        ),
+        (
+            "producer open NAME --transactional-id ID [--transaction-timeout MS]",
+            "with transactions; another producer with the same id fences it",
+        ),
+        ("producer begin NAME", "begins a transaction"),
+        ("producer commit NAME", "ends it: its records count"),
+        ("producer abort NAME", "ends it: its records count for nobody who reads committed ones"),
+        ("producer offsets NAME --group G T-P@OFFSET ...", "sendOffsetsToTransaction: commits them with it"),
+        ("producer offsets NAME --consumer C", "the same with the positions of a member of a group"),
+        ("producer send NAME T-P|T K:V ...", "one after the other; null stands for null, no colon for a null key"),
+        ("producer burst NAME T-P|T COUNT", "as many made-up records at once; of a topic the partitioner chooses"),
+        ("producer stream NAME T-P|T RATE", "so many made-up records a second; 0 stops"),
+        ("producer flush NAME", "sends what lingers, and waits for it"),
+        ("producer close NAME", "waits for what is under way"),
+        ("producer drop NAME", "does not wait"),
+    ),
+    _producer,
+    complete=_complete,
 )

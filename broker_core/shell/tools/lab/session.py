@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from broker_core.partitions import broker_node
 from broker_core.shell.grammar.cluster_api import ClusterApi
 from broker_core.shell.grammar.process import Process, Running
-from broker_core.shell.grammar.registry import Command, broker_of, refuse, register, usage_error
+from broker_core.shell.grammar.registry import Command, UsageError, broker_of, refuse
 
 
 def _session(process: Process, arguments: list[str]) -> Running:
     if len(arguments) != 2 or arguments[0] != "expire":
-        raise usage_error("session", f"session {' '.join(arguments)} is not understood.")
+        raise UsageError(f"session {' '.join(arguments)} is not understood.")
     return _expire(process, broker_of("session", process, arguments[1]))
 
 
@@ -30,18 +30,16 @@ def _complete(cluster: ClusterApi, words: Sequence[str]) -> list[str]:
     return [str(each) for each in cluster.broker_ids if len(words) == 2 and has_session(broker_node(each))]
 
 
-register(
-    Command(
-        "session",
-        "Sessions of brokers at ZooKeeper.",
+COMMAND = Command(
+    "session",
+    "Sessions of brokers at ZooKeeper.",
+    (
         (
-            (
-                "session expire N",
-                "ZooKeeper gives up the session of broker N: its registration is gone; a process that runs comes back "
-                "with a new one",
-            ),
+            "session expire N",
+            "ZooKeeper gives up the session of broker N: its registration is gone; a process that runs comes back "
+            "with a new one",
         ),
-        _session,
-        complete=_complete,
-    )
+    ),
+    _session,
+    complete=_complete,
 )

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from broker_core.shell.grammar.cluster_api import ClusterApi
 from broker_core.shell.grammar.process import Process, Running, up_brokers
-from broker_core.shell.grammar.registry import Command, broker_of, refuse, register, usage_error
+from broker_core.shell.grammar.registry import Command, UsageError, broker_of, refuse
 
 TASKS = {
     "retention": "deletes the segments that retention.ms, retention.bytes or the log start offset let go",
@@ -20,7 +20,7 @@ TASKS = {
 
 def _task(process: Process, arguments: list[str]) -> Running:
     if len(arguments) not in (1, 2) or arguments[0] not in TASKS:
-        raise usage_error("task", f"task {' '.join(arguments)} is not understood.")
+        raise UsageError(f"task {' '.join(arguments)} is not understood.")
     broker_ids = [broker_of("task", process, arguments[1])] if len(arguments) == 2 else None
     return _run(process, arguments[0], broker_ids)
 
@@ -43,12 +43,10 @@ def _complete(cluster: ClusterApi, words: Sequence[str]) -> list[str]:
     return [str(broker_id) for broker_id in up_brokers(cluster)] if len(words) == 2 else []
 
 
-register(
-    Command(
-        "task",
-        "Background work of brokers, at once.",
-        tuple((f"task {name} [N]", f"{what}: on broker N, or on all that are up") for name, what in TASKS.items()),
-        _task,
-        complete=_complete,
-    )
+COMMAND = Command(
+    "task",
+    "Background work of brokers, at once.",
+    tuple((f"task {name} [N]", f"{what}: on broker N, or on all that are up") for name, what in TASKS.items()),
+    _task,
+    complete=_complete,
 )

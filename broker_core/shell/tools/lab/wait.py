@@ -4,12 +4,12 @@ from broker_core.shell.admin.conditions import FORMS, Condition, group_of, parse
 from broker_core.shell.admin.group_admin import find_coordinator
 from broker_core.shell.grammar.parser import duration_us
 from broker_core.shell.grammar.process import Process, Running, Sleep, Until
-from broker_core.shell.grammar.registry import Command, register, usage_error
+from broker_core.shell.grammar.registry import Command, UsageError
 
 
 def _wait(process: Process, arguments: list[str]) -> Running:
     if len(arguments) != 2:
-        raise usage_error("wait", "wait needs a condition in quotes and a time.")
+        raise UsageError("wait needs a condition in quotes and a time.")
     condition = parse_condition(arguments[0])
     return _until(process, condition, duration_us(arguments[1]), group_of(arguments[0]))
 
@@ -26,7 +26,7 @@ def _until(process: Process, condition: Condition, limit_us: int, group: str | N
 
 def _sleep(process: Process, arguments: list[str]) -> Running:
     if len(arguments) != 1:
-        raise usage_error("sleep", "sleep needs a time.")
+        raise UsageError("sleep needs a time.")
     return _pass(duration_us(arguments[0]))
 
 
@@ -35,12 +35,12 @@ def _pass(time_us: int) -> Running:
     return 0
 
 
-register(
+COMMANDS = (
     Command(
         "wait",
         "Wait until something holds.",
         tuple((f'wait "{form}" TIME', "prints [timeout] when it does not come about") for form in FORMS),
         _wait,
-    )
+    ),
+    Command("sleep", "Let time pass.", (("sleep TIME", "500ms, 2s, 1m"),), _sleep),
 )
-register(Command("sleep", "Let time pass.", (("sleep TIME", "500ms, 2s, 1m"),), _sleep))

@@ -7,7 +7,7 @@ import msgspec
 from broker_core.shell.grammar.cluster_api import ClusterApi
 from broker_core.shell.grammar.parser import ShellError
 from broker_core.shell.grammar.process import Process, Running
-from broker_core.shell.grammar.registry import Command, register, usage_error
+from broker_core.shell.grammar.registry import Command, UsageError
 from broker_core.sim.zookeeper import ZkClient
 from broker_core.zk.store import InvalidPath, ZkError, validate_path
 
@@ -25,7 +25,7 @@ def _zk(process: Process, arguments: list[str]) -> Running:
         rest = rest[1:]
     least, most = VERBS.get(verb, (1, 0))
     if not least <= len(rest) <= most:
-        raise usage_error("zk", f"zk {' '.join(arguments)} is not complete." if arguments else "zk alone says nothing.")
+        raise UsageError(f"zk {' '.join(arguments)} is not complete." if arguments else "zk alone says nothing.")
     try:
         validate_path(rest[0])
     except InvalidPath as error:
@@ -117,20 +117,18 @@ def _complete(cluster: ClusterApi, words: Sequence[str]) -> list[str]:
     return [path for path, _, _ in cluster.zookeeper.store.tree() if path.rpartition("/")[0] == parent]
 
 
-register(
-    Command(
-        "zk",
-        "Znodes, as from outside.",
-        (
-            ("zk ls [-R] PATH", "names the children, -R with all below"),
-            ("zk tree PATH", "shows all below with its data"),
-            ("zk get PATH", "shows the data"),
-            ("zk stat PATH", "shows versions, and whether it is ephemeral"),
-            ("zk set PATH DATA", "replaces the data"),
-            ("zk create PATH [DATA]", "makes a znode"),
-            ("zk delete PATH", "deletes one without children"),
-        ),
-        _zk,
-        complete=_complete,
-    )
+COMMAND = Command(
+    "zk",
+    "Znodes, as from outside.",
+    (
+        ("zk ls [-R] PATH", "names the children, -R with all below"),
+        ("zk tree PATH", "shows all below with its data"),
+        ("zk get PATH", "shows the data"),
+        ("zk stat PATH", "shows versions, and whether it is ephemeral"),
+        ("zk set PATH DATA", "replaces the data"),
+        ("zk create PATH [DATA]", "makes a znode"),
+        ("zk delete PATH", "deletes one without children"),
+    ),
+    _zk,
+    complete=_complete,
 )
