@@ -29,7 +29,7 @@ class ProducerDefaults(msgspec.Struct, frozen=True):
     idempotent: bool = True
     partitioner: str = "built-in"
     has_delivery_timeout: bool = True
-    names_lost_nodes: bool = True
+    names_disconnected_nodes: bool = True
 
 
 class Era(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,7 +57,7 @@ class Era(msgspec.Struct, frozen=True, kw_only=True):
             the next answer of the leader.
         leader_epoch_assigned_at: when a leader writes the start of its epoch into its epoch cache (KAFKA-7415: on
             becoming leader; before 2.0.1 with its first record).
-        epochs_only_rise: whether the epoch cache passes over an epoch below its newest, as it did before 2.0.
+        ignores_lower_epochs: whether the epoch cache passes over an epoch below its newest, as it did before 2.0.
         caught_up_replicas_hold_high_watermark: whether a replica outside of the ISR that is caught up holds the high
             watermark back, too (0.10.2).
         followers_check_size: whether a follower refuses what is larger than max.message.bytes, although its leader took
@@ -117,7 +117,7 @@ class Era(msgspec.Struct, frozen=True, kw_only=True):
             left (2.7), or stay as they are.
         meta_properties: the lines of `meta.properties`, none without the file.
         clean_shutdown: the content of `.kafka_cleanshutdown`.
-        lock_outlives_stop: whether `.lock` is still there after a clean stop.
+        keeps_lock_file_after_shutdown: whether `.lock` is still there after a clean stop.
         deleted_folders: what becomes of the folder of a deleted replica. "go": it goes at once. "wait for the next
             round": its log is closed, it is renamed to `-delete` and goes when somebody next looks. "wait": it is
             renamed, and does not go before file.delete.delay.ms (1.1).
@@ -136,7 +136,7 @@ class Era(msgspec.Struct, frozen=True, kw_only=True):
     truncation_at_end_drops_epochs: bool = True
     truncation_lowers_high_watermark: bool = True
     leader_epoch_assigned_at: LeaderEpochAssignedAt = "become_leader"
-    epochs_only_rise: bool = False
+    ignores_lower_epochs: bool = False
     caught_up_replicas_hold_high_watermark: bool = True
     followers_check_size: bool = False
     index_rule: IndexRule = "batch"
@@ -192,7 +192,7 @@ class Era(msgspec.Struct, frozen=True, kw_only=True):
     checkpoints_without_logs: bool = True
     meta_properties: tuple[str, ...] = ("broker.id", "version", "cluster.id")
     clean_shutdown: bytes = b'{"version":0,"brokerEpoch":-1}'
-    lock_outlives_stop: bool = False
+    keeps_lock_file_after_shutdown: bool = False
     deleted_folders: DeletedFolders = "wait"
 
     @property
@@ -222,7 +222,7 @@ _2_4 = msgspec.structs.replace(
     feature_znode=False,
     producer_ids_at_start=True,
     tools_take_zookeeper=True,
-    producer=ProducerDefaults(acks="1", idempotent=False, partitioner="sticky", names_lost_nodes=False),
+    producer=ProducerDefaults(acks="1", idempotent=False, partitioner="sticky", names_disconnected_nodes=False),
     verifies_transactions=False,
     unknown_sequences="unknown producer",
     checkpoints_without_logs=False,
@@ -231,7 +231,7 @@ _2_4 = msgspec.structs.replace(
     topic_znode=2,
     controller_znode=1,
     clean_shutdown=b"",
-    lock_outlives_stop=True,
+    keeps_lock_file_after_shutdown=True,
 )
 _1_1 = msgspec.structs.replace(
     _2_4,
@@ -246,7 +246,7 @@ _1_1 = msgspec.structs.replace(
     beyond_leader_end="exit",
     truncation_lowers_high_watermark=False,
     leader_epoch_assigned_at="first_append",
-    epochs_only_rise=True,
+    ignores_lower_epochs=True,
     index_rule="append start",
     knows_newest_at_once=True,
     checks_producers_before_roll=True,
@@ -257,7 +257,11 @@ _1_1 = msgspec.structs.replace(
     takeover_shrinks_isr=False,
     broker_epochs=False,
     producer=ProducerDefaults(
-        acks="1", idempotent=False, partitioner="round-robin", has_delivery_timeout=False, names_lost_nodes=False
+        acks="1",
+        idempotent=False,
+        partitioner="round-robin",
+        has_delivery_timeout=False,
+        names_disconnected_nodes=False,
     ),
     topic_znode=1,
     meta_properties=("broker.id", "version"),
@@ -292,7 +296,7 @@ _0_8 = msgspec.structs.replace(
     coordinates_consumers=False,
     admin_client_writes_internal_topics=False,
     producer=ProducerDefaults(
-        acks="1", idempotent=False, partitioner="random", has_delivery_timeout=False, names_lost_nodes=False
+        acks="1", idempotent=False, partitioner="random", has_delivery_timeout=False, names_disconnected_nodes=False
     ),
     paths=(*_0_10.paths[:5], "/config/topics"),
     cluster_id=False,

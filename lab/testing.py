@@ -33,7 +33,7 @@ from broker_core.events.console import CommandCompleted, CommandPrinted
 from lab.recordings.folder import branch_folder
 from lab.runtime.engine import RunConfig
 from lab.runtime.lab import Lab
-from lab.runtime.live_run import Batch, LiveRun
+from lab.runtime.live_run import LiveRun, PublishedUpdate
 from lab.runtime.pacer import wall_ms
 from lab.runtime.standalone import standalone
 
@@ -148,7 +148,7 @@ class _Commands:
         self._running[number] = ([], ended)
         return ended
 
-    def happened(self, live: LiveRun, batch: Batch) -> None:
+    def happened(self, live: LiveRun, batch: PublishedUpdate) -> None:
         for *_, event in batch.envelopes:
             if isinstance(event, CommandPrinted) and event.command in self._running:
                 self._running[event.command][0].extend(event.lines)

@@ -48,11 +48,11 @@ def split_records(records: Iterable[SimpleRecord], batch_size: int, factor: floa
     return runs
 
 
-class Batch(msgspec.Struct):
+class ProducerBatch(msgspec.Struct):
     """Records for one partition on their way. `data` is empty until the batch is closed for its first attempt;
-    `told_count`: how many of its records the journal knows of, and `told_why` they waited; `memory`: what it takes of
-    buffer.memory, in bytes; `factor`: what a byte of a record counts for in its estimated size; `split_of`: the place
-    of the batch that it is a part of.
+    `reported_count`: how many of its records the last event covers, and `reported_reason` why they wait; `memory`: what
+    it takes of buffer.memory, in bytes; `factor`: what a byte of a record counts for in its estimated size;
+    `split_of`: the place of the batch that it is a part of.
     """
 
     sequence: int
@@ -68,8 +68,8 @@ class Batch(msgspec.Struct):
     correlation: int = 0
     #: how many want to know how it ends
     askers: int = 0
-    told_count: int = 0
-    told_why: str = ""
+    reported_count: int = 0
+    reported_reason: str = ""
     #: of the first record, -1 = the producer is not idempotent
     base_sequence: int = -1
     producer_id: int = -1
@@ -135,7 +135,7 @@ class RecordAccumulator:
         self.is_closing = False
         #: whether somebody waits for memory: then all batches go
         self.is_exhausted = False
-        self._queues: dict[str, deque[Batch]] = {}
+        self._queues: dict[str, deque[ProducerBatch]] = {}
         self._next_sequence = 1
 
     def takes_more(self, partition: str, size: int = 0) -> bool:
@@ -160,14 +160,14 @@ class RecordAccumulator:
         """Whether a record may be appended now."""
         return self.used_memory + self.memory_for(partition, record_size) <= self.buffer_memory
 
-    def append(self, partition: str, record: SimpleRecord, now_us: int) -> Batch:
+    def append(self, partition: str, record: SimpleRecord, now_us: int) -> ProducerBatch:
         """Adds a record to the last batch of its partition if that is open and has room, else to a new one."""
         size = record_size_upper_bound(record.key, record.value, record.headers) - HEADER_BYTES
         memory = self.memory_for(partition, size + HEADER_BYTES)
         queue = self._queues.setdefault(partition, deque())
         if memory:
             factor = self.ratios.factor(topic_of(partition))
-            queue.append(Batch(self._take_sequence(), partition, now_us, memory, factor=factor))
+            queue.append(ProducerBatch(self._take_sequence(), partition, now_us, memory, factor=factor))
             self.used_memory += memory
         batch = queue[-1]
         batch.records.append(record)
@@ -183,7 +183,7 @@ class RecordAccumulator:
         """What is here now goes, however little it is."""
         self.flushed_sequence = self._next_sequence - 1
 
-    def due_us(self, queue: deque[Batch]) -> int:
+    def due_us(self, queue: deque[ProducerBatch]) -> int:
         """From when on the first batch of a queue may be sent (`RecordAccumulator.batchReady`)."""
         first = queue[0]
         if first.attempts:
@@ -195,12 +195,12 @@ class RecordAccumulator:
             return first.created_us
         return first.created_us + self.linger_us
 
-    def put_back(self, batch: Batch) -> None:
+    def put_back(self, batch: ProducerBatch) -> None:
         """A batch shall be tried again: before the younger ones."""
         queue = self._queues[batch.partition]
         queue.insert(sum(1 for waiting in queue if waiting.place < batch.place), batch)
 
-    def split(self, batch: Batch) -> list[Batch]:
+    def split(self, batch: ProducerBatch) -> list[ProducerBatch]:
         """The parts of a batch that a broker found too large, back in its place (`splitAndReenqueue`). They are as old
         as it is, keep the numbers of their records, and take no memory of the pool.
         """
@@ -210,21 +210,21 @@ class RecordAccumulator:
         records = [SimpleRecord(each.timestamp, each.key, each.value, each.headers) for each in iterate(batch.data)]
         parts = []
         for run in split_records(records, self.batch_size, factor):
-            part = Batch(self._take_sequence(), batch.partition, batch.created_us, split_of=batch.place)
+            part = ProducerBatch(self._take_sequence(), batch.partition, batch.created_us, split_of=batch.place)
             part.records, part.count, part.factor = run, len(run), factor
             parts.append(part)
             self.put_back(part)
         return parts
 
-    def release(self, batch: Batch) -> None:
+    def release(self, batch: ProducerBatch) -> None:
         """A batch has ended, in whatever way: its memory is free."""
         self.used_memory -= batch.memory
 
-    def queues(self) -> Iterator[tuple[str, deque[Batch]]]:
+    def queues(self) -> Iterator[tuple[str, deque[ProducerBatch]]]:
         """The partitions with their waiting batches, oldest first; partitions in the order of their first use."""
         return iter(self._queues.items())
 
-    def take_older_than(self, created_us: int) -> list[Batch]:
+    def take_older_than(self, created_us: int) -> list[ProducerBatch]:
         """Takes out the batches begun by then."""
         old = []
         for queue in self._queues.values():
@@ -232,7 +232,7 @@ class RecordAccumulator:
                 old.append(queue.popleft())
         return old
 
-    def take_unsent(self) -> list[Batch]:
+    def take_unsent(self) -> list[ProducerBatch]:
         """Takes out the batches that were never sent (`abortUndrainedBatches`)."""
         unsent = []
         for queue in self._queues.values():

@@ -8,10 +8,10 @@ from broker_core.clients.group_fetcher import GroupFetcher
 from broker_core.clients.metadata import ClientMetadata
 from broker_core.events.group import ConsumerAssigned, ConsumerStateChanged
 from broker_core.records.record_batch import Record
-from broker_core.sim.kernel import Kernel, QuietNode, Subjects, applies
+from broker_core.sim.kernel import Kernel, PassiveNode, Subjects, applies
 
 
-class GroupMember(QuietNode, ABC):
+class GroupMember(PassiveNode, ABC):
     """A node. `state` and what it owns and has read change by events alone.
 
     What it reads, and from where, is its fetcher's. `generation_id` is -1 where there are no generations.

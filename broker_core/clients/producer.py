@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from broker_core.clients.accumulator import Batch, record_size_upper_bound
+from broker_core.clients.accumulator import ProducerBatch, record_size_upper_bound
 from broker_core.clients.metadata import ClientMetadata
 from broker_core.clients.metadata_requests import METADATA_TIMER
 from broker_core.clients.partitioners import PARTITIONERS, Choice, Partitioner
@@ -34,7 +34,7 @@ from broker_core.sim.kernel import Kernel, Message, Subjects, applies
 KEY_SHOWN = 40
 
 
-class Handed(NamedTuple):
+class AppendedRecord(NamedTuple):
     """Where a record went: its partition, the sequence number of the batch that it joined, for `take_result`, and its
     place there.
     """
@@ -114,7 +114,7 @@ class Producer:
         is_topic: bool = False,
         keep_result: bool = False,
         now: bool = True,
-    ) -> Handed:
+    ) -> AppendedRecord:
         """Hands over a record. `now` False leaves it waiting for `flush`: what is sent together shares batches."""
         record = SimpleRecord(self.start_wall_ms + self.kernel.now_us // 1000, key, value, tuple(headers))
         name, partitioner = place, None
@@ -125,7 +125,7 @@ class Producer:
         accumulator = self.sender.accumulator
         batch = accumulator.append(name, record, self.kernel.now_us)
         batch.askers += keep_result
-        handed = Handed(name, batch.sequence, batch.count - 1)
+        handed = AppendedRecord(name, batch.sequence, batch.count - 1)
         if self.settings.transactional_id:
             self.transactions.note(name)
         if partitioner is not None:
@@ -281,7 +281,7 @@ class Producer:
         """Whether batches are queued or under way."""
         return not self.sender.is_idle
 
-    def numbered_batches(self, partition: str) -> Sequence[Batch]:
+    def numbered_batches(self, partition: str) -> Sequence[ProducerBatch]:
         """The batches of a partition that have numbers and have not ended, the oldest first."""
         return self.sender.numbered_batches(partition)
 

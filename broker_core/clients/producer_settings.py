@@ -31,7 +31,7 @@ class ProducerSettings(msgspec.Struct, frozen=True, kw_only=True):
     #: of the codec, None = its default
     compression_level: int | None = None
     #: whether it says from which node it was disconnected, and whether by a timeout, as clients do since 3.5
-    names_lost_nodes: bool = True
+    names_disconnected_nodes: bool = True
 
 
 class ProduceResult(msgspec.Struct, frozen=True, gc=False):

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from broker_core.clients.accumulator import Batch, RecordAccumulator
+from broker_core.clients.accumulator import ProducerBatch, RecordAccumulator
 from broker_core.clients.exceptions import exception_class, exception_message
 from broker_core.clients.metadata import STALE_METADATA_ERRORS, ClientMetadata, backoff_us
 from broker_core.clients.metadata_requests import MetadataRequests
@@ -39,7 +39,7 @@ EXPIRE_TIMER = "expire"
 class Sent(msgspec.Struct, frozen=True, gc=False):
     """What an answer to a Produce is about: the batches, each with the epoch and number that it went with."""
 
-    batches: tuple[tuple[Batch, tuple[int, int]], ...]
+    batches: tuple[tuple[ProducerBatch, tuple[int, int]], ...]
     leader: str
 
 
@@ -71,7 +71,7 @@ class Sender:
         self.retries_seen: list[tuple[int, str, int, Errors]] | None = None
         self._ended = ended
         self._outcomes = SplitOutcomes()
-        self._in_flight: dict[int, Batch] = {}
+        self._in_flight: dict[int, ProducerBatch] = {}
         self._in_flight_count: dict[str, int] = {}
         self._request_count = 0
         self._expiry_armed = False
@@ -82,7 +82,7 @@ class Sender:
         """Whether nothing is queued or under way."""
         return not self._in_flight and self.accumulator.is_empty
 
-    def numbered_batches(self, partition: str) -> Sequence[Batch]:
+    def numbered_batches(self, partition: str) -> Sequence[ProducerBatch]:
         """The batches of a partition that have numbers and have not ended, the oldest first."""
         waiting = next((queue for name, queue in self.accumulator.queues() if name == partition), ())
         batches = [batch for batch in waiting if batch.base_sequence >= 0]
@@ -109,9 +109,9 @@ class Sender:
                     is_sending = True
         self._tell_what_waits()
 
-    def _ready(self) -> dict[str, list[Batch]]:
+    def _ready(self) -> dict[str, list[ProducerBatch]]:
         """The first batches that may go, by the leaders of their partitions; no more than a request may hold."""
-        ready: dict[str, list[Batch]] = {}
+        ready: dict[str, list[ProducerBatch]] = {}
         sizes: dict[str, int] = {}
         leaders_due = set()
         for partition, queue in self.accumulator.queues():
@@ -128,7 +128,7 @@ class Sender:
                 sizes[leader] = size
         return {leader: batches for leader, batches in ready.items() if leader in leaders_due}
 
-    def _why_not(self, partition: str, batch: Batch) -> str:
+    def _why_not(self, partition: str, batch: ProducerBatch) -> str:
         """What else than time and room a batch waits for."""
         if self.settings.max_in_flight_requests_per_connection == 1 and self._under_way(partition):
             return "in flight"
@@ -139,7 +139,7 @@ class Sender:
             return "in flight" if any(each.place < batch.place for each in self._under_way(partition)) else ""
         return self.transactions.why_not_send(partition)
 
-    def _under_way(self, partition: str) -> list[Batch]:
+    def _under_way(self, partition: str) -> list[ProducerBatch]:
         return [batch for batch in self._in_flight.values() if batch.partition == partition]
 
     def _tell_what_waits(self) -> None:
@@ -158,14 +158,14 @@ class Sender:
             else:
                 why = self._why_not(partition, queue[0]) or "in flight"
             for batch in queue:
-                if not batch.attempts and (batch.told_count, batch.told_why) != (batch.count, why):
+                if not batch.attempts and (batch.reported_count, batch.reported_reason) != (batch.count, why):
                     self._tell(batch, why, due_us if why == "linger" else 0)
         if next_us and not self.kernel.now_us < self._pump_due_us <= next_us:
             self._pump_due_us = next_us
             self.kernel.timer(self.name, next_us, PUMP_TIMER)
 
-    def _tell(self, batch: Batch, why: str, due_us: int) -> None:
-        batch.told_count, batch.told_why = batch.count, why
+    def _tell(self, batch: ProducerBatch, why: str, due_us: int) -> None:
+        batch.reported_count, batch.reported_reason = batch.count, why
         self.kernel.emit(
             RecordsGathered(
                 client=self.name,
@@ -181,7 +181,7 @@ class Sender:
 
     # sending
 
-    def _transmit(self, leader: str, batches: list[Batch]) -> None:
+    def _transmit(self, leader: str, batches: list[ProducerBatch]) -> None:
         self._request_count += 1
         for batch in batches:
             next(queue for name, queue in self.accumulator.queues() if name == batch.partition).popleft()
@@ -227,7 +227,7 @@ class Sender:
             else:
                 self._in_flight[batch.sequence] = batch
 
-    def _close(self, batch: Batch, leader: str) -> None:
+    def _close(self, batch: ProducerBatch, leader: str) -> None:
         """Makes the bytes of a batch; `leader` empty: it is given up, and never sent."""
         if not batch.data:
             self._make_bytes(batch, self.transactions.numbers_of(batch) if self.is_idempotent and leader else ())
@@ -248,7 +248,7 @@ class Sender:
             self.name,
         )
 
-    def _make_bytes(self, batch: Batch, numbers: tuple[int, ...]) -> None:
+    def _make_bytes(self, batch: ProducerBatch, numbers: tuple[int, ...]) -> None:
         batch.close(
             *numbers,
             in_txn=bool(numbers) and bool(self.settings.transactional_id),
@@ -258,7 +258,7 @@ class Sender:
         size, packed = batch.size - HEADER_BYTES, len(batch.data) - HEADER_BYTES
         self.accumulator.ratios.seen(topic_of(batch.partition), size, packed)
 
-    def _repeat(self, batch: Batch, leader: str) -> None:
+    def _repeat(self, batch: ProducerBatch, leader: str) -> None:
         self.kernel.emit(
             ProduceRepeated(
                 client=self.name,
@@ -303,7 +303,7 @@ class Sender:
 
     def _why_lost(self, leader: str, *, timed_out: bool) -> tuple[Errors, str | None]:
         """What an answer that never came is taken for (`Sender.handleProduceResponse`)."""
-        if not self.settings.names_lost_nodes:
+        if not self.settings.names_disconnected_nodes:
             return Errors.NETWORK_EXCEPTION, None
         message = f"Disconnected from node {leader.removeprefix('b')}"
         return (
@@ -316,7 +316,7 @@ class Sender:
         self.transactions.resolve()
         self.pump()
 
-    def _take_answer(self, batch: Batch, numbers: tuple[int, int], answer: ProducePartitionResponse) -> None:
+    def _take_answer(self, batch: ProducerBatch, numbers: tuple[int, int], answer: ProducePartitionResponse) -> None:
         error = answer.error
         if error is Errors.NONE:
             self._succeed(batch, answer.base_offset)
@@ -331,7 +331,7 @@ class Sender:
             repeats = self.transactions.may_repeat(batch, numbers) if is_out_of_order else error.retriable
             self._retry_or_fail(batch, error, message, repeats=repeats)
 
-    def _split(self, batch: Batch) -> None:
+    def _split(self, batch: ProducerBatch) -> None:
         """A broker finds a batch too large that may be cut: its parts go in its place, as if never tried
         (`Sender.completeBatch`). One that stays as it was is tried again after a pause, until its time is over; Kafka's
         client makes no pause then (KAFKA-8350).
@@ -365,7 +365,7 @@ class Sender:
             self.name,
         )
 
-    def _succeed(self, batch: Batch, base_offset: int) -> None:
+    def _succeed(self, batch: ProducerBatch, base_offset: int) -> None:
         if batch.base_sequence >= 0:
             self.transactions.numbers.acknowledged(batch)
         self.kernel.emit(
@@ -382,7 +382,7 @@ class Sender:
         )
         self._end(batch, ProduceResult(base_offset=base_offset))
 
-    def _fail(self, batch: Batch, result: ProduceResult, *, is_given_up: bool = False) -> None:
+    def _fail(self, batch: ProducerBatch, result: ProduceResult, *, is_given_up: bool = False) -> None:
         if not batch.attempts:
             self._close(batch, "")
         self.kernel.emit(
@@ -401,7 +401,7 @@ class Sender:
             self.transactions.batch_failed(batch, result.error, result.message)
         self._end(batch, result)
 
-    def _end(self, batch: Batch, result: ProduceResult) -> None:
+    def _end(self, batch: ProducerBatch, result: ProduceResult) -> None:
         self.accumulator.release(batch)
         outcome = self._outcomes.ended(batch.sequence, result) if batch.askers else None
         if outcome is not None:
@@ -409,7 +409,7 @@ class Sender:
         if self.is_idempotent and self.is_idle:
             self.transactions.batches_through()
 
-    def _retry_or_fail(self, batch: Batch, error: Errors, message: str | None, *, repeats: bool) -> None:
+    def _retry_or_fail(self, batch: ProducerBatch, error: Errors, message: str | None, *, repeats: bool) -> None:
         if error in STALE_METADATA_ERRORS:
             self.metadata_requests.want(topic_of(batch.partition))
         in_time = self.kernel.now_us < batch.created_us + self.settings.delivery_timeout_ms * 1000
@@ -473,7 +473,7 @@ class Sender:
             self.kernel.timer(self.name, min(left) + timeout_us, EXPIRE_TIMER)
         self._through()
 
-    def _give_up(self, batch: Batch) -> None:
+    def _give_up(self, batch: ProducerBatch) -> None:
         message = (
             f"Expiring {batch.count} record(s) for {batch.partition}:{self.settings.delivery_timeout_ms} ms "
             "has passed since batch creation"

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TypeAlias
 
-from broker_core.clients.accumulator import Batch
+from broker_core.clients.accumulator import ProducerBatch
 from broker_core.records.record_batch import increment_sequence
 
 ProducerIds: TypeAlias = tuple[int, int]
@@ -41,7 +41,7 @@ class SequenceNumbers:
         self._next[partition] = increment_sequence(first, count)
         return first
 
-    def restart(self, partition: str, under_way: Sequence[Batch], ids: ProducerIds) -> None:
+    def restart(self, partition: str, under_way: Sequence[ProducerBatch], ids: ProducerIds) -> None:
         """Begins at 0 with a new epoch, with the batches that are under way first (`startSequencesAtBeginning`)."""
         number = 0
         for batch in under_way:
@@ -52,7 +52,7 @@ class SequenceNumbers:
         self._acknowledged.pop(partition, None)
         self.unresolved.pop(partition, None)
 
-    def acknowledged(self, batch: Batch) -> None:
+    def acknowledged(self, batch: ProducerBatch) -> None:
         """A broker has a batch."""
         if self._ids.get(batch.partition) == (batch.producer_id, batch.producer_epoch):
             last = increment_sequence(batch.base_sequence, batch.count - 1)

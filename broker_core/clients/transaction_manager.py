@@ -7,7 +7,7 @@ adds each partition before it writes there, and ends what it has begun; one requ
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from broker_core.clients.accumulator import Batch
+from broker_core.clients.accumulator import ProducerBatch
 from broker_core.clients.exceptions import exception_class, exception_message
 from broker_core.clients.metadata import ClientMetadata, backoff_us
 from broker_core.clients.sequence_numbers import SequenceNumbers
@@ -79,7 +79,7 @@ class TransactionalProducer(Protocol):
     def has_unsent(self) -> bool:
         """Whether batches of the transaction are queued or under way."""
 
-    def numbered_batches(self, partition: str) -> Sequence[Batch]:
+    def numbered_batches(self, partition: str) -> Sequence[ProducerBatch]:
         """The batches of a partition that have numbers and have not ended, the oldest first."""
 
 
@@ -189,12 +189,12 @@ class TransactionManager:
         is_stale = self.numbers.is_stale(partition, ids) and bool(self.producer.numbered_batches(partition))
         return "numbers" if is_stale or partition in self.numbers.unresolved else ""
 
-    def numbers_of(self, batch: Batch) -> tuple[int, int, int]:
+    def numbers_of(self, batch: ProducerBatch) -> tuple[int, int, int]:
         """The producer's id, epoch and next number, for a batch that is being closed."""
         first = self.numbers.take(batch.partition, batch.count, (self.producer_id, self.producer_epoch))
         return self.producer_id, self.producer_epoch, first
 
-    def may_repeat(self, batch: Batch, sent: tuple[int, int]) -> bool:
+    def may_repeat(self, batch: ProducerBatch, sent: tuple[int, int]) -> bool:
         """Whether a batch that was refused as out of order is tried again (`TransactionManager.canRetry`). `sent`:
         epoch and number with which it went.
         """
@@ -209,7 +209,7 @@ class TransactionManager:
         self._begin_anew(partition, batch)
         return True
 
-    def batch_failed(self, batch: Batch, error: Errors, message: str) -> None:
+    def batch_failed(self, batch: ProducerBatch, error: Errors, message: str) -> None:
         """A batch is lost: its transaction can only be aborted; without one, if it had numbers, these begin anew in
         the partition, as soon as it is known that nothing of it is under way. A fenced producer can do nothing any
         more, nor can one that lost outside of a transaction what it would not take (`shouldPoisonState`).
@@ -243,7 +243,7 @@ class TransactionManager:
             elif not self.transactional_id:
                 self._begin_anew(partition)
 
-    def _begin_anew(self, partition: str, refused: Batch | None = None) -> None:
+    def _begin_anew(self, partition: str, refused: ProducerBatch | None = None) -> None:
         """Another epoch, for which nobody is asked (`bumpIdempotentProducerEpoch`); after the last, another id."""
         if self.producer_epoch >= EPOCH_MAX:
             self._state("initializing", "its epochs are used up", -1, -1)

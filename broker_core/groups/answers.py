@@ -1,7 +1,7 @@
 """How the coordinator answers the requests that it lets wait, and how an error of its log is told to clients."""
 
 from broker_core.errors import Errors
-from broker_core.groups.classic_group import GroupMember
+from broker_core.groups.classic_group import ClassicGroupMember
 from broker_core.groups.consumer_protocol import ProtocolError, decode_assignment
 from broker_core.sim.kernel import Kernel, Message
 from broker_core.wire.messages import JoinGroupResponse, OffsetCommitResponse, SyncGroupResponse
@@ -59,14 +59,14 @@ def respond_commit(kernel: Kernel, message: Message, results: tuple[tuple[str, E
     kernel.respond(message, OffsetCommitResponse(results), label=label)
 
 
-def answer_join(kernel: Kernel, member: GroupMember, response: JoinGroupResponse) -> None:
+def answer_join(kernel: Kernel, member: ClassicGroupMember, response: JoinGroupResponse) -> None:
     """Answers the join of a member, if one waits."""
     message, member.joining = member.joining, None
     if message is not None:
         respond_join(kernel, message, response)
 
 
-def answer_sync(kernel: Kernel, member: GroupMember, response: SyncGroupResponse) -> None:
+def answer_sync(kernel: Kernel, member: ClassicGroupMember, response: SyncGroupResponse) -> None:
     """Answers the sync of a member, if one waits."""
     message, member.syncing = member.syncing, None
     if message is not None:

@@ -18,7 +18,7 @@ from broker_core.events.group import (
     TransactionalOffsetPending,
     TransactionalOffsetsDecided,
 )
-from broker_core.groups.classic_group import ClassicGroup, GroupMember
+from broker_core.groups.classic_group import ClassicGroup, ClassicGroupMember
 from broker_core.groups.facts import Groups
 from broker_core.groups.offsets import CommittedOffset
 from broker_core.groups.states import GroupState
@@ -81,7 +81,7 @@ def _member_added(subjects: Subjects, event: GroupMemberAdded, at_us: int) -> No
     if not group.members:
         group.protocol_type = event.protocol_type or None
     group.add(
-        GroupMember(
+        ClassicGroupMember(
             event.member,
             event.instance if event.instance or event.is_nameless else None,
             event.client,

@@ -26,7 +26,7 @@ def said_by(request: JoinGroupRequest) -> Said:
     return request.rebalance_timeout_ms, request.session_timeout_ms, request.protocols
 
 
-class GroupMember(msgspec.Struct):
+class ClassicGroupMember(msgspec.Struct):
     """A member. `joining`, `syncing`: its request that waits; `deadline_us`: when its session ends;
     `timer_due_us`: when the coordinator looks whether it has, 0 = never."""
 
@@ -75,7 +75,7 @@ class ClassicGroup:
         self.protocol_type: str | None = None
         self.protocol_name: str | None = None
         self.leader: str | None = None
-        self.members: dict[str, GroupMember] = {}
+        self.members: dict[str, ClassicGroupMember] = {}
         self.static_members: dict[str, str] = {}
         self.pending_members: dict[str, int] = {}
         self.pending_syncs: dict[str, None] = {}
@@ -159,7 +159,7 @@ class ClassicGroup:
         most = max(votes.values())
         return min((name for name in votes if votes[name] == most), key=scala_map_place)
 
-    def add(self, member: GroupMember) -> None:
+    def add(self, member: ClassicGroupMember) -> None:
         """The first one is the leader."""
         if self.leader is None:
             self.leader = member.member_id

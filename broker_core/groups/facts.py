@@ -22,7 +22,7 @@ from broker_core.events.group import (
     TransactionalOffsetsDecided,
 )
 from broker_core.groups.answers import partitions_of
-from broker_core.groups.classic_group import ClassicGroup, GroupMember, Said
+from broker_core.groups.classic_group import ClassicGroup, ClassicGroupMember, Said
 from broker_core.groups.host import CoordinatorHost
 from broker_core.groups.offsets import OFFSETS_TOPIC, CommittedOffset, partition_for
 from broker_core.groups.states import VALID_PREVIOUS_STATES, GroupState
@@ -167,7 +167,7 @@ class Groups:
 
     # members
 
-    def add(self, group: ClassicGroup, member: GroupMember, protocol_type: str) -> GroupMember:
+    def add(self, group: ClassicGroup, member: ClassicGroupMember, protocol_type: str) -> ClassicGroupMember:
         """A member is in the group. Returns it as the group keeps it."""
         self._emit(
             GroupMemberAdded(
@@ -186,7 +186,7 @@ class Groups:
         )
         return group.members[member.member_id]
 
-    def update(self, group: ClassicGroup, member: GroupMember, said: Said) -> None:
+    def update(self, group: ClassicGroup, member: ClassicGroupMember, said: Said) -> None:
         """A member joins again: a fact if it says something new."""
         if said == member.said:
             return
@@ -202,7 +202,7 @@ class Groups:
             )
         )
 
-    def replace(self, group: ClassicGroup, instance: str, old_id: str, new_id: str, client: str) -> GroupMember:
+    def replace(self, group: ClassicGroup, instance: str, old_id: str, new_id: str, client: str) -> ClassicGroupMember:
         """Another process takes a static member's place. Returns the member."""
         self._emit(
             GroupMemberReplaced(
@@ -216,7 +216,7 @@ class Groups:
         )
         return group.members[new_id]
 
-    def remove(self, group: ClassicGroup, member: GroupMember, why: str) -> None:
+    def remove(self, group: ClassicGroup, member: ClassicGroupMember, why: str) -> None:
         """A member is in the group no longer."""
         self._emit(GroupMemberRemoved(broker=self.host.name, group=group.group_id, member=member.member_id, why=why))
 

@@ -4,7 +4,7 @@ import msgspec
 
 from broker_core.errors import Errors
 from broker_core.groups.answers import GROUP_ERRORS, answer_join, answer_sync, respond_join
-from broker_core.groups.classic_group import ClassicGroup, GroupMember, said_by
+from broker_core.groups.classic_group import ClassicGroup, ClassicGroupMember, said_by
 from broker_core.groups.facts import Groups
 from broker_core.groups.group_log import GroupLog
 from broker_core.groups.host import StaticRejoin
@@ -108,7 +108,7 @@ class Joining:
     def _add(self, group: ClassicGroup, message: Message, request: JoinGroupRequest, member_id: str) -> None:
         if group.state is GroupState.PREPARING_REBALANCE and group.generation_id == 0:
             group.new_member_added = True
-        told = GroupMember(
+        told = ClassicGroupMember(
             member_id,
             request.group_instance_id,
             _client_id(message, request),
@@ -153,7 +153,7 @@ class Joining:
             respond_join(self._host.kernel, message, joined(group, member_id, members))
 
     def _rejoin(
-        self, group: ClassicGroup, member: GroupMember, message: Message, request: JoinGroupRequest, why: str
+        self, group: ClassicGroup, member: ClassicGroupMember, message: Message, request: JoinGroupRequest, why: str
     ) -> None:
         self._groups.update(group, member, said_by(request))
         # a join of its that waited is never answered: nobody remembers it

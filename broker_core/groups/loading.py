@@ -2,7 +2,7 @@
 (`GroupMetadataManager.scheduleLoadGroupAndOffsets`). Until then its groups answer COORDINATOR_LOAD_IN_PROGRESS.
 """
 
-from broker_core.groups.classic_group import GroupMember
+from broker_core.groups.classic_group import ClassicGroupMember
 from broker_core.groups.facts import Groups
 from broker_core.groups.host import TIMER_PREFIX
 from broker_core.groups.offset_log import LOAD_BUFFER_SIZE, LoadedLog, replay
@@ -68,7 +68,7 @@ class Loading:
             timestamp_ms=stored.current_state_timestamp,
         )
         for row in stored.members:
-            told = GroupMember(
+            told = ClassicGroupMember(
                 row.member_id,
                 row.group_instance_id,
                 row.client_id,

@@ -4,7 +4,7 @@
 
 from broker_core.errors import Errors
 from broker_core.groups.answers import answer_join, answer_sync
-from broker_core.groups.classic_group import ClassicGroup, GroupMember
+from broker_core.groups.classic_group import ClassicGroup, ClassicGroupMember
 from broker_core.groups.facts import Groups
 from broker_core.groups.group_log import GroupLog
 from broker_core.groups.host import TIMER_PREFIX, EmptyGroup
@@ -37,7 +37,7 @@ def joined(
     )
 
 
-def synced(group: ClassicGroup, member: GroupMember) -> SyncGroupResponse:
+def synced(group: ClassicGroup, member: ClassicGroupMember) -> SyncGroupResponse:
     """What a member is told of its assignment."""
     return SyncGroupResponse(Errors.NONE, group.protocol_type, group.protocol_name, member.assignment)
 
@@ -177,7 +177,7 @@ class Rebalances:
         else:
             self.try_complete_join(group)
 
-    def _remove_member(self, group: ClassicGroup, member: GroupMember, why: str) -> None:
+    def _remove_member(self, group: ClassicGroup, member: ClassicGroupMember, why: str) -> None:
         kernel = self._host.kernel
         answer_join(kernel, member, JoinGroupResponse(Errors.UNKNOWN_MEMBER_ID))
         answer_sync(kernel, member, SyncGroupResponse(Errors.UNKNOWN_MEMBER_ID))
@@ -185,14 +185,14 @@ class Rebalances:
 
     # sessions
 
-    def touch(self, group: ClassicGroup, member: GroupMember, timeout_ms: int | None = None) -> None:
+    def touch(self, group: ClassicGroup, member: ClassicGroupMember, timeout_ms: int | None = None) -> None:
         """The member lives: its session begins anew. One timer a member looks again when it ends."""
         timeout_us = (member.session_timeout_ms if timeout_ms is None else timeout_ms) * 1_000
         member.deadline_us = self._host.kernel.now_us + timeout_us
         if not member.timer_due_us or member.deadline_us < member.timer_due_us:
             self._watch_session(group, member)
 
-    def _watch_session(self, group: ClassicGroup, member: GroupMember) -> None:
+    def _watch_session(self, group: ClassicGroup, member: ClassicGroupMember) -> None:
         due_us = member.timer_due_us = member.deadline_us
         self._host.timer(
             due_us - self._host.kernel.now_us, SESSION_DUE_TIMER, (group.group_id, member.member_id, due_us)

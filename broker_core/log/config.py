@@ -50,7 +50,7 @@ class LogConfig(msgspec.Struct, frozen=True, kw_only=True):
     """A broker's configuration in Kafka (producer.id.expiration.ms); the log is where it acts."""
     has_time_index: bool = True
     """Whether segments have a `.timeindex`: brokers before 0.10.1 knew none."""
-    epochs_only_rise: bool = False
+    ignores_lower_epochs: bool = False
     """Whether an epoch below the newest one is passed over: before 2.0 a log that was wrong kept its epochs."""
     followers_check_size: bool = False
     """Whether max.message.bytes holds for what is fetched, too, as before 2.6."""

@@ -17,7 +17,7 @@ import msgspec
 from broker_core.errors import KafkaException
 from broker_core.log.config import INT_MAX, LONG_MAX, LogConfig
 from broker_core.log.files.deleted_files import DeletedFile, mark_deleted
-from broker_core.log.index.index_room import ensure_room
+from broker_core.log.index.index_capacity import ensure_capacity
 from broker_core.log.index.lazy_file import LazyFile
 from broker_core.log.index.offset_index import OffsetIndex
 from broker_core.log.index.time_index import NoTimeIndex, TimeIndex
@@ -208,7 +208,7 @@ class LogSegment:
         is_by_batch = config.index_rule == "batch"
         # Before a single batch a full index makes a log roll; the cleaner's new segments do not.
         if is_by_batch and (len(batches) > 1 or self.offset_index.is_full or self.time_index.is_full):
-            ensure_room(
+            ensure_capacity(
                 self.offset_index,
                 self.time_index,
                 (self.max_timestamp, self._bytes_since_last_index_entry, config.index_interval_bytes),

@@ -115,7 +115,7 @@ class Partition(ReplicaLog):
         except KafkaException:
             self._state_refused(changes)
             raise
-        self._state_append(info)
+        self._emit_append(info)
         return info
 
     def append_as_follower(self, data: bytes, now_ms: int) -> None:
@@ -137,7 +137,7 @@ class Partition(ReplicaLog):
         except KafkaException:
             self._state_refused(changes)
             raise
-        self._state_append(info)
+        self._emit_append(info)
 
     def _has_too_few(self, isr: tuple[int, ...]) -> bool:
         """Whether an ISR is smaller than `effective_min_isr`, which is never above the setting itself."""

@@ -68,7 +68,7 @@ class FetcherHost(Protocol):
     def log_appended_by_follower(self, partition: Partition) -> None:
         """The replica grew or its high watermark moved: whoever reads from this follower may go on."""
 
-    def cannot_truncate(self, partition: Partition, why: str) -> bool | None:
+    def halts_instead_of_truncating(self, partition: Partition, why: str) -> bool | None:
         """A log reaches beyond its leader's: whether the broker rather ends than cuts it. Then it has ended. None =
         that is not known now.
         """
@@ -356,7 +356,7 @@ class ReplicaFetcher:
             state.asking_offsets = False
             self._delay(name)
         elif timestamp == -1 and result.offset < partition.log.log_end_offset:
-            ends = self.host.cannot_truncate(partition, self._refusal(partition, result.offset))
+            ends = self.host.halts_instead_of_truncating(partition, self._refusal(partition, result.offset))
             if ends:
                 return
             state.asking_offsets = False

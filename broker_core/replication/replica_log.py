@@ -48,8 +48,8 @@ UNLINK_TIMER = "unlink_files"
 class ReplicaLog(ReplicaState):
     """A replica and its files: appended to, truncated, flushed, shortened from the front, closed."""
 
-    def state_opened(self) -> None:
-        """States that the log is open, with what it holds."""
+    def emit_log_opened(self) -> None:
+        """Emits that the log is open, with what it holds."""
         segments, tail = self.facts()
         log = self.log
         self.kernel.emit(
@@ -135,7 +135,7 @@ class ReplicaLog(ReplicaState):
                 self.node,
             )
 
-    def _state_append(self, info: AppendInfo) -> None:
+    def _emit_append(self, info: AppendInfo) -> None:
         emit, key, node = self.kernel.emit, self.key, self.node
         if info.epoch_entries:
             # The cache is told before anything is written.
@@ -183,7 +183,7 @@ class ReplicaLog(ReplicaState):
             )
         self.state_deleted_files()
         # Kafka hands this to a background thread at once (`UnifiedLog.roll`).
-        self.flush(roll.new_base_offset, states_always=True)
+        self.flush(roll.new_base_offset, always_emit=True)
 
     def _state_refused(self, changes: int) -> None:
         """What a refused append has changed (`UnifiedLog.append`): the epoch cache, which had changed so often before,
@@ -300,14 +300,14 @@ class ReplicaLog(ReplicaState):
         if self.on_truncated is not None:
             self.on_truncated(self)
 
-    def flush(self, up_to: int | None = None, *, states_always: bool = False) -> None:
+    def flush(self, up_to: int | None = None, *, always_emit: bool = False) -> None:
         """Makes everything below `up_to`, or all, survive a power loss; the recovery point follows.
 
-        `states_always`: also where no batch had to be flushed, but the end of an index.
+        `always_emit`: also where no batch had to be flushed, but the end of an index.
         """
         before = self.log.recovery_point
         self.log.flush(up_to)
-        if states_always or self.log.recovery_point != before:
+        if always_emit or self.log.recovery_point != before:
             self._state_flush(before)
 
     def flush_if_old(self, now_ms: int) -> None:

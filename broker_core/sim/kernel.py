@@ -6,14 +6,14 @@ A node is anything with `on_request`, `on_response`, `on_disconnect`, `on_timer`
 from typing import Any
 
 from broker_core.events.rpc import RpcDelivered, RpcDropped, RpcRescheduled
-from broker_core.sim.facts import Subjects as Subjects
-from broker_core.sim.facts import Survives as Survives
-from broker_core.sim.facts import applies as applies
+from broker_core.sim.event_log import Subjects as Subjects
+from broker_core.sim.event_log import Survives as Survives
+from broker_core.sim.event_log import applies as applies
 from broker_core.sim.links import Links
 from broker_core.sim.messages import Disconnect, Node, RequestTimeout, Timer
 from broker_core.sim.messages import Latency as Latency
 from broker_core.sim.messages import Message as Message
-from broker_core.sim.messages import QuietNode as QuietNode
+from broker_core.sim.messages import PassiveNode as PassiveNode
 from broker_core.sim.scheduler import FOREVER_US
 
 

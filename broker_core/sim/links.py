@@ -4,10 +4,10 @@ from broker_core.events.rpc import RpcRescheduled
 from broker_core.events.world import LinkQualityChanged
 from broker_core.sim.faults import LinkFault, MessageError
 from broker_core.sim.messages import FOLLOWING, Message
-from broker_core.sim.post import Post
+from broker_core.sim.network import Network
 
 
-class Links(Post):
+class Links(Network):
     """See the module. `frozen`: what arrived at a process that SIGSTOP holds, or fell due for it."""
 
     frozen: dict[str, list[object]]

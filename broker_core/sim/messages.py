@@ -78,20 +78,20 @@ class Node(Protocol):
     def on_watch(self, kind: str, path: str) -> None: ...
 
 
-class QuietNode:
-    """A node that nobody sends requests to and that sends none."""
+class PassiveNode:
+    """Base class of nodes that neither send nor receive requests."""
 
     name: str
 
     def on_request(self, message: Message) -> None:
-        """Nobody asks it."""
+        """No node sends it requests."""
         raise ValueError(f"{self.name} answers no requests, but got {message.api} from {message.source}")
 
     def on_response(self, api: str, body: Any, context: Any) -> None:
-        """It has asked nobody."""
+        """It sends no requests."""
 
     def on_disconnect(self, api: str, context: Any, why: str) -> None:
-        """It has asked nobody."""
+        """It sends no requests."""
 
     def on_watch(self, kind: str, path: str) -> None:
         """It watches nothing."""

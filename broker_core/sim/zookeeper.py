@@ -20,7 +20,7 @@ from broker_core.events.control import (
     ZnodeDeleted,
 )
 from broker_core.events.world import ForeignZnodeChanged
-from broker_core.sim.kernel import Kernel, QuietNode
+from broker_core.sim.kernel import Kernel, PassiveNode
 from broker_core.zk.store import OUTSIDE_SESSION, Check, Create, Delete, ForeignChange, SetData, ZkStore, ZnodeStat
 
 ZK_NODE = "zk"
@@ -41,7 +41,7 @@ class Session(msgspec.Struct):
     watches: dict[tuple[str, str], None] = {}
 
 
-class ZooKeeper(QuietNode):
+class ZooKeeper(PassiveNode):
     """The node `zk`. Keeps the sessions; each change of the tree becomes an event stated by whoever made it."""
 
     name = ZK_NODE

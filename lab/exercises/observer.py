@@ -12,7 +12,7 @@ from lab.models import Branch, ExerciseProgress
 from lab.protocol.frames import Exercise as ExerciseFrame
 from lab.protocol.frames import No
 from lab.runtime.lab import Lab
-from lab.runtime.live_run import Batch, LiveRun
+from lab.runtime.live_run import LiveRun, PublishedUpdate
 from lab.texts.refusal import Refusal
 
 NOTHING: dict[str, Any] = {
@@ -58,7 +58,7 @@ class ExerciseObserver:
         self._saving: set[asyncio.Task[None]] = set()
         self.shown = Shown.of(session)
 
-    def happened(self, live: LiveRun, batch: Batch) -> None:
+    def happened(self, live: LiveRun, batch: PublishedUpdate) -> None:
         """Events were made, or time was paused or resumed. Called in the lab's thread."""
         if self._session.on_events(moment_of(live), batch.envelopes):
             self.shown = Shown.of(self._session)

@@ -20,7 +20,7 @@ from lab.protocol.frames import Clock, Core, No
 from lab.recordings.recording import Recording
 from lab.recordings.summary import read_summary, write_summary
 from lab.runtime.lab_thread import LabThread
-from lab.runtime.live_run import Batch, LiveRun, Snapshot
+from lab.runtime.live_run import LiveRun, PublishedUpdate, Snapshot
 from lab.runtime.pacer import TICK_S, Pacer
 from lab.runtime.space import ensure_space
 from lab.runtime.streaming.ring import Ring
@@ -44,7 +44,7 @@ _NOTHING_HAPPENED = (Refusal, ShellError, ClusterError, ConfigException)
 class Observer(Protocol):
     """Something that follows a branch event by event, such as an exercise."""
 
-    def happened(self, live: LiveRun, batch: Batch) -> None:
+    def happened(self, live: LiveRun, batch: PublishedUpdate) -> None:
         """After each job on the engine, in the lab's thread."""
 
     def stopped(self) -> None:
@@ -92,7 +92,7 @@ class Lab:
         self._listens = listens
         self._gateway: Gateway | None = None
         self._snapshot: Snapshot | None = None
-        self._time = Batch([], [], recording.last_at_us, None, "pause", 0.0, recording.last_at_us)
+        self._time = PublishedUpdate([], [], recording.last_at_us, None, "pause", 0.0, recording.last_at_us)
 
     # What can be seen
 
@@ -366,7 +366,7 @@ class Lab:
         if self._gateway is not None:
             self._gateway.engine_gone()
         at_us = self._time.at_us
-        self._time = Batch([], [], at_us, None, "pause", 0.0, at_us)
+        self._time = PublishedUpdate([], [], at_us, None, "pause", 0.0, at_us)
         self._tell_core_changed()
 
     def _tell_core_changed(self) -> None:
@@ -388,7 +388,7 @@ class Lab:
                     observer.stopped()
             self._thread.tell(self._publish, batch)
 
-    def _publish(self, batch: Batch) -> None:
+    def _publish(self, batch: PublishedUpdate) -> None:
         if batch.events:
             self.ring.extend(batch.events)
         if self._gateway is not None:
@@ -400,7 +400,7 @@ class Lab:
             watcher.time_moved()
         self._look_when_due(batch)
 
-    def _look_when_due(self, batch: Batch) -> None:
+    def _look_when_due(self, batch: PublishedUpdate) -> None:
         """Answers that are made on the way leave when they are made, not on the next tick."""
         if self._alarm_clock is not None:
             self._alarm_clock.cancel()

@@ -30,7 +30,7 @@ MOST_PREPARATIONS = 2
 
 
 @dataclass(frozen=True)
-class Batch:
+class PublishedUpdate:
     """What one job has made: events as they travel, and where time stands now."""
 
     envelopes: list[Envelope]
@@ -105,7 +105,7 @@ class LiveRun:
         for change in self._store.poll_foreign():
             self.run.submit_foreign(change)
 
-    def collect(self) -> Batch:
+    def collect(self) -> PublishedUpdate:
         """Records what has happened since the last call. Inputs are on disk when this returns, before anybody hears."""
         run, recording = self.run, self._recording
         inputs = run.take_inputs()
@@ -122,7 +122,7 @@ class LiveRun:
             events.append(encode_with_patch(envelope[0], data, patch))
         self._flush_when_due()
         pacer = self.pacer
-        return Batch(
+        return PublishedUpdate(
             envelopes,
             events,
             run.now_us,

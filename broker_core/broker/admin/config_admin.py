@@ -59,7 +59,7 @@ class ConfigAdminHost(Protocol):
     def dynamic(self) -> DynamicBrokerConfig: ...
 
     @property
-    def place(self) -> Mapping[str, str]:
+    def identity(self) -> Mapping[str, str]:
         """What distinguishes this broker from the others: its id, its listener, its directory."""
         ...
 
@@ -140,7 +140,7 @@ class ConfigAdmin:
         return None if value is None else text_of(value)
 
     def _static(self) -> dict[str, str]:
-        return {**self.host.place, **self.host.dynamic.started_with}
+        return {**self.host.identity, **self.host.dynamic.started_with}
 
     def _synonyms(self, name: str) -> list[ConfigSynonym]:
         """Where a broker's value may come from, the strongest first; what is stronger than `name` itself but has
@@ -243,7 +243,7 @@ class ConfigAdmin:
             self._check_broker(name, "Node", "")
         entity = name or ConfigZnode.DEFAULT_ENTITY
         configs = change(acceptable(read_entity(self.host.zk, "brokers", entity), per_broker=bool(name)))
-        self.host.dynamic.validate(configs, per_broker=bool(name), place=self.host.place)
+        self.host.dynamic.validate(configs, per_broker=bool(name), identity=self.host.identity)
         if not validate_only:
             write_entity(self.host.zk, "brokers", entity, configs)
 

@@ -18,7 +18,7 @@ from broker_core.broker.common.produce_rules import (
     is_transactional,
     refusal_of,
 )
-from broker_core.broker.coordinators.transaction_verifier import Batch, Verification
+from broker_core.broker.coordinators.transaction_verifier import ProducerSequence, Verification
 from broker_core.errors import Errors, KafkaException
 from broker_core.log.append.append_check import batch_size_at
 from broker_core.partitions import topic_of
@@ -71,7 +71,7 @@ def _produce_verified(
     services: ProduceServices,
     message: Message,
     transactional_id: str,
-    batches: Mapping[str, Batch],
+    batches: Mapping[str, ProducerSequence],
     refused: dict[str, ProducePartitionResponse],
 ) -> None:
     """Appends once the coordinator has said that the partitions are in the transaction (KIP-890). `batches`: one for
@@ -97,11 +97,11 @@ def _produce_verified(
     verifier.verify(Verification(message, guards, refused), transactional_id, verified)
 
 
-def _transactional_batches(body: ProduceRequest, names: Container[str]) -> dict[str, Batch]:
+def _transactional_batches(body: ProduceRequest, names: Container[str]) -> dict[str, ProducerSequence]:
     """The batch of each of these partitions that belongs to a transaction; one without a producer id is nobody's."""
     begun = {name: data for name, data in body.partitions if name in names and data and begins_transactional(data)}
     headers = {name: parse_header(data) for name, data in begun.items()}
-    return {name: Batch.of(header) for name, header in headers.items() if header.has_producer_id}
+    return {name: ProducerSequence.of(header) for name, header in headers.items() if header.has_producer_id}
 
 
 def _refuse_all(services: ProduceServices, message: Message, error: KafkaException) -> None:

@@ -1,7 +1,7 @@
 """TxnOffsetCommit (API key 28): offsets that count when their transaction is committed."""
 
 from broker_core.broker.apis.services import TransactionalOffsetServices
-from broker_core.broker.coordinators.transaction_verifier import Batch, Verification
+from broker_core.broker.coordinators.transaction_verifier import ProducerSequence, Verification
 from broker_core.errors import Errors
 from broker_core.records.record_batch import NO_SEQUENCE
 from broker_core.sim.kernel import Message
@@ -20,7 +20,7 @@ def handle(services: TransactionalOffsetServices, message: Message) -> None:
         services.kernel.respond(message, TxnOffsetCommitResponse(results), label=error.name)
         return
     partition = services.groups.partition_of(body.group_id)
-    batch = Batch(body.producer_id, body.producer_epoch, NO_SEQUENCE)
+    batch = ProducerSequence(body.producer_id, body.producer_epoch, NO_SEQUENCE)
     guard = services.transactions.verifier.guard(partition, batch)
     if guard is None:
         services.groups.commit_in_transaction(message, body, Errors.NONE)

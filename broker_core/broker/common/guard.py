@@ -37,7 +37,7 @@ class Guarded(Protocol):
 Node = TypeVar("Node", bound=Guarded)
 
 
-def go_on_after(kernel: Kernel, failure: Exception, subject: str, api: str, occasion: Occasion = "request") -> None:
+def report_failure(kernel: Kernel, failure: Exception, subject: str, api: str, occasion: Occasion = "request") -> None:
     """Raises the alarm that `subject` failed; raises `failure` when the run is not to survive it."""
     if kernel.survives is None or not kernel.survives(failure):
         raise failure
@@ -61,12 +61,12 @@ def guarded(occasion: Occasion, named: int = 0) -> Callable[[Callable[..., None]
 
     def of(method: Callable[..., None]) -> Callable[..., None]:
         @wraps(method)
-        def goes_on(node: Node, *arguments: Any) -> None:
+        def guarded_method(node: Node, *arguments: Any) -> None:
             try:
                 method(node, *arguments)
             except Exception as failure:
-                go_on_after(node.kernel, failure, node.name, str(arguments[named]), occasion)
+                report_failure(node.kernel, failure, node.name, str(arguments[named]), occasion)
 
-        return goes_on
+        return guarded_method
 
     return of

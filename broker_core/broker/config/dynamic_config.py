@@ -76,16 +76,16 @@ class DynamicBrokerConfig:
             return
         self.current = config
 
-    def validate(self, configs: Mapping[str, str], *, per_broker: bool, place: Mapping[str, str] = NONE) -> None:
-        """Checks what this broker, or all, shall have instead of what they have. `place` is what distinguishes this
+    def validate(self, configs: Mapping[str, str], *, per_broker: bool, identity: Mapping[str, str] = NONE) -> None:
+        """Checks what this broker, or all, shall have instead of what they have. `identity` is what distinguishes this
         broker from the others. Raises ConfigException.
         """
         check(configs, per_broker=per_broker)
         defaults, own = (self.defaults, configs) if per_broker else (configs, self.own)
-        merged = {**place, **self._merged(defaults, own)}
+        merged = {**identity, **self._merged(defaults, own)}
         BrokerConfig.of(merged)
         check_requirements(merged)
-        now = {**place, **self.current.told}
+        now = {**identity, **self.current.told}
         why = (
             _connections_refusal(merged)
             or _reporters_refusal(merged)

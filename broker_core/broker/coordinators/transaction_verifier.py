@@ -46,7 +46,7 @@ _RETRIABLE_AS_REPLICAS = frozenset(
 """Older producers would take these for something else; what NOT_ENOUGH_REPLICAS makes them do is right."""
 
 
-class Batch(NamedTuple):
+class ProducerSequence(NamedTuple):
     """Of whose batch it is, and the first sequence number (-1 for what a coordinator writes)."""
 
     producer_id: int
@@ -54,9 +54,9 @@ class Batch(NamedTuple):
     sequence: int
 
     @staticmethod
-    def of(header: BatchHeader) -> "Batch":
+    def of(header: BatchHeader) -> "ProducerSequence":
         """What of a batch has to be verified."""
-        return Batch(header.producer_id, header.producer_epoch, header.base_sequence)
+        return ProducerSequence(header.producer_id, header.producer_epoch, header.base_sequence)
 
 
 class Verification(msgspec.Struct, frozen=True):
@@ -99,7 +99,7 @@ class TransactionVerifier:
         host = self._host
         return host.era.verifies_transactions and (host.config.transactions.transaction_partition_verification_enable)
 
-    def guard(self, name: str, batch: Batch) -> tuple[int, int] | None:
+    def guard(self, name: str, batch: ProducerSequence) -> tuple[int, int] | None:
         """What has to be verified before a batch may be appended: (producer id, guard); None = nothing."""
         partition = self._host.replicas.partitions.get(name)
         if not self.is_on or partition is None or not partition.is_leader:
@@ -107,7 +107,7 @@ class TransactionVerifier:
         guard = partition.log.producer_state.start_verification(*batch)
         return None if guard is None else (batch.producer_id, guard)
 
-    def verify(self, verification: Verification, transactional_id: str, batch: Batch) -> None:
+    def verify(self, verification: Verification, transactional_id: str, batch: ProducerSequence) -> None:
         """Asks; `verified` goes on."""
         host = self._host
         state = host.metadata.partitions.get(self._coordinator.partition_of(transactional_id))

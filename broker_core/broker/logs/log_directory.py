@@ -126,5 +126,5 @@ class LogDirectory:
     def mark_clean(self) -> None:
         """The last act of an orderly shutdown."""
         mark_clean_shutdown(self.disk, self.path, self.era.clean_shutdown)
-        if not self.era.lock_outlives_stop:
+        if not self.era.keeps_lock_file_after_shutdown:
             self.disk.delete(f"{self.path}/{LOCK_FILE}")

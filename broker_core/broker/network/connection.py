@@ -4,7 +4,7 @@ from collections import deque
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from broker_core.broker.common.guard import go_on_after
+from broker_core.broker.common.guard import report_failure
 from broker_core.broker.common.messages import CLIENT_PREFIX, Failed, Prepared
 from broker_core.broker.translation import TRANSLATIONS, RequestContext
 from broker_core.broker.translation.common import AskedBroker, ClusterAddresses
@@ -12,7 +12,7 @@ from broker_core.era_apis import Apis, is_offered
 from broker_core.errors import Errors
 from broker_core.events.rpc import Fields
 from broker_core.events.world import ClientIdentified
-from broker_core.sim.kernel import Kernel, QuietNode
+from broker_core.sim.kernel import Kernel, PassiveNode
 from broker_core.wire.errors import WireError
 from broker_core.wire.framing import API_VERSIONS, decode_request, encode_response
 from broker_core.wire.schemas import offered
@@ -81,7 +81,7 @@ class ConnectionHost(ClusterAddresses, Protocol):
     def send(self, number: int, frame: bytes) -> None: ...
 
 
-class Connection(QuietNode):
+class Connection(PassiveNode):
     """Requests are answered one after the other, in their order, as Kafka does by muting a channel."""
 
     def __init__(self, server: ConnectionHost, broker: ListeningBroker, number: int, peer: str) -> None:
@@ -210,7 +210,7 @@ class Connection(QuietNode):
 
     def _fail(self, failure: Exception, request: Request) -> None:
         """The lab itself has failed on a request; where it survives that, the client is hung up on."""
-        go_on_after(self._server.kernel, failure, self.broker.name, request.api.name)
+        report_failure(self._server.kernel, failure, self.broker.name, request.api.name)
         self._server.close(self.number, Errors.UNKNOWN_SERVER_ERROR.name)
 
     def on_disconnect(self, api: str, context: Any, why: str) -> None:

@@ -149,7 +149,7 @@ class Broker:
         return self.config_changes.dynamic
 
     @property
-    def place(self) -> dict[str, str]:
+    def identity(self) -> dict[str, str]:
         """What this broker was started with and no other."""
         return {
             "broker.id": str(self.broker_id),
@@ -233,7 +233,7 @@ class Broker:
             on_truncated=self.logs.log_truncated,
         )
         self.kernel.subjects[partition.key] = partition
-        partition.state_opened()
+        partition.emit_log_opened()
         return partition
 
     def log_config(self, configs: Mapping[str, Value]) -> LogConfig:
@@ -242,7 +242,7 @@ class Broker:
             LogConfig.of(configs),
             has_time_index=self.era.time_index,
             has_producer_snapshots=self.era.producer_snapshots,
-            epochs_only_rise=self.era.epochs_only_rise,
+            ignores_lower_epochs=self.era.ignores_lower_epochs,
             producer_id_expiration_ms=self.config.producer_id_expiration_ms,
             followers_check_size=self.era.followers_check_size,
             index_rule=self.era.index_rule,
@@ -286,10 +286,10 @@ class Broker:
         self.zk.create(IsrChangeNotificationZnode.SEQUENCE_PATH, znode.encode(), sequential=True)
         return True
 
-    def cannot_truncate(self, partition: Partition, why: str) -> bool | None:
+    def halts_instead_of_truncating(self, partition: Partition, why: str) -> bool | None:
         """A follower's log reaches beyond its leader's, and unclean elections are not allowed: before 2.0 a broker
-        rather went than lost records. Says whether this one does; its end may hang. None: ZooKeeper, which knows
-        whether they are allowed, cannot be asked now.
+        halted rather than lose records. Returns whether this one halts; its shutdown may hang. None: ZooKeeper, which
+        has the configuration of the topic, cannot be reached now.
         """
         beyond = self.era.beyond_leader_end
         if beyond == "truncate":

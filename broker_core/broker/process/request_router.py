@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from broker_core.broker.apis import HANDLERS
 from broker_core.broker.apis.services import BrokerServices
-from broker_core.broker.common.guard import go_on_after, guarded
+from broker_core.broker.common.guard import guarded, report_failure
 from broker_core.broker.common.messages import CLIENT_PREFIX, Failed, Prepared
 from broker_core.broker.process.config_changes import ConfigChanges
 from broker_core.errors import Errors
@@ -119,7 +119,7 @@ class RequestRouter:
         try:
             HANDLERS[message.api](broker, message)
         except Exception as failure:
-            go_on_after(self.kernel, failure, self.name, message.api)
+            report_failure(self.kernel, failure, self.name, message.api)
             if message.source.startswith(CLIENT_PREFIX):
                 error = Errors.UNKNOWN_SERVER_ERROR
                 self.kernel.respond(message, Failed(error), label=error.name)

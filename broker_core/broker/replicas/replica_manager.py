@@ -63,7 +63,7 @@ class ReplicaHost(Protocol):
 
     def notify_isr_changes(self, partitions: tuple[str, ...]) -> bool: ...
 
-    def cannot_truncate(self, partition: Partition, why: str) -> bool | None: ...
+    def halts_instead_of_truncating(self, partition: Partition, why: str) -> bool | None: ...
 
 
 class ReplicaManager:
@@ -217,9 +217,9 @@ class ReplicaManager:
         fetcher = self.fetchers.get(leader)
         return fetcher is not None and name in fetcher.states
 
-    def cannot_truncate(self, partition: Partition, why: str) -> bool | None:
+    def halts_instead_of_truncating(self, partition: Partition, why: str) -> bool | None:
         """Whether this broker rather ends than truncates a log to its leader's end; None = that is not known now."""
-        return self.host.cannot_truncate(partition, why)
+        return self.host.halts_instead_of_truncating(partition, why)
 
     def _stop_fetching(self, name: str) -> None:
         for fetcher in self.fetchers.values():

@@ -74,7 +74,7 @@ class FileRecords:
         end = min(self.start + position + size, self.start + self.size)
         return FileRecords(self.file, self.path, self.window, self.start + position, end)
 
-    def batches(self) -> Iterator["Batch"]:
+    def batches(self) -> Iterator["FileRecordBatch"]:
         """Each batch that lies wholly inside. Raises Thrown where the chain of batches breaks."""
         end = self.end if self._is_slice else self.size
         position = self.start
@@ -95,14 +95,14 @@ class FileRecords:
                 ).at(self.path, position)
             if position > end - LENGTH_OVERHEAD - size:
                 return
-            yield Batch(self, offset, magic, position, size + LENGTH_OVERHEAD)
+            yield FileRecordBatch(self, offset, magic, position, size + LENGTH_OVERHEAD)
             position += size + LENGTH_OVERHEAD
 
     def __str__(self) -> str:
         return f"FileRecords(size={self.size}, file={self.path}, start={self.start}, end={self.end})"
 
 
-class Batch:
+class FileRecordBatch:
     """A batch of any magic. `position` is where it lies in the file, `size` its bytes with offset and length field.
 
     Fields come from the header; they raise Thrown where it cannot be read.

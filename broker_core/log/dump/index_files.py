@@ -6,7 +6,7 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from broker_core.log.dump.batches import Batch, FileRecords
+from broker_core.log.dump.batches import FileRecordBatch, FileRecords
 from broker_core.log.dump.files import Files, ReadableFile, Window, open_index, open_log
 from broker_core.log.dump.findings import Findings
 from broker_core.log.dump.java import INT_MAX, Thrown, int64, parse_long
@@ -190,7 +190,7 @@ class _BatchFinder:
         self._mark_positions = array("q")
         self._last: tuple[int, int] | None = None
 
-    def find(self, offset: int) -> Batch | None:
+    def find(self, offset: int) -> FileRecordBatch | None:
         """The first batch whose last offset is at or above `offset`. Raises Thrown."""
         number = self._index.floor(offset - self._base_offset)
         start = 0 if number is None else self._index[number][1]
@@ -211,7 +211,7 @@ class _BatchFinder:
                 self._mark_positions.append(batch.position + batch.size)
         return None
 
-    def max_timestamp(self, batch: Batch) -> int:
+    def max_timestamp(self, batch: FileRecordBatch) -> int:
         """The greatest timestamp of its records, -1 without any. Raises Thrown."""
         if self._last is None or self._last[0] != batch.position:
             self._last = batch.position, max((record.timestamp for record in records_of(batch)), default=NO_TIMESTAMP)

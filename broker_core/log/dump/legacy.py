@@ -8,7 +8,7 @@ import zlib
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from broker_core.log.dump.batches import LOG_APPEND_TIME, Batch
+from broker_core.log.dump.batches import LOG_APPEND_TIME, FileRecordBatch
 from broker_core.log.dump.compressed_input import StreamFault
 from broker_core.log.dump.java import Thrown, int32, int64, kafka, out_of_memory
 from broker_core.log.dump.records import MAX_RECORD_BYTES, DumpedRecord, invalid, read_held
@@ -117,7 +117,7 @@ def _fits(size: int, capacity: int) -> None:
         raise Thrown("java.lang.IllegalArgumentException", f"newLimit > capacity: ({size} > {capacity})", rule)
 
 
-def read_messages(batch: Batch) -> Iterator[DumpedRecord]:
+def read_messages(batch: FileRecordBatch) -> Iterator[DumpedRecord]:
     """The messages of a set. Raises Thrown at a fault; of a compressed set all are read before any is shown."""
     try:
         if batch.compression is CompressionType.NONE:
@@ -128,14 +128,14 @@ def read_messages(batch: Batch) -> Iterator[DumpedRecord]:
         raise batch.at(thrown) from None
 
 
-def _whole(batch: Batch) -> Message:
+def _whole(batch: FileRecordBatch) -> Message:
     size = batch.size - LENGTH_OVERHEAD
     if size > MAX_RECORD_BYTES:
         raise out_of_memory(f"a message may have {MAX_RECORD_BYTES} bytes, this one has {size}")
     return Message(batch.offset, batch.window.get(batch.position + LENGTH_OVERHEAD, size))
 
 
-def _unwrapped(batch: Batch) -> Iterator[DumpedRecord]:
+def _unwrapped(batch: FileRecordBatch) -> Iterator[DumpedRecord]:
     held: list[Message] | None = []
     held_bytes = 0
     last: Message | None = None
@@ -157,7 +157,7 @@ def _unwrapped(batch: Batch) -> Iterator[DumpedRecord]:
         yield message.record()
 
 
-def _base_offset(batch: Batch, last_inner_offset: int) -> int:
+def _base_offset(batch: FileRecordBatch, last_inner_offset: int) -> int:
     """What to add to inner offsets, which are relative in magic 1; the wrapper has the offset of the last."""
     if batch.magic == 0 or batch.offset == 0:
         return 0
@@ -170,7 +170,7 @@ def _base_offset(batch: Batch, last_inner_offset: int) -> int:
     return int64(batch.offset - last_inner_offset)
 
 
-def _inner(batch: Batch) -> Iterator[Message]:
+def _inner(batch: FileRecordBatch) -> Iterator[Message]:
     """The messages inside, with their offsets as written."""
     codec = batch.compression
     if codec is CompressionType.ZSTD:
@@ -196,7 +196,7 @@ def _inner(batch: Batch) -> Iterator[Message]:
         raise unreadable(codec, str(fault), fault) from None
 
 
-def _value_place(batch: Batch) -> tuple[int, int]:
+def _value_place(batch: FileRecordBatch) -> tuple[int, int]:
     """Where the value of a wrapper lies in the file, and its size."""
     end = batch.size - LENGTH_OVERHEAD
 

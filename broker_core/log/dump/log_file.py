@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from broker_core.log.dump.batches import Batch, FileRecords
+from broker_core.log.dump.batches import FileRecordBatch, FileRecords
 from broker_core.log.dump.control import control_text
 from broker_core.log.dump.decoders import Parser
 from broker_core.log.dump.files import Files, Window, open_log
@@ -51,7 +51,7 @@ class LogDump:
         finally:
             file.close()
 
-    def _batch(self, batch: Batch, path: str) -> Iterator[str]:
+    def _batch(self, batch: FileRecordBatch, path: str) -> Iterator[str]:
         try:
             yield from batch.summary()
             yield "\n"
@@ -60,7 +60,7 @@ class LogDump:
         except Thrown as thrown:
             raise batch.at(thrown) from None
 
-    def _records(self, batch: Batch, path: str) -> Iterator[str]:
+    def _records(self, batch: FileRecordBatch, path: str) -> Iterator[str]:
         # Most records are small: their lines go together.
         held: list[str] = []
         try:
@@ -78,7 +78,7 @@ class LogDump:
             raise
         yield "".join(held)
 
-    def _record(self, batch: Batch, record: DumpedRecord) -> Iterator[str]:
+    def _record(self, batch: FileRecordBatch, record: DumpedRecord) -> Iterator[str]:
         prefix = "| "
         if not self._skip_record_metadata:
             if record.sizes_fault is not None:
@@ -110,7 +110,7 @@ class LogDump:
         yield "\n"
 
 
-def records_of(batch: Batch) -> Iterator[DumpedRecord]:
+def records_of(batch: FileRecordBatch) -> Iterator[DumpedRecord]:
     """The records of a batch of any magic. Raises Thrown."""
     return read_messages(batch) if batch.is_legacy else read_records(batch)
 

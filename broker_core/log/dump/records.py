@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 
 import msgspec
 
-from broker_core.log.dump.batches import LOG_APPEND_TIME, Batch
+from broker_core.log.dump.batches import LOG_APPEND_TIME, FileRecordBatch
 from broker_core.log.dump.compressed_input import ALLOCATABLE_BYTES, StreamFault
 from broker_core.log.dump.java import INT_MAX, LONG_MAX, Thrown, decode, int32, int64, kafka, out_of_memory
 from broker_core.log.dump.stream import Stream, open_stream, unreadable
@@ -47,7 +47,7 @@ class DumpedRecord(msgspec.Struct, frozen=True, gc=False):
     content_fault: Thrown | None = None
 
 
-def read_records(batch: Batch) -> Iterator[DumpedRecord]:
+def read_records(batch: FileRecordBatch) -> Iterator[DumpedRecord]:
     """The records of a batch of magic 2 or above, those before a fault included. Raises Thrown at a fault.
 
     Of a compressed batch Kafka reads all records before it shows any, so a fault anywhere shows none.
@@ -66,7 +66,7 @@ def read_records(batch: Batch) -> Iterator[DumpedRecord]:
         raise batch.at(thrown) from None
 
 
-def _uncompressed(batch: Batch) -> Iterator[DumpedRecord]:
+def _uncompressed(batch: FileRecordBatch) -> Iterator[DumpedRecord]:
     size = batch.size - HEADER_BYTES
     if size <= SMALL_BATCH_BYTES:
         records = _at_once(batch, batch.window.get(batch.position + HEADER_BYTES, size))
@@ -76,7 +76,7 @@ def _uncompressed(batch: Batch) -> Iterator[DumpedRecord]:
     yield from _strictly(batch)
 
 
-def _at_once(batch: Batch, body: bytes) -> list[DumpedRecord] | None:
+def _at_once(batch: FileRecordBatch, body: bytes) -> list[DumpedRecord] | None:
     """The records, None unless all of them are beyond doubt."""
     header = batch.header
     if header.record_count < 0:
@@ -109,7 +109,7 @@ def _at_once(batch: Batch, body: bytes) -> list[DumpedRecord] | None:
     return records
 
 
-def _strictly(batch: Batch) -> Iterator[DumpedRecord]:
+def _strictly(batch: FileRecordBatch) -> Iterator[DumpedRecord]:
     count = _count(batch)
     buffer = Buffer(batch.window.get, batch.position + HEADER_BYTES, batch.position + batch.size)
     for number in range(1, count + 1):
@@ -126,7 +126,7 @@ def _strictly(batch: Batch) -> Iterator[DumpedRecord]:
         yield record
 
 
-def _compressed(batch: Batch) -> Iterator[DumpedRecord]:
+def _compressed(batch: FileRecordBatch) -> Iterator[DumpedRecord]:
     body = _small_body(batch)
     records = None if body is None else _at_once(batch, body)
     if records is not None:
@@ -143,7 +143,7 @@ def _compressed(batch: Batch) -> Iterator[DumpedRecord]:
     yield from held if held is not None else _decompressed(batch)
 
 
-def _small_body(batch: Batch) -> bytes | None:
+def _small_body(batch: FileRecordBatch) -> bytes | None:
     """The decompressed records of a batch; None when they are damaged, or more than are read at once."""
     try:
         body = _open(batch).read(SMALL_BATCH_BYTES + 1)
@@ -152,14 +152,14 @@ def _small_body(batch: Batch) -> bytes | None:
     return body if len(body) <= SMALL_BATCH_BYTES else None
 
 
-def _open(batch: Batch) -> Stream:
+def _open(batch: FileRecordBatch) -> Stream:
     def fetch(position: int, length: int) -> bytes:
         return batch.window.get(batch.position + HEADER_BYTES + position, length)
 
     return open_stream(batch.compression, fetch, batch.size - HEADER_BYTES, batch.magic)
 
 
-def _decompressed(batch: Batch) -> Iterator[DumpedRecord]:
+def _decompressed(batch: FileRecordBatch) -> Iterator[DumpedRecord]:
     codec = batch.compression
     stream = _open(batch)
     count = _count(batch)
@@ -181,7 +181,7 @@ def _decompressed(batch: Batch) -> Iterator[DumpedRecord]:
     yield last
 
 
-def _next_record(batch: Batch, stream: Stream) -> DumpedRecord:
+def _next_record(batch: FileRecordBatch, stream: Stream) -> DumpedRecord:
     try:
         size = _stream_varint(stream)
         if size < 0:
@@ -220,7 +220,7 @@ def _stream_varint(stream: Stream) -> int:
     raise IllegalArgument(_too_long("Varint", "5th", raw & 0xFFFFFFFF))
 
 
-def _count(batch: Batch) -> int:
+def _count(batch: FileRecordBatch) -> int:
     count = batch.header.record_count
     if count < 0:
         message = f"Found invalid record count {count} in magic v{batch.magic} batch"
@@ -322,7 +322,7 @@ def invalid(message: str, rule: str, cause: str | None = None) -> Thrown:
     return Thrown(kafka("InvalidRecordException"), message, rule, () if cause is None else (cause,))
 
 
-def read_record(batch: Batch, buffer: Buffer, size: int) -> DumpedRecord:
+def read_record(batch: FileRecordBatch, buffer: Buffer, size: int) -> DumpedRecord:
     """The record at the buffer's position, which claims `size` bytes (`DefaultRecord.readFrom`). Raises Thrown."""
     if buffer.remaining < size:
         raise invalid(

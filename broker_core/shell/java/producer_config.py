@@ -144,7 +144,7 @@ def era_settings(settings: ProducerSettings, era: Era) -> ProducerSettings:
         settings,
         enable_idempotence=idempotent,
         partitioner=partitioner,
-        names_lost_nodes=era.producer.names_lost_nodes,
+        names_disconnected_nodes=era.producer.names_disconnected_nodes,
     )
 
 

@@ -9,8 +9,8 @@ from broker_core.sim.invariants.checker import Checker, watches
 from broker_core.sim.invariants.epoch_rules import check_batch_epoch, check_epochs
 from broker_core.sim.invariants.shadow import (
     KEPT_BATCHES,
-    Batch,
     SegmentIndex,
+    ShadowBatch,
     ShadowLog,
     ShadowPartition,
     ShadowReplica,
@@ -164,7 +164,7 @@ def appended(checker: Checker, event: log.BatchAppended) -> None:
     chain = None if before is None else hash((before, identity))
     if timestamp < shadow_log.max_timestamp:
         timestamp = shadow_log.max_timestamp
-    batch = Batch(chain, identity, written_in, segment, position, event.size, timestamp)
+    batch = ShadowBatch(chain, identity, written_in, segment, position, event.size, timestamp)
     shadow_log.append(base, last, batch)
     # Who has not heard that its topic was deleted may still lead the old one: that is no log of the new one.
     if written_in >= 0 and not shadow.is_stale:
@@ -195,7 +195,7 @@ def _unwritten_epoch(partition: ShadowPartition, shadow: ShadowReplica, base: in
     return found[1].epoch if found is not None else -1
 
 
-def _match(checker: Checker, partition: ShadowPartition, shadow: ShadowReplica, base: int, first: Batch) -> None:
+def _match(checker: Checker, partition: ShadowPartition, shadow: ShadowReplica, base: int, first: ShadowBatch) -> None:
     """I-LOGMATCH where the chains are not equal: either differ, or where a log began is not known."""
     if base < partition.compared_from:
         return

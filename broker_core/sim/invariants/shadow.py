@@ -13,7 +13,7 @@ KEPT_ANSWERS = 512
 KEPT_INDEX_ENTRIES = 1024
 
 
-class Batch(NamedTuple):
+class ShadowBatch(NamedTuple):
     """One batch of a log.
 
     `chain` identifies the whole log up to here: two logs with the same chain hold the same batches. None = where the
@@ -30,7 +30,7 @@ class Batch(NamedTuple):
     max_timestamp: int
 
 
-class History(dict[tuple[int, int], Batch]):
+class History(dict[tuple[int, int], ShadowBatch]):
     """`(leader epoch, base offset)` -> the first batch that was written there."""
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -43,8 +43,8 @@ def _unpack_history(packed: bytes) -> History:
 
 # A checkpoint holds all of it. To pickle thousands of batches one by one takes ten times as long as this.
 _pack = msgspec.msgpack.Encoder().encode
-_history_decoder = msgspec.msgpack.Decoder(list[tuple[tuple[int, int], Batch]])
-_log_decoder = msgspec.msgpack.Decoder(tuple[list[int], list[int], list[Batch]])
+_history_decoder = msgspec.msgpack.Decoder(list[tuple[tuple[int, int], ShadowBatch]])
+_log_decoder = msgspec.msgpack.Decoder(tuple[list[int], list[int], list[ShadowBatch]])
 
 
 class ShadowLog:
@@ -74,7 +74,7 @@ class ShadowLog:
     def __init__(self, start: int, segment: int = -1, next_position: int = -1) -> None:
         self.bases: list[int] = []
         self.lasts: list[int] = []
-        self.batches: list[Batch] = []
+        self.batches: list[ShadowBatch] = []
         self.known_from = self.deleted_below = start
         self.end = start
         #: the lowest offset that a truncation ever came down to
@@ -96,7 +96,7 @@ class ShadowLog:
         for name, value in rest.items():
             setattr(self, name, value)
 
-    def append(self, base: int, last: int, batch: Batch) -> None:
+    def append(self, base: int, last: int, batch: ShadowBatch) -> None:
         """One batch more."""
         self.bases.append(base)
         self.lasts.append(last)
@@ -162,7 +162,7 @@ class ShadowLog:
         chain = self.chain_below(end)
         return chain is not None and chain == other.chain_below(end)
 
-    def batch_at(self, base: int) -> tuple[int, Batch] | None:
+    def batch_at(self, base: int) -> tuple[int, ShadowBatch] | None:
         """`(last offset, batch)` of the batch that begins at `base`."""
         bases = self.bases
         index = bisect_left(bases, base)

@@ -16,7 +16,7 @@ from typing import Protocol
 from broker_core.events.world import ClientRefused
 from broker_core.run import Listener
 from broker_core.wire.framing import FrameSplitter
-from lab.runtime.live_run import Batch, LiveRun
+from lab.runtime.live_run import LiveRun, PublishedUpdate
 from lab.runtime.tcp.bound_ports import HOST, bind_again, hold, let_go, port_of, share
 from lab.texts.refusal import Refusal
 
@@ -218,7 +218,7 @@ class Gateway:
 
     # what the engine says
 
-    def publish(self, batch: Batch) -> None:
+    def publish(self, batch: PublishedUpdate) -> None:
         """What goes out, and who takes connections now."""
         refused = False
         for number, frame in batch.outputs:

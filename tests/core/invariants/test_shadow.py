@@ -2,12 +2,12 @@
 
 import pickle
 
-from broker_core.sim.invariants.shadow import Batch, History, ShadowLog, ShadowPartition
+from broker_core.sim.invariants.shadow import History, ShadowBatch, ShadowLog, ShadowPartition
 
 
-def batch(base: int, chain: int | None) -> Batch:
+def batch(base: int, chain: int | None) -> ShadowBatch:
     """Three records of leader epoch 2."""
-    return Batch(chain, hash((base,)), 2, 0, base * 10, 30, base)
+    return ShadowBatch(chain, hash((base,)), 2, 0, base * 10, 30, base)
 
 
 def test_a_log_goes_on_from_a_checkpoint_as_it_would_have() -> None:

@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 import pytest
 
 from broker_core.broker.network.socket_server import Listener
-from lab.runtime.live_run import Batch, LiveRun
+from lab.runtime.live_run import LiveRun, PublishedUpdate
 from lab.runtime.tcp import gateway as gateway_module
 from lab.runtime.tcp.gateway import MOST_UNDER_WAY, Client, Gateway
 from tests.support.lab_server import PATIENCE_S
@@ -131,7 +131,9 @@ def test_a_port_that_stays_taken_is_tried_once_an_interval(monkeypatch: pytest.M
         try:
             for life in range(5):
                 first = len(tries)
-                gateway.publish(Batch([], [], 0, None, "play", 1.0, 0, listeners={1: Listener(life, 1_000, 0)}))
+                gateway.publish(
+                    PublishedUpdate([], [], 0, None, "play", 1.0, 0, listeners={1: Listener(life, 1_000, 0)})
+                )
                 await tried(first + 1)
             await tried(first + 5)
         finally:

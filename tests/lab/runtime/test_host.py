@@ -21,7 +21,7 @@ from lab.runtime import lab as lab_module
 from lab.runtime import space
 from lab.runtime.host import Host
 from lab.runtime.lab import Lab
-from lab.runtime.live_run import Batch, LiveRun
+from lab.runtime.live_run import LiveRun, PublishedUpdate
 from lab.runtime.streaming.watcher import Gone, Visitor, Watcher
 from lab.runtime.tcp import gateway as gateway_module
 from lab.runtime.tcp.bound_ports import hold, let_go, port_of
@@ -411,7 +411,7 @@ def test_an_observer_of_a_run_that_plays_misses_no_event(tmp_path: Path) -> None
             self.gaps = 0
             self.events = 0
 
-        def happened(self, live: LiveRun, batch: Batch) -> None:
+        def happened(self, live: LiveRun, batch: PublishedUpdate) -> None:
             for envelope in batch.envelopes:
                 self.gaps += envelope[0] != self.expected
                 self.expected = envelope[0] + 1

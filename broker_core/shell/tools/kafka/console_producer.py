@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from broker_core.clients.accumulator import record_size_upper_bound
-from broker_core.clients.producer import Handed, Producer
+from broker_core.clients.producer import AppendedRecord, Producer
 from broker_core.clients.producer_settings import ProduceResult, ProducerSettings
 from broker_core.config_defs import ConfigException
 from broker_core.errors import Errors
@@ -282,7 +282,7 @@ def _produce(process: Process, producer: Producer, topic: str, reader: LineReade
     return 0 if failure is None else _threw(process, failure)
 
 
-def _hand_over(process: Process, producer: Producer, topic: str, line: Line) -> Handed | None:
+def _hand_over(process: Process, producer: Producer, topic: str, line: Line) -> AppendedRecord | None:
     """Gives a record to the producer; None when it is too large."""
     size = record_size_upper_bound(line.key, line.value, line.headers)
     message = ""

@@ -15,7 +15,7 @@ class _Batch(Protocol):
     def size(self) -> int: ...
 
 
-def ensure_room(
+def ensure_capacity(
     offset_index: OffsetIndex,
     time_index: TimeIndex | NoTimeIndex,
     counters: tuple[int, int, int],

@@ -1,6 +1,6 @@
-"""Facts: how a run states them, and the only code that may change state because of one.
+"""How a run emits events, and the only code that may change state because of one.
 
-`emit` journals an event and applies it: the functions that `applies` registered are the only code that changes
+`emit` numbers an event and applies it: the functions registered with `applies` are the only code that changes
 replicated or protocol state.
 """
 
@@ -34,15 +34,15 @@ def applies(*kinds: type[Event]) -> Callable[[F], F]:
     return register
 
 
-class Journal:
-    """Numbers the facts of a run and hands them on.
+class EventLog:
+    """Numbers the events of a run, applies them and passes them on.
 
     Attributes:
         subjects: the objects that carry state, by name (`orders-0@b1`, `b1`).
-        seq: the number of the last fact; `cause_seq` that of the one behind what happens now.
-        current_node: who states facts unless they say otherwise.
+        seq: the number of the last event; `cause_seq` that of the event that caused the current work.
+        current_node: the node that emits events, unless `emit` is given another.
         survives: if set, decides whether the run goes on when the handler of a request fails.
-        on_event: if set, sees every envelope right after it was applied (journal, fold, invariants).
+        on_event: if set, receives every envelope right after it was applied (journal, fold, invariants).
     """
 
     def __init__(self) -> None:
@@ -55,7 +55,7 @@ class Journal:
         self.survives: Survives | None = None
 
     def emit(self, event: Event, node: str | None = None) -> int:
-        """States a fact: numbers it, applies it, hands it to `on_event`. Returns its sequence number."""
+        """Emits an event: numbers it, applies it, passes it to `on_event`. Returns its sequence number."""
         self.seq = seq = self.seq + 1
         now_us = self.scheduler.now_us
         apply = _APPLY.get(type(event))

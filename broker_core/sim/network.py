@@ -1,9 +1,9 @@
-"""The post: messages between nodes, from the sender to the place where they are due."""
+"""The network: sends messages between nodes and delivers them when they are due."""
 
 from typing import Any
 
 from broker_core.events.rpc import Fields, RpcDropped, RpcHeld, RpcSent
-from broker_core.sim.facts import Journal
+from broker_core.sim.event_log import EventLog
 from broker_core.sim.faults import DISK_MESSAGES, LinkFault
 from broker_core.sim.messages import (
     FOLLOWING,
@@ -17,7 +17,7 @@ from broker_core.sim.messages import (
 from broker_core.sim.rng import Streams
 
 
-class Post(Journal):
+class Network(EventLog):
     """Messages, and the links over which they go.
 
     Attributes:
