@@ -45,6 +45,24 @@ def test_the_contracts_hold():
     [
         ("broker_core/events/__init__.py", "import broker_core.zk.store", "layers of the core"),
         ("broker_core/zk/store.py", "from broker_core import log", "layers of the core"),
+        (
+            "broker_core/broker/apis/fetch.py",
+            "import broker_core.broker.process.broker",
+            "layers of the broker",
+        ),
+        (
+            "broker_core/broker/replicas/fetches.py",
+            "from broker_core.broker import coordinators",
+            "layers of the broker",
+        ),
+        ("broker_core/broker/translation/fetch.py", "import broker_core.broker.apis.fetch", "layers of the broker"),
+        ("broker_core/shell/admin/requests.py", "import broker_core.shell.tools", "layers of the shell"),
+        ("broker_core/shell/grammar/parser.py", "import broker_core.shell.java.errors", "layers of the shell"),
+        (
+            "broker_core/shell/tools/kafka/topics.py",
+            "import broker_core.shell.tools.lab.wait",
+            "Kafka's tools and the lab's commands do not use each other",
+        ),
         ("broker_core/zk/store.py", "import kazoo.client", "the core stands alone"),
         ("broker_core/log/__init__.py", "import django.conf", "the core stands alone"),
         ("broker_core/log/__init__.py", "from lab.runtime import java", "the core stands alone"),
