@@ -5,7 +5,7 @@ import { HwElement, html, icon } from "../kit/element.js";
 import { t } from "../kit/i18n.js";
 import { link } from "../parts/common.js";
 import { moment, signal, welcome } from "../store/state.js";
-import { playing, togglePlay } from "../shell/transport.js";
+import { playing, togglePlay } from "../store/time.js";
 
 /** Each program writes a record to `orders` and reads one there. A test runs those in Python, `make conformance` the others. */
 const PROGRAMS = [

@@ -4,7 +4,7 @@ import { topicNames } from "../../core/view/selectors.js";
 import { zookeeperGroups } from "../../core/view/zookeeper_groups.js";
 import { act, overlay } from "../store/api.js";
 import { HwElement, html } from "../kit/element.js";
-import { chosenKey } from "../screens/clients/group_preview.js";
+import { chosenKey } from "../store/groups.js";
 import { t } from "../kit/i18n.js";
 import { freeName, sendThrough } from "./produce.js";
 import { moment, signal } from "../store/state.js";

@@ -4,13 +4,12 @@ import { keysOf } from "../../core/view/patch.js";
 import { HwElement, html, icon } from "../kit/element.js";
 import { brief, bytes, instant, set } from "../kit/format.js";
 import { t } from "../kit/i18n.js";
-import { moment, player, signal } from "../store/state.js";
+import { why } from "../store/changes.js";
+import { moment, player } from "../store/state.js";
+import { seekSeq } from "../store/time.js";
 import { section } from "../parts/common.js";
-import { patchOf } from "./rpc_lists.js";
-import { seekSeq } from "../shell/transport.js";
 import { labelled, pathWords, sentence } from "../kit/words.js";
 
-const SHOWN_MOST = 40;
 const LISTED_MOST = 12;
 const BROKERS = /isr|replicas|live_brokers/;
 const ROWS_MOST = 12;
@@ -20,23 +19,6 @@ const WIDEST = 26;
 const READABLE_RATE = 0.02;
 /** Parts of the view whose changes an event's sentence says already. */
 const SAID = new Set(["rpcs", "parked", "console"]);
-const SEARCHED_MOST = 20000;
-const CHAIN_MOST = 6;
-const LOAD_TRIES = 40;
-
-/** The question that is answered in the inspector: {pointer, chain: null while searching | events, newest first}. */
-export const why = signal(null);
-
-/** Values from before the last step, by pointer. Only while paused: else they change too often to be read. */
-export function previousValues() {
-  const values = new Map();
-  if (moment.value.mode !== "pause") return values;
-  for (const { patch, previous } of player.lastEvents.slice(-SHOWN_MOST)) {
-    const before = new Map(previous.map(([pointer, ...rest]) => [pointer, rest[0]]));
-    for (const [pointer] of patch) if (!values.has(pointer)) values.set(pointer, before.get(pointer));
-  }
-  return values;
-}
 
 /** What stands on a message, or what a request waits for. */
 const worded = ({ label, needs }) => (label ?? needs) && labelled(label ?? needs);
@@ -47,43 +29,6 @@ function gist(value, field) {
   if (Array.isArray(value) && field.startsWith("segments.")) return bytes(value[0]);
   if (value === null || typeof value !== "object" || Array.isArray(value)) return brief(value, Infinity);
   return brief(value.log_end_offset ?? worded(value) ?? value.line ?? value.state ?? value.data ?? t("changes.new"), Infinity);
-}
-
-const covers = (written, pointer) => pointer === written || pointer.startsWith(`${written}/`);
-
-/** An event by number; fetched when it is not here. */
-export async function eventAt(seq) {
-  for (let tries = 0; tries < LOAD_TRIES; tries++) {
-    const event = player.event(seq);
-    if (event) return event;
-    const later = player.event(seq + 1);
-    if (!later) return null;
-    player.want(Math.max(0, later.at_us - 1));
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-  return null;
-}
-
-/** Looks for the event that last wrote a path, and walks back along its causes. */
-export async function askWhy(pointer) {
-  why.value = { pointer, chain: null };
-  let found = null;
-  for (let seq = player.seq; seq > 0 && seq > player.seq - SEARCHED_MOST && !found; seq--) {
-    const event = await eventAt(seq);
-    if (!event) break;
-    if (patchOf(seq).some(([written]) => covers(written, pointer) || covers(pointer, written))) found = event;
-  }
-  const chain = [];
-  for (let event = found; event && chain.length < CHAIN_MOST; event = event.cause > 0 ? await eventAt(event.cause) : null) chain.push(event);
-  if (why.value?.pointer === pointer) why.value = { pointer, chain };
-}
-
-/** A value of the view that can be asked about: bold with "was" when the last step changed it. */
-export function value(pointer, text, previous) {
-  const before = previous?.get(pointer);
-  const was = before === undefined ? "" : html` <span class="was">${t("changes.was", { value: brief(before, 16) })}</span>`;
-  return html`<button class="val ${previous?.has(pointer) ? "changed" : ""}" title=${t("why.title")}
-    @click=${() => askWhy(pointer)}>${text}</button>${was}`;
 }
 
 class HwWhy extends HwElement {

@@ -1,13 +1,13 @@
 // The files of a replica as they were at the shown instant: what is in them, and their bytes.
 import { byName } from "../../core/view/selectors.js";
-import { ask, here } from "../store/api.js";
 import { goTo } from "../store/disk.js";
+import { fetchBytes, fetchDecoded, get, place, show } from "../store/files.js";
 import { HwElement, html, icon, repeat } from "../kit/element.js";
 import { bytes, spaced, wall } from "../kit/format.js";
 import { logFields } from "../parts/hex.js";
 import { language, t } from "../kit/i18n.js";
 import { facts, nothing, table } from "../parts/common.js";
-import { effect, hovered, moment, partition, selection, shown, signal, split, tab } from "../store/state.js";
+import { effect, hovered, moment, partition, selection, shown, signal, split } from "../store/state.js";
 
 const PAGE_BYTES = 1024;
 const RELOAD_MS = 1000;
@@ -15,23 +15,11 @@ const ROW_BYTES = 16;
 /** So many batches are unfolded at once. */
 const UNFOLDED = 4;
 
-/** Which file is shown: `from` is the first byte of the page, `focus` the range that is marked. */
-const place = signal({ replica: "", file: "", as: "meaning", from: 0, focus: null });
 /** The record or batch at a range of bytes, as bytes. */
 const showBytes = (position, size) =>
   show({ as: "bytes", from: position - (position % ROW_BYTES), focus: [position, position + size] });
-const show = (more) => (place.value = { ...place.peek(), from: 0, focus: null, ...more });
 /** What the server said: {files, seq, decoded, data (Uint8Array), size, error}. */
 const loaded = signal({ files: [], seq: 0 });
-
-/** The name of a segment's log. */
-export const logName = (base) => `${String(base).padStart(20, "0")}.log`;
-
-/** Shows a replica's files in the inspector, at a segment and a byte if they are given. */
-export function openFile(replica, segment = null, position = 0) {
-  show({ replica, file: segment === null ? "" : logName(segment), as: "meaning", focus: position ? [position, position + 1] : null });
-  tab.value = "files";
-}
 
 /** The same file on the disk screen. */
 function showOnDisk({ replica, file, from, focus }) {
@@ -40,17 +28,6 @@ function showOnDisk({ replica, file, from, focus }) {
   goTo({ broker, path: isOwn ? `${partition_}/${file}` : file, mode: "bytes", at: focus?.[0] ?? from });
   shown.value = "disk";
 }
-
-const get = (what, values) => ask(`${here.api}/${what}?${new URLSearchParams(values)}`);
-
-/** Bytes of a file of a replica after an event, and the file's size. */
-export async function fetchBytes(replica, file, seq, from, length) {
-  const response = await get("bytes", { replica, file, seq, from, length });
-  return { data: new Uint8Array(await response.arrayBuffer()), size: Number(response.headers.get("X-File-Size")) };
-}
-
-/** What a file means, from a byte on. */
-export const fetchDecoded = async (replica, file, seq, from) => (await get("decoded", { replica, file, seq, from })).json();
 
 async function fetchPlace({ replica, file, as, from }, seq) {
   const files = await (await get("files", { replica, seq })).json();

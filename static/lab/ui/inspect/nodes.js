@@ -2,12 +2,12 @@
 import { faultIn } from "../../core/faults.js";
 import { ephemerals, faultsOfLink, parkedAt } from "../../core/view/selectors.js";
 import { durationText } from "../../core/player/timemap.js";
-import { previousValues, value } from "./changes.js";
 import { html } from "../kit/element.js";
 import { brief, set, wall } from "../kit/format.js";
 import { language, t } from "../kit/i18n.js";
 import { replicaTable } from "./replicas.js";
-import { actions, facts, link, nothing, section, table } from "../parts/common.js";
+import { actions, facts, link, nothing, section, table, value } from "../parts/common.js";
+import { previousValues } from "../store/changes.js";
 import { parkedRow, pill } from "./rpc_lists.js";
 import { nodeTarget, select } from "../store/state.js";
 import { acksOf, escapeKey, nodeName, said } from "../kit/words.js";

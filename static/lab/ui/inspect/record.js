@@ -1,7 +1,7 @@
 // The inspector's card of one record: its fields, its batch, its bytes.
 import { logEnd, splitRecord } from "../../core/view/selectors.js";
 import { HwElement, html } from "../kit/element.js";
-import { fetchBytes, fetchDecoded, logName, openFile } from "./files.js";
+import { fetchBytes, fetchDecoded, logName, openFile } from "../store/files.js";
 import { spaced, wall } from "../kit/format.js";
 import { recordFields } from "../parts/hex.js";
 import { language, t } from "../kit/i18n.js";

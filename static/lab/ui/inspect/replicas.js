@@ -2,12 +2,12 @@
 import { faultIn } from "../../core/faults.js";
 import { byName, internalLast, lagTime, leaderReplica, logEnd } from "../../core/view/selectors.js";
 import { durationText } from "../../core/player/timemap.js";
-import { previousValues, value } from "./changes.js";
 import { html } from "../kit/element.js";
-import { openFile } from "./files.js";
+import { openFile } from "../store/files.js";
 import { bytes, instant, set, spaced } from "../kit/format.js";
 import { language, t } from "../kit/i18n.js";
-import { facts, link, nothing, roleTag, section, table } from "../parts/common.js";
+import { facts, link, nothing, roleTag, section, table, value } from "../parts/common.js";
+import { previousValues } from "../store/changes.js";
 import { nodeTarget } from "../store/state.js";
 import { escapeKey, nodeName, replicaRole, said, tailOf } from "../kit/words.js";
 

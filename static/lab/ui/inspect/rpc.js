@@ -6,7 +6,8 @@ import { brief, instant } from "../kit/format.js";
 import { t } from "../kit/i18n.js";
 import { leaderView } from "./replicas.js";
 import { actions, facts, link, nothing, section, unlessMasked } from "../parts/common.js";
-import { bar, findRpc, parkedRow, patchOf, pill, progress } from "./rpc_lists.js";
+import { bar, findRpc, parkedRow, pill, progress } from "./rpc_lists.js";
+import { patchOf } from "../store/changes.js";
 import { masked, nodeTarget, player } from "../store/state.js";
 import { labelled, pathWords, said } from "../kit/words.js";
 

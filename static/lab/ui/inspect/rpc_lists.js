@@ -9,15 +9,6 @@ import { labelled, nodeName, said } from "../kit/words.js";
 
 const BACK_MOST = 4000;
 
-/** What an event wrote. */
-export function patchOf(seq) {
-  for (const { first_seq, events } of player.chunks()) {
-    const wire = events[seq - first_seq];
-    if (wire) return wire[5];
-  }
-  return [];
-}
-
 /** How far on its way a message is, 0 to 1. */
 export const progress = ({ sent_us, due_us }, at_us) => Math.min(1, Math.max(0, (at_us - sent_us) / Math.max(1, due_us - sent_us)));
 

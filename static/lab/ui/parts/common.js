@@ -1,8 +1,10 @@
 // Pieces that several panels are built of.
 import { act, overlay } from "../store/api.js";
 import { html, icon, svg } from "../kit/element.js";
+import { brief } from "../kit/format.js";
 import { t } from "../kit/i18n.js";
 import { choicesFor } from "./menus.js";
+import { askWhy } from "../store/changes.js";
 import { masked, select } from "../store/state.js";
 import { GLYPH } from "../kit/words.js";
 
@@ -46,6 +48,14 @@ export const nothing = (text) => html`<p class="empty-note">${text}</p>`;
 
 /** A word that selects something. */
 export const link = (what, text) => html`<button class="val" @click=${() => select(what)}>${text}</button>`;
+
+/** A value of the view that can be asked about: bold with "was" when the last step changed it. */
+export function value(pointer, text, previous) {
+  const before = previous?.get(pointer);
+  const was = before === undefined ? "" : html` <span class="was">${t("changes.was", { value: brief(before, 16) })}</span>`;
+  return html`<button class="val ${previous?.has(pointer) ? "changed" : ""}" title=${t("why.title")}
+    @click=${() => askWhy(pointer)}>${text}</button>${was}`;
+}
 
 /** A small button that sends a line of the shell; its tooltip is the line. */
 export const lineButton = (label, line, className = "") =>

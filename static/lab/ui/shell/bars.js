@@ -5,11 +5,11 @@ import { durationText } from "../../core/player/timemap.js";
 import { copy, here, overlay } from "../store/api.js";
 import { addressOf } from "../store/address.js";
 import { HwElement, html, icon } from "../kit/element.js";
-import { exercises } from "./exercise.js";
+import { exercises } from "../store/exercises.js";
+import { SCREEN_KEYS } from "../store/keys.js";
 import { instant } from "../kit/format.js";
 import { t } from "../kit/i18n.js";
-import { sheetOpen } from "./inspector.js";
-import { consoleOpen, effect, exercise, index, moment, panels, partition, player, SCREENS, shown, sideTab, tab } from "../store/state.js";
+import { consoleOpen, effect, exercise, index, moment, panels, partition, player, SCREENS, sheetOpen, shown, sideTab, tab } from "../store/state.js";
 import { inline } from "../kit/words.js";
 
 export const share = () => copy(location.origin + addressOf({ withInstant: true }), t("share.done", { at: instant(player.at_us) }));
@@ -99,6 +99,17 @@ class HwShare extends HwElement {
 }
 customElements.define("hw-share", HwShare);
 
+/** The buttons beside "picture", each with its symbol. */
+const SCREEN_BUTTONS = /** @type {const} */ ([
+  { name: "disk", symbol: "disk" },
+  { name: "zookeeper", symbol: "tree" },
+  { name: "groups", symbol: "groups" },
+  { name: "producers", symbol: "produce" },
+  { name: "transactions", symbol: "transaction" },
+  { name: "alarms", symbol: "alarm" },
+  { name: "table", symbol: "table" },
+]);
+
 /** Names of partitions, the first two of them. */
 const some = (names) => names.slice(0, 2).join(", ") + (names.length > 2 ? " …" : "");
 
@@ -153,20 +164,8 @@ class HwStageBar extends HwElement {
         ${icon("left")}<span>${side}</span></button>
       <span class="seg" role="group" aria-label=${t("stage.view")}>
         <button aria-pressed=${shown.value === "picture"} @click=${() => (shown.value = "picture")}>${t("stage.picture")}</button>
-        <button aria-pressed=${shown.value === "disk"} title="${t("stage.disk_title")} ( D )" @click=${() => (shown.value = "disk")}>
-          ${icon("disk")}${t("stage.disk")}</button>
-        <button aria-pressed=${shown.value === "zookeeper"} title="${t("stage.zookeeper_title")} ( N )" @click=${() => (shown.value = "zookeeper")}>
-          ${icon("tree")}${t("stage.zookeeper")}</button>
-        <button aria-pressed=${shown.value === "groups"} title="${t("stage.groups_title")} ( G )" @click=${() => (shown.value = "groups")}>
-          ${icon("groups")}${t("stage.groups")}</button>
-        <button aria-pressed=${shown.value === "producers"} title="${t("stage.producers_title")} ( O )" @click=${() => (shown.value = "producers")}>
-          ${icon("produce")}${t("stage.producers")}</button>
-        <button aria-pressed=${shown.value === "transactions"} title="${t("stage.transactions_title")} ( R )" @click=${() => (shown.value = "transactions")}>
-          ${icon("transaction")}${t("stage.transactions")}</button>
-        <button aria-pressed=${shown.value === "alarms"} title="${t("stage.alarms_title")} ( L )" @click=${() => (shown.value = "alarms")}>
-          ${icon("alarm")}${t("stage.alarms")}</button>
-        <button aria-pressed=${shown.value === "table"} title="${t("stage.table_title")} ( V )" @click=${() => (shown.value = "table")}>
-          ${icon("table")}${t("stage.table")}</button>
+        ${SCREEN_BUTTONS.map(({ name, symbol }) => html`<button aria-pressed=${shown.value === name}
+          title="${t(`stage.${name}_title`)} ( ${SCREEN_KEYS[name]} )" @click=${() => (shown.value = name)}>${icon(symbol)}${t(`stage.${name}`)}</button>`)}
       </span>
       ${["picture", "table"].includes(shown.value) ? this.topic(view) : ""}
       <span class="spacer"></span><span class="inv" role="status">${this.health(view)}</span>

@@ -4,6 +4,7 @@ import { HwElement, html, icon, repeat } from "../kit/element.js";
 import { instant } from "../kit/format.js";
 import { t } from "../kit/i18n.js";
 import { lineButton } from "../parts/common.js";
+import { offered } from "../store/console.js";
 import { consoleOpen, effect, moment, player, signal } from "../store/state.js";
 import { complaint, typed } from "../kit/words.js";
 
@@ -12,12 +13,6 @@ const HISTORY_MOST = 200;
 const OFFERS_MOST = 60;
 /** Lines of standard error begin so. */
 const ERROR = /^! /;
-
-/** Opens the console and puts a line into it, without sending it. */
-export function offerLine(line) {
-  consoleOpen.value = true;
-  requestAnimationFrame(() => document.querySelector("hw-console")?.offer(line));
-}
 
 class HwConsole extends HwElement {
   #history = JSON.parse(localStorage.getItem(HISTORY_KEY) ?? "[]");
@@ -41,6 +36,12 @@ class HwConsole extends HwElement {
       if (!consoleOpen.value) return;
       this.#seen = "";
       this.#opens = moment.peek().seq > 0;
+    });
+    effect(() => {
+      const line = offered.value;
+      if (!line) return;
+      offered.value = "";
+      requestAnimationFrame(() => this.offer(line));
     });
   }
 

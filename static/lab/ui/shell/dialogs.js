@@ -8,7 +8,7 @@ import { act, bookmark, overlay, pastLine } from "../store/api.js";
 import { HwElement, html } from "../kit/element.js";
 import { findPlaces } from "./find.js";
 import { t } from "../kit/i18n.js";
-import { KEYS, keysOn } from "../pages/lab/keys.js";
+import { KEYS, keysOn } from "../store/keys.js";
 import { effect, moment, player, signal } from "../store/state.js";
 
 const close = () => (overlay.value = null);

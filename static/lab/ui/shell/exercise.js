@@ -1,15 +1,13 @@
 // The exercise panel: steps with their checks, a prediction that is asked before it is shown, hints, debrief.
 import { refuse } from "../store/api.js";
-import { offerLine } from "./console.js";
+import { offerLine } from "../store/console.js";
+import { exercises } from "../store/exercises.js";
 import { HwElement, html, icon, live } from "../kit/element.js";
 import { instant, spaced } from "../kit/format.js";
 import { short, t } from "../kit/i18n.js";
 import { effect, exercise, moment, partition, player, signal } from "../store/state.js";
-import { seek, stepRpc } from "./transport.js";
+import { seek, stepRpc } from "../store/time.js";
 import { markdown } from "../kit/words.js";
-
-/** The exercises of this lab, with their texts: see templates/lab/lab.html. */
-export const exercises = JSON.parse(document.getElementById("exercises")?.textContent ?? "[]");
 
 const still = matchMedia("(prefers-reduced-motion: reduce)");
 /** What the page says of its run. @type {DOMStringMap} */

@@ -1,7 +1,7 @@
 // Where a search leads: partitions, offsets, messages, znodes, nodes, event numbers, instants.
 import { t } from "../kit/i18n.js";
 import { nodeTarget, partition, select } from "../store/state.js";
-import { seek, seekSeq } from "./transport.js";
+import { seek, seekSeq } from "../store/time.js";
 import { labelled } from "../kit/words.js";
 
 const PLACES_MOST = 12;

@@ -1,7 +1,8 @@
 // The panel at the right: tabs, and as a sheet from below on a phone.
 import { HwElement, html, icon } from "../kit/element.js";
 import { t } from "../kit/i18n.js";
-import { effect, moment, signal, tab } from "../store/state.js";
+import { walkTabs } from "../parts/tabs.js";
+import { effect, moment, sheetOpen, tab } from "../store/state.js";
 
 const TABS = ["inspect", "rpcs", "purgatory", "znodes", "files", "alarms"];
 const PANELS = {
@@ -12,21 +13,6 @@ const PANELS = {
   files: () => html`<hw-files></hw-files>`,
   alarms: () => html`<hw-alarms></hw-alarms>`,
 };
-
-/** On a phone the inspector is a sheet: open or drawn in. */
-export const sheetOpen = signal(false);
-
-/** Arrow keys, Home and End walk a list of tabs. */
-export function walkTabs(event, names, current, choose) {
-  const place = names.indexOf(current);
-  const next = { ArrowRight: place + 1, ArrowLeft: place - 1, Home: 0, End: names.length - 1 }[event.key];
-  if (next === undefined) return;
-  event.preventDefault();
-  event.stopPropagation();
-  const list = event.currentTarget;
-  choose(names[(next + names.length) % names.length]);
-  requestAnimationFrame(() => list.querySelector("[aria-selected=true]")?.focus());
-}
 
 class HwInspector extends HwElement {
   connectedCallback() {

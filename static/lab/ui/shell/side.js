@@ -1,8 +1,8 @@
 // The panel at the left: the exercise, or what one can do.
 import { HwElement, html } from "../kit/element.js";
-import { exercises } from "./exercise.js";
+import { exercises } from "../store/exercises.js";
 import { t } from "../kit/i18n.js";
-import { walkTabs } from "./inspector.js";
+import { walkTabs } from "../parts/tabs.js";
 import { exercise, panels, sideTab } from "../store/state.js";
 
 const TABS = exercises.length ? ["exercise", "act"] : ["act"];

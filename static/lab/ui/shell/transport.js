@@ -1,10 +1,11 @@
 // Time control: play, steps, speed, the clock, fork, bookmark.
-import { clockText, durationText, fractionOfRate, nextRate, rateAt, rateText } from "../../core/player/timemap.js";
-import { fork, overlay, refuse } from "../store/api.js";
+import { clockText, durationText, fractionOfRate, rateAt, rateText } from "../../core/player/timemap.js";
+import { fork, overlay } from "../store/api.js";
 import { HwElement, html, icon, live } from "../kit/element.js";
 import { spaced } from "../kit/format.js";
 import { t } from "../kit/i18n.js";
 import { moment, player, signal } from "../store/state.js";
+import { goLive, seekSeq, setRate, step, stepRpc, togglePaced, togglePlay, wantedRate } from "../store/time.js";
 
 const SHAPES = {
   home: "M3 2v10H1.500V2zM12 2v10L4 7z",
@@ -19,52 +20,8 @@ const TICKS = ["1/1000", "", "1/10", "1×", "", "100×"];
 /** While time runs, the clock is written every so many milliseconds: its last digits cannot be read anyway. */
 const CLOCK_MS = 66;
 
-/** The last speed asked for; shown at once, before the clock goes by it. */
-const wanted = signal(null);
 /** In narrow windows the slider is a popover. */
 const speedOpen = signal(false);
-
-/** Runs a call on the player and shows its refusal. */
-async function run(call) {
-  try {
-    await call();
-  } catch (error) {
-    refuse(error);
-  }
-}
-
-export const playing = () => player.mode !== "pause";
-export const togglePlay = () => run(() => (playing() ? player.pause() : player.play()));
-export const togglePaced = () => run(() => (player.mode === "event_paced" ? player.pause() : player.eventPaced()));
-export const step = (direction) => run(() => player.stepEvent(direction));
-export const stepRpc = () => run(() => player.stepRpc());
-export const goLive = () => run(() => player.goLive());
-export const seek = (us) => run(() => player.seekTime(Math.max(0, Math.round(us))));
-export const seekSeq = (seq) => run(() => player.seekSeq(Math.max(0, seq)));
-
-/** Sets the speed: simulated time over wall time. */
-export async function setRate(rate) {
-  const { refusal } = player;
-  wanted.value = rate;
-  await run(() => player.setRate(rate));
-  // The server's answer comes before its clock says so. A newer wish may be under way.
-  if (player.rate !== rate && player.refusal === refusal) await clockChanged();
-  if (wanted.value === rate) wanted.value = null;
-}
-
-/** Resolves once speed or mode are others. */
-function clockChanged() {
-  return new Promise((resolve) => {
-    const stop = player.subscribe(({ what }) => {
-      if (!what.has("mode")) return;
-      stop();
-      resolve();
-    });
-  });
-}
-
-/** One notch slower (-1) or faster (1). */
-export const notch = (direction) => setRate(nextRate(wanted.value ?? player.rate, direction));
 
 /** A button of the transport: a shape, and its key in the tooltip. */
 const button = (name, label, key, action, className = "") => html`
@@ -111,7 +68,7 @@ class HwTransport extends HwElement {
   }
 
   speed(rate) {
-    const shown = wanted.value ?? rate;
+    const shown = wantedRate.value ?? rate;
     const text = html`<b class="mono">${rateText(shown)}</b>`;
     return html`<span class="speed-box ${speedOpen.value ? "open" : ""}">
       <button class="chip" title=${t("transport.speed")} aria-expanded=${speedOpen.value}

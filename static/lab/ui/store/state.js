@@ -24,6 +24,8 @@ export const shown = signal("picture"); // picture, table, or one of SCREENS
 /** What takes the place of the picture, the inspector and the space-time drawing. */
 export const SCREENS = ["disk", "zookeeper", "groups", "producers", "transactions", "alarms"];
 export const consoleOpen = signal(false);
+/** On a phone the inspector is a sheet: open or drawn in. */
+export const sheetOpen = signal(false);
 export const panels = signal({ side: true, inspector: true });
 /** Frame `exercise` of the socket, null while none is in progress. */
 export const exercise = signal(null);

@@ -4,17 +4,13 @@ import { produceOne } from "../../act/produce.js";
 import { openTab, share, toggleSide } from "../../shell/bars.js";
 import { canLockIn, lockIn, nextHint } from "../../shell/exercise.js";
 import { whyOfSelection } from "../../inspect/index.js";
-import { sheetOpen } from "../../shell/inspector.js";
 import { choicesFor, openMenuOf } from "../../parts/menus.js";
-import { consoleOpen, effect, moment, nodeTarget, panels, player, select, selection, shown, signal, split } from "../../store/state.js";
-import { goLive, notch, seek, seekSeq, step, stepRpc, togglePaced, togglePlay } from "../../shell/transport.js";
+import { keysOn, SCREEN_KEYS } from "../../store/keys.js";
+import { consoleOpen, moment, nodeTarget, panels, player, select, selection, sheetOpen, shown, split } from "../../store/state.js";
+import { goLive, notch, seek, seekSeq, step, stepRpc, togglePaced, togglePlay } from "../../store/time.js";
 
-const STORED = "highwater.keys";
 const LANE_MOST = 5000;
 const LANE_STEPS = 100;
-
-export const keysOn = signal(localStorage.getItem(STORED) !== "off");
-effect(() => localStorage.setItem(STORED, keysOn.value ? "on" : "off"));
 
 /** The node that the selection lies on, "" when there is none. */
 function laneOf(selected) {
@@ -72,49 +68,40 @@ function escape() {
   else if (selection.value) select("");
 }
 
-/** Every key: what it is called in the list of keys (texts `key.<name>`), and what it does. `test` stands in for `key`. */
-export const KEYS = [
-  { key: "Space", name: "play", test: " ", run: togglePlay },
-  { key: "Enter", name: "rpc", run: () => (canLockIn() ? lockIn() : stepRpc()) },
-  { key: ".", name: "forward", run: () => step(1) },
-  { key: ",", name: "back", run: () => step(-1) },
-  { key: "Shift+. Shift+,", name: "lane", test: "none" },
-  { test: ">", run: () => stepLane(1) },
-  { test: "<", run: () => stepLane(-1) },
-  { key: "[ ]", name: "speed", test: "none" },
-  { test: "[", run: () => notch(-1) },
-  { test: "]", run: () => notch(1) },
-  { key: "T", name: "paced", run: togglePaced },
-  { key: "Home", name: "home", run: () => seekSeq(1) },
-  { key: "End", name: "end", run: goLive },
-  { key: "0…9", name: "tenths", test: "none" },
-  { key: "Alt+1…7", name: "broker", test: "none" },
-  { key: "/", name: "find", run: () => (overlay.value = { kind: "find" }) },
-  { key: "Z", name: "zoom", run: () => dispatchEvent(new Event("hw-zoom")) },
-  { key: "D", name: "disk", run: () => (shown.value = shown.value === "disk" ? "picture" : "disk") },
-  { key: "N", name: "zookeeper", run: () => (shown.value = shown.value === "zookeeper" ? "picture" : "zookeeper") },
-  { key: "G", name: "groups", run: () => (shown.value = shown.value === "groups" ? "picture" : "groups") },
-  { key: "O", name: "producers", run: () => (shown.value = shown.value === "producers" ? "picture" : "producers") },
-  { key: "R", name: "transactions", run: () => (shown.value = shown.value === "transactions" ? "picture" : "transactions") },
-  { key: "L", name: "alarms", run: () => (shown.value = shown.value === "alarms" ? "picture" : "alarms") },
-  { key: "V", name: "table", run: () => (shown.value = shown.value === "table" ? "picture" : "table") },
-  { key: "\\", name: "panels", run: collapse },
-  { key: "E", name: "exercise", run: () => toggleSide("exercise") },
-  { key: "A", name: "act", run: () => toggleSide("act") },
-  { key: "C", name: "console", run: () => (consoleOpen.value = !consoleOpen.value) },
-  { key: "B", name: "fork", run: () => fork() },
-  { key: "M", name: "bookmark", run: () => (overlay.value = { kind: "bookmark" }) },
-  { key: "S", name: "share", run: share },
-  { key: "P", name: "produce", run: produceOne },
-  { key: "K", name: "fault", run: menuOfSelection },
-  { key: "X", name: "cut", run: cutSelected },
-  { key: "W", name: "why", run: () => (openTab("inspect"), whyOfSelection()) },
-  { key: "H", name: "hint", run: nextHint },
-  { key: "?", name: "help", run: () => (overlay.value = { kind: "help" }) },
-  { key: "Esc", name: "escape", test: "Escape", run: escape },
-];
+/** Shows a screen, or the picture when it is shown already. @param {string} name */
+const toggleScreen = (name) => (shown.value = shown.value === name ? "picture" : name);
 
-const handlers = new Map(KEYS.filter(({ run }) => run).map(({ key, test, run }) => [(test ?? key).toLowerCase(), run]));
+/** What each key does, by `KeyboardEvent.key` in lower case. @type {Map<string, () => unknown>} */
+const handlers = new Map(Object.entries({
+  " ": togglePlay,
+  enter: () => (canLockIn() ? lockIn() : stepRpc()),
+  ".": () => step(1),
+  ",": () => step(-1),
+  ">": () => stepLane(1),
+  "<": () => stepLane(-1),
+  "[": () => notch(-1),
+  "]": () => notch(1),
+  t: togglePaced,
+  home: () => seekSeq(1),
+  end: goLive,
+  "/": () => (overlay.value = { kind: "find" }),
+  z: () => dispatchEvent(new Event("hw-zoom")),
+  "\\": collapse,
+  e: () => toggleSide("exercise"),
+  a: () => toggleSide("act"),
+  c: () => (consoleOpen.value = !consoleOpen.value),
+  b: () => fork(),
+  m: () => (overlay.value = { kind: "bookmark" }),
+  s: share,
+  p: produceOne,
+  k: menuOfSelection,
+  x: cutSelected,
+  w: () => (openTab("inspect"), whyOfSelection()),
+  h: nextHint,
+  "?": () => (overlay.value = { kind: "help" }),
+  escape,
+  ...Object.fromEntries(Object.entries(SCREEN_KEYS).map(([name, key]) => [key.toLowerCase(), () => toggleScreen(name)])),
+}));
 
 function handlerOf(event) {
   if (event.ctrlKey || event.metaKey) return null;
@@ -140,7 +127,6 @@ addEventListener("keydown", (event) => {
   event.preventDefault();
   run();
 });
-
 
 // A button pressed with the pointer gives the focus back: Enter and Space are keys of the transport again.
 addEventListener("click", (event) => event.detail > 0 && event.target.closest?.("button:not([role]), summary")?.blur());

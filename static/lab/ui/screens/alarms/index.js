@@ -1,12 +1,12 @@
 // Alarms: what broke and where it can be seen, what explains it, who had given the guarantee and what gave it away.
 import { giverOf, lostByOneAck, seqBefore, settingsOf, sortedAlarms } from "../../../core/view/alarms.js";
 import { durationText } from "../../../core/player/timemap.js";
-import { eventAt } from "../../inspect/changes.js";
+import { eventAt } from "../../store/changes.js";
 import { HwElement, html } from "../../kit/element.js";
 import { instant } from "../../kit/format.js";
 import { has, t } from "../../kit/i18n.js";
 import { computed, effect, moment, select, shown, signal } from "../../store/state.js";
-import { seekSeq } from "../../shell/transport.js";
+import { seekSeq } from "../../store/time.js";
 import { inline, inMyLanguage, nodeName, sentence } from "../../kit/words.js";
 
 /** The number of the alarm or loss whose card is shown; 0: the first. */

@@ -1,20 +1,14 @@
 // What each assignor would make of a group now: asked of the server, which has the assignors, whenever the group has changed.
-import { factsForAssignors, groupNames } from "../../../core/view/groups.js";
+import { factsForAssignors } from "../../../core/view/groups.js";
 import { ask, here } from "../../store/api.js";
 import { HwElement, html } from "../../kit/element.js";
 import { t } from "../../kit/i18n.js";
 import { opener, unlessMasked } from "../../parts/common.js";
+import { chosenKey } from "../../store/groups.js";
 import { effect, moment, shown, signal } from "../../store/state.js";
 
 const PAUSE_MS = 200;
 
-/** The group that is shown, as "group@broker"; "" = the first. */
-export const chosen = signal("");
-/** Its key in the view, undefined when there is no group. */
-export function chosenKey(view) {
-  const names = groupNames(view);
-  return names.includes(chosen.value) ? chosen.value : names[0];
-}
 /** The last plans, and what they are about as JSON. */
 const known = signal({ asked: "", plans: [] });
 

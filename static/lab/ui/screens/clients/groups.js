@@ -4,7 +4,7 @@ import { durationText } from "../../../core/player/timemap.js";
 import { zookeeperGroups } from "../../../core/view/zookeeper_groups.js";
 import { HwElement, html, svg } from "../../kit/element.js";
 import { wall } from "../../kit/format.js";
-import { chosen, chosenKey } from "./group_preview.js";
+import { chosen, chosenKey } from "../../store/groups.js";
 import { language, t } from "../../kit/i18n.js";
 import { legend, link, nothing, opener, ring, unlessMasked } from "../../parts/common.js";
 import { CHARTS, stateChart } from "../../kit/statechart.js";

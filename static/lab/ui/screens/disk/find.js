@@ -4,7 +4,7 @@ import { HwElement, html } from "../../kit/element.js";
 import { bytes, spaced, wall } from "../../kit/format.js";
 import { language, t } from "../../kit/i18n.js";
 import { EXAMPLE, askDisk, folderOf, goTo, isThere, pathOf, place, tree } from "../../store/disk.js";
-import { logName } from "../../inspect/files.js";
+import { logName } from "../../store/files.js";
 import { effect, masked, moment, signal } from "../../store/state.js";
 
 const FRAME_MS = 1100;

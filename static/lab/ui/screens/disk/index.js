@@ -5,7 +5,7 @@ import { durationText } from "../../../core/player/timemap.js";
 import { HwElement, html, icon, repeat } from "../../kit/element.js";
 import { bytes } from "../../kit/format.js";
 import { t } from "../../kit/i18n.js";
-import { walkTabs } from "../../shell/inspector.js";
+import { walkTabs } from "../../parts/tabs.js";
 import { nothing, unlessMasked } from "../../parts/common.js";
 import { EXAMPLE, MODES, brokersOf, folderOf, goTo, nameOf, pathOf, place, tree } from "../../store/disk.js";
 import { effect, masked, moment, shown, signal } from "../../store/state.js";

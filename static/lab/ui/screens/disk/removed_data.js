@@ -7,7 +7,7 @@ import { HwElement, html } from "../../kit/element.js";
 import { bytes, instant, spaced, wall } from "../../kit/format.js";
 import { has, language, t } from "../../kit/i18n.js";
 import { moment, signal } from "../../store/state.js";
-import { seek } from "../../shell/transport.js";
+import { seek } from "../../store/time.js";
 
 const STAYS = ["kept", "marker"];
 /** So many files are listed without being asked for. */

@@ -8,7 +8,7 @@ import { t } from "../../kit/i18n.js";
 import { nothing } from "../../parts/common.js";
 import { CHARTS, stateChart } from "../../kit/statechart.js";
 import { effect, moment, partition, player, select, selection, shown, signal } from "../../store/state.js";
-import { seekSeq } from "../../shell/transport.js";
+import { seekSeq } from "../../store/time.js";
 import { labelled, nodeName, said, sentence } from "../../kit/words.js";
 
 const EFFECTS_MOST = 30;

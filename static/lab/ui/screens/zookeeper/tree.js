@@ -3,7 +3,7 @@ import { byName } from "../../../core/view/selectors.js";
 import { keysOf } from "../../../core/view/patch.js";
 import { nameParts } from "../../../core/view/znode.js";
 import { copy } from "../../store/api.js";
-import { previousValues } from "../../inspect/changes.js";
+import { previousValues } from "../../store/changes.js";
 import { HwElement, html } from "../../kit/element.js";
 import { t } from "../../kit/i18n.js";
 import { nothing } from "../../parts/common.js";

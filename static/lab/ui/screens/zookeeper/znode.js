@@ -1,8 +1,8 @@
 // One znode: its data and what the last change made of it, its versions, its owner, who watches it, what it is for.
 import { dataLines, diffLines, kindOf } from "../../../core/view/znode.js";
 import { copy } from "../../store/api.js";
-import { askWhy } from "../../inspect/changes.js";
-import { offerLine } from "../../shell/console.js";
+import { askWhy } from "../../store/changes.js";
+import { offerLine } from "../../store/console.js";
 import { HwElement, html, icon } from "../../kit/element.js";
 import { instant } from "../../kit/format.js";
 import { t } from "../../kit/i18n.js";

@@ -1,0 +1,60 @@
+// What the last step changed, and which event last wrote a value: the answer to "why?".
+import { moment, player, signal } from "./state.js";
+
+const SHOWN_MOST = 40;
+const SEARCHED_MOST = 20000;
+const CHAIN_MOST = 6;
+const LOAD_TRIES = 40;
+
+/** The question that is answered in the inspector: {pointer, chain: null while searching | events, newest first}. */
+export const why = signal(null);
+
+/** Values from before the last step, by pointer. Only while paused: else they change too often to be read. */
+export function previousValues() {
+  const values = new Map();
+  if (moment.value.mode !== "pause") return values;
+  for (const { patch, previous } of player.lastEvents.slice(-SHOWN_MOST)) {
+    const before = new Map(previous.map(([pointer, ...rest]) => [pointer, rest[0]]));
+    for (const [pointer] of patch) if (!values.has(pointer)) values.set(pointer, before.get(pointer));
+  }
+  return values;
+}
+
+/** What an event wrote. */
+export function patchOf(seq) {
+  for (const { first_seq, events } of player.chunks()) {
+    const wire = events[seq - first_seq];
+    if (wire) return wire[5];
+  }
+  return [];
+}
+
+const covers = (written, pointer) => pointer === written || pointer.startsWith(`${written}/`);
+
+/** An event by number; fetched when it is not here. */
+export async function eventAt(seq) {
+  for (let tries = 0; tries < LOAD_TRIES; tries++) {
+    const event = player.event(seq);
+    if (event) return event;
+    const later = player.event(seq + 1);
+    if (!later) return null;
+    player.want(Math.max(0, later.at_us - 1));
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  return null;
+}
+
+/** Looks for the event that last wrote a path, and walks back along its causes. */
+export async function askWhy(pointer) {
+  why.value = { pointer, chain: null };
+  let found = null;
+  for (let seq = player.seq; seq > 0 && seq > player.seq - SEARCHED_MOST && !found; seq--) {
+    const event = await eventAt(seq);
+    if (!event) break;
+    if (patchOf(seq).some(([written]) => covers(written, pointer) || covers(pointer, written))) found = event;
+  }
+  const chain = [];
+  for (let event = found; event && chain.length < CHAIN_MOST; event = event.cause > 0 ? await eventAt(event.cause) : null) chain.push(event);
+  if (why.value?.pointer === pointer) why.value = { pointer, chain };
+}
+

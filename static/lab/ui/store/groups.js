@@ -1,0 +1,11 @@
+// Which consumer group is shown.
+import { groupNames } from "../../core/view/groups.js";
+import { signal } from "./state.js";
+
+/** The group that is shown, as "group@broker"; "" = the first. */
+export const chosen = signal("");
+/** Its key in the view, undefined when there is no group. */
+export function chosenKey(view) {
+  const names = groupNames(view);
+  return names.includes(chosen.value) ? chosen.value : names[0];
+}

@@ -1,0 +1,45 @@
+// The keys of the lab page, as the list of keys shows them. What they do is in pages/lab/keys.js.
+import { effect, signal } from "./state.js";
+
+const STORED = "highwater.keys";
+
+/** Whether single letters act as keys; a visitor can switch them off. */
+export const keysOn = signal(localStorage.getItem(STORED) !== "off");
+effect(() => localStorage.setItem(STORED, keysOn.value ? "on" : "off"));
+
+/** The key of each screen; pressed again, it returns to the picture. */
+export const SCREEN_KEYS = {
+  disk: "D", zookeeper: "N", groups: "G", producers: "O", transactions: "R", alarms: "L", table: "V",
+};
+
+/** Each key, and its name in the texts (`key.<name>`). */
+export const KEYS = [
+  { key: "Space", name: "play" },
+  { key: "Enter", name: "rpc" },
+  { key: ".", name: "forward" },
+  { key: ",", name: "back" },
+  { key: "Shift+. Shift+,", name: "lane" },
+  { key: "[ ]", name: "speed" },
+  { key: "T", name: "paced" },
+  { key: "Home", name: "home" },
+  { key: "End", name: "end" },
+  { key: "0…9", name: "tenths" },
+  { key: "Alt+1…7", name: "broker" },
+  { key: "/", name: "find" },
+  { key: "Z", name: "zoom" },
+  ...Object.entries(SCREEN_KEYS).map(([name, key]) => ({ key, name })),
+  { key: "\\", name: "panels" },
+  { key: "E", name: "exercise" },
+  { key: "A", name: "act" },
+  { key: "C", name: "console" },
+  { key: "B", name: "fork" },
+  { key: "M", name: "bookmark" },
+  { key: "S", name: "share" },
+  { key: "P", name: "produce" },
+  { key: "K", name: "fault" },
+  { key: "X", name: "cut" },
+  { key: "W", name: "why" },
+  { key: "H", name: "hint" },
+  { key: "?", name: "help" },
+  { key: "Esc", name: "escape" },
+];
