@@ -139,6 +139,16 @@ def test_the_inspector_is_a_sheet_on_a_phone(lab: Page) -> None:
     expect(lab.get_by_role("treeitem", name="brokers")).not_to_be_in_viewport()
 
 
+def test_damaged_values_in_the_browser_do_not_stop_the_page(lab: Page) -> None:
+    lab.add_init_script(
+        'for (const name of ["panels", "console", "finished"]) localStorage.setItem(`highwater.${name}`, "{damaged")'
+    )
+    lab.reload()
+    expect(lab.locator(".nodes .state.up")).to_have_count(3)
+    press(lab, "c")
+    expect(lab.get_by_role("log", name="Console")).to_be_visible()
+
+
 def test_a_second_page_sees_the_same(with_topic: Page, complaints: list[str]) -> None:
     page = with_topic
     other = page.context.new_page()

@@ -12,9 +12,13 @@ const WORDS_MAX = 34;
 const APART = 8;
 const SAID_W = 150;
 
+/**
+ * @typedef {{ words: string, gist: string, x: number, y: number, w: number, hue: string, weight: number, bold: boolean }} Label
+ */
+
 /** Texts on the picture: the more important ones first, none over another. */
 export class Labels {
-  /** @type {{ words: string, gist: string, x: number, y: number, w: number, hue: string, weight: number, bold: boolean }[]} */
+  /** @type {Label[]} */
   #list = [];
   #context;
   #palette;
@@ -43,7 +47,7 @@ export class Labels {
 
   draw() {
     const context = this.#context;
-    /** @type {typeof this.#list} */
+    /** @type {Label[]} */
     const taken = [];
     this.#list.sort((a, b) => b.weight - a.weight || (this.#terse ? b.x - a.x : 0));
     for (const label of this.#list) {

@@ -15,6 +15,7 @@ import { Keyed, clip, means, monoWidth, s, set, show, text, uiWidth } from "./sv
 /** @import { TopologyLayout, Box } from "../core/layout/topology.js" */
 /** @import { Target } from "../core/view/selectors.js" */
 /** @import { AnyNode, BrokerNode, ConsumerNode, ProducerNode, View } from "../core/view/view.d.ts" */
+/** @typedef {{ target: Target, title: string, tag: string, tag_class: string, lines: [string, string][] }} Card */
 /** @typedef {(key: string, values?: Record<string, unknown>) => string} Translate */
 
 /** While time runs too fast for pills, the picture is drawn every so many milliseconds: its lines count what went there of late. */
@@ -274,7 +275,7 @@ export class Topology {
   /**
    * What a node's card says.
    * @param {View} view @param {string} id @param {AnyNode} node @param {number} at_us @param {number} width of the card
-   * @returns {{ target: Target, title: string, tag: string, tag_class: string, lines: [string, string][] }}
+   * @returns {Card}
    */
   #cardOf(view, id, node, at_us, width) {
     const t = this.#t;
@@ -306,7 +307,11 @@ export class Topology {
     }
   }
 
-  /** A member of a group: what it owns, else what it is about. @param {View} view @param {string} id @param {ConsumerNode} node @param {number} at_us */
+  /**
+   * A member of a group: the partitions it owns, else its state.
+   * @param {View} view @param {string} id @param {ConsumerNode} node @param {number} at_us
+   * @returns {Card}
+   */
   #memberCard(view, id, node, at_us) {
     const owned = node.assignment ?? [];
     const group = node.settings?.["group.id"] ?? "";
@@ -342,7 +347,7 @@ export class Topology {
     } else {
       lines.push([t(`draw.broker.${node.state}`, { time: since }), node.state === "frozen" ? "frozen" : "bad"]);
       // Nobody is elected in its place before ZooKeeper has given it up.
-      const left_us = node.since_us + 1000 * Number(node.settings["zookeeper.session.timeout.ms"]) - at_us;
+      const left_us = node.since_us + 1000 * Number(node.settings?.["zookeeper.session.timeout.ms"]) - at_us;
       if (node.session !== null && left_us > 0 && ["down", "frozen"].includes(node.state)) lines.push([t("draw.broker.session", { time: durationText(left_us) }), ""]);
       if (outside.length) lines.push([t("draw.broker.outside", { partitions: shorten(outside, this.topic) }), "outisr"]);
     }

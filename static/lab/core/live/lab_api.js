@@ -4,7 +4,7 @@ import { Refusal } from "./socket.js";
 
 /**
  * @param {string} address of the branch's API, ending in "/"
- * @param {{ fetch: typeof fetch, csrf: string }} options
+ * @param {{ fetch: typeof globalThis.fetch, csrf: string }} options
  * @param {string} verb
  * @param {object} body
  * @returns {Promise<any>} the answer

@@ -20,7 +20,7 @@ export function extend(index, wire) {
   while (counts.length <= bucket) counts.push(0);
   counts[bucket]++;
   if (!MARKED.includes(kind)) return;
-  const values = /** @type {Record<string, unknown>} */ (decode(wire).data);
+  const values = /** @type {Record<string, unknown>} */ ({ ...decode(wire).data });
   if (values.strategy !== FIRST_LEADER) index.marks.push({ seq, at_us, kind, values });
 }
 

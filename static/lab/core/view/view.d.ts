@@ -80,8 +80,8 @@ export interface Replica {
   epochs: [number, number][];
   /** By base offset. */
   tail: Record<string, TailBatch>;
-  /** base offset, bytes of the .log, entries of the .index, entries of the .timeindex */
-  segments: [number, number, number, number][];
+  /** By base offset: bytes of the .log, entries of the .index, entries of the .timeindex. */
+  segments: Record<string, [number, number, number]>;
   cut: Optional<{ from: number; to: number; at_us: number; why: string }>;
   flushed: number;
   /** segments that the last start checked batch by batch */

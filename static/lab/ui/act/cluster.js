@@ -3,42 +3,48 @@ import { linkId, nodesByKind, topicNames } from "../../core/view/selectors.js";
 import { durationText } from "../../core/player/timemap.js";
 import { overlay } from "../store/api.js";
 import { HwElement, html, icon } from "../kit/element.js";
+import { onValue } from "../kit/events.js";
 import { t } from "../kit/i18n.js";
 import { choicesFor, openMenuOf } from "../parts/menus.js";
 import { lineButton } from "../parts/common.js";
 import { moment, partition, select, selection, signal } from "../store/state.js";
 import { nodeName } from "../kit/words.js";
 
-/** A part of the panel that can be folded. */
+/** @import { Link, Topic, View } from "../../core/view/view.d.ts" */
+
+/** A part of the panel that can be folded. @param {unknown} title @param {unknown} extra @param {unknown} body */
 const fold = (title, extra, body) => html`<details class="sec fold" open>
   <summary><h3>${title}<span>${extra}</span></h3></summary>${body}</details>`;
 
-/** What the panel offers at once for a broker: kill one that is up, bring back one that is not. */
+/** What the panel offers at once for a broker: kill one that is up, bring back one that is not. @param {View} view @param {string} name */
 function firstChoice(view, name) {
   const choices = choicesFor(view, `broker:${name}`);
   return view.nodes[name].state === "up" ? choices.find(({ harm }) => harm) : choices[0];
 }
 
 class HwAct extends HwElement {
+  /** @param {View} view @param {string} name */
   broker(view, name) {
     const node = view.nodes[name];
     const what = `broker:${name}`;
     const first = firstChoice(view, name);
     const label = t("menu.of", { what: nodeName(name) });
+    /** @param {Event} event */
     const open = ({ currentTarget }) => {
-      const { left, bottom } = currentTarget.getBoundingClientRect();
+      const { left, bottom } = /** @type {Element} */ (currentTarget).getBoundingClientRect();
       openMenuOf(what, left, bottom + 4);
     };
     return html`<li class=${selection.value === what ? "on" : ""}>
       <button class="pick" @click=${() => select(what)}>
         <b>${nodeName(name)}</b><span class="state ${node.state}">${t(`node.${node.state}`)}</span>
-        ${view.controller.broker === node.broker_id ? html`<span class="tag control">${t("node.controller")}</span>` : ""}
+        ${node.kind === "broker" && view.controller.broker === node.broker_id ? html`<span class="tag control">${t("node.controller")}</span>` : ""}
       </button>
       ${first ? lineButton(t(`act.${first.line.split(" ")[1]}`), first.line, first.harm ? "danger" : "") : ""}
       <button class="ghost" aria-haspopup="menu" aria-label=${label} title=${label} @click=${open}>${icon("more")}</button>
     </li>`;
   }
 
+  /** @param {string} name @param {Topic} topic */
   topic(name, { partitions, replication_factor }) {
     const pick = () => {
       partition.value = `${name}-0`;
@@ -50,6 +56,7 @@ class HwAct extends HwElement {
     </li>`;
   }
 
+  /** @param {View} view */
   topics(view) {
     const names = topicNames(view);
     return html`${names.length
@@ -75,18 +82,22 @@ class HwAct extends HwElement {
 }
 customElements.define("hw-act", HwAct);
 
+/** @param {string} node */
 const shellName = (node) => node.replace(/^b(\d+)$/, "$1");
+/** @param {"cut" | "restore"} verb @param {string[]} ends */
 const linkLine = (verb, ends) => `link ${verb} ${ends.map(shellName).join(" ")}`;
 
 class HwLinks extends HwElement {
   #ends = signal(["", ""]);
 
+  /** @param {string[]} nodes @param {string} chosen @param {(name: string) => void} choose */
   end(nodes, chosen, choose) {
-    return html`<select aria-label=${t("act.link_end")} @change=${(event) => choose(event.target.value)}>
+    return html`<select aria-label=${t("act.link_end")} @change=${onValue(choose)}>
       ${nodes.map((name) => html`<option value=${name} .selected=${name === chosen}>${nodeName(name)}</option>`)}
     </select>`;
   }
 
+  /** @param {string} key @param {Link} link @param {number} at_us */
   cut(key, { since_us, from }, at_us) {
     const ends = key.split("|");
     const between = from ? [from, ...ends.filter((end) => end !== from)].map(nodeName).join(" → ") : ends.map(nodeName).join(" – ");

@@ -1,4 +1,4 @@
-// How a client of one's own joins: the bootstrap address, programs that are ready to run, and who has joined.
+// How an external client joins: the bootstrap address, ready-to-run programs, and the clients that have joined.
 import { clientsFromOutside } from "../../core/view/selectors.js";
 import { copy } from "../store/api.js";
 import { HwElement, html, icon } from "../kit/element.js";
@@ -19,10 +19,14 @@ const PROGRAMS = [
   { name: "kafka-*.sh", file: "console_tools.sh" },
 ];
 const PLACE = "BOOTSTRAP";
+/** @import { Signal } from "@preact/signals-core" */
+/** @import { View } from "../../core/view/view.d.ts" */
+
 const folder = new URL("../../connect/", import.meta.url);
 
 class HwConnect extends HwElement {
   #chosen = signal(PROGRAMS[0].file);
+  /** The programs that are loaded, by file. @type {Signal<Record<string, string>>} */
   #texts = signal({});
 
   connectedCallback() {
@@ -30,6 +34,7 @@ class HwConnect extends HwElement {
     this.choose(PROGRAMS[0].file);
   }
 
+  /** @param {string} file */
   async choose(file) {
     this.#chosen.value = file;
     if (this.#texts.peek()[file]) return;
@@ -38,12 +43,13 @@ class HwConnect extends HwElement {
     this.#texts.value = { ...this.#texts.peek(), [file]: text };
   }
 
+  /** @param {View} view */
   joined(view) {
     const clients = clientsFromOutside(view);
     if (!clients.length) return html`<p class="dim">${t("connect.nobody")}</p>`;
     return html`<ul class="list">${clients.map((name) => html`<li>${link(`client:${name}`, name)}
-      <span class="mono">${view.nodes[name].settings["client.id"]}</span>
-      <span class="dim">${view.nodes[name].settings.software}</span></li>`)}</ul>`;
+      <span class="mono">${view.nodes[name].settings?.["client.id"]}</span>
+      <span class="dim">${view.nodes[name].settings?.software}</span></li>`)}</ul>`;
   }
 
   render() {
@@ -55,6 +61,7 @@ class HwConnect extends HwElement {
     }
     const file = this.#chosen.value;
     const text = (this.#texts.value[file] ?? "").replaceAll(PLACE, bootstrap);
+    /** @param {string} what @param {string} label */
     const copyButton = (what, label) => html`<button class="btn small" @click=${() => copy(what, t("connect.copied"))}>${icon("copy")}${label}</button>`;
     return html`<div class="servers"><span class="dim">bootstrap.servers</span>
         <code class="line-shown">${bootstrap}</code>${copyButton(bootstrap, t("connect.copy_address"))}</div>

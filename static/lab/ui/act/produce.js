@@ -1,52 +1,71 @@
-// Producing: one record, a hundred, a steady stream. A producer that was opened sends, or one for the acks of the form.
+// Producing: one record, a hundred, a steady stream, by an open producer or by one for the acks of the form.
 import { word } from "../../core/actions/client_forms.js";
 import { nodesByKind, partitionNames, topicNames } from "../../core/view/selectors.js";
 import { durationText } from "../../core/player/timemap.js";
 import { act, overlay } from "../store/api.js";
 import { HwElement, html } from "../kit/element.js";
+import { onEnter, onSubmit, onValue } from "../kit/events.js";
 import { spaced } from "../kit/format.js";
 import { t } from "../kit/i18n.js";
 import { lineButton } from "../parts/common.js";
 import { effect, moment, nodeTarget, partition, select, signal } from "../store/state.js";
 import { acksOf } from "../kit/words.js";
 
+/** @import { ProducerNode, View } from "../../core/view/view.d.ts" */
+
+/** @typedef {{ client: string, partition: string, acks: string, key: string, value: string, rate: string }} Form */
+
 const ACKS = ["0", "1", "all"];
 const MANY = 100;
 
-/** `client`: the producer that sends; "" = one for these acks. `partition`: where to, a partition or a topic. */
+/** `client`: the producer that sends; "": one for these acks. `partition`: the target, a partition or a topic. */
 const form = signal({ client: "", partition: "", acks: "all", key: "", value: "", rate: "20" });
+/** @param {Partial<Form>} more */
 const set = (more) => (form.value = { ...form.peek(), ...more });
 let written = 0;
 
 // The form follows the partition that is shown, until somebody chooses another one.
-effect(() => partition.value && set({ partition: partition.value }));
+effect(() => void (partition.value && set({ partition: partition.value })));
 
-/** From now on this producer sends. */
+/** Makes a producer the one that sends. @param {string} client */
 export const sendThrough = (client) => set({ client });
 
-/** The first name of a kind that no node has: p1, p2, ... */
+/** The first name of a kind that no node has: p1, p2, ... @param {{ nodes: Record<string, unknown> }} view @param {string} letter */
 export function freeName(view, letter) {
   let number = 1;
   while (`${letter}${number}` in view.nodes) number++;
   return `${letter}${number}`;
 }
 
-/** Names and facts of the open producers. */
-const producers = (view) => nodesByKind(view).producer.map((name) => [name, view.nodes[name]]);
+/** Names and nodes of the open producers. @param {View} view */
+const producers = (view) => nodesByKind(view).producer.map((name) =>
+  /** @type {[string, ProducerNode]} */ ([name, view.nodes[name]]));
 
-/** The producer that the form means: [name, node]; undefined when none with its acks is open. */
+/** The producer that the form means; undefined when none with its acks is open. @param {View} view @param {Pick<Form, "client" | "acks">} form */
 function meant(view, { client, acks }) {
   const open = producers(view);
   return open.find(([name]) => name === client) ?? open.find(([, node]) => acksOf(node) === acks);
 }
 
-/** Producers that were asked for and are not in the view yet, by acks: {name, asked, command}. Whoever sends meanwhile means them, too. */
+/**
+ * Producers that were requested and are not in the view yet, by acks. What is sent meanwhile is for them.
+ * @type {Map<string, { name: string, asked: Promise<number | null>, command: number | null }>}
+ */
 const coming = new Map();
 
 effect(() => {
   const { nodes, console: commands } = moment.value.view;
-  for (const [acks, { name, command }] of coming) if (name in nodes || commands[command]?.state === "done") coming.delete(acks);
+  for (const [acks, { name, command }] of coming) if (name in nodes || (command !== null && commands[command]?.state === "done")) coming.delete(acks);
 });
+
+/** Opens a producer for some acks. @param {string} acks @param {View} view */
+function openFor(acks, view) {
+  const taken = [...coming.values()].map(({ name }) => [name, null]);
+  const name = freeName({ nodes: { ...view.nodes, ...Object.fromEntries(taken) } }, "p");
+  const one = { name, asked: act(`producer open ${name} --acks ${acks}`), command: null };
+  coming.set(acks, one);
+  return one;
+}
 
 /** The name of the producer that the form means; opens one if there is none. Null when that was refused. */
 async function producer() {
@@ -54,19 +73,14 @@ async function producer() {
   const { acks } = form.value;
   const open = meant(view, form.value);
   if (open) return open[0];
-  if (!coming.has(acks)) {
-    const taken = [...coming.values()].map(({ name }) => [name, null]);
-    const name = freeName({ nodes: { ...view.nodes, ...Object.fromEntries(taken) } }, "p");
-    coming.set(acks, { name, asked: act(`producer open ${name} --acks ${acks}`), command: null });
-  }
-  const one = coming.get(acks);
+  const one = coming.get(acks) ?? openFor(acks, view);
   one.command = await one.asked;
   if (one.command !== null) return one.name;
   coming.delete(acks);
   return null;
 }
 
-/** Sends a line for the form's producer and partition: "producer <verb> p1 orders-0 <rest>". */
+/** Sends a line for the form's producer and partition: "producer <verb> p1 orders-0 <rest>". @param {string} verb @param {string | number} rest */
 async function send(verb, rest) {
   const name = await producer();
   if (name) await act(`producer ${verb} ${name} ${form.value.partition} ${rest}`);
@@ -86,14 +100,21 @@ export async function produceOne() {
   await send("send", word(`${key || "null"}:${text}`));
 }
 
-/** A choice among all partitions, and among `topics`, of which a partitioner chooses one. */
+/**
+ * A choice among all partitions, and among `topics`, of which a partitioner chooses one.
+ * @param {View} view
+ * @param {string} chosen
+ * @param {(name: string) => void} choose
+ * @param {string[]} [topics]
+ */
 export const partitionChooser = (view, chosen, choose, topics = []) => html`
-  <select aria-label=${t("produce.partition")} @change=${(event) => choose(event.target.value)}>
+  <select aria-label=${t("produce.partition")} @change=${onValue(choose)}>
     ${partitionNames(view, null).map((name) => html`<option value=${name} .selected=${name === chosen}>${name}</option>`)}
     ${topics.map((name) => html`<option value=${name} .selected=${name === chosen}>${t("produce.partitioner_chooses", { topic: name })}</option>`)}
   </select>`;
 
 class HwProduce extends HwElement {
+  /** @param {string} chosen */
   acks(chosen) {
     return html`<span class="seg" role="radiogroup" aria-label="acks">
       ${ACKS.map((acks) => html`<button type="button" role="radio" aria-checked=${acks === chosen} title="acks=${acks}"
@@ -101,27 +122,30 @@ class HwProduce extends HwElement {
     </span>`;
   }
 
+  /** @param {View} view @param {Form} form */
   sender(view, { client }) {
     const open = producers(view);
     if (!open.length) return "";
-    return html`<select aria-label=${t("produce.sender")} @change=${(event) => set({ client: event.target.value })}>
+    return html`<select aria-label=${t("produce.sender")} @change=${onValue((value) => set({ client: value }))}>
       <option value="" .selected=${client === ""}>${t("produce.by_acks")}</option>
       ${open.map(([name]) => html`<option value=${name} .selected=${name === client}>${name}</option>`)}</select>`;
   }
 
+  /** @param {View} view @param {Form} form */
   stream(view, form) {
     const { rate, partition: to } = form;
     const [name, node] = meant(view, form) ?? [];
     if (node?.rate) {
       return lineButton(html`■ ${t("produce.stop")}`, `producer stream ${name} ${node.partition || to} 0`);
     }
-    return html`<button type="button" class="btn small" ?disabled=${!(rate > 0)} @click=${() => send("stream", rate)}>
+    return html`<button type="button" class="btn small" ?disabled=${!(Number(rate) > 0)} @click=${() => send("stream", rate)}>
       ▶ ${t("produce.stream")}</button>`;
   }
 
+  /** @param {[string, ProducerNode]} entry */
   client([name, node]) {
     const pick = () => select(nodeTarget(name));
-    return html`<tr class="pickable" tabindex="0" @click=${pick} @keydown=${(event) => event.key === "Enter" && pick()}>
+    return html`<tr class="pickable" tabindex="0" @click=${pick} @keydown=${onEnter(pick)}>
         <td>${name}${node.rate ? html` <span class="dim">${node.rate}/s</span>` : ""}</td>
         <td>${acksOf(node)}</td>
         <td>${spaced(node.sent)}</td>
@@ -132,6 +156,7 @@ class HwProduce extends HwElement {
       ${node.last_error ? html`<tr><td colspan="6" class="word bad">${node.last_error}</td></tr>` : ""}`;
   }
 
+  /** @param {View} view */
   clients(view) {
     const list = producers(view);
     if (!list.length) return "";
@@ -146,11 +171,7 @@ class HwProduce extends HwElement {
     const { view } = moment.value;
     if (!partitionNames(view, null).length) return html`<p class="dim">${t("produce.no_topic")}</p>`;
     const { client, key, value, rate, acks } = form.value;
-    const submit = (event) => {
-      event.preventDefault();
-      produceOne();
-    };
-    return html`<form class="panel-form" @submit=${submit}>
+    return html`<form class="panel-form" @submit=${onSubmit(produceOne)}>
         <div class="row tight">
           ${partitionChooser(view, form.value.partition, (name) => set({ partition: name }), topicNames(view))}${client in view.nodes ? "" : this.acks(acks)}
         </div>
@@ -158,10 +179,10 @@ class HwProduce extends HwElement {
           <button type="button" class="btn small" @click=${() => (overlay.value = { kind: "producer" })}>${t("produce.settings")}</button></div>
         <div class="fields">
           <label class="field"><span>${t("produce.key")}</span>
-            <input .value=${key} placeholder="null" autocomplete="off" @input=${(event) => set({ key: event.target.value })}></label>
+            <input .value=${key} placeholder="null" autocomplete="off" @input=${onValue((value) => set({ key: value }))}></label>
           <label class="field"><span>${t("produce.value")}</span>
             <input .value=${value} placeholder=${t("produce.sample", { n: written + 1 })} autocomplete="off"
-              @input=${(event) => set({ value: event.target.value })}></label>
+              @input=${onValue((value) => set({ value }))}></label>
         </div>
         <div class="row tight">
           <button class="btn small pri">${t("produce.one")}</button>
@@ -170,7 +191,7 @@ class HwProduce extends HwElement {
         <div class="row tight">
           <label class="row tight"><span class="dim">${t("produce.rate")}</span>
             <input class="short" type="number" min="1" max="1000" .value=${rate}
-              @input=${(event) => set({ rate: event.target.value })}></label>
+              @input=${onValue((value) => set({ rate: value }))}></label>
           ${this.stream(view, form.value)}
         </div>
       </form>

@@ -3,6 +3,7 @@ import { byName } from "../../core/view/selectors.js";
 import { goTo } from "../store/disk.js";
 import { fetchBytes, fetchDecoded, get, place, show } from "../store/files.js";
 import { HwElement, html, icon, repeat } from "../kit/element.js";
+import { onValue } from "../kit/events.js";
 import { bytes, spaced, wall } from "../kit/format.js";
 import { logFields } from "../parts/hex.js";
 import { language, t } from "../kit/i18n.js";
@@ -137,7 +138,7 @@ class HwFiles extends HwElement {
     const fields = decoded?.kind === "log" ? logFields(decoded.batches) : [];
     const turn = (sign, label, page, isEnd) => html`<button class="btn small" ?disabled=${isEnd} aria-label=${label}
       @click=${() => show({ from: page })}>${sign}</button>`;
-    return html`<hw-hex .data=${data} .from=${from} .fields=${fields} .focus=${focus} .replica=${replica}></hw-hex>
+    return html`<hw-hex .data=${data} .from=${from} .fields=${fields} .focused=${focus} .replica=${replica}></hw-hex>
       <div class="row tight">
         ${turn("‹", t("file.previous"), Math.max(0, from - PAGE_BYTES), from === 0)}
         <span class="mono dim">${t("file.page", { from: spaced(from), to: spaced(to), n: spaced(size) })}</span>
@@ -167,7 +168,7 @@ class HwFiles extends HwElement {
     const { files } = loaded.value;
     return html`<section class="sec">
         <label class="field"><span>${t("file.replica")}</span>
-          <select @change=${(event) => show({ replica: event.target.value, file: "" })}>
+          <select @change=${onValue((value) => show({ replica: value, file: "" }))}>
             ${replicas.map((id) => html`<option .selected=${id === replica}>${id}</option>`)}</select></label>
         <ul class="file-list">${files.map(({ name, bytes: size }) => html`<li>
           <button aria-current=${name === shown ? "true" : "false"} @click=${() => show({ file: name })}>

@@ -58,7 +58,7 @@ class HwRecord extends HwElement {
 
   found(id, { batch, record, segment, data }) {
     const fields = batch.attributes & COMPRESSION ? [] : recordFields(data, record.position);
-    const bytes = html`<hw-hex .data=${data} .from=${record.position} .fields=${fields} .focus=${null} .replica=${id}></hw-hex>`;
+    const bytes = html`<hw-hex .data=${data} .from=${record.position} .fields=${fields} .focused=${null} .replica=${id}></hw-hex>`;
     const files = html`<button class="val" @click=${() => openFile(id, segment, record.position)}>${t("replica.files")}</button>`;
     const headers = record.headers?.map(([name, value]) => `${name}: ${value}`).join(", ");
     return html`<section class="sec">${facts([

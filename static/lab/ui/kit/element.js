@@ -24,6 +24,12 @@ export class HwElement extends LitElement {
     });
   }
 
+  /** Focuses the first element inside that matches. @param {string} selector */
+  focusOn(selector) {
+    const found = this.querySelector(selector);
+    if (found instanceof HTMLElement) found.focus();
+  }
+
   connectedCallback() {
     super.connectedCallback();
     this.requestUpdate();
@@ -37,5 +43,12 @@ export class HwElement extends LitElement {
 
 const ICONS = new URL("../../icons.svg", import.meta.url).href;
 
-/** A symbol of icons.svg, hidden from screen readers. */
+/** A symbol of icons.svg, hidden from screen readers. @param {string} name */
 export const icon = (name) => html`<svg class="ic" aria-hidden="true"><use href="${ICONS}#${name}"></use></svg>`;
+
+/** An element that the page's template has, by its id. @param {string} id */
+export function byId(id) {
+  const found = document.getElementById(id);
+  if (!found) throw new Error(`no element #${id}`);
+  return found;
+}

@@ -7,7 +7,7 @@ export const language = document.documentElement.lang === "zh-CN" ? "zh-CN" : "e
 export const short = language === "en" ? "en" : "zh";
 
 /** @type {Record<string, string>} */
-const texts = await (await fetch(document.documentElement.dataset.texts)).json();
+const texts = await (await fetch(document.documentElement.dataset.texts ?? "")).json();
 
 /**
  * The text of `key` with `{name}` replaced by values. Where `n` is 1 and `key.one` exists, that one is taken.
@@ -21,7 +21,7 @@ export function t(key, values = {}) {
   return text;
 }
 
-/** Whether the catalogue knows a key. */
+/** Whether the catalogue knows a key. @param {string} key */
 export const has = (key) => key in texts;
 
 /** A message of the server, which is a code, in the visitor's language; prose of an old recording as it is. */

@@ -3,16 +3,25 @@ import { STATE_W, layoutChart } from "../../core/layout/statechart.js";
 import { html, svg } from "./element.js";
 import { has, t } from "./i18n.js";
 
-/** The tables of the state machines by name, as lab/api/state_charts.py says them. */
+/** @import { Chart, ChartLayout, StatePlace, Transition } from "../../core/layout/statechart.js" */
+
+/** The tables of the state machines by name, as lab/api/state_charts.py says them. @type {Record<string, Chart>} */
 export const CHARTS = JSON.parse(document.getElementById("state-charts")?.textContent ?? "{}");
+/** @type {Map<string, ChartLayout>} */
 const layouts = new Map();
 
+/** @param {string} name */
 const layoutOf = (name) => {
-  if (!layouts.has(name)) layouts.set(name, layoutChart(CHARTS[name]));
-  return layouts.get(name);
+  const layout = layouts.get(name) ?? layoutChart(CHARTS[name]);
+  layouts.set(name, layout);
+  return layout;
 };
 
-/** "OnlinePartition" -> ["Online", "Partition", false], so "PreparingRebalance"; "ReplicaDeletionStarted" -> ["ReplicaDeletion", "Started", true]: two lines, the second is the telling one. */
+/**
+ * "OnlinePartition" -> ["Online", "Partition", false], so "PreparingRebalance"; "ReplicaDeletionStarted" -> ["ReplicaDeletion", "Started", true]: two lines, the second is the telling one.
+ * @param {string} state
+ * @returns {[string, string, boolean]}
+ */
 function nameLines(state) {
   const deletion = /^(ReplicaDeletion)(.+)$/.exec(state);
   if (deletion) return [deletion[1], deletion[2], true];
@@ -20,10 +29,10 @@ function nameLines(state) {
   return [name, suffix, false];
 }
 
-/** What a state of a machine means; the names of some are used by several machines. */
+/** What a state of a machine means; the names of some are used by several machines. @param {string} name @param {string} state */
 export const meaning = (name, state) => t(has(`state.${name}.${state}`) ? `state.${name}.${state}` : `state.${state}`);
 
-/** How many are in a state, at its corner. */
+/** How many are in a state, at its corner. @param {number} x @param {string} words */
 function count(x, words) {
   const half = Math.max(8.5, 3.3 * words.length + 3.5);
   return svg`<g class="count" transform="translate(${x},-1)"><rect x=${-half} y="-8.5" width=${2 * half} height="17" rx="8.5"></rect><text y="3.2">${words}</text></g>`;
@@ -35,8 +44,11 @@ function count(x, words) {
  */
 export function stateChart(name, { active, from = "", counts, label }) {
   const { width, height, states, transitions } = layoutOf(name);
+  /** @param {Transition} edge */
   const isLast = (edge) => from && edge.from === from && edge.to === active;
+  /** @param {Transition} edge */
   const transition = (edge) => svg`<g class="transition ${isLast(edge) ? "now" : ""}"><path d=${edge.d}></path><polygon points=${edge.head}></polygon></g>`;
+  /** @param {StatePlace} place */
   const state = ({ state: one, x, y, w, h }) => {
     const [first, second, isSecondBold] = nameLines(one);
     return svg`<g class="state ${one === active ? "active" : ""} ${counts[one] ? "some" : ""}" transform="translate(${x},${y})">

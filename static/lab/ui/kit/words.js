@@ -7,30 +7,49 @@ import { roleOf } from "../../core/view/selectors.js";
 import { html } from "./element.js";
 import { language, render, t } from "./i18n.js";
 
-/** An event as one sentence in the visitor's language, by the label template of its kind. */
+/** @import { AnyEvent } from "../../core/events/events.d.ts" */
+/** @import { Alarm, AnyNode, Replica, View } from "../../core/view/view.d.ts" */
+/** @import { TemplateResult } from "lit" */
+
+/** An event as one sentence in the visitor's language, by the label template of its kind. @param {AnyEvent} event */
 export const sentence = (event) => labelOf(event, language);
 
-/** A state or a reason that the core gives, in the visitor's language. */
+/** A state or a reason that the core gives, in the visitor's language. @param {string | null | undefined} words */
 export const said = (words) => faultIn(words ?? "", language);
 
-/** What stands on a message or in its fields, and what a request waits for, in the visitor's language. */
+/**
+ * What stands on a message or in its fields, and what a request waits for, in the visitor's language.
+ * @param {string | null | undefined} words
+ */
 export const labelled = (words) => labelIn(words ?? "", language);
 
 const refusal = translator(JSON.parse(document.getElementById("refusals")?.textContent ?? "{}"));
-/** A line in which a command says why it failed: the lab's own sentences in the visitor's language, Kafka's words as they are. */
+/**
+ * A line in which a command says why it failed: the lab's own sentences in the visitor's language, Kafka's words as they are.
+ * @param {string} line
+ */
 export const complaint = (line) => refusal(line.replace(/^! /, ""));
 
-/** A field of an alarm, a message; an alarm of an old recording brings both languages instead. */
-export const inMyLanguage = (alarm, field) => render((language === "zh-CN" && alarm[`${field}_zh`]) || alarm[field]);
+/**
+ * A field of an alarm, a message; an alarm of an old recording brings both languages instead.
+ * @param {Alarm} alarm
+ * @param {"detail" | "explained_by" | "promise"} field
+ */
+export const inMyLanguage = (alarm, field) =>
+  render((language === "zh-CN" && alarm[/** @type {`${typeof field}_zh`} */ (`${field}_zh`)]) || alarm[field]);
 
-/** b1 -> "broker 1", zk -> "ZooKeeper"; other nodes keep their name. */
+/** b1 -> "broker 1", zk -> "ZooKeeper"; other nodes keep their name. @param {string} node */
 export function nodeName(node) {
   if (/^b\d+$/.test(node)) return t("node.broker", { n: node.slice(1) });
   if (node === "zk") return "ZooKeeper";
   return node === "shell" ? t("node.shell") : node;
 }
 
-/** "/replicas/orders-0@b1/high_watermark" -> ["b1 · orders-0", "high_watermark"]: whose value, and which. */
+/**
+ * "/replicas/orders-0@b1/high_watermark" -> ["b1 · orders-0", "high_watermark"]: whose value, and which.
+ * @param {string} pointer
+ * @returns {[string, string]}
+ */
 export function pathWords(pointer) {
   const keys = pointer.slice(1).split("/").map((key) => key.replaceAll("~1", "/").replaceAll("~0", "~"));
   const [place, name, ...rest] = keys;
@@ -41,24 +60,32 @@ export function pathWords(pointer) {
   return [place === "nodes" ? nodeName(name) : [place, name].filter(Boolean).join(" "), field];
 }
 
-/** A key of the view as a part of a JSON pointer. */
+/** A key of the view as a part of a JSON pointer. @param {string} key */
 export const escapeKey = (key) => key.replaceAll("~", "~0").replaceAll("/", "~1");
 
-/** The acks of a producer as people write them. */
+/** The acks of a producer as people write them. @param {Pick<AnyNode, "settings">} node */
 export const acksOf = ({ settings }) => (settings?.acks === "-1" ? "all" : settings?.acks);
 
-/** How the replica stands to its partition: leader, isr, outisr or offline. */
+/**
+ * How the replica stands to its partition: leader, isr, outisr or offline.
+ * @param {View} view
+ * @param {Pick<Replica, "partition" | "broker_id">} replica
+ */
 export const replicaRole = (view, { partition, broker_id }) =>
   partition in view.partitions ? roleOf(view, partition, broker_id) : "offline";
 
-/** The last batches of a replica's log, ascending. */
+/** The last batches of a replica's log, ascending. @param {Replica} replica */
 export const tailOf = (replica) => Object.entries(replica.tail)
   .map(([first, [last, epoch, segment, position, size]]) => ({ first: Number(first), last, epoch, segment, position, size }))
   .sort((a, b) => a.first - b.first);
 
 export const GLYPH = { leader: "★", isr: "●", outisr: "◐", offline: "✕" };
 
-/** `code`, **bold** and *emphasis* of a line; code may stand inside bold. */
+/**
+ * `code`, **bold** and *emphasis* of a line; code may stand inside bold.
+ * @param {string} text
+ * @returns {(string | TemplateResult)[]}
+ */
 export function inline(text) {
   const parts = text.split(/(`[^`]+`|\*\*[^*]+\*\*|\*[^*]+\*)/);
   return parts.map((part) => {
@@ -72,8 +99,10 @@ export function inline(text) {
 /** A line of the console in which no option breaks after its hyphens. @param {string} line */
 export const typed = (line) => line.split(/(\s+)/).map((word) => (word.startsWith("-") ? html`<span class="option">${word}</span>` : word));
 
+/** @param {string} text @returns {TemplateResult} */
 function block(text) {
   const lines = text.split("\n");
+  /** @param {RegExp} pattern */
   const items = (pattern) => lines.map((line) => html`<li>${inline(line.replace(pattern, ""))}</li>`);
   if (text.startsWith("```")) {
     const code = lines.filter((line) => !line.startsWith("```"));
@@ -85,5 +114,8 @@ function block(text) {
   return html`<p>${inline(lines.join(" "))}</p>`;
 }
 
-/** Small Markdown: paragraphs, headings, lists, fenced code, `code`, **bold**, *emphasis*. Never HTML. */
+/**
+ * Small Markdown: paragraphs, headings, lists, fenced code, `code`, **bold**, *emphasis*. Never HTML.
+ * @param {string | null | undefined} text
+ */
 export const markdown = (text) => (text ?? "").trim().split(/\n{2,}/).map((part) => block(part.trim()));

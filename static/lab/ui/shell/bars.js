@@ -4,7 +4,8 @@ import { clientsFromOutside, partitionNames, topicNames } from "../../core/view/
 import { durationText } from "../../core/player/timemap.js";
 import { copy, here, overlay } from "../store/api.js";
 import { addressOf } from "../store/address.js";
-import { HwElement, html, icon } from "../kit/element.js";
+import { HwElement, byId, html, icon } from "../kit/element.js";
+import { onValue } from "../kit/events.js";
 import { exercises } from "../store/exercises.js";
 import { SCREEN_KEYS } from "../store/keys.js";
 import { instant } from "../kit/format.js";
@@ -12,23 +13,26 @@ import { t } from "../kit/i18n.js";
 import { consoleOpen, effect, exercise, index, moment, panels, partition, player, SCREENS, sheetOpen, shown, sideTab, tab } from "../store/state.js";
 import { inline } from "../kit/words.js";
 
+/** @import { BranchInfo } from "../../core/recording/recording.js" */
+/** @import { View } from "../../core/view/view.d.ts" */
+
 export const share = () => copy(location.origin + addressOf({ withInstant: true }), t("share.done", { at: instant(player.at_us) }));
 
-/** Opens a tab of the inspector, also on a phone. */
+/** Opens a tab of the inspector, also on a phone. @param {string} name */
 export function openTab(name) {
   tab.value = name;
   panels.value = { ...panels.value, inspector: true };
   sheetOpen.value = true;
 }
 
-/** Shows a tab of the side panel, or hides the panel when it is shown already. */
+/** Shows a tab of the side panel, or hides the panel when it is shown already. @param {string} name */
 export function toggleSide(name) {
   const open = panels.value.side && sideTab.value === name;
   sideTab.value = name;
   panels.value = { ...panels.value, side: !open };
 }
 
-/** Shows a screen in the place of the picture. */
+/** Shows a screen in the place of the picture. @param {string} name */
 function showScreen(name) {
   shown.value = name;
   sheetOpen.value = false;
@@ -39,7 +43,10 @@ function showPicture() {
   sheetOpen.value = false;
 }
 
+/** @typedef {{ symbol?: string, key?: string, press: () => void, pressed?: boolean, badge?: number }} Button */
+
 class HwRail extends HwElement {
+  /** @param {string} name @param {Button} button */
   item(name, { symbol = name, key = "", press, pressed = false, badge = 0 }) {
     const label = t(`rail.${name}`);
     return html`<button title=${key ? `${label} ( ${key} )` : label} aria-label=${label} aria-pressed=${pressed} @click=${press}>
@@ -48,7 +55,9 @@ class HwRail extends HwElement {
 
   render() {
     const alarms = Object.keys(moment.value.view.alarms).length;
+    /** @param {string} name */
     const open = (name) => ({ press: () => openTab(name), pressed: tab.value === name });
+    /** @param {string} name */
     const screen = (name) => ({ press: () => showScreen(name), pressed: shown.value === name });
     return html`
       ${this.item("lab", { press: showPicture, pressed: shown.value === "picture" && !sheetOpen.value })}
@@ -69,6 +78,7 @@ class HwRail extends HwElement {
 customElements.define("hw-rail", HwRail);
 
 class HwBranches extends HwElement {
+  /** @param {BranchInfo} info */
   branch({ branch, parent, parent_at_us, last_at_us }) {
     const origin = parent ? t("branch.from", { parent, at: instant(parent_at_us) }) : t("branch.root");
     return html`<li class="row tight"><a class="branch" href="/r/${here.run}/${branch}" aria-current=${branch === here.branch ? "true" : "false"}>
@@ -110,16 +120,17 @@ const SCREEN_BUTTONS = /** @type {const} */ ([
   { name: "table", symbol: "table" },
 ]);
 
-/** Names of partitions, the first two of them. */
+/** Names of partitions, the first two of them. @param {string[]} names */
 const some = (names) => names.slice(0, 2).join(", ") + (names.length > 2 ? " …" : "");
 
 class HwStageBar extends HwElement {
-  /** Tags that say at a glance how the cluster is. Healthy = one green tag. */
+  /** Tags that show the state of the cluster at a glance. Healthy: one green tag. @param {View} view */
   health(view) {
     const { unexplained, explained } = sortedAlarms(view);
     const { records } = lostByOneAck(view);
     const { mode, isPast } = moment.value;
     const waiting = mode === "pause" && !isPast && clientsFromOutside(view).length > 0;
+    /** @param {unknown[]} list @param {"bad" | "warn"} tone @param {string} text */
     const alarms = (list, tone, text) => (list.length ? html`<button class="tag ${tone}" @click=${() => showScreen("alarms")}>${text}</button>` : "");
     const names = partitionNames(view, null);
     const leaderless = names.filter((name) => view.partitions[name].leader < 0 && view.partitions[name].leader_epoch >= 0);
@@ -127,6 +138,7 @@ class HwStageBar extends HwElement {
       const { leader, isr, replicas } = view.partitions[name];
       return leader >= 0 && isr.length < replicas.length;
     });
+    /** @param {string[]} names @param {"bad" | "warn"} tone @param {string} mark @param {"leaderless" | "under"} key */
     const of = (names, tone, mark, key) => {
       if (!names.length) return "";
       const words = t(`health.${key}`);
@@ -141,11 +153,12 @@ class HwStageBar extends HwElement {
       ${unexplained.length + explained.length ? "" : html`<span class="tag ok" title=${t("health.invariants_title")}>✓ ${t("health.invariants", { n: INVARIANTS.length })}</span>`}`;
   }
 
+  /** @param {View} view */
   topic(view) {
     const names = topicNames(view);
     const current = view.partitions[partition.value]?.topic;
     if (names.length < 2) return names.length ? html`<span class="chip topic" title=${names[0]}>${t("stage.topic")} <b>${names[0]}</b></span>` : "";
-    const choose = (event) => (partition.value = `${event.target.value}-0`);
+    const choose = onValue((topic) => (partition.value = `${topic}-0`));
     return html`<select class="chip" aria-label=${t("stage.topic")} @change=${choose}>
       ${names.map((name) => html`<option .selected=${name === current}>${name}</option>`)}</select>`;
   }
@@ -153,7 +166,11 @@ class HwStageBar extends HwElement {
   connectedCallback() {
     super.connectedCallback();
     // On a phone the bar is moved sideways: the chosen screen is in sight.
-    effect(() => void shown.value || requestAnimationFrame(() => this.querySelector("[aria-pressed=true]:not(.drawer)")?.scrollIntoView({ block: "nearest", inline: "nearest" })));
+    effect(() => {
+      void shown.value;
+      requestAnimationFrame(() =>
+        this.querySelector("[aria-pressed=true]:not(.drawer)")?.scrollIntoView({ block: "nearest", inline: "nearest" }));
+    });
   }
 
   render() {
@@ -182,11 +199,11 @@ function openExercises() {
 class HwEmpty extends HwElement {
   connectedCallback() {
     super.connectedCallback();
-    const lab = document.getElementById("lab");
-    effect(() => document.getElementById("main").classList.toggle("table-shown", shown.value !== "picture"));
-    effect(() => lab.classList.toggle("screen-shown", SCREENS.includes(shown.value)));
-    effect(() => lab.classList.toggle("no-side", !panels.value.side));
-    effect(() => lab.classList.toggle("no-inspector", !panels.value.inspector));
+    const lab = byId("lab");
+    effect(() => void byId("main").classList.toggle("table-shown", shown.value !== "picture"));
+    effect(() => void lab.classList.toggle("screen-shown", SCREENS.includes(shown.value)));
+    effect(() => void lab.classList.toggle("no-side", !panels.value.side));
+    effect(() => void lab.classList.toggle("no-inspector", !panels.value.inspector));
   }
 
   render() {

@@ -1,12 +1,17 @@
 // The console: lines of the shell's grammar, with history, completion, and what they printed.
 import { act, copy } from "../store/api.js";
-import { HwElement, html, icon, repeat } from "../kit/element.js";
+import { HwElement, byId, html, icon, repeat } from "../kit/element.js";
+import { onSubmit } from "../kit/events.js";
 import { instant } from "../kit/format.js";
+import { isListOfStrings, keep, kept } from "../kit/kept.js";
 import { t } from "../kit/i18n.js";
 import { lineButton } from "../parts/common.js";
 import { offered } from "../store/console.js";
 import { consoleOpen, effect, moment, player, signal } from "../store/state.js";
 import { complaint, typed } from "../kit/words.js";
+
+/** @import { Signal } from "@preact/signals-core" */
+/** @import { ConsoleEntry } from "../../core/view/view.d.ts" */
 
 const HISTORY_KEY = "highwater.console";
 const HISTORY_MOST = 200;
@@ -15,9 +20,10 @@ const OFFERS_MOST = 60;
 const ERROR = /^! /;
 
 class HwConsole extends HwElement {
-  #history = JSON.parse(localStorage.getItem(HISTORY_KEY) ?? "[]");
+  #history = kept(HISTORY_KEY, isListOfStrings, []);
   #place = this.#history.length;
   #draft = "";
+  /** @type {Signal<string[]>} */
   #offers = signal([]);
   #chosen = signal(-1);
   #clearedTo = signal(0);
@@ -30,8 +36,8 @@ class HwConsole extends HwElement {
 
   connectedCallback() {
     super.connectedCallback();
-    effect(() => this.toggleAttribute("hidden", !consoleOpen.value));
-    effect(() => document.getElementById("time").classList.toggle("with-console", consoleOpen.value));
+    effect(() => void this.toggleAttribute("hidden", !consoleOpen.value));
+    effect(() => void byId("time").classList.toggle("with-console", consoleOpen.value));
     effect(() => {
       if (!consoleOpen.value) return;
       this.#seen = "";
@@ -46,9 +52,10 @@ class HwConsole extends HwElement {
   }
 
   get input() {
-    return this.querySelector("input");
+    return /** @type {HTMLInputElement} */ (this.querySelector("input"));
   }
 
+  /** @param {string} line */
   offer(line) {
     this.input.value = line;
     this.input.focus();
@@ -63,11 +70,12 @@ class HwConsole extends HwElement {
     if (this.#history.at(-1) !== line) this.#history.push(line);
     this.#history = this.#history.slice(-HISTORY_MOST);
     this.#place = this.#history.length;
-    localStorage.setItem(HISTORY_KEY, JSON.stringify(this.#history));
+    keep(HISTORY_KEY, this.#history);
     if (line === "clear") this.#clearedTo.value = Math.max(0, ...Object.keys(moment.value.view.console).map(Number));
     else if ((await act(line)) === null && !this.input.value) this.input.value = line;
   }
 
+  /** @param {1 | -1} direction */
   #walk(direction) {
     if (this.#place === this.#history.length) this.#draft = this.input.value;
     this.#place = Math.min(this.#history.length, Math.max(0, this.#place + direction));
@@ -75,8 +83,9 @@ class HwConsole extends HwElement {
     this.input.setSelectionRange(this.input.value.length, this.input.value.length);
   }
 
+  /** @param {string} item */
   #insert(item) {
-    const cursor = this.input.selectionStart;
+    const cursor = this.input.selectionStart ?? 0;
     const rest = this.input.value.slice(cursor);
     const start = this.input.value.slice(0, this.#from) + item;
     this.input.value = start + rest;
@@ -88,8 +97,9 @@ class HwConsole extends HwElement {
       this.#chosen.value = (this.#chosen.value + 1) % this.#offers.value.length;
       return;
     }
-    const { value, selectionStart } = this.input;
-    const { from, items } = await player.complete(value, selectionStart).catch(() => ({ from: 0, items: [] }));
+    const { value } = this.input;
+    const cursor = this.input.selectionStart ?? 0;
+    const { from, items } = await player.complete(value, cursor).catch(() => ({ from: 0, items: /** @type {string[]} */ ([]) }));
     if (this.input.value !== value) return;
     this.#from = from;
     if (items.length === 1) this.#insert(items[0] + (items[0].endsWith("=") ? "" : " "));
@@ -99,12 +109,13 @@ class HwConsole extends HwElement {
         while (same < a.length && a[same] === b[same]) same++;
         return a.slice(0, same);
       });
-      if (common.length > selectionStart - from) this.#insert(common);
+      if (common.length > cursor - from) this.#insert(common);
       this.#offers.value = items;
       this.#chosen.value = -1;
     }
   }
 
+  /** @param {KeyboardEvent} event */
   #key(event) {
     const offers = this.#offers.value;
     if (event.key === "Tab" && !event.shiftKey && this.input.value) {
@@ -123,6 +134,7 @@ class HwConsole extends HwElement {
     } else if (event.key !== "Shift") this.#offers.value = [];
   }
 
+  /** @param {string} item */
   #take(item) {
     this.#insert(`${item} `);
     this.#offers.value = [];
@@ -149,6 +161,7 @@ class HwConsole extends HwElement {
     if (!stays) out.scrollTop = out.scrollHeight;
   }
 
+  /** @param {string} command @param {ConsoleEntry} entry */
   #state(command, { state, exit_code }) {
     if (state === "running")
       return html`<span class="tag warn">${t("console.running")}</span>
@@ -156,9 +169,11 @@ class HwConsole extends HwElement {
     return exit_code ? html`<span class="tag bad">${t("console.exit", { code: exit_code })}</span>` : "";
   }
 
+  /** @param {[string, ConsoleEntry]} entry */
   #entry([command, entry]) {
     const { line, source, output, at_us } = entry;
     const text = [`$ ${line}`, ...output.map((one) => one.replace(ERROR, ""))].join("\n");
+    /** @param {string} one */
     const printed = (one) => (ERROR.test(one) ? html`<span class="err">${complaint(one)}</span>\n` : `${one}\n`);
     const label = t("console.copy");
     return html`<li>
@@ -172,8 +187,10 @@ class HwConsole extends HwElement {
     </li>`;
   }
 
+  /** @param {string[]} offers */
   #completions(offers) {
     if (!offers.length) return "";
+    /** @param {string} item @param {number} place */
     const one = (item, place) => html`<button role="option" aria-selected=${place === this.#chosen.value}
       @click=${() => this.#take(item)}>${item}</button>`;
     return html`<div class="offers" role="listbox" aria-label=${t("console.offers")}>${offers.slice(0, OFFERS_MOST).map(one)}</div>`;
@@ -183,15 +200,15 @@ class HwConsole extends HwElement {
     if (!consoleOpen.value) return html``;
     const title = t("console.title");
     const entries = Object.entries(moment.value.view.console)
-      .filter(([command]) => command > this.#clearedTo.value)
-      .sort(([a], [b]) => a - b);
+      .filter(([command]) => Number(command) > this.#clearedTo.value)
+      .sort(([a], [b]) => Number(a) - Number(b));
     return html`<div class="out" tabindex="0" role="log" aria-label=${title}>
         ${entries.length
           ? html`<ul>${repeat(entries, ([command]) => command, (entry) => this.#entry(entry))}</ul>`
           : html`<p class="dim">${t("console.empty")}</p>`}
       </div>
       ${this.#completions(this.#offers.value)}
-      <form class="prompt-line" @submit=${(event) => event.preventDefault()}>
+      <form class="prompt-line" @submit=${onSubmit(() => {})}>
         <label class="prompt" for="console-line" aria-label=${title}>$</label>
         <input id="console-line" class="mono" autocomplete="off" autocapitalize="off" spellcheck="false"
           placeholder=${t("console.placeholder")} @keydown=${this.#key} @input=${() => (this.#offers.value = [])}>

@@ -1,4 +1,4 @@
-// Dialogs: create a topic, bookmark, find, the list of keys, and what to do when somebody acts in the past.
+// Dialogs: create a topic, bookmark, find, the list of keys, and the question that acting in the past raises.
 import { word } from "../../core/actions/client_forms.js";
 import { durationText } from "../../core/player/timemap.js";
 import "../act/connect.js";
@@ -6,15 +6,26 @@ import "../act/open_client.js";
 import "../act/assignor.js";
 import { act, bookmark, overlay, pastLine } from "../store/api.js";
 import { HwElement, html } from "../kit/element.js";
+import { onSubmit, onValue } from "../kit/events.js";
 import { findPlaces } from "./find.js";
 import { t } from "../kit/i18n.js";
 import { KEYS, keysOn } from "../store/keys.js";
 import { effect, moment, player, signal } from "../store/state.js";
 
-const close = () => (overlay.value = null);
+/** @import { FoundPlace } from "./find.js" */
 
+/** @typedef {{ name: string, partitions: number | string, factor: number | string }} TopicForm */
+
+const close = () => void (overlay.value = null);
+
+/** A click beside the dialog. @param {() => void} act @returns {(event: Event) => void} */
+const onBackdrop = (act) => ({ target, currentTarget }) => {
+  if (target === currentTarget) act();
+};
+
+/** @param {string} title @param {unknown} body @param {() => void} [onClose] */
 const dialog = (title, body, onClose = close) => html`
-  <dialog aria-label=${title} @close=${onClose} @click=${(event) => event.target === event.currentTarget && onClose()}>
+  <dialog aria-label=${title} @close=${onClose} @click=${onBackdrop(onClose)}>
     <div class="dialog"><h2>${title}</h2>${body}</div>
   </dialog>`;
 
@@ -22,7 +33,7 @@ const cancel = () => html`<button type="button" class="btn" @click=${close}>${t(
 
 class HwOverlays extends HwElement {
   #query = signal("");
-  #topic = signal({ name: "orders", partitions: 3, factor: 3 });
+  #topic = signal(/** @type {TopicForm} */ ({ name: "orders", partitions: 3, factor: 3 }));
 
   connectedCallback() {
     super.connectedCallback();
@@ -45,13 +56,13 @@ class HwOverlays extends HwElement {
     const form = this.#topic.value;
     const { name, partitions, factor } = form;
     const line = `kafka-topics.sh --create --topic ${word(name)} --partitions ${partitions} --replication-factor ${factor}`;
-    const take = (field) => (event) => (this.#topic.value = { ...form, [field]: event.target.value });
-    const create = (event) => {
-      event.preventDefault();
+    /** @param {keyof TopicForm} field */
+    const take = (field) => onValue((value) => (this.#topic.value = { ...form, [field]: value }));
+    const create = () => {
       close();
       act(line);
     };
-    return dialog(t("topic.create"), html`<form class="field" @submit=${create}>
+    return dialog(t("topic.create"), html`<form class="field" @submit=${onSubmit(create)}>
       <label class="field"><span>${t("topic.name")}</span>
         <input required autocomplete="off" spellcheck="false" .value=${name} @input=${take("name")}></label>
       <div class="fields">
@@ -66,13 +77,13 @@ class HwOverlays extends HwElement {
   }
 
   bookmark() {
-    const save = (event) => {
-      event.preventDefault();
-      const name = new FormData(event.target).get("name").trim();
+    /** @param {HTMLFormElement} filled */
+    const save = (filled) => {
+      const name = String(new FormData(filled).get("name")).trim();
       close();
       bookmark(name);
     };
-    return dialog(t("transport.bookmark"), html`<form class="field" @submit=${save}>
+    return dialog(t("transport.bookmark"), html`<form class="field" @submit=${onSubmit(save)}>
       <label class="field"><span>${t("bookmark.name", { at: (player.at_us / 1e6).toFixed(4) })}</span>
         <input name="name" required maxlength="80" autocomplete="off" .value=${t("bookmark.proposal", { n: player.seq })}></label>
       <div class="row">${cancel()}<button class="btn pri">${t("bookmark.save")}</button></div>
@@ -81,17 +92,14 @@ class HwOverlays extends HwElement {
 
   find() {
     const places = findPlaces(moment.value.view, this.#query.value);
+    /** @param {FoundPlace} [place] */
     const go = (place) => {
       close();
       place?.go();
     };
-    const submit = (event) => {
-      event.preventDefault();
-      go(places[0]);
-    };
-    return dialog(t("find.title"), html`<form class="field" @submit=${submit}>
+    return dialog(t("find.title"), html`<form class="field" @submit=${onSubmit(() => go(places[0]))}>
       <input class="mono" aria-label=${t("find.title")} placeholder=${t("find.placeholder")} autocomplete="off" spellcheck="false"
-        @input=${(event) => (this.#query.value = event.target.value)}>
+        @input=${onValue((value) => (this.#query.value = value))}>
       <ul class="list found">${places.map((place) => html`<li>
         <button type="button" class="rpc" @click=${() => go(place)}>${place.label}</button></li>`)}</ul>
       ${this.#query.value && !places.length ? html`<p class="dim">${t("find.none")}</p>` : ""}
@@ -99,18 +107,21 @@ class HwOverlays extends HwElement {
   }
 
   help() {
+    /** @param {{ key: string, name: string }} entry */
     const row = ({ key, name }) => html`<div>
       <span>${key.split(" ").map((one) => html`<kbd>${one}</kbd> `)}</span><span>${t(`key.${name}`)}</span></div>`;
-    return dialog(t("help.title"), html`<div class="keys" tabindex="-1" autofocus>${KEYS.filter(({ key }) => key).map(row)}</div>
+    return dialog(t("help.title"), html`<div class="keys" tabindex="-1" autofocus>${KEYS.map(row)}</div>
       <label class="row start">
-        <input type="checkbox" .checked=${keysOn.value} @change=${(event) => (keysOn.value = event.target.checked)}>
+        <input type="checkbox" .checked=${keysOn.value} @change=${() => (keysOn.value = !keysOn.value)}>
         <span>${t("help.single_keys")}</span></label>
       <p class="dim">${t("help.note")}</p>
       <div class="row"><button class="btn pri" @click=${close}>${t("dialog.close")}</button></div>`);
   }
 
+  /** @param {NonNullable<typeof pastLine.value>} asked */
   past({ line, resolve }) {
     const { live_at_us, at_us } = moment.value;
+    /** @param {"fork" | "now" | ""} choice */
     const answer = (choice) => {
       if (!pastLine.value) return;
       pastLine.value = null;

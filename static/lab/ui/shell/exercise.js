@@ -3,11 +3,20 @@ import { refuse } from "../store/api.js";
 import { offerLine } from "../store/console.js";
 import { exercises } from "../store/exercises.js";
 import { HwElement, html, icon, live } from "../kit/element.js";
+import { nextChoice } from "../kit/choices.js";
+import { closest, onValue } from "../kit/events.js";
 import { instant, spaced } from "../kit/format.js";
+import { isListOfStrings, keep, kept } from "../kit/kept.js";
 import { short, t } from "../kit/i18n.js";
 import { effect, exercise, moment, partition, player, signal } from "../store/state.js";
 import { seek, stepRpc } from "../store/time.js";
 import { markdown } from "../kit/words.js";
+
+/** @import { Signal } from "@preact/signals-core" */
+/** @import { Choice, Exercise, Prediction, StepTexts, Texts } from "../store/exercises.js" */
+/** @import { ExerciseFrame, StepFrame } from "../store/state.js" */
+
+/** @typedef {{ step: string, value: string, confidence: number }} Chosen */
 
 const still = matchMedia("(prefers-reduced-motion: reduce)");
 /** What the page says of its run. @type {DOMStringMap} */
@@ -21,19 +30,21 @@ const choice = signal(UNDECIDED);
 
 /** The texts of the exercise that is in progress. */
 const content = () => exercises.find(({ slug }) => slug === exercise.value?.slug);
+/** The texts of a step of it. @param {{ id: string }} step */
 const contentOf = (step) => content()?.steps.find(({ id }) => id === step.id);
-/** The place of the first question that is not answered; what comes behind it would tell the answer. -1 = none is left. */
+/** The place of the first question that is not answered, -1 if none is left. The steps after it would reveal the answer. */
 const firstQuestion = () => exercise.value?.steps.findIndex((step) => contentOf(step)?.prediction && !step.prediction) ?? -1;
 /** The step whose prediction is asked now. */
 const askedStep = () =>
   exercise.value?.steps.find((step) => step.state === "active" && !step.prediction && contentOf(step)?.prediction);
 
+/** @param {string} op @param {object} [more] */
 const send = (op, more = {}) => player.exercise(op, { exercise: exercise.value?.slug, ...more }).catch(refuse);
 
-/** Can it not begin in this run: is that of another era, or of one in which the topic of an earlier try cannot go? */
+/** Whether it needs another run: this one is of another era, or cannot delete the topic of an earlier attempt. @param {Exercise} one */
 const isElsewhere = ({ era, is_once, partition: about }) => era !== page.era || (is_once && about in moment.value.view.partitions);
 
-/** Begins it: here, or in a new run. */
+/** Begins it: here, or in a new run. @param {Exercise} one */
 export async function start(one) {
   const { slug, partition: about } = one;
   if (isElsewhere(one)) return leaveFor(slug);
@@ -61,17 +72,18 @@ function leaveFor(slug) {
 
 const FINISHED = "highwater.finished";
 /** The exercises that were finished in this browser. */
-const finished = signal(new Set(JSON.parse(localStorage.getItem(FINISHED) ?? "[]")));
+const finished = signal(new Set(kept(FINISHED, isListOfStrings, [])));
 effect(() => {
-  const { slug, finished: isFinished } = exercise.value ?? {};
+  const { slug = "", finished: isFinished = false } = exercise.value ?? {};
   if (!isFinished || finished.peek().has(slug)) return;
   finished.value = new Set([...finished.peek(), slug]);
-  localStorage.setItem(FINISHED, JSON.stringify([...finished.value]));
+  keep(FINISHED, [...finished.value]);
 });
 
 /** The next hint, if there is one. */
 export function nextHint() {
-  if (content() && exercise.value.hints_shown < content().hints.length) send("hint");
+  const [texts, frame] = [content(), exercise.value];
+  if (texts && frame && frame.hints_shown < texts.hints.length) send("hint");
 }
 
 /** Is an answer chosen that could be locked in? Then Enter does that before it steps. */
@@ -79,24 +91,28 @@ export const canLockIn = () => Boolean(choice.value.value) && askedStep()?.id ==
 
 export async function lockIn() {
   const { step, value, confidence } = choice.value;
-  const { steps } = contentOf({ id: step }).prediction;
+  const steps = contentOf({ id: step })?.prediction?.steps;
   await send("predict", { step, choice: value, confidence });
   choice.value = UNDECIDED;
   if (steps) await stepRpc();
 }
 
-/** A line of code that is pressed goes into the console, to be sent from there. */
-function takeLine({ target }) {
-  const line = target.closest(".code-line");
+/** Puts a line of code that is pressed into the console. @param {Event} event */
+function takeLine(event) {
+  const line = closest(event, ".code-line");
   if (line) offerLine(line.textContent.trim());
 }
 
+/** @param {Texts} texts */
 const title = (texts) => html`<h2>${texts[short]}</h2><div class="other" lang=${otherLang}>${texts[other]}</div>`;
+/** @param {number} count */
 const minutes = (count) => (count ? t("exercise.minutes", { n: count }) : "");
+
+const STATE_CLASS = { done: { step: "done", bar: "d" }, active: { step: "now", bar: "n" }, open: { step: "", bar: "" } };
 
 class HwExercise extends HwElement {
   #sure = signal("");
-  /** Steps that are done show their first lines only, until somebody opens them. */
+  /** Steps that are done and are shown in full; the others show their first lines only. @type {Signal<Set<string>>} */
   #opened = signal(new Set());
   #active = "";
 
@@ -107,22 +123,24 @@ class HwExercise extends HwElement {
     this.querySelector(".step.now, .debrief")?.scrollIntoView({ block: "nearest", behavior: still.matches ? "auto" : "smooth" });
   }
 
+  /** @param {string} id */
   #toggle(id) {
     const opened = new Set(this.#opened.value);
     if (!opened.delete(id)) opened.add(id);
     this.#opened.value = opened;
   }
 
-  /** Asks a second time before it sends. */
+  /** Sends when it is pressed a second time. @param {"reset" | "leave"} op */
   #twice(op) {
     if (this.#sure.value === op) {
-      if (op === "reset" && content().is_once) leaveFor(content().slug);
+      const texts = content();
+      if (op === "reset" && texts?.is_once) leaveFor(texts.slug);
       else send(op);
     }
     this.#sure.value = this.#sure.value === op ? "" : op;
   }
 
-  /** An exercise of the list. `isNext`: the first that was not finished. */
+  /** An exercise of the list. `isNext`: the first that was not finished. @param {Exercise} one @param {boolean} isNext */
   card(one, isNext) {
     const { number, minutes: long, title: texts, brief } = one;
     const done = finished.value.has(one.slug);
@@ -145,6 +163,13 @@ class HwExercise extends HwElement {
 
   // --- a prediction ------------------------------------------------------------------------------------------------
 
+  /**
+   * @param {StepFrame} step
+   * @param {Choice} choice
+   * @param {number} place
+   * @param {string} chosen
+   * @param {(value: string) => void} pick
+   */
   option(step, { value, note }, place, chosen, pick) {
     const { prediction, said } = step;
     const happened = prediction?.outcome === value;
@@ -154,50 +179,57 @@ class HwExercise extends HwElement {
       <em>${happened ? t("exercise.happened") : note?.[short]}</em></button>`;
   }
 
-  verdict({ prediction: { choice: chosen, outcome }, said }, steps) {
+  /** @param {NonNullable<StepFrame["prediction"]>} prediction @param {StepFrame["said"]} said @param {boolean} steps */
+  verdict({ choice: chosen, outcome }, said, steps) {
     if (!outcome) return t(steps ? "exercise.locked" : "exercise.locked_only");
     const spoken = { outcome: said[outcome] ?? outcome, choice: said[chosen] ?? chosen };
     return t(outcome === chosen ? "exercise.as_predicted" : "exercise.not_predicted", spoken);
   }
 
+  /** @param {Chosen} chosen @param {(more: Partial<Chosen>) => void} set @param {boolean} steps */
   lockIn({ value, confidence }, set, steps) {
     return html`<label class="conf"><span>${t("exercise.guess")}</span>
         <input type="range" min="0" max="1" step="0.05" aria-label=${t("exercise.confidence")} .value=${live(String(confidence))}
-          .style=${`--part: ${confidence * 100}%`} @input=${(event) => set({ confidence: Number(event.target.value) })}>
+          .style=${`--part: ${confidence * 100}%`} @input=${onValue((value) => set({ confidence: Number(value) }))}>
         <span>${t("exercise.sure")}</span></label>
       <div class="row"><button class="btn pri" ?disabled=${!value} @click=${lockIn}>${t(steps ? "exercise.lock_in" : "exercise.lock_in_only")}</button><kbd>⏎</kbd></div>`;
   }
 
+  /** @param {StepFrame} step @param {Prediction} prediction */
   prediction(step, { choices, steps }) {
     const mine = choice.value.step === step.id ? choice.value : { ...UNDECIDED, step: step.id };
+    /** @param {Partial<Chosen>} more */
     const set = (more) => (choice.value = { ...mine, ...more });
     const chosen = step.prediction?.choice ?? mine.value;
+    /** @param {KeyboardEvent} event */
     const walk = (event) => {
-      const way = { ArrowDown: 1, ArrowRight: 1, ArrowUp: -1, ArrowLeft: -1 }[event.key];
-      if (!way || step.prediction) return;
+      const next = nextChoice(choices.map(({ value }) => value), chosen, event.key);
+      if (next === undefined || step.prediction) return;
       event.preventDefault();
-      const values = choices.map(({ value }) => value);
-      set({ value: values.at((values.indexOf(chosen) + way) % values.length) });
-      requestAnimationFrame(() => this.querySelector(".opt[aria-checked=true]")?.focus());
+      set({ value: next });
+      requestAnimationFrame(() => this.focusOn(".opt[aria-checked=true]"));
     };
     return html`<div class="pred" role="radiogroup" aria-label=${t("exercise.your_prediction")} @keydown=${walk}>
         ${choices.map((one, place) => this.option(step, one, place, chosen, (value) => set({ value })))}
       </div>
-      ${step.prediction ? html`<p class="verdict">${this.verdict(step, steps)}</p>` : this.lockIn(mine, set, steps)}`;
+      ${step.prediction ? html`<p class="verdict">${this.verdict(step.prediction, step.said, steps)}</p>` : this.lockIn(mine, set, steps)}`;
   }
 
   // --- steps -------------------------------------------------------------------------------------------------------
 
+  /** @param {StepFrame} step @param {number} place */
   mark(step, place) {
     if (step.state !== "done") return html`<span class="n">${place + 1}</span>`;
     return html`<button class="n" aria-label=${t("exercise.step_n", { n: place + 1 })} aria-expanded=${this.#opened.value.has(step.id)}
       @click=${() => this.#toggle(step.id)}>✓</button>`;
   }
 
-  step(step, place) {
-    const { text, prediction } = contentOf(step);
+  /** @param {StepFrame} step @param {StepTexts | undefined} texts @param {number} place */
+  step(step, texts, place) {
+    if (!texts) return "";
+    const { text, prediction } = texts;
     const { checked, state, why_not } = step;
-    const names = [{ done: "done", active: "now", open: "" }[state], this.#opened.value.has(step.id) ? "full" : ""];
+    const names = [STATE_CLASS[state].step, this.#opened.value.has(step.id) ? "full" : ""];
     return html`<li class="step ${names.join(" ")}" aria-current=${state === "active" ? "step" : "false"}>
       ${this.mark(step, place)}
       <div class="prose">${markdown(text[short])}
@@ -208,16 +240,17 @@ class HwExercise extends HwElement {
       </div></li>`;
   }
 
-  /** The steps, and of those behind a question only how many they are: what they say would answer it. */
+  /** The steps; of those after an open question only their number, because their texts would answer it. @param {ExerciseFrame} frame */
   steps({ steps }) {
     const question = firstQuestion();
     const shown = question < 0 ? steps : steps.slice(0, question + 1);
     const behind = steps.length - shown.length;
-    return html`<ol class="steps">${shown.map((step, place) => this.step(step, place))}
+    return html`<ol class="steps">${shown.map((step, place) => this.step(step, contentOf(step), place))}
       ${behind ? html`<li class="step behind"><span class="n" aria-hidden="true">…</span>
         <div class="prose dim">${t("exercise.behind_question", { n: behind })}</div></li>` : ""}</ol>`;
   }
 
+  /** @param {Exercise} texts @param {ExerciseFrame} frame */
   head({ number, minutes: long, title: texts }, { steps, finished }) {
     const done = steps.filter(({ state }) => state === "done").length;
     const at = steps.findIndex(({ state }) => state === "active") + 1 || steps.length;
@@ -228,10 +261,11 @@ class HwExercise extends HwElement {
       ${title(texts)}
       <div class="bar" role="progressbar" aria-valuemin="0" aria-valuenow=${done} aria-valuemax=${steps.length}
         aria-label=${t("exercise.progress", { done, n: steps.length })}>
-        ${steps.map(({ state }) => html`<i class=${{ done: "d", active: "n", open: "" }[state]}></i>`)}</div>
+        ${steps.map(({ state }) => html`<i class=${STATE_CLASS[state].bar}></i>`)}</div>
     </div>`;
   }
 
+  /** @param {Exercise} texts @param {ExerciseFrame} frame */
   hints({ hints }, { hints_shown, finished }) {
     const shown = hints.slice(0, hints_shown).map((hint, place) => html`<div class="hint shown">${icon("bulb")}
       <div class="prose"><b>${t("exercise.hint_n", { n: place + 1 })}</b>${markdown(hint[short])}</div></div>`);
@@ -243,7 +277,7 @@ class HwExercise extends HwElement {
   render() {
     const frame = exercise.value;
     const texts = content();
-    if (!texts) return this.list();
+    if (!texts || !frame) return this.list();
     const begun = frame.steps.some(({ state }) => state === "done");
     return html`${this.head(texts, frame)}
       <div class="ex-b" tabindex="0" @click=${takeLine}>
@@ -254,7 +288,7 @@ class HwExercise extends HwElement {
         ${frame.finished ? html`<section class="debrief prose"><h3>${t("exercise.debrief")}</h3>${markdown(texts.debrief[short])}</section>` : ""}
       </div>
       <div class="ex-f"><span>${t("transport.event", { n: spaced(moment.value.seq) })}</span><span class="spacer"></span>
-        ${["reset", "leave"].map((op) => html`<button class="btn small" @click=${() => this.#twice(op)}>
+        ${/** @type {const} */ (["reset", "leave"]).map((op) => html`<button class="btn small" @click=${() => this.#twice(op)}>
           ${t(this.#sure.value === op ? `exercise.sure_${op}` : `exercise.${op}`)}</button>`)}
       </div>`;
   }

@@ -1,19 +1,25 @@
-// Where a search leads: partitions, offsets, messages, znodes, nodes, event numbers, instants.
+// The places that a search finds: partitions, offsets, messages, znodes, nodes, event numbers, instants.
 import { t } from "../kit/i18n.js";
 import { nodeTarget, partition, select } from "../store/state.js";
 import { seek, seekSeq } from "../store/time.js";
 import { labelled } from "../kit/words.js";
 
+/** @import { View } from "../../core/view/view.d.ts" */
+
+/** @typedef {{ label: string, go: () => void }} FoundPlace */
+
 const PLACES_MOST = 12;
 const PATH_LEAST = 3;
 
+/** @param {string} name */
 function showPartition(name) {
   partition.value = name;
   select(`partition:${name}`);
 }
 
-/** A number alone is an instant when it has a point or an s, else an event, an offset or a correlation id. */
+/** A number alone is an instant when it has a point or an s, else an event, an offset or a correlation id. @param {View} view @param {string} asked */
 function byNumber(view, asked) {
+  /** @type {FoundPlace[]} */
   const places = [];
   const time = /^(\d+(?:\.\d+)?)\s*s?$/.exec(asked)?.[1];
   const number = /^[#@]?(\d+)$/.exec(asked)?.[1];
@@ -28,22 +34,21 @@ function byNumber(view, asked) {
   return places;
 }
 
+/** @param {View} view @param {string} asked @returns {FoundPlace[]} */
 function byName(view, asked) {
+  /** @param {string} name */
   const within = (name) => name.toLowerCase().includes(asked.toLowerCase());
-  const of = (part, test, place) => Object.entries(view[part]).filter(test).map(([name, value]) => place(name, value));
+  const rpcs = Object.entries(view.rpcs).filter(([id, { label }]) => [id, label, labelled(label)].some(within));
+  const paths = asked.length >= PATH_LEAST ? Object.keys(view.zk).filter(within) : [];
   return [
-    ...of("rpcs", ([id, { label }]) => within(id) || within(label) || within(labelled(label)), (id, rpc) =>
-      ({ label: `${labelled(rpc.label)} · ${rpc.source} → ${rpc.destination}`, go: () => select(`rpc:${id}`) })),
-    ...of("partitions", ([name]) => within(name), (name) =>
-      ({ label: t("find.partition", { name }), go: () => showPartition(name) })),
-    ...of("nodes", ([name]) => within(name), (name) =>
-      ({ label: t("find.node", { name }), go: () => select(nodeTarget(name)) })),
-    ...of("zk", ([path]) => asked.length >= PATH_LEAST && within(path), (path) =>
-      ({ label: `znode ${path}`, go: () => select(`znode:${path}`) })),
+    ...rpcs.map(([id, rpc]) => ({ label: `${labelled(rpc.label)} · ${rpc.source} → ${rpc.destination}`, go: () => select(`rpc:${id}`) })),
+    ...Object.keys(view.partitions).filter(within).map((name) => ({ label: t("find.partition", { name }), go: () => showPartition(name) })),
+    ...Object.keys(view.nodes).filter(within).map((name) => ({ label: t("find.node", { name }), go: () => select(nodeTarget(name)) })),
+    ...paths.map((path) => ({ label: `znode ${path}`, go: () => select(`znode:${path}`) })),
   ];
 }
 
-/** @returns {{label: string, go: () => void}[]} what was asked for may mean these places, the likeliest first */
+/** The places that a search may mean, the likeliest first. @param {View} view @param {string} text @returns {FoundPlace[]} */
 export function findPlaces(view, text) {
   const asked = text.trim();
   return asked ? [...byNumber(view, asked), ...byName(view, asked)].slice(0, PLACES_MOST) : [];

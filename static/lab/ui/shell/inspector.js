@@ -1,10 +1,12 @@
 // The panel at the right: tabs, and as a sheet from below on a phone.
-import { HwElement, html, icon } from "../kit/element.js";
+import { HwElement, byId, html, icon } from "../kit/element.js";
+import { onKey } from "../kit/events.js";
 import { t } from "../kit/i18n.js";
 import { walkTabs } from "../parts/tabs.js";
 import { effect, moment, sheetOpen, tab } from "../store/state.js";
 
 const TABS = ["inspect", "rpcs", "purgatory", "znodes", "files", "alarms"];
+/** @type {Record<string, () => unknown>} */
 const PANELS = {
   inspect: () => html`<hw-inspect></hw-inspect>`,
   rpcs: () => html`<hw-rpcs></hw-rpcs>`,
@@ -17,21 +19,25 @@ const PANELS = {
 class HwInspector extends HwElement {
   connectedCallback() {
     super.connectedCallback();
-    effect(() => document.getElementById("inspector").classList.toggle("open", sheetOpen.value));
+    effect(() => void byId("inspector").classList.toggle("open", sheetOpen.value));
   }
 
   render() {
     const { view } = moment.value;
+    /** @type {Record<string, number>} */
     const count = { rpcs: Object.keys(view.rpcs).length, purgatory: Object.keys(view.parked).length, alarms: Object.keys(view.alarms).length };
+    /** @param {string} name */
     const choose = (name) => {
       tab.value = name;
       sheetOpen.value = true;
     };
+    /** @param {string} name */
     const number = (name) => (name in count && (count[name] || name !== "alarms")
       ? html`<b class=${name === "alarms" ? "alarm" : ""}>${count[name]}</b>` : "");
+    /** @param {string} name */
     const one = (name) => html`<button role="tab" id="tab-${name}" aria-controls="tab-panel" aria-selected=${name === tab.value}
       tabindex=${name === tab.value ? 0 : -1} @click=${() => choose(name)}>${t(`tab.${name}`)}${number(name)}</button>`;
-    const walk = (event) => walkTabs(event, TABS, tab.value, choose);
+    const walk = onKey((event) => walkTabs(event, TABS, tab.value, choose));
     return html`<div class="tabs" role="tablist" aria-label=${t("inspector.title")} @keydown=${walk}>
         ${TABS.map(one)}
         <button class="ghost sheet" aria-label=${t(sheetOpen.value ? "inspector.close" : "inspector.open")}

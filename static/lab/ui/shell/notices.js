@@ -9,7 +9,9 @@ import { inMyLanguage, sentence } from "../kit/words.js";
 
 const SUMMARY_MS = 5000;
 
-/** What the shell expected is a part of a sentence, such as its forms. */
+/** @import { Message } from "../store/api.js" */
+
+/** What the shell expected is a part of a sentence, such as its forms. @param {string} expected @param {string} line */
 const phrase = (expected, line) => (/^[a-z]/.test(expected) ? t("message.expected", { what: formsOf(expected, line) }) : expected);
 
 class HwMessages extends HwElement {
@@ -46,6 +48,7 @@ class HwMessages extends HwElement {
 
   render() {
     const close = t("message.close");
+    /** @param {Message} message */
     const one = ({ id, tone, what, expected, todo, line }) => html`
       <div class="message ${tone}" role=${tone === "bad" ? "alert" : "status"}>
         <button class="close" aria-label=${close} title=${close} @click=${() => dismiss(id)}>${icon("close")}</button>
@@ -85,6 +88,7 @@ class HwConnection extends HwElement {
     void this.#second.value;
     const { connection, at_us } = moment.value;
     if (player.outdated) return html`<a class="tag warn" href="">${t("connection.outdated")}</a>`;
+    /** @param {string} text */
     const bad = (text) => html`<span class="tag bad" role="alert" title=${text}>${text}</span>`;
     if (player.closed) return html`<a class="tag bad" role="alert" href="/runs/" title=${t("connection.closed_todo")}>${closedWords()}</a>`;
     if (connection === "lost") {

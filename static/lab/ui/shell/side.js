@@ -1,5 +1,6 @@
 // The panel at the left: the exercise, or what one can do.
 import { HwElement, html } from "../kit/element.js";
+import { onKey } from "../kit/events.js";
 import { exercises } from "../store/exercises.js";
 import { t } from "../kit/i18n.js";
 import { walkTabs } from "../parts/tabs.js";
@@ -14,11 +15,12 @@ class HwSide extends HwElement {
   }
 
   render() {
+    /** @param {string} name */
     const choose = (name) => {
       sideTab.value = name;
       panels.value = { ...panels.value, side: true };
     };
-    return html`<div class="tabs" role="tablist" aria-label=${t("side.title")} @keydown=${(event) => walkTabs(event, TABS, sideTab.value, choose)}>
+    return html`<div class="tabs" role="tablist" aria-label=${t("side.title")} @keydown=${onKey((event) => walkTabs(event, TABS, sideTab.value, choose))}>
         ${TABS.map((name) => html`<button role="tab" aria-controls="side-panel" aria-selected=${name === sideTab.value}
           tabindex=${name === sideTab.value ? 0 : -1} @click=${() => choose(name)}>${t(`side.${name}`)}</button>`)}
       </div>

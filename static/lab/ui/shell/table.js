@@ -3,19 +3,31 @@ import { internalLast, lagTime, leaderReplica, logEnd, parkedAt } from "../../co
 import { durationText } from "../../core/player/timemap.js";
 import { copy } from "../store/api.js";
 import { HwElement, html, icon, repeat } from "../kit/element.js";
+import { onEnter } from "../kit/events.js";
 import { set } from "../kit/format.js";
 import { t } from "../kit/i18n.js";
 import { effect, moment, nodeTarget, select, selection, shown, signal } from "../store/state.js";
 import { roleTag } from "../parts/common.js";
 import { labelled, nodeName, replicaRole, said } from "../kit/words.js";
 
-/** A cell that shows one thing and sorts by another. */
+/** @import { Signal } from "@preact/signals-core" */
+/** @import { AnyNode, Partition, Replica, Rpc, View } from "../../core/view/view.d.ts" */
+
+/**
+ * @typedef {{ sort: string | number, text: string, show: unknown }} SortedCell
+ * @typedef {string | number | SortedCell} Cell
+ * @typedef {{ what: string, cells: Cell[] }} Row `what`: the selection that it stands for
+ * @typedef {{ name: string, columns: string[], rows: Row[] }} Table
+ */
+
+/** A cell that shows one thing and sorts by another. @param {string | number} sort @param {string} text @param {unknown} [show] @returns {SortedCell} */
 const by = (sort, text, show = text) => ({ sort, text, show });
 
+/** @param {View} view @param {number} at_us @returns {(entry: [string, Replica]) => Row} */
 const replicaRow = (view, at_us) => ([id, it]) => {
   const leader = view.partitions[it.partition] && leaderReplica(view, it.partition);
   const remote = leader?.remotes[it.node];
-  const lag_us = leader && remote?.last_caught_up_us > 0 ? lagTime(leader, remote, at_us) : null;
+  const lag_us = leader && remote && remote.last_caught_up_us > 0 ? lagTime(leader, remote, at_us) : null;
   const role = replicaRole(view, it);
   return {
     what: `replica:${id}`,
@@ -28,13 +40,16 @@ const replicaRow = (view, at_us) => ([id, it]) => {
   };
 };
 
+/** @param {View} view @returns {(entry: [string, Partition]) => Row} */
 const partitionRow = (view) => ([id, { leader, leader_epoch, isr, replicas }]) => ({
   what: `partition:${id}`,
   cells: [id, leader < 0 ? "—" : `b${leader}`, leader_epoch, set(isr), set(replicas), view.controller_partitions[id] ?? "—"],
 });
 
-const nodeRow = (view, at_us) => ([id, { kind, state, broker_id, since_us }]) => {
-  const isController = kind === "broker" && broker_id === view.controller.broker;
+/** @param {View} view @param {number} at_us @returns {(entry: [string, AnyNode]) => Row} */
+const nodeRow = (view, at_us) => ([id, node]) => {
+  const { kind, state, since_us } = node;
+  const isController = node.kind === "broker" && node.broker_id === view.controller.broker;
   const words = [t(`node.${state}`), isController && t("node.controller")].filter(Boolean).join(" · ");
   return {
     what: nodeTarget(id),
@@ -42,12 +57,13 @@ const nodeRow = (view, at_us) => ([id, { kind, state, broker_id, since_us }]) =>
   };
 };
 
+/** @param {number} at_us @returns {(entry: [string, Rpc]) => Row} */
 const rpcRow = (at_us) => ([id, { label, source, destination, due_us, held }]) => ({
   what: `rpc:${id}`,
   cells: [id, labelled(label), source, destination, by(due_us, said(held) || durationText(Math.max(0, due_us - at_us)))],
 });
 
-/** The tables: columns by their names in the texts, and rows with what each stands for. Numbers sort as numbers. */
+/** The tables: columns by their names in the texts, and rows with what each stands for. Numbers sort as numbers. @param {View} view @param {number} at_us @returns {Table[]} */
 const tablesOf = (view, at_us) => [
   {
     name: "replicas",
@@ -71,47 +87,49 @@ const tablesOf = (view, at_us) => [
   },
 ];
 
+/** @param {Cell} cell */
 const sortKey = (cell) => (typeof cell === "object" ? cell.sort : cell);
+/** @param {Cell} cell */
 const textOf = (cell) => String(typeof cell === "object" ? cell.text : cell);
 
+/** @param {Cell} a @param {Cell} b */
 function compare(a, b) {
   const [x, y] = [sortKey(a), sortKey(b)];
   return typeof x === "number" && typeof y === "number" ? x - y : internalLast(String(x), String(y));
 }
 
-/** A cell of CSV, quoted when it has to be. */
+/** A cell of CSV, quoted when it has to be. @param {string} text */
 const quoted = (text) => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
 
+/** @param {Table} table */
 const csv = ({ columns, rows }) =>
   [columns, ...rows.map(({ cells }) => cells.map(textOf))].map((line) => line.map(quoted).join(",")).join("\n");
 
 class HwTable extends HwElement {
-  /** Column and direction by table. */
+  /** Column and direction by table. @type {Signal<Record<string, [number, 1 | -1]>>} */
   #order = signal({});
 
   connectedCallback() {
     super.connectedCallback();
-    effect(() => this.toggleAttribute("hidden", shown.value !== "table"));
+    effect(() => void this.toggleAttribute("hidden", shown.value !== "table"));
   }
 
-  title(table, name, place) {
+  /** @param {string} table @param {string} name @param {number} place */
+  heading(table, name, place) {
     const [column, way] = this.#order.value[table] ?? [0, 1];
     const isSorted = place === column;
-    const sort = () => (this.#order.value = { ...this.#order.value, [table]: [place, isSorted ? -way : 1] });
+    const sort = () => (this.#order.value = { ...this.#order.value, [table]: [place, isSorted && way > 0 ? -1 : 1] });
     return html`<th aria-sort=${isSorted ? (way > 0 ? "ascending" : "descending") : "none"}>
       <button @click=${sort}>${t(`table.${name}`)}${isSorted ? (way > 0 ? " ▲" : " ▼") : ""}</button></th>`;
   }
 
+  /** @param {Row} row */
   row({ what, cells }) {
-    const key = (event) => {
-      if (event.key !== "Enter") return;
-      event.preventDefault();
-      select(what);
-    };
-    return html`<tr class="pickable ${selection.value === what ? "on" : ""}" tabindex="0" @click=${() => select(what)} @keydown=${key}>
-      ${cells.map((cell) => html`<td>${cell?.show ?? cell}</td>`)}</tr>`;
+    return html`<tr class="pickable ${selection.value === what ? "on" : ""}" tabindex="0" @click=${() => select(what)} @keydown=${onEnter(() => select(what))}>
+      ${cells.map((cell) => html`<td>${typeof cell === "object" ? cell.show : cell}</td>`)}</tr>`;
   }
 
+  /** @param {Table} table */
   table(table) {
     const [column, way] = this.#order.value[table.name] ?? [0, 1];
     const rows = table.rows.toSorted((a, b) => compare(a.cells[column], b.cells[column]) * way);
@@ -120,7 +138,7 @@ class HwTable extends HwElement {
       <h2>${t(`table.${table.name}`)} <span class="dim">${rows.length}</span><span class="spacer"></span>
         <button class="btn small" @click=${copyAll}>${icon("copy")}${t("table.copy")}</button></h2>
       <div class="scroll-x"><table>
-        <thead><tr>${table.columns.map((name, place) => this.title(table.name, name, place))}</tr></thead>
+        <thead><tr>${table.columns.map((name, place) => this.heading(table.name, name, place))}</tr></thead>
         <tbody>${repeat(rows, ({ what }) => what, (row) => this.row(row))}</tbody>
       </table></div>
       ${rows.length ? "" : html`<p class="dim">${t("table.none")}</p>`}

@@ -2,6 +2,7 @@
 import { clockText, durationText, fractionOfRate, rateAt, rateText } from "../../core/player/timemap.js";
 import { fork, overlay } from "../store/api.js";
 import { HwElement, html, icon, live } from "../kit/element.js";
+import { onValue } from "../kit/events.js";
 import { spaced } from "../kit/format.js";
 import { t } from "../kit/i18n.js";
 import { moment, player, signal } from "../store/state.js";
@@ -17,47 +18,75 @@ const SHAPES = {
 };
 const TICKS = ["1/1000", "", "1/10", "1×", "", "100×"];
 
-/** While time runs, the clock is written every so many milliseconds: its last digits cannot be read anyway. */
+/** While time runs, the clock is updated at this interval: its last digits cannot be read anyway. */
 const CLOCK_MS = 66;
 
 /** In narrow windows the slider is a popover. */
 const speedOpen = signal(false);
 
-/** A button of the transport: a shape, and its key in the tooltip. */
+/** @import { TemplateResult } from "lit" */
+/** @import { Moment } from "../store/state.js" */
+
+/**
+ * A button of the transport: a shape, and its key in the tooltip.
+ * @param {keyof typeof SHAPES} name
+ * @param {string} label
+ * @param {string} key
+ * @param {() => unknown} action
+ * @param {string} [className]
+ */
 const button = (name, label, key, action, className = "") => html`
   <button class=${className} title="${label} ( ${key} )" aria-label=${label} @click=${action}>
     <svg width="14" height="14" viewBox="0 0 14 14" fill="currentColor" aria-hidden="true"><path d="${SHAPES[name]}"></path></svg>
   </button>`;
 
-/** A button with a symbol, a word and its key. */
+/**
+ * A button with a symbol, a word and its key.
+ * @param {string} name
+ * @param {string} symbol
+ * @param {string} label
+ * @param {string} title
+ * @param {string} key
+ * @param {() => unknown} action
+ */
 const chip = (name, symbol, label, title, key, action) => html`
   <button class="chip ${name}" title="${title} ( ${key} )" @click=${action}>
     ${icon(symbol)}<span>${label}</span> <kbd>${key}</kbd></button>`;
 
 class HwTransport extends HwElement {
+  /** The texts that run with the player's frames: clock, microseconds, number of the event. @type {Text[]} */
+  #texts = [];
+  /** @type {ReturnType<typeof setTimeout> | 0} */
+  #timer = 0;
+  #written = 0;
+
   firstUpdated() {
     // The clock and the number run with the player's frames; only these texts are touched.
-    this.texts = [".clock span", ".clock small", ".number"].map((where) => this.querySelector(where).appendChild(new Text()));
-    this.timer = 0;
-    this.written = 0;
+    this.#texts = [".clock span", ".clock small", ".number"].map((where) => {
+      const text = new Text();
+      this.querySelector(where)?.append(text);
+      return text;
+    });
     player.subscribe(() => {
-      const wait = player.mode === "play" ? CLOCK_MS - (performance.now() - this.written) : 0;
+      const wait = player.mode === "play" ? CLOCK_MS - (performance.now() - this.#written) : 0;
       if (wait <= 0) this.tick();
-      else this.timer ||= setTimeout(() => this.tick(), wait);
+      else this.#timer ||= setTimeout(() => this.tick(), wait);
     });
     this.tick();
   }
 
   tick() {
-    clearTimeout(this.timer);
-    this.timer = 0;
-    this.written = performance.now();
+    clearTimeout(this.#timer);
+    this.#timer = 0;
+    this.#written = performance.now();
     const { clock, micros } = clockText(player.at_us);
     const words = [clock, `${micros} µs`, t("transport.event", { n: spaced(player.seq) })];
-    this.texts.forEach((text, i) => (text.data = words[i]));
+    this.#texts.forEach((text, i) => (text.data = words[i]));
   }
 
+  /** @param {Moment} moment @returns {TemplateResult} */
   state({ mode, isPast, at_us, live_at_us, connection }) {
+    /** @param {string} tone @param {string} sign @param {string} text @param {string} [title] */
     const tag = (tone, sign, text, title = "") => html`<span class="tag ${tone}" title=${title}>${sign} <span>${text}</span></span>`;
     if (connection === "lost") return tag("bad", "✕", t("transport.offline"));
     if (isPast && mode === "pause")
@@ -67,6 +96,7 @@ class HwTransport extends HwElement {
     return tag("ok", "▶", t(isPast ? "transport.replaying" : "transport.playing"));
   }
 
+  /** @param {number} rate */
   speed(rate) {
     const shown = wantedRate.value ?? rate;
     const text = html`<b class="mono">${rateText(shown)}</b>`;
@@ -77,7 +107,7 @@ class HwTransport extends HwElement {
         <span class="scale">
           <input type="range" min="0" max="1" step="0.005" .value=${live(String(fractionOfRate(shown)))}
             aria-label=${t("transport.speed")} aria-valuetext=${rateText(shown)} title="${t("transport.speed")} ( [ ] )"
-            @input=${({ target }) => setRate(rateAt(Number(target.value)))}>
+            @input=${onValue((value) => setRate(rateAt(Number(value))))}>
           <span class="ticks" aria-hidden="true">${TICKS.map((tick) => html`<i>${tick}</i>`)}</span>
         </span>
         ${text}

@@ -3,13 +3,15 @@ import { here } from "./api.js";
 import { MODES, place } from "./disk.js";
 import { partition, player, selection, shown } from "./state.js";
 
-/** What the disk screen shows, as it stands in the address; what is usual is left out. */
+/** @import { DiskPlace } from "./disk.js" */
+
+/** What the disk screen shows, as it stands in the address; what is usual is left out. @param {DiskPlace} place */
 function diskQuery({ broker, path, mode, at, find }) {
   const all = { broker, file: path, show: mode === "bytes" ? "" : mode, at: at ? String(at) : "", find };
   return Object.fromEntries(Object.entries(all).filter(([, value]) => value));
 }
 
-/** The same, read back. */
+/** The same, read back. @param {URLSearchParams} query @returns {DiskPlace} */
 export function diskPlace(query) {
   const mode = query.get("show") ?? "";
   const at = query.get("at") ?? "";
@@ -17,7 +19,7 @@ export function diskPlace(query) {
   return {
     broker: query.get("broker") ?? "",
     path: query.get("file") ?? "",
-    mode: MODES.includes(mode) ? mode : "bytes",
+    mode: MODES.find((one) => one === mode) ?? "bytes",
     at: /^\d{1,12}$/.test(at) ? Number(at) : 0,
     find: /^t?\d{1,18}$/.test(find) ? find : "",
   };

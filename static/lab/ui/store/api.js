@@ -4,19 +4,35 @@ import { instant } from "../kit/format.js";
 import { consoleOpen, effect, moment, player, signal } from "./state.js";
 import { complaint, said } from "../kit/words.js";
 
-/** Messages shown at the edge of the page, newest last: {id, tone, what, expected, todo, line}. */
+/** @import { Signal } from "@preact/signals-core" */
+
+/**
+ * @typedef {"ok" | "warn" | "bad"} Tone
+ * @typedef {{ id: number, tone: Tone, what: string, expected: string, todo: string, line: string }} Message
+ * @typedef {{ kind: "help" | "topic" | "bookmark" | "find" | "producer" | "member" | "assignor" | "connect" }} Overlay
+ */
+
+/** Messages shown at the edge of the page, newest last. @type {Signal<Message[]>} */
 export const messages = signal([]);
-/** A line that waits for an answer to "you are in the past": {line, resolve}, or null. */
+/**
+ * A line that waits for an answer to "you are in the past"; "" means that it is not sent.
+ * @type {Signal<{ line: string, resolve: (answer: "fork" | "now" | "") => void } | null>}
+ */
 export const pastLine = signal(null);
-/** Which overlay is open: {kind: "help"|"topic"|"bookmark"|"find"} or null. */
+/** Which dialog is open. @type {Signal<Overlay | null>} */
 export const overlay = signal(null);
 
 const SHOWN_MS = { ok: 4000, warn: 9000 };
-/** What a command can do while time stands still, it has done after so many milliseconds. */
+/** What a command can do while the simulation is paused is done after this time. */
 const AT_ONCE_MS = 250;
 let nextMessage = 1;
 
-/** Shows a message. `tone`: ok, warn or bad; bad ones stay until they are closed. `line`: the line of the shell it is about. */
+/**
+ * Shows a message. Bad ones stay until they are closed. `line`: the line of the shell it is about.
+ * @param {Tone} tone
+ * @param {string} what
+ * @param {{ expected?: string, todo?: string, line?: string }} [more]
+ */
 export function say(tone, what, { expected = "", todo = "", line = "" } = {}) {
   const message = { id: nextMessage++, tone, what, expected, todo, line };
   const others = messages.peek().filter((other) => other.what !== what);
@@ -24,29 +40,42 @@ export function say(tone, what, { expected = "", todo = "", line = "" } = {}) {
   if (tone !== "bad") setTimeout(() => dismiss(message.id), SHOWN_MS[tone]);
 }
 
+/** @param {number} id */
 export const dismiss = (id) => (messages.value = messages.peek().filter((message) => message.id !== id));
 
 /** Why the lab has closed the connection for good. */
-export const closedWords = () => t("connection.closed", { why: said(player.closed.reason) || player.closed.code });
+export const closedWords = () => t("connection.closed", { why: said(player.closed?.reason) || player.closed?.code });
 
-/** Shows a refusal ({what, expected, todo}) or any other error. Refusals that the page made itself have a code and texts of ours. */
+/**
+ * Shows a refusal or any other error. Refusals that the page made itself have a code and a text in the catalogue.
+ * @param {unknown} error
+ * @param {string} [line]
+ */
 export function refuse(error, line = "") {
-  const { code, what } = error ?? {};
+  const refusal = /** @type {{ code?: string, what?: string, expected?: string, todo?: string, message?: string }} */ (error ?? {});
+  const { code, what, expected, todo } = refusal;
   if (code === "lost" && player.closed) {
     say("bad", closedWords(), { todo: t("connection.closed_todo") });
     return;
   }
   if (code && has(`refusal.${code}`)) say(code === "lost" ? "warn" : "bad", t(`refusal.${code}`), { todo: t(`refusal.${code}_todo`) });
-  else if (what) say("bad", what, { ...error, line });
-  else say("bad", t("error.unexpected"), { expected: String(error?.message ?? error), todo: t("error.unexpected_todo") });
+  else if (what) say("bad", what, { expected, todo, line });
+  else say("bad", t("error.unexpected"), { expected: String(refusal.message ?? error), todo: t("error.unexpected_todo") });
 }
 
+/** @type {HTMLElement | null} */
 const lab = document.getElementById("lab") ?? document.querySelector("[data-run]");
-const { run, branch, csrf } = lab?.dataset ?? {};
-export const here = { run, branch, name: lab?.dataset.name ?? "", page: `/r/${run}/${branch}`, api: `/api/runs/${run}/${branch}` };
+const { run = "", branch = "", name = "", csrf = "" } = lab?.dataset ?? {};
+export const here = { run, branch, name, page: `/r/${run}/${branch}`, api: `/api/runs/${run}/${branch}` };
 
-/** Asks the server. Throws its refusal ({what, expected, todo}) when the answer is one. */
+/**
+ * Sends a request to the server; a POST if there is a body.
+ * @param {string} address
+ * @param {unknown} [body]
+ * @throws the server's refusal ({what, expected, todo}) when the response is one
+ */
 export async function ask(address, body) {
+  /** @type {RequestInit} */
   const options = body === undefined ? {} : {
     method: "POST",
     headers: { "Content-Type": "application/json", "X-CSRFToken": csrf },
@@ -63,11 +92,12 @@ export async function ask(address, body) {
   throw said?.what ? said : { what: t("error.status", { status: response.status }), expected: "", todo: t("error.unexpected_todo") };
 }
 
-/** Asks whether to fork; true when the line was sent, in whatever branch. */
+/** Asks whether to fork. @param {string} line @returns {Promise<"fork" | "now" | "">} */
 const askPast = (line) => new Promise((resolve) => (pastLine.value = { line, resolve }));
 
 /**
  * Sends a line of the shell's grammar. In the past it asks first, because acting there opens a branch.
+ * @param {string} line
  * @returns {Promise<number | null>} the command's number; null when it was refused (and the refusal shown) or not sent
  */
 export async function act(line) {
@@ -90,10 +120,14 @@ export async function act(line) {
   }
 }
 
-/** A line that sets a quota: nothing will show what Kafka would do about it. */
+/** A line that sets a quota, which this lab stores but does not enforce. */
 const QUOTA = /^kafka-configs\S* .*--add-config.*(producer_byte_rate|consumer_byte_rate|request_percentage|controller_mutation_rate|connection_creation_rate)=/;
 
-/** Says what a command said when it has ended, if it failed; and that it waits for time, where time stands still. The console shows all of it. */
+/**
+ * Reports why a command failed once it has ended, and that it waits while the simulation is paused. The console shows all of it.
+ * @param {number} command
+ * @param {string} line
+ */
 function follow(command, line) {
   const waits = () => player.mode === "pause" && moment.peek().view.console[command]?.state !== "done";
   setTimeout(() => waits() && say("ok", t("act.accepted"), { line, todo: t("act.accepted_todo") }), AT_ONCE_MS);
@@ -109,7 +143,7 @@ function follow(command, line) {
   });
 }
 
-/** Opens a branch at the shown instant and goes there. */
+/** Opens a branch at the shown instant and goes there. @param {string} [line] to be sent there */
 export async function fork(line = "") {
   try {
     const { url } = await player.fork(line);
@@ -119,6 +153,7 @@ export async function fork(line = "") {
   }
 }
 
+/** @param {string} name */
 export async function bookmark(name) {
   try {
     await player.bookmark(name);
@@ -128,7 +163,7 @@ export async function bookmark(name) {
   }
 }
 
-/** Copies text, and says so. */
+/** Copies text, and says so. @param {string} text @param {string} said */
 export async function copy(text, said) {
   try {
     await navigator.clipboard.writeText(text);

@@ -1,16 +1,23 @@
 // What the last step changed, and which event last wrote a value: the answer to "why?".
 import { moment, player, signal } from "./state.js";
 
+/** @import { Signal } from "@preact/signals-core" */
+/** @import { AnyEvent, Patch } from "../../core/events/events.d.ts" */
+
 const SHOWN_MOST = 40;
 const SEARCHED_MOST = 20000;
 const CHAIN_MOST = 6;
 const LOAD_TRIES = 40;
 
-/** The question that is answered in the inspector: {pointer, chain: null while searching | events, newest first}. */
+/**
+ * The question that is answered in the inspector; `chain` holds events, newest first, or null while searching.
+ * @type {Signal<{ pointer: string, chain: AnyEvent[] | null } | null>}
+ */
 export const why = signal(null);
 
 /** Values from before the last step, by pointer. Only while paused: else they change too often to be read. */
 export function previousValues() {
+  /** @type {Map<string, unknown>} */
   const values = new Map();
   if (moment.value.mode !== "pause") return values;
   for (const { patch, previous } of player.lastEvents.slice(-SHOWN_MOST)) {
@@ -20,7 +27,7 @@ export function previousValues() {
   return values;
 }
 
-/** What an event wrote. */
+/** What an event wrote. @param {number} seq @returns {Patch} */
 export function patchOf(seq) {
   for (const { first_seq, events } of player.chunks()) {
     const wire = events[seq - first_seq];
@@ -29,9 +36,10 @@ export function patchOf(seq) {
   return [];
 }
 
+/** @param {string} written @param {string} pointer */
 const covers = (written, pointer) => pointer === written || pointer.startsWith(`${written}/`);
 
-/** An event by number; fetched when it is not here. */
+/** An event by number; fetched when it is not here. @param {number} seq @returns {Promise<AnyEvent | null>} */
 export async function eventAt(seq) {
   for (let tries = 0; tries < LOAD_TRIES; tries++) {
     const event = player.event(seq);
@@ -44,17 +52,19 @@ export async function eventAt(seq) {
   return null;
 }
 
-/** Looks for the event that last wrote a path, and walks back along its causes. */
+/** Looks for the event that last wrote a path, and walks back along its causes. @param {string} pointer */
 export async function askWhy(pointer) {
   why.value = { pointer, chain: null };
+  /** @type {AnyEvent | null} */
   let found = null;
   for (let seq = player.seq; seq > 0 && seq > player.seq - SEARCHED_MOST && !found; seq--) {
     const event = await eventAt(seq);
     if (!event) break;
     if (patchOf(seq).some(([written]) => covers(written, pointer) || covers(pointer, written))) found = event;
   }
+  /** @type {AnyEvent[]} */
   const chain = [];
-  for (let event = found; event && chain.length < CHAIN_MOST; event = event.cause > 0 ? await eventAt(event.cause) : null) chain.push(event);
+  for (/** @type {AnyEvent | null} */ let event = found; event && chain.length < CHAIN_MOST; event = event.cause > 0 ? await eventAt(event.cause) : null) chain.push(event);
   if (why.value?.pointer === pointer) why.value = { pointer, chain };
 }
 

@@ -2,52 +2,80 @@
 import { ask, here } from "./api.js";
 import { effect, moment, partition, shown, signal } from "./state.js";
 
+/** @import { Signal } from "@preact/signals-core" */
+/** @import { Part } from "../../core/bytes/disk.js" */
+/** @import { Refusal } from "../../core/live/socket.js" */
+/** @import { View } from "../../core/view/view.d.ts" */
+
+/**
+ * @typedef {"bytes" | "find" | "loss" | "past" | "copy"} DiskMode
+ * @typedef {{ broker: string, path: string, mode: DiskMode, at: number, from: number | null, find: string }} FullPlace
+ * @typedef {Omit<FullPlace, "from">} DiskPlace
+ * @typedef {{ name: string, bytes: number, kind: string, segment: number | null, state: string, flushed: number }} DiskFile
+ * @typedef {{ name: string, files: DiskFile[], log_start_offset?: number, log_end_offset?: number, safe_offset?: number }} Folder
+ * @typedef {{ path: string, kind: string, size: number, from: number, to: number, page: number, flushed: number, bytes: string, parts: Part[],
+ *             index: { slot: number, offset: number, position: number }[], time_index: { slot: number, timestamp: number, offset: number }[] }} DiskPage
+ *   as lab/recordings/broker_disk.py describes it; `bytes` in hex
+ * @typedef {DiskPage & { broker: string, missing?: undefined, error?: undefined }} KnownPage
+ * @typedef {{ broker: string, path: string, missing: true, error?: undefined }} MissingPage
+ * @typedef {{ broker: string, path: string, missing?: undefined, error: Partial<Refusal> }} FailedPage
+ */
+
 const RELOAD_MS = 1000;
 const ROW = 16;
-/** So much is shown before the byte that is looked at. */
+/** How much is shown before the byte that is looked at. */
 const CONTEXT_BYTES = 64;
 const NEAR_BYTES = 768;
+/** @param {number | null} from @param {number} at @returns {from is number} */
 const isNear = (from, at) => from !== null && from <= at && at - from < NEAR_BYTES;
 
-/** The broker that stands for the textbook's example. */
+/** The name that stands for the textbook's example in the place of a broker. */
 export const EXAMPLE = "example";
+/** @type {readonly DiskMode[]} */
 export const MODES = ["bytes", "find", "loss", "past", "copy"];
 
 /** What is shown: `at` is the byte that is looked at, on a page that begins at `from` if it may be chosen freely; `find` is an
- *  offset or, behind a t, a timestamp in ms. */
+ *  offset or, behind a t, a timestamp in ms. @type {Signal<FullPlace>} */
 export const place = signal({ broker: "", path: "", mode: "bytes", at: 0, from: null, find: "" });
+/** @param {Partial<FullPlace>} more */
 export const goTo = (more) => (place.value = { ...place.peek(), from: null, ...more });
 
-/** The broker's folders: {broker, seq, folders, error}. */
+/** The broker's folders at an event. @type {Signal<{ broker: string, seq: number, folders: Folder[] }>} */
 export const tree = signal({ broker: "", seq: 0, folders: [] });
-/** One page of the file: what `lab/recordings/broker_disk.py` says of it, with `key`; or {key, error}. */
-export const page = signal({ key: "" });
+/** The page of the file; null until one was asked for. @type {Signal<KnownPage | MissingPage | FailedPage | null>} */
+export const page = signal(null);
 
-/** The folder of a path, the broker's own being "". */
+/** The folder of a path, the broker's own being "". @param {string} path */
 export const folderOf = (path) => path.slice(0, Math.max(0, path.lastIndexOf("/")));
+/** @param {string} path */
 export const nameOf = (path) => path.slice(path.lastIndexOf("/") + 1);
+/** @param {string} folder @param {string} name */
 export const pathOf = (folder, name) => (folder ? `${folder}/${name}` : name);
 
-/** Asks the server about the disk that is shown, at the instant that is shown. */
+/**
+ * Asks the server about the disk that is shown, at the instant that is shown.
+ * @param {string} what
+ * @param {Record<string, string | number>} values
+ */
 export async function askDisk(what, values) {
   const { broker } = place.peek();
-  const query = new URLSearchParams({ broker, seq: moment.peek().seq, ...values });
+  const query = new URLSearchParams(Object.entries({ broker, seq: moment.peek().seq, ...values }).map(([name, value]) => [name, String(value)]));
   return (await ask(`${here.api}/disk/${what}?${query}`)).json();
 }
 
-/** The brokers of the view, by number. */
+/** The brokers of the view, by number. @param {View} view */
 export const brokersOf = (view) => Object.entries(view.nodes)
   .filter(([, { kind }]) => kind === "broker").map(([id]) => id).sort((a, b) => Number(a.slice(1)) - Number(b.slice(1)));
 
-/** A file to begin with: the newest segment of the partition that is shown, else of any, else any file. */
+/** A file to begin with: the newest segment of the partition that is shown, else of any, else any file. @param {Folder[]} folders */
 function firstPath(folders) {
   const chosen = folders.find(({ name }) => name && name === partition.peek()) ?? folders.find(({ files, name }) => name && files.length) ?? folders[0];
   const logs = chosen?.files.filter(({ kind, bytes, state }) => kind === "log" && bytes && state !== "deleted") ?? [];
   const file = logs.at(-1) ?? chosen?.files[0];
-  return file ? pathOf(chosen.name, file.name) : "";
+  return chosen && file ? pathOf(chosen.name, file.name) : "";
 }
 
-/** Whether a file, or a folder, is there at the instant whose tree is known. */
+/** Whether a file, or a folder, is there at the instant whose tree is known. @param {string} path */
 export const isThere = (path) => tree.peek().folders.some(({ name, files }) =>
   path === name || files.some((file) => pathOf(name, file.name) === path));
 
@@ -67,10 +95,10 @@ async function loadPage() {
     return;
   }
   const known = page.peek();
-  const isSame = known.path === path && known.broker === broker;
+  const same = known && "size" in known && known.path === path && known.broker === broker ? known : null;
   // The page that holds the byte already stays, so that walking through its fields does not move it.
-  const stays = isSame && at >= known.from && at < known.to && !isNear(wanted, at);
-  const from = stays ? known.from : isNear(wanted, at) ? wanted : Math.max(0, at - (at % ROW) - CONTEXT_BYTES);
+  const stays = same && at >= same.from && at < same.to && !isNear(wanted, at);
+  const from = stays ? same.from : isNear(wanted, at) ? wanted : Math.max(0, at - (at % ROW) - CONTEXT_BYTES);
   page.value = { broker, ...(await askDisk("page", { path, from })) };
 }
 
@@ -87,7 +115,7 @@ async function load() {
     await loadPage();
   } catch (error) {
     const { broker, path } = place.peek();
-    page.value = { broker, path, error };
+    page.value = { broker, path, error: /** @type {Partial<Refusal>} */ (error) };
   }
   running = false;
   if (again) setTimeout(load, moment.peek().mode === "pause" ? 0 : RELOAD_MS);

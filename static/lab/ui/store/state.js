@@ -4,16 +4,37 @@ import { EMPTY_VIEW } from "../../core/view/empty.gen.js";
 
 export { computed, effect, signal };
 
-/** The player of core/player.js; set once by lab.js. */
-export let player = null;
+/** @import { Signal } from "@preact/signals-core" */
+/** @import { Connection } from "../../core/live/feed.js" */
+/** @import { Mode } from "../../core/live/clock.js" */
+/** @import { Player } from "../../core/player/player.js" */
+/** @import { Index } from "../../core/recording/recording.js" */
+/** @import { View } from "../../core/view/view.d.ts" */
 
-/** Facts of the instant shown. The object is new at each change; its `view` is the player's own, patched in place. */
+/**
+ * @typedef {{ view: View, seq: number, at_us: number, live_seq: number, live_at_us: number, mode: Mode, rate: number, isPast: boolean,
+ *             connection: Connection }} Moment
+ * @typedef {{ id: string, state: "open" | "active" | "done", checked: { at_us: number, detail: string } | null, why_not: string,
+ *             prediction: { choice: string, confidence: number, outcome: string | null } | null, said: Record<string, string> }} StepFrame
+ *   `said`: the values of the choices, in words
+ * @typedef {{ slug: string, steps: StepFrame[], hints_shown: number, masked: boolean, finished: boolean }} ExerciseFrame
+ * @typedef {{ run: string, branch: string, boot: string, schema: string, core: string, name: string, zookeeper: string, bootstrap: string,
+ *             user: string, owner: boolean }} Welcome
+ */
+
+/** The player of the page; set once, by `attach`. @type {Player} */
+export let player;
+
+/**
+ * Facts of the instant shown. The object is new at each change; its `view` is the player's own, patched in place.
+ * @type {Signal<Moment>}
+ */
 export const moment = signal({
   view: EMPTY_VIEW, seq: 0, at_us: 0, live_seq: 0, live_at_us: 0, mode: "pause", rate: 1, isPast: false,
   connection: "connecting",
 });
 
-/** What is selected, as type and id of a Target of core/selectors.js: "replica:orders-0@b1", "znode:/controller", ... or "". */
+/** What is selected, as type and id of a Target of core/view/selectors.js: "replica:orders-0@b1", "znode:/controller", ... or "". */
 export const selection = signal("");
 /** The record that the pointer is over, in the picture or in its bytes: "orders-0@b1:42" or "". */
 export const hovered = signal("");
@@ -27,32 +48,36 @@ export const consoleOpen = signal(false);
 /** On a phone the inspector is a sheet: open or drawn in. */
 export const sheetOpen = signal(false);
 export const panels = signal({ side: true, inspector: true });
-/** Frame `exercise` of the socket, null while none is in progress. */
+/** Frame `exercise` of the socket, null while none is in progress. @type {Signal<ExerciseFrame | null>} */
 export const exercise = signal(null);
-/** Frame `welcome` of the socket. */
+/** Frame `welcome` of the socket. @type {Signal<Welcome | null>} */
 export const welcome = signal(null);
-/** The index of the recording: branches, marks. Null until it has come. */
+/** The index of the recording: branches, marks. Null until it is loaded. @type {Signal<Index | null>} */
 export const index = signal(null);
 export const masked = computed(() => Boolean(exercise.value?.masked));
 
-/** ["replica", "orders-0@b1"] of a selection. */
+/** ["replica", "orders-0@b1"] of a selection. @param {string} selected @returns {[string, string]} */
 export function split(selected) {
   const colon = selected.indexOf(":");
   return colon < 0 ? ["", ""] : [selected.slice(0, colon), selected.slice(colon + 1)];
 }
 
-/** What stands for a node in the selection. */
+/** How a node is named in the selection. @param {string} name */
 export const nodeTarget = (name) => (/^b\d+$/.test(name) ? `broker:${name}` : name === "zk" ? "znode:/" : `client:${name}`);
 
-/** Selects something and shows it in the inspector. */
+/** Selects something and shows it in the inspector. @param {string} what */
 export function select(what) {
   selection.value = what;
   if (what) tab.value = what.startsWith("znode:") ? "znodes" : "inspect";
 }
 
 const FASTEST_MS = 200;
+/** @type {ReturnType<typeof setTimeout> | 0} */
 let timer = 0;
 let published = 0;
+
+/** The frame, if an exercise is in progress. @param {Record<string, unknown> | null} frame */
+const exerciseOf = (frame) => (frame?.slug ? /** @type {ExerciseFrame} */ (frame) : null);
 
 function publish() {
   clearTimeout(timer);
@@ -62,16 +87,19 @@ function publish() {
   moment.value = { view: view ?? EMPTY_VIEW, seq, at_us, live_seq, live_at_us, mode, rate, isPast, connection };
 }
 
-/** Between two frames, where the browser can tell when that is: panels must not make what was just drawn come late. */
-const between = globalThis.requestIdleCallback ? (todo) => requestIdleCallback(todo, { timeout: FASTEST_MS }) : setTimeout;
+/** Between two frames, where the browser can tell when that is: panels must not delay what was just drawn. @param {() => void} todo */
+function between(todo) {
+  if ("requestIdleCallback" in globalThis) requestIdleCallback(todo, { timeout: FASTEST_MS });
+  else setTimeout(todo);
+}
 
-/** Follows a player. While time runs the panels are redrawn five times a second, else with every change. */
+/** Follows a player. While time runs the panels are redrawn five times a second, else with every change. @param {Player} to */
 export function attach(to) {
   player = to;
   player.subscribe(({ what }) => {
-    if (what.has("exercise")) exercise.value = player.exercise_state?.slug ? player.exercise_state : null;
+    if (what.has("exercise")) exercise.value = exerciseOf(player.exercise_state);
     if (what.has("index") && player.index) index.value = { ...player.index };
-    if (what.has("connection")) welcome.value = player.welcome;
+    if (what.has("connection")) welcome.value = /** @type {Welcome | null} */ (player.welcome);
     if (player.mode === "pause" || what.has("mode") || what.has("connection")) publish();
     else timer ||= setTimeout(between, FASTEST_MS - (performance.now() - published), publish);
   });

@@ -3,9 +3,11 @@ import { nextRate } from "../../core/player/timemap.js";
 import { refuse } from "./api.js";
 import { player, signal } from "./state.js";
 
-/** The last speed asked for; shown at once, before the clock runs at it. */
+/** @import { Signal } from "@preact/signals-core" */
+
+/** The last speed asked for; shown at once, before the clock runs at it. @type {Signal<number | null>} */
 export const wantedRate = signal(null);
-/** Runs a call on the player and shows its refusal. */
+/** Runs a call on the player and shows its refusal. @param {() => unknown} call */
 async function run(call) {
   try {
     await call();
@@ -17,23 +19,26 @@ async function run(call) {
 export const playing = () => player.mode !== "pause";
 export const togglePlay = () => run(() => (playing() ? player.pause() : player.play()));
 export const togglePaced = () => run(() => (player.mode === "event_paced" ? player.pause() : player.eventPaced()));
+/** @param {1 | -1} direction */
 export const step = (direction) => run(() => player.stepEvent(direction));
 export const stepRpc = () => run(() => player.stepRpc());
 export const goLive = () => run(() => player.goLive());
+/** @param {number} us */
 export const seek = (us) => run(() => player.seekTime(Math.max(0, Math.round(us))));
+/** @param {number} seq */
 export const seekSeq = (seq) => run(() => player.seekSeq(Math.max(0, seq)));
 
-/** Sets the speed: simulated time over wall time. */
+/** Sets the speed: simulated time over wall time. @param {number} rate */
 export async function setRate(rate) {
   const { refusal } = player;
   wantedRate.value = rate;
   await run(() => player.setRate(rate));
-  // The server's answer comes before its clock says so. A newer wish may be under way.
+  // The server's answer comes before its clock says so. A newer one may be in progress.
   if (player.rate !== rate && player.refusal === refusal) await clockChanged();
   if (wantedRate.value === rate) wantedRate.value = null;
 }
 
-/** Resolves once speed or mode are others. */
+/** Resolves once the speed or the mode has changed. @returns {Promise<void>} */
 function clockChanged() {
   return new Promise((resolve) => {
     const stop = player.subscribe(({ what }) => {
@@ -44,5 +49,5 @@ function clockChanged() {
   });
 }
 
-/** One notch slower (-1) or faster (1). */
+/** One notch slower (-1) or faster (1). @param {1 | -1} direction */
 export const notch = (direction) => setRate(nextRate(wantedRate.value ?? player.rate, direction));

@@ -1,5 +1,6 @@
 // The right column of the page /inspect/: one batch with its header, its records, and its bytes.
 import { HwElement, html, icon } from "../../kit/element.js";
+import { onValue } from "../../kit/events.js";
 import { bytes, spaced } from "../../kit/format.js";
 import { t } from "../../kit/i18n.js";
 import { ask, batch, choose, chosen, marked, meaning, showInLog, signal, state } from "./client.js";
@@ -98,7 +99,7 @@ class HwOwnBatch extends HwElement {
     const turn = (sign, from, isEnd, label) => html`<button class="btn small" ?disabled=${isEnd} aria-label=${label} @click=${() => this.#load(from)}>${sign}</button>`;
     return html`<section class="part">
       <h3>${t("hex.records")}<span>${spaced(found.known)}</span>
-        <select aria-label=${t("own.meaning")} @change=${(event) => (meaning.value = event.target.value)}>
+        <select aria-label=${t("own.meaning")} @change=${onValue((value) => (meaning.value = value))}>
           ${MEANINGS.map((one) => html`<option value=${one} ?selected=${one === meaning.value}>${t(`own.meaning.${one}`)}</option>`)}</select></h3>
       ${found.error ? said(found.error) : ""}
       <ol class="recs">${found.records.map((record) => this.record(record))}</ol>

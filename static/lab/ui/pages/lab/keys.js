@@ -1,4 +1,6 @@
 // The keyboard. Single letters are off while a field has the focus, and can be switched off altogether (WCAG 2.1.4).
+import { byId } from "../../kit/element.js";
+import { closest } from "../../kit/events.js";
 import { act, fork, here, overlay } from "../../store/api.js";
 import { produceOne } from "../../act/produce.js";
 import { openTab, share, toggleSide } from "../../shell/bars.js";
@@ -12,7 +14,7 @@ import { goLive, notch, seek, seekSeq, step, stepRpc, togglePaced, togglePlay } 
 const LANE_MOST = 5000;
 const LANE_STEPS = 100;
 
-/** The node that the selection lies on, "" when there is none. */
+/** The node that the selection belongs to, "" when there is none. @param {string} selected */
 function laneOf(selected) {
   const [kind, name] = split(selected);
   if (kind === "broker" || kind === "client") return name;
@@ -22,7 +24,7 @@ function laneOf(selected) {
 
 let walks = 0;
 
-/** The next event of the selected node; without a selection the next event. A walk that still looks for one ends. */
+/** The next event of the selected node; without a selection the next event. An earlier search ends. @param {1 | -1} direction */
 async function stepLane(direction) {
   const walk = ++walks;
   const lane = laneOf(selection.value);
@@ -45,7 +47,7 @@ async function stepLane(direction) {
 
 /** The menu of what is selected, else of the controller's broker, in the middle of the picture. */
 function menuOfSelection() {
-  const { left, top, width, height } = document.getElementById("main").getBoundingClientRect();
+  const { left, top, width, height } = byId("main").getBoundingClientRect();
   const lane = laneOf(selection.value);
   const what = selection.value.startsWith("link:") ? selection.value : lane ? nodeTarget(lane) : `broker:b${moment.value.view.controller.broker}`;
   openMenuOf(what, left + width / 2 - 95, top + height / 3);
@@ -103,6 +105,7 @@ const handlers = new Map(Object.entries({
   ...Object.fromEntries(Object.entries(SCREEN_KEYS).map(([name, key]) => [key.toLowerCase(), () => toggleScreen(name)])),
 }));
 
+/** @param {KeyboardEvent} event */
 function handlerOf(event) {
   if (event.ctrlKey || event.metaKey) return null;
   if (event.altKey) {
@@ -114,13 +117,12 @@ function handlerOf(event) {
 }
 
 addEventListener("keydown", (event) => {
-  const { target } = event;
-  const typing = target.closest?.("input:not([type=range], [type=checkbox]), textarea, select");
-  const inDialog = target.closest?.("dialog");
+  const typing = closest(event, "input:not([type=range], [type=checkbox]), textarea, select");
+  const inDialog = closest(event, "dialog");
   if (event.defaultPrevented || typing || (inDialog && event.key !== "Escape")) return;
   // A button that has the focus keeps the keys that press it; a slider those that move it. The picture has had its turn.
-  if (["Enter", " "].includes(event.key) && target.closest?.("button, a, summary, [role=radio]")) return;
-  if (target.closest?.("[type=range], [role=slider]") && /^(Arrow|Home|End|Page)/.test(event.key)) return;
+  if (["Enter", " "].includes(event.key) && closest(event, "button, a, summary, [role=radio]")) return;
+  if (closest(event, "[type=range], [role=slider]") && /^(Arrow|Home|End|Page)/.test(event.key)) return;
   if (!keysOn.value && event.key.length === 1 && event.key !== " ") return;
   const run = handlerOf(event);
   if (!run || !here.run) return;
@@ -129,4 +131,4 @@ addEventListener("keydown", (event) => {
 });
 
 // A button pressed with the pointer gives the focus back: Enter and Space are keys of the transport again.
-addEventListener("click", (event) => event.detail > 0 && event.target.closest?.("button:not([role]), summary")?.blur());
+addEventListener("click", (event) => event.detail > 0 && closest(event, "button:not([role]), summary")?.blur());

@@ -1,6 +1,8 @@
 // The lab page: a player, the drawings, and the elements around them, joined by the signals of state.js.
 import { Player } from "../../../core/player/player.js";
 import { createStage } from "../../../draw/stage.js";
+import { byId } from "../../kit/element.js";
+import { isObject, keep, kept } from "../../kit/kept.js";
 import { t, language } from "../../kit/i18n.js";
 import { act, here, refuse } from "../../store/api.js";
 import { addressOf, diskPlace } from "../../store/address.js";
@@ -17,8 +19,11 @@ const LANE_PX = 14;
 /** Where the browser keeps which panels are open. */
 const PANELS = "highwater.panels";
 
-const lab = document.getElementById("lab");
+/** @import { Target } from "../../../core/view/selectors.js" */
+
+const lab = byId("lab");
 const query = new URLSearchParams(location.search);
+/** @param {string | null} text */
 const number = (text) => (text && /^\d+(\.\d+)?$/.test(text) ? Number(text) : null);
 const seconds = number(query.get("t"));
 const still = matchMedia("(prefers-reduced-motion: reduce)");
@@ -30,34 +35,44 @@ attach(new Player({
 }));
 partition.value = query.get("p") ?? "";
 /** @param {URLSearchParams} query */
-const screenOf = (query) => ([...SCREENS, "table"].includes(query.get("view")) ? query.get("view") : "picture");
+const screenOf = (query) => [...SCREENS, "table"].find((name) => name === query.get("view")) ?? "picture";
 shown.value = screenOf(query);
-place.value = diskPlace(query);
-if (query.get("sel")) select(query.get("sel"));
+place.value = { ...diskPlace(query), from: null };
+select(query.get("sel") ?? "");
 // In narrow windows the side panel would cover the picture (tablet) or push it away (phone): it opens when it is asked for.
 const covers = matchMedia("(min-width: 821px) and (max-width: 1279px)");
 if (matchMedia("(max-width: 1279px)").matches) panels.value = { side: false, inspector: true };
 
-const stage = createStage({ stage: document.getElementById("stage"), timeline: document.getElementById("timeline") }, player,
+const stage = createStage({ stage: byId("stage"), timeline: byId("timeline") }, player,
   { t, language, topic: partition.value ? partition.value.replace(/-\d+$/, "") : undefined });
 
 // --- the drawings and the selection --------------------------------------------------------------------------------
 
+/** @param {string} what */
 const partitionOf = (what) => {
   const [type, id] = split(what);
   if (type === "partition") return id;
   return type === "replica" || type === "record" ? id.slice(0, id.lastIndexOf("@")) : "";
 };
 
-lab.addEventListener("hw-select", ({ detail }) => select(detail ? `${detail.type}:${detail.id}` : ""));
-lab.addEventListener("hw-command", ({ detail }) => act(detail.line));
-lab.addEventListener("hw-hover", ({ detail }) => (hovered.value = detail ? detail.id : ""));
-effect(() => stage.point(hovered.value ? { type: "record", id: hovered.value } : null));
+/**
+ * Follows an event of the drawings.
+ * @template T
+ * @param {string} name
+ * @param {(detail: T) => void} follow
+ */
+const onStage = (name, follow) =>
+  lab.addEventListener(name, (event) => follow(/** @type {CustomEvent<T>} */ (event).detail));
+
+onStage("hw-select", (/** @type {Target | null} */ detail) => select(detail ? `${detail.type}:${detail.id}` : ""));
+onStage("hw-command", (/** @type {{ line: string }} */ { line }) => void act(line));
+onStage("hw-hover", (/** @type {Target | null} */ detail) => (hovered.value = detail ? detail.id : ""));
+effect(() => void stage.point(hovered.value ? { type: "record", id: hovered.value } : null));
 addEventListener("hw-zoom", () => stage.zoom());
 
 effect(() => {
   const [type, id] = split(selection.value);
-  stage.select(type ? { type, id } : null);
+  stage.select(type ? { type: /** @type {Target["type"]} */ (type), id } : null);
   if (partitionOf(selection.value)) partition.value = partitionOf(selection.value);
 });
 effect(() => {
@@ -79,10 +94,10 @@ effect(() => {
 // --- what is open stays open ---------------------------------------------------------------------------------------
 
 if (!matchMedia("(max-width: 1279px)").matches) {
-  const kept = JSON.parse(localStorage.getItem(PANELS) ?? "{}");
-  panels.value = { ...panels.value, ...kept.panels };
-  consoleOpen.value = Boolean(kept.console);
-  effect(() => localStorage.setItem(PANELS, JSON.stringify({ panels: panels.value, console: consoleOpen.value })));
+  const before = kept(PANELS, isObject, {});
+  if (isObject(before.panels)) panels.value = { side: before.panels.side !== false, inspector: before.panels.inspector !== false };
+  consoleOpen.value = Boolean(before.console);
+  effect(() => keep(PANELS, { panels: panels.value, console: consoleOpen.value }));
 }
 
 // --- refusals, exercise, address -----------------------------------------------------------------------------------

@@ -58,7 +58,7 @@ class HwAlarmScreen extends HwElement {
 
   connectedCallback() {
     super.connectedCallback();
-    effect(() => this.toggleAttribute("hidden", shown.value !== "alarms"));
+    effect(() => void this.toggleAttribute("hidden", shown.value !== "alarms"));
     effect(() => {
       const seq = shown.value === "alarms" ? this.#causeOf(this.#entry()) : 0;
       if (seq !== this.#cause.peek().seq) queueMicrotask(() => this.#look(seq));

@@ -17,7 +17,7 @@ const BEFORE_TRANSACTIONS = new Set(["0.8", "0.10"]);
 class HwGroups extends HwElement {
   connectedCallback() {
     super.connectedCallback();
-    effect(() => this.toggleAttribute("hidden", shown.value !== "groups"));
+    effect(() => void this.toggleAttribute("hidden", shown.value !== "groups"));
   }
 
   head(view, key, names, at_us) {

@@ -19,7 +19,7 @@ const TAGS = ["acks", "linger.ms", "batch.size", "compression.type", "retries", 
 class HwProducers extends HwElement {
   connectedCallback() {
     super.connectedCallback();
-    effect(() => this.toggleAttribute("hidden", shown.value !== "producers"));
+    effect(() => void this.toggleAttribute("hidden", shown.value !== "producers"));
   }
 
   /** Which number the records of a batch have: "7–9". */

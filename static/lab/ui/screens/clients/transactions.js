@@ -14,7 +14,7 @@ const chosen = signal("");
 class HwTransactions extends HwElement {
   connectedCallback() {
     super.connectedCallback();
-    effect(() => this.toggleAttribute("hidden", shown.value !== "transactions"));
+    effect(() => void this.toggleAttribute("hidden", shown.value !== "transactions"));
   }
 
   /** A row of the table: a transactional id, its producers, and how long its transaction may go on. */

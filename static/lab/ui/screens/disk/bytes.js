@@ -42,7 +42,7 @@ class HwDiskBytes extends HwElement {
 
   connectedCallback() {
     super.connectedCallback();
-    this.unmark = effect(() => this.#mark(pointed.value));
+    this.unmark = effect(() => void this.#mark(pointed.value));
   }
 
   disconnectedCallback() {

@@ -25,7 +25,7 @@ class HwDiskFind extends HwElement {
 
   connectedCallback() {
     super.connectedCallback();
-    this.stop = effect(() => this.#follow(place.value, tree.value));
+    this.stop = effect(() => void this.#follow(place.value, tree.value));
   }
 
   disconnectedCallback() {

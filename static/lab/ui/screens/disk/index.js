@@ -3,6 +3,7 @@ import { lossOf, namePieces } from "../../../core/bytes/disk.js";
 import { internalLast } from "../../../core/view/selectors.js";
 import { durationText } from "../../../core/player/timemap.js";
 import { HwElement, html, icon, repeat } from "../../kit/element.js";
+import { onKey } from "../../kit/events.js";
 import { bytes } from "../../kit/format.js";
 import { t } from "../../kit/i18n.js";
 import { walkTabs } from "../../parts/tabs.js";
@@ -75,7 +76,7 @@ class HwDiskTree extends HwElement {
     const act = { press, open: () => isOpen || press(), close: () => isOpen && press() };
     const size = files.reduce((sum, file) => sum + file.bytes, 0);
     return html`<div role="treeitem" aria-level="1" aria-expanded=${isOpen} tabindex="-1" class="folder"
-        @click=${press} @keydown=${(event) => this.#key(event, act)}>
+        @click=${press} @keydown=${onKey((event) => this.#key(event, act))}>
         <span class="twist">${isOpen ? "▾" : "▸"}</span>
         <b class="mono">${name ? `${name}/` : broker === EXAMPLE ? "" : t("disk.own_folder")}</b>
         ${role ? html`<span class="role ${role}" title=${t(`role.${role}`)}>${GLYPH[role]}</span>` : ""}
@@ -90,7 +91,7 @@ class HwDiskTree extends HwElement {
     const isSide = segment !== null && kind !== "log";
     const names = ["file", isSide ? "aside" : "", isOn ? "on" : "", state];
     return html`<div role="treeitem" aria-level="2" aria-selected=${isOn} tabindex=${isOn ? 0 : -1} class=${names.join(" ")}
-      @click=${press} @keydown=${(event) => this.#key(event, { press })}>
+      @click=${press} @keydown=${onKey((event) => this.#key(event, { press }))}>
       ${fileName(name)}
       ${state && kind === "log" ? html`<span class="life">${t(`disk.state.${state}`)}</span>` : ""}
       <span class="mono dim size">${bytes(size)}</span>
@@ -142,7 +143,7 @@ class HwDisk extends HwElement {
   modes() {
     const { mode } = place.value;
     const choose = (name) => goTo({ mode: name });
-    return html`<div class="modes" role="tablist" aria-label=${t("disk.modes")} @keydown=${(event) => walkTabs(event, MODES, mode, choose)}>
+    return html`<div class="modes" role="tablist" aria-label=${t("disk.modes")} @keydown=${onKey((event) => walkTabs(event, MODES, mode, choose))}>
       ${MODES.map((name) => html`<button role="tab" aria-selected=${name === mode} aria-controls="disk-panel" tabindex=${name === mode ? 0 : -1}
         @click=${() => choose(name)}>${t(`disk.mode.${name}`)}</button>`)}</div>`;
   }

@@ -22,7 +22,7 @@ class HwZookeeper extends HwElement {
 
   connectedCallback() {
     super.connectedCallback();
-    effect(() => this.toggleAttribute("hidden", shown.value !== "zookeeper"));
+    effect(() => void this.toggleAttribute("hidden", shown.value !== "zookeeper"));
     this.#resizes.observe(this);
     this.addEventListener("scroll", () => this.#drawWatches(), { capture: true, passive: true });
   }

@@ -5,6 +5,7 @@ import { nameParts } from "../../../core/view/znode.js";
 import { copy } from "../../store/api.js";
 import { previousValues } from "../../store/changes.js";
 import { HwElement, html } from "../../kit/element.js";
+import { onKey } from "../../kit/events.js";
 import { t } from "../../kit/i18n.js";
 import { nothing } from "../../parts/common.js";
 import { moment, select, selection, signal, split, welcome } from "../../store/state.js";
@@ -79,7 +80,7 @@ class HwTree extends HwElement {
     const [name, sequence] = nameParts(path);
     return html`<div role="treeitem" class=${names.join(" ")} data-path=${path} tabindex=${path === (chosen || "/") ? 0 : -1}
       aria-level=${depth + 1} aria-selected=${path === chosen} aria-expanded=${below.length > 0 && isOpen}
-      @click=${() => select(`znode:${path}`)} @keydown=${(event) => this.#key(event, path, below.length > 0)}>
+      @click=${() => select(`znode:${path}`)} @keydown=${onKey((event) => this.#key(event, path, below.length > 0))}>
       <span class="twist" @click=${(event) => this.#twist(event, path)}>${below.length ? (isOpen ? "▾" : "▸") : ""}</span>
       <i class="kind ${owner ? "ephemeral" : sequence ? "sequence" : ""}" aria-hidden="true"></i>
       <span class="mono">${name}${sequence ? html`<b class="sequence" title=${t("tree.sequence")}>${sequence}</b>` : ""}</span>

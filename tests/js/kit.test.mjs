@@ -1,0 +1,53 @@
+// The small parts that elements share: arrow keys in a group of choices, and values kept by the browser.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { nextChoice } from "../../static/lab/ui/kit/choices.js";
+import { isListOfStrings, keep, kept } from "../../static/lab/ui/kit/kept.js";
+
+const VALUES = ["first", "second", "third", "last"];
+
+test("arrow keys walk the choices around both ends", () => {
+  assert.equal(nextChoice(VALUES, "first", "ArrowDown"), "second");
+  assert.equal(nextChoice(VALUES, "last", "ArrowRight"), "first");
+  assert.equal(nextChoice(VALUES, "second", "ArrowUp"), "first");
+  assert.equal(nextChoice(VALUES, "first", "ArrowLeft"), "last");
+  assert.equal(nextChoice(VALUES, "first", "Enter"), undefined);
+});
+
+test("with nothing chosen, the arrow keys begin at the first and the last choice", () => {
+  assert.equal(nextChoice(VALUES, "", "ArrowDown"), "first");
+  assert.equal(nextChoice(VALUES, "", "ArrowUp"), "last");
+});
+
+/** A browser's storage. @param {Record<string, string>} values */
+const storage = (values) => ({
+  getItem: (name) => values[name] ?? null,
+  setItem: (name, value) => {
+    values[name] = value;
+  },
+});
+
+test("a value that is kept is read back", () => {
+  globalThis.localStorage = storage({});
+  keep("names", ["a", "b"]);
+  assert.deepEqual(kept("names", isListOfStrings, []), ["a", "b"]);
+});
+
+test("a value that is damaged, of another form or missing counts as none", () => {
+  for (const text of ["[", '{"0": "a"}', "[1]", "null", ""]) {
+    globalThis.localStorage = storage({ names: text });
+    assert.deepEqual(kept("names", isListOfStrings, ["usual"]), ["usual"], text);
+  }
+  globalThis.localStorage = storage({});
+  assert.deepEqual(kept("names", isListOfStrings, []), []);
+});
+
+test("a browser without storage is no failure", () => {
+  const refuse = () => {
+    throw new Error("denied");
+  };
+  globalThis.localStorage = { getItem: refuse, setItem: refuse };
+  keep("names", ["a"]);
+  assert.deepEqual(kept("names", isListOfStrings, []), []);
+});
