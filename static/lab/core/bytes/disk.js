@@ -33,7 +33,7 @@ export const hueOf = (name) => HUES[name] ?? "plain";
 /** The fields of a page by rising position, each with the place of its part. @param {Part[]} parts @returns {PageField[]} */
 export const fieldsOf = (parts) => parts.flatMap(({ fields }, part) => fields.map((field) => ({ ...field, part })));
 
-/** The place of the field that holds a byte, -1 without one. @param {Field[]} fields @param {number} at */
+/** The place of the field that holds a byte, -1 without one. @param {Pick<Field, "position" | "length">[]} fields @param {number} at */
 export function fieldAt(fields, at) {
   let low = 0;
   let high = fields.length - 1;
@@ -59,7 +59,8 @@ export function namePieces(name) {
 
 /**
  * What a power loss would take, over all folders: bytes, files, and records of each partition.
- * @param {{ name: string, log_end_offset?: number, safe_offset?: number, files: { bytes: number, flushed: number }[] }[]} folders
+ * @template {{ bytes: number, flushed: number }} File
+ * @param {{ name: string, log_end_offset?: number, safe_offset?: number, files: File[] }[]} folders
  */
 export function lossOf(folders) {
   const files = folders.flatMap((folder) => folder.files.filter(({ bytes, flushed }) => flushed < bytes).map((file) => ({ folder: folder.name, ...file })));

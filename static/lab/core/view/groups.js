@@ -7,6 +7,7 @@ import { byName, leaderReplica, partitionNames } from "./selectors.js";
 /**
  * One cell of the table of an assignment: "owned", "was" (another has had it before), or "".
  * @typedef {{ id: string, client: string, instance: string, isLeader: boolean, cells: ("owned" | "was" | "")[] }} MemberRow
+ * @typedef {Pick<Group, "group" | "members" | "offsets" | "previous" | "leader">} Owners a group, or one that ZooKeeper holds
  * @typedef {{ partition: string, position: number | null, committed: number | null, start: number, last_stable_offset: number,
  *   high_watermark: number, end: number, lag: number | null }} Lag
  * What the assignors are asked to plan with, and a plan of one of them.
@@ -27,7 +28,7 @@ export function isReplaced(view, key) {
   return view.partitions[partition] !== undefined && `b${view.partitions[partition].leader}` !== coordinator;
 }
 
-/** The partitions that a group is about: those assigned, those committed, and all of their topics and of those that members want. @param {View} view @param {Group} group @returns {string[]} */
+/** The partitions that a group is about: those assigned, those committed, and all of their topics and of those that members want. @param {View} view @param {Owners} group @returns {string[]} */
 export function partitionsOf(view, group) {
   const named = [...Object.values(group.members).flatMap(({ assignment }) => assignment), ...Object.keys(group.offsets)];
   const wanted = Object.values(group.members).flatMap(({ topics }) => topics);
@@ -35,7 +36,7 @@ export function partitionsOf(view, group) {
   return [...new Set([...named, ...[...topics].flatMap((topic) => partitionNames(view, topic))])].sort(byName);
 }
 
-/** @param {Group} group @param {string[]} partitions the columns @returns {MemberRow[]} */
+/** @param {Owners} group @param {string[]} partitions the columns @returns {MemberRow[]} */
 export function memberRows(group, partitions) {
   return Object.entries(group.members).map(([id, { client, instance, assignment }]) => ({
     id, client, instance, isLeader: id === group.leader,
@@ -46,7 +47,7 @@ export function memberRows(group, partitions) {
 /** The last offset that readers of committed records see the end of. @param {{ first_unstable_offset: number, high_watermark: number }} replica */
 export const lastStableOffset = ({ first_unstable_offset: unstable, high_watermark }) => (unstable < 0 ? high_watermark : Math.min(unstable, high_watermark));
 
-/** How far a group is in each partition. @param {View} view @param {Group} group @param {string[]} partitions @returns {Lag[]} */
+/** How far a group is in each partition. @param {View} view @param {Owners} group @param {string[]} partitions @returns {Lag[]} */
 export function lagRows(view, group, partitions) {
   return partitions.map((name) => {
     const replica = view.partitions[name] && leaderReplica(view, name);
@@ -66,7 +67,7 @@ export function memberLag(view, { assignment = [], positions }) {
   return behind.reduce((sum, lag) => sum + Math.max(0, lag), 0);
 }
 
-/** What the owner of a partition reads next, if it is a consumer of the lab. @param {View} view @param {Group} group @param {string} name */
+/** What the owner of a partition reads next, if it is a consumer of the lab. @param {View} view @param {Owners} group @param {string} name */
 function positionOf(view, group, name) {
   const owner = Object.values(group.members).find(({ assignment }) => assignment.includes(name));
   const node = owner && view.nodes[owner.client];

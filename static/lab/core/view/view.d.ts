@@ -31,7 +31,9 @@ export interface Group {
   pending: Record<string, Record<string, number>>;
 }
 
-interface NodeBase { state: "starting" | "up" | "frozen" | "down"; since_us: number; settings?: Record<string, string> }
+interface NodeBase {
+  state: "starting" | "up" | "frozen" | "down"; since_us: number; settings?: Record<string, string>; broker_id?: number;
+}
 export interface BrokerNode extends NodeBase {
   kind: "broker"; broker_id: number; broker_epoch: number; session: Optional<number>; live_brokers: number[];
   disk_latency_us: number;
@@ -67,6 +69,12 @@ export interface Partition {
   controller_epoch: number; partition_epoch: number;
 }
 
+/** `fates`: offset, fate, the offset that supersedes it (-1: none). `bytes`, `records`: before and after. */
+export interface Cleaned {
+  at_us: number; from: number; to: number; groups: { segment: number; bytes: number; sources: [number, number][] }[];
+  bytes: [number, number]; records: [number, number]; counts: Record<string, number>; fates: [number, string, number][];
+  delete_horizon_ms: number;
+}
 /** last_offset, leader_epoch, segment, position, size */
 export type TailBatch = [number, number, number, number, number];
 export interface Replica {
@@ -83,6 +91,10 @@ export interface Replica {
   /** By base offset: bytes of the .log, entries of the .index, entries of the .timeindex. */
   segments: Record<string, [number, number, number]>;
   cut: Optional<{ from: number; to: number; at_us: number; why: string }>;
+  /** What the last pass of the cleaner did: offsets, segments with their sources, and the fate of each record. */
+  cleaned: Optional<Cleaned>;
+  /** By name: bytes, and when the file leaves the disk. */
+  deleted_files: Record<string, [number, number]>;
   flushed: number;
   /** segments that the last start checked batch by batch */
   checked: number[];

@@ -10,6 +10,11 @@ import { seekSeq } from "../store/time.js";
 import { section } from "../parts/common.js";
 import { labelled, pathWords, sentence } from "../kit/words.js";
 
+/** @import { AnyEvent, Patch } from "../../core/events/events.d.ts" */
+/** @import { AppliedEvent } from "../../core/player/picture.js" */
+
+/** @typedef {ReadonlyMap<string, unknown>} Values by pointer */
+
 const LISTED_MOST = 12;
 const BROKERS = /isr|replicas|live_brokers/;
 const ROWS_MOST = 12;
@@ -17,18 +22,19 @@ const ROWS_MOST = 12;
 const WIDEST = 26;
 /** Faster than this nobody can read one event after the other. */
 const READABLE_RATE = 0.02;
-/** Parts of the view whose changes an event's sentence says already. */
+/** Parts of the view whose changes an event's sentence already contains. */
 const SAID = new Set(["rpcs", "parked", "console"]);
 
-/** What stands on a message, or what a request waits for. */
+/** The label of a message, or what a request waits for. @param {{ label?: string, needs?: string }} part */
 const worded = ({ label, needs }) => (label ?? needs) && labelled(label ?? needs);
 
-/** A value as a text; a set of brokers as a set, a whole object by what it is called. */
+/** A value as a text; a set of brokers as a set, a whole object by its name. @param {unknown} value @param {string} field @returns {string} */
 function gist(value, field) {
   if (Array.isArray(value) && BROKERS.test(field)) return set(value);
   if (Array.isArray(value) && field.startsWith("segments.")) return bytes(value[0]);
   if (value === null || typeof value !== "object" || Array.isArray(value)) return brief(value, Infinity);
-  return brief(value.log_end_offset ?? worded(value) ?? value.line ?? value.state ?? value.data ?? t("changes.new"), Infinity);
+  const part = /** @type {Record<string, unknown>} */ (value);
+  return brief(part.log_end_offset ?? worded(part) ?? part.line ?? part.state ?? part.data ?? t("changes.new"), Infinity);
 }
 
 class HwWhy extends HwElement {
@@ -37,6 +43,7 @@ class HwWhy extends HwElement {
     if (!asked) return html``;
     const [whose, field] = pathWords(asked.pointer);
     const close = html`<button class="ghost" aria-label=${t("message.close")} @click=${() => (why.value = null)}>${icon("close")}</button>`;
+    /** @param {AnyEvent} one @param {number} place */
     const event = (one, place) => html`<li>
       <button class="ev" @click=${() => seekSeq(one.seq)} title=${t("changes.go")}>
         <span class="mono dim">${instant(one.at_us)}</span>
@@ -51,22 +58,27 @@ class HwWhy extends HwElement {
 }
 customElements.define("hw-why", HwWhy);
 
-/** What a message that is gone was called. */
+/** The label of a message that has been removed. @param {Patch} previous */
 const labelOf = (previous) => {
-  const gone = previous.find(([pointer, value]) => pointer.startsWith("/rpcs/") && value?.label);
-  return gone ? html` <span class="dim">· ${labelled(gone[1].label)}</span>` : "";
+  const rpcs = previous.filter(([pointer]) => pointer.startsWith("/rpcs/"));
+  const labels = rpcs.map(([, value]) => /** @type {{ label?: string } | null | undefined} */ (value)?.label);
+  const label = labels.find(Boolean);
+  return label ? html` <span class="dim">· ${labelled(label)}</span>` : "";
 };
 
 class HwChanges extends HwElement {
+  /** @param {Patch[number]} change @param {Values} previous */
   row([pointer, ...rest], previous) {
     const [whose, field] = pathWords(pointer);
     const before = previous.get(pointer);
+    /** @param {unknown} value */
     const read = (value) => gist(value, field);
     const [old, now] = rest.length ? contrast(before, rest[0], read, WIDEST) : [read(before), t("changes.gone")];
     const was = before === undefined ? "" : html`<span class="dim">${brief(old, WIDEST)} → </span>`;
     return html`<tr><td class="word">${whose}<span class="dim"> ${field}</span></td><td>${was}<b>${brief(now, WIDEST)}</b></td></tr>`;
   }
 
+  /** @param {AppliedEvent} event */
   event(event) {
     const { seq, patch, previous } = event;
     return html`<div class="change">
@@ -76,6 +88,7 @@ class HwChanges extends HwElement {
     </div>`;
   }
 
+  /** @param {Patch} patch @param {Values} previous */
   table(patch, previous) {
     const telling = patch.filter(([pointer, ...rest]) => {
       const keys = keysOf(pointer);
@@ -89,9 +102,10 @@ class HwChanges extends HwElement {
     const { mode, rate, seq } = moment.value;
     const step = seq ? player.lastEvents : [];
     const events = step.slice(-LISTED_MOST);
-    if (!events.length) return html``;
+    const last = events.at(-1);
+    if (!last) return html``;
     if (mode !== "pause" && rate > READABLE_RATE) return html``;
-    if (mode !== "pause") return section(t("changes.last"), "", html`<p>${sentence(events.at(-1))}</p>`);
+    if (mode !== "pause") return section(t("changes.last"), "", html`<p>${sentence(last)}</p>`);
     const title = step.length === 1 ? t("changes.event") : t("changes.step", { n: step.length });
     return html`<section class="sec changes"><h3>${title}</h3>${events.map((event) => this.event(event))}</section>`;
   }

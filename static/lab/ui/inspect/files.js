@@ -10,19 +10,29 @@ import { language, t } from "../kit/i18n.js";
 import { facts, nothing, table } from "../parts/common.js";
 import { effect, hovered, moment, partition, selection, shown, signal, split } from "../store/state.js";
 
+/** @import { Signal } from "@preact/signals-core" */
+/** @import { Refusal } from "../../core/live/socket.js" */
+/** @import { View } from "../../core/view/view.d.ts" */
+/** @import { Decoded, DecodedBatch, DecodedLog, DecodedRecord, FilePlace, ReplicaFile } from "../store/files.js" */
+
+/**
+ * @typedef {{ data: Uint8Array, size: number }} Bytes
+ * @typedef {{ files: ReplicaFile[], seq: number, decoded?: Decoded, error?: Partial<Refusal> } & Partial<Bytes>} Loaded
+ */
+
 const PAGE_BYTES = 1024;
 const RELOAD_MS = 1000;
 const ROW_BYTES = 16;
-/** So many batches are unfolded at once. */
+/** Of more batches, only the focused one is unfolded. */
 const UNFOLDED = 4;
 
-/** The record or batch at a range of bytes, as bytes. */
+/** Shows the record or batch at a range of bytes as bytes. @param {number} position @param {number} size */
 const showBytes = (position, size) =>
   show({ as: "bytes", from: position - (position % ROW_BYTES), focus: [position, position + size] });
-/** What the server said: {files, seq, decoded, data (Uint8Array), size, error}. */
+/** What the server returned for an event. @type {Signal<Loaded>} */
 const loaded = signal({ files: [], seq: 0 });
 
-/** The same file on the disk screen. */
+/** Shows the same file on the disk screen. @param {FilePlace} place */
 function showOnDisk({ replica, file, from, focus }) {
   const [partition_, broker] = replica.split("@");
   const isOwn = /^\d{20}\.|^leader-epoch|^partition\./.test(file);
@@ -30,7 +40,9 @@ function showOnDisk({ replica, file, from, focus }) {
   shown.value = "disk";
 }
 
+/** @param {FilePlace} place @param {number} seq @returns {Promise<Loaded>} */
 async function fetchPlace({ replica, file, as, from }, seq) {
+  /** @type {ReplicaFile[]} */
   const files = await (await get("files", { replica, seq })).json();
   const known = files.find(({ name }) => name === file);
   if (!known?.bytes) return { files, seq };
@@ -52,13 +64,18 @@ async function load() {
     const { files } = loaded.value;
     if (!place.peek().file && files.length) show({ file: (files.find(({ kind, bytes: size }) => kind === "log" && size) ?? files[0]).name });
   } catch (error) {
-    loaded.value = { files: loaded.peek().files, seq, error };
+    loaded.value = { files: loaded.peek().files, seq, error: /** @type {Partial<Refusal>} */ (error) };
   }
   running = false;
   if (again) setTimeout(load, mode === "pause" ? 0 : RELOAD_MS);
 }
 
-/** The replica to show: one that was just selected, else the one shown before, else the leader of the partition, else any. */
+/**
+ * The replica to show: one that was just selected, else the one shown before, else the leader of the partition, else any.
+ * @param {View} view
+ * @param {string} selected
+ * @param {string} followed
+ */
 function replicaToShow(view, selected, followed) {
   const led = `${partition.value}@b${view.partitions[partition.value]?.leader}`;
   const wanted = selected !== followed ? [selected, place.value.replica] : [place.value.replica, selected];
@@ -66,10 +83,12 @@ function replicaToShow(view, selected, followed) {
 }
 
 class HwFiles extends HwElement {
+  #stop = () => {};
+
   connectedCallback() {
     super.connectedCallback();
     let followed = "";
-    this.stop = effect(() => {
+    this.#stop = effect(() => {
       const { view, seq } = moment.value;
       const [kind, name] = split(selection.value);
       const selected = kind === "replica" ? name : kind === "record" ? name.slice(0, name.lastIndexOf(":")) : "";
@@ -82,19 +101,22 @@ class HwFiles extends HwElement {
 
   disconnectedCallback() {
     super.disconnectedCallback();
-    this.stop();
+    this.#stop();
   }
 
   // --- what a file means -------------------------------------------------------------------------------------------
 
+  /** @param {DecodedRecord} record */
   record({ offset, key, value, position, size }) {
     const id = `${place.value.replica}:${offset}`;
+    /** @param {string} what */
     const point = (what) => () => (hovered.value = what);
     return html`<li class=${hovered.value === id ? "on" : ""} @mouseenter=${point(id)} @mouseleave=${point("")}>
       <button class="val mono" title=${t("record.in_bytes")} @click=${() => showBytes(position, size)}>${offset}</button>
       <span class="mono">${key ?? "null"}</span><span class="mono">${value ?? "null"}</span></li>`;
   }
 
+  /** @param {DecodedBatch} batch @param {boolean} unfold */
   batch(batch, unfold) {
     const { position, size, base_offset, last_offset, leader_epoch, crc_ok } = batch;
     return html`<details class="batch" ?open=${unfold}>
@@ -112,8 +134,10 @@ class HwFiles extends HwElement {
     </details>`;
   }
 
+  /** @param {DecodedLog} log @param {ReplicaFile} file */
   log({ batches }, file) {
-    const focused = place.value.focus?.[0];
+    const focused = place.value.focus?.[0] ?? -1;
+    /** @param {DecodedBatch} batch */
     const unfold = ({ position, size }) => batches.length < UNFOLDED || (focused >= position && focused < position + size);
     const last = batches.at(-1);
     const end = last ? last.position + last.size : file.bytes;
@@ -121,6 +145,7 @@ class HwFiles extends HwElement {
       ${end < file.bytes ? html`<button class="btn small" @click=${() => show({ from: end })}>${t("file.more")}</button>` : ""}`;
   }
 
+  /** @param {Decoded} decoded @param {ReplicaFile} file */
   meaning(decoded, file) {
     if (decoded.kind === "log") return this.log(decoded, file);
     if (decoded.kind === "text") return html`<pre class="mono text-file">${decoded.lines.join("\n")}</pre>`;
@@ -132,10 +157,12 @@ class HwFiles extends HwElement {
       <p class="dim">${t("file.entries", { n: rows.length })}</p>`;
   }
 
-  bytes({ data, size, decoded }) {
+  /** @param {Bytes} bytes @param {Decoded | undefined} decoded */
+  bytes({ data, size }, decoded) {
     const { from, focus, replica } = place.value;
     const to = from + data.length;
     const fields = decoded?.kind === "log" ? logFields(decoded.batches) : [];
+    /** @param {string} sign @param {string} label @param {number} page @param {boolean} isEnd */
     const turn = (sign, label, page, isEnd) => html`<button class="btn small" ?disabled=${isEnd} aria-label=${label}
       @click=${() => show({ from: page })}>${sign}</button>`;
     return html`<hw-hex .data=${data} .from=${from} .fields=${fields} .focused=${focus} .replica=${replica}></hw-hex>
@@ -146,19 +173,20 @@ class HwFiles extends HwElement {
       </div>`;
   }
 
+  /** @param {ReplicaFile | undefined} file */
   content(file) {
-    const { decoded, data, error, seq } = loaded.value;
+    const { decoded, data, size = 0, error, seq } = loaded.value;
     const { as } = place.value;
     if (error) return html`<div class="message bad"><b>${error.what ?? t("error.unexpected")}</b><span>${error.todo}</span></div>`;
     if (!file) return html`<p class="dim">${t(place.value.file ? "file.gone" : "file.choose")}</p>`;
     if (!file.bytes) return html`<p class="dim">${t("file.empty")}</p>`;
-    const ready = as === "bytes" ? data : decoded;
+    const bytesOrMeaning = as === "bytes" ? data && this.bytes({ data, size }, decoded) : decoded && this.meaning(decoded, file);
     return html`<div class="row tight">
-        <span class="seg" role="group" aria-label=${t("file.as_meaning")}>${["meaning", "bytes"].map((one) =>
+        <span class="seg" role="group" aria-label=${t("file.as_meaning")}>${/** @type {const} */ (["meaning", "bytes"]).map((one) =>
           html`<button aria-pressed=${one === as} @click=${() => show({ as: one })}>${t(`file.as_${one}`)}</button>`)}</span>
         <button class="btn small" title=${t("file.on_disk")} aria-label=${t("file.on_disk")} @click=${() => showOnDisk(place.value)}>${icon("disk")}</button>
         <span class="spacer"></span><span class="dim">${t("file.at", { n: spaced(seq) })}</span></div>
-      ${!ready ? html`<p class="dim">${t("file.loading")}</p>` : as === "bytes" ? this.bytes(loaded.value) : this.meaning(decoded, file)}`;
+      ${bytesOrMeaning ?? html`<p class="dim">${t("file.loading")}</p>`}`;
   }
 
   render() {

@@ -10,6 +10,10 @@ import { parkedRow } from "./rpc_lists.js";
 import { moment, partition, selection, split } from "../store/state.js";
 import { escapeKey } from "../kit/words.js";
 
+/** @import { TemplateResult } from "lit" */
+/** @import { View } from "../../core/view/view.d.ts" */
+
+/** @type {Record<string, (view: View, name: string, at_us: number) => TemplateResult>} */
 const CARDS = {
   rpc: messageCard,
   parked: messageCard,
@@ -21,7 +25,11 @@ const CARDS = {
   record: () => html`<hw-record></hw-record>`,
 };
 
-/** Without a selection: what the leader of the partition that is shown believes, and who waits there. */
+/**
+ * Without a selection: the leader's view of the partition that is shown, and the requests that wait there.
+ * @param {View} view
+ * @param {number} at_us
+ */
 function overview(view, at_us) {
   const name = partition.value;
   const leader = `b${view.partitions[name]?.leader}`;
@@ -32,14 +40,16 @@ function overview(view, at_us) {
     ${parked.length ? section(t("purgatory.of", { node: leader }), t("purgatory.waiting", { n: parked.length }), waiting) : ""}`;
 }
 
-/** The key W: why has the selected thing its most telling value? */
+/** The key W: why has the selected thing its most important value? */
 export function whyOfSelection() {
   const [kind, name] = split(selection.value);
   const { view } = moment.value;
   const replica = kind === "record" ? name.slice(0, name.lastIndexOf(":")) : name;
+  const node = view.nodes[name];
+  /** @type {Record<string, string>} */
   const pointers = {
     broker: `/nodes/${name}/state`,
-    client: `/nodes/${name}/${view.nodes[name]?.kind === "producer" ? "last_offset" : "position"}`,
+    client: `/nodes/${name}/${node?.kind === "producer" ? "last_offset" : "position"}`,
     partition: `/partitions/${escapeKey(name)}/leader`,
     record: `/replicas/${escapeKey(replica)}/log_end_offset`,
     replica: `/replicas/${escapeKey(name)}/high_watermark`,
@@ -53,9 +63,9 @@ class HwInspect extends HwElement {
   render() {
     const { view, at_us } = moment.value;
     const [kind, name] = split(selection.value);
-    const card = CARDS[kind] ?? overview;
+    const card = CARDS[kind];
     return html`<hw-why></hw-why>
-      ${card === overview ? overview(view, at_us) : card(view, name, at_us)}
+      ${card ? card(view, name, at_us) : overview(view, at_us)}
       <hw-changes></hw-changes>`;
   }
 }

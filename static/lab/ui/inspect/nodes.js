@@ -12,7 +12,12 @@ import { parkedRow, pill } from "./rpc_lists.js";
 import { nodeTarget, select } from "../store/state.js";
 import { acksOf, escapeKey, nodeName, said } from "../kit/words.js";
 
-/** The facts of each kind of node. `ask` shows a field of it as a value that can be asked about. */
+/** @import { AnyNode, ConsumerNode, Rpc, View } from "../../core/view/view.d.ts" */
+/** @import { Fact, Falsy } from "../parts/common.js" */
+
+/** @typedef {(field: string, shown?: unknown) => unknown} Ask shows a field of the node as a value that can be asked about */
+
+/** The facts of each kind of node. @type {{ [Node in AnyNode as Node["kind"]]: (it: Node, ask: Ask, view: View) => (Fact | Falsy)[] }} */
 const FACTS = {
   broker: (it, ask, view) => {
     const leads = view.controller.broker === it.broker_id;
@@ -56,6 +61,7 @@ const FACTS = {
   shell: () => [],
 };
 
+/** @param {View} view @param {ConsumerNode} it */
 function recordsRead(view, it) {
   const leader = `b${view.partitions[it.partition]?.leader}`;
   const rows = it.records.toReversed().map(([offset, time, key, what]) => [
@@ -68,15 +74,25 @@ function recordsRead(view, it) {
   return section(t("consume.read"), "", table(titles, rows, { words: [1, 2] }));
 }
 
+/** @param {[string, View["checkpoints"][string][string]]} entry @param {number} at_us */
 const checkpoint = ([file, { at_us: written, entries }], at_us) => html`
   <p class="mono">${file} <span class="dim">${t("node.ago", { time: durationText(at_us - written) })}</span></p>
   <p class="mono chips">${entries.map(([partition, offset]) => html`<span class="tag">${partition} ${offset}</span>`)}</p>`;
 
+/** @param {AnyNode} it @param {Ask} ask @param {View} view */
+function factsOf(it, ask, view) {
+  const of = /** @type {(it: AnyNode, ask: Ask, view: View) => (Fact | Falsy)[]} */ (FACTS[it.kind]);
+  return of(it, ask, view);
+}
+
+/** @param {View} view @param {string} name @param {number} at_us */
 export function nodeCard(view, name, at_us) {
   const it = view.nodes[name];
   if (!it) return nothing(t("inspect.gone", { what: name }));
   const previous = previousValues();
-  const ask = (field, shown = it[field]) => value(`/nodes/${escapeKey(name)}/${field}`, shown, previous);
+  const fields = /** @type {Record<string, unknown>} */ ({ ...it });
+  /** @type {Ask} */
+  const ask = (field, shown = fields[field]) => value(`/nodes/${escapeKey(name)}/${field}`, shown, previous);
   const parked = parkedAt(view, name);
   const replicas = Object.keys(view.replicas).filter((id) => view.replicas[id].node === name);
   const checkpoints = Object.entries(view.checkpoints[name] ?? {});
@@ -86,22 +102,24 @@ export function nodeCard(view, name, at_us) {
         <b>${nodeName(name)}</b><span class="state ${it.state}">${t(`node.${it.state}`)}</span>
         <span class="dim">${t("node.since", { time: durationText(at_us - it.since_us) })}</span>
       </div>
-      ${facts(FACTS[it.kind](it, ask, view))}
+      ${facts(factsOf(it, ask, view))}
       ${actions(view, nodeTarget(name))}
     </section>
     ${replicas.length ? section(t("node.replicas"), replicas.length, replicaTable(view, replicas, "partition")) : ""}
-    ${it.records?.length ? recordsRead(view, it) : ""}
+    ${it.kind === "consumer" && it.records.length ? recordsRead(view, it) : ""}
     ${parked.length ? section(t("purgatory.title"), t("purgatory.waiting", { n: parked.length }), html`<ul class="list flat">
       ${parked.map(({ id, parked: one }) => parkedRow(one, id, at_us))}</ul>`) : ""}
     ${checkpoints.length ? section(t("node.checkpoints"), "", checkpoints.map((entry) => checkpoint(entry, at_us))) : ""}
     ${settings.length ? section(t("node.settings"), "", facts(settings.map(([key, what]) => [key, what, true]))) : ""}`;
 }
 
+/** @param {View} view @param {string} key @param {number} at_us */
 export function linkCard(view, key, at_us) {
   const [a, b] = key.split("|");
   const cut = view.links[key];
   const faults = faultsOfLink(view, key);
   const under = Object.entries(view.rpcs).filter(([, rpc]) => [rpc.source, rpc.destination].sort().join("|") === key);
+  /** @param {[string, Rpc]} entry */
   const row = ([id, rpc]) => html`<li><button class="rpc" @click=${() => select(`rpc:${id}`)}>
     <span class="row tight">${pill(rpc)}<span class="spacer"></span>${rpc.source} → ${rpc.destination}</span></button></li>`;
   return html`<section class="sec">

@@ -9,11 +9,27 @@ import { facts, section } from "../parts/common.js";
 import { moment, selection, signal, split } from "../store/state.js";
 import { tailOf } from "../kit/words.js";
 
+/** @import { Signal } from "@preact/signals-core" */
+/** @import { Refusal } from "../../core/live/socket.js" */
+/** @import { Replica, View } from "../../core/view/view.d.ts" */
+/** @import { DecodedBatch, DecodedRecord } from "../store/files.js" */
+
+/**
+ * @typedef {{ segment: number, position: number }} Where
+ * @typedef {{ batch: DecodedBatch, record: DecodedRecord, segment: number, data: Uint8Array, size: number }} Found
+ * @typedef {{ key: string, loading?: boolean, found?: Found | null, error?: Partial<Refusal> }} State
+ */
+
 const BYTES_SHOWN = 256;
 const PAGES_MOST = 64;
 const COMPRESSION = 7;
 
-/** Where to look for an offset in a replica's files: segment, and a byte at or before it. Null when it holds no such offset. */
+/**
+ * Where to look for an offset in a replica's files: segment, and a byte at or before it. Null when it holds no such offset.
+ * @param {Replica} replica
+ * @param {number} offset
+ * @returns {Where | null}
+ */
 function whereIs(replica, offset) {
   const known = tailOf(replica).find(({ first, last }) => first <= offset && offset <= last);
   if (known) return { segment: known.segment, position: known.position };
@@ -22,14 +38,23 @@ function whereIs(replica, offset) {
   return segment === undefined ? null : { segment, position: 0 };
 }
 
-/** Reads a record with its batch; null when the file does not hold it. */
+/**
+ * Reads a record with its batch; null when the file does not hold it.
+ * @param {string} id
+ * @param {number} offset
+ * @param {number} seq
+ * @param {Where} where
+ * @returns {Promise<Found | null>}
+ */
 async function read(id, offset, seq, { segment, position }) {
   const file = logName(segment);
   for (let page = 0, from = position; page < PAGES_MOST; page++) {
-    const { batches } = await fetchDecoded(id, file, seq, from);
+    const decoded = await fetchDecoded(id, file, seq, from);
+    if (decoded.kind !== "log") return null;
+    const { batches } = decoded;
     const batch = batches.find((one) => one.base_offset <= offset && offset <= one.last_offset);
     const record = batch?.records.find((one) => one.offset === offset);
-    if (record) return { batch, record, segment, ...(await fetchBytes(id, file, seq, record.position, Math.min(record.size, BYTES_SHOWN))) };
+    if (batch && record) return { batch, record, segment, ...(await fetchBytes(id, file, seq, record.position, Math.min(record.size, BYTES_SHOWN))) };
     const last = batches.at(-1);
     if (!last || last.last_offset >= offset) return null;
     from = last.position + last.size;
@@ -38,10 +63,16 @@ async function read(id, offset, seq, { segment, position }) {
 }
 
 class HwRecord extends HwElement {
-  /** What was read: {key, loading | error | found}. */
+  /** What was read. @type {Signal<State>} */
   #state = signal({ key: "" });
 
-  /** The bytes of a record never change; what can change is whether it is there. */
+  /**
+   * The bytes of a record never change; what can change is whether it is there.
+   * @param {string} id
+   * @param {number} offset
+   * @param {View} view
+   * @param {number} seq
+   */
   #follow(id, offset, view, seq) {
     const replica = view.replicas[id];
     const isThere = replica && offset >= replica.log_start_offset && offset < logEnd(view, replica);
@@ -51,11 +82,12 @@ class HwRecord extends HwElement {
     queueMicrotask(async () => {
       this.#state.value = { key, loading: Boolean(where) };
       if (!where) return;
-      const next = await read(id, offset, seq, where).then((found) => ({ key, found }), (error) => ({ key, error }));
+      const next = await read(id, offset, seq, where).then((found) => ({ key, found }), (/** @type {Partial<Refusal>} */ error) => ({ key, error }));
       if (this.#state.peek().key === key) this.#state.value = next;
     });
   }
 
+  /** @param {string} id @param {Found} found */
   found(id, { batch, record, segment, data }) {
     const fields = batch.attributes & COMPRESSION ? [] : recordFields(data, record.position);
     const bytes = html`<hw-hex .data=${data} .from=${record.position} .fields=${fields} .focused=${null} .replica=${id}></hw-hex>`;

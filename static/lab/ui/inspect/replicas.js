@@ -1,4 +1,4 @@
-// The inspector's cards of partitions and replicas: what is true, and what the leader believes.
+// The inspector's cards of partitions and replicas: the actual state, and the leader's view of it.
 import { faultIn } from "../../core/faults.js";
 import { byName, internalLast, lagTime, leaderReplica, logEnd } from "../../core/view/selectors.js";
 import { durationText } from "../../core/player/timemap.js";
@@ -11,18 +11,29 @@ import { previousValues } from "../store/changes.js";
 import { nodeTarget } from "../store/state.js";
 import { escapeKey, nodeName, replicaRole, said, tailOf } from "../kit/words.js";
 
+/** @import { Partition, Replica, View } from "../../core/view/view.d.ts" */
+
 const TAIL_SHOWN = 8;
 
+/** @param {number} offset */
 const known = (offset) => (offset < 0 ? "?" : offset);
+/** @param {string} id */
 const replicaPath = (id) => `/replicas/${escapeKey(id)}`;
 
-/** What the leader of a partition believes of its followers, beside what is true. Empty while nobody leads. */
+/**
+ * The leader's view of its followers, beside their actual state. Empty while there is no leader.
+ * @param {View} view
+ * @param {string} name
+ * @param {number} at_us
+ */
 export function leaderView(view, name, at_us) {
   const leader = leaderReplica(view, name);
   if (leader?.role !== "leader" || view.nodes[leader.node]?.state === "down") return "";
   const previous = previousValues();
   const path = replicaPath(`${name}@${leader.node}`);
-  const inIsr = (node) => leader.isr.includes(view.nodes[node]?.broker_id);
+  /** @param {string} node */
+  const inIsr = (node) => leader.isr.includes(view.nodes[node]?.broker_id ?? -1);
+  /** @param {string} node @param {unknown} believed @param {string} caughtUp */
   const row = (node, believed, caughtUp) => {
     const replica = view.replicas[`${name}@${node}`];
     const really = replica ? logEnd(view, replica) : "—";
@@ -50,7 +61,7 @@ export function leaderView(view, name, at_us) {
     ${leader.pending_isr ? html`<p class="warned">${t("replica.pending_isr", { isr: set(leader.pending_isr) })}</p>` : ""}`);
 }
 
-/** Of a follower: what its leader believes. */
+/** Of a follower: its leader's view of it. @param {View} view @param {Replica} replica @param {ReadonlyMap<string, unknown>} previous */
 function belief(view, replica, previous) {
   const leader = view.replicas[`${replica.partition}@b${replica.leader}`];
   const remote = leader?.remotes[replica.node];
@@ -63,29 +74,34 @@ function belief(view, replica, previous) {
   return section(t("replica.leader_believes", { node: leader.node }), "", body);
 }
 
-const fileButton = (text, ...place) => html`<button class="val" @click=${() => openFile(...place)}>${text}</button>`;
+/** @param {unknown} text @param {string} id @param {number} [segment] @param {number} [position] */
+const fileButton = (text, id, segment, position) => html`<button class="val" @click=${() => openFile(id, segment, position)}>${text}</button>`;
 
+/** @param {string} id @param {Replica} replica */
 function segments(id, replica) {
   const rows = Object.entries(replica.segments).map(([base, [size, entries, times]]) =>
-    [fileButton(base, id, base), bytes(size), entries, times]);
+    [fileButton(base, id, Number(base)), bytes(size), entries, times]);
   const body = table([t("replica.base"), ".log", ".index", ".timeindex"], rows);
   return section(t("replica.segments"), fileButton(t("replica.files"), id), body);
 }
 
+/** @param {string} id @param {Replica} replica */
 function tail(id, replica) {
   const rows = tailOf(replica).slice(-TAIL_SHOWN).toReversed().map(({ first, last, epoch, segment, position, size }) =>
     [fileButton(first === last ? first : `${first}–${last}`, id, segment, position), epoch, spaced(position), size]);
   return section(t("replica.tail"), "", table([t("replica.offsets"), t("term.epoch"), t("replica.position"), t("replica.size")], rows));
 }
 
-/** Which files were not as they should be, each with the rule that it broke. */
+/** Files that were repaired, each with the rule that it broke. @param {Replica["repairs"]} repairs */
 const repaired = (repairs) => repairs.map(([file, , , , rule]) =>
   html`<p><span class="mono">${file.slice(file.lastIndexOf("/") + 1)}</span> <span class="dim">${faultIn(rule, language)}</span></p>`);
 
+/** @param {View} view @param {string} id @param {number} at_us */
 export function replicaCard(view, id, at_us) {
   const replica = view.replicas[id];
   if (!replica) return nothing(t("inspect.gone", { what: id }));
   const previous = previousValues();
+  /** @param {keyof Replica} field */
   const ask = (field) => value(`${replicaPath(id)}/${field}`, replica[field], previous);
   const { cut } = replica;
   return html`<section class="sec">
@@ -100,7 +116,7 @@ export function replicaCard(view, id, at_us) {
         [t("term.epoch"), ask("leader_epoch")],
         [t("replica.leader"), replica.leader >= 0 ? link(`broker:b${replica.leader}`, `b${replica.leader}`) : "—"],
         [t("replica.flushed"), ask("flushed")],
-        ...(view.nodes[replica.node]?.state === "down" ? [[t("replica.left"), logEnd(view, replica)]] : []),
+        view.nodes[replica.node]?.state === "down" && [t("replica.left"), logEnd(view, replica)],
       ])}
     </section>
     ${replica.role === "leader" ? leaderView(view, replica.partition, at_us) : belief(view, replica, previous)}
@@ -111,7 +127,7 @@ export function replicaCard(view, id, at_us) {
     ${segments(id, replica)}${tail(id, replica)}`;
 }
 
-/** Replicas in a few columns; `by` says what tells them apart: node or partition. */
+/** Replicas in a few columns; `by` says what distinguishes them. @param {View} view @param {string[]} ids @param {"node" | "partition"} by */
 export function replicaTable(view, ids, by) {
   const rows = ids.sort(internalLast).map((id) => {
     const replica = view.replicas[id];
@@ -123,10 +139,12 @@ export function replicaTable(view, ids, by) {
   return table([t("replica.replica"), "LEO", "HW", t("term.epoch")], rows, { name: "wide-first" });
 }
 
+/** @param {View} view @param {string} name @param {number} at_us */
 export function partitionCard(view, name, at_us) {
   const it = view.partitions[name];
   if (!it) return nothing(t("inspect.gone", { what: name }));
   const previous = previousValues();
+  /** @param {keyof Partition} field @param {unknown} [shown] */
   const ask = (field, shown = it[field]) => value(`/partitions/${escapeKey(name)}/${field}`, shown, previous);
   const replicas = Object.keys(view.replicas).filter((id) => view.replicas[id].partition === name);
   return html`<section class="sec">

@@ -11,13 +11,19 @@ import { patchOf } from "../store/changes.js";
 import { masked, nodeTarget, player } from "../store/state.js";
 import { labelled, pathWords, said } from "../kit/words.js";
 
+/** @import { Patch } from "../../core/events/events.d.ts" */
+/** @import { Rpc, View } from "../../core/view/view.d.ts" */
+/** @import { Fact } from "../parts/common.js" */
+/** @import { RpcEnd } from "./rpc_lists.js" */
+
 const AHEAD_MOST = 4000;
 const CHANGES_MOST = 10;
 const WIDE = 12;
 
-/** Changes of the view that a message's arrival leads to, from the recording: null when it has not happened yet. */
+/** Changes of the view that a message's arrival leads to, from the recording: null when it has not happened yet. @param {string} id @returns {Patch | null} */
 function effectsOf(id) {
   const causes = new Set();
+  /** @type {Patch} */
   const changes = [];
   let arrival = 0;
   for (let seq = player.seq + 1; seq <= Math.min(player.live_seq, player.seq + AHEAD_MOST); seq++) {
@@ -32,12 +38,14 @@ function effectsOf(id) {
   return arrival ? changes : null;
 }
 
+/** @param {Patch[number]} change */
 function effect([pointer, now]) {
   const [whose, field] = pathWords(pointer);
   const value = html`<b class="mono">${now === undefined ? t("changes.gone") : brief(now, 20)}</b>`;
   return html`<li><span>${whose} <span class="dim">${field}</span></span>${unlessMasked(value)}</li>`;
 }
 
+/** @param {string} id */
 function arrivalSection(id) {
   const changes = effectsOf(id);
   const hidden = html`${icon("eye")} ${t("changes.hidden")}`;
@@ -49,25 +57,26 @@ function arrivalSection(id) {
   return section(title, masked.value ? hidden : t("rpc.recorded"), body);
 }
 
-/** One line that says where a message is. `end`: the event that ended it, or null. */
+/** One line that says where a message is. `end`: the event that ended it, or null. @param {Rpc} rpc @param {RpcEnd | null} end @param {number} at_us */
 function whereabouts(rpc, end, at_us) {
   if (end) return t(end.kind === "RpcDropped" ? "rpc.dropped" : "rpc.arrived", { at: instant(end.at_us) });
   if (rpc.held) return said(rpc.held);
   return rpc.due_us > at_us ? t("rpc.in", { time: durationText(rpc.due_us - at_us) }) : t("rpc.now");
 }
 
-/** A field of a message: its name and its value. */
+/** A field of a message: its name and its value. @param {Rpc["fields"][number]} field @returns {Fact} */
 function field([name, value]) {
   const [title, what] = [labelled(name), typeof value === "string" ? labelled(value) : value];
   return [title, brief(what, 40), String(what).length > WIDE || title.length > WIDE];
 }
 
+/** @param {View} view @param {string} id @param {number} at_us */
 export function messageCard(view, id, at_us) {
   const found = findRpc(view, id);
   if (!found) return nothing(t("inspect.gone", { what: id }));
   const { rpc, end } = found;
   const parked = view.parked[id];
-  const about = /^(\S+-\d+)/.exec(rpc.fields[0]?.[0] ?? "")?.[1];
+  const about = /^(\S+-\d+)/.exec(rpc.fields[0]?.[0] ?? "")?.[1] ?? "";
   return html`<section class="sec">
       <div class="row tight">
         ${pill(rpc, `${rpc.api} ${t(`rpc.${rpc.kind}`)}`)}<span class="mono dim">#${rpc.correlation}</span><span class="spacer"></span>

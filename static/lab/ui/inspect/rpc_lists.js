@@ -1,41 +1,52 @@
-// Messages under way and requests that wait, as lists; and what is known of one message.
+// Messages in flight and requests that wait, as lists; and what is known of one message.
 import { byName, familyOf } from "../../core/view/selectors.js";
 import { durationText } from "../../core/player/timemap.js";
 import { HwElement, html, repeat } from "../kit/element.js";
-import { instant } from "../kit/format.js";
 import { t } from "../kit/i18n.js";
 import { moment, player, select, selection } from "../store/state.js";
 import { labelled, nodeName, said } from "../kit/words.js";
 
+/** @import { EventOf } from "../../core/events/events.d.ts" */
+/** @import { Parked, Rpc, View } from "../../core/view/view.d.ts" */
+
+/** @typedef {EventOf<"RpcDelivered"> | EventOf<"RpcDropped">} RpcEnd */
+
 const BACK_MOST = 4000;
 
-/** How far on its way a message is, 0 to 1. */
+/** How far on its way a message is, 0 to 1. @param {Pick<Rpc, "sent_us" | "due_us">} rpc @param {number} at_us */
 export const progress = ({ sent_us, due_us }, at_us) => Math.min(1, Math.max(0, (at_us - sent_us) / Math.max(1, due_us - sent_us)));
 
-/** A bar; `part` is 0 to 1. The width is set as a property: the policy forbids style attributes. */
+/** A bar; `part` is 0 to 1. The width is set as a property: the policy forbids style attributes. @param {number} part @param {string} family */
 export const bar = (part, family) => html`<span class="track"><i class=${family} .style=${`width: ${(part * 100).toFixed(1)}%`}></i></span>`;
 
 /**
- * A message by its id, also one that is not under way at this instant.
- * @returns {{rpc: object, end: object | null} | null} `end`: the event that ended it, if it is known and has happened
+ * A message by its id, also one that is not in flight at this instant.
+ * @param {View} view
+ * @param {string} id
+ * @returns {{ rpc: Rpc, end: RpcEnd | null } | null} `end`: the event that ended it, if it is known and has happened
  */
 export function findRpc(view, id) {
   if (view.rpcs[id]) return { rpc: view.rpcs[id], end: null };
+  /** @type {RpcEnd | null} */
   let end = null;
   for (let seq = player.seq; seq > Math.max(0, player.seq - BACK_MOST); seq--) {
     const event = player.event(seq);
     if (!event) break;
-    if (event.data.rpc !== id) continue;
-    if (event.kind === "RpcSent") return { rpc: { ...event.data, sent_us: event.at_us, held: "" }, end };
+    if (!("rpc" in event.data) || event.data.rpc !== id) continue;
+    if (event.kind === "RpcSent") {
+      const rpc = { ...event.data, sent_us: event.at_us, held: "" };
+      return { rpc: /** @type {Rpc} */ (rpc), end };
+    }
     if (event.kind === "RpcDelivered" || event.kind === "RpcDropped") end = event;
   }
   return null;
 }
 
-/** A message as a pill: filled = request, outlined = response. */
+/** A message as a pill: filled = request, outlined = response. @param {Pick<Rpc, "api" | "kind"> & { label?: string }} rpc @param {string} [text] */
 export const pill = (rpc, text) => html`<span class="pill ${familyOf(rpc.api, rpc.kind)} ${rpc.kind}">${text ?? labelled(rpc.label)}</span>`;
 
 class HwRpcs extends HwElement {
+  /** @param {[string, Rpc]} entry @param {number} at_us */
   row([id, rpc], at_us) {
     const left = rpc.due_us - at_us;
     const when = left > 0 ? t("rpc.in", { time: durationText(left) }) : t("rpc.now");
@@ -55,10 +66,10 @@ class HwRpcs extends HwElement {
 }
 customElements.define("hw-rpcs", HwRpcs);
 
-/** The first of many names, and how many more there are. */
+/** The first of many names, and how many more there are. @param {string[]} names */
 const few = ([first = "", ...rest]) => (rest.length > 1 ? t("purgatory.and_more", { first, n: rest.length }) : [first, ...rest].join(", "));
 
-/** One waiting request: what it waits for, and how much of its time is left. */
+/** One waiting request: what it waits for, and how much of its time is left. @param {Parked} parked @param {string} id @param {number} at_us */
 export function parkedRow(parked, id, at_us) {
   const part = (at_us - parked.since_us) / Math.max(1, parked.deadline_us - parked.since_us);
   return html`<li><button class="rpc" @click=${() => select(`rpc:${id}`)}>

@@ -1,8 +1,9 @@
-// Alarms: what broke and where it can be seen, what explains it, who had given the guarantee and what gave it away.
+// Alarms: what was violated and where, what explains it, which component guaranteed it and what gave up the guarantee.
 import { giverOf, lostByOneAck, seqBefore, settingsOf, sortedAlarms } from "../../../core/view/alarms.js";
 import { durationText } from "../../../core/player/timemap.js";
 import { eventAt } from "../../store/changes.js";
 import { HwElement, html } from "../../kit/element.js";
+import { onKey } from "../../kit/events.js";
 import { instant } from "../../kit/format.js";
 import { has, t } from "../../kit/i18n.js";
 import { computed, effect, moment, select, shown, signal } from "../../store/state.js";
@@ -12,11 +13,23 @@ import { inline, inMyLanguage, nodeName, sentence } from "../../kit/words.js";
 /** The number of the alarm or loss whose card is shown; 0: the first. */
 export const chosenAlarm = signal(0);
 
+/** @import { Signal } from "@preact/signals-core" */
+/** @import { AnyEvent } from "../../../core/events/events.d.ts" */
+/** @import { NumberedAlarm } from "../../../core/view/alarms.js" */
+/** @import { Alarm, Loss, View } from "../../../core/view/view.d.ts" */
+
+/** @typedef {{ seq: number, alarm?: Alarm, loss?: Loss }} Entry an alarm or a loss */
+
+/** @param {number} seq @param {string} text @param {string} [className] */
 const go = (seq, text, className = "") => html`<button class="btn small ${className}" @click=${() => seekSeq(seq)}>${text}</button>`;
 
-/** What the alarm is about, as something that can be selected. */
-const targetOf = (view, subject) => (subject in view.replicas ? `replica:${subject}` : subject in view.partitions ? `partition:${subject}` : "");
+/** The subject of an alarm as something that can be selected. @param {View} view @param {string} subject */
+function targetOf(view, subject) {
+  if (subject in view.replicas) return `replica:${subject}`;
+  return subject in view.partitions ? `partition:${subject}` : "";
+}
 
+/** @param {Alarm} alarm */
 const verdict = ({ explained_by }) => html`<span class="tag ${explained_by ? "warn" : "bad"}">${explained_by ? "▲" : "✕"} ${t(explained_by ? "alarm.is_explained" : "alarm.is_unexplained")}</span>`;
 
 /** The list in the inspector: short, each with its two ways to go. */
@@ -25,6 +38,7 @@ class HwAlarms extends HwElement {
     const { view } = moment.value;
     const { unexplained, explained } = sortedAlarms(view);
     const { records } = lostByOneAck(view);
+    /** @param {NumberedAlarm} numbered */
     const one = ({ seq, alarm }) => html`<li class="message ${alarm.explained_by ? "warn" : "bad"}">
       <b>${alarm.invariant} · ${alarm.subject}</b><span>${inMyLanguage(alarm, "detail")}</span>
       <span class="dim">${instant(alarm.at_us)} · ${alarm.explained_by ? t("alarm.explained", { by: inMyLanguage(alarm, "explained_by") }) : t("alarm.unexplained")}</span>
@@ -36,24 +50,28 @@ class HwAlarms extends HwElement {
 }
 customElements.define("hw-alarms", HwAlarms);
 
-/** Every alarm and loss that this page has seen, by number: who goes to the instant before one still wants its card. */
+/**
+ * Every alarm and loss that this page has seen, by number: at the instant before one, its card is still shown.
+ * @type {Signal<Pick<View, "alarms" | "losses">>}
+ */
 const known = signal({ alarms: {}, losses: {} });
 effect(() => {
   const { alarms, losses } = moment.value.view;
   const before = known.peek();
+  /** @param {object} all @param {object} old */
   const isNew = (all, old) => Object.keys(all).some((seq) => !(seq in old));
   if (isNew(alarms, before.alarms) || isNew(losses, before.losses))
     known.value = { alarms: { ...before.alarms, ...alarms }, losses: { ...before.losses, ...losses } };
 });
 
-/** All that has a card, the gravest first: {seq, alarm} or {seq, loss}. */
+/** Everything that has a card, the most severe first. */
 const entries = computed(() => {
   const { unexplained, explained } = sortedAlarms(known.value);
-  return [...unexplained, ...explained, ...lostByOneAck(known.value).losses];
+  return /** @type {Entry[]} */ ([...unexplained, ...explained, ...lostByOneAck(known.value).losses]);
 });
 
 class HwAlarmScreen extends HwElement {
-  /** The probable cause of the alarm that is shown: {seq, event: null while it is looked for}. */
+  /** The probable cause of the alarm that is shown; `event` is null while it is loading. @type {Signal<{ seq: number, event: AnyEvent | null }>} */
   #cause = signal({ seq: 0, event: null });
 
   connectedCallback() {
@@ -69,37 +87,53 @@ class HwAlarmScreen extends HwElement {
     return entries.value.find(({ seq }) => seq === chosenAlarm.value) ?? entries.value[0];
   }
 
+  /** @param {Entry | undefined} entry */
   #causeOf(entry) {
     return entry?.alarm?.cause ?? entry?.loss?.acknowledged_seq ?? 0;
   }
 
+  /** @param {number} seq */
   async #look(seq) {
     this.#cause.value = { seq, event: null };
     const event = seq > 0 ? await eventAt(seq) : null;
     if (this.#cause.peek().seq === seq) this.#cause.value = { seq, event };
   }
 
+  /** @param {KeyboardEvent} event */
   #key(event) {
-    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
     if (!step) return;
     const all = entries.value;
-    const next = all[all.indexOf(this.#entry()) + step];
+    const next = all[all.findIndex((entry) => entry === this.#entry()) + step];
     event.preventDefault();
     event.stopPropagation();
     if (!next) return;
     chosenAlarm.value = next.seq;
-    requestAnimationFrame(() => this.querySelector("[aria-selected=true]")?.focus());
+    requestAnimationFrame(() => this.focusOn("[aria-selected=true]"));
   }
 
+  /** @param {Entry} entry */
+  line({ alarm, loss }) {
+    if (alarm) return this.words(alarm.invariant, alarm.subject, alarm.at_us, inMyLanguage(alarm, "detail"));
+    return loss ? this.words("acks=1", loss.partition, loss.at_us, t("loss.line", { n: loss.count, first: loss.first_offset })) : "";
+  }
+
+  /** @param {string} rule @param {string} subject @param {number} at_us @param {string} line */
+  words(rule, subject, at_us, line) {
+    return html`<b class="mono">${rule}</b><span class="mono dim">${subject}</span><span class="mono when">${instant(at_us)}</span>
+      <span class="line">${line}</span>`;
+  }
+
+  /** @param {Entry} entry @param {Entry} current */
   row(entry, current) {
-    const { seq, alarm, loss } = entry;
+    const { seq } = entry;
     const isOn = entry === current;
     const isAhead = seq > moment.value.seq;
-    return html`<div role="option" class="alarm-row ${isAhead ? "ahead" : ""}" title=${isAhead ? t("alarm.ahead") : ""} aria-selected=${isOn} tabindex=${isOn ? 0 : -1} @click=${() => (chosenAlarm.value = seq)}>
-      <b class="mono">${loss ? "acks=1" : alarm.invariant}</b><span class="mono dim">${loss ? loss.partition : alarm.subject}</span><span class="mono when">${instant((alarm ?? loss).at_us)}</span>
-      <span class="line">${loss ? t("loss.line", { n: loss.count, first: loss.first_offset }) : inMyLanguage(alarm, "detail")}</span></div>`;
+    return html`<div role="option" class="alarm-row ${isAhead ? "ahead" : ""}" title=${isAhead ? t("alarm.ahead") : ""}
+      aria-selected=${isOn} tabindex=${isOn ? 0 : -1} @click=${() => (chosenAlarm.value = seq)}>${this.line(entry)}</div>`;
   }
 
+  /** @param {string} title @param {string} tone @param {Entry[]} list @param {Entry} current */
   group(title, tone, list, current) {
     return list.length ? html`<div class="alarm-group ${tone}" role="presentation"><h3>${title}<span class="mono">${list.length}</span></h3>${list.map((entry) => this.row(entry, current))}</div>` : "";
   }
@@ -111,11 +145,12 @@ class HwAlarmScreen extends HwElement {
       : html`<p class="dim">${t("why.searching")}</p>`;
   }
 
-  /** One step of the story of a guarantee. */
+  /** One step of the explanation of a guarantee. @param {string} sign @param {string} title @param {unknown} body */
   step(sign, title, body) {
     return html`<li><span class="sign" aria-hidden="true">${sign}</span><div><h4>${title}</h4>${body}</div></li>`;
   }
 
+  /** @param {View} view @param {string} subject */
   subject(view, subject) {
     const target = targetOf(view, subject);
     const open = () => {
@@ -125,7 +160,14 @@ class HwAlarmScreen extends HwElement {
     return target ? html`<button class="val mono" @click=${open}>${subject}</button>` : html`<span class="mono">${subject}</span>`;
   }
 
-  /** To an instant, with the picture and what it is about. */
+  /**
+   * Goes to an instant, with the picture and the subject selected.
+   * @param {View} view
+   * @param {number} seq
+   * @param {string} text
+   * @param {string} subject
+   * @param {string} [className]
+   */
   go(view, seq, text, subject, className = "") {
     const press = () => {
       seekSeq(seq);
@@ -135,6 +177,7 @@ class HwAlarmScreen extends HwElement {
     return html`<button class="btn ${className}" @click=${press}>${text}</button>`;
   }
 
+  /** @param {View} view @param {number} seq @param {Alarm} alarm */
   alarm(view, seq, alarm) {
     const { invariant, subject, at_us, cause, setting } = alarm;
     const promise = inMyLanguage(alarm, "promise");
@@ -153,6 +196,7 @@ class HwAlarmScreen extends HwElement {
       <footer>${this.go(view, seqBefore(seq, cause), t("alarm.before"), subject, "pri")}${this.go(view, seq, t("alarm.at"), subject)}</footer></article>`;
   }
 
+  /** @param {View} view @param {number} seq @param {Loss} loss */
   loss(view, seq, loss) {
     const { partition, first_offset, count, leader, leader_epoch, acknowledged_by, acknowledged_seq, at_us } = loss;
     const cells = Array.from({ length: Math.min(count, 24) }, (_, n) => first_offset + n);
@@ -169,18 +213,24 @@ class HwAlarmScreen extends HwElement {
       <footer>${this.go(view, seqBefore(seq, acknowledged_seq), t("alarm.before"), partition, "pri")}${this.go(view, seq, t("alarm.at"), partition)}</footer></article>`;
   }
 
+  /** @param {View} view @param {Entry} entry */
+  card(view, { seq, alarm, loss }) {
+    if (alarm) return this.alarm(view, seq, alarm);
+    return loss ? this.loss(view, seq, loss) : "";
+  }
+
   render() {
     if (shown.value !== "alarms") return html``;
     const { view, at_us } = moment.value;
     const current = this.#entry();
     if (!current) return html`<div class="no-alarms"><span class="big" aria-hidden="true">✓</span><p>${t("empty.alarms")}</p>
       <p class="dim">${t("alarm.watched", { time: durationText(at_us) })}</p></div>`;
-    const of = (test) => entries.value.filter(test);
-    return html`<div class="alarm-list" role="listbox" aria-label=${t("stage.alarms")} @keydown=${(event) => this.#key(event)}>
+    const of = (/** @type {(entry: Entry) => unknown} */ test) => entries.value.filter(test);
+    return html`<div class="alarm-list" role="listbox" aria-label=${t("stage.alarms")} @keydown=${onKey((event) => this.#key(event))}>
         ${this.group(t("alarm.group.unexplained"), "unexplained", of(({ alarm }) => alarm && !alarm.explained_by), current)}
         ${this.group(t("alarm.group.explained"), "explained", of(({ alarm }) => alarm?.explained_by), current)}
         ${this.group(t("alarm.losses", { n: lostByOneAck(known.value).records }), "loss", of(({ loss }) => loss), current)}</div>
-      <div class="alarm-detail">${current.alarm ? this.alarm(view, current.seq, current.alarm) : this.loss(view, current.seq, current.loss)}</div>`;
+      <div class="alarm-detail">${this.card(view, current)}</div>`;
   }
 }
 customElements.define("hw-alarm-screen", HwAlarmScreen);

@@ -1,8 +1,9 @@
-// The screen of consumer groups: the state machine with its clock, who owns which partition, and how far behind the group is.
+// The screen of consumer groups: the state machine with its clock, the assignment, and the lag.
 import { groupNames, isReplaced, lagRows, lastCommits, memberRows, partitionsOf, waited } from "../../../core/view/groups.js";
 import { durationText } from "../../../core/player/timemap.js";
 import { zookeeperGroups } from "../../../core/view/zookeeper_groups.js";
 import { HwElement, html, svg } from "../../kit/element.js";
+import { onValue } from "../../kit/events.js";
 import { wall } from "../../kit/format.js";
 import { chosen, chosenKey } from "../../store/groups.js";
 import { language, t } from "../../kit/i18n.js";
@@ -11,8 +12,17 @@ import { CHARTS, stateChart } from "../../kit/statechart.js";
 import { effect, moment, nodeTarget, player, select, selection, shown } from "../../store/state.js";
 import { said } from "../../kit/words.js";
 
+/** @import { Lag, MemberRow } from "../../../core/view/groups.js" */
+/** @import { OldGroup } from "../../../core/view/zookeeper_groups.js" */
+/** @import { Group, View } from "../../../core/view/view.d.ts" */
+
 /** Eras without transactions have no last stable offset. */
 const BEFORE_TRANSACTIONS = new Set(["0.8", "0.10"]);
+
+/** The marks of the assignment's legend, and their texts. */
+const MARKS = {
+  owned: "legend_owned", was: "legend_was", done: "committed", position: "position", stable: "last_stable_offset", seen: "high_watermark",
+};
 
 class HwGroups extends HwElement {
   connectedCallback() {
@@ -20,13 +30,14 @@ class HwGroups extends HwElement {
     effect(() => void this.toggleAttribute("hidden", shown.value !== "groups"));
   }
 
+  /** @param {View} view @param {string} key @param {string[]} names @param {number} at_us */
   head(view, key, names, at_us) {
     const group = view.groups[key];
-    const choose = ({ target }) => (chosen.value = names[target.selectedIndex]);
+    const choose = onValue((name) => (chosen.value = name));
     return html`<header class="clients-head">
       ${names.length > 1
         ? html`<select class="chip" aria-label=${t("groups.which")} @change=${choose}>
-            ${names.map((one) => html`<option .selected=${one === key}>${view.groups[one].group}${isReplaced(view, one) ? ` · ${view.groups[one].coordinator}` : ""}</option>`)}</select>`
+            ${names.map((one) => html`<option value=${one} .selected=${one === key}>${view.groups[one].group}${isReplaced(view, one) ? ` · ${view.groups[one].coordinator}` : ""}</option>`)}</select>`
         : html`<b class="mono">${group.group}</b>`}
       <span class="tag">${t("groups.generation", { n: group.generation_id })}</span>
       ${group.protocol ? html`<span class="tag mono">${group.protocol}</span>` : ""}
@@ -37,35 +48,43 @@ class HwGroups extends HwElement {
     </header>`;
   }
 
-  /** How long the state may wait, as a ring that closes. */
+  /** How long the state may wait, as a ring that closes. @param {Group} group @param {number} at_us */
   clock(group, at_us) {
     const part = waited(group, at_us);
     if (part === null) return "";
     return html`<p class="clock">${ring(part)}${t("groups.waits", { time: durationText(Math.max(0, group.due_us - at_us)) })}</p>`;
   }
 
+  /** @param {View} view @param {string} key @param {number} at_us */
   chart(view, key, at_us) {
     const group = view.groups[key];
-    const isNew = moment.value.mode === "pause" && player.lastEvents.findLast((event) => event.kind === "GroupTransitioned" && event.data.group === group.group);
+    const last = moment.value.mode === "pause" ? player.lastEvents : [];
+    const change = last.flatMap((event) => (event.kind === "GroupTransitioned" ? [event.data] : [])).findLast((one) => one.group === group.group);
+    const label = t("controller.is", { what: group.group, state: group.state });
+    const from = change?.from_state;
     return html`<section class="chart" aria-label=${t("groups.state")}>
-      <div class="chart-box">${CHARTS.group ? stateChart("group", { active: group.state, from: isNew ? isNew.data.from_state : "", counts: {}, label: t("controller.is", { what: group.group, state: group.state }) }) : ""}
+      <div class="chart-box">${CHARTS.group ? stateChart("group", { active: group.state, from, counts: {}, label }) : ""}
         <p class="meaning"><b class="mono">${group.state}</b> ${t(`state.${group.state}`)}</p>
         <p class="meaning dim">${said(group.why)}</p>${this.clock(group, at_us)}</div></section>`;
   }
 
+  /** @param {View} view @param {MemberRow} member @param {string[]} partitions */
   member(view, { id, client, instance, isLeader, cells }, partitions) {
     const node = view.nodes[client];
-    const state = node?.state === "frozen" ? "frozen" : node?.member?.state;
+    const member = node?.kind === "consumer" ? node.member : undefined;
+    const state = node?.state === "frozen" ? "frozen" : member?.state;
+    /** @param {MemberRow["cells"][number]} kind @param {number} place */
     const cell = (kind, place) => html`<td class=${`own ${kind}`}><span title=${kind ? t(`groups.${kind}`, { client, partition: partitions[place] }) : ""}>
       ${kind === "owned" ? html`<span class="sr">${t("groups.owned", { client, partition: partitions[place] })}</span>` : ""}</span></td>`;
     return html`<tr class=${selection.value === `client:${client}` ? "on" : ""}><th scope="row">
       <button class="member" title=${id} @click=${() => node && select(`client:${client}`)}>
         <b>${client}</b>${isLeader ? html`<span class="tag leads">${t("groups.leader")}</span>` : ""}${instance ? html`<span class="tag">${t("groups.static", { instance })}</span>` : ""}
-        ${state ? html`<span class="dim" title=${said(node.member.why)}>${said(state)}</span>` : ""}</button></th>${cells.map(cell)}</tr>`;
+        ${state ? html`<span class="dim" title=${said(member?.why)}>${said(state)}</span>` : ""}</button></th>${cells.map(cell)}</tr>`;
   }
 
-  /** Log start to log end, with what is committed, the member's position, the last stable offset and the high watermark. */
+  /** Log start to log end, with what is committed, the member's position, the last stable offset and the high watermark. @param {Lag} lag */
   strip({ start, committed, position, last_stable_offset, high_watermark, end }) {
+    /** @param {number} offset */
     const at = (offset) => (end > start ? Math.min(100, Math.max(0, (100 * (offset - start)) / (end - start))) : 0);
     return svg`<svg class="lag-strip" viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">
       <rect class="log" width="100" height="10"></rect><rect class="seen" width=${at(high_watermark)} height="10"></rect><rect class="stable" width=${at(last_stable_offset)} height="10"></rect>
@@ -73,10 +92,12 @@ class HwGroups extends HwElement {
       ${position === null ? "" : svg`<rect class="position" x=${Math.min(98.4, at(position))} width="1.6" height="10"></rect>`}</svg>`;
   }
 
+  /** @param {View} view @param {OldGroup} group @param {string[]} partitions */
   assignment(view, group, partitions) {
     const rows = memberRows(group, partitions);
     const lags = lagRows(view, group, partitions);
     const hasTransactions = !BEFORE_TRANSACTIONS.has(view.run.era);
+    /** @param {string} name @param {(lag: Lag) => unknown} cell */
     const line = (name, cell) => html`<tr class="sum"><th scope="row">${t(`groups.${name}`)}</th>${lags.map((lag) => html`<td>${cell(lag)}</td>`)}</tr>`;
     return html`<section class="assignment" aria-label=${t("groups.assignment")}>
       <h3>${t("groups.assignment")} <span class="dim">${t("groups.members", { n: rows.length })}</span></h3>
@@ -87,15 +108,16 @@ class HwGroups extends HwElement {
           ${line("position", ({ position }) => unlessMasked(position ?? "—"))}${hasTransactions ? line("last_stable_offset", ({ last_stable_offset }) => last_stable_offset) : ""}
           ${line("high_watermark", ({ high_watermark }) => high_watermark)}${line("end", ({ end }) => end)}${line("lag", ({ lag }) => unlessMasked(lag === null ? "—" : html`<b class=${lag ? "behind" : ""}>${lag}</b>`))}</tbody>
       </table></div>
-      ${legend([["owned", "legend_owned"], ["was", "legend_was"], ["done", "committed"], ["position", "position"],
-        ...(hasTransactions ? [["stable", "last_stable_offset"]] : []), ["seen", "high_watermark"]].map(([mark, name]) => [mark, t(`groups.${name}`)]))}` : nothing(t("groups.nobody"))}
+      ${legend(Object.entries(hasTransactions ? MARKS : { ...MARKS, stable: "" }).filter(([, name]) => name)
+        .map(([mark, name]) => [mark, t(`groups.${name}`)]))}` : nothing(t("groups.nobody"))}
     </section>`;
   }
 
-  /** The group's slot of __consumer_offsets: the last value of each key, as compaction would leave it. */
-  slot(group) {
+  /** The group's slot of __consumer_offsets: the last value of each key, as compaction would leave it. @param {Group} group */
+  records(group) {
     const commits = lastCommits(group);
     const members = Object.values(group.members).map(({ client }) => client).join(", ");
+    /** @param {[number, number, string, number]} commit */
     const value = ([offset, leader_epoch, metadata, at_ms]) => html`<td class="mono">${unlessMasked(`offset ${offset}`)}</td><td class="mono">${leader_epoch < 0 ? "—" : leader_epoch}</td>
       <td class="mono">${metadata || "—"}</td><td class="mono">${wall(at_ms, language)}</td>`;
     const pending = Object.entries(group.pending).flatMap(([id, offsets]) => Object.entries(offsets).map(([partition, offset]) => [id, partition, offset]));
@@ -110,7 +132,7 @@ class HwGroups extends HwElement {
       </table></div></section>`;
   }
 
-  /** A group of before 0.9. */
+  /** A group from before 0.9. @param {View} view @param {OldGroup} group */
   old(view, group) {
     const root = `/consumers/${group.group}`;
     return html`<header class="clients-head"><b class="mono">${group.group}</b><span class="tag">ZooKeeper</span>
@@ -126,11 +148,11 @@ class HwGroups extends HwElement {
     if (!names.length && old.length) return html`<div class="client-screen">${old.map((group) => this.old(view, group))}</div>`;
     if (!names.length) return html`<div class="client-screen">${nothing(t("empty.groups"))}<p class="empty-line"><code>consumer start c1 --group g1 --topic orders</code></p>
       <p class="empty-line">${opener("member", "pri")}</p></div>`;
-    const key = chosenKey(view);
+    const key = chosenKey(view) ?? "";
     const group = view.groups[key];
     return html`<div class="client-screen">${this.head(view, key, names, at_us)}
       ${this.assignment(view, group, partitionsOf(view, group))}<hw-group-preview></hw-group-preview>
-      ${this.chart(view, key, at_us)}${this.slot(group)}</div>`;
+      ${this.chart(view, key, at_us)}${this.records(group)}</div>`;
   }
 }
 customElements.define("hw-groups", HwGroups);

@@ -1,4 +1,4 @@
-// The screen of transactions: who has which transactional id, the state machine of its coordinator, and what that means in the logs.
+// The screen of transactions: transactional ids, the state machine of the coordinator, and their effect in the logs.
 import { isReplaced, openPart, producersOf, transactionKeys, transactionalLogs } from "../../../core/view/transactions.js";
 import { durationText } from "../../../core/player/timemap.js";
 import { HwElement, html, svg } from "../../kit/element.js";
@@ -7,6 +7,9 @@ import { legend, link, nothing, ring } from "../../parts/common.js";
 import { CHARTS, meaning, stateChart } from "../../kit/statechart.js";
 import { effect, moment, nodeTarget, player, shown, signal } from "../../store/state.js";
 import { said } from "../../kit/words.js";
+
+/** @import { TransactionalLog } from "../../../core/view/transactions.js" */
+/** @import { ProducerNode, View } from "../../../core/view/view.d.ts" */
 
 /** The id that is shown, as "id@broker"; "" = the first. */
 const chosen = signal("");
@@ -17,12 +20,18 @@ class HwTransactions extends HwElement {
     effect(() => void this.toggleAttribute("hidden", shown.value !== "transactions"));
   }
 
-  /** A row of the table: a transactional id, its producers, and how long its transaction may go on. */
+  /**
+   * A row of the table: a transactional id, its producers, and how much time its transaction has left.
+   * @param {View} view
+   * @param {string} key
+   * @param {string} current
+   * @param {number} at_us
+   */
   row(view, key, current, at_us) {
     const it = view.transactions[key];
     const part = openPart(view, it, at_us);
     const clients = producersOf(view, it.transactional_id).map((name) => {
-      const { producer_epoch: epoch, state } = view.nodes[name].transaction;
+      const { producer_epoch: epoch, state } = /** @type {ProducerNode} */ (view.nodes[name]).transaction;
       const isFenced = epoch >= 0 && epoch < it.producer_epoch;
       return html`<span class="who">${link(nodeTarget(name), name)} <span class="dim">${said(state)}</span>${isFenced ? html`<span class="tag bad" title=${t("txn.fenced_title")}>${t("txn.fenced", { epoch })}</span>` : ""}</span>`;
     });
@@ -33,24 +42,31 @@ class HwTransactions extends HwElement {
       <td>${clients.length ? clients : html`<span class="dim">${t("txn.elsewhere")}</span>`}</td></tr>`;
   }
 
+  /** @param {View} view @param {string[]} keys @param {string} current @param {number} at_us */
   ids(view, keys, current, at_us) {
     return html`<section aria-label=${t("txn.ids")}><h3>${t("txn.ids")}</h3><div class="scroll-x" tabindex="0"><table class="txns">
       <thead><tr>${["id", "producer_id", "epoch", "state", "left", "producers"].map((name) => html`<th scope="col">${t(`txn.${name}`)}</th>`)}</tr></thead>
       <tbody>${keys.map((key) => this.row(view, key, current, at_us))}</tbody></table></div></section>`;
   }
 
+  /** @param {View} view @param {string} key @param {number} at_us */
   chart(view, key, at_us) {
     const it = view.transactions[key];
-    const last = moment.value.mode === "pause" && player.lastEvents.findLast((event) => event.kind === "TransactionTransitioned" && event.data.transactional_id === it.transactional_id);
+    const { transactional_id, state } = it;
+    const last = moment.value.mode === "pause" ? player.lastEvents : [];
+    const changes = last.flatMap((event) => (event.kind === "TransactionTransitioned" ? [event.data] : []));
+    const from = changes.findLast((one) => one.transactional_id === transactional_id)?.from_state;
+    const label = t("controller.is", { what: transactional_id, state });
     return html`<section class="chart" aria-label=${t("txn.machine")}><h3>${it.transactional_id}
         <span class="dim">${t("groups.coordinator")} ${link(nodeTarget(it.coordinator), it.coordinator)} · ${link(`partition:${it.partition}`, it.partition)}</span></h3>
-      <div class="chart-box">${CHARTS.transaction ? stateChart("transaction", { active: it.state, from: last ? last.data.from_state : "", counts: {}, label: t("controller.is", { what: it.transactional_id, state: it.state }) }) : ""}
+      <div class="chart-box">${CHARTS.transaction ? stateChart("transaction", { active: state, from, counts: {}, label }) : ""}
         <p class="meaning"><b class="mono">${it.state}</b> ${meaning("transaction", it.state)} <span class="dim">${t("node.since", { time: durationText(at_us - it.since_us) })}</span></p>
         <p class="meaning dim">${said(it.why)}</p></div></section>`;
   }
 
-  /** Log start to log end: what readers of committed records see, up to the high watermark, and the markers. */
+  /** Log start to log end: what readers of committed records see, up to the high watermark, and the markers. @param {TransactionalLog} log */
   strip({ start, end, high_watermark, last_stable_offset, markers, aborted }) {
+    /** @param {number} offset */
     const at = (offset) => (end > start ? Math.min(100, Math.max(0, (100 * (offset - start)) / (end - start))) : 0);
     const one = end > start ? 100 / (end - start) : 0;
     return svg`<svg class="lag-strip txn" viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">
@@ -59,6 +75,7 @@ class HwTransactions extends HwElement {
       ${markers.map(([offset, result]) => svg`<rect class="marker ${result}" x=${at(offset)} width=${Math.max(0.8, Math.min(one, 3))} height="10"></rect>`)}</svg>`;
   }
 
+  /** @param {TransactionalLog} log @param {string[]} named */
   log(log, named) {
     const { partition, high_watermark, last_stable_offset, end, markers, aborted } = log;
     const held = high_watermark - last_stable_offset;

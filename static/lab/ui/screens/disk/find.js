@@ -1,51 +1,71 @@
-// "Find offset N": the floor segment, the binary search in the index, the scan, one picture after the other.
+// "Find offset N": the floor segment, the binary search in the index and the scan, one picture after the other.
 import { framesOf, rangeAt, slotsShown } from "../../../core/bytes/disk.js";
 import { HwElement, html } from "../../kit/element.js";
+import { onSubmit } from "../../kit/events.js";
 import { bytes, spaced, wall } from "../../kit/format.js";
 import { language, t } from "../../kit/i18n.js";
 import { EXAMPLE, askDisk, folderOf, goTo, isThere, pathOf, place, tree } from "../../store/disk.js";
 import { logName } from "../../store/files.js";
 import { effect, masked, moment, signal } from "../../store/state.js";
 
+/** @import { Signal } from "@preact/signals-core" */
+/** @import { Frame, Lookup, Scanned, Search } from "../../../core/bytes/disk.js" */
+/** @import { Refusal } from "../../../core/live/socket.js" */
+/** @import { FullPlace } from "../../store/disk.js" */
+
+/**
+ * @typedef {{ key: string, found?: Lookup, error?: Partial<Refusal> }} Answer
+ * @typedef {"done" | "now" | "ahead"} StepState
+ * @typedef {"offset" | "timestamp"} By
+ */
+
 const FRAME_MS = 1100;
 const SLOTS_MOST = 48;
 const EXAMPLE_OFFSET = 2490;
 const calm = matchMedia("(prefers-reduced-motion: reduce)");
 
-/** "2490" or "t1700000000000" -> what the server is asked. */
+/** "2490" or "t1700000000000" -> the parameters of the request. @param {string} find @returns {Record<string, string>} */
 const wantedOf = (find) => (find.startsWith("t") ? { timestamp: find.slice(1) } : { offset: find });
 
 class HwDiskFind extends HwElement {
-  /** {key, found} or {key, error}. */
+  /** @type {Signal<Answer>} */
   #answer = signal({ key: "" });
   #frame = signal(0);
   #playing = signal(false);
-  #by = signal("offset");
-  #timer = 0;
+  #by = signal(/** @type {By} */ ("offset"));
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  #timer;
+  #stop = () => {};
+  /** What was looked up last; with the number of the event, and without. */
+  #key = "";
+  #question = "";
+  /** Whether the visitor has chosen between offset and timestamp. */
+  #hasChosen = false;
 
   connectedCallback() {
     super.connectedCallback();
-    this.stop = effect(() => void this.#follow(place.value, tree.value));
+    this.#stop = effect(() => this.#follow(place.value, tree.value));
   }
 
   disconnectedCallback() {
     super.disconnectedCallback();
-    this.stop();
+    this.#stop();
     clearTimeout(this.#timer);
   }
 
-  /** Looks up anew what is asked for; the walk begins when the question is another one, not when the log grows. */
+  /** Repeats the lookup; the walk restarts when the question changes, not when the log grows. @param {FullPlace} place @param {{ seq: number }} tree */
   #follow({ broker, path, find }, { seq }) {
     const folder = folderOf(path);
     if (!find || !folder || !isThere(folder)) return;
     const question = [broker, folder, find].join("|");
     const key = `${question}|${broker === EXAMPLE ? 0 : seq}`;
-    if (this.key === key) return;
-    const isNew = this.question !== question;
-    [this.key, this.question] = [key, question];
+    if (this.#key === key) return;
+    const isNew = this.#question !== question;
+    [this.#key, this.#question] = [key, question];
     queueMicrotask(async () => {
+      /** @type {Answer} */
       const answer = await askDisk("lookup", { folder, ...wantedOf(find) }).then((found) => ({ key, found }), (error) => ({ key, error }));
-      if (this.key !== key) return;
+      if (this.#key !== key) return;
       this.#answer.value = answer;
       const last = answer.found ? framesOf(answer.found).length - 1 : 0;
       if (!isNew) this.#frame.value = Math.min(this.#frame.peek(), last);
@@ -54,6 +74,7 @@ class HwDiskFind extends HwElement {
     });
   }
 
+  /** @param {number} frame @param {boolean} playing */
   #go(frame, playing) {
     clearTimeout(this.#timer);
     const found = this.#answer.peek().found;
@@ -63,13 +84,13 @@ class HwDiskFind extends HwElement {
     if (this.#playing.value) this.#timer = setTimeout(() => this.#go(this.#frame.peek() + 1, true), FRAME_MS);
   }
 
-  #submit(event) {
-    event.preventDefault();
-    const text = new FormData(event.target).get("what").trim();
+  /** @param {HTMLFormElement} form */
+  #submit(form) {
+    const text = String(new FormData(form).get("what")).trim();
     if (!/^\d{1,18}$/.test(text)) return;
     const find = this.#by.value === "timestamp" ? `t${text}` : text;
-    this.question = "";
-    this.key = "";
+    this.#question = "";
+    this.#key = "";
     goTo({ find });
   }
 
@@ -77,17 +98,18 @@ class HwDiskFind extends HwElement {
 
   form() {
     const { find, broker } = place.value;
-    const by = find.startsWith("t") && !this.chosen ? "timestamp" : this.#by.value;
+    const by = find.startsWith("t") && !this.#hasChosen ? "timestamp" : this.#by.value;
     const folder = tree.value.folders.find(({ name }) => name === folderOf(place.value.path));
+    /** @param {By} name */
     const choose = (name) => () => {
-      this.chosen = true;
+      this.#hasChosen = true;
       this.#by.value = name;
       this.requestUpdate();
     };
     const usual = by === "timestamp" ? String(moment.value.view.run.start_wall_ms ?? 0) : String(broker === EXAMPLE ? EXAMPLE_OFFSET : Math.max(0, (folder?.log_end_offset ?? 1) - 1));
     const shownValue = find && find.startsWith("t") === (by === "timestamp") ? find.replace(/^t/, "") : usual;
-    return html`<form class="find-form" @submit=${this.#submit}>
-      <span class="seg" role="group" aria-label=${t("disk.find.by")}>${["offset", "timestamp"].map((name) => html`
+    return html`<form class="find-form" @submit=${onSubmit((form) => this.#submit(form))}>
+      <span class="seg" role="group" aria-label=${t("disk.find.by")}>${/** @type {const} */ (["offset", "timestamp"]).map((name) => html`
         <button type="button" aria-pressed=${by === name} @click=${choose(name)}>${t(`file.${name}`)}</button>`)}</span>
       <input class="mono" name="what" inputmode="numeric" autocomplete="off" aria-label=${t(`disk.find.${by}`)} pattern="[0-9]{1,18}" required .value=${shownValue}>
       <button class="btn pri">${t("disk.find.go")}</button>
@@ -95,7 +117,9 @@ class HwDiskFind extends HwElement {
     </form>`;
   }
 
+  /** @param {number} frame @param {number} last */
   transport(frame, last) {
+    /** @param {string} label @param {string} sign @param {() => void} act @param {boolean} [off] */
     const button = (label, sign, act, off = false) => html`<button class="btn small" title=${label} aria-label=${label} ?disabled=${off} @click=${act}>${sign}</button>`;
     const playing = this.#playing.value;
     const toggle = () => (playing ? this.#go(frame, false) : this.#go(frame === last ? 0 : frame, true));
@@ -107,22 +131,33 @@ class HwDiskFind extends HwElement {
       <span class="dim">${t("disk.find.step", { at: frame + 1, n: last + 1 })}</span></div>`;
   }
 
+  /**
+   * @param {string} title
+   * @param {number} number
+   * @param {StepState} state
+   * @param {unknown} said
+   * @param {unknown} body
+   */
   step(title, number, state, said, body) {
     return html`<section class="find-step ${state}"><h3><span class="n">${state === "done" ? "✓" : number}</span>${title}</h3>
       ${state === "ahead" ? "" : html`<p>${said}</p>${body}`}</section>`;
   }
 
+  /** @param {Lookup} found */
   segments({ segments, floor, offset }) {
     return html`<div class="segments">${segments.map((base) => html`<div class="segment ${base === floor ? "it" : ""} ${offset >= 0 && base > offset ? "above" : ""}">
       <b class="mono">${base}</b><span class="mono dim">.log</span></div>`)}</div>`;
   }
 
+  /** @param {Search} search @param {number} at */
   index(search, at) {
     const [low, high] = rangeAt(search, at);
     const probe = search.probes[at];
     const isTime = search.file === "timeindex";
+    /** @type {Map<number, { key: number, value: number }>} */
     const known = new Map(search.probes.slice(0, at + 1).map((one) => [one.slot, one]));
     if (!probe && search.slot >= 0) known.set(search.slot, { key: search.key, value: search.value });
+    /** @param {number} key */
     const text = (key) => (isTime ? wall(key, language) : key);
     const slots = slotsShown(search, SLOTS_MOST);
     return html`<div class="slots">${slots.map((slot, place_) => {
@@ -134,9 +169,10 @@ class HwDiskFind extends HwElement {
     })}</div>`;
   }
 
-  /** What a frame of a binary search says. */
+  /** What a frame of a binary search says. @param {Search} search @param {number} at @param {number} wanted */
   saidOfSearch(search, at, wanted) {
     const isTime = search.file === "timeindex";
+    /** @param {number} key */
     const text = (key) => (isTime ? wall(key, language) : key);
     if (!search.entries) return t("disk.find.no_entries");
     const probe = search.probes[at];
@@ -148,8 +184,10 @@ class HwDiskFind extends HwElement {
     return t(order, { low: probe.low, high: probe.high, slot: probe.slot, key: text(probe.key), wanted: text(wanted) });
   }
 
+  /** @param {Lookup} lookup @param {number} at @param {boolean} isFound */
   scan({ scanned, found, skipped }, at, isFound) {
     const seen = scanned.slice(0, at + 1);
+    /** @param {Scanned} batch @param {number} place_ */
     const batch = ({ position, size, base_offset, last_offset, is_it }, place_) => html`<div class="scanned ${place_ === at && !isFound ? "middle" : ""} ${is_it ? "it" : ""}">
       <b class="mono">${base_offset}–${last_offset}</b><span class="mono dim">@${position} · ${bytes(size)}</span></div>`;
     const last = seen.at(-1);
@@ -161,6 +199,7 @@ class HwDiskFind extends HwElement {
       ${cells.length ? html`<div class="cells" aria-label=${t("disk.find.skipped", { n: skipped })}>${cells}</div>` : ""}`;
   }
 
+  /** @param {Lookup} found @param {number} at */
   saidOfScan({ scanned, offset, timestamp, cut_short }, at) {
     const batch = scanned[at];
     if (!batch) return t("disk.find.nothing_there");
@@ -170,23 +209,30 @@ class HwDiskFind extends HwElement {
     return t(batch.is_it ? "disk.find.batch_it" : "disk.find.batch_next", { last, wanted, at: spaced(batch.position) });
   }
 
+  /** @param {Lookup} found */
   found(found) {
     const { found: offset, scanned, skipped, floor } = found;
-    if (offset < 0) return t("disk.find.none");
-    const show = () => goTo({ mode: "bytes", path: pathOf(folderOf(place.value.path), logName(floor)), at: scanned.at(-1).position, from: scanned[0].position });
+    const last = scanned.at(-1);
+    if (offset < 0 || !last) return t("disk.find.none");
+    const path = pathOf(folderOf(place.value.path), logName(floor));
+    const show = () => goTo({ mode: "bytes", path, at: last.position, from: scanned[0].position });
     return html`${t("disk.find.done", { offset, n: skipped, batches: scanned.length, read: spaced(scanned.reduce((sum, { size }) => sum + size, 0)) })}
       <button class="btn small" @click=${show}>${t("disk.find.show")}</button>`;
   }
 
+  /** @param {Lookup} found */
   walk(found) {
     const frames = framesOf(found);
     const frame = Math.min(this.#frame.value, frames.length - 1);
     const now = frames[frame];
+    /** @type {Frame["step"][]} */
     const order = ["segment", "time", "index", "scan", "found"];
+    /** @param {Frame["step"]} step @returns {StepState} */
     const stateOf = (step) => {
       const [mine, current] = [order.indexOf(step), order.indexOf(now.step)];
       return mine < current ? "done" : mine === current ? "now" : "ahead";
     };
+    /** @param {Frame["step"]} step @param {number} most */
     const at = (step, most) => (now.step === step ? now.at : order.indexOf(step) < order.indexOf(now.step) ? most : -1);
     const wanted = found.timestamp >= 0 ? wall(found.timestamp, language) : found.offset;
     const { time_search: time, search, scanned } = found;

@@ -12,6 +12,12 @@ import { EXAMPLE, MODES, brokersOf, folderOf, goTo, nameOf, pathOf, place, tree 
 import { effect, masked, moment, shown, signal } from "../../store/state.js";
 import { GLYPH, nodeName, replicaRole } from "../../kit/words.js";
 
+/** @import { DiskFile, DiskMode, Folder } from "../../store/disk.js" */
+/** @import { Moment } from "../../store/state.js" */
+/** @import { View } from "../../../core/view/view.d.ts" */
+
+/** @typedef {{ press: () => void, open?: () => unknown, close?: () => unknown }} RowAction */
+
 const PANELS = {
   bytes: () => html`<hw-disk-bytes></hw-disk-bytes>`,
   find: () => html`<hw-disk-find></hw-disk-find>`,
@@ -20,37 +26,42 @@ const PANELS = {
   copy: () => html`<hw-disk-copy></hw-disk-copy>`,
 };
 
-/** A file's name, its leading zeros pale: they say little, but they are there. */
+/** A file's name, its leading zeros pale. @param {string} name */
 export function fileName(name) {
   const [zeros, digits, rest] = namePieces(name);
   return html`<span class="file-name" title=${name}><i class="zeros">${zeros}</i>${digits}<i class="rest">${rest}</i></span>`;
 }
 
-/** A bar of a file's size: what is safe, and what a power loss would take. */
+/** A bar of a file's size: what is safe, and what a power loss would take. @param {Pick<DiskFile, "bytes" | "flushed">} file */
 export const safetyBar = ({ bytes: size, flushed }) => html`<svg class="safety" viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true">
   <rect class="kept" width=${size ? (flushed / size) * 100 : 0} height="4"></rect>
   <rect class="lost" x=${size ? (flushed / size) * 100 : 0} width=${size ? ((size - flushed) / size) * 100 : 0} height="4"></rect></svg>`;
 
-/** Of more folders only the one of the shown file is open at first. */
+/** Of more folders only that of the shown file is open at first. */
 const FOLDERS_OPEN = 12;
 
 class HwDiskTree extends HwElement {
-  /** Folders that somebody has opened or closed, and which of the two. */
+  /** Folders that were opened or closed by hand, and which of the two. */
   #chosen = signal(new Map());
 
+  /** @param {string} name @returns {boolean} */
   #isOpen(name) {
     const { folders } = tree.value;
     return this.#chosen.value.get(name) ?? (folders.length <= FOLDERS_OPEN || !name || name === folderOf(place.value.path));
   }
 
+  /** @param {string} name */
   #toggle(name) {
     this.#chosen.value = new Map(this.#chosen.value).set(name, !this.#isOpen(name));
   }
 
+  /** @param {KeyboardEvent} event @param {RowAction} act */
   #key(event, act) {
-    const rows = [...this.querySelectorAll("[role=treeitem]")];
-    const at = rows.indexOf(event.currentTarget);
+    const rows = /** @type {HTMLElement[]} */ ([...this.querySelectorAll("[role=treeitem]")]);
+    const at = rows.findIndex((row) => row === event.currentTarget);
+    /** @param {HTMLElement | undefined} row */
     const go = (row) => row?.focus();
+    /** @type {Record<string, () => unknown>} */
     const keys = {
       ArrowDown: () => go(rows[at + 1]),
       ArrowUp: () => go(rows[at - 1]),
@@ -67,6 +78,7 @@ class HwDiskTree extends HwElement {
     keys[event.key]();
   }
 
+  /** @param {Folder} folder */
   folder({ name, files }) {
     const isOpen = this.#isOpen(name);
     const { broker } = place.value;
@@ -84,10 +96,11 @@ class HwDiskTree extends HwElement {
       ${isOpen ? repeat(files, (file) => file.name, (file) => this.file(name, file)) : ""}`;
   }
 
+  /** @param {string} folder @param {DiskFile} file */
   file(folder, { name, bytes: size, kind, segment, state, flushed }) {
     const path = pathOf(folder, name);
     const isOn = path === place.value.path;
-    const press = () => goTo({ path, at: 0, ...(place.value.mode === "find" ? { mode: "bytes" } : {}) });
+    const press = () => goTo({ path, at: 0, mode: place.value.mode === "find" ? "bytes" : place.value.mode });
     const isSide = segment !== null && kind !== "log";
     const names = ["file", isSide ? "aside" : "", isOn ? "on" : "", state];
     return html`<div role="treeitem" aria-level="2" aria-selected=${isOn} tabindex=${isOn ? 0 : -1} class=${names.join(" ")}
@@ -114,19 +127,23 @@ class HwDisk extends HwElement {
     });
   }
 
+  /** @param {View} view */
   brokers(view) {
     const { broker } = place.value;
     // The same segment on another broker, if it has it.
+    /** @param {string} to */
     const choose = (to) => () => {
       const keep = to !== EXAMPLE && broker !== EXAMPLE;
       goTo({ broker: to, path: keep ? place.value.path : "", at: keep ? place.value.at : 0, find: keep ? place.value.find : "" });
     };
+    /** @param {string} id @param {unknown} label */
     const button = (id, label) => html`<button aria-pressed=${id === broker} title=${id === EXAMPLE ? t("disk.example_title") : nodeName(id)}
       @click=${choose(id)}>${label}</button>`;
     return html`<span class="seg" role="group" aria-label=${t("disk.whose")}>
       ${brokersOf(view).map((id) => button(id, id))}${button(EXAMPLE, html`${icon("book")}<span class="word">${t("disk.example")}</span>`)}</span>`;
   }
 
+  /** @param {Moment} moment */
   facts({ view, at_us }) {
     const { broker } = place.value;
     const node = view.nodes[broker];
@@ -142,6 +159,7 @@ class HwDisk extends HwElement {
 
   modes() {
     const { mode } = place.value;
+    /** @param {DiskMode} name */
     const choose = (name) => goTo({ mode: name });
     return html`<div class="modes" role="tablist" aria-label=${t("disk.modes")} @keydown=${onKey((event) => walkTabs(event, MODES, mode, choose))}>
       ${MODES.map((name) => html`<button role="tab" aria-selected=${name === mode} aria-controls="disk-panel" tabindex=${name === mode ? 0 : -1}
@@ -159,7 +177,7 @@ class HwDisk extends HwElement {
         <div class="disk-main">
           ${this.modes()}
           <div class="disk-panel ${mode}" id="disk-panel" role="tabpanel" aria-label="${t(`disk.mode.${mode}`)}: ${folderOf(path)} ${nameOf(path)}">
-            ${(PANELS[mode] ?? PANELS.bytes)()}</div>
+            ${PANELS[mode]()}</div>
         </div>
       </div>`;
   }

@@ -8,7 +8,10 @@ import { t } from "../../kit/i18n.js";
 import { lineButton } from "../../parts/common.js";
 import { masked, moment } from "../../store/state.js";
 
+/** @import { DiskFile } from "../../store/disk.js" */
+
 class HwDiskLoss extends HwElement {
+  /** @param {{ folder: string, from: number, to: number }} lost */
   records({ folder, from, to }) {
     const { broker } = place.value;
     const replica = moment.value.view.replicas[`${folder}@${broker}`];
@@ -25,6 +28,7 @@ class HwDiskLoss extends HwElement {
     const loss = lossOf(folders);
     const node = moment.value.view.nodes[broker];
     const all = folders.flatMap(({ files }) => files).reduce((sum, file) => sum + file.bytes, 0);
+    /** @param {DiskFile & { folder: string }} file */
     const row = (file) => html`<tr class="pickable" tabindex="0" @click=${() => goTo({ mode: "bytes", path: pathOf(file.folder, file.name), at: Math.max(0, file.flushed - 1) })}>
       <td><span class="mono dim">${file.folder}/</span>${fileName(file.name)}</td><td class="mono">${bytes(file.flushed)}</td>
       <td class="mono lost">${bytes(file.bytes - file.flushed)}</td><td class="wide">${safetyBar(file)}</td></tr>`;

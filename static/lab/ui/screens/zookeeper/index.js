@@ -3,6 +3,7 @@ import { controllerQueue, countByState, firedWatches, partOfWay, watchesOf } fro
 import { byName, laneOrder, nodesByKind, partitionNames } from "../../../core/view/selectors.js";
 import { durationText } from "../../../core/player/timemap.js";
 import { HwElement, html, icon } from "../../kit/element.js";
+import { onValue } from "../../kit/events.js";
 import { instant } from "../../kit/format.js";
 import { t } from "../../kit/i18n.js";
 import { nothing } from "../../parts/common.js";
@@ -11,7 +12,11 @@ import { effect, moment, partition, player, select, selection, shown, signal } f
 import { seekSeq } from "../../store/time.js";
 import { labelled, nodeName, said, sentence } from "../../kit/words.js";
 
+/** @import { AnyEvent, EventOf } from "../../../core/events/events.d.ts" */
+/** @import { BrokerNode, ControllerEvent, Rpc, View } from "../../../core/view/view.d.ts" */
+
 const EFFECTS_MOST = 30;
+const SVG = "http://www.w3.org/2000/svg";
 const NONE = { partition: "NonExistentPartition", replica: "NonExistentReplica" };
 
 /** The broker whose replica the chart shows; 0: the leader's. */
@@ -36,13 +41,13 @@ class HwZookeeper extends HwElement {
     this.#drawWatches();
   }
 
-  /** Watches that have fired: a dotted line from the znode to the broker, with the message on its way. Where the lines are
-   *  depends on where the rows have come to lie. */
+  /** Watches that have fired: a dotted line from the znode to the broker, with the message on its way. The lines
+   *  depend on the positions of the rows. */
   #drawWatches() {
     const layer = this.querySelector(".watch-lines");
-    if (!layer) return;
-    const area = this.querySelector(".zk-top").getBoundingClientRect();
-    const tree = this.querySelector(".zk-tree").getBoundingClientRect();
+    const area = this.querySelector(".zk-top")?.getBoundingClientRect();
+    const tree = this.querySelector(".zk-tree")?.getBoundingClientRect();
+    if (!layer || !area || !tree) return;
     const { view, at_us } = moment.peek();
     const lines = firedWatches(view).flatMap((watch) => {
       const card = this.querySelector(`.zk-session[data-node="${watch.broker}"]`)?.getBoundingClientRect();
@@ -53,16 +58,16 @@ class HwZookeeper extends HwElement {
     });
     layer.replaceChildren(...lines.flatMap(({ watch, x1, y1, x2, y2 }) => {
       const bend = Math.max(18, (x2 - x1) / 2);
-      const path = document.createElementNS(layer.namespaceURI, "path");
+      const path = document.createElementNS(SVG, "path");
       path.setAttribute("d", `M${x1} ${y1}C${x1 + bend} ${y1} ${x2 - bend} ${y2} ${x2} ${y2}`);
       const place = path.getPointAtLength(path.getTotalLength() * partOfWay(watch.rpc, at_us));
-      const dot = document.createElementNS(layer.namespaceURI, "circle");
-      for (const [name, value] of Object.entries({ cx: place.x, cy: place.y, r: 4 })) dot.setAttribute(name, value);
+      const dot = document.createElementNS(SVG, "circle");
+      for (const [name, value] of Object.entries({ cx: place.x, cy: place.y, r: 4 })) dot.setAttribute(name, String(value));
       return [path, dot];
     }));
   }
 
-  /** The row of a path, or of what it lies below as far as the tree is open. */
+  /** The row of a path, or of its closest ancestor that the open tree shows. @param {string} path */
   #rowOf(path) {
     for (let part = path; ; part = part.slice(0, part.lastIndexOf("/")) || "/") {
       const row = this.querySelector(`.znode[data-path="${CSS.escape(part)}"]`);
@@ -70,8 +75,9 @@ class HwZookeeper extends HwElement {
     }
   }
 
+  /** @param {View} view @param {number} at_us @param {string} name */
   session(view, at_us, name) {
-    const node = view.nodes[name];
+    const node = /** @type {BrokerNode} */ (view.nodes[name]);
     const isController = view.controller.broker === node.broker_id;
     const what = `broker:${name}`;
     const fired = firedWatches(view).filter((watch) => watch.broker === name);
@@ -102,8 +108,10 @@ class HwController extends HwElement {
   /** The event of the controller whose effects are shown; 0: the last. */
   #chosen = signal(0);
 
+  /** @param {View} view @param {number} at_us */
   queue(view, at_us) {
     const waiting = controllerQueue(view);
+    /** @param {{ id: string, rpc: Rpc }} waiting */
     const row = ({ id, rpc }) => html`<li><button class="rpc" @click=${() => select(`rpc:${id}`)}>
       <b>${labelled(rpc.label) || rpc.api}</b><span class="dim">${rpc.source}</span>
       <span class="mono ${rpc.held ? "bad" : "dim"}">${rpc.held ? t("zk.held") : t("zk.in", { time: durationText(Math.max(0, rpc.due_us - at_us)) })}</span></button></li>`;
@@ -111,9 +119,10 @@ class HwController extends HwElement {
       ${waiting.length ? html`<ol class="queue">${waiting.map(row)}</ol>` : html`<p class="dim">${t("controller.queue_empty")}</p>`}`;
   }
 
-  /** What an event of the controller led to at its instant, as far as history is here. */
+  /** The effects of an event of the controller at its instant, as far as the history is loaded. @param {ControllerEvent} event */
   effects({ seq, at_us }) {
     const cause = player.event(seq)?.cause;
+    /** @type {AnyEvent[]} */
     const found = [];
     for (let next = seq + 1; next <= player.seq && found.length < EFFECTS_MOST; next++) {
       const event = player.event(next);
@@ -123,10 +132,12 @@ class HwController extends HwElement {
     return found;
   }
 
+  /** @param {View} view */
   events(view) {
     const latest = [...view.controller_events].reverse();
     if (!latest.length) return html`<p class="dim">${t("controller.nothing")}</p>`;
     const chosen = latest.find(({ seq }) => seq === this.#chosen.value) ?? latest[0];
+    /** @param {ControllerEvent} event */
     const row = (event) => html`<li class=${event === chosen ? "on" : ""}>
       <button class="handled" aria-expanded=${event === chosen} @click=${() => (this.#chosen.value = event.seq)}>
         <b class="mono">${event.name}</b>
@@ -135,6 +146,7 @@ class HwController extends HwElement {
     return html`<ol class="handled-list">${latest.map(row)}</ol>`;
   }
 
+  /** @param {ControllerEvent} event */
   detail(event) {
     const effects = this.effects(event);
     return html`<div class="effects">
@@ -142,19 +154,23 @@ class HwController extends HwElement {
       <button class="btn small" @click=${() => seekSeq(event.seq)}>${t("alarm.at")}</button></div>`;
   }
 
-  /** From which state the last step brought what is shown into `state`; "" when it did not. */
-  #from(kind, field, name, state) {
-    if (moment.value.mode !== "pause") return "";
-    const event = player.lastEvents.findLast((one) => one.kind === kind && one.data[field] === name && one.data.state === state);
-    return event?.data.from_state ?? "";
+  /**
+   * From which state the last step brought a partition or replica into `state`; "" when it did not.
+   * @param {(event: AnyEvent) => (EventOf<"PartitionStateChanged"> | EventOf<"ReplicaStateChanged">)["data"] | null} pick the change, if it is one of it
+   * @param {string} state
+   */
+  #from(pick, state) {
+    const last = moment.value.mode === "pause" ? player.lastEvents : [];
+    return last.map(pick).findLast((change) => change?.state === state)?.from_state ?? "";
   }
 
+  /** @param {View} view @param {string[]} names */
   partitionChart(view, names) {
     const name = names.includes(partition.value) ? partition.value : names[0];
     const states = view.controller_partitions;
     const active = name ? states[name] ?? NONE.partition : "";
-    const from = name ? this.#from("PartitionStateChanged", "partition", name, active) : "";
-    const choose = ({ target }) => (partition.value = target.value);
+    const from = name ? this.#from((event) => (event.kind === "PartitionStateChanged" && event.data.partition === name ? event.data : null), active) : "";
+    const choose = onValue((chosen) => (partition.value = chosen));
     return html`<section class="chart" aria-label=${t("controller.partitions")}><h3>${t("controller.partitions")}
         ${names.length ? html`<select class="chip" aria-label=${t("controller.which_partition")} @change=${choose}>
           ${names.map((one) => html`<option .selected=${one === name}>${one}</option>`)}</select>` : ""}</h3>
@@ -162,6 +178,7 @@ class HwController extends HwElement {
         ${this.said(name, active)}</div></section>`;
   }
 
+  /** @param {View} view @param {string} name */
   replicaChart(view, name) {
     const of = view.partitions[name];
     const ids = of ? laneOrder(of) : [];
@@ -169,7 +186,7 @@ class HwController extends HwElement {
     const replica = id === undefined ? "" : `${name}@b${id}`;
     const states = view.controller_replicas;
     const active = replica ? states[replica] ?? NONE.replica : "";
-    const from = replica ? this.#from("ReplicaStateChanged", "replica", replica, active) : "";
+    const from = replica ? this.#from((event) => (event.kind === "ReplicaStateChanged" && event.data.replica === replica ? event.data : null), active) : "";
     return html`<section class="chart" aria-label=${t("controller.replicas")}><h3>${t("controller.replicas")}
         ${ids.length ? html`<span class="seg" role="group" aria-label=${t("controller.which_replica")}>
           ${ids.map((one) => html`<button aria-pressed=${one === id} @click=${() => (chartBroker.value = one)}>b${one}</button>`)}</span>` : ""}</h3>
@@ -177,6 +194,7 @@ class HwController extends HwElement {
         ${this.said(replica, active)}</div></section>`;
   }
 
+  /** @param {string} name @param {string} state */
   said(name, state) {
     return state ? html`<p class="meaning"><b class="mono">${name}</b> ${t(`state.${state}`)}</p>` : html`<p class="meaning dim">${t("controller.no_partition")}</p>`;
   }

@@ -1,4 +1,4 @@
-// The znode tree: who owns what is ephemeral, and who watches what.
+// The znode tree, with the owners of ephemeral znodes and the watchers.
 import { byName } from "../../../core/view/selectors.js";
 import { keysOf } from "../../../core/view/patch.js";
 import { nameParts } from "../../../core/view/znode.js";
@@ -10,15 +10,20 @@ import { t } from "../../kit/i18n.js";
 import { nothing } from "../../parts/common.js";
 import { moment, select, selection, signal, split, welcome } from "../../store/state.js";
 
+/** @import { View, Znode } from "../../../core/view/view.d.ts" */
+
+/** @typedef {{ view: View, children: Map<string, string[]>, znodes: View["zk"], chosen: string, touched: Set<string> }} Tree */
+
 const OPEN_AT_FIRST = ["/", "/brokers", "/brokers/ids", "/brokers/topics"];
 const DEEPEST = 9;
 const lab = document.getElementById("lab");
 
-/** The parent of a path: "/a/b" -> "/a", "/a" -> "/". */
+/** The parent of a path: "/a/b" -> "/a", "/a" -> "/". @param {string} path */
 const parentOf = (path) => path.slice(0, path.lastIndexOf("/")) || "/";
 
-/** Children by path, made from a flat map of paths; nodes above the first known one are there too. */
+/** Children by path, made from a flat map of paths; ancestors of a known znode are included. @param {View["zk"]} znodes */
 export function childrenOf(znodes) {
+  /** @type {Map<string, string[]>} */
   const children = new Map([["/", []]]);
   for (const path of Object.keys(znodes).sort(byName)) {
     for (let part = path; part !== "/"; part = parentOf(part)) {
@@ -31,7 +36,7 @@ export function childrenOf(znodes) {
   return children;
 }
 
-/** Who watches a znode, a chip for each; the controller's in its hue. */
+/** The watchers of a znode, a chip for each; the controller's in its hue. @param {View} view @param {string} path */
 export const watcherChips = (view, path) => Object.entries(view.watches[path] ?? {}).sort(([a], [b]) => byName(a, b)).map(([node, kinds]) => html`<i
   class="watcher ${view.nodes[node]?.broker_id === view.controller.broker ? "control" : ""}"
   title=${t("tree.watched_by", { who: node, what: kinds.map((kind) => t(`tree.of.${kind}`)).join(", ") })}>${node.replace(/^b/, "")}</i>`);
@@ -39,6 +44,7 @@ export const watcherChips = (view, path) => Object.entries(view.watches[path] ??
 class HwTree extends HwElement {
   #open = signal(new Set(OPEN_AT_FIRST));
 
+  /** @param {string} path */
   #toggle(path) {
     const open = new Set(this.#open.value);
     if (!open.delete(path)) open.add(path);
@@ -46,15 +52,18 @@ class HwTree extends HwElement {
   }
 
   // Arrow keys walk the tree as in a file manager; the rows of the page are the visible nodes in order.
+  /** @param {KeyboardEvent} event @param {string} path @param {boolean} hasChildren */
   #key(event, path, hasChildren) {
-    const rows = [...this.querySelectorAll("[role=treeitem]")];
-    const at = rows.indexOf(event.currentTarget);
+    const rows = /** @type {HTMLElement[]} */ ([...this.querySelectorAll("[role=treeitem]")]);
+    const at = rows.findIndex((row) => row === event.currentTarget);
     const isOpen = this.#open.value.has(path);
+    /** @param {HTMLElement | undefined} row */
     const go = (row) => {
       row?.focus();
       if (row) select(`znode:${row.dataset.path}`);
     };
     const up = () => go(rows.find((row) => row.dataset.path === parentOf(path)));
+    /** @type {Record<string, () => void>} */
     const keys = {
       ArrowDown: () => go(rows[at + 1]),
       ArrowUp: () => go(rows[at - 1]),
@@ -69,11 +78,19 @@ class HwTree extends HwElement {
     keys[event.key]();
   }
 
-  #twist(event, path) {
-    event.stopPropagation();
-    this.#toggle(path);
+  /** @param {string} path */
+  #twist(path) {
+    return (/** @type {Event} */ event) => {
+      event.stopPropagation();
+      this.#toggle(path);
+    };
   }
 
+  /**
+   * @param {string} path
+   * @param {number} depth
+   * @param {Tree & { node: Znode | undefined, below: string[], isOpen: boolean }} row `below`: its children
+   */
   row(path, depth, { view, node, below, isOpen, chosen, touched }) {
     const names = ["znode", `d${Math.min(depth, DEEPEST)}`, path === chosen ? "on" : "", touched.has(path) ? "touched" : ""];
     const owner = node?.ephemeral;
@@ -81,7 +98,7 @@ class HwTree extends HwElement {
     return html`<div role="treeitem" class=${names.join(" ")} data-path=${path} tabindex=${path === (chosen || "/") ? 0 : -1}
       aria-level=${depth + 1} aria-selected=${path === chosen} aria-expanded=${below.length > 0 && isOpen}
       @click=${() => select(`znode:${path}`)} @keydown=${onKey((event) => this.#key(event, path, below.length > 0))}>
-      <span class="twist" @click=${(event) => this.#twist(event, path)}>${below.length ? (isOpen ? "▾" : "▸") : ""}</span>
+      <span class="twist" @click=${this.#twist(path)}>${below.length ? (isOpen ? "▾" : "▸") : ""}</span>
       <i class="kind ${owner ? "ephemeral" : sequence ? "sequence" : ""}" aria-hidden="true"></i>
       <span class="mono">${name}${sequence ? html`<b class="sequence" title=${t("tree.sequence")}>${sequence}</b>` : ""}</span>
       ${owner ? html`<span class="tag owner" title=${t("tree.ephemeral_of", { who: owner })}>${owner}${node.session ? html`<span class="session">#${node.session}</span>` : ""}</span>` : ""}
@@ -89,12 +106,13 @@ class HwTree extends HwElement {
       <span class="watchers">${watcherChips(view, path)}</span></div>`;
   }
 
-  rows(path, depth, context) {
-    const { children, znodes } = context;
+  /** @param {string} path @param {number} depth @param {Tree} tree @returns {unknown[]} */
+  rows(path, depth, tree) {
+    const { children, znodes } = tree;
     const below = children.get(path) ?? [];
     const isOpen = this.#open.value.has(path);
-    const row = this.row(path, depth, { ...context, node: znodes[path], below, isOpen });
-    return [row, ...(isOpen ? below.flatMap((child) => this.rows(child, depth + 1, context)) : [])];
+    const row = this.row(path, depth, { ...tree, node: znodes[path], below, isOpen });
+    return [row, ...(isOpen ? below.flatMap((child) => this.rows(child, depth + 1, tree)) : [])];
   }
 
   address() {
@@ -111,8 +129,8 @@ class HwTree extends HwElement {
     const [kind, name] = split(selection.value);
     const chosen = kind === "znode" ? name : "";
     const touched = new Set([...previousValues().keys()].map(keysOf).filter(([part]) => part === "zk").map(([, path]) => path));
-    const context = { view, children: childrenOf(znodes), znodes, chosen, touched };
-    return html`<div class="znodes" role="tree" aria-label=${t("tree.title")}>${this.rows("/", 0, context)}</div>
+    const tree = { view, children: childrenOf(znodes), znodes, chosen, touched };
+    return html`<div class="znodes" role="tree" aria-label=${t("tree.title")}>${this.rows("/", 0, tree)}</div>
       ${this.address()}`;
   }
 }
