@@ -16,11 +16,13 @@ const CRC_FROM = 21;
 const LEGACY_CRC_FROM = 16;
 
 /** Header fields: name (Kafka's), length in bytes, hue of the hex view. */
+/** @type {[string, number, string][]} */
 const V2_FIELDS = [
   ["baseOffset", 8, "leader"], ["batchLength", 4, "plain"], ["partitionLeaderEpoch", 4, "epoch"], ["magic", 1, "plain"], ["crc", 4, "isr"],
   ["attributes", 2, "plain"], ["lastOffsetDelta", 4, "leader"], ["baseTimestamp", 8, "produce"], ["maxTimestamp", 8, "produce"],
   ["producerId", 8, "control"], ["producerEpoch", 2, "outisr"], ["baseSequence", 4, "group"], ["recordsCount", 4, "plain"],
 ];
+/** @type {[string, number, string][]} */
 const LEGACY_FIELDS = [["offset", 8, "leader"], ["messageSize", 4, "plain"], ["crc", 4, "isr"], ["magic", 1, "plain"], ["attributes", 1, "plain"]];
 
 /**
@@ -80,16 +82,18 @@ export const checksum = (bytes, magic) => (magic < 2 ? crc32(bytes, LEGACY_CRC_F
  * }} Record
  */
 
-/** A field of a record: @typedef {(name: string, hue: string, length: number) => void} Mark */
+/** @typedef {(name: string, hue: string, length: number) => void} Mark notes a field of a record */
 
 /** Reads one record of a batch of magic 2; `mark` hears of each of its fields. @param {Reader} reader @param {Mark} mark */
 function readRecord(reader, mark = () => {}) {
   let from = reader.at;
+  /** @template T @param {string} name @param {string} hue @param {T} value */
   const marked = (name, hue, value) => {
     mark(name, hue, reader.at - from);
     from = reader.at;
     return value;
   };
+  /** @param {string} name @param {string} hue */
   const bytes = (name, hue) => {
     const length = marked(`${name}Length`, "plain", reader.varint());
     return length < 0 ? null : marked(name, hue, reader.take(length));
@@ -115,14 +119,16 @@ function readRecord(reader, mark = () => {}) {
 }
 
 const LARGEST_INT32 = 2 ** 31 - 1;
-/** DefaultRecordBatch.incrementSequence: after the largest int32 comes 0. */
+/** DefaultRecordBatch.incrementSequence: after the largest int32 comes 0. @param {number} base @param {number} delta */
 const sequenceAt = (base, delta) => (base < 0 ? -1 : base > LARGEST_INT32 - delta ? delta - (LARGEST_INT32 - base) - 1 : base + delta);
 
 /** @param {Header} header @param {Uint8Array} body @returns {{records: Record[], error: Unreadable | null}} */
 function readRecords(header, body) {
   const reader = new Reader(body);
+  /** @type {Record[]} */
   const records = [];
   let before = -1;
+  /** @type {Unreadable | null} */
   let error = null;
   try {
     for (let place = 0; place < header.count; place++) {
@@ -153,6 +159,7 @@ function known(wrong) {
 function readMessage(reader, magic, mark = () => {}) {
   const timestamp = magic ? reader.int64() : -1n;
   if (magic) mark("timestamp", "produce", 8);
+  /** @param {string} name @param {string} hue */
   const bytes = (name, hue) => {
     const found = reader.nullableBytes();
     mark(`${name}Length`, "plain", 4);
@@ -162,9 +169,10 @@ function readMessage(reader, magic, mark = () => {}) {
   return { timestamp, key: bytes("key", "isr"), value: bytes("value", "select") };
 }
 
-/** The messages that a wrapper holds. Offsets of magic 1 count from the first; the wrapper's offset is that of the last. */
+/** The messages that a wrapper holds. Offsets of magic 1 count from the first; the wrapper's offset is that of the last. @param {Header} header @param {Uint8Array} body */
 function readMessageSet(header, body) {
   const reader = new Reader(body);
+  /** @type {Record[]} */
   const records = [];
   let error = null;
   try {
@@ -196,6 +204,7 @@ function readMessageSet(header, body) {
  * Everything in a batch. What cannot be read is said in `error`; the records before it are there.
  * @param {Uint8Array} bytes the whole batch
  * @param {number} position
+ * @returns {Promise<{ header: Header, computed: number | null, body: Uint8Array, records: Record[], error: Unreadable | null }>}
  */
 export async function openBatch(bytes, position) {
   const header = readHeader(bytes, position);
@@ -222,13 +231,14 @@ export async function openBatch(bytes, position) {
 
 /**
  * What each byte of a batch means, for the part of the file from `from` to `to`.
- * @param {Uint8Array} bytes the whole batch @param {Header} header @param {Record[]} records
+ * @param {Uint8Array} bytes the whole batch @param {Header} header @param {Record[]} records @param {number} from @param {number} to
  * @returns {Field[]} ascending
  */
 export function fieldsOf(bytes, header, records, from, to) {
   /** @type {Field[]} */
   const fields = [];
   let at = header.position;
+  /** @param {bigint | null} record @returns {Mark} */
   const mark = (record) => (name, hue, length) => {
     if (length > 0 && at < to && at + length > from) fields.push({ from: at, to: at + length, name, hue, record });
     at += length;

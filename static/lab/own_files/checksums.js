@@ -18,7 +18,14 @@ function tables(polynomial) {
 const CRC32C = tables(CASTAGNOLI);
 const CRC32 = tables(PLAIN);
 
-/** Goes on with a checksum that was begun with the bytes before. @param {Uint32Array} table */
+/**
+ * Continues a checksum of the bytes before.
+ * @param {Uint32Array} table
+ * @param {number} crc
+ * @param {Uint8Array} bytes
+ * @param {number} from
+ * @param {number} to
+ */
 function update(table, crc, bytes, from, to) {
   crc = ~crc;
   let at = from;

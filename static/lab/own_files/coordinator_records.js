@@ -4,6 +4,7 @@ import { Reader, Unreadable } from "./bytes.js";
 
 const TRANSACTION_STATES = ["Empty", "Ongoing", "PrepareCommit", "PrepareAbort", "CompleteCommit", "CompleteAbort", "Dead", "PrepareEpochFence"];
 
+/** @param {unknown} value */
 const json = (value) => JSON.stringify(value, (_, inner) => (typeof inner === "bigint" ? Number(inner) : inner));
 
 /** @template T @param {Reader} reader @param {() => T} read @returns {T[]} */
@@ -13,6 +14,7 @@ function list(reader, read) {
   return Array.from({ length: Math.max(0, count) }, read);
 }
 
+/** @param {Reader} reader */
 const partitions = (reader) => list(reader, () => ({ topic: reader.string(), partitions: list(reader, reader.int32) }));
 
 /** ConsumerProtocolSubscription. @param {Uint8Array | null} bytes */
@@ -38,6 +40,7 @@ function assignment(bytes) {
   return { assignedPartitions: partitions(reader) };
 }
 
+/** @param {Reader} reader @param {number} version */
 function offsetCommit(reader, version) {
   const offset = reader.int64();
   const leaderEpoch = version > 2 ? { leaderEpoch: reader.int32() } : {};
@@ -45,6 +48,7 @@ function offsetCommit(reader, version) {
   return { offset, ...leaderEpoch, ...rest, ...(version === 1 ? { expireTimestamp: reader.int64() } : {}) };
 }
 
+/** @param {Reader} reader @param {number} version */
 function group(reader, version) {
   const protocolType = reader.string();
   const isConsumer = protocolType === "consumer";
@@ -66,11 +70,13 @@ function group(reader, version) {
   };
 }
 
+/** @param {Reader} reader @param {boolean} isConsumer */
 function members(reader, isConsumer) {
   const [subscribed, assigned] = [reader.nullableBytes(), reader.nullableBytes()];
   return isConsumer ? { subscription: subscription(subscribed), assignment: assignment(assigned) } : {};
 }
 
+/** @param {Reader} reader */
 function transaction(reader) {
   const found = { producerId: reader.int64(), producerEpoch: reader.int16(), txnTimeoutMs: reader.int32(), state: reader.int8() };
   const topics = partitions(reader);
@@ -83,12 +89,14 @@ function transaction(reader) {
   };
 }
 
-/** How a topic's records are to be read: by the name of its partition's folder. @param {string} folder @returns {"offsets" | "transactions" | "plain"} */
+/** @typedef {"offsets" | "transactions" | "plain"} Meaning how the records of a topic are read */
+
+/** The meaning of a topic's records, by the name of its partition's folder. @param {string} folder @returns {Meaning} */
 export const meaningOf = (folder) =>
   /(^|\/)__consumer_offsets-\d+\/?$/.test(folder) ? "offsets" : /(^|\/)__transaction_state-\d+\/?$/.test(folder) ? "transactions" : "plain";
 
 /**
- * @param {"offsets" | "transactions"} meaning @param {Uint8Array | null} key @param {Uint8Array | null} value
+ * @param {Exclude<Meaning, "plain">} meaning @param {Uint8Array | null} key @param {Uint8Array | null} value
  * @returns {{key: string, value: string | null} | null} JSON; null when the record is none of these
  */
 export function coordinatorRecord(meaning, key, value) {

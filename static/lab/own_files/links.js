@@ -16,7 +16,7 @@ export class IndexLinks {
   #base;
   #order;
   #next = 0;
-  /** Entries whose offset is yet to come: releases before 3.9.1 wrote one for an append of several batches. */
+  /** Entries whose offset is yet to come: releases before 3.9.1 wrote one for an append of several batches. @type {number[]} */
   #waiting = [];
 
   /** @param {{offsets: Float64Array, positions: Float64Array}} entries @param {import("./findings.js").Findings} findings @param {number} base */
@@ -29,6 +29,7 @@ export class IndexLinks {
     this.rows = new Uint32Array(entries.offsets.length).fill(NO_ROW);
   }
 
+  /** @param {string} rule @param {number} n */
   #wrong(rule, n) {
     this.#findings.add(rule, n * INDEX_BYTES, { n, offset: this.#base + this.#entries.offsets[n], place: this.#entries.positions[n] });
   }
@@ -86,6 +87,7 @@ export class TimeLinks {
     this.rows = new Uint32Array(entries.offsets.length).fill(NO_ROW);
   }
 
+  /** @param {string} rule @param {number} n @param {number} most */
   #wrong(rule, n, most) {
     this.#findings.add(rule, n * TIME_BYTES, { n, offset: this.#base + this.#entries.offsets[n], time: this.#entries.timestamps[n], most });
   }

@@ -10,6 +10,7 @@ const wrong = () => new Unreadable("compressed", { codec: "lz4" });
 /** @param {Uint8Array} data @param {Output} out */
 function block(data, out) {
   let at = 0;
+  /** @param {number} count */
   const long = (count) => {
     if (count < 15) return count;
     for (;;) {

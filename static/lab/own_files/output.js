@@ -11,6 +11,7 @@ export class Output {
     this.#most = most;
   }
 
+  /** @param {number} count */
   #room(count) {
     const wanted = this.length + count;
     if (wanted > this.#most) throw new Unreadable("inflates", { most: this.#most });
@@ -34,7 +35,7 @@ export class Output {
     this.length += count;
   }
 
-  /** Repeats `count` bytes from `distance` before the end; they may overlap. @param {() => Error} wrong for a distance beyond the beginning */
+  /** Repeats `count` bytes from `distance` before the end; they may overlap. @param {number} distance @param {number} count @param {() => Error} wrong for a distance beyond the beginning */
   copy(distance, count, wrong) {
     if (distance <= 0 || distance > this.length) throw wrong();
     this.#room(count);

@@ -1,4 +1,4 @@
-// The files that somebody has given the page: what each is, what is in it, and which rules it breaks. Runs in a worker.
+// The visitor's files: what each is, what is in it, and which rules it breaks. Runs in a worker.
 import { HEADER_BYTES, PREFIX_BYTES, checksum, controlOf, fieldsOf, openBatch, readHeader } from "./batch.js";
 import { Unreadable } from "./bytes.js";
 import { coordinatorRecord, meaningOf } from "./coordinator_records.js";
@@ -18,11 +18,24 @@ const PREVIEW_BYTES = 4096;
 const PREVIEW_DIGITS = 256;
 const SEGMENT_KINDS = ["log", "index", "timeindex", "txnindex", "snapshot"];
 
+/** @import { Field } from "./batch.js" */
+/** @import { Meaning } from "./coordinator_records.js" */
+/** @import { AbortedTransaction, Finding, OffsetEntries, TimeEntries } from "./tables.js" */
+/** @import { Links } from "./scan.js" */
+
 /**
  * @typedef {{
  *   id: number, name: string, folder: string, size: number, kind: import("./names.js").Kind, base: number | null, stem: string, state: string,
- *   source: import("./window.js").Source, status: "waiting" | "reading" | "done", findings: Findings, scan: Scan | null, table: any, rows: Uint32Array | null,
+ *   source: import("./window.js").Source, status: "waiting" | "reading" | "done", findings: Findings, scan: Scan | null, table: Table | null, rows: Uint32Array | null,
  * }} OwnFile
+ * @typedef {{ count: number, found: Finding[], entries?: { offsets: Float64Array, positions?: Float64Array, timestamps?: Float64Array },
+ *             rows?: object[] }} Table
+ * @typedef {{ source: import("./window.js").Source, name: string, folder: string }} Given
+ * @typedef {{ id: number, first: number, count: number }} Page
+ * @typedef {Awaited<ReturnType<typeof openBatch>>} Opened
+ * @typedef {{ base: number | null, size: number, count: number }} TableSummary
+ * @typedef {TableSummary & Pick<Scan, "position" | "records" | "controls" | "transactional" | "wrappers" | "first" | "last" | "youngest" | "oldest" | "codecs"
+ *   | "magics" | "epochs" | "bins" | "isWhole"> & { meaning: Meaning, entries: Uint32Array | null }} LogSummary
  */
 
 export class OwnFiles {
@@ -34,7 +47,8 @@ export class OwnFiles {
   total = 0;
   #changed;
   #ids = 0;
-  #opened = /** @type {{id: number, row: number, bytes: Uint8Array, batch: any} | null} */ (null);
+  /** The batch that is open. @type {{ id: number, row: number, bytes: Uint8Array, batch: Opened } | null} */
+  #opened = null;
   /** @type {Scan | null} */
   #scanning = null;
   #isCancelled = false;
@@ -49,7 +63,7 @@ export class OwnFiles {
 
   /**
    * Takes files in and reads them, after those that were given before; a file of the same folder and name is replaced.
-   * @param {{source: import("./window.js").Source, name: string, folder: string}[]} given
+   * @param {Given[]} given
    * @returns {Promise<void>} ends when all are read
    */
   add(given) {
@@ -57,6 +71,7 @@ export class OwnFiles {
     return this.#adding;
   }
 
+  /** @param {Given[]} given */
   async #add(given) {
     const touched = new Set();
     for (const { source, name, folder } of given) {
@@ -68,6 +83,7 @@ export class OwnFiles {
       touched.add(this.#segment(file));
     }
     this.files.sort(inListOrder);
+    /** @type {Map<string, OwnFile[]>} */
     const segments = new Map();
     for (const file of this.files) {
       const key = this.#segment(file);
@@ -83,7 +99,7 @@ export class OwnFiles {
     this.#changed();
   }
 
-  /** A file may have been changed or removed on the disk since it was given: the browser says NotReadableError. */
+  /** A file may have been changed or removed on the disk since it was given: the browser says NotReadableError. @param {OwnFile[]} files @param {unknown} error */
   #fail(files, error) {
     for (const file of files) if (file.status === "reading") file.findings.add("unreadable", 0, { said: String(error) });
     for (const file of files) file.status = "done";
@@ -102,6 +118,7 @@ export class OwnFiles {
     this.#opened = null;
   }
 
+  /** @param {Pick<OwnFile, "folder" | "stem">} file */
   #segment = ({ folder, stem }) => `${folder}/${stem}`;
 
   // --- reading ---------------------------------------------------------------------------------------------------------------
@@ -123,7 +140,7 @@ export class OwnFiles {
     }
     const log = files.find(({ kind }) => kind === "log");
     if (log) await this.#readLog(log, tables);
-    else for (const file of tables) if (isLinked(file) && file.table.count) file.findings.add("log_missing", 0, { name: `${file.stem}.log` });
+    else for (const file of tables) if (isLinked(file) && file.table?.count) file.findings.add("log_missing", 0, { name: `${file.stem}.log` });
   }
 
   /** What the file is, if its name does not say it or says it wrongly. @param {OwnFile} file */
@@ -146,8 +163,9 @@ export class OwnFiles {
     file.status = "reading";
     if (file.size > LARGEST_TABLE) file.findings.add("table_long", LARGEST_TABLE, { n: file.size, most: LARGEST_TABLE });
     const bytes = file.kind === "foreign" ? new Uint8Array() : await readBytes(file.source, 0, LARGEST_TABLE);
-    file.table = readKind(file, bytes);
-    const { count, found } = file.table;
+    const table = readKind(file, bytes);
+    file.table = table;
+    const { count, found } = table;
     const isNonsense = (file.kind === "index" || file.kind === "timeindex") && count > 1 && found.length * 2 > count;
     if (isNonsense) file.findings.add("table_nonsense", 0, { bad: found.length, n: count, kind: file.kind });
     else file.findings.addAll(found);
@@ -163,12 +181,14 @@ export class OwnFiles {
     scan.isCancelled = this.#isCancelled;
     const before = this.done;
     const base = log.base ?? (await firstOffset(log.source));
+    /** @type {Links} */
     const links = { index: null, times: null, transactions: null };
     for (const file of tables) {
-      if (!isLinked(file)) continue;
-      if (file.kind === "index") links.index = new IndexLinks(file.table.entries, file.findings, base);
-      if (file.kind === "timeindex") links.times = new TimeLinks(file.table.entries, file.findings, base);
-      if (file.kind === "txnindex") links.transactions = new TransactionLinks(file.table.rows, file.findings);
+      if (!isLinked(file) || !file.table) continue;
+      const { entries, rows } = file.table;
+      if (file.kind === "index") links.index = new IndexLinks(/** @type {OffsetEntries} */ (entries), file.findings, base);
+      if (file.kind === "timeindex") links.times = new TimeLinks(/** @type {TimeEntries} */ (entries), file.findings, base);
+      if (file.kind === "txnindex") links.transactions = new TransactionLinks(/** @type {AbortedTransaction[]} */ (rows), file.findings);
     }
     await scan.run(links, async () => {
       this.done = before + scan.position;
@@ -177,8 +197,9 @@ export class OwnFiles {
       while (this.questions && !scan.isCancelled);
     });
     for (const file of tables) {
-      const link = { index: links.index, timeindex: links.times, txnindex: links.transactions }[file.kind];
-      if (link) file.rows = link.rows;
+      if (file.kind === "index" && links.index) file.rows = links.index.rows;
+      if (file.kind === "timeindex" && links.times) file.rows = links.times.rows;
+      if (file.kind === "txnindex" && links.transactions) file.rows = links.transactions.rows;
     }
     this.#scanning = null;
     this.done = before + log.size;
@@ -201,22 +222,24 @@ export class OwnFiles {
     };
   }
 
+  /** @param {number} id */
   #file(id) {
     const file = this.files.find((one) => one.id === id);
     if (!file) throw new Unreadable("gone");
     return file;
   }
 
+  /** @param {number} id */
   #log(id) {
     const file = this.#file(id);
     if (!file.scan) throw new Unreadable("gone");
     return { file, scan: file.scan };
   }
 
-  /** What a file holds as a whole. */
+  /** What a file holds as a whole. @param {{ id: number }} asked @returns {TableSummary | LogSummary} */
   summary({ id }) {
     const { scan, table, base, folder, size } = this.#file(id);
-    if (!scan) return { base, size, count: table?.count ?? 0, size_read: size };
+    if (!scan) return { base, size, count: table?.count ?? 0 };
     const { records, controls, transactional, wrappers, first, last, youngest, oldest, codecs, magics, epochs, bins, isWhole, position, rows } = scan;
     return {
       base, size, count: rows.count, position, records, controls, transactional, wrappers, first, last, youngest, oldest, codecs, magics, epochs, bins, isWhole,
@@ -224,17 +247,17 @@ export class OwnFiles {
     };
   }
 
-  /** Where the entries of the offset index point to: counts by part of the log. */
+  /** Where the entries of the offset index point to: counts by part of the log. @param {number} id */
   #entryMarks(id) {
     const log = this.#file(id);
     const index = this.files.find((file) => file.kind === "index" && this.#segment(file) === this.#segment(log));
-    if (!index?.table) return null;
+    if (!index?.table?.entries?.positions) return null;
     const marks = new Uint32Array(log.scan?.bins.batches.length ?? 0);
     for (const position of index.table.entries.positions) marks[Math.min(marks.length - 1, Math.floor((position / log.size) * marks.length))] += 1;
     return marks;
   }
 
-  /** Headers of the batches from a row on. */
+  /** Headers of the batches from a row on. @param {Page} page */
   async rows({ id, first, count }) {
     const { file, scan } = this.#log(id);
     const headers = await scan.rows.read(file.source, first, count);
@@ -245,7 +268,7 @@ export class OwnFiles {
     }));
   }
 
-  /** Kinds of the indexes that have an entry for a batch, by row. @returns {string[][]} */
+  /** Kinds of the indexes that have an entry for a batch, by row. @param {OwnFile} log @param {number} first @param {number} count @returns {string[][]} */
   #marks(log, first, count) {
     const marks = Array.from({ length: count }, () => /** @type {string[]} */ ([]));
     for (const { kind, rows, ...file } of this.files) {
@@ -255,27 +278,25 @@ export class OwnFiles {
     return marks;
   }
 
-  /** Entries of an index or lines of a table, each with the row of its batch if that is known. */
+  /** Entries of an index or lines of a table, each with the row of its batch if that is known. @param {Page} page */
   entries({ id, first, count }) {
     const { kind, base, table, rows } = this.#file(id);
+    /** @param {number} n */
     const rowOf = (n) => (rows && rows[n] !== NO_ROW ? rows[n] : null);
-    const all = [];
-    for (let n = first; n < Math.min(first + count, table?.count ?? 0); n++) {
-      const entry = kind === "index" ? { offset: (base ?? 0) + table.entries.offsets[n], relative: table.entries.offsets[n], position: table.entries.positions[n] }
-        : kind === "timeindex" ? { timestamp: table.entries.timestamps[n], offset: (base ?? 0) + table.entries.offsets[n], relative: table.entries.offsets[n] }
-        : table.rows[n];
-      all.push({ n, row: rowOf(n), ...entry });
-    }
-    return all;
+    const end = Math.min(first + count, table?.count ?? 0);
+    return Array.from({ length: Math.max(0, end - first) }, (_, place) => {
+      const n = first + place;
+      return { n, row: rowOf(n), ...(table && entryAt(kind, base ?? 0, table, n)) };
+    });
   }
 
-  /** The log of the same segment, where an entry leads to. */
+  /** The log of the same segment, where an entry leads to. @param {{ id: number }} asked */
   logOf({ id }) {
     const file = this.#file(id);
     return this.files.find((one) => one.kind === "log" && this.#segment(one) === this.#segment(file))?.id ?? null;
   }
 
-  /** Entries of the indexes that point at a batch. */
+  /** Entries of the indexes that point at a batch. @param {{ id: number, row: number }} batch */
   entriesOf({ id, row }) {
     const log = this.#file(id);
     return this.files.filter((file) => file.rows && this.#segment(file) === this.#segment(log))
@@ -285,13 +306,14 @@ export class OwnFiles {
       });
   }
 
-  /** The row of an offset, or of a byte of the file. */
+  /** The row of an offset, or of a byte of the file. @param {{ id: number, offset?: number, position?: number }} asked */
   async find({ id, offset, position }) {
     const { file, scan } = this.#log(id);
     if (!scan.rows.count) return null;
-    return offset === undefined ? scan.rows.findPosition(file.source, position) : scan.rows.findOffset(file.source, offset);
+    return offset === undefined ? scan.rows.findPosition(file.source, position ?? 0) : scan.rows.findOffset(file.source, offset);
   }
 
+  /** @param {number} id @param {number} row @returns {Promise<{ bytes: Uint8Array, batch: Opened }>} */
   async #open(id, row) {
     if (this.#opened?.id === id && this.#opened.row === row) return this.#opened;
     const { file, scan } = this.#log(id);
@@ -300,14 +322,15 @@ export class OwnFiles {
     if (header.size > LARGEST_BATCH) {
       const bytes = await readBytes(file.source, header.position, header.position + HEADER_BYTES);
       const error = new Unreadable("batch_large", { n: header.size, most: LARGEST_BATCH });
-      return { id, row, bytes, batch: { header, computed: null, records: [], error } };
+      return { bytes, batch: { header, computed: null, body: bytes, records: [], error } };
     }
     const bytes = await readBytes(file.source, header.position, header.position + header.size);
-    this.#opened = { id, row, bytes, batch: await openBatch(bytes, header.position) };
-    return this.#opened;
+    const opened = { id, row, bytes, batch: await openBatch(bytes, header.position) };
+    this.#opened = opened;
+    return opened;
   }
 
-  /** A batch with some of its records. `meaning` says how keys and values are to be read: plain, offsets, transactions. */
+  /** A batch with some of its records. `meaning` says how keys and values are read. @param {{ id: number, row: number, from?: number, count?: number, meaning?: Meaning }} asked */
   async batch({ id, row, from = 0, count = 100, meaning = "plain" }) {
     const { batch } = await this.#open(id, row);
     const { header, computed, records, error } = batch;
@@ -318,7 +341,7 @@ export class OwnFiles {
       records: records.slice(from, from + count).map((record) => ({
         offset: record.offset, timestamp: record.timestamp, sequence: record.sequence, size: record.size,
         position: bodyAt === null ? (header.codec ? null : header.position) : bodyAt + record.at,
-        key: preview(record.key), value: preview(record.value), headers: record.headers.map(([name, value]) => [name, preview(value)]),
+        key: preview(record.key), value: preview(record.value), headers: record.headers.map(([name, value]) => ({ name, value: preview(value) })),
         control: header.isControl ? controlOf(record) : null,
         decoded: meaning === "plain" || header.isControl ? null : coordinatorRecord(meaning, record.key, record.value),
       })),
@@ -326,7 +349,7 @@ export class OwnFiles {
     };
   }
 
-  /** Bytes of a batch and what they mean. */
+  /** Bytes of a batch and what they mean. @param {{ id: number, row: number, from: number, length: number }} asked */
   async hex({ id, row, from, length }) {
     const { bytes, batch } = await this.#open(id, row);
     const { header, records } = batch;
@@ -336,11 +359,19 @@ export class OwnFiles {
     return { from: start, data: await readBytes(source, start, to), fields: fieldsOf(bytes, header, records, start, to), size: header.size, position: header.position };
   }
 
-  /** Bytes of any file. */
+  /** Bytes of any file. @param {{ id: number, from: number, length: number }} asked */
   async bytes({ id, from, length }) {
     const { source } = this.#file(id);
-    return { from, data: await readBytes(source, from, from + length), fields: [], size: source.size, position: 0 };
+    return { from, data: await readBytes(source, from, from + length), fields: /** @type {Field[]} */ ([]), size: source.size, position: 0 };
   }
+}
+
+/** An entry of an index or a line of a table. @param {string} kind @param {number} base @param {Table} table @param {number} n */
+function entryAt(kind, base, { entries, rows }, n) {
+  if (!entries) return rows?.[n];
+  const relative = entries.offsets[n];
+  const entry = { offset: base + relative, relative };
+  return kind === "index" ? { ...entry, position: entries.positions?.[n] } : { ...entry, timestamp: entries.timestamps?.[n] };
 }
 
 /** Lets everything run that waits for its turn. (A timer would wait for milliseconds.) */
@@ -353,9 +384,11 @@ const otherTasks = () => new Promise((resolve) => {
   port1.postMessage(0);
 });
 
-/** A file's place in its folder: segments by base, what belongs to the whole last. */
+/** A file's place in its folder: segments by base, what belongs to the whole last. @param {Pick<OwnFile, "kind" | "base">} file */
 const orderOf = ({ kind, base }) => (SEGMENT_KINDS.includes(kind) ? base ?? Number.MAX_SAFE_INTEGER : Infinity);
+/** @template {string | number} T @param {T} a @param {T} b */
 const compare = (a, b) => (a < b ? -1 : a > b ? 1 : 0);
+/** @param {OwnFile} a @param {OwnFile} b */
 const inListOrder = (a, b) => compare(a.folder, b.folder) || compare(orderOf(a), orderOf(b))
   || compare(SEGMENT_KINDS.indexOf(a.kind), SEGMENT_KINDS.indexOf(b.kind)) || compare(a.name, b.name);
 
@@ -377,7 +410,7 @@ async function firstOffset(source) {
   return bytes.length < 8 ? 0 : Number(new DataView(bytes.buffer).getBigInt64(0));
 }
 
-/** @param {OwnFile} file @param {Uint8Array} bytes */
+/** @param {OwnFile} file @param {Uint8Array} bytes @returns {Table} */
 function readKind({ kind, base }, bytes) {
   if (kind === "index") return readIndex(bytes);
   if (kind === "timeindex") return readTimeIndex(bytes);
@@ -396,7 +429,7 @@ function preview(bytes) {
   return { size: bytes.length, text, hex: digits };
 }
 
-/** Text without control characters, or null. `isCut`: its last character may be cut in two. */
+/** Text without control characters, or null. `isCut`: its last character may be cut in two. @param {Uint8Array} bytes @param {boolean} isCut */
 function asText(bytes, isCut) {
   try {
     const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes, { stream: isCut });

@@ -3,6 +3,11 @@
 import { HEADER_BYTES, readHeader } from "./batch.js";
 import { Window } from "./window.js";
 
+/** @import { Header } from "./batch.js" */
+/** @import { Source } from "./window.js" */
+
+/** @typedef {{ row: number } & Header} NumberedHeader */
+
 const MOST = 1 << 17;
 /** Neighbouring headers come with one reading. */
 const WALK_BYTES = 64 * 1024;
@@ -38,6 +43,7 @@ export class Rows {
 
   /** Headers from a row on. @param {import("./window.js").Source} file @param {number} first @param {number} count */
   async read(file, first, count) {
+    /** @type {NumberedHeader[]} */
     const headers = [];
     await this.#walk(file, Math.floor(first / this.#stride), (header, row) => {
       if (row >= first) headers.push({ row, ...header });
@@ -46,12 +52,18 @@ export class Rows {
     return headers;
   }
 
-  /** The row of the first batch that ends at or after an offset; the last row when there is none. */
+  /** The row of the first batch that ends at or after an offset; the last row when there is none. @param {Source} file @param {number} offset */
   findOffset = (file, offset) => this.#find(file, this.#offsets, offset, ({ last }) => Number(last) >= offset);
 
-  /** The row of the batch that a byte belongs to. */
+  /** The row of the batch that a byte belongs to. @param {Source} file @param {number} position */
   findPosition = (file, position) => this.#find(file, this.#positions, position, (header) => header.position + header.size > position);
 
+  /**
+   * @param {Source} file
+   * @param {Float64Array} keys
+   * @param {number} wanted
+   * @param {(header: Header) => boolean} isFound
+   */
   async #find(file, keys, wanted, isFound) {
     let low = 0;
     for (let high = this.#kept; low < high; ) {
@@ -67,7 +79,7 @@ export class Rows {
     return found;
   }
 
-  /** Visits headers from a kept place on, for as long as `visit` wants more. */
+  /** Visits headers from a kept place on, for as long as `visit` wants more. @param {Source} file @param {number} anchor @param {(header: Header, row: number) => boolean} visit */
   async #walk(file, anchor, visit) {
     const window = new Window(file, WALK_BYTES);
     let position = this.#positions[anchor];

@@ -6,7 +6,9 @@ import { CODECS } from "./decompress.js";
 import { Rows } from "./rows.js";
 import { MovingWindow } from "./window.js";
 
-/** The picture of a log has so many bars. */
+/** @import { IndexLinks, TimeLinks, TransactionLinks } from "./links.js" */
+
+/** The number of bars in the picture of a log. */
 export const BINS = 240;
 const CRC_FROM = 21;
 const LEGACY_CRC_FROM = 16;
@@ -17,7 +19,7 @@ const LARGEST_LOG = 2 ** 31 - 1;
 
 /**
  * The links are told of each batch.
- * @typedef {{index: import("./links.js").IndexLinks | null, times: import("./links.js").TimeLinks | null, transactions: import("./links.js").TransactionLinks | null}} Links
+ * @typedef {{ index: IndexLinks | null, times: TimeLinks | null, transactions: TransactionLinks | null }} Links
  */
 
 export class Scan {
@@ -46,18 +48,28 @@ export class Scan {
   #base;
   #findings;
   #chunk;
-  /** @type {any} a MovingWindow while it reads */
-  #window = null;
+  /** The window, while it reads. @type {MovingWindow | null} */
+  #moving = null;
 
-  /** @param {import("./window.js").Source} file @param {number | null} base the offset in the file's name @param {import("./findings.js").Findings} findings */
-  constructor(file, base, findings, chunk = undefined) {
+  /**
+   * @param {import("./window.js").Source} file
+   * @param {number | null} base the offset in the file's name
+   * @param {import("./findings.js").Findings} findings
+   * @param {number} [chunk] bytes that are read at once
+   */
+  constructor(file, base, findings, chunk) {
     this.#file = file;
     this.#base = base;
     this.#findings = findings;
     this.#chunk = chunk;
   }
 
-  /** A broken rule at the batch that is being read. */
+  get #window() {
+    if (!this.#moving) throw new Error("the log is not being read");
+    return this.#moving;
+  }
+
+  /** A broken rule at the batch that is being read. @param {string} rule @param {Record<string, unknown>} [values] */
   #wrong(rule, values = {}) {
     this.#findings.add(rule, this.position, values);
     this.bins.faults[this.#bin()] += 1;
@@ -68,7 +80,7 @@ export class Scan {
   /** Reads all. @param {Links} links @param {() => Promise<void>} progress waited for after each chunk */
   async run(links, progress) {
     const { size } = this.#file;
-    this.#window = new MovingWindow(this.#file, this.#chunk);
+    this.#moving = new MovingWindow(this.#file, this.#chunk);
     if (size > LARGEST_LOG) this.#wrong("too_long", { n: size });
     while (this.position < size && !this.isCancelled) {
       if (!this.#window.has(this.position, Math.min(HEADER_BYTES, size - this.position))) {
@@ -92,7 +104,7 @@ export class Scan {
       links.times?.end(this.isWhole);
     }
     await this.#window.close();
-    this.#window = null;
+    this.#moving = null;
   }
 
   /** The size of the batch at the position. 0 where none can be: the reading ends there, as a broker's would. */
@@ -112,6 +124,7 @@ export class Scan {
     return length + LENGTH_END;
   }
 
+  /** @param {string} rule @param {Record<string, unknown>} values */
   #stop(rule, values) {
     this.#wrong(this.position || rule === "zeros" || rule === "torn_header" ? rule : "no_log", values);
     return 0;
@@ -129,7 +142,7 @@ export class Scan {
     return isZero;
   }
 
-  /** The checksum of a batch that is larger than the window. */
+  /** The checksum of a batch that is larger than the window. @param {number} length @param {() => Promise<void>} progress */
   async #longChecksum(length, progress) {
     const isLegacy = this.#window.bytes[this.position - this.#window.from + LEGACY_CRC_FROM] < 2;
     const [update, skipped] = isLegacy ? [crc32, LEGACY_CRC_FROM] : [crc32c, CRC_FROM];
@@ -181,13 +194,21 @@ export class Scan {
     links.transactions?.batch(row, base, last, isControl);
   }
 
+  /** @param {number} codec */
   #legacy(codec) {
     if (codec) this.wrappers += 1;
     else this.records += 1;
     return false;
   }
 
-  /** What only batches of magic 2 have; whether it is a control batch. */
+  /**
+   * What only batches of magic 2 have; whether it is a control batch.
+   * @param {DataView} view
+   * @param {number} at
+   * @param {number} attributes
+   * @param {number} base
+   * @param {number} last
+   */
   #modern(view, at, attributes, base, last) {
     const epoch = view.getInt32(at + 12);
     const count = view.getInt32(at + 57);

@@ -3,7 +3,16 @@
 import { Reader, Unreadable, int64, text, viewOf } from "./bytes.js";
 import { crc32c } from "./checksums.js";
 
-/** A broken rule at a place of the file. @typedef {{rule: string, position: number, values: Record<string, unknown>}} Finding */
+/**
+ * @typedef {{ rule: string, position: number, values: Record<string, unknown> }} Finding a broken rule at a place of the file
+ * @typedef {{ offsets: Float64Array, positions: Float64Array }} OffsetEntries
+ * @typedef {{ timestamps: Float64Array, offsets: Float64Array }} TimeEntries
+ * @typedef {{ version: number, producerId: bigint, firstOffset: bigint, lastOffset: bigint, lastStableOffset: bigint }} AbortedTransaction
+ * @typedef {{ producerId: bigint, producerEpoch: number, lastSequence: number, lastOffset: bigint, offsetDelta: number, timestamp: bigint,
+ *             coordinatorEpoch: number, currentTxnFirstOffset: bigint }} ProducerEntry
+ * @typedef {{ epoch: number, startOffset: number }} EpochEntry
+ * @typedef {{ topic: string, partition: number, offset: number }} OffsetEntry
+ */
 
 export const INDEX_BYTES = 8;
 export const TIME_BYTES = 12;
@@ -12,14 +21,14 @@ const TRANSACTION_BYTES = 34;
 export const LARGEST_TABLE = 100 * 1024 * 1024;
 const LARGEST_TEXT = 1024 * 1024;
 
-/** Number of entries up to the last that is not all zeros: brokers preallocate indexes. */
+/** Number of entries up to the last that is not all zeros: brokers preallocate indexes. @param {Uint8Array} bytes @param {number} size of an entry */
 function countEntries(bytes, size) {
   let end = bytes.length;
   while (end > 0 && bytes[end - 1] === 0) end -= 1;
   return Math.ceil(end / size);
 }
 
-/** @param {Finding[]} found */
+/** @param {Uint8Array} bytes @param {number} size of an entry @param {number} count @param {Finding[]} found */
 function checkLength(bytes, size, count, found) {
   const over = bytes.length % size;
   if (over) found.push({ rule: "table_length", position: bytes.length - over, values: { n: bytes.length, entry: size } });
@@ -72,6 +81,7 @@ export function readTransactionIndex(bytes) {
   const reader = new Reader(bytes);
   /** @type {Finding[]} */
   const found = [];
+  /** @type {AbortedTransaction[]} */
   const rows = [];
   for (let n = 0; n < count; n++) {
     const position = reader.at;
@@ -91,6 +101,7 @@ const SNAPSHOT_ENTRY_BYTES = 46;
 export function readSnapshot(bytes, base) {
   /** @type {Finding[]} */
   const found = [];
+  /** @type {ProducerEntry[]} */
   const rows = [];
   if (bytes.length < SNAPSHOT_HEADER_BYTES) {
     found.push({ rule: "snapshot_length", position: 0, values: { n: bytes.length, expected: SNAPSHOT_HEADER_BYTES } });
@@ -117,7 +128,7 @@ export function readSnapshot(bytes, base) {
   return { count: rows.length, rows, found };
 }
 
-/** Lines of a text file. Too long a file is read to the bound. */
+/** Lines of a text file. A file that is too long is read up to the bound. @param {Uint8Array} bytes @param {Finding[]} found */
 function lines(bytes, found) {
   if (bytes.length > LARGEST_TEXT) found.push({ rule: "text_long", position: LARGEST_TEXT, values: { n: bytes.length, most: LARGEST_TEXT } });
   try {
@@ -133,7 +144,10 @@ function lines(bytes, found) {
 export function readCheckpoint(bytes, kind) {
   /** @type {Finding[]} */
   const found = [];
+  /** @type {(EpochEntry | OffsetEntry)[]} */
   const rows = [];
+  /** @type {EpochEntry | null} */
+  let before = null;
   if (!bytes.length) return { count: 0, rows, found }; // as the cleaner's is before its first pass
   const all = lines(bytes, found);
   if (all.length && all[all.length - 1] === "") all.pop();
@@ -144,19 +158,19 @@ export function readCheckpoint(bytes, kind) {
   if (!/^\d+$/.test(all[1] ?? "") || count !== all.length - 2)
     found.push({ rule: "checkpoint_count", position: positions[1] ?? 0, values: { line: (all[1] ?? "").slice(0, 40), n: Math.max(0, all.length - 2) } });
   const form = kind === "epochs" ? /^(\d+)\s+(\d+)$/ : /^(\S+)\s+(\d+)\s+(\d+)$/;
-  all.slice(2).forEach((line, place) => {
+  for (const [place, line] of all.slice(2).entries()) {
     const match = form.exec(line);
     const position = positions[place + 2];
     if (!match) found.push({ rule: "checkpoint_line", position, values: { line: line.slice(0, 60), n: place + 3 } });
     else if (kind === "offsets") rows.push({ topic: match[1], partition: Number(match[2]), offset: Number(match[3]) });
     else {
       const row = { epoch: Number(match[1]), startOffset: Number(match[2]) };
-      const before = rows[rows.length - 1];
       if (before && (row.epoch <= before.epoch || row.startOffset <= before.startOffset))
         found.push({ rule: "epochs_rise", position, values: { epoch: row.epoch, offset: row.startOffset } });
       rows.push(row);
+      before = row;
     }
-  });
+  }
   return { count: rows.length, rows, found };
 }
 

@@ -15,7 +15,9 @@ export class Window {
     this.file = file;
     this.chunk = chunk;
     this.from = 0;
+    /** @type {Uint8Array} */
     this.bytes = new Uint8Array();
+    /** @type {DataView} */
     this.view = new DataView(this.bytes.buffer);
   }
 
@@ -61,7 +63,7 @@ export class MovingWindow extends Window {
     this.show(this.#buffer.subarray(0, have), position);
   }
 
-  /** Reads on into the buffer; how many bytes came. */
+  /** Reads on into the buffer; how many bytes were read. @param {number} position @param {number} wanted @param {number} at */
   async #read(position, wanted, at) {
     if (!this.#reader || this.#next !== position) await this.#start(position);
     if (!this.#reader) {
@@ -77,6 +79,7 @@ export class MovingWindow extends Window {
     return value.length;
   }
 
+  /** @param {number} position */
   async #start(position) {
     await this.close();
     try {

@@ -1,10 +1,13 @@
-// The worker of the page /inspect/: reads files there, so that the page stays quick. Nothing is sent anywhere but to the page.
+// The worker of the page /inspect/: reads files, so that the page stays responsive. Nothing is sent anywhere but to the page.
 import { Unreadable } from "./bytes.js";
 import { OwnFiles } from "./own_files.js";
+
+/** @import { Given } from "./own_files.js" */
 
 const NEWS_MS = 100;
 
 let told = 0;
+/** @type {ReturnType<typeof setTimeout> | 0} */
 let timer = 0;
 
 function tell() {
@@ -22,22 +25,35 @@ function news() {
 
 const files = new OwnFiles(news);
 
-/** What is done, without an answer but that it is done. */
+/** What is done without an answer. */
 const DEEDS = {
+  /** @param {{ given: Given[] }} values */
   add: ({ given }) => files.add(given),
   cancel: () => files.cancel(),
   clear: () => files.clear(),
 };
 
+/** What is answered from the files. */
+const QUESTIONS = {
+  summary: files.summary, rows: files.rows, entries: files.entries, logOf: files.logOf, find: files.find,
+  batch: files.batch, hex: files.hex, bytes: files.bytes,
+};
+
+/** @typedef {typeof DEEDS & typeof QUESTIONS} Api what the page may ask of the worker, by name */
+
+/** @param {string} what @param {object} values */
 async function answered(what, values) {
-  if (what in DEEDS) {
-    await DEEDS[what](values);
+  const deed = new Map(Object.entries(DEEDS)).get(what);
+  if (deed) {
+    await deed(/** @type {{ given: Given[] }} */ (values));
     tell();
     return null;
   }
+  const question = /** @type {Map<string, (this: OwnFiles, values: object) => unknown>} */ (new Map(Object.entries(QUESTIONS))).get(what);
+  if (!question) throw new Error(`no such question: ${what}`);
   files.questions += 1;
   try {
-    return await files[what](values);
+    return await question.call(files, values);
   } finally {
     files.questions -= 1;
   }

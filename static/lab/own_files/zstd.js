@@ -11,6 +11,7 @@ const wrong = () => new Unreadable("compressed", { codec: "zstd" });
 const expect = (isFine) => {
   if (!isFine) throw wrong();
 };
+/** @param {number} value */
 const highBit = (value) => 31 - Math.clz32(value);
 
 // --- bits ----------------------------------------------------------------------------------------------------------------
@@ -32,7 +33,7 @@ class BackwardBits {
     return (this.#at(from >> 3) >>> (from & 7)) & ((1 << count) - 1);
   }
 
-  /** @param {number} count at most 32 */
+  /** @param {number} count at most 32 @returns {number} */
   read(count) {
     if (count > 24) {
       const high = this.read(count - 24);
@@ -43,6 +44,7 @@ class BackwardBits {
     return value;
   }
 
+  /** @param {number} at */
   #at(at) {
     const { bytes } = this;
     return bytes[at] | (bytes[at + 1] << 8) | (bytes[at + 2] << 16) | (bytes[at + 3] << 24);
@@ -51,7 +53,11 @@ class BackwardBits {
 
 // --- finite state entropy --------------------------------------------------------------------------------------------------
 
-/** @typedef {{ log: number, symbols: Uint8Array, bits: Uint8Array, next: Uint16Array }} Table */
+/**
+ * @typedef {{ log: number, symbols: Uint8Array, bits: Uint8Array }} Huffman
+ * @typedef {Huffman & { next: Uint16Array }} Table
+ * @typedef {{ from: number, huffman: Huffman | null, tables: (Table | null)[], recent: number[] }} Frame `recent`: the last three distances
+ */
 
 /** Probabilities to a table of states. @param {number} log @param {number[]} probabilities @returns {Table} */
 function fseTable(log, probabilities) {
@@ -80,10 +86,18 @@ function fseTable(log, probabilities) {
   return table;
 }
 
-/** Reads probabilities: the table, and the place after them. @returns {[Table, number]} */
+/**
+ * Reads probabilities: the table, and the place after them.
+ * @param {Uint8Array} data
+ * @param {number} from
+ * @param {number} mostLog
+ * @param {number} mostSymbols
+ * @returns {[Table, number]}
+ */
 function readFse(data, from, mostLog, mostSymbols) {
   let at = from * 8;
   const end = data.length * 8;
+  /** @param {number} count */
   const read = (count) => {
     expect(at < end);
     const byte = at >> 3;
@@ -122,7 +136,7 @@ function readFse(data, from, mostLog, mostSymbols) {
 
 // --- literals ---------------------------------------------------------------------------------------------------------------
 
-/** Weights of the symbols of a Huffman tree, and the place after them. */
+/** Weights of the symbols of a Huffman tree, and the place after them. @param {Uint8Array} data @param {number} at */
 function readWeights(data, at) {
   expect(at < data.length);
   const header = data[at++];
@@ -149,7 +163,7 @@ function readWeights(data, at) {
   }
 }
 
-/** @returns {[{log: number, symbols: Uint8Array, bits: Uint8Array}, number]} */
+/** @param {Uint8Array} data @param {number} from @returns {[Huffman, number]} */
 function readHuffman(data, from) {
   const { weights, at } = readWeights(data, from);
   const sum = weights.reduce((before, weight) => before + (weight ? 2 ** (weight - 1) : 0), 0);
@@ -171,7 +185,7 @@ function readHuffman(data, from) {
   return [table, at];
 }
 
-/** One Huffman stream to exactly as many bytes as `out` has. */
+/** One Huffman stream to exactly as many bytes as `out` has. @param {Uint8Array} data @param {Huffman} table @param {Uint8Array} out */
 function huffmanStream(data, table, out) {
   const bits = new BackwardBits(data);
   for (let at = 0; at < out.length; at++) {
@@ -183,6 +197,7 @@ function huffmanStream(data, table, out) {
   expect(bits.left === 0);
 }
 
+/** @param {Uint8Array} data @param {Huffman} table @param {number} size @param {boolean} hasFour streams */
 function huffmanLiterals(data, table, size, hasFour) {
   const out = new Uint8Array(size);
   if (!hasFour) {
@@ -202,11 +217,12 @@ function huffmanLiterals(data, table, size, hasFour) {
   return out;
 }
 
-/** The literals of a block, and the place after them. `frame` keeps the tree for blocks that use it again. */
+/** The literals of a block, and the place after them. `frame` keeps the tree for blocks that reuse it. @param {Uint8Array} data @param {Frame} frame @returns {[Uint8Array, number]} */
 function readLiterals(data, frame) {
   expect(data.length);
   const kind = data[0] & 3;
   const format = (data[0] >> 2) & 3;
+  /** @param {number} bytes */
   const header = (bytes) => {
     expect(bytes <= data.length);
     return data.subarray(0, bytes).reduceRight((value, byte) => value * 256 + byte, 0);
@@ -225,13 +241,16 @@ function readLiterals(data, frame) {
   expect(size <= LARGEST_BLOCK && end <= data.length);
   let at = bytes;
   if (kind === 2) [frame.huffman, at] = readHuffman(data.subarray(0, end), at);
-  expect(frame.huffman && at <= end);
+  expect(at <= end);
+  if (!frame.huffman) throw wrong();
   return [huffmanLiterals(data.subarray(at, end), frame.huffman, size, format > 0), end];
 }
 
 // --- sequences ----------------------------------------------------------------------------------------------------------------
 
+/** @param {number} count @param {number} value */
 const run = (count, value) => Array.from({ length: count }, () => value);
+/** @param {number} first @param {number[]} bits */
 const bases = (first, bits) => bits.reduce((made, count) => [...made, made[made.length - 1] + 2 ** count], [first]);
 
 const LITERAL_BITS = [...run(16, 0), 1, 1, 1, 1, 2, 2, 3, 3, 4, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16];
@@ -247,7 +266,14 @@ const KINDS = [
   { symbols: MATCH_BITS.length, log: 9, usual: fseTable(6, [1, 4, 3, ...run(6, 2), ...run(37, 1), ...run(7, -1)]) },
 ];
 
-/** The three tables of a block, and the place after them. */
+/**
+ * The three tables of a block, and the place after them.
+ * @param {Uint8Array} data
+ * @param {number} at
+ * @param {number} modes
+ * @param {Frame} frame
+ * @returns {{ tables: [Table, Table, Table], at: number }}
+ */
 function readTables(data, at, modes, frame) {
   KINDS.forEach(({ symbols, log, usual }, place) => {
     const mode = (modes >> (6 - place * 2)) & 3;
@@ -258,12 +284,13 @@ function readTables(data, at, modes, frame) {
       at += 1;
     }
     if (mode === 2) [frame.tables[place], at] = readFse(data, at, log, symbols);
-    expect(frame.tables[place]);
   });
-  return at;
+  const [literals, offsets, matches] = frame.tables;
+  if (!literals || !offsets || !matches) throw wrong();
+  return { tables: [literals, offsets, matches], at };
 }
 
-/** How far back a sequence copies from; the last three distances have short names. */
+/** How far back a sequence copies from; the last three distances have short names. @param {number} value @param {number} literals @param {number[]} recent */
 function distanceOf(value, literals, recent) {
   if (value > 3) {
     recent.unshift(value - 3);
@@ -279,7 +306,7 @@ function distanceOf(value, literals, recent) {
   return distance;
 }
 
-/** A block of literals and sequences. */
+/** A block of literals and sequences. @param {Uint8Array} data @param {Frame} frame @param {Output} out */
 function compressedBlock(data, frame, out) {
   const [literals, from] = readLiterals(data, frame);
   let at = from;
@@ -295,11 +322,20 @@ function compressedBlock(data, frame, out) {
   }
   expect(at < data.length && (data[at] & 3) === 0);
   const modes = data[at++];
-  at = readTables(data, at, modes, frame);
-  expect(at < data.length);
-  const bits = new BackwardBits(data.subarray(at));
-  const [literalTable, offsetTable, matchTable] = frame.tables;
-  let [literalState, offsetState, matchState] = frame.tables.map(({ log }) => bits.read(log));
+  const { tables, at: after } = readTables(data, at, modes, frame);
+  expect(after < data.length);
+  copySequences(count, { tables, bits: new BackwardBits(data.subarray(after)), literals, frame }, out);
+}
+
+/**
+ * Decodes the sequences of a block: literals, then a copy of earlier output.
+ * @param {number} count
+ * @param {{ tables: [Table, Table, Table], bits: BackwardBits, literals: Uint8Array, frame: Frame }} block
+ * @param {Output} out
+ */
+function copySequences(count, { tables, bits, literals, frame }, out) {
+  const [literalTable, offsetTable, matchTable] = tables;
+  let [literalState, offsetState, matchState] = tables.map(({ log }) => bits.read(log));
   const end = out.length + LARGEST_BLOCK;
   let used = 0;
   for (let left = count; left > 0; left--) {
@@ -326,7 +362,7 @@ function compressedBlock(data, frame, out) {
 
 // --- frames -------------------------------------------------------------------------------------------------------------------
 
-/** The place of a frame's first block, and whether a checksum follows the last one. */
+/** The place of a frame's first block, and whether a checksum follows the last one. @param {Uint8Array} data @param {number} at */
 function readFrameHeader(data, at) {
   expect(at + 6 <= data.length);
   const flags = data[at + 4];
@@ -336,8 +372,10 @@ function readFrameHeader(data, at) {
   return { first: at + 5 + (isSingle ? 0 : 1) + sizeBytes, hasChecksum: (flags & 4) !== 0 };
 }
 
+/** @param {Uint8Array} data @param {number} from @param {Output} out */
 function readFrame(data, from, out) {
   const { first, hasChecksum } = readFrameHeader(data, from);
+  /** @type {Frame} */
   const frame = { from: out.length, huffman: null, tables: [null, null, null], recent: [1, 4, 8] };
   let at = first;
   for (let isLast = false; !isLast; ) {

@@ -4,7 +4,7 @@ import { secondsText } from "../../core/player/timemap.js";
 
 const THIN = "\u202f";
 
-/** 18237 -> "18 237" @param {number | string} number */
+/** 18237 -> "18 237" @param {number | bigint | string} number */
 export const spaced = (number) => String(number).replace(/\B(?=(\d{3})+(?!\d))/g, THIN);
 
 /** 36413100 -> "36.4131 s" @param {number} us @param {number} [digits] */

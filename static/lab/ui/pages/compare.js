@@ -9,25 +9,31 @@ import { onNewColours, readPalette } from "../../draw/palette.js";
 import { Frames } from "../../draw/raf.js";
 import { Rings } from "../../draw/rings.js";
 import { Strips } from "../../draw/strips.js";
-import { HwElement, html, live, svg } from "../kit/element.js";
+import { HwElement, byId, html, live, svg } from "../kit/element.js";
+import { closest, onValue } from "../kit/events.js";
 import { instant } from "../kit/format.js";
 import { has, t } from "../kit/i18n.js";
 
+/** @import { Signal } from "@preact/signals-core" */
+/** @import { Command, Contents, Difference, Differences } from "../../core/view/compare.js" */
+
+/** @typedef {{ seq: number, all: Contents }} SideContents */
+
 const SIDES = ["a", "b"];
 const RATES = [0.0025, 0.01, 0.1, 0.5, 1, 5];
-/** While the picture changes all the time nobody asks what the records are. */
+/** The contents of records are requested once the picture has not changed for this time. */
 const CONTENTS_AFTER_MS = 250;
 const ROWS_MOST = 200;
 
-const main = document.getElementById("main");
+const main = byId("main");
 const query = new URLSearchParams(location.search);
-const addresses = SIDES.map((side) => main.dataset[side]);
+const addresses = SIDES.map((side) => main.dataset[side] ?? "");
 
 /** What both sides show: raised with each change of one of them. */
 const version = signal(0);
-/** {a, b}: the lines that were given to each. */
+/** The lines that were sent to each side. @type {Signal<[Command[], Command[]]>} */
 const commands = signal([[], []]);
-/** What the records are, for the event that each side shows: {seq, contents} or null. */
+/** The contents of the records, for the event that each side shows. @type {Signal<(SideContents | null)[]>} */
 const contents = signal([null, null]);
 const topic = signal(query.get("topic") ?? "");
 const mode = signal("pause");
@@ -35,14 +41,18 @@ const rate = signal(0.5);
 
 /** What is chosen in another place is shown at once. */
 document.querySelector("form.compare-pick")?.addEventListener("change", (event) => {
-  const { a, b } = event.currentTarget.elements;
-  if (a.value && b.value) event.currentTarget.submit();
+  const form = /** @type {HTMLFormElement} */ (event.currentTarget);
+  const chosen = new FormData(form);
+  if (chosen.get("a") && chosen.get("b")) form.submit();
 });
 
+/** @type {Player[]} */
 let players = [];
-/** The side whose time is the playhead's: the one that goes on longer. */
+/** The side whose time is the playhead's: the one that lasts longer. */
 let ahead = 0;
+/** Instants that belong together: of the side ahead, and of the other. @type {[number, number][]} */
 let pairs = [];
+/** @type {Signal<Differences | null>} */
 const found = signal(null);
 
 /** The instant of the side that follows. */
@@ -52,11 +62,12 @@ const follow = () => {
   if (Math.abs(other.goal_us - at_us) >= 1) other.seekTime(Math.min(Math.max(0, at_us), other.live_at_us - 1));
 };
 
+/** @param {number} at_us */
 function seek(at_us) {
   players[ahead].seekTime(Math.min(Math.max(0, Math.round(at_us)), players[ahead].live_at_us - 1));
 }
 
-/** To a command that both have, or that only the side ahead has, at the instant right before it is given. */
+/** To a command that both have, or that only the side ahead has, at the instant right before it was sent. @param {1 | -1} direction */
 function toCommand(direction) {
   const all = commands.value[ahead].map(({ at_us }) => at_us);
   const now = players[ahead].goal_us;
@@ -77,29 +88,37 @@ function togglePlay() {
   return player.play();
 }
 
+/** @param {number} value */
 function setRate(value) {
   rate.value = value;
   players[ahead].setRate(value);
 }
 
-/** Where it can be seen again. */
+/** Puts what is shown into the address. */
 function writeAddress() {
   const now = new URLSearchParams({ a: addresses[0], b: addresses[1], t: (players[ahead].at_us / 1e6).toFixed(6) });
   if (topic.value) now.set("topic", topic.value);
   history.replaceState(null, "", `/compare/?${now.toString().replaceAll("%2F", "/")}`);
 }
 
+/** @param {number} side @param {string} what @returns {Promise<unknown>} */
 const ask = async (side, what) => (await fetch(`/api/runs/${addresses[side]}/${what}`, { credentials: "same-origin" })).json();
 
-let asking = 0;
-/** Asks both sides what their records are, when they have come to rest. */
+/** @type {ReturnType<typeof setTimeout> | undefined} */
+let asking;
+/** The contents of a side's records after an event. @param {number} side @param {number} seq @returns {Promise<SideContents>} */
+async function contentsAt(side, seq) {
+  const known = contents.value[side];
+  return known?.seq === seq ? known : { seq, all: /** @type {Contents} */ (await ask(side, `contents?seq=${seq}`)) };
+}
+
+/** Requests the contents of both sides, once they are at rest. */
 function askContents() {
   clearTimeout(asking);
   asking = setTimeout(async () => {
     writeAddress();
     const seqs = players.map(({ seq }) => seq);
-    const answers = await Promise.all(seqs.map((seq, side) => (contents.value[side]?.seq === seq ? contents.value[side] : ask(side, `contents?seq=${seq}`).then((all) => ({ seq, all })))));
-    contents.value = answers;
+    contents.value = await Promise.all(seqs.map((seq, side) => contentsAt(side, seq)));
   }, CONTENTS_AFTER_MS);
 }
 
@@ -111,9 +130,9 @@ function compareNow() {
   return differences(a, b, known[0], known[1]);
 }
 
-/** A side's picture, drawn whenever its player has something new. */
+/** A side's picture, drawn whenever its player has something new. @param {Player} player @param {number} side */
 function draw(player, side) {
-  const host = document.querySelector(`[data-strips=${SIDES[side]}]`);
+  const host = /** @type {HTMLElement} */ (document.querySelector(`[data-strips=${SIDES[side]}]`));
   const strips = new Strips(host, player, t, readPalette(host));
   const rings = new Rings();
   strips.drawOver(rings);
@@ -138,7 +157,7 @@ function draw(player, side) {
   return { strips, rings, redraw };
 }
 
-/** When the first instant of a recording is there. */
+/** Resolves when the first instant of a recording is loaded. @param {Player} player @returns {Promise<void>} */
 const isReady = (player) => new Promise((resolve) => {
   const stop = player.subscribe(() => {
     if (!player.index || !player.view) return;
@@ -149,7 +168,9 @@ const isReady = (player) => new Promise((resolve) => {
 
 /** Which side goes ahead, and which of its instants belong to which of the other's. */
 function match() {
+  /** @type {[number, number][]} */
   const instants = commonCommands(...commands.value).map(([a, b]) => [a.at_us, b.at_us]);
+  /** @type {[number, number][]} */
   const turned = instants.map(([a, b]) => [b, a]);
   const [a, b] = players.map(({ live_at_us }) => live_at_us);
   ahead = a >= otherInstant(turned, b) ? 0 : 1;
@@ -162,7 +183,8 @@ async function begin() {
     return new Player({ url: location.origin, run, branch, WebSocket: null, at: 0 });
   });
   const drawings = players.map(draw);
-  [commands.value] = await Promise.all([Promise.all(SIDES.map((_, side) => ask(side, "commands"))), ...players.map(isReady)]);
+  const [given] = await Promise.all([Promise.all(SIDES.map((_, side) => ask(side, "commands"))), ...players.map(isReady)]);
+  commands.value = /** @type {[Command[], Command[]]} */ (given);
   match();
   players[ahead].subscribe(({ what }) => {
     if (what.has("time") || what.has("view")) follow();
@@ -199,23 +221,26 @@ function shownTopics() {
   return [...new Set(players.flatMap(({ view }) => (view ? topicNames(view) : [])))];
 }
 
-/** Beside the names: where each side stands, and its alarms. */
+/** Beside the names: the instant of each side, and its alarms. */
 function sayFacts() {
   void version.value;
   SIDES.forEach((side, at) => {
     const { view, at_us } = players[at];
     if (!view) return;
     const { unexplained, explained } = sortedAlarms(view);
+    /** @type {[number, string, string][]} */
     const tags = [[unexplained.length, "bad", `✕ ${t("health.alarms", { n: unexplained.length })}`], [explained.length, "warn", `▲ ${t("health.explained", { n: explained.length })}`]];
     const host = document.querySelector(`[data-facts=${side}]`);
-    host.replaceChildren(...tags.filter(([n]) => n).map(([, tone, text]) => Object.assign(document.createElement("span"), { className: `tag ${tone}`, textContent: text })),
+    host?.replaceChildren(...tags.filter(([n]) => n).map(([, tone, text]) => Object.assign(document.createElement("span"), { className: `tag ${tone}`, textContent: text })),
       Object.assign(document.createElement("span"), { className: "mono dim", textContent: instant(at_us) }));
   });
   const all = found.value;
-  document.getElementById("verdict").textContent = all?.list.length ? t("compare.differs", { n: all.list.length }) : "";
+  byId("verdict").textContent = all?.list.length ? t("compare.differs", { n: all.list.length }) : "";
 }
 
+/** @param {string} field */
 const word = (field) => (has(`compare.field.${field}`) ? t(`compare.field.${field}`) : field);
+/** @param {string} field @param {string} text */
 const value = (field, text) => (field === "role" && has(`compare.role.${text}`) ? t(`compare.role.${text}`) : text);
 
 class HwDifferences extends HwElement {
@@ -223,6 +248,7 @@ class HwDifferences extends HwElement {
     const all = found.value;
     if (!all) return html`<p class="dim">${t("empty.loading")}</p>`;
     if (!all.list.length) return html`<p class="same" role="status">✓ ${t("compare.same")}</p>`;
+    /** @param {Difference} difference */
     const row = ({ partition, node, field, a, b }) => html`<tr><td class="word mono">${partition}${node ? html` <span class="dim">${node}</span>` : ""}</td>
       <td class="word">${word(field)}</td><td class="mono">${value(field, a)}</td><td class="mono">${value(field, b)}</td></tr>`;
     return html`<table><thead><tr><th class="word">${t("compare.where")}</th><th class="word">${t("compare.what")}</th><th><b class="ab a">A</b></th><th><b class="ab b">B</b></th></tr></thead>
@@ -237,12 +263,21 @@ class HwCompareTransport extends HwElement {
     if (!player?.view) return html``;
     const runs = mode.value === "play";
     const { at_us, live_at_us } = player;
+    /**
+     * @param {keyof typeof GLYPHS} name
+     * @param {string} label
+     * @param {string} key
+     * @param {() => void} press
+     * @param {string} [className]
+     */
     const button = (name, label, key, press, className = "") => html`<button class=${className} title="${label} ( ${key} )" aria-label=${label} @click=${press}>
       <svg class="ic" viewBox="0 0 24 24" aria-hidden="true">${GLYPHS[name]}</svg></button>`;
+    /** @param {1 | -1} direction */
     const step = (direction) => () => {
       pause();
       player.stepEvent(direction);
     };
+    /** @param {Command} command */
     const place = (command) => `${Math.min(100, (command.at_us / Math.max(1, live_at_us)) * 100)}`;
     const common = new Set(pairs.map(([own]) => own));
     const last = commands.value[ahead].findLast((command) => command.at_us < at_us);
@@ -255,16 +290,16 @@ class HwCompareTransport extends HwElement {
           ${button("event", t("transport.step_event"), ".", step(1))}
           ${button("end", t("compare.command_next"), "]", () => toCommand(1))}</span>
         <span class="clock mono">${instant(at_us, 4)}</span>
-        <label class="rate"><span class="sr">${t("transport.speed")}</span><select class="chip" @change=${({ target }) => setRate(Number(target.value))}>
+        <label class="rate"><span class="sr">${t("transport.speed")}</span><select class="chip" @change=${onValue((chosen) => setRate(Number(chosen)))}>
           ${RATES.map((one) => html`<option value=${one} .selected=${one === rate.value}>${rateText(one)}</option>`)}</select></label>
-        ${names.length > 1 ? html`<select class="chip" aria-label=${t("stage.topic")} @change=${({ target }) => (topic.value = target.value)}>
+        ${names.length > 1 ? html`<select class="chip" aria-label=${t("stage.topic")} @change=${onValue((chosen) => (topic.value = chosen))}>
           ${names.map((name) => html`<option .selected=${name === topic.value}>${name}</option>`)}</select>` : ""}
         <span class="last mono dim" title=${last?.line ?? ""}>${last ? html`<span aria-hidden="true">❯</span> ${last.line}` : ""}</span>
       </div>
       <div class="scrub">
         <svg viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">${commands.value[ahead].map((command) => tick(place(command), common.has(command.at_us)))}</svg>
         <input type="range" min="0" max=${live_at_us} step="1" .value=${live(String(at_us))} aria-label=${t("compare.playhead")} aria-valuetext=${instant(at_us)}
-          @input=${({ target }) => seek(Number(target.value))}>
+          @input=${onValue((chosen) => seek(Number(chosen)))}>
         <span class="mono dim">${durationText(live_at_us)}</span>
       </div>`;
   }
@@ -278,9 +313,10 @@ const GLYPHS = {
   play: svg`<path d="M7 4l13 8-13 8z"></path>`,
   pause: svg`<path d="M7 5h3v14H7zM14 5h3v14h-3z"></path>`,
 };
-/** A command on the slider; a common one is a full line. */
+/** A command on the slider; a common one is a full line. @param {string} x @param {boolean} isCommon */
 const tick = (x, isCommon) => svg`<line class=${isCommon ? "common" : "own"} x1=${x} x2=${x} y1=${isCommon ? 0 : 4} y2="10"></line>`;
 
+/** @type {Record<string, () => unknown>} */
 const KEYS = { " ": togglePlay, ".": () => (pause(), players[ahead].stepEvent(1)), ",": () => (pause(), players[ahead].stepEvent(-1)),
   "]": () => toCommand(1), "[": () => toCommand(-1), Home: () => seek(0), End: () => seek(players[ahead].live_at_us) };
 
@@ -289,9 +325,9 @@ if (main.dataset.a) {
   customElements.define("hw-differences", HwDifferences);
   customElements.define("hw-compare-transport", HwCompareTransport);
   addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest?.("select, input:not([type=range])")) return;
-    if (event.key === " " && event.target.closest?.("button, a, summary")) return;
-    if (event.target.closest?.("[type=range]") && /^(Home|End)$/.test(event.key)) return;
+    if (event.ctrlKey || event.metaKey || event.altKey || closest(event, "select, input:not([type=range])")) return;
+    if (event.key === " " && closest(event, "button, a, summary")) return;
+    if (closest(event, "[type=range]") && /^(Home|End)$/.test(event.key)) return;
     const run = KEYS[event.key];
     if (!run || !players[ahead]?.view) return;
     event.preventDefault();

@@ -1,14 +1,17 @@
 // On every page: the switches for theme and language, without leaving the instant that is shown.
+import { closest } from "../kit/events.js";
+
 const YEAR_S = 365 * 24 * 3600;
+/** @param {string} name @param {string} value */
 const keep = (name, value) => (document.cookie = `${name}=${value}; Max-Age=${YEAR_S}; Path=/; SameSite=Lax`);
 
 addEventListener("click", (event) => {
-  const link = event.target.closest?.("[data-preference]");
+  const link = closest(event, "[data-preference]");
   if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
   event.preventDefault();
   if (link.dataset.preference === "language") {
     // The texts come from the server; the address says which instant is shown.
-    keep("language", link.dataset.value);
+    keep("language", link.dataset.value ?? "en");
     location.reload();
     return;
   }
@@ -20,5 +23,5 @@ addEventListener("click", (event) => {
 
 // Menus made of <details> close when something else is clicked, or by Escape.
 const openMenus = () => document.querySelectorAll("details.pop[open], details.acts[open]");
-addEventListener("click", (event) => openMenus().forEach((menu) => menu.contains(event.target) || menu.removeAttribute("open")));
+addEventListener("click", (event) => openMenus().forEach((menu) => menu.contains(/** @type {Node} */ (event.target)) || menu.removeAttribute("open")));
 addEventListener("keydown", (event) => event.key === "Escape" && openMenus().forEach((menu) => menu.removeAttribute("open")));

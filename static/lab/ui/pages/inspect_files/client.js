@@ -4,22 +4,36 @@ import { computed, signal } from "../../store/state.js";
 export { signal };
 
 const worker = new Worker(new URL("../../../own_files/worker.js", import.meta.url), { type: "module" });
+/** @import { Signal } from "@preact/signals-core" */
+/** @import { Fault } from "./texts.js" */
+/** @import { Given, OwnFiles } from "../../../own_files/own_files.js" */
+/** @import { Meaning } from "../../../own_files/coordinator_records.js" */
+/** @import { Api } from "../../../own_files/worker.js" */
+
+/**
+ * @typedef {ReturnType<OwnFiles["state"]>} State
+ * @typedef {State["files"][number]} FileState
+ * @typedef {{ id: number, row: number }} BatchPlace `id`: of its log
+ * @typedef {State["faults"][number]} FileFault
+ */
+
+/** What waits for an answer of the worker, by number. @type {Map<number, { resolve: (answer: unknown) => void, reject: (fault: Fault) => void }>} */
 const asked = new Map();
 let asks = 0;
 
-/** What the worker says of all files: see `OwnFiles.state`. */
+/** The state of all files, as `OwnFiles.state` returns it. @type {Signal<State>} */
 export const state = signal({ busy: false, done: 0, total: 0, files: [], faults: [], faultsTotal: 0 });
 /** Id of the file in the middle, 0 for none. */
 export const chosen = signal(0);
-/** The batch at the right: {id of its log, row} or null. */
+/** The batch at the right. @type {Signal<BatchPlace | null>} */
 export const batch = signal(null);
 /** The entry or line that is marked in the middle. */
 export const marked = signal(-1);
-/** Byte of the log that the pointer is over, in whatever way; -1 for none. */
+/** Byte of the log that the pointer is over; -1 for none. */
 export const pointed = signal(-1);
 /** What a narrow window shows of the three columns: files, content, batch. */
 export const column = signal("files");
-/** How records are read: auto, plain, offsets, transactions. */
+/** How records are read. @type {Signal<Meaning | "auto">} */
 export const meaning = signal("auto");
 
 export const file = computed(() => state.value.files.find(({ id }) => id === chosen.value) ?? null);
@@ -35,30 +49,41 @@ worker.onmessage = ({ data }) => {
   else resolve?.(data.answer);
 };
 
-/** Asks the worker; rejects with {rule, values}. */
+/**
+ * Asks the worker; rejects with a `Fault`.
+ * @template {keyof Api} Name
+ * @param {Name} what
+ * @param {object} [values]
+ * @returns {Promise<Awaited<ReturnType<Api[Name]>>>}
+ */
 export const ask = (what, values = {}) => new Promise((resolve, reject) => {
   asks += 1;
-  asked.set(asks, { resolve, reject });
+  asked.set(asks, { resolve: (answer) => resolve(/** @type {Awaited<ReturnType<Api[Name]>>} */ (answer)), reject });
   worker.postMessage({ ask: asks, what, ...values });
 });
 
-/** Like `ask`, for what is only of use if it works. */
-const answerOf = (what, values) => ask(what, values).catch(() => null);
+/**
+ * Like `ask`, with null in the place of a fault.
+ * @template {keyof Api} Name
+ * @param {Name} what
+ * @param {object} values
+ */
+export const answerOf = (what, values) => ask(what, values).catch(() => null);
 
-/** Shows a file in the middle. */
+/** Shows a file in the middle. @param {number} id */
 export function choose(id) {
   chosen.value = id;
   marked.value = -1;
   column.value = "content";
 }
 
-/** Opens a batch at the right, and marks it in the middle if its log is shown there. */
+/** Opens a batch at the right, and marks it in the middle if its log is shown there. @param {number} id @param {number} row */
 export function openBatch(id, row) {
   batch.value = { id, row };
   column.value = "batch";
 }
 
-/** Shows a batch among its neighbours. */
+/** Shows a batch among its neighbours. @param {number} id @param {number} row */
 export function showInLog(id, row) {
   if (chosen.value !== id) choose(id);
   marked.value = row;
@@ -66,12 +91,12 @@ export function showInLog(id, row) {
   batch.value = { id, row };
 }
 
-/** Shows where a rule is broken: a batch of a log, or an entry of a table. */
+/** Shows where a rule is broken: a batch of a log, or an entry of a table. @param {FileFault} fault */
 export async function showFault({ file: id, position, rule }) {
   const found = state.value.files.find((one) => one.id === id);
-  if (found.kind !== "log") {
+  if (found?.kind !== "log") {
     choose(id);
-    const size = { index: 8, timeindex: 12, txnindex: 34 }[found.kind];
+    const size = new Map([["index", 8], ["timeindex", 12], ["txnindex", 34]]).get(found?.kind ?? "");
     if (size) marked.value = Math.floor(position / size);
     return;
   }
@@ -89,7 +114,7 @@ function showFirst() {
   if (log || !busy) chosen.value = (log ?? files[0])?.id ?? 0;
 }
 
-/** Gives files to the worker. */
+/** Gives files to the worker. @param {Given[]} given */
 export async function add(given) {
   if (given.length) await ask("add", { given });
 }

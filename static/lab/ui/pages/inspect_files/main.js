@@ -1,5 +1,5 @@
-// The page /inspect/: one's own files, read in the browser. Nothing of them is sent anywhere.
-import { HwElement, html, icon, repeat } from "../../kit/element.js";
+// The page /inspect/: the visitor's files, read in the browser. Nothing of them is sent anywhere.
+import { HwElement, byId, html, icon, repeat } from "../../kit/element.js";
 import { t } from "../../kit/i18n.js";
 import "./batch.js";
 import { add, cancel, choose, chosen, clear, column, showFault, signal, state } from "./client.js";
@@ -7,32 +7,45 @@ import "./list.js";
 import { SAMPLE } from "./sample.js";
 import { ruleName, sentence, shortName, size } from "./texts.js";
 
+/** @import { Given } from "../../../own_files/own_files.js" */
+/** @import { Kind } from "../../../own_files/names.js" */
+/** @import { FileState } from "./client.js" */
+
 const MOST_FILES = 5000;
 const COLUMN_NAMES = ["files", "content", "batch"];
 const NAMES = [".log", ".index", ".timeindex", ".txnindex", ".snapshot", "leader-epoch-checkpoint", "partition.metadata", "…-offset-checkpoint"];
+/** @type {Record<Kind, string>} */
 const SIGNS = { log: "L", index: "I", timeindex: "T", txnindex: "X", snapshot: "P", epochs: "E", offsets: "C", properties: "M", foreign: "?" };
 
-/** Files of a dialog, with the folder they were in as far as the browser says it. */
-const chosenFiles = (list) => [...list].slice(0, MOST_FILES).map((source) => {
+/** Files of a dialog, with the folder they were in as far as the browser reports it. @param {Iterable<File> | null} list @returns {Given[]} */
+const chosenFiles = (list) => [...(list ?? [])].slice(0, MOST_FILES).map((source) => {
   const path = source.webkitRelativePath || source.name;
   return { source, name: source.name, folder: path.split("/").slice(0, -1).join("/") };
 });
 
-/** Files of what was dropped, folders and their folders too. */
+/** @param {FileSystemEntry} entry @returns {Promise<File | null>} */
+const fileOf = (entry) => new Promise((resolve) => /** @type {FileSystemFileEntry} */ (entry).file(resolve, () => resolve(null)));
+
+/** The next entries of a folder, empty after the last. @param {FileSystemDirectoryReader} reader @returns {Promise<FileSystemEntry[]>} */
+const someEntries = (reader) => new Promise((resolve) => reader.readEntries(resolve, () => resolve([])));
+
+/** The dropped files, with those in folders and their folders. @param {DataTransfer} dropped */
 async function droppedFiles({ items, files }) {
-  const entries = [...items].map((item) => item.webkitGetAsEntry?.()).filter(Boolean);
+  const entries = [...items].map((item) => item.webkitGetAsEntry()).filter((entry) => entry !== null);
+  /** @type {Given[]} */
   const found = [];
+  /** @param {FileSystemEntry} entry @param {string} folder @returns {Promise<void>} */
   const walk = async (entry, folder) => {
     if (found.length >= MOST_FILES) return;
     if (entry.isFile) {
-      const source = await new Promise((resolve) => entry.file(resolve, () => resolve(null)));
+      const source = await fileOf(entry);
       if (source) found.push({ source, name: entry.name, folder });
       return;
     }
-    const reader = entry.createReader();
+    const reader = /** @type {FileSystemDirectoryEntry} */ (entry).createReader();
     const inside = folder ? `${folder}/${entry.name}` : entry.name;
     for (;;) {
-      const some = await new Promise((resolve) => reader.readEntries(resolve, () => resolve([])));
+      const some = await someEntries(reader);
       if (!some.length) return;
       for (const one of some) await walk(one, inside);
     }
@@ -61,16 +74,18 @@ class HwOwnFiles extends HwElement {
     addEventListener("drop", async (event) => {
       event.preventDefault();
       this.#isOver.value = false;
-      await add(await droppedFiles(event.dataTransfer));
+      if (event.dataTransfer) await add(await droppedFiles(event.dataTransfer));
     });
   }
 
-  #pick = async (event) => {
-    const given = chosenFiles(event.target.files);
-    event.target.value = "";
+  #pick = async (/** @type {Event} */ event) => {
+    const field = /** @type {HTMLInputElement} */ (event.currentTarget);
+    const given = chosenFiles(field.files);
+    field.value = "";
     await add(given);
   };
 
+  /** @param {string} files @param {string} folder @param {string} [className] */
   buttons(files, folder, className = "") {
     return html`<label class="btn ${className}">${icon("plus")}${files}<input class="sr" type="file" multiple @change=${this.#pick}></label>
       <label class="btn">${icon("plus")}${folder}<input class="sr" type="file" webkitdirectory multiple @change=${this.#pick}></label>`;
@@ -88,6 +103,7 @@ class HwOwnFiles extends HwElement {
       </div></div>`;
   }
 
+  /** @param {FileState} one @param {FileState | undefined} before the file above it */
   file(one, before) {
     const { id, name, kind, size: length, status, faults, notes } = one;
     const sign = faults ? html`<span class="tag bad" title=${t("own.faults_n", { n: faults })}>✕ ${faults}</span>`
@@ -118,6 +134,7 @@ class HwOwnFiles extends HwElement {
 
   faults() {
     const { faults, faultsTotal, files, busy } = state.value;
+    /** @param {number} id */
     const nameOf = (id) => files.find((one) => one.id === id)?.name ?? "";
     return html`<section class="part faults"><h3>${t("own.faults")}<span class=${faultsTotal ? "tag bad" : ""}>${faultsTotal}</span></h3>
       ${faults.length ? "" : html`<p class="dim">${busy ? t("own.reading") : t("own.no_faults")}</p>`}
@@ -129,7 +146,7 @@ class HwOwnFiles extends HwElement {
   }
 
   updated() {
-    document.getElementById("main").dataset.column = state.value.files.length ? column.value : "none";
+    byId("main").dataset.column = state.value.files.length ? column.value : "none";
   }
 
   render() {

@@ -2,34 +2,44 @@
 import { HwElement, html, svg } from "../../kit/element.js";
 import { spaced } from "../../kit/format.js";
 import { t } from "../../kit/i18n.js";
-import { ask, batch, choose, chosen, marked, pointed } from "./client.js";
+import { answerOf, batch, choose, chosen, marked, pointed } from "./client.js";
 import { size } from "./texts.js";
+
+/** @import { LogSummary } from "../../../own_files/own_files.js" */
 
 const BASE = 30;
 const TALLEST = 22;
 const LEAST = 3;
 const HEIGHT = 44;
-/** So few batches are drawn as cells, each as long as it is. */
+/** Up to this number, batches are drawn as cells, each as long as it is. */
 const MOST_CELLS = 120;
 
 class HwOwnMap extends HwElement {
-  /** `summary`: the log's; `log`: its id. */
   static properties = { summary: { attribute: false }, log: { attribute: false } };
 
+  constructor() {
+    super();
+    /** @type {LogSummary | null} */
+    this.summary = null;
+    /** The log's id. */
+    this.log = 0;
+  }
+
+  /** @param {MouseEvent} event */
   async #seek(event) {
-    const box = event.currentTarget.getBoundingClientRect();
-    const position = Math.floor(((event.clientX - box.left) / box.width) * this.summary.size);
-    const row = await ask("find", { id: this.log, position }).catch(() => null);
+    const box = /** @type {Element} */ (event.currentTarget).getBoundingClientRect();
+    const position = Math.floor(((event.clientX - box.left) / box.width) * (this.summary?.size ?? 0));
+    const row = await answerOf("find", { id: this.log, position });
     if (row === null) return;
     if (chosen.value !== this.log) choose(this.log);
     marked.value = row;
     batch.value = { id: this.log, row };
   }
 
-  /** Bars as high as there are batches; or cells from the beginning of one batch to that of the next. */
-  bars({ batches, controls }, read) {
+  /** Bars as high as there are batches; or cells from the beginning of one batch to that of the next. @param {LogSummary} summary @param {number} read */
+  bars({ bins: { batches, controls }, count: total }, read) {
     const begins = [...batches.keys()].filter((at) => batches[at]);
-    if (this.summary.count <= MOST_CELLS)
+    if (total <= MOST_CELLS)
       return begins.map((at, n) => svg`<rect class="cell ${controls[at] === batches[at] ? "control" : "batch"}" x=${at + 0.15} y=${BASE - TALLEST}
         width=${Math.max(0.7, (begins[n + 1] ?? read) - at - 0.3)} height=${TALLEST}></rect>`);
     const most = Math.max(1, ...batches);
@@ -40,19 +50,22 @@ class HwOwnMap extends HwElement {
     });
   }
 
+  /** @param {string} name @param {Uint32Array | null} counts @param {number} y @param {number} height */
   marks(name, counts, y, height) {
     return [...(counts ?? [])].map((count, at) => (count ? svg`<rect class=${name} x=${at + 0.15} y=${y} width="0.7" height=${height}></rect>` : ""));
   }
 
   render() {
+    if (!this.summary) return html``;
     const { bins, entries, size: whole, position, count } = this.summary;
     const wide = bins.batches.length;
+    /** @param {number} at */
     const place = (at) => (at / Math.max(1, whole)) * wide;
     return html`<svg class="map" viewBox="0 0 ${wide} ${HEIGHT}" preserveAspectRatio="none" role="img" @click=${this.#seek}
         aria-label=${t("own.map", { n: spaced(count), size: size(whole) })}>
         <rect class="ground" x="0" y="4" width=${wide} height=${BASE - 4}></rect>
         <rect class="unread" x=${place(position)} y="4" width=${Math.max(0, wide - place(position))} height=${BASE - 4}></rect>
-        ${this.bars(bins, place(position))}${this.marks("entry", entries, BASE + 2, 5)}${this.marks("fault", bins.faults, 0, BASE)}
+        ${this.bars(this.summary, place(position))}${this.marks("entry", entries, BASE + 2, 5)}${this.marks("fault", bins.faults, 0, BASE)}
         ${pointed.value < 0 ? "" : svg`<rect class="pointer" x=${Math.min(wide - 0.6, place(pointed.value))} y="0" width="0.6" height=${HEIGHT}></rect>`}
       </svg>
       <div class="map-legend"><span class="num">0</span><span><i class="batch"></i>${t("own.legend.batches")}</span>
