@@ -94,7 +94,8 @@ def _isr(partition: str, wanted: str) -> Condition:
 
 def _replicas(partition: str, wanted: str) -> Condition:
     replicas = _ids(wanted)
-    topic, number = TopicPartition.parse(partition)
+    topic, index = TopicPartition.parse(partition)
+    number = str(index)
 
     def holds(cluster: ClusterApi) -> bool:
         known = _metadata(cluster)
