@@ -30,3 +30,14 @@ def test_layouts_change_at_three_widths() -> None:
     }
     assert {width for width, _ in found} >= {"(max-width: 820px)"}
     assert {pair for pair in found if pair[0] not in WIDTHS} == set()
+
+
+def test_files_that_stylesheets_name_exist() -> None:
+    named = [
+        (path, address)
+        for path in FOLDER.rglob("*.css")
+        for address in re.findall(r'url\("?([^")#][^")]*)"?\)', path.read_text(encoding="utf-8"))
+        if not address.startswith("data:")
+    ]
+    assert len(named) >= 2
+    assert [(str(path), address) for path, address in named if not (path.parent / address).is_file()] == []
