@@ -1,4 +1,37 @@
 """The broker core: Kafka's storage, replication and control plane as a deterministic, event-sourced simulation.
 
-Nothing in here reads a clock, draws an unnamed random number or knows Django. `broker_core.run` is the door.
+It does not read a clock, draw an unnamed random number or import Django. A run is driven through `broker_core.run`
+alone. Besides, the lab reads what a run leaves behind (events, views, logs, wire messages) and implements what a run
+needs (a disk, ZooKeeper): `PUBLIC` lists the modules and packages for that. import-linter refuses any other.
+"""
+
+PUBLIC = (
+    # a run, and what it raises for an input that it does not accept
+    "broker_core.run",
+    "broker_core.refusals",
+    # what it is made of: releases of Kafka, names, sentences
+    "broker_core.eras",
+    "broker_core.partitions",
+    "broker_core.texts",
+    # what it emits, and the view that its events add up to
+    "broker_core.events",
+    "broker_core.view",
+    # the disk and the ZooKeeper that it runs on
+    "broker_core.sim.disk",
+    "broker_core.zk.memory_store",
+    "broker_core.zk.store",
+    "broker_core.zk.znode_tree",
+    # the files and messages that it writes
+    "broker_core.log",
+    "broker_core.log.annotate",
+    "broker_core.log.dump",
+    "broker_core.records",
+    "broker_core.wire.annotate",
+    "broker_core.wire.framing",
+    "broker_core.wire.schemas",
+    # assignors without a group
+    "broker_core.groups.preview",
+)
+"""A package in this list stands for its modules too; `broker_core.log` stands for what it exports, and its packages are
+listed by themselves.
 """

@@ -1,5 +1,7 @@
-"""The door: a run takes inputs and time, and gives events with their patches. Nothing else of the core is used from
-outside.
+"""A run takes inputs and time, and returns events with their patches.
+
+Code outside the core makes things happen in a cluster through this module alone; `broker_core.PUBLIC` lists what else
+it may use.
 
 Everything that a run does follows from its `RunConfig` and its inputs. `take_inputs` and `take` are what a recording
 keeps; `rebuild` makes a run again from a recording, up to any instant.
@@ -13,6 +15,7 @@ from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import msgspec
 
+from broker_core.broker.common.messages import CLIENT_PREFIX
 from broker_core.broker.network.socket_server import Listener, Output
 from broker_core.broker.network.wire_bytes import WireBytes, wire_bytes
 from broker_core.cluster import Cluster, RunConfig
@@ -38,7 +41,7 @@ _OF_THE_PROCESS = ("_stated", "_made", "_inputs", "_survives")
 PIECE_BYTES = 4 * 1024 * 1024
 """Of a frame: a longer one is several inputs."""
 
-__all__ = ["Diverged", "Input", "Listener", "Made", "Output", "Run", "RunConfig", "WireBytes"]
+__all__ = ["CLIENT_PREFIX", "Diverged", "Input", "Listener", "Made", "Output", "Run", "RunConfig", "WireBytes"]
 
 
 class Input(msgspec.Struct, frozen=True, array_like=True):

@@ -4,8 +4,8 @@ It keeps the groups whose partition of `__consumer_offsets` this broker leads. W
 an answer that depends on such a record waits until the record is committed. Groups come and go with the leadership:
 becoming leader replays the log, resigning forgets.
 
-Here is the door; behind it `joining`, `membership`, `rebalance`, `offset_commits` and `removals` decide, `facts` states
-what became so, and `apply` alone changes groups.
+The class here is the entry point: `joining`, `membership`, `rebalance`, `offset_commits` and `removals` decide, `facts`
+emits the events, and `apply` alone changes groups.
 """
 
 from collections.abc import Callable

@@ -7,6 +7,7 @@ import msgspec
 
 from broker_core.groups.assignors import ASSIGNORS, Assignor, GroupMemberInfo, OwnAssignor
 from broker_core.groups.assignors.assignor import Assignment
+from broker_core.groups.assignors.own import RuleError as RuleError
 from broker_core.groups.consumer_protocol import Subscription
 from broker_core.partitions import sorted_partitions
 

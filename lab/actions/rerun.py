@@ -5,7 +5,7 @@ from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 
 from broker_core.eras import ERAS
-from broker_core.shell.grammar.parser import ShellError
+from broker_core.refusals import ShellError
 from lab.actions.delete_run import delete_run
 from lab.actions.start_run import LONGEST_NAME, enter_run, start_entered_run
 from lab.models import Branch

@@ -2,7 +2,7 @@
 
 from django.contrib.auth.models import User
 
-from broker_core.shell.grammar.parser import ShellError
+from broker_core.refusals import ShellError
 from lab.protocol.frames import Do, Done
 from lab.runtime.lab import Lab
 from lab.runtime.live_run import LiveRun

@@ -4,8 +4,7 @@ import msgspec
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_POST
 
-from broker_core.groups.assignors.own import RuleError
-from broker_core.groups.preview import PreviewMember, previews
+from broker_core.groups.preview import PreviewMember, RuleError, previews
 from lab.api.history import body_of, for_branch, json_answer
 from lab.models import Branch
 from lab.runtime.lab import Lab

@@ -8,7 +8,7 @@ import msgspec
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_GET, require_POST
 
-from broker_core.log.lookup import Lookup
+from broker_core.log import Lookup
 from lab.api.history import body_of, for_branch, json_answer, number_of
 from lab.models import Branch
 from lab.recordings import broker_disk, example_disk, history

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, Protocol
 
-from broker_core.shell.grammar.parser import ShellError
+from broker_core.refusals import ShellError
 from lab.texts.refusal import Refusal
 
 LIMIT_US = 120_000_000

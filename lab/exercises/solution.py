@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from broker_core.events import Envelope
-from broker_core.shell.grammar.parser import ShellError
+from broker_core.refusals import ShellError
 from broker_core.view.tree import View
 from lab.exercises.loader import ContentError, Exercise, lines_of
 from lab.exercises.predicate import Moment

@@ -6,6 +6,15 @@ from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
+from broker_core.log import (
+    LEADER_EPOCH_CHECKPOINT,
+    OFFSET_ENTRY_BYTES,
+    TIME_ENTRY_BYTES,
+    Lookup,
+    SegmentFacts,
+    look_up_offset,
+    look_up_timestamp,
+)
 from broker_core.log.annotate.annotations import Part
 from broker_core.log.annotate.files import (
     annotate_checkpoint,
@@ -16,10 +25,6 @@ from broker_core.log.annotate.files import (
     annotate_transaction_index,
 )
 from broker_core.log.annotate.log_file import annotate_log, batch_starts
-from broker_core.log.files.checkpoints import LEADER_EPOCH_CHECKPOINT
-from broker_core.log.index.offset_index import ENTRY_BYTES as OFFSET_ENTRY_BYTES
-from broker_core.log.index.time_index import ENTRY_BYTES as TIME_ENTRY_BYTES
-from broker_core.log.lookup import Lookup, SegmentFacts, look_up_offset, look_up_timestamp
 from broker_core.view.tree import Replica
 from lab.recordings.files import FileKind, ReplicaFile, ReplicaFiles, broker_files, deleted_logs, read_file
 from lab.recordings.past_files import PastFiles

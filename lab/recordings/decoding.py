@@ -3,9 +3,7 @@
 import struct
 from typing import Any
 
-from broker_core.log.index.offset_index import ENTRY_BYTES as OFFSET_ENTRY_BYTES
-from broker_core.log.index.time_index import ENTRY_BYTES as TIME_ENTRY_BYTES
-from broker_core.log.producers.producer_state import decode_snapshot
+from broker_core.log import OFFSET_ENTRY_BYTES, TIME_ENTRY_BYTES, decode_snapshot
 from broker_core.records.record_batch import (
     HEADER_BYTES,
     BatchHeader,

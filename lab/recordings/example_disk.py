@@ -7,10 +7,7 @@ bytes (log.index.interval.bytes), two segments, of which the last is active and 
 from collections.abc import Iterator
 from functools import cache
 
-from broker_core.log.config import LogConfig
-from broker_core.log.index.time_index import TimeIndex
-from broker_core.log.segment import LogSegment
-from broker_core.log.unified_log import UnifiedLog
+from broker_core.log import LogConfig, LogSegment, TimeIndex, UnifiedLog
 from broker_core.records.record_batch import build_batch
 from broker_core.sim.disk import SimulatedDisk
 from broker_core.view.tree import Replica

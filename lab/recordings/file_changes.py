@@ -14,7 +14,7 @@ from broker_core.events.log import (
     LogTruncated,
     PowerLost,
 )
-from broker_core.log.files.deleted_files import DELETED_SUFFIX
+from broker_core.log import DELETED_SUFFIX
 from broker_core.partitions import ReplicaId
 
 FILE_EVENTS = (FilesMarkedDeleted, FilesUnlinked, LogCleaned, LogDeleted, LogRepaired, LogTruncated, PowerLost)

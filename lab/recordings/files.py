@@ -6,11 +6,13 @@ Names and sizes come from the view at that instant, bytes from the disk and the 
 from contextlib import suppress
 from typing import Any, Literal, NamedTuple
 
-from broker_core.log.files.checkpoints import LEADER_EPOCH_CHECKPOINT
-from broker_core.log.files.directory_files import META_PROPERTIES
-from broker_core.log.files.partition_metadata import PARTITION_METADATA
-from broker_core.log.index.offset_index import ENTRY_BYTES as OFFSET_ENTRY_BYTES
-from broker_core.log.index.time_index import ENTRY_BYTES as TIME_ENTRY_BYTES
+from broker_core.log import (
+    LEADER_EPOCH_CHECKPOINT,
+    META_PROPERTIES,
+    OFFSET_ENTRY_BYTES,
+    PARTITION_METADATA,
+    TIME_ENTRY_BYTES,
+)
 from broker_core.partitions import TopicPartition, topic_of
 from broker_core.view.tree import Replica, View
 from lab.recordings.past_files import PastFiles

@@ -13,9 +13,14 @@ from typing import Any, NamedTuple, TypeAlias
 import cramjam
 import msgspec
 
-from broker_core.log.config import LONG_MAX, LogConfig
-from broker_core.log.files.checkpoints import LEADER_EPOCH_CHECKPOINT, RECOVERY_POINT_CHECKPOINT, OffsetCheckpoint
-from broker_core.log.unified_log import UnifiedLog
+from broker_core.log import (
+    LEADER_EPOCH_CHECKPOINT,
+    LONG_MAX,
+    RECOVERY_POINT_CHECKPOINT,
+    LogConfig,
+    OffsetCheckpoint,
+    UnifiedLog,
+)
 from broker_core.partitions import TopicPartition
 from broker_core.records.compression import CompressionType, decompress
 from broker_core.records.record_batch import (

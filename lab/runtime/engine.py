@@ -5,7 +5,7 @@ import shutil
 
 import msgspec
 
-from broker_core.log.files.storage_fault import StorageFault
+from broker_core.log import StorageFault
 from broker_core.run import Diverged, Input, Made, Run, RunConfig
 from broker_core.sim.disk import RealDisk
 from broker_core.view.tree import View

@@ -10,9 +10,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from broker_core.broker.common.messages import CLIENT_PREFIX
 from broker_core.events.rpc import RpcSent
-from broker_core.run import Diverged, Input, Run, RunConfig, WireBytes
+from broker_core.run import CLIENT_PREFIX, Diverged, Input, Run, RunConfig, WireBytes
 from broker_core.sim.disk import RealDisk
 from broker_core.wire.annotate import Field, annotate_request, annotate_response
 from broker_core.wire.framing import encode_frame

@@ -12,10 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Protocol, TypeVar
 
-from broker_core.cluster import ClusterError
-from broker_core.config_defs import ConfigException
-from broker_core.errors import KafkaException
-from broker_core.shell.grammar.parser import ShellError
+from broker_core.refusals import ClusterError, ConfigException, KafkaException, ShellError
 from lab.protocol.frames import Clock, Core, No
 from lab.recordings.recording import Recording
 from lab.recordings.summary import read_summary, write_summary

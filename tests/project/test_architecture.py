@@ -3,10 +3,12 @@
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 
+from broker_core import PUBLIC
 from tests.support.paths import ROOT
 
 BIN = Path(sys.executable).parent
@@ -66,6 +68,8 @@ def test_the_contracts_hold():
         ("broker_core/zk/store.py", "import kazoo.client", "the core stands alone"),
         ("broker_core/log/__init__.py", "import django.conf", "the core stands alone"),
         ("broker_core/log/__init__.py", "from lab.runtime import java", "the core stands alone"),
+        ("lab/web/socket.py", "import broker_core.sim.kernel", "the lab uses what the core offers"),
+        ("lab/recordings/logs.py", "import broker_core.log.segment", "the lab uses what the core offers"),
         ("lab/web/socket.py", "from broker_core.run import Run", "in the lab, only the runtime runs the engine"),
         ("lab/web/socket.py", "import kazoo.client", "only the runtime's adapters import kazoo"),
         ("lab/runtime/java.py", "import lab.web.socket", "layers of the lab"),
@@ -78,6 +82,13 @@ def test_a_planted_import_is_caught(copy, file, statement, contract):
     code, output = lint_imports(copy)
     assert code == 1
     assert any(contract in line and "BROKEN" in line for line in output.splitlines()), output
+
+
+def test_the_public_modules_of_the_core_are_those_that_the_contract_allows() -> None:
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    (contract,) = (each for each in contracts if each["name"] == "the lab uses what the core offers")
+    allowed = (row.split(" -> ") for row in contract["ignore_imports"])
+    assert {target.removesuffix(".**") for source, target in allowed if source == "lab.**"} == set(PUBLIC)
 
 
 @pytest.mark.parametrize(

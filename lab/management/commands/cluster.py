@@ -10,9 +10,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from broker_core.cluster import ClusterError
-from broker_core.config_defs import ConfigException
 from broker_core.eras import DEFAULT_ERA, ERAS
+from broker_core.refusals import ClusterError, ConfigException
 from lab.recordings.clusters import ClusterNote, noted
 from lab.recordings.folder import branch_folder
 from lab.recordings.removal import remove_run_folder
