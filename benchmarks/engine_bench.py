@@ -21,7 +21,7 @@ from broker_core.sim.invariants import INVARIANTS, REPLICATION
 from broker_core.sim.kernel import Message
 from broker_core.wire.messages import CreateTopicSpec, CreateTopicsRequest, ProduceRequest
 from broker_core.zk.memory_store import MemoryStore
-from lab.runtime.memory import look_rarely
+from lab.runtime.memory import reduce_gc_frequency
 
 PRODUCERS = 4
 #: about what a lab takes at a time when it plays as fast as it can
@@ -124,7 +124,7 @@ class Side:
 
 def _serve_slices(pipe: Connection, invariants: Collection[str], from_events: int) -> None:
     setup = Setup(invariants=invariants)
-    look_rarely()
+    reduce_gc_frequency()
     setup.until(from_events)
     pipe.send(True)
     while pipe.recv():

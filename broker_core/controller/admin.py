@@ -22,7 +22,7 @@ from broker_core.zk.znodes import ConfigZnode, ControllerZnode, DeleteTopicZnode
 
 MAX_NAME_LENGTH = 249
 CLUSTER_METADATA_TOPIC = "__cluster_metadata"
-MOST_PARTITIONS = 10_000
+MAX_PARTITIONS = 10_000
 """Of one request. A broker in ZooKeeper mode tries any number until its memory ends; this is where Kafka's newer
 controllers draw the line (`ReplicationControlManager`)."""
 _LEGAL_NAME = re.compile(r"[a-zA-Z0-9._-]+")
@@ -63,7 +63,7 @@ def _configs(spec: CreateTopicSpec) -> dict[str, str]:
 
 
 def _refuse_excess(partitions: int) -> None:
-    if partitions > MOST_PARTITIONS:
+    if partitions > MAX_PARTITIONS:
         raise KafkaException(Errors.POLICY_VIOLATION, "Excessively large number of partitions per request.")
 
 

@@ -11,7 +11,7 @@ from broker_core.groups.assignors.own import RuleError as RuleError
 from broker_core.groups.consumer_protocol import Subscription
 from broker_core.partitions import sorted_partitions
 
-ROUNDS_MOST = 4
+MAX_ROUNDS = 4
 
 
 class PreviewMember(msgspec.Struct, frozen=True):
@@ -61,7 +61,7 @@ def _preview(
     owned: Assignment = {member.id: list(member.owned) for member in members}
     rounds = 0
     if members:
-        for rounds in range(1, ROUNDS_MOST + 1):
+        for rounds in range(1, MAX_ROUNDS + 1):
             plan = _round(make, partition_counts, members, owned, generation_id + rounds - 1)
             is_over = not is_cooperative or not _gives_up(owned, plan)
             owned = plan

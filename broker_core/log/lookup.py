@@ -27,7 +27,7 @@ from broker_core.records.record_batch import (
     smallest_length,
 )
 
-MOST_SCANNED = 500
+MAX_SCANNED = 500
 _OFFSET_ENTRY = Struct(">ii")
 _TIME_ENTRY = Struct(">qi")
 _WARM_BYTES = 8192
@@ -231,7 +231,7 @@ def _scan(
             break
         if header.magic > MAGIC_V2 or header.length < smallest_length(header.magic):
             break
-        if len(scanned) == MOST_SCANNED:
+        if len(scanned) == MAX_SCANNED:
             return scanned, True
         found = is_it(header)
         scanned.append(

@@ -22,7 +22,7 @@ from broker_core.log.index.lazy_file import LazyFile
 from broker_core.log.index.offset_index import OffsetIndex
 from broker_core.log.index.time_index import NoTimeIndex, TimeIndex
 from broker_core.log.index.transaction_index import TransactionIndex
-from broker_core.records.legacy import SMALLEST_SIZE
+from broker_core.records.legacy import MIN_SIZE
 from broker_core.records.record import CorruptRecord
 from broker_core.records.record_batch import (
     HEADER_BYTES,
@@ -43,7 +43,7 @@ _SCAN = Struct(">qi4xB6xi")
 # The smallest message of magic 0 is a byte shorter.
 _SCAN_PADDING = b"\x00"
 _SCAN_CHUNK_BYTES = 8192
-SMALLEST_LENGTH = HEADER_BYTES - LENGTH_OVERHEAD
+MIN_LENGTH = HEADER_BYTES - LENGTH_OVERHEAD
 _REMEMBERED_BATCHES = 1024
 
 LOG_SUFFIX = ".log"
@@ -325,7 +325,7 @@ class LogSegment:
         last_start = len(data) - LENGTH_OVERHEAD
         while next_at <= last_start:
             length = OFFSET_AND_LENGTH.unpack_from(data, next_at)[1]
-            if length < SMALLEST_SIZE:
+            if length < MIN_SIZE:
                 break
             before, at = at, next_at
             next_at += length + LENGTH_OVERHEAD
@@ -486,7 +486,7 @@ class LogSegment:
             at = 0
             while at <= limit:
                 base_offset, length, magic, last_offset_delta = unpack(chunk, at)
-                if length < SMALLEST_LENGTH or magic < MAGIC_V2:
+                if length < MIN_LENGTH or magic < MAGIC_V2:
                     if length < smallest_length(magic):
                         return
                     last_offset_delta = 0

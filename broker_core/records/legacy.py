@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from broker_core.records.compression import CompressionType, UnreadableRecords, compress, decompress
 from broker_core.records.record import NO_TIMESTAMP, CorruptRecord, InvalidRecord
 
-SMALLEST_SIZE = 14
+MIN_SIZE = 14
 """The size field of a message of magic 0 with neither key nor value; every batch of any magic has at least that."""
 LOG_OVERHEAD = 12
 """The bytes of offset and size, which the size does not count."""
@@ -84,8 +84,8 @@ class Message:
 
     def ensure_valid(self) -> None:
         """Raises CorruptRecord where the CRC does not match."""
-        if len(self.content) < SMALLEST_SIZE:
-            raise CorruptRecord(f"a message has at least {SMALLEST_SIZE} bytes, this one {len(self.content)}")
+        if len(self.content) < MIN_SIZE:
+            raise CorruptRecord(f"a message has at least {MIN_SIZE} bytes, this one {len(self.content)}")
         stored, found = _CRC.unpack_from(self.content)[0], zlib.crc32(self.content[4:])
         if stored != found:
             raise CorruptRecord(f"the message at offset {self.offset} has CRC {found}, its header says {stored}")
@@ -223,8 +223,8 @@ def _split(data: bytes) -> list[tuple[int, int, int]]:
     at = 0
     while at + LOG_OVERHEAD <= len(data):
         offset, size = _OFFSET_AND_SIZE.unpack_from(data, at)
-        if size < SMALLEST_SIZE:
-            raise CorruptRecord(f"a message claims {size} bytes, it must have at least {SMALLEST_SIZE}")
+        if size < MIN_SIZE:
+            raise CorruptRecord(f"a message claims {size} bytes, it must have at least {MIN_SIZE}")
         at += LOG_OVERHEAD
         if at + size > len(data):
             break

@@ -20,7 +20,7 @@ import msgspec
 from msgspec.structs import replace
 
 from broker_core.records.compression import CompressionType, compress, decompress
-from broker_core.records.legacy import SMALLEST_SIZE, read_message
+from broker_core.records.legacy import MIN_SIZE, read_message
 from broker_core.records.record import NO_TIMESTAMP as NO_TIMESTAMP
 from broker_core.records.record import CorruptRecord as CorruptRecord
 from broker_core.records.record import Header as Header
@@ -35,7 +35,7 @@ MAGIC_POSITION = 16
 HEADER_BYTES = 61
 LENGTH_OVERHEAD = 12
 """Bytes before those that the length field counts."""
-_SMALLEST_LENGTH = HEADER_BYTES - LENGTH_OVERHEAD
+_MIN_LENGTH = HEADER_BYTES - LENGTH_OVERHEAD
 CRC_POSITION = 17
 ATTRIBUTES_POSITION = 21
 """The CRC covers the batch from here to its end."""
@@ -186,14 +186,14 @@ def parse_header(data: bytes, position: int = 0) -> BatchHeader:
 
 def smallest_length(magic: int) -> int:
     """What the length field of a batch of this magic must be at least."""
-    return _SMALLEST_LENGTH if magic >= MAGIC_V2 else SMALLEST_SIZE
+    return _MIN_LENGTH if magic >= MAGIC_V2 else MIN_SIZE
 
 
 def ensure_valid(data: bytes, header: BatchHeader, position: int = 0) -> None:
     """Checks size and CRC of the batch at `position`. Raises CorruptRecord (`DefaultRecordBatch.ensureValid`)."""
     length, magic = header.length, header.magic
     # Every append asks for this: a batch of magic 2 that is long enough costs no call.
-    if length < _SMALLEST_LENGTH and length < smallest_length(magic):
+    if length < _MIN_LENGTH and length < smallest_length(magic):
         smallest = smallest_length(magic) + LENGTH_OVERHEAD
         raise CorruptRecord(f"the batch claims {header.size} bytes, its header alone has {smallest}")
     end = position + length + LENGTH_OVERHEAD
@@ -215,7 +215,7 @@ def iterate_batches(data: bytes, position: int = 0) -> Iterator[tuple[int, Batch
             if position + HEADER_BYTES > end:
                 return
             header = BatchHeader(*HEADER.unpack_from(data, position))
-            if header.length < _SMALLEST_LENGTH:
+            if header.length < _MIN_LENGTH:
                 return
         else:
             message = _message_header(data, position)
@@ -242,7 +242,7 @@ def _message_header(data: bytes, position: int) -> BatchHeader | None:
     if len(data) - position < _MESSAGE.size:
         return None
     offset, size, crc, magic, attributes, timestamp = _MESSAGE.unpack_from(data, position)
-    if size < SMALLEST_SIZE:
+    if size < MIN_SIZE:
         return None
     if not magic:
         timestamp = NO_TIMESTAMP
@@ -372,7 +372,7 @@ def batch_parts(
     crc = crc32c(after_crc)
     for piece in body:
         crc = google_crc32c.extend(crc, piece)
-    start = _STAMP.pack(base_offset, _SMALLEST_LENGTH + sum(map(len, body)), leader_epoch)
+    start = _STAMP.pack(base_offset, _MIN_LENGTH + sum(map(len, body)), leader_epoch)
     return (b"".join((start, b"\x02", crc.to_bytes(4, "big"), after_crc)), *body)
 
 

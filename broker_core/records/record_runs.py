@@ -20,10 +20,10 @@ from broker_core.records.varint import VarintError, decode_varint, decode_varlon
 SHORTEST_RUN = 8
 RECORDS_BETWEEN_LOOKS = 16
 # Attributes, two numbers, two lengths, the number of headers.
-_SMALLEST_BODY = 6
+_MIN_BODY_BYTES = 6
 # Bytes of numbers that fit into 64 and 32 bits in any case.
-_LONGEST_TIMESTAMP = 9
-_LONGEST_OFFSET = 4
+_MAX_TIMESTAMP_BYTES = 9
+_MAX_OFFSET_BYTES = 4
 _LOW, _HIGH = bytes(range(0x80)), bytes(range(0x80, 0x100))
 # The same byte when the number goes on behind it.
 _GOES_ON = bytes(0x80 | byte for byte in range(0x100))
@@ -253,7 +253,7 @@ def find_run(body: bytes, start: int, limit: int) -> Run | None:
         size = attributes_at - start + body_length
         # Where the last record of the shortest run would begin, nearly always tells whether there is one.
         last = (SHORTEST_RUN - 1) * size
-        if body_length < _SMALLEST_BODY or body[start + last : attributes_at + last] != body[start:attributes_at]:
+        if body_length < _MIN_BODY_BYTES or body[start + last : attributes_at + last] != body[start:attributes_at]:
             return None
         timestamp_at = attributes_at + 1
         offset_at = _behind_varint(body, timestamp_at)
@@ -264,7 +264,9 @@ def find_run(body: bytes, start: int, limit: int) -> Run | None:
     except (VarintError, IndexError):
         return None
     end = start + size
-    has_usual_numbers = offset_at - timestamp_at <= _LONGEST_TIMESTAMP and key_length_at - offset_at <= _LONGEST_OFFSET
+    has_usual_numbers = (
+        offset_at - timestamp_at <= _MAX_TIMESTAMP_BYTES and key_length_at - offset_at <= _MAX_OFFSET_BYTES
+    )
     if not has_usual_numbers or value_at + max(value_length, 0) + 1 != end or body[end - 1]:
         return None
     count = min(limit, (len(body) - start) // size)

@@ -14,7 +14,7 @@ from broker_core.sim.disk_types import Archive, ArchivingDisk, CutFact, is_below
 
 MAX_OPEN_FILES = 512
 """Of all disks of the process together, so that many labs fit into what systems usually allow (1,024)."""
-FEWEST_OPEN_FILES = 8
+MIN_OPEN_FILES = 8
 """Of a disk, however many there are."""
 _CLOSED = -1
 
@@ -276,7 +276,7 @@ class RealDisk(ArchivingDisk):
         """A new descriptor of a file; those that were opened first are closed when there are too many. A disk gives up
         its own ones only: another one may be in use by another thread.
         """
-        share = max(FEWEST_OPEN_FILES, MAX_OPEN_FILES // len(self._living))
+        share = max(MIN_OPEN_FILES, MAX_OPEN_FILES // len(self._living))
         while len(self._opened) >= share:
             next(iter(self._opened)).close()
         descriptor = os.open(self._real(file.path), os.O_RDWR | os.O_CLOEXEC)

@@ -18,7 +18,7 @@ from broker_core.wire.notation import Struct
 from broker_core.wire.primitives import read_tag, read_varint, uuid_text
 from broker_core.wire.source import FIXED
 
-LONGEST_VALUE = 120
+MAX_VALUE_LENGTH = 120
 UNREADABLE = "?"
 """The type of bytes that are no field."""
 LEFT_OVER = "not read"
@@ -97,8 +97,8 @@ class _Walk:
     def _add(self, path: str, length: int, kind: str, value: str) -> None:
         if self._at + length > len(self._data):
             raise IndexError
-        if len(value) > LONGEST_VALUE:
-            value = value[: LONGEST_VALUE - 1] + "…"
+        if len(value) > MAX_VALUE_LENGTH:
+            value = value[: MAX_VALUE_LENGTH - 1] + "…"
         self._fields.append(Field(path, self._at, length, kind, value, self._depth))
         self._at += length
 
@@ -192,7 +192,7 @@ class _Walk:
 
 
 def _bytes_text(data: bytes) -> str:
-    return data[: LONGEST_VALUE // 2].hex(" ")
+    return data[: MAX_VALUE_LENGTH // 2].hex(" ")
 
 
 def _error_name(name: str, data: bytes, at: int) -> str:

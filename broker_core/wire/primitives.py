@@ -9,9 +9,9 @@ from broker_core.wire.notation import ZERO_UUID
 #: Unsigned varints of one byte, by value.
 SHORT_VARINTS = tuple(bytes([value]) for value in range(128))
 #: The longest string, in bytes, in flexible versions too, where the format would allow more.
-MOST_STRING = 0x7FFF
-_MOST_SHIFT = 28
-_MOST_VARINT = 0x7FFFFFFF
+MAX_STRING_BYTES = 0x7FFF
+_MAX_SHIFT = 28
+_MAX_VARINT = 0x7FFFFFFF
 
 
 def read_varint(data: bytes | memoryview, at: int) -> tuple[int, int]:
@@ -25,9 +25,9 @@ def read_varint(data: bytes | memoryview, at: int) -> tuple[int, int]:
         value |= (byte & 0x7F) << shift
         if byte < 0x80:
             value &= 0xFFFFFFFF
-            return (value if value <= _MOST_VARINT else value - (1 << 32)), at
+            return (value if value <= _MAX_VARINT else value - (1 << 32)), at
         shift += 7
-        if shift > _MOST_SHIFT:
+        if shift > _MAX_SHIFT:
             raise WireError("a varint of more than five bytes")
 
 
@@ -45,15 +45,15 @@ def write_varint(value: int) -> bytes:
 def read_string_length(data: bytes | memoryview, at: int) -> tuple[int, int]:
     """One more than the length of a string, and where it ends. WireError: longer than Kafka allows."""
     value, at = read_varint(data, at)
-    if value > MOST_STRING + 1:
-        raise WireError(f"a string of {value - 1} bytes; at most {MOST_STRING} are allowed")
+    if value > MAX_STRING_BYTES + 1:
+        raise WireError(f"a string of {value - 1} bytes; at most {MAX_STRING_BYTES} are allowed")
     return value, at
 
 
 def write_string_length(value: int) -> bytes:
     """One more than the length of a string. WireError: longer than Kafka allows."""
-    if value > MOST_STRING + 1:
-        raise WireError(f"a string of {value - 1} bytes; at most {MOST_STRING} are allowed")
+    if value > MAX_STRING_BYTES + 1:
+        raise WireError(f"a string of {value - 1} bytes; at most {MAX_STRING_BYTES} are allowed")
     return write_varint(value)
 
 

@@ -13,7 +13,7 @@ from devtools.sim.player import play
 from devtools.sim.verdict import UNPLAYABLE
 
 PROGRESS_S = 10.0
-SHRUNK_MOST = 5
+MAX_SHRUNK = 5
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -80,7 +80,7 @@ def _report(failed: list[Result], out: Path) -> int:
         failure = result.failure
         assert failure is not None
         print(f"seed {result.seed}, era {result.era}, event {failure.seq}: {failure.kind}: {failure.detail}")
-        if failure.kind not in kinds and len(kinds) <= SHRUNK_MOST:
+        if failure.kind not in kinds and len(kinds) <= MAX_SHRUNK:
             kinds.add(failure.kind)
             path, short = write_script(result, out)
             print(f"  shrunk to {path}, event {short.seq}; play it by manage.py play {path}")

@@ -42,7 +42,7 @@ class Acknowledged(NamedTuple):
         return self._replace(base_offset=base, records=self.end - base)
 
 
-def mending_lines(view: View) -> Iterator[str]:
+def repair_commands(view: View) -> Iterator[str]:
     """What an operator types to take back every fault that the view shows, and to stop the streams."""
     for link in view["links"]:
         yield "link restore " + " ".join(link.split("|"))
@@ -77,7 +77,7 @@ def missing_brokers(view: View) -> list[int]:
 
 def complaints(view: View) -> list[str]:
     """What is not as it should be in a cluster without faults."""
-    wrong = [f"{a_line} is to be typed" for a_line in mending_lines(view)]
+    wrong = [f"{a_line} is to be typed" for a_line in repair_commands(view)]
     wrong += [
         f"{name} is {node['state']}"
         for name, node in view["nodes"].items()

@@ -18,9 +18,9 @@ from devtools.sim.schedule import Schedule, pause
 
 T = TypeVar("T")
 
-ACTS_LEAST, ACTS_MOST = 12, 26
-GAP_MS_MOST = 900
-FAULT_MS_MOST = 7_000
+MIN_ACTS, MAX_ACTS = 12, 26
+MAX_GAP_MS = 900
+MAX_FAULT_MS = 7_000
 CREATED_MS = 900
 
 _TOPIC_CONFIGS = (
@@ -77,8 +77,8 @@ class _Drawing:
         for _ in range(self.between(2, 4)):
             self.stream_records()
         acts = [act for act, weight in _ACTS for _ in range(weight)]
-        for _ in range(self.between(ACTS_LEAST, ACTS_MOST)):
-            self.now_ms += self.between(1, GAP_MS_MOST)
+        for _ in range(self.between(MIN_ACTS, MAX_ACTS)):
+            self.now_ms += self.between(1, MAX_GAP_MS)
             self.pick(acts)(self)
         draw_members(self)
         draw_transactions(self)
@@ -281,7 +281,7 @@ class _Drawing:
 
     def fault_ms(self) -> int:
         """How long a fault lasts: mostly short, sometimes past all timeouts."""
-        return self.between(1, self.pick((300, 1500, FAULT_MS_MOST)))
+        return self.between(1, self.pick((300, 1500, MAX_FAULT_MS)))
 
     def broker_dies(self) -> None:
         broker = self.a_broker()

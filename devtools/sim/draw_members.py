@@ -8,7 +8,7 @@ from typing import Protocol
 from broker_core.sim.rng import Stream
 
 WITH_GROUPS_PERCENT = 25
-MEMBERS_MOST = 5
+MAX_MEMBERS = 5
 ASSIGNORS = ("range", "roundrobin", "sticky", "cooperative-sticky", "cooperative-sticky")
 OFFSETS_TOPIC_CONFIG = {
     "offsets.topic.num.partitions": "2",
@@ -39,7 +39,7 @@ def draw_members(drawing: Drawing) -> None:
     drawing.configure_brokers(OFFSETS_TOPIC_CONFIG)
     assignor = ASSIGNORS[stream.below(len(ASSIGNORS))]
     group_count = stream.between(1, 2)
-    for number in range(stream.between(2, MEMBERS_MOST)):
+    for number in range(stream.between(2, MAX_MEMBERS)):
         name, at_ms = f"m{number}", stream.between(0, drawing.now_ms)
         topics = ",".join(drawing.topic_names[: stream.between(1, 2)])
         line = f"consumer start {name} --group g{number % group_count} --topic {topics} --assignor {assignor}"

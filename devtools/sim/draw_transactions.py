@@ -6,8 +6,8 @@ from broker_core.sim.rng import Stream
 from devtools.sim.draw_members import Drawing
 
 WITH_TRANSACTIONS_PERCENT = 25
-PRODUCERS_MOST = 4
-TRANSACTIONS_MOST = 5
+MAX_PRODUCERS = 4
+MAX_TRANSACTIONS = 5
 TRANSACTION_CONFIG = {
     "transaction.state.log.num.partitions": "2",
     "transaction.state.log.replication.factor": "3",
@@ -22,7 +22,7 @@ def draw_transactions(drawing: Drawing) -> None:
     if stream.below(100) >= WITH_TRANSACTIONS_PERCENT or not drawing.topic_names:
         return
     drawing.configure_brokers(TRANSACTION_CONFIG)
-    for number in range(stream.between(1, PRODUCERS_MOST)):
+    for number in range(stream.between(1, MAX_PRODUCERS)):
         partition = f"{drawing.topic_names[stream.below(len(drawing.topic_names))]}-0"
         at_ms = stream.between(0, drawing.now_ms)
         if stream.below(100) < 40:
@@ -37,7 +37,7 @@ def _draw_transactional(drawing: Drawing, stream: Stream, name: str, partition: 
     line = f"producer open {name} --transactional-id tx{stream.below(2)} --timeout 6000"
     drawing.type_at(at_ms, f"{line} --transaction-timeout {timeout_ms}")
     at_ms += stream.between(1_000, 4_000)
-    for _ in range(stream.between(1, TRANSACTIONS_MOST)):
+    for _ in range(stream.between(1, MAX_TRANSACTIONS)):
         drawing.type_at(at_ms, f"producer begin {name}")
         drawing.type_at(at_ms + 1, f"producer burst {name} {partition} {stream.between(1, 20)}")
         at_ms += stream.between(1, 1_500)

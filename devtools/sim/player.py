@@ -15,18 +15,18 @@ from devtools.sim.aftermath import (
     complaints,
     differing_logs,
     lost_records,
-    mending_lines,
     missing_brokers,
+    repair_commands,
     waiting_deletions,
 )
+from devtools.sim.expected_failures import ExpectedFailures, in_short
 from devtools.sim.parity import differences
 from devtools.sim.schedule import Schedule, pause
 from devtools.sim.verdict import Failure, Played
-from devtools.sim.witness import Witness, in_short
 
 HEAL_US = 72_000_000
 LOOK_US = 1_000_000
-EVENTS_MOST = 250_000
+MAX_EVENTS = 250_000
 """Of one line. A whole schedule makes some 8,000."""
 AGAIN_US = 8_000_000
 """How long to wait before a broker that is still down is started once more."""
@@ -51,7 +51,7 @@ class _Game:
         self.disk = SimulatedDisk()
         self.run = Run(schedule.config, disk=self.disk, zk=MemoryStore())
         self.typed: list[str] = []
-        self.witness = Witness(ERAS[schedule.era])
+        self.expected = ExpectedFailures(ERAS[schedule.era])
         self.restarted: set[tuple[int, int]] = set()
         self.found: list[str] = []
 
@@ -61,13 +61,13 @@ class _Game:
         except Unplayable:
             raise
         except _Endless as endless:
-            failure = Failure("endless", self.run.seq, f"more than {EVENTS_MOST} events of {endless}")
+            failure = Failure("endless", self.run.seq, f"more than {MAX_EVENTS} events of {endless}")
         except Exception as error:  # whatever the core stumbles over is what is looked for
             place = traceback.extract_tb(error.__traceback__)[-1]
             where = f"{place.filename.rpartition('/')[2]}:{place.name}"
             detail = "".join(traceback.format_exception(error)[-6:]).strip()
             failure = Failure(f"{type(error).__name__} in {where}", self.run.seq, detail)
-        return Played(failure, self.run.seq, tuple(self.typed), dict(self.witness.alarms), tuple(self.found))
+        return Played(failure, self.run.seq, tuple(self.typed), dict(self.expected.alarms), tuple(self.found))
 
     def _whole(self) -> Failure | None:
         self._type(ready_line(self.schedule.brokers))
@@ -82,16 +82,16 @@ class _Game:
             number = run.submit(line, "play")
         except ShellError as error:
             raise Unplayable(f"{line}: {error.what}") from None
-        last = run.seq + EVENTS_MOST
-        if not is_background(line) and not run.finish(number, max_events=EVENTS_MOST) and run.seq >= last:
+        last = run.seq + MAX_EVENTS
+        if not is_background(line) and not run.finish(number, max_events=MAX_EVENTS) and run.seq >= last:
             raise _Endless(line)
 
     # looking
 
     def _look(self) -> Failure | None:
         """The first alarm that nothing explains, up to now."""
-        self.witness.see(self.run.take())
-        return self.witness.unexplained
+        self.expected.see(self.run.take())
+        return self.expected.unexplained
 
     def _heal(self) -> Failure | None:
         """Takes back every fault and waits until nothing is left of them."""
@@ -106,12 +106,12 @@ class _Game:
                 wrong = self._wrong_for_good()
             if not wrong:
                 return None
-            if run.now_us >= until_us and self.witness.gave_up:
+            if run.now_us >= until_us and self.expected.gave_up:
                 self.found.append("a broker gives up rather than truncate, explained by era")
                 return None
             if run.now_us >= until_us:
                 return Failure("not healed", run.seq, "; ".join(wrong[:4]))
-            for line in mending_lines(run.view):
+            for line in repair_commands(run.view):
                 self._mend(f"{line} &")
             turn = 3 - (until_us - run.now_us) * 3 // HEAL_US
             if not ERAS[self.schedule.era].broker_epochs and turn > 1:
@@ -135,7 +135,7 @@ class _Game:
         self._type(line)
 
     def _wrong(self) -> list[str]:
-        self.witness.stuck |= abandoned(self.run.view)
+        self.expected.stuck |= abandoned(self.run.view)
         stuck = self._stuck()
         if not stuck:
             return complaints(self.run.view)
@@ -143,19 +143,19 @@ class _Game:
         excused = stuck | topics | {"/admin/reassign_partitions"}
         wrong = [each for each in complaints(self.run.view) if each.partition(": ")[0] not in excused]
         # Their other replicas may still be about to truncate.
-        wait_for = stuck - self.witness.explained.keys()
+        wait_for = stuck - self.expected.explained.keys()
         differing = differing_logs(self.run.view, self.disk) if wait_for else ()
         return wrong + [f"{name}: {detail}" for name, detail in differing if name in wait_for]
 
     def _stuck(self) -> set[str]:
         """Partitions that cannot heal, as Kafka's would not."""
-        return self.witness.stuck | {partition_of(replica) for replica in self.witness.refusing}
+        return self.expected.stuck | {partition_of(replica) for replica in self.expected.refusing}
 
     def _wrong_for_good(self) -> list[str]:
         """What is wrong when nothing changes any more, without deletions that wait for moves without a leader."""
         view = self.run.view
-        waiting = waiting_deletions(view) & self.witness.put_off
-        self.witness.stuck |= {name for name, partition in view["partitions"].items() if partition["topic"] in waiting}
+        waiting = waiting_deletions(view) & self.expected.put_off
+        self.expected.stuck |= {name for name, partition in view["partitions"].items() if partition["topic"] in waiting}
         wishes = {f"/admin/delete_topics/{topic}" for topic in waiting}
         return [each for each in self._wrong() if each.partition(": ")[0] not in wishes]
 
@@ -167,8 +167,8 @@ class _Game:
             return Failure("view", run.seq, "; ".join(differing[:3]))
         if self._stuck():
             self.found.append("a partition cannot heal, as Kafka's would not")
-        for kind, partition, detail in () if self.witness.gave_up else self._missing():
-            excuse = self.witness.explained.get(partition, "")
+        for kind, partition, detail in () if self.expected.gave_up else self._missing():
+            excuse = self.expected.explained.get(partition, "")
             if not excuse:
                 return Failure(kind, run.seq, f"{partition}: {detail}")
             self.found.append(f"{kind}, explained by {in_short(excuse)}")
@@ -179,7 +179,7 @@ class _Game:
             yield "logs differ", partition, detail
         # who sends to a deleted topic makes a new one of the same name
         owed = [
-            each for each in self.witness.acknowledged if f"/brokers/topics/{each.topic}" not in self.witness.deleted
+            each for each in self.expected.acknowledged if f"/brokers/topics/{each.topic}" not in self.expected.deleted
         ]
         for partition, detail in lost_records(self.run.view, self.disk, owed):
             yield "record lost", partition, detail

@@ -10,13 +10,13 @@ from devtools.sim.player import Unplayable, play
 from devtools.sim.schedule import Schedule, pause, pause_us
 from devtools.sim.verdict import Failure, Played
 
-TRIES_MOST = 600
+MAX_TRIES = 600
 SHORTEST_US = 2_000
 
 _Lines = list[str]
 
 
-def shrink(schedule: Schedule, kind: str, tries: int = TRIES_MOST) -> tuple[Schedule, Played, Failure]:
+def shrink(schedule: Schedule, kind: str, tries: int = MAX_TRIES) -> tuple[Schedule, Played, Failure]:
     """The shortest schedule found whose failure is of the same kind, with how it played. The given one must fail so."""
     return _Shrinking(schedule, kind, tries).result()
 

@@ -14,7 +14,7 @@ from devtools.tour.tour import WAIT_S, Tour, until
 FASTEST = 100.0
 SLOWEST = 0.001
 SLIDER_STEP = 0.005
-MOST_STEPS = 300
+MAX_STEPS = 300
 
 
 class LabPage:
@@ -144,11 +144,11 @@ class LabPage:
     def steps_until(self, wanted: Callable[[Shown], object], said: str) -> Shown:
         """Steps message by message until the page shows what is wanted."""
         seen = self.shown
-        for _ in range(MOST_STEPS):
+        for _ in range(MAX_STEPS):
             if wanted(seen):
                 return seen
             seen = self.step("RPC")
-        raise AssertionError(f"{said} was expected within {MOST_STEPS} messages ({_partitions(seen)}).")
+        raise AssertionError(f"{said} was expected within {MAX_STEPS} messages ({_partitions(seen)}).")
 
     def speed(self, rate: float) -> None:
         """Moves the slider."""

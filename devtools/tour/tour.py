@@ -16,7 +16,7 @@ T = TypeVar("T")
 WAIT_S = 120.0
 """How long a stop waits for what it expects: long, for machines that have other things to do."""
 LOOK_MS = 50
-LONGEST_SENTENCE = 400
+MAX_SENTENCE_LENGTH = 400
 SIZE = {"width": 1440, "height": 900}
 #: What a browser says of an answer with an error; where a stop asks for one, that is no defect of the page.
 ANSWERED_WITH_ERROR = "Failed to load resource"
@@ -153,4 +153,4 @@ class _StopFailed(Exception):
 def _sentence(error: Exception) -> str:
     """What went wrong, on one line."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return " ".join(lines[:3] + lines[3:][-2:])[:LONGEST_SENTENCE] or type(error).__name__
+    return " ".join(lines[:3] + lines[3:][-2:])[:MAX_SENTENCE_LENGTH] or type(error).__name__

@@ -5,15 +5,17 @@ from django.contrib.auth.models import User
 from lab.models import Bookmark, Branch
 from lab.texts.refusal import Refusal
 
-LONGEST_NAME = 80
+MAX_NAME_LENGTH = 80
 MAX_BOOKMARKS = 200
 
 
 def bookmark(user: User, branch: Branch, seq: int, at_us: int, name: str) -> Bookmark:
     """Keeps it. Raises Refusal for a name that is too long, or too many of them."""
     name = " ".join(name.split()) or f"Bookmark at event {seq}"
-    if len(name) > LONGEST_NAME:
-        raise Refusal(f"The name has {len(name)} characters.", f"At most {LONGEST_NAME} were expected.", "Shorten it.")
+    if len(name) > MAX_NAME_LENGTH:
+        raise Refusal(
+            f"The name has {len(name)} characters.", f"At most {MAX_NAME_LENGTH} were expected.", "Shorten it."
+        )
     if branch.bookmarks.count() >= MAX_BOOKMARKS:
         raise Refusal(f"The branch has {MAX_BOOKMARKS} bookmarks.", "Fewer were expected.", "Use one of them.", 409)
     return Bookmark.objects.create(branch=branch, owner=user, seq=seq, at_us=at_us, name=name)

@@ -5,7 +5,7 @@ import asyncio
 from asgiref.sync import sync_to_async
 from django.db import transaction
 
-from lab.actions.start_run import LONGEST_NAME, ensure_few_runs, new_slug
+from lab.actions.start_run import MAX_NAME_LENGTH, ensure_few_runs, new_slug
 from lab.models import Branch, Run
 from lab.recordings.copying import copy_tree, link
 from lab.recordings.folder import run_folder
@@ -24,7 +24,7 @@ async def duplicate_run(host: Host, run: Run) -> Run:
     copy = Run(
         slug=new_slug(),
         owner_id=run.owner_id,
-        name=run.name[: LONGEST_NAME - len(_SUFFIX)] + _SUFFIX,
+        name=run.name[: MAX_NAME_LENGTH - len(_SUFFIX)] + _SUFFIX,
         seed=run.seed,
         brokers=run.brokers,
         era=run.era,

@@ -7,7 +7,7 @@ from django.contrib.auth.models import User
 from broker_core.eras import ERAS
 from broker_core.refusals import ShellError
 from lab.actions.delete_run import delete_run
-from lab.actions.start_run import LONGEST_NAME, enter_run, start_entered_run
+from lab.actions.start_run import MAX_NAME_LENGTH, enter_run, start_entered_run
 from lab.models import Branch
 from lab.runtime.engine import Input
 from lab.runtime.host import Host, RunConfig
@@ -15,7 +15,7 @@ from lab.runtime.lab import Lab
 from lab.runtime.live_run import LiveRun
 from lab.texts.refusal import Refusal
 
-MOST_EVENTS = 300_000
+MAX_EVENTS = 300_000
 """Of a run that is played again while somebody waits for the page."""
 EVENTS_AT_ONCE = 2_000
 
@@ -35,14 +35,14 @@ async def rerun(host: Host, user: User, branch: Branch, era: str) -> Branch:
         raise Refusal(f"There is no era {era!r}.", f"One of {', '.join(ERAS)} was expected.", "Choose one of these.")
     lab = await host.lab(branch.run.slug, branch.name)
     recording = lab.recording
-    if recording.last_seq > MOST_EVENTS:
+    if recording.last_seq > MAX_EVENTS:
         raise Refusal(
             f"The branch has {recording.last_seq} events.",
-            f"At most {MOST_EVENTS} were expected.",
+            f"At most {MAX_EVENTS} were expected.",
             "Fork it earlier, and play that again.",
         )
     run = branch.run
-    name = f"{run.name[: LONGEST_NAME - 10]} · {era}"
+    name = f"{run.name[: MAX_NAME_LENGTH - 10]} · {era}"
     config = msgspec.structs.replace(msgspec.convert(recording.config, RunConfig), name=name, era=era)
     made = await sync_to_async(enter_run)(user, name, run.seed, run.brokers, era)
     await start_entered_run(host, made, config)

@@ -17,7 +17,7 @@ from lab.texts.refusal import Refusal
 
 MAX_BROKERS = 7
 MAX_SEED = 2**32 - 1
-LONGEST_NAME = 80
+MAX_NAME_LENGTH = 80
 MAX_RUNS = 200
 """Of one user: the data folder is not endless."""
 
@@ -51,10 +51,10 @@ async def start_entered_run(host: Host, branch: Branch, config: RunConfig) -> No
 def checked_name(name: str) -> str:
     """A run's name without surrounding space. Raises Refusal for an empty or long one."""
     name = " ".join(name.split())
-    if not name or len(name) > LONGEST_NAME:
+    if not name or len(name) > MAX_NAME_LENGTH:
         raise Refusal(
             f"The name {name[:20]!r} has {len(name)} characters." if name else "The run has no name.",
-            f"1 to {LONGEST_NAME} characters were expected.",
+            f"1 to {MAX_NAME_LENGTH} characters were expected.",
             "Give it a name that you will find again.",
             field="name",
         )

@@ -8,7 +8,7 @@ from lab.runtime.lab import Lab
 from lab.runtime.live_run import LiveRun
 from lab.texts.refusal import Refusal
 
-LONGEST_LINE = 8_000
+MAX_LINE_LENGTH = 8_000
 
 
 async def submit_command(lab: Lab, user: User, frame: Do) -> Done:
@@ -22,10 +22,10 @@ async def submit_line(lab: Lab, user: User, line: str) -> tuple[int, int]:
     line = line.strip()
     if not line:
         raise Refusal("The line is empty.", "A command was expected.", "Type help for a list of commands.")
-    if len(line) > LONGEST_LINE:
+    if len(line) > MAX_LINE_LENGTH:
         raise Refusal(
             f"The line has {len(line)} characters.",
-            f"At most {LONGEST_LINE} were expected.",
+            f"At most {MAX_LINE_LENGTH} were expected.",
             "Split it into several commands.",
         )
 

@@ -30,7 +30,7 @@ logger = logging.getLogger(__name__)
 IDLE_S = 600.0
 """A worker that has nothing to do for so long ends: Spark holds several hundred MB."""
 STOP_TIMEOUT_S = 15.0
-MOST_JOBS = 64
+MAX_JOBS = 64
 SCRATCH = "spark-scratch-"
 """How folders for temporary files of the worker begin."""
 
@@ -117,7 +117,7 @@ class Analyst:
     def _keep(self, job: Job) -> None:
         self._jobs[job.id] = job
         over = [old for old in self._jobs.values() if old.is_over]
-        for old in over[: len(self._jobs) - MOST_JOBS]:
+        for old in over[: len(self._jobs) - MAX_JOBS]:
             del self._jobs[old.id]
 
     def _hand_over(self, job: Job) -> None:

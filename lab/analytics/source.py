@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 SCHEMA = "seq bigint, at_us bigint, node string, cause_seq bigint, kind string, fields array<string>"
 SPAN_BYTES = 4 * 1024 * 1024
-MOST_SPANS = 64
+MAX_SPANS = 64
 ROWS_PER_BATCH = 16_384
 _LENGTH_OVERHEAD = 12
 
@@ -45,7 +45,7 @@ def spans(folder: Path, last_seq: int, wanted: int) -> list[Span]:
     if not segments:
         raise FileNotFoundError(f"there is no log in {folder}")
     size = sum(ends[-1] for _, ends in segments if ends)
-    count = min(max(wanted, size // SPAN_BYTES), MOST_SPANS)
+    count = min(max(wanted, size // SPAN_BYTES), MAX_SPANS)
     return [span for path, ends in segments for span in _cut(path, ends, -(-size // count))]
 
 

@@ -10,8 +10,8 @@ from lab.models import Branch
 from lab.runtime.lab import Lab
 from lab.texts.refusal import Refusal
 
-MEMBERS_MOST = 200
-PARTITIONS_MOST = 2_000
+MAX_MEMBERS = 200
+MAX_PARTITIONS = 2_000
 
 
 class _Group(msgspec.Struct):
@@ -30,10 +30,10 @@ class _Group(msgspec.Struct):
 async def assignments(request: HttpRequest, branch: Branch, lab: Lab) -> HttpResponse:
     """A plan by each assignor."""
     group = body_of(request, _Group)
-    if len(group.members) > MEMBERS_MOST or sum(group.partitions.values()) > PARTITIONS_MOST:
+    if len(group.members) > MAX_MEMBERS or sum(group.partitions.values()) > MAX_PARTITIONS:
         raise Refusal(
             "The group is too large for a preview.",
-            f"At most {MEMBERS_MOST} members and {PARTITIONS_MOST} partitions were expected.",
+            f"At most {MAX_MEMBERS} members and {MAX_PARTITIONS} partitions were expected.",
             "Look at what its next rebalance gives.",
         )
     try:

@@ -21,7 +21,7 @@ from typing import Any
 import msgspec
 
 from broker_core.eras import DEFAULT_ERA, ERAS
-from lab.exercises.happenings import Elected, GroupAssigned, PowerLost, Reads, Truncated
+from lab.exercises.event_conditions import Elected, GroupAssigned, PowerLost, Reads, Truncated
 from lab.exercises.message_predicates import RpcInFlight
 from lab.exercises.places import Offset, check_offset
 from lab.exercises.predicates import Goal

@@ -3,7 +3,15 @@
 from broker_core.events.envelope import Event
 from broker_core.events.rpc import RpcDelivered
 from broker_core.view.tree import Rpc, View
-from lab.exercises.places import Nowhere, acknowledged, check_node, check_replica, leader_of, node_text, nodes_of
+from lab.exercises.places import (
+    UnresolvedReference,
+    acknowledged,
+    check_node,
+    check_replica,
+    leader_of,
+    node_text,
+    nodes_of,
+)
 from lab.exercises.predicate import Answer, Compared, Moment, Predicate
 from lab.exercises.texts import Text
 
@@ -24,7 +32,7 @@ class RpcInFlight(Predicate, frozen=True, kw_only=True, tag="rpc_in_flight"):
         check_node(self.destination)
 
     def under_way(self, view: View) -> dict[str, str]:
-        """The messages of this kind that are under way: id and source. Raises Nowhere."""
+        """The messages of this kind that are under way: id and source. Raises UnresolvedReference."""
         sources, destinations = nodes_of(view, self.source), nodes_of(view, self.destination)
         return {
             name: rpc["source"]
@@ -41,7 +49,7 @@ class RpcInFlight(Predicate, frozen=True, kw_only=True, tag="rpc_in_flight"):
             return False
         try:
             return event.rpc in self.under_way(view)
-        except Nowhere:
+        except UnresolvedReference:
             return False
 
     def _look(self, moment: Moment) -> Answer:
@@ -120,7 +128,7 @@ class HasRead(Predicate, frozen=True, kw_only=True, tag="has_read"):
     def _look(self, moment: Moment) -> Answer:
         node = moment.view["nodes"].get(self.client)
         if node is None or node["kind"] != "consumer":
-            raise Nowhere(Text(f"There is no consumer {self.client}.", f"没有消费者 {self.client}。"))
+            raise UnresolvedReference(Text(f"There is no consumer {self.client}.", f"没有消费者 {self.client}。"))
         position = node["position"]
         if position > self.offset:
             return Answer(True, Text(f"{self.client}: position {position}", f"{self.client}：消费位置 {position}"))

@@ -53,8 +53,8 @@ WORDS = {
 """What an offset is called in a sentence."""
 
 
-class Nowhere(Exception):
-    """The view has no such thing now; `why` says so to the learner."""
+class UnresolvedReference(Exception):
+    """What a reference names is not in the view now; `why` is shown to the learner."""
 
     def __init__(self, why: Text) -> None:
         super().__init__(why.en)
@@ -102,24 +102,24 @@ def check_committed(reference: str) -> None:
 
 
 def led_by(view: View, partition: str) -> int:
-    """The id of the broker that leads a partition by what ZooKeeper says, -1 for none. Raises Nowhere."""
+    """The id of the broker that leads a partition by what ZooKeeper says, -1 for none. Raises UnresolvedReference."""
     state = view["partitions"].get(partition)
     if state is None:
-        raise Nowhere(Text(f"There is no partition {partition}.", f"还没有分区 {partition}。"))
+        raise UnresolvedReference(Text(f"There is no partition {partition}.", f"还没有分区 {partition}。"))
     return int(state["leader"])
 
 
 def leader_of(view: View, partition: str) -> str:
-    """The node that leads a partition and knows it. Raises Nowhere."""
+    """The node that leads a partition and knows it. Raises UnresolvedReference."""
     node = broker_node(led_by(view, partition))
     replica = view["replicas"].get(replica_name(partition, node))
     if replica is None or replica["role"] != "leader":
-        raise Nowhere(Text(f"{partition} has no leader now.", f"{partition} 目前没有首领。"))
+        raise UnresolvedReference(Text(f"{partition} has no leader now.", f"{partition} 目前没有首领。"))
     return node
 
 
 def replicas_of(view: View, reference: str) -> list[str]:
-    """The replicas that a reference means, `orders-0@b2` and so on, by broker. Raises Nowhere when there are none."""
+    """The replicas that a reference means, `orders-0@b2` and so on, by broker. Raises UnresolvedReference if none."""
     partition, _, whose = reference.partition("@")
     if whose == "leader":
         return [replica_name(partition, leader_of(view, partition))]
@@ -128,24 +128,24 @@ def replicas_of(view: View, reference: str) -> list[str]:
         nodes = [broker_node(broker_id) for broker_id in sorted(view["partitions"][partition]["replicas"])]
         found = [replica_name(partition, node) for node in nodes if node != leader]
         if not found:
-            raise Nowhere(Text(f"{partition} has no followers.", f"{partition} 没有跟随者。"))
+            raise UnresolvedReference(Text(f"{partition} has no followers.", f"{partition} 没有跟随者。"))
     else:
         found = [reference]
     for name in found:
         if name not in view["replicas"]:
-            raise Nowhere(Text(f"There is no replica {name}.", f"没有副本 {name}。"))
+            raise UnresolvedReference(Text(f"There is no replica {name}.", f"没有副本 {name}。"))
     return found
 
 
 def nodes_of(view: View, reference: str) -> list[str]:
-    """The nodes that a reference means. Raises Nowhere."""
+    """The nodes that a reference means. Raises UnresolvedReference."""
     if "@" not in reference:
         return [reference]
     return [ReplicaId.parse(name).node for name in replicas_of(view, reference)]
 
 
 def offset_of(view: View, offset: Offset) -> int:
-    """The number that an offset stands for now. Raises Nowhere."""
+    """The number that an offset stands for now. Raises UnresolvedReference."""
     if isinstance(offset, int):
         return offset
     match = _OFFSET.fullmatch(offset)
@@ -168,7 +168,7 @@ def offset_of(view: View, offset: Offset) -> int:
 
 
 def offset_text(view: View, offset: Offset) -> Text:
-    """What an offset is, in a sentence: `high watermark of broker 1`. Raises Nowhere."""
+    """What an offset is, in a sentence: `high watermark of broker 1`. Raises UnresolvedReference."""
     match = _OFFSET.fullmatch(str(offset))
     if match is None:
         return Text("offset", "位移")
@@ -199,10 +199,10 @@ def value_of(view: View, what: str, replica: str) -> int:
 
 
 def acknowledged(view: View, client: str) -> int:
-    """The last offset that a producer was told, -1 before the first. Raises Nowhere."""
+    """The last offset that a producer was told, -1 before the first. Raises UnresolvedReference."""
     node = view["nodes"].get(client)
     if node is None or node["kind"] != "producer":
-        raise Nowhere(Text(f"There is no producer {client}.", f"没有生产者 {client}。"))
+        raise UnresolvedReference(Text(f"There is no producer {client}.", f"没有生产者 {client}。"))
     return int(node["last_offset"])
 
 
@@ -232,10 +232,10 @@ def owned(view: View, client: str) -> int:
 
 
 def read(view: View, what: str, client: str) -> int:
-    """`position` or `first_read` of a consumer. Raises Nowhere."""
+    """`position` or `first_read` of a consumer. Raises UnresolvedReference."""
     node = view["nodes"].get(client)
     if node is None or node["kind"] != "consumer":
-        raise Nowhere(Text(f"There is no consumer {client}.", f"没有消费者 {client}。"))
+        raise UnresolvedReference(Text(f"There is no consumer {client}.", f"没有消费者 {client}。"))
     if what == "position":
         return int(node["position"])
     return int(node["records"][0][0]) if node["records"] else -1
@@ -249,11 +249,11 @@ def _position_of(view: View, what: str, replica: str, wanted: int) -> int:
         position = next(found, None)
         if position is None:
             en = f"Offset {wanted} is not in one of the last batches of {replica}."
-            raise Nowhere(Text(en, f"位移 {wanted} 不在 {replica} 的最后几个批次里。"))
+            raise UnresolvedReference(Text(en, f"位移 {wanted} 不在 {replica} 的最后几个批次里。"))
         return int(position)
     index = next((one for one in dumps(view) if one[:3] == (replica, segment, "index")), None)
     if index is None:
-        raise Nowhere(NOT_DUMPED)
+        raise UnresolvedReference(NOT_DUMPED)
     if what == "scan_start":
         return max((position for offset, position in index.entries if offset <= wanted), default=0)
     size = int(state["segments"][str(segment)][0])

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import msgspec
 
 from broker_core.view.tree import View
-from lab.exercises.places import Nowhere, Offset, check_offset, offset_of
+from lab.exercises.places import Offset, UnresolvedReference, check_offset, offset_of
 from lab.exercises.texts import Text
 
 
@@ -31,8 +31,8 @@ class Predicate(msgspec.Struct, frozen=True, kw_only=True, tag_field="is", forbi
         """Whether it holds now, in a sentence."""
         try:
             return self._look(moment)
-        except Nowhere as nowhere:
-            return Answer(False, nowhere.why)
+        except UnresolvedReference as unresolved:
+            return Answer(False, unresolved.why)
 
     def _look(self, moment: Moment) -> Answer:
         raise NotImplementedError

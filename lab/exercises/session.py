@@ -16,7 +16,7 @@ from broker_core.view.fold import Fold
 from broker_core.view.tree import View
 from lab.exercises.loader import Exercise, Prediction, Step
 from lab.exercises.message_predicates import RpcInFlight
-from lab.exercises.places import Nowhere, number_text, offset_of, offset_text
+from lab.exercises.places import UnresolvedReference, number_text, offset_of, offset_text
 from lab.exercises.predicate import Answer, Moment
 from lab.exercises.predicates import ask_all
 from lab.exercises.texts import Language, Text
@@ -231,7 +231,7 @@ class ExerciseSession:
         assert progress.given is not None
         try:
             offset, what = offset_of(view, prediction.asks), offset_text(view, prediction.asks)
-        except Nowhere:
+        except UnresolvedReference:
             # It lost its leader in that instant: the question has no answer any more.
             self._state.steps[step.id] = Progress("active")
             return

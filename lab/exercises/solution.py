@@ -23,7 +23,7 @@ from lab.exercises.setup import Engine, run_setup
 from lab.protocol.frames import Exercise as ExerciseFrame
 from lab.texts.refusal import Refusal
 
-MOST_STEPS = 500
+MAX_STEPS = 500
 PLAY_US = 60_000_000
 PLAY_STEP_US = 10_000
 
@@ -110,7 +110,7 @@ class Rehearsal:
             case ["step", "rpc"]:
                 self._engine.step_rpc()
             case ["step", "rpc", "until", "done"]:
-                for _ in range(MOST_STEPS):
+                for _ in range(MAX_STEPS):
                     if self._phase(step) == "done":
                         break
                     self._engine.step_rpc()

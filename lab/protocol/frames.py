@@ -12,11 +12,11 @@ from lab.texts.refusal import Refusal
 
 VERSION = 1
 MAX_FRAME_BYTES = 64 * 1024
-MAX_RUBBISH = 10
+MAX_INVALID_FRAMES = 10
 """So many frames that cannot be read are answered; then the socket is closed."""
 
 CLOSE_FAILED = 1011
-CLOSE_RUBBISH = 4400
+CLOSE_INVALID_FRAME = 4400
 CLOSE_NOT_SIGNED_IN = 4401
 CLOSE_NOT_FOUND = 4404
 
@@ -147,7 +147,7 @@ _decoder = msgspec.json.Decoder(ClientFrame)
 _encoder = msgspec.json.Encoder()
 
 
-class Rubbish(Refusal):
+class InvalidFrame(Refusal):
     """A frame that could not be read. `id` is the frame's, as far as that could be read."""
 
     def __init__(self, what: str, expected: str, todo: str, id: str | None = None) -> None:
@@ -156,12 +156,12 @@ class Rubbish(Refusal):
 
 
 def parse(text: str | None) -> ClientFrame:
-    """A frame of the page. Raises Rubbish for what is none."""
+    """A frame of the page. Raises InvalidFrame for what is none."""
     if text is None:
-        raise Rubbish("A binary frame came.", "JSON text was expected.", "Reload the page.")
+        raise InvalidFrame("A binary frame came.", "JSON text was expected.", "Reload the page.")
     data = text.encode()
     if len(data) > MAX_FRAME_BYTES:
-        raise Rubbish(
+        raise InvalidFrame(
             f"A frame of {len(data)} bytes came.",
             f"At most {MAX_FRAME_BYTES} bytes were expected.",
             "Send less at once.",
@@ -170,7 +170,7 @@ def parse(text: str | None) -> ClientFrame:
         frame: ClientFrame = _decoder.decode(data)
     except msgspec.MsgspecError as error:
         kinds = ", ".join(str(kind.__struct_config__.tag) for kind in ClientFrame.__args__)
-        raise Rubbish(
+        raise InvalidFrame(
             f"A frame cannot be read: {error}.",
             f"A JSON object with one of these as k was expected: {kinds}.",
             "Reload the page; if that does not help, the lab was updated.",
@@ -188,9 +188,9 @@ def _id_of(data: bytes) -> str | None:
 
 
 def check_hello(hello: Hello) -> None:
-    """Raises Rubbish when page and server do not speak the same version."""
+    """Raises InvalidFrame when page and server do not speak the same version."""
     if hello.v != VERSION or hello.schema not in ("", schema_hash()):
-        raise Rubbish(
+        raise InvalidFrame(
             "The lab was updated since this page was loaded.",
             f"Version {VERSION} with the event schema {schema_hash()} was expected, not {hello.v} with {hello.schema}.",
             "Reload the page; nothing is lost.",

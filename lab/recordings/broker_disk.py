@@ -33,7 +33,7 @@ from lab.texts.refusal import Refusal
 
 PAGE_BYTES = 1024
 _READ_BYTES = 64 * 1024
-_MOST_READ_BYTES = 4 * 1024 * 1024
+_MAX_READ_BYTES = 4 * 1024 * 1024
 """Of one batch; a larger one is shown without its records."""
 _TRANSACTION_ENTRY_BYTES = 34
 _STATES = ("deleted", "cleaned", "swap")
@@ -221,12 +221,12 @@ def _parts(folder: Folder, file: ReplicaFile, start: int, end: int) -> list[Part
                 return annotate_transaction_index(data, first)
             return (annotate_index if file.kind == "index" else annotate_time_index)(data, first, base)
         case "snapshot":
-            return _touching(annotate_snapshot(folder.read(file, 0, _MOST_READ_BYTES)), start, end)
+            return _touching(annotate_snapshot(folder.read(file, 0, _MAX_READ_BYTES)), start, end)
         case "checkpoint":
             columns = ("epoch", "startOffset") if file.name == LEADER_EPOCH_CHECKPOINT else _CHECKPOINT_COLUMNS
-            return _touching(annotate_checkpoint(folder.read(file, 0, _MOST_READ_BYTES), columns), start, end)
+            return _touching(annotate_checkpoint(folder.read(file, 0, _MAX_READ_BYTES), columns), start, end)
         case "metadata":
-            return _touching(annotate_properties(folder.read(file, 0, _MOST_READ_BYTES)), start, end)
+            return _touching(annotate_properties(folder.read(file, 0, _MAX_READ_BYTES)), start, end)
 
 
 _CHECKPOINT_COLUMNS = ("topic", "partition", "offset")
@@ -245,7 +245,7 @@ def _log_parts(folder: Folder, file: ReplicaFile, start: int, end: int) -> list[
     data = folder.read(file, first, end - first)
     # The last batch of the page may go on behind it.
     wanted = end - first + _READ_BYTES
-    while wanted <= _MOST_READ_BYTES:
+    while wanted <= _MAX_READ_BYTES:
         data = folder.read(file, first, wanted)
         if len(data) < wanted or sum(size for _, size in batch_starts(data)) >= end - first:
             break

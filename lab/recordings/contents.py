@@ -13,7 +13,7 @@ from lab.recordings.recording import Recording
 
 COMPARED_RECORDS = 256
 """So many at the end of each log."""
-LONGEST_TEXT = 32
+MAX_TEXT_LENGTH = 32
 _DIGEST_BYTES = 6
 
 
@@ -57,7 +57,7 @@ def _text(record: Record) -> str:
         "" if part is None else part.decode("utf-8", "backslashreplace") for part in (record.key, record.value)
     )
     text = value if record.key is None else f"{key}:{value}"
-    if record.value is not None and len(text) <= LONGEST_TEXT:
+    if record.value is not None and len(text) <= MAX_TEXT_LENGTH:
         return text
     digest = blake2b(repr((record.key, record.value)).encode(), digest_size=_DIGEST_BYTES).hexdigest()
-    return f"{text[:LONGEST_TEXT]}… {digest}"
+    return f"{text[:MAX_TEXT_LENGTH]}… {digest}"

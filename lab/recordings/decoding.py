@@ -19,7 +19,7 @@ from lab.texts.refusal import Refusal
 
 _OFFSET_ENTRY = struct.Struct(">ii")
 _TIME_ENTRY = struct.Struct(">qi")
-_LARGEST_BATCH = 2 * 1024 * 1024
+_MAX_BATCH_BYTES = 2 * 1024 * 1024
 
 
 def decoded(files: ReplicaFiles, file: ReplicaFile, start: int) -> dict[str, Any]:
@@ -57,7 +57,7 @@ def _batches(files: ReplicaFiles, file: ReplicaFile, start: int) -> list[dict[st
     found = list(iterate_batches(data))
     if data and not found:
         # One batch may be larger than what is read at once.
-        data = files.read(file, start, _LARGEST_BATCH)
+        data = files.read(file, start, _MAX_BATCH_BYTES)
         found = list(iterate_batches(data))[:1]
         if not found:
             raise Refusal(

@@ -62,7 +62,7 @@ _COMPRESSED_BYTES = 16 * 1024
 would take as long to write as the first. Smaller ones are not worth the trouble.
 """
 _LEVEL = 1
-_LARGEST_BATCH = 8 * 1024 * 1024
+_MAX_BATCH_BYTES = 8 * 1024 * 1024
 """A batch of inputs, some of which are what clients send, fits into a segment."""
 
 
@@ -267,7 +267,7 @@ def _batches(inputs: Sequence[Stamped]) -> Iterator[tuple[list[Stamped], int]]:
     size = 0
     for given in inputs:
         given_size = sum(map(len, given[1:]))
-        if batch and size + given_size > _LARGEST_BATCH:
+        if batch and size + given_size > _MAX_BATCH_BYTES:
             yield batch, size
             batch, size = [], 0
         batch.append(given)

@@ -15,7 +15,7 @@ from lab.runtime import engine
 from lab.runtime.lab import Lab, wait_for
 from lab.runtime.lab_file import note_branches
 from lab.runtime.live_run import LiveRun
-from lab.runtime.memory import suit_engines
+from lab.runtime.memory import tune_process_memory
 from lab.runtime.pacer import Pacer
 
 logger = logging.getLogger(__name__)
@@ -40,7 +40,7 @@ class Host:
         # Opening and closing one branch exclude each other: a recording has one writer.
         self._locks: defaultdict[tuple[str, str], asyncio.Lock] = defaultdict(asyncio.Lock)
         self._ends = asyncio.Event()
-        self._housekeeper = asyncio.create_task(self._keep_house())
+        self._housekeeper = asyncio.create_task(self._run_maintenance())
 
     def folder(self, run: str, branch: str) -> BranchFolder:
         return branch_folder(run, branch, runs=self._runs)
@@ -122,7 +122,7 @@ class Host:
             if lab is not None:
                 await lab.close()
 
-    async def _keep_house(self) -> None:
+    async def _run_maintenance(self) -> None:
         while True:
             await wait_for(self._ends, HOUSEKEEPING_S)
             if self._ends.is_set():
@@ -132,11 +132,11 @@ class Host:
                     # closed while we looked after another one
                     continue
                 try:
-                    await self._look_after(key, lab)
+                    await self._maintain(key, lab)
                 except Exception:
                     logger.exception("looking after %s/%s failed", *key)
 
-    async def _look_after(self, key: tuple[str, str], lab: Lab) -> None:
+    async def _maintain(self, key: tuple[str, str], lab: Lab) -> None:
         await lab.summarise_now_and_then()
         unwatched_s = lab.unwatched_s()
         if lab.is_playing and unwatched_s >= UNWATCHED_PAUSE_S:
@@ -152,7 +152,7 @@ def host() -> Host:
     """The host of this process, made at the first call, which must come from the event loop that serves."""
     global _host
     if _host is None:
-        suit_engines()
+        tune_process_memory()
         _host = Host(settings.RUNS, settings.ZOOKEEPER)
     return _host
 

@@ -26,7 +26,7 @@ much to keep, and they wait meanwhile.
 """
 MUCH_BYTES = 32 * 1024 * 1024
 """Of inputs: after so many the brokers' files are kept in the background first, and then once more what is new."""
-MOST_PREPARATIONS = 2
+MAX_PREPARATIONS = 2
 
 
 @dataclass(frozen=True)
@@ -146,7 +146,7 @@ class LiveRun:
         """Keeps the engine, or, where clients have written much since, prepares that: it is due again then. Clients
         that go on and on put it off so often and no more.
         """
-        if self._new_bytes > MUCH_BYTES and self._prepared < MOST_PREPARATIONS:
+        if self._new_bytes > MUCH_BYTES and self._prepared < MAX_PREPARATIONS:
             self._new_bytes = 0
             self._prepared += 1
             self._checkpoints.prepare()

@@ -12,19 +12,19 @@ import gc
 
 YOUNG_OBJECTS = 50_000
 KEPT_BYTES = 32 * 1024 * 1024
-LARGEST_KEPT_BYTES = 16 * 1024 * 1024
+MAX_KEPT_BYTES = 16 * 1024 * 1024
 # of malloc.h
 _TRIM_THRESHOLD, _TOP_PAD, _MMAP_THRESHOLD = -1, -2, -3
 
 
-def suit_engines() -> None:
-    """Both of the above, for this process."""
-    look_rarely()
+def tune_process_memory() -> None:
+    """Sets the garbage collector and the allocator of this process up for engines."""
+    reduce_gc_frequency()
     keep_free_memory()
 
 
-def look_rarely() -> None:
-    """Looks after 50,000 new objects, and never again at what is there now: modules, classes, settings."""
+def reduce_gc_frequency() -> None:
+    """Lets the collector run after 50,000 new objects, and never over what exists now: modules, classes, settings."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(YOUNG_OBJECTS, 20, 50)
@@ -34,6 +34,6 @@ def keep_free_memory() -> None:
     """Keeps some memory that is free for the next large object, where the C library can be told so (glibc)."""
     tell = getattr(ctypes.CDLL(None), "mallopt", None)
     if tell is not None:
-        tell(_MMAP_THRESHOLD, LARGEST_KEPT_BYTES)
+        tell(_MMAP_THRESHOLD, MAX_KEPT_BYTES)
         tell(_TRIM_THRESHOLD, KEPT_BYTES)
         tell(_TOP_PAD, KEPT_BYTES // 2)

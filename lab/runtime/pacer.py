@@ -12,10 +12,10 @@ Mode = Literal["pause", "play", "event_paced"]
 
 TICK_S = 0.033
 """Between two looks at the clock while playing: 30 frames a second on the wire."""
-LEAST_PAUSE_S = 0.002
+MIN_PAUSE_S = 0.002
 BUDGET_S = 0.012
 """The longest that one slice may take; a core that cannot keep up falls behind the rate, and nobody waits for it."""
-LONGEST_GAP_S = 0.25
+MAX_GAP_S = 0.25
 """Wall time beyond this between two slices (a suspended laptop) is not made up for."""
 CATCH_UP_S = 0.1
 """What one slice plays at most; what is owed beyond is left to the next ones: no page is handed all of it at once."""
@@ -86,16 +86,16 @@ class Pacer:
         due_us, rate = core.next_due_us, self.current_rate(core)
         if due_us is None or rate <= 0:
             return TICK_S
-        return min(TICK_S, max(LEAST_PAUSE_S, (due_us - core.now_us) / (rate * 1e6)))
+        return min(TICK_S, max(MIN_PAUSE_S, (due_us - core.now_us) / (rate * 1e6)))
 
     def run_slice(self, core: Core) -> None:
         """Runs what has become due since the last slice, within the budget."""
         now_s = self._clock()
-        wall_s = min(now_s - self._last_s, LONGEST_GAP_S)
+        wall_s = min(now_s - self._last_s, MAX_GAP_S)
         self._last_s = now_s
         deadline_s = now_s + BUDGET_S
         if self.mode == "play":
-            self._owed_s = min(self._owed_s + wall_s, LONGEST_GAP_S)
+            self._owed_s = min(self._owed_s + wall_s, MAX_GAP_S)
             played_s = min(self._owed_s, CATCH_UP_S)
             self._owed_s -= played_s
             self._play(core, played_s, deadline_s)

@@ -21,10 +21,10 @@ from lab.texts.refusal import Refusal
 
 CHUNK_BYTES = 64 * 1024
 """What is read at once, the size of a usual buffer."""
-MOST_BYTES = 8 * 1024 * 1024
+MAX_BYTES = 8 * 1024 * 1024
 """A fetch takes no more of a file: fetch.max.bytes is 50 MiB, but nobody wants to wait."""
 _TOTAL_BYTES = 16 * 1024 * 1024
-_MOST_FETCHES = 1_000
+_MAX_FETCHES = 1_000
 _ROUNDS = 9
 _GIVE_UP_S = 10.0
 
@@ -71,7 +71,7 @@ def measure(path: Path) -> Measurement:
             404,
         ) from None
     try:
-        size = min(os.fstat(descriptor).st_size, MOST_BYTES)
+        size = min(os.fstat(descriptor).st_size, MAX_BYTES)
         if not size:
             raise Refusal("The file is empty.", "A segment with records was expected.", "Produce some records first.")
         return _measure(descriptor, size)
@@ -80,7 +80,7 @@ def measure(path: Path) -> Measurement:
 
 
 def _measure(descriptor: int, size: int) -> Measurement:
-    fetches = max(1, min(_MOST_FETCHES, _TOTAL_BYTES // size))
+    fetches = max(1, min(_MAX_FETCHES, _TOTAL_BYTES // size))
     rounds: dict[str, list[tuple[float, float, int]]] = {"read": [], "sendfile": []}
     with _Sink() as sink:
         for number in range(_ROUNDS + 1):
@@ -190,7 +190,7 @@ class _Sink:
         self._taken.get(timeout=_GIVE_UP_S)
 
     def _take(self) -> None:
-        buffer = bytearray(MOST_BYTES)
+        buffer = bytearray(MAX_BYTES)
         while left := self._announced.get():
             while left:
                 taken = self._peer.recv_into(buffer, min(left, len(buffer)), socket.MSG_WAITALL)

@@ -14,18 +14,18 @@ from lab.models import Branch
 from lab.preferences import chosen_language
 from lab.protocol.frames import (
     CLOSE_FAILED,
+    CLOSE_INVALID_FRAME,
     CLOSE_NOT_FOUND,
     CLOSE_NOT_SIGNED_IN,
-    CLOSE_RUBBISH,
-    MAX_RUBBISH,
+    MAX_INVALID_FRAMES,
     Ack,
     ClientFrame,
     Complete,
     Do,
     Exercise,
     Hello,
+    InvalidFrame,
     No,
-    Rubbish,
     Time,
     check_hello,
     encode,
@@ -44,7 +44,7 @@ class LabSocket(AsyncWebsocketConsumer):
     async def connect(self) -> None:
         self._watcher: Watcher | None = None
         self._sender: asyncio.Task[None] | None = None
-        self._rubbish = 0
+        self._invalid_frames = 0
         await self.accept()
         user = cast("User | AnonymousUser", self.scope["user"])
         if not isinstance(user, User):
@@ -73,14 +73,14 @@ class LabSocket(AsyncWebsocketConsumer):
                 await self._greet(frame)
             else:
                 await self._hand_over(frame, self._watcher)
-        except Rubbish as rubbish:
-            await self._refuse_rubbish(rubbish)
+        except InvalidFrame as invalid:
+            await self._refuse_invalid(invalid)
         except Refusal as refusal:
             await self._send(No(getattr(frame, "id", None), **refusal.as_json(self._language)))
 
     async def _greet(self, frame: ClientFrame) -> None:
         if not isinstance(frame, Hello):
-            raise Rubbish("The first frame was no hello.", "A hello was expected.", "Reload the page.")
+            raise InvalidFrame("The first frame was no hello.", "A hello was expected.", "Reload the page.")
         check_hello(frame)
         user = self._user
         run = self._branch.run
@@ -109,7 +109,7 @@ class LabSocket(AsyncWebsocketConsumer):
             case Exercise():
                 watcher.say(await control_exercise.control_exercise(self._lab, self._user, self._branch, frame))
             case Hello():
-                raise Rubbish("A second hello came.", "One hello a connection was expected.", "Reload the page.")
+                raise InvalidFrame("A second hello came.", "One hello a connection was expected.", "Reload the page.")
 
     @property
     def _language(self) -> str:
@@ -129,12 +129,12 @@ class LabSocket(AsyncWebsocketConsumer):
             logger.exception("frames could not be sent to a page of %s", self._branch)
             await self.close(CLOSE_FAILED, "The server failed to send; the page connects again.")
 
-    async def _refuse_rubbish(self, rubbish: Rubbish) -> None:
-        self._rubbish += 1
-        if self._watcher is None or self._rubbish > MAX_RUBBISH:
-            await self.close(CLOSE_RUBBISH, rubbish.what[:120])
+    async def _refuse_invalid(self, invalid: InvalidFrame) -> None:
+        self._invalid_frames += 1
+        if self._watcher is None or self._invalid_frames > MAX_INVALID_FRAMES:
+            await self.close(CLOSE_INVALID_FRAME, invalid.what[:120])
         else:
-            await self._send(No(rubbish.id, **rubbish.as_json(self._language)))
+            await self._send(No(invalid.id, **invalid.as_json(self._language)))
 
     async def _send(self, frame: Any) -> None:
         await self.send(text_data=encode(frame).decode())

@@ -17,7 +17,7 @@ from tests.support.paths import DATA
 TRANSACTIONS = DATA / "own_files" / "09-transactions" / "log" / "txn-0"
 GIB = 1 << 30
 MIB = 1 << 20
-MOST_GROWTH = 200 * MIB
+MAX_GROWTH = 200 * MIB
 
 
 @pytest.fixture
@@ -185,4 +185,4 @@ def test_a_log_of_a_gibibyte_does_not_fill_the_memory(own: Page, browser: Browse
     expect(own.locator(".sums")).to_contain_text(re.compile(rf"{str(count)[0]}\D{str(count)[1:]} batches"))
     expect(own.get_by_text("No rule is broken.")).to_be_visible()
     print(f"grew by {(most - before) / MIB:.0f} MiB")
-    assert most - before < MOST_GROWTH
+    assert most - before < MAX_GROWTH

@@ -26,8 +26,8 @@ DIRECTORY = "broker-1/orders-0"
 CONFIG = LogConfig()
 MUTATIONS = 100_000
 ROUNDS_A_TEST = 10
-MOST_BYTES = 20_000
-MOST_OUTPUT = 2_000_000
+MAX_BYTES = 20_000
+MAX_OUTPUT = 2_000_000
 STUCK_AFTER_READS = 1_000
 JAVA_CLASS = re.compile(r"(java|joptsimple|org\.(apache\.kafka|xerial))\.[\w.]+")
 SENTENCE = re.compile(rf"{DIRECTORY}/[\w.-]+(, byte \d+)?: .+\.", re.DOTALL)
@@ -46,7 +46,7 @@ def seeds() -> list[Seed]:
     found = []
     for folder in sorted(DATA.glob("*/*/log/*")):
         files = {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
-        if sum(map(len, files.values())) <= MOST_BYTES:
+        if sum(map(len, files.values())) <= MAX_BYTES:
             found.append(Seed(folder.name, files))
     return found
 
@@ -129,7 +129,7 @@ def check_dump(disk: SimulatedDisk, name: str, rng: random.Random) -> None:
     try:
         for text in dump([path], options, DiskFiles(disk, {}), lambda line: None):
             size += len(text)
-            assert size < MOST_OUTPUT
+            assert size < MAX_OUTPUT
     except Thrown as thrown:
         assert JAVA_CLASS.fullmatch(thrown.java_class)
         assert SENTENCE.fullmatch(thrown.sentence), thrown.sentence
@@ -156,7 +156,7 @@ def check_loading(disk: SimulatedDisk, rng: random.Random) -> None:
     for _ in range(STUCK_AFTER_READS):
         if offset >= log.log_end_offset:
             break
-        read = log.read(offset, MOST_BYTES)
+        read = log.read(offset, MAX_BYTES)
         if not is_clean:
             # What was checked is sound as far as its CRC says.
             assert read.data or read.next_offset == offset

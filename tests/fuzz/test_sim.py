@@ -143,7 +143,7 @@ def test_a_planted_bug_is_found_and_shrunk_to_a_few_lines(monkeypatch: pytest.Mo
 
 @pytest.mark.timeout(900)
 def test_a_line_that_never_ends_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("devtools.sim.player.EVENTS_MOST", 1_000)
+    monkeypatch.setattr("devtools.sim.player.MAX_EVENTS", 1_000)
     lines = ("kafka-topics.sh --create --topic t --partitions 1", "kafka-console-consumer.sh --topic t")
     failure = play(draw(1, "3.9").with_lines(lines)).failure
     assert failure is not None

@@ -16,7 +16,7 @@ from lab.testing import Highwater
 BETWEEN_KILLS_S = 2.0
 KILLS = 30
 """A minute; ten seconds outside of `make soak`."""
-FEWEST_KILLS = 5
+MIN_KILLS = 5
 BETWEEN_RECORDS_S = 0.01
 PATIENCE_S = 120.0
 SAFE, LOST = 5, 20
@@ -136,7 +136,7 @@ def test_nothing_is_lost_and_nothing_comes_twice(cluster: Highwater, rounds: Cal
     threads = [threading.Thread(target=run, args=each, daemon=True) for each in CLIENTS.items()]
     for thread in threads:
         thread.start()
-    kills = max(FEWEST_KILLS, rounds(KILLS))
+    kills = max(MIN_KILLS, rounds(KILLS))
     for _ in range(kills):
         next_s = time.monotonic() + BETWEEN_KILLS_S
         kill_the_leader(cluster, list(CLIENTS))

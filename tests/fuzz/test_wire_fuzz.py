@@ -19,10 +19,10 @@ ROUNDS_A_SEED = 20
 TELLING_BYTES = (0, 1, 2, 3, 0x7F, 0x80, 0xFE, 0xFF)
 ABSURD_NUMBERS = (b"\x7f\xff\xff\xff", b"\x80\x00\x00\x00", b"\xff\xff\xff\xff", b"\x00\x01\x00\x00", b"\x7f\xff")
 #: An object of an array may be told in two bytes; ours takes a list entry, a struct and what stands in it.
-MOST_MEMORY_A_BYTE = 400
+MAX_MEMORY_PER_BYTE = 400
 #: Key, version, correlation id and no client id.
 HEADER_BYTES = 10
-MOST_MEMORY_A_FRAME = 100_000
+MAX_MEMORY_PER_FRAME = 100_000
 
 
 def spoil(rng: random.Random, frame: bytes) -> bytes:
@@ -108,11 +108,11 @@ def test_an_absurd_number_anywhere_allocates_nothing_absurd(number: bytes, trace
             with suppress(WireError):
                 read(kind, spoilt)
             _, peak = tracemalloc.get_traced_memory()
-            assert peak - before < MOST_MEMORY_A_FRAME + MOST_MEMORY_A_BYTE * len(spoilt), (kind, spoilt.hex())
+            assert peak - before < MAX_MEMORY_PER_FRAME + MAX_MEMORY_PER_BYTE * len(spoilt), (kind, spoilt.hex())
 
 
 def test_a_splitter_holds_what_came_and_not_what_was_claimed(traced: None):
     splitter = FrameSplitter()
     assert splitter.feed(b"\x06\x00\x00\x00" + bytes(1000)) == []
     _, peak = tracemalloc.get_traced_memory()
-    assert peak < MOST_MEMORY_A_FRAME
+    assert peak < MAX_MEMORY_PER_FRAME

@@ -14,7 +14,7 @@ BITS = {"int8": 8, "int16": 16, "int32": 32, "int64": 64}
 LENGTHS = (0, 1, 5, 125, 126, 127, 128, 300)
 #: What kio takes for an error code, a duration or a time is no number whatever.
 ERROR_CODES = (-1, 0, 1, 35, 79)
-MOST_MILLISECONDS = 1 << 30
+MAX_MS = 1 << 30
 
 
 class Kind(NamedTuple):
@@ -78,6 +78,6 @@ def _one(rng: random.Random, kind: Kind, field: Field) -> Any:
     if field.name.endswith("error_code"):
         return rng.choice(ERROR_CODES)
     if field.name.endswith("_ms"):
-        return rng.randrange(MOST_MILLISECONDS)
+        return rng.randrange(MAX_MS)
     least = -1 << BITS[field.type] - 1
     return rng.choice((0, 1, -1, least, -least - 1, rng.randrange(least, -least)))

@@ -24,7 +24,7 @@ from broker_core.wire.messages import (
 )
 
 SCRAM_MECHANISMS = {1: "SCRAM-SHA-256", 2: "SCRAM-SHA-512"}
-FEWEST_ITERATIONS, MOST_ITERATIONS = 4_096, 16_384
+MIN_ITERATIONS, MAX_ITERATIONS = 4_096, 16_384
 SCRAM_HASHES = {1: "sha256", 2: "sha512"}
 
 Refusal = tuple[Errors, str]
@@ -105,7 +105,7 @@ class ScramAdmin:
             return AlterUserScramCredentialsResponse(tuple(ScramResult(user, Errors.NOT_CONTROLLER) for user in users))
         refusals: dict[str, Refusal] = {}
         for user, mechanism in deleted:
-            _refuse(refusals, user, mechanism, FEWEST_ITERATIONS)
+            _refuse(refusals, user, mechanism, MIN_ITERATIONS)
         for each in request.upsertions:
             _refuse(refusals, each.user, each.mechanism, each.iterations)
         for (user, _), count in Counter(pairs).items():
@@ -146,9 +146,9 @@ def _refuse(refusals: dict[str, Refusal], user: str, mechanism: int, iterations:
         refusals[user] = _NAMELESS
     elif mechanism not in SCRAM_MECHANISMS:
         refusals[user] = _UNKNOWN
-    elif iterations > MOST_ITERATIONS:
+    elif iterations > MAX_ITERATIONS:
         refusals[user] = _TOO_MANY
-    elif iterations < FEWEST_ITERATIONS:
+    elif iterations < MIN_ITERATIONS:
         refusals[user] = _TOO_FEW
 
 

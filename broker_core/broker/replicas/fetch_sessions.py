@@ -14,13 +14,13 @@ from broker_core.wire.messages import FetchPartitionResponse
 TopicPartitionKey: TypeAlias = tuple[str, int]
 """A topic, by name or by id as the client does, and the partition's index."""
 
-LONGEST_EPOCH = 2**31 - 1
+MAX_EPOCH = 2**31 - 1
 CACHE_SLOTS = 1_000
 """The default of max.incremental.fetch.session.cache.slots."""
 
 
 SHARDS = 8
-_IDS_OF_A_SHARD = LONGEST_EPOCH // SHARDS
+_IDS_OF_A_SHARD = MAX_EPOCH // SHARDS
 
 
 def has_shard(session_id: int) -> bool:
@@ -133,6 +133,6 @@ class FetchSessions:
         if not session.partitions:
             del self._sessions[session_id]
             return session
-        session.epoch = 1 if epoch == LONGEST_EPOCH else epoch + 1
+        session.epoch = 1 if epoch == MAX_EPOCH else epoch + 1
         self._sessions[session_id] = self._sessions.pop(session_id)
         return session

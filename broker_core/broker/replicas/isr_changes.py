@@ -11,8 +11,8 @@ from broker_core.sim.handlers import TimerHandler
 from broker_core.sim.kernel import Kernel
 
 PERIOD_US = 2_500_000
-QUIET_US = 5_000_000
-LONGEST_US = 60_000_000
+PROPAGATION_BLACKOUT_US = 5_000_000
+PROPAGATION_INTERVAL_US = 60_000_000
 TIMER = "isr_propagation"
 
 
@@ -65,7 +65,10 @@ class IsrChanges:
         """Tells what has been quiet for 5 s, or everything when nothing was told for a minute."""
         self._is_waiting = False
         now_us = self.host.kernel.now_us
-        is_due = now_us - self._last_change_us > QUIET_US or now_us - self._last_told_us > LONGEST_US
+        is_due = (
+            now_us - self._last_change_us > PROPAGATION_BLACKOUT_US
+            or now_us - self._last_told_us > PROPAGATION_INTERVAL_US
+        )
         if is_due and self.host.notify_isr_changes(tuple(self.partitions)):
             self.partitions.clear()
             self._last_told_us = now_us

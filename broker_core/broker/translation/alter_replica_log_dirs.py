@@ -10,7 +10,7 @@ from broker_core.wire.schemas import SCHEMAS
 
 _WIRE = SCHEMAS[34].response
 #: A folder on the move has 32 hexadecimal digits, two dots or hyphens and "future" in its name of at most 255 bytes.
-_LONGEST_NAME = 255 - len(".-future") - 32
+_MAX_NAME_LENGTH = 255 - len(".-future") - 32
 
 
 def body(request: Any, context: RequestContext) -> Any:
@@ -35,7 +35,7 @@ def body(request: Any, context: RequestContext) -> Any:
 
 
 def _error(broker: AskedBroker, path: str, partition: str) -> Errors:
-    if len(partition) > _LONGEST_NAME:
+    if len(partition) > _MAX_NAME_LENGTH:
         return Errors.INVALID_TOPIC_EXCEPTION
     if path != broker.directory.path:
         return Errors.LOG_DIR_NOT_FOUND

@@ -13,12 +13,12 @@ _WIRE = SCHEMAS[2].response
 
 
 _ISOLATION_LEVELS = (0, 1)
-_LEAST_VERSIONS = {-1: 0, -2: 0, -3: 7, -4: 8, -5: 9}
+_MIN_VERSIONS = {-1: 0, -2: 0, -3: 7, -4: 8, -5: 9}
 """From which version on a client may ask for an offset that has no timestamp of its own."""
 
 
 def _is_supported(timestamp: int, version: int) -> bool:
-    return timestamp >= 0 or version >= _LEAST_VERSIONS.get(timestamp, version + 1)
+    return timestamp >= 0 or version >= _MIN_VERSIONS.get(timestamp, version + 1)
 
 
 def _refusals(request: Any, context: RequestContext) -> list[tuple[str, Any, Errors]]:

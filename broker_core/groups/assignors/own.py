@@ -24,8 +24,8 @@ FORMS = (
     "deal one by one|in runs|to the least",
 )
 """What a rule may be; P is `orders-0`, `orders-0..3`, `orders-*` or `all`."""
-RULES_MOST = 100
-RANGE_MOST = 10_000
+MAX_RULES = 100
+MAX_RANGE = 10_000
 
 _UUID = re.compile(r"-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _NAMES = r"[A-Za-z0-9._-]+(?:,[A-Za-z0-9._-]+)*"
@@ -89,7 +89,7 @@ def _give(plan: Plan, said: re.Match[str]) -> None:
             names += [name for name in plan.partitions if topic_of(name) == topic]
         elif is_range:
             names += [
-                partition_name(topic, each) for each in range(int(first), min(int(last), int(first) + RANGE_MOST) + 1)
+                partition_name(topic, each) for each in range(int(first), min(int(last), int(first) + MAX_RANGE) + 1)
             ]
         else:
             names.append(partition_name(topic, int(number)))
@@ -168,8 +168,8 @@ def parse_rules(text: str) -> tuple[Rule, ...]:
             raise RuleError(f"{words!r} is no rule of an assignor.")
         if said is not None:
             rules.append(said)
-    if not 0 < len(rules) <= RULES_MOST:
-        raise RuleError(f"{len(rules)} rules were given, an assignor has 1 to {RULES_MOST}.")
+    if not 0 < len(rules) <= MAX_RULES:
+        raise RuleError(f"{len(rules)} rules were given, an assignor has 1 to {MAX_RULES}.")
     return tuple(rules)
 
 

@@ -22,10 +22,10 @@ from broker_core.records.varint import VarintError, decode_varint, decode_varlon
 
 _LENGTH_AT = 8
 _MAGIC_AT = 16
-_SMALLEST_SIZE = 26
+_MIN_SIZE = 26
 """Bytes of the smallest message that Kafka has ever written (magic 0, neither key nor value)."""
 _CONTROL_TYPES = {0: "ABORT", 1: "COMMIT"}
-_MOST_PLACES = 1_000
+_MAX_PLACES = 1_000
 """Of compressed records, of which a damaged header may claim any number."""
 
 
@@ -63,7 +63,7 @@ def _batch_size(data: bytes, at: int) -> int | None:
         return None
     size = int.from_bytes(data[at + _LENGTH_AT : at + _LENGTH_AT + 4], "big", signed=True) + LENGTH_OVERHEAD
     magic = data[at + _MAGIC_AT]
-    smallest = HEADER_BYTES if magic == MAGIC_V2 else _SMALLEST_SIZE
+    smallest = HEADER_BYTES if magic == MAGIC_V2 else _MIN_SIZE
     if magic > MAGIC_V2 or size < smallest or at + size > len(data):
         return None
     return size
@@ -81,7 +81,7 @@ def _batch(batch: bytes, position: int, window: range) -> Part:
         values: dict[str, Value] = {"n": header.record_count, "codec": codec}
         body = Field("records", body_at, len(batch) - HEADER_BYTES, codec, "batch.compressed", values)
         fields.append(body)
-        count = min(header.last_offset_delta + 1, _MOST_PLACES)
+        count = min(header.last_offset_delta + 1, _MAX_PLACES)
         records = [Place(header.base_offset + n, body_at, 0) for n in range(count)]
         return Part("batch", position, len(batch), fields, header.base_offset, header.last_offset, records, fault)
     try:

@@ -11,7 +11,7 @@ import msgspec
 from broker_core.errors import Errors, KafkaException
 from broker_core.log.config import INT_MAX
 from broker_core.records.compression import CompressionType, UnreadableRecords
-from broker_core.records.legacy import SMALLEST_SIZE, read_message
+from broker_core.records.legacy import MIN_SIZE, read_message
 from broker_core.records.record_batch import (
     COMPRESSION_MASK,
     HEADER,
@@ -48,7 +48,7 @@ def batch_size_at(data: bytes, position: int) -> int | None:
     left = len(data) - position
     if left > MAGIC_POSITION:
         length, magic = _LENGTH_AND_MAGIC.unpack_from(data, position + _LENGTH_POSITION)
-        if SMALLEST_SIZE <= length <= INT_MAX - LENGTH_OVERHEAD and 0 <= magic <= MAGIC_V2:
+        if MIN_SIZE <= length <= INT_MAX - LENGTH_OVERHEAD and 0 <= magic <= MAGIC_V2:
             return length + LENGTH_OVERHEAD if length + LENGTH_OVERHEAD <= left else None
     elif left < LENGTH_OVERHEAD:
         return None
@@ -59,10 +59,10 @@ def batch_size_at(data: bytes, position: int) -> int | None:
 def _check_framing(data: bytes, position: int, left: int) -> None:
     """What is wrong with a length or a magic; nothing is where the magic is cut off."""
     length = int.from_bytes(data[position + 8 : position + LENGTH_OVERHEAD], "big", signed=True)
-    if length < SMALLEST_SIZE:
+    if length < MIN_SIZE:
         raise KafkaException(
             Errors.CORRUPT_MESSAGE,
-            f"Record size {length} is less than the minimum record overhead ({SMALLEST_SIZE})",
+            f"Record size {length} is less than the minimum record overhead ({MIN_SIZE})",
         )
     if left <= MAGIC_POSITION:
         return

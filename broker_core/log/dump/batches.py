@@ -32,7 +32,7 @@ from broker_core.records.record_batch import (
 )
 
 HEADER_UP_TO_MAGIC_BYTES = 17
-SMALLEST_RECORD_BYTES = 14
+MIN_RECORD_BYTES = 14
 """What a record of magic 0 has at least, behind offset and size."""
 LEGACY_CRC_POSITION = 12
 _LEGACY_CHECKED_POSITION = 16
@@ -86,12 +86,12 @@ class FileRecords:
                     self.path, position
                 )
             offset, size, magic = _OFFSET_SIZE_MAGIC.unpack(head)
-            if size < SMALLEST_RECORD_BYTES:
+            if size < MIN_RECORD_BYTES:
                 raise Thrown(
                     kafka("CorruptRecordException"),
-                    f"Found record size {size} smaller than minimum record overhead ({SMALLEST_RECORD_BYTES}) "
+                    f"Found record size {size} smaller than minimum record overhead ({MIN_RECORD_BYTES}) "
                     f"in file {self.path}.",
-                    f"the length field of a batch says at least {SMALLEST_RECORD_BYTES}, this one says {size}",
+                    f"the length field of a batch says at least {MIN_RECORD_BYTES}, this one says {size}",
                 ).at(self.path, position)
             if position > end - LENGTH_OVERHEAD - size:
                 return

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from typing import TypeAlias
 
 from broker_core.log.dump.java import (
-    SMALLEST_HASH_TABLE,
+    MIN_HASH_TABLE_SIZE,
     Thrown,
     decode_in_pieces,
     grown_hash_table,
@@ -262,14 +262,14 @@ def _transaction(value: dict[str, Json]) -> str:
     )
 
 
-_LARGEST_SMALL_SET = 4
+_MAX_SMALL_SET = 4
 
 
 def in_set_order(topics: Json) -> list[str]:
     """The partitions of a transaction in the order of the hash set that holds them."""
     assert isinstance(topics, list)
     hashes: dict[str, int] = {}
-    size = SMALLEST_HASH_TABLE
+    size = MIN_HASH_TABLE_SIZE
     for each in topics:
         assert isinstance(each, dict)
         topic, numbers = each["topic"], each["partitionIds"]
@@ -280,7 +280,7 @@ def in_set_order(topics: Json) -> list[str]:
         while size < needed:
             size *= 2
         for partition in partitions:
-            if len(partitions) <= _LARGEST_SMALL_SET:
+            if len(partitions) <= _MAX_SMALL_SET:
                 size = grown_hash_table(size, len(hashes))
             hashes[partition_name(topic, partition)] = int32(31 * (31 + partition) + string_hash(topic))
     names = list(hashes)

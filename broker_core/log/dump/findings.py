@@ -7,7 +7,7 @@ import struct
 from collections.abc import Iterator
 from tempfile import SpooledTemporaryFile
 
-from broker_core.log.dump.java import SMALLEST_HASH_TABLE, grown_hash_table, scala_hash_order, string_hash
+from broker_core.log.dump.java import MIN_HASH_TABLE_SIZE, grown_hash_table, scala_hash_order, string_hash
 
 _PAIR = struct.Struct(">qq")
 _HELD_BYTES = 1024 * 1024
@@ -48,7 +48,7 @@ class FindingsByFile:
     def __init__(self, *, puts_again: bool) -> None:
         self._pairs: dict[str, Pairs] = {}
         self._puts_again = puts_again
-        self._table_size = SMALLEST_HASH_TABLE
+        self._table_size = MIN_HASH_TABLE_SIZE
 
     def add(self, path: str, first: int, second: int) -> None:
         """Adds a pair to those of a file."""

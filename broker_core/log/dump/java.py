@@ -139,7 +139,7 @@ def string_hash(text: str) -> int:
     return int32(code)
 
 
-SMALLEST_HASH_TABLE = 16
+MIN_HASH_TABLE_SIZE = 16
 
 
 def grown_hash_table(size: int, count: int) -> int:

@@ -22,7 +22,7 @@ _LONG = struct.Struct(">q")
 _MAGIC_POSITION = 4
 _ATTRIBUTES_POSITION = 5
 _TIMESTAMP_POSITION = 6
-_SMALLEST_RECORD_BYTES = 14
+_MIN_RECORD_BYTES = 14
 _HELD_MESSAGES_BYTES = 8 * 1024 * 1024
 
 
@@ -216,11 +216,11 @@ def _next_message(stream: Stream) -> Message | None:
     if len(head) < LENGTH_OVERHEAD:
         return None
     offset, size = _OFFSET_AND_SIZE.unpack(head)
-    if size < _SMALLEST_RECORD_BYTES:
+    if size < _MIN_RECORD_BYTES:
         raise Thrown(
             kafka("CorruptRecordException"),
-            f"Record size is less than the minimum record overhead ({_SMALLEST_RECORD_BYTES})",
-            f"a message has at least {_SMALLEST_RECORD_BYTES} bytes, an inner one claims {size}",
+            f"Record size is less than the minimum record overhead ({_MIN_RECORD_BYTES})",
+            f"a message has at least {_MIN_RECORD_BYTES} bytes, an inner one claims {size}",
         )
     data = read_held(stream, size, "a message")
     return Message(offset, data) if len(data) == size else None

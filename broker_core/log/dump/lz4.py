@@ -11,7 +11,7 @@ from broker_core.records.lz4_frame import MAGIC_NUMBER, xxh32
 
 _LENGTH = struct.Struct("<I")
 _UNCOMPRESSED = 0x80000000
-_SMALLEST_FRAME_BYTES = 6
+_MIN_FRAME_BYTES = 6
 _PREMATURE_END = "Stream ended prematurely"
 
 
@@ -51,7 +51,7 @@ def _take_checksum(source: CompressedInput) -> int:
 
 def _read_header(source: CompressedInput, checks: bool) -> tuple[int, int]:
     """(flags, largest size of a block). In magic 0 the header's own checksum was wrong, and is not looked at."""
-    if source.size < _SMALLEST_FRAME_BYTES:
+    if source.size < _MIN_FRAME_BYTES:
         raise io_fault(_PREMATURE_END)
     if source.take(len(MAGIC_NUMBER)) != MAGIC_NUMBER:
         raise io_fault("Stream unsupported (invalid magic bytes)")

@@ -21,7 +21,7 @@ _INT = struct.Struct(">i")
 _MAX_CHUNK_BYTES = 512 * 1024 * 1024
 _SNAPPY_IO = "org.xerial.snappy.SnappyIOException"
 # A block takes at least 3 bytes for each 64 that it gives.
-_LARGEST_RATIO = 22
+_MAX_RATIO = 22
 # Kafka fills a buffer of this size before it reads from it.
 _FILL_BYTES = 2048
 
@@ -105,9 +105,9 @@ def _decompress(block: bytes) -> bytes:
     length = _decompressed_length(block)
     if length < 0:
         raise Thrown(_NEGATIVE_SIZE, str(length), f"a block of snappy data claims {length} bytes decompressed")
-    if length > ALLOCATABLE_BYTES or HELD_BYTES < length <= _LARGEST_RATIO * len(block):
+    if length > ALLOCATABLE_BYTES or HELD_BYTES < length <= _MAX_RATIO * len(block):
         raise out_of_memory(f"a block of snappy data may have {HELD_BYTES} bytes decompressed, it claims {length}")
-    if length > _LARGEST_RATIO * len(block):
+    if length > _MAX_RATIO * len(block):
         raise io_fault("FAILED_TO_UNCOMPRESS(5)")
     try:
         return bytes(cramjam.snappy.decompress_raw(block))

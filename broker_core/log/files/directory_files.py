@@ -15,14 +15,14 @@ CLEAN_SHUTDOWN_FILE = ".kafka_cleanshutdown"
 LOCK_FILE = ".lock"
 
 DELETED_FOLDER_SUFFIX = "-delete"
-_LONGEST_NAME = 255
+_MAX_NAME_LENGTH = 255
 
 
 def deleted_folder_name(partition: str, unique: str) -> str:
     """What the folder of `topic-partition` is called while it waits to leave the disk; long topics are cut short."""
     topic, index = TopicPartition.parse(partition)
     suffix = f"-{index}.{unique}{DELETED_FOLDER_SUFFIX}"
-    return topic[: _LONGEST_NAME - len(suffix)] + suffix
+    return topic[: _MAX_NAME_LENGTH - len(suffix)] + suffix
 
 
 ALL_PROPERTIES = ("broker.id", "version", "cluster.id")

@@ -34,7 +34,7 @@ _REMEMBERED_BATCHES = 5
 _PREFIX = struct.Struct(">hI")
 _COUNT = struct.Struct(">i")
 _ENTRY = struct.Struct(">qhiqiqiq")
-_SMALLEST_HASH_TABLE = 16
+_MIN_HASH_TABLE_SIZE = 16
 
 
 class BatchMetadata(NamedTuple):
@@ -133,7 +133,7 @@ class ProducerStateManager:
         self._last_snapshot_offset = 0
         self._producers: dict[int, ProducerStateEntry] = {}
         # Java's HashMap never shrinks its table, and the table's size orders a snapshot.
-        self._hash_table_size = _SMALLEST_HASH_TABLE
+        self._hash_table_size = _MIN_HASH_TABLE_SIZE
         self._snapshot_offsets = self._list_snapshots()
         self._verifications: dict[int, Verification] = {}
         self._next_guard = 1
@@ -360,7 +360,7 @@ class ProducerStateManager:
         new = list(self._producers)[count_before:]
         if len(new) < 2:
             return
-        size = _SMALLEST_HASH_TABLE
+        size = _MIN_HASH_TABLE_SIZE
         while len(producer_ids) >= size * 3 // 4:
             size *= 2
         for producer_id in sorted(new, key=lambda one: _scala_place(one, size)):

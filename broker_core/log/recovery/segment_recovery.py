@@ -29,7 +29,7 @@ from broker_core.sim.disk import CutFact
 _CHUNK_BYTES = 1024 * 1024
 
 
-_SMALLEST_LENGTH_FIELD = 14
+_MIN_LENGTH_FIELD = 14
 """Below it nothing is a batch of any version (`LegacyRecord.RECORD_OVERHEAD_V0`)."""
 
 
@@ -203,8 +203,8 @@ def check_end(segment: LogSegment, position: int) -> None:
     """
     if segment.size - position > MAGIC_POSITION:
         length = int.from_bytes(segment.log.read(position + 8, 4), "big", signed=True)
-        if length < _SMALLEST_LENGTH_FIELD:
-            rule = f"the length field of the batch is {length}, at least {_SMALLEST_LENGTH_FIELD} expected"
+        if length < _MIN_LENGTH_FIELD:
+            rule = f"the length field of the batch is {length}, at least {_MIN_LENGTH_FIELD} expected"
             raise StorageFault(segment.log.path, rule, position, is_io_error=False)
 
 

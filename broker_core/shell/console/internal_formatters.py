@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, NoReturn
 
 from broker_core.log.dump.decoders import TRANSACTION_STATES, in_set_order
-from broker_core.log.dump.java import SMALLEST_HASH_TABLE, grown_hash_table, scala_hash_order, string_hash
+from broker_core.log.dump.java import MIN_HASH_TABLE_SIZE, grown_hash_table, scala_hash_order, string_hash
 from broker_core.log.dump.message_types import GROUP_RECORDS, TRANSACTION_LOG_KEY, TRANSACTION_LOG_VALUE
 from broker_core.log.dump.messages import Json, MessageError, Struct, json_text, read_message
 from broker_core.records.record_batch import Record
@@ -121,7 +121,7 @@ def _group(key: dict[str, Any], value: dict[str, Any] | None) -> str:
     if value is None:
         return f"{key['group']}::NULL"
     members = value["members"]
-    ids, size = [member["memberId"] for member in members], SMALLEST_HASH_TABLE
+    ids, size = [member["memberId"] for member in members], MIN_HASH_TABLE_SIZE
     for count in range(len(ids)):
         size = grown_hash_table(size, count)
     shown = (

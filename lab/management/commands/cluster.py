@@ -16,14 +16,14 @@ from lab.recordings.clusters import ClusterNote, noted
 from lab.recordings.folder import branch_folder
 from lab.recordings.removal import remove_run_folder
 from lab.runtime import engine
-from lab.runtime.memory import suit_engines
+from lab.runtime.memory import tune_process_memory
 from lab.runtime.pacer import wall_ms
 from lab.runtime.standalone import standalone
 from lab.runtime.tcp.bound_ports import HOST
 from lab.selectors import MAIN
 from lab.texts.refusal import Refusal
 
-MOST_BROKERS = 7
+MAX_BROKERS = 7
 
 
 class Command(BaseCommand):
@@ -41,9 +41,9 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         count, first = options["brokers"], options["first_id"]
-        if not 1 <= count <= MOST_BROKERS or first < 0:
+        if not 1 <= count <= MAX_BROKERS or first < 0:
             raise CommandError(
-                f"{count} brokers from id {first} on were asked for. 1 to {MOST_BROKERS} brokers and an id from 0 on "
+                f"{count} brokers from id {first} on were asked for. 1 to {MAX_BROKERS} brokers and an id from 0 on "
                 "were expected. Give other numbers."
             )
         config = engine.RunConfig(
@@ -57,7 +57,7 @@ class Command(BaseCommand):
             jitter_us=0,
         )
         logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(message)s")
-        suit_engines()
+        tune_process_memory()
         try:
             asyncio.run(self._run(config, options["port"]))
         except (Refusal, ClusterError, ConfigException) as error:

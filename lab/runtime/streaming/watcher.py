@@ -60,7 +60,7 @@ class Watcher:
         self.lab = lab
         self._visitor = visitor
         self._feed = Feed(have if have and boot == lab.boot else None)
-        self._bell = asyncio.Event()
+        self._wake = asyncio.Event()
         self._mail: deque[bytes] = deque()
         self._welcome_due = True
         self._clock_due = True
@@ -78,17 +78,17 @@ class Watcher:
     def acknowledged(self, seq: int) -> None:
         """The page has everything up to `seq`."""
         self._feed.window.acknowledged(seq)
-        self._bell.set()
+        self._wake.set()
 
     def say(self, frame: msgspec.Struct | dict[str, Any]) -> None:
         """A frame for this socket alone."""
         self._mail.append(encode(frame))
-        self._bell.set()
+        self._wake.set()
 
     def time_moved(self) -> None:
         """There may be events, and the clock shows another time."""
         self._clock_due = True
-        self._bell.set()
+        self._wake.set()
 
     def core_changed(self) -> None:
         """The engine woke or went to sleep."""
@@ -98,7 +98,7 @@ class Watcher:
     def gone(self) -> None:
         """The branch is closed for good."""
         self._gone = True
-        self._bell.set()
+        self._wake.set()
 
     def failed(self, what: str) -> None:
         """The engine stopped by itself."""
@@ -119,8 +119,8 @@ class Watcher:
             frame = await self._next()
             if frame is not None:
                 return frame
-            self._bell.clear()
-            await self._bell.wait()
+            self._wake.clear()
+            await self._wake.wait()
 
     async def _next(self) -> bytes | None:
         lab = self.lab

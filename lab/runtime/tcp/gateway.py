@@ -23,12 +23,12 @@ from lab.texts.refusal import Refusal
 logger = logging.getLogger(__name__)
 
 BACKLOG = 128
-MOST_UNDER_WAY = 8
+MAX_IN_FLIGHT = 8
 """Requests of one connection that the engine holds; further ones wait in the socket."""
-MOST_TURNS = 2
+MAX_PENDING_TURNS = 2
 """That the lab's thread is asked for at once: one that it takes, and the next."""
-MOST_CONNECTIONS = 2_000
-MOST_HELD_BYTES = 256 * 1024 * 1024
+MAX_CONNECTIONS = 2_000
+MAX_HELD_BYTES = 256 * 1024 * 1024
 """Of requests that are not whole yet, over all connections of a lab. Kafka sets no limit."""
 IDLE_LOOK_S = 1.0
 LISTEN_AGAIN_S = 5.0
@@ -80,7 +80,7 @@ class Client(asyncio.Protocol):
         held_bytes = splitter.held_bytes
         self._frames += splitter.feed(data)
         if not self.gateway.may_hold(splitter.held_bytes - held_bytes):
-            self.refuse(f"more than {MOST_HELD_BYTES} bytes of requests that are not whole")
+            self.refuse(f"more than {MAX_HELD_BYTES} bytes of requests that are not whole")
             return
         self._hand_over()
 
@@ -122,7 +122,7 @@ class Client(asyncio.Protocol):
         """As many frames as may be under way go to the engine; beyond that the socket is left alone. What is no frame
         ends the connection, once all before it is answered.
         """
-        while self._frames and self._may_write and self.under_way < MOST_UNDER_WAY:
+        while self._frames and self._may_write and self.under_way < MAX_IN_FLIGHT:
             self.under_way += 1
             self.gateway.enter(self, self._frames.popleft())
         if self._transport is not None and self._is_paused != bool(self._frames):
@@ -186,7 +186,7 @@ class Gateway:
 
     def welcomes(self, client: Client) -> bool:
         """Whether a connection may stay; the engine hears of it with its first frame."""
-        if len(self._open) >= MOST_CONNECTIONS or client.broker_id not in self._listeners:
+        if len(self._open) >= MAX_CONNECTIONS or client.broker_id not in self._listeners:
             return False
         self._open.add(client)
         return True
@@ -198,7 +198,7 @@ class Gateway:
     def may_hold(self, more_bytes: int) -> bool:
         """Counts what came of frames that are not whole; whether that is not too much yet."""
         self._held_bytes += more_bytes
-        return more_bytes <= 0 or self._held_bytes <= MOST_HELD_BYTES
+        return more_bytes <= 0 or self._held_bytes <= MAX_HELD_BYTES
 
     def enter(self, client: Client, frame: bytes) -> None:
         """A frame for the engine."""
@@ -275,7 +275,7 @@ class Gateway:
 
     async def _work(self) -> None:
         """Has the engine take what arrives: one turn of it, and a second one that waits, so that it need not."""
-        turns = asyncio.Semaphore(MOST_TURNS)
+        turns = asyncio.Semaphore(MAX_PENDING_TURNS)
         under_way: set[asyncio.Task[None]] = set()
         try:
             while True:

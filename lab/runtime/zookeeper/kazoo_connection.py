@@ -20,7 +20,7 @@ from kazoo.protocol.states import EventType, WatchedEvent
 
 from broker_core.zk.store import Check, Create, Delete, Op, SetData, WatchKind
 from lab.runtime.zookeeper.external_changes import Reading
-from lab.runtime.zookeeper.server import LONGEST_SESSION_MS, ZookeeperError
+from lab.runtime.zookeeper.server import MAX_SESSION_TIMEOUT_MS, ZookeeperError
 
 OPERATION_TIMEOUT_S = 30.0
 CLOSE_TIMEOUT_S = 10.0
@@ -72,7 +72,7 @@ class KazooConnection:
         # The watches that the server holds for `read`: (path, whether it is one for children).
         self._armed: set[tuple[str, bool]] = set()
         self._client = KazooClient(
-            hosts=address, timeout=LONGEST_SESSION_MS / 1000, connection_retry=RECONNECT, logger=QUIET
+            hosts=address, timeout=MAX_SESSION_TIMEOUT_MS / 1000, connection_retry=RECONNECT, logger=QUIET
         )
         self._client.add_listener(self._on_state)
         try:

@@ -37,7 +37,7 @@ from broker_core.zk.znode_tree import Transaction
 from lab.runtime.zookeeper.external_changes import Reading, child_path, differences
 from lab.runtime.zookeeper.kazoo_connection import OPERATION_TIMEOUT_S, KazooConnection, ReadKind, ZookeeperUnavailable
 from lab.runtime.zookeeper.server import ZookeeperError, ask
-from lab.runtime.zookeeper.transplant import batches, steps_to_make
+from lab.runtime.zookeeper.zk_copy import batches, ops_to_recreate
 
 ATTEMPTS = 5
 
@@ -337,7 +337,7 @@ class KazooStore:
         for session in self.model.sessions:
             self._connections[session] = KazooConnection(self.address, self.chroot)
         self._fired += self.model.take_watches()
-        for session, ops in batches(steps_to_make(self.model)):
+        for session, ops in batches(ops_to_recreate(self.model)):
             if not self._write(session, ops, as_multi=True):
                 raise self._disagreement([op.path for op in ops])
         for path, reading in self._read(["/"]).items():

@@ -29,7 +29,7 @@ JVM_FLAGS = (
     "-Xmx64m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData",
     "-Dzookeeper.admin.enableServer=false", "-Dzookeeper.forceSync=no", "-Dzookeeper.preAllocSize=1024",
 )  # fmt: skip
-LONGEST_SESSION_MS = 3_600_000
+MAX_SESSION_TIMEOUT_MS = 3_600_000
 START_TIMEOUT_S = 90.0
 """A JVM takes a second; beside much other work it takes its time."""
 ANSWER_TIMEOUT_S = 10.0
@@ -224,7 +224,7 @@ def write_config(config: Path, data_dir: Path, port: int) -> None:
             (
                 # Sessions of up to an hour: simulated time decides when the lab closes one, not a suspended laptop.
                 "tickTime=100",
-                f"maxSessionTimeout={LONGEST_SESSION_MS}",
+                f"maxSessionTimeout={MAX_SESSION_TIMEOUT_MS}",
                 f"dataDir={data_dir}",
                 f"clientPort={port}",
                 "clientPortAddress=127.0.0.1",

@@ -34,7 +34,7 @@ ANSWERS: list[dict[str, Any]] = json.loads((DATA / "dump" / "answers.json").read
 NAME = "00000000000000000000.log"
 MIB = 1 << 20
 GIB = 1 << 30
-MOST_MEMORY = 250 * MIB
+MAX_MEMORY = 250 * MIB
 
 
 def dumped(path: Path, *options: str) -> tuple[str, list[str], Thrown | None]:
@@ -340,7 +340,7 @@ def test_a_gibibyte_of_batches_takes_no_more_memory_than_a_few(tmp_path: Path) -
     write_sparsely(log, batch, len(value), GIB // len(batch))
     code, most, err = measured("--files", str(log), "--print-data-log")
     assert (code, err) == (0, "")
-    assert most < MOST_MEMORY
+    assert most < MAX_MEMORY
 
 
 def test_one_batch_of_a_gibibyte(tmp_path: Path) -> None:
@@ -356,12 +356,12 @@ def test_one_batch_of_a_gibibyte(tmp_path: Path) -> None:
     os.truncate(log, total)
     code, most, err = measured("--files", str(log))
     assert (code, err) == (0, "")
-    assert most < MOST_MEMORY
+    assert most < MAX_MEMORY
     code, most, err = measured("--files", str(log), "--deep-iteration")
     assert code == 1
     assert "java.lang.OutOfMemoryError: Java heap space" in err
     assert f"{log}, byte 0: a record may have 67108864 bytes, this one has" in err
-    assert most < MOST_MEMORY
+    assert most < MAX_MEMORY
 
 
 @pytest.mark.parametrize("codec", [CompressionType.GZIP, CompressionType.ZSTD, CompressionType.LZ4])
@@ -370,7 +370,7 @@ def test_a_small_batch_that_decompresses_to_a_lot(codec: CompressionType, tmp_pa
     log = tmp_path / NAME
     log.write_bytes(build_batch(records, compression=codec))
     code, most, err = measured("--files", str(log), "--deep-iteration")
-    assert most < 2 * MOST_MEMORY
+    assert most < 2 * MAX_MEMORY
     if codec is CompressionType.ZSTD:
         assert "the zstd data of a batch may have 134217728 bytes decompressed, it has more" in err
     else:

@@ -1,4 +1,6 @@
-"""Rubbish in the znodes that brokers cannot do without: who needs them says so in Kafka's words, the others go on."""
+"""Malformed data in the znodes that brokers cannot do without: brokers that need them report it in Kafka's words, the
+others are not affected.
+"""
 
 import pytest
 

@@ -5,7 +5,7 @@ import pytest
 from lab.exercises.loader import exercises
 from lab.exercises.log_predicates import Believes, Dumped, Flushed, HighWatermark, Stored
 from lab.exercises.message_predicates import Acknowledged, HasRead, Parked, RpcInFlight
-from lab.exercises.places import Nowhere, check_offset, offset_of
+from lab.exercises.places import UnresolvedReference, check_offset, offset_of
 from lab.exercises.predicate import Moment, Predicate
 from lab.exercises.predicates import BrokerIs, Isr, Leader, Paused, ask_all
 from lab.exercises.setup import run_setup
@@ -48,7 +48,7 @@ def test_where_a_scan_begins_is_read_from_the_index_that_was_dumped():
 
     wanted = Dumped(replica="archive-0@leader", holds=2490, kind="index")
     assert wanted.answer(moment()).says.en == "No .index of archive-0 on broker 2 was dumped yet."
-    with pytest.raises(Nowhere, match="not been dumped"):
+    with pytest.raises(UnresolvedReference, match="not been dumped"):
         offset_of(run.view, "scan_start(archive-0@b2, 2490)")
     above = max(int(base) for base in run.view["replicas"]["archive-0@b2"]["segments"])
     run.submit(f"kafka-dump-log.sh --files broker-2/archive-0/{above:020d}.index")
@@ -61,7 +61,7 @@ def test_where_a_scan_begins_is_read_from_the_index_that_was_dumped():
     assert offset_of(run.view, "scan_start(archive-0@b2, 5)") == 0
     assert offset_of(run.view, "batch_position(archive-0@b2, 2490)") == 49_676
     assert offset_of(run.view, "next_entry(archive-0@b2, 2490)") == 53_631
-    with pytest.raises(Nowhere, match="last batches"):
+    with pytest.raises(UnresolvedReference, match="last batches"):
         offset_of(run.view, "batch_position(archive-0@b2, 5)")
     run_setup(run, exercises()[OFFSET].setup)
     assert not wanted.answer(moment()).met, "what was dumped before the table was laid anew counts no more"

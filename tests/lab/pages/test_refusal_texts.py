@@ -16,7 +16,7 @@ from tests.support.paths import ROOT
 MAKERS = {
     "Refusal",
     "ShellError",
-    "Rubbish",
+    "InvalidFrame",
     "not_found",
     "refuse",
     "usage_error",

@@ -11,7 +11,7 @@ import pytest
 from broker_core.broker.network.socket_server import Listener
 from lab.runtime.live_run import LiveRun, PublishedUpdate
 from lab.runtime.tcp import gateway as gateway_module
-from lab.runtime.tcp.gateway import MOST_UNDER_WAY, Client, Gateway
+from lab.runtime.tcp.gateway import MAX_IN_FLIGHT, Client, Gateway
 from tests.support.lab_server import PATIENCE_S
 
 
@@ -94,13 +94,13 @@ def test_a_fault_at_once_ends_the_connection_at_once() -> None:
 def test_who_sends_and_never_reads_is_not_read_either() -> None:
     client, wire, desk = connected()
     client.pause_writing()
-    client.data_received(framed(*[b"x"] * (MOST_UNDER_WAY + 6)))
+    client.data_received(framed(*[b"x"] * (MAX_IN_FLIGHT + 6)))
     assert desk.frames == [] and not wire.reads
     client.resume_writing()
-    assert len(desk.frames) == MOST_UNDER_WAY and not wire.reads
-    for _ in range(MOST_UNDER_WAY + 6):
+    assert len(desk.frames) == MAX_IN_FLIGHT and not wire.reads
+    for _ in range(MAX_IN_FLIGHT + 6):
         client.send(b"")
-    assert len(desk.frames) == MOST_UNDER_WAY + 6 and wire.reads and wire.is_open
+    assert len(desk.frames) == MAX_IN_FLIGHT + 6 and wire.reads and wire.is_open
     wire.close()
 
 

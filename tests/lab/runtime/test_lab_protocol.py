@@ -7,7 +7,7 @@ import pytest
 
 from broker_core.events.codec import encode_with_patch
 from lab.protocol.event_schema import schema_hash
-from lab.protocol.frames import MAX_FRAME_BYTES, Do, Hello, Rubbish, check_hello, parse
+from lab.protocol.frames import MAX_FRAME_BYTES, Do, Hello, InvalidFrame, check_hello, parse
 from lab.runtime.streaming.feed import (
     MAX_BYTES_PER_FRAME,
     MAX_EVENTS_PER_FRAME,
@@ -57,14 +57,14 @@ def test_a_frame_of_the_page_is_read() -> None:
     ],
 )
 def test_rubbish_is_refused_with_what_was_expected(text: str | None, says: str) -> None:
-    with pytest.raises(Rubbish) as refused:
+    with pytest.raises(InvalidFrame) as refused:
         parse(text)
     assert says in refused.value.what
     assert refused.value.expected and refused.value.todo
 
 
 def test_a_refused_frame_keeps_its_id() -> None:
-    with pytest.raises(Rubbish) as refused:
+    with pytest.raises(InvalidFrame) as refused:
         parse('{"k":"time","id":"u9","op":"fly"}')
     assert refused.value.id == "u9"
 
@@ -72,7 +72,7 @@ def test_a_refused_frame_keeps_its_id() -> None:
 def test_a_page_of_another_version_is_told_to_reload() -> None:
     check_hello(Hello(1, schema_hash()))
     for hello in (Hello(2, schema_hash()), Hello(1, "0123")):
-        with pytest.raises(Rubbish, match="Reload"):
+        with pytest.raises(InvalidFrame, match="Reload"):
             check_hello(hello)
 
 

@@ -9,7 +9,13 @@ import pytest
 from websockets.exceptions import ConnectionClosed
 
 from lab.exercises.loader import exercises
-from lab.protocol.frames import CLOSE_FAILED, CLOSE_NOT_FOUND, CLOSE_NOT_SIGNED_IN, CLOSE_RUBBISH, MAX_RUBBISH
+from lab.protocol.frames import (
+    CLOSE_FAILED,
+    CLOSE_INVALID_FRAME,
+    CLOSE_NOT_FOUND,
+    CLOSE_NOT_SIGNED_IN,
+    MAX_INVALID_FRAMES,
+)
 from lab.runtime.watcher import Watcher
 from tests.support.lab_server import LabServer, LabSocketClient, Visitor
 
@@ -159,10 +165,10 @@ def test_rubbish_gets_an_answer_and_in_the_end_the_door(visitor: Visitor, run: s
         client.connection.send(b"\x00\x01")
         assert "binary" in client.of_kind("no")["what"]
         with suppress(ConnectionClosed):  # the lab may close while the last words are still being said
-            for _ in range(MAX_RUBBISH):
+            for _ in range(MAX_INVALID_FRAMES):
                 client.connection.send("rubbish")
         code, reason = client.closed()
-        assert code == CLOSE_RUBBISH and reason
+        assert code == CLOSE_INVALID_FRAME and reason
     with visitor.socket(run) as client:
         greeted(client)
 
@@ -170,13 +176,13 @@ def test_rubbish_gets_an_answer_and_in_the_end_the_door(visitor: Visitor, run: s
 def test_the_first_frame_must_be_hello(visitor: Visitor, run: str) -> None:
     with visitor.socket(run, hello={}) as client:
         client.send({"k": "do", "id": "u1", "line": "help"})
-        assert client.closed() == (CLOSE_RUBBISH, "The first frame was no hello.")
+        assert client.closed() == (CLOSE_INVALID_FRAME, "The first frame was no hello.")
 
 
 def test_a_page_of_another_version_is_sent_away(visitor: Visitor, run: str) -> None:
     with visitor.socket(run, hello={"schema": "0123"}) as client:
         code, reason = client.closed()
-        assert code == CLOSE_RUBBISH and "updated" in reason
+        assert code == CLOSE_INVALID_FRAME and "updated" in reason
 
 
 def test_who_is_not_signed_in_gets_no_socket(lab_server: LabServer, run: str) -> None:

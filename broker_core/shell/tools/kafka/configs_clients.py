@@ -5,7 +5,7 @@ import re
 from collections.abc import Sequence
 
 from broker_core.broker.admin.quota_admin import ADDRESS_QUOTAS, CLIENT_QUOTAS
-from broker_core.broker.admin.scram_admin import FEWEST_ITERATIONS, SCRAM_HASHES, SCRAM_MECHANISMS
+from broker_core.broker.admin.scram_admin import MIN_ITERATIONS, SCRAM_HASHES, SCRAM_MECHANISMS
 from broker_core.config_defs.java_text import hash_map_order, java_double, string_code
 from broker_core.errors import Errors
 from broker_core.shell.admin.requests import Asking, ask_any, ask_controller
@@ -202,11 +202,9 @@ def _upsertion(process: Process, user: str, mechanism: str, text: str) -> ScramU
         raise Complaint(f"Invalid credential property {mechanism.replace('-', '_')}={text}")
     iterations = int(found[1] or -1)
     if iterations == -1:
-        iterations = FEWEST_ITERATIONS
-    if iterations < FEWEST_ITERATIONS:
-        raise Complaint(
-            f"Iterations {iterations} is less than the minimum {FEWEST_ITERATIONS} required for {mechanism}"
-        )
+        iterations = MIN_ITERATIONS
+    if iterations < MIN_ITERATIONS:
+        raise Complaint(f"Iterations {iterations} is less than the minimum {MIN_ITERATIONS} required for {mechanism}")
     password = found[2].encode()
     if not password:
         raise JavaException.in_future(Errors.UNACCEPTABLE_CREDENTIAL, "Password must not be empty")

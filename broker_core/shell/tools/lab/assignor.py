@@ -10,8 +10,8 @@ from broker_core.shell.grammar.process import Process, Running
 from broker_core.shell.grammar.registry import Command, UsageError, refuse
 
 VERBS = ("define", "list")
-ASSIGNORS_MOST = 50
-TEXT_MOST = 4_000
+MAX_ASSIGNORS = 50
+MAX_TEXT_LENGTH = 4_000
 _NAME = re.compile(r"[a-z][a-z0-9-]{0,39}")
 
 
@@ -26,8 +26,8 @@ def _assignor(process: Process, arguments: list[str]) -> Running:
         raise UsageError(f"{name!r} is Kafka's own assignor: choose another name.")
     if not _NAME.fullmatch(name):
         raise UsageError(f"{name!r} is no name of an assignor: small letters, digits and minus signs.")
-    if len(text) > TEXT_MOST:
-        raise UsageError(f"the rules have {len(text)} characters, at most {TEXT_MOST} are taken.")
+    if len(text) > MAX_TEXT_LENGTH:
+        raise UsageError(f"the rules have {len(text)} characters, at most {MAX_TEXT_LENGTH} are taken.")
     rules = "; ".join(" ".join(part.split()) for part in text.split(";") if part.strip())
     try:
         parse_rules(rules)
@@ -38,8 +38,8 @@ def _assignor(process: Process, arguments: list[str]) -> Running:
 
 def _define(process: Process, name: str, rules: str) -> Running:
     clients = process.cluster.clients
-    if name not in clients.own_assignors and len(clients.own_assignors) >= ASSIGNORS_MOST:
-        refuse(process, f"There are {ASSIGNORS_MOST} assignors already; define one of them anew.")
+    if name not in clients.own_assignors and len(clients.own_assignors) >= MAX_ASSIGNORS:
+        refuse(process, f"There are {MAX_ASSIGNORS} assignors already; define one of them anew.")
         return 1
     clients.define_assignor(name, rules)
     yield from ()

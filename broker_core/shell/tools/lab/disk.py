@@ -8,7 +8,7 @@ from broker_core.shell.grammar.parser import duration_us
 from broker_core.shell.grammar.process import Process, Running
 from broker_core.shell.grammar.registry import Command, UsageError, broker_of, refuse
 
-LATENCY_US_MOST = 60_000_000
+MAX_LATENCY_US = 60_000_000
 
 
 def _disk(process: Process, arguments: list[str]) -> Running:
@@ -16,7 +16,7 @@ def _disk(process: Process, arguments: list[str]) -> Running:
         raise UsageError(f"disk {' '.join(arguments)} is not understood.")
     broker_id = broker_of("disk", process, arguments[1])
     latency_us = 0 if arguments[2] == "0" else duration_us(arguments[2])
-    if latency_us > LATENCY_US_MOST:
+    if latency_us > MAX_LATENCY_US:
         raise UsageError(f"{arguments[2]} is more than a minute.")
     return _slow(process, broker_id, latency_us)
 

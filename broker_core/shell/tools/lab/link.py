@@ -15,7 +15,7 @@ from broker_core.sim.faults import LinkFault
 ZOOKEEPER = "zk"
 VERBS = ("cut", "restore", "latency", "loss", "reorder")
 ONE_WAY = "--one-way"
-LATENCY_US_MOST = 60_000_000
+MAX_LATENCY_US = 60_000_000
 
 
 def _node(cluster: ClusterApi, word: str) -> str:
@@ -57,7 +57,7 @@ def _amount(verb: str, word: str) -> int:
     """Microseconds of latency, or how many of a hundred. Raises ShellError."""
     if verb == "latency":
         time_us = 0 if word == "0" else duration_us(word)
-        if time_us > LATENCY_US_MOST:
+        if time_us > MAX_LATENCY_US:
             raise UsageError(f"{word} is more than a minute.")
         return time_us
     percent = parse_integer(word.removesuffix("%"))

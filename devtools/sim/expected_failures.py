@@ -1,4 +1,4 @@
-"""What happened in a run, as far as it decides what may be wrong at its end."""
+"""Which alarms and which stuck partitions a random run may have, by the events that it made."""
 
 import re
 from collections import Counter
@@ -42,8 +42,8 @@ _REASONS = re.compile(
 _TOPIC = re.compile("/brokers/topics/([^/]+)")
 
 
-class Witness:
-    """Show it all events in order.
+class ExpectedFailures:
+    """Receives all events in order, and says which failures they explain.
 
     Attributes:
         alarms: how often each (invariant, what explains it in short or nothing) was raised.
@@ -222,25 +222,25 @@ class Witness:
                     self.explained[name] = _LEFT
 
 
-_NOTES: dict[type[Event], Callable[[Witness, int, Any], None]] = {
-    ProduceAcknowledged: Witness._acknowledged,
-    InvariantViolated: Witness._violated,
-    LeaderElected: Witness._elected,
-    PowerLost: Witness._power_lost,
-    FetcherFailed: Witness._fetcher_failed,
-    ReplicaBecameFollower: Witness._began_to_follow,
-    ReplicaBecameLeader: Witness._began_to_lead,
-    RpcSent: Witness._sent,
-    BrokerExiting: Witness._exiting,
-    ReplicaStateChanged: Witness._replica_state,
-    PartitionStateChanged: Witness._partition_state,
-    ControllerEventProcessed: Witness._controller_event,
-    ControllerElected: Witness._controller_elected,
-    LogOpened: Witness._opened,
-    LogDeleted: Witness._log_deleted,
-    LogStartOffsetIncremented: Witness._start_incremented,
-    LogTruncated: Witness._truncated,
-    ZnodeDeleted: Witness._znode_deleted,
+_NOTES: dict[type[Event], Callable[[ExpectedFailures, int, Any], None]] = {
+    ProduceAcknowledged: ExpectedFailures._acknowledged,
+    InvariantViolated: ExpectedFailures._violated,
+    LeaderElected: ExpectedFailures._elected,
+    PowerLost: ExpectedFailures._power_lost,
+    FetcherFailed: ExpectedFailures._fetcher_failed,
+    ReplicaBecameFollower: ExpectedFailures._began_to_follow,
+    ReplicaBecameLeader: ExpectedFailures._began_to_lead,
+    RpcSent: ExpectedFailures._sent,
+    BrokerExiting: ExpectedFailures._exiting,
+    ReplicaStateChanged: ExpectedFailures._replica_state,
+    PartitionStateChanged: ExpectedFailures._partition_state,
+    ControllerEventProcessed: ExpectedFailures._controller_event,
+    ControllerElected: ExpectedFailures._controller_elected,
+    LogOpened: ExpectedFailures._opened,
+    LogDeleted: ExpectedFailures._log_deleted,
+    LogStartOffsetIncremented: ExpectedFailures._start_incremented,
+    LogTruncated: ExpectedFailures._truncated,
+    ZnodeDeleted: ExpectedFailures._znode_deleted,
 }
 
 

@@ -1,4 +1,4 @@
-"""What a prediction may wait for, other than a message's arrival: no goals, but things that happen."""
+"""Events that a prediction may wait for, other than the arrival of a message."""
 
 import msgspec
 
@@ -8,15 +8,15 @@ from broker_core.view.tree import View
 from lab.exercises.places import check_node, check_partition, check_replica
 
 
-class Happening(msgspec.Struct, frozen=True, kw_only=True, tag_field="is", forbid_unknown_fields=True):
-    """A kind of event with its arguments."""
+class EventCondition(msgspec.Struct, frozen=True, kw_only=True, tag_field="is", forbid_unknown_fields=True):
+    """A kind of event, with the values that it must have."""
 
     def happens(self, view: View, event: Event) -> bool:
         """Whether an event is that; `view` is before it."""
         raise NotImplementedError
 
 
-class PowerLost(Happening, frozen=True, kw_only=True, tag="power_lost"):
+class PowerLost(EventCondition, frozen=True, kw_only=True, tag="power_lost"):
     """The machine of a broker loses power."""
 
     broker: str
@@ -28,7 +28,7 @@ class PowerLost(Happening, frozen=True, kw_only=True, tag="power_lost"):
         return isinstance(event, log.PowerLost) and event.broker == self.broker
 
 
-class Elected(Happening, frozen=True, kw_only=True, tag="elected"):
+class Elected(EventCondition, frozen=True, kw_only=True, tag="elected"):
     """The controller has decided who leads a partition, if anybody."""
 
     partition: str
@@ -40,7 +40,7 @@ class Elected(Happening, frozen=True, kw_only=True, tag="elected"):
         return isinstance(event, control.LeaderElected) and event.partition == self.partition
 
 
-class Truncated(Happening, frozen=True, kw_only=True, tag="truncated"):
+class Truncated(EventCondition, frozen=True, kw_only=True, tag="truncated"):
     """A replica cuts its log."""
 
     replica: str
@@ -52,7 +52,7 @@ class Truncated(Happening, frozen=True, kw_only=True, tag="truncated"):
         return isinstance(event, log.LogTruncated) and event.replica == self.replica
 
 
-class GroupAssigned(Happening, frozen=True, kw_only=True, tag="group_assigned"):
+class GroupAssigned(EventCondition, frozen=True, kw_only=True, tag="group_assigned"):
     """A generation of so many members gets its assignment."""
 
     group: str
@@ -64,7 +64,7 @@ class GroupAssigned(Happening, frozen=True, kw_only=True, tag="group_assigned"):
         return event.group == self.group and len(event.assignments) == self.members
 
 
-class Reads(Happening, frozen=True, kw_only=True, tag="reads"):
+class Reads(EventCondition, frozen=True, kw_only=True, tag="reads"):
     """A consumer gets records."""
 
     client: str

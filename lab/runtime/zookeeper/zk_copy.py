@@ -1,4 +1,4 @@
-"""The operations that lead from nothing to the tree of a model, so that a server holds the same, versions included."""
+"""Copies the tree of a model to a ZooKeeper server: the operations that recreate it, versions included."""
 
 from collections.abc import Iterable, Iterator
 
@@ -10,8 +10,8 @@ BATCH_OPS = 100
 BATCH_BYTES = 400_000
 
 
-def steps_to_make(model: MemoryStore) -> Iterator[tuple[int, Op]]:
-    """Session and operation, one after the other, that lead from nothing to the tree of a model."""
+def ops_to_recreate(model: MemoryStore) -> Iterator[tuple[int, Op]]:
+    """The operations that recreate the tree of a model on an empty server, each with its session."""
     for path, data, stat in model.tree():
         owner = stat.ephemeral_owner
         yield owner, Create(path, b"" if stat.version else data, ephemeral=bool(owner))
