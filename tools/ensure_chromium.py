@@ -3,20 +3,24 @@
 In this order: `CHROMIUM` in the environment, one that the system has, one that Playwright has downloaded, Playwright's
 download, and, as root on Debian or Ubuntu, apt (with a font for Chinese, which a bare system lacks).
 
-Prints the path of the executable as the last line of its output; everything else goes to standard error.
+Prints the path of the executable as the last line of its output; everything else goes to standard error. What the
+attempts print is shown only when all of them have failed: some are expected to, where a machine has no way out.
 """
 
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 SYSTEM_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 APT_PACKAGES = ("chromium", "fonts-noto-cjk")
-DOWNLOAD_TIMEOUT_S = 300
+FETCH_TIMEOUT_S = 900
+LINES_SHOWN = 3
 
 
 class NoChromium(Exception):
@@ -55,49 +59,59 @@ def ensure_chromium() -> tuple[str, str]:
     found = find_chromium()
     if found:
         return found
-    if download_by_playwright():
-        found = find_chromium()
-        if found:
-            return found[0], "downloaded by Playwright just now"
-    if install_by_apt():
-        found = find_chromium()
-        if found:
-            return found[0], "installed by apt just now"
-    raise NoChromium(
-        "The browser tests need Chromium: the system has none, Playwright could not download one, and "
-        + ("apt could not install one." if can_use_apt() else "apt cannot be used here (not root, or no apt).")
-        + " Install chromium or google-chrome, or set CHROMIUM to an executable."
-    )
-
-
-def download_by_playwright() -> bool:
-    say("no Chromium on this machine; asking Playwright to download one")
-    try:
-        done = subprocess.run(
-            [sys.executable, "-m", "playwright", "install", "chromium"],
-            stdout=sys.stderr, timeout=DOWNLOAD_TIMEOUT_S, check=False,
-        )  # fmt: skip
-    except subprocess.TimeoutExpired:
-        return False
-    return done.returncode == 0
+    say("no Chromium on this machine; fetching one, which takes a minute or so")
+    attempts: list[tuple[str, str]] = []
+    for origin, command in _ways():
+        output = _run(command)
+        if output is None:
+            found = find_chromium()
+            if found:
+                return found[0], f"{origin} just now"
+            output = "It ended well, and still there is none."
+        attempts.append((origin, output))
+    raise NoChromium(_explain(attempts))
 
 
 def can_use_apt() -> bool:
     return hasattr(os, "geteuid") and os.geteuid() == 0 and shutil.which("apt-get") is not None
 
 
-def install_by_apt() -> bool:
-    if not can_use_apt():
-        return False
-    say(f"installing {' and '.join(APT_PACKAGES)} by apt")
-    environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-    for command in (
-        ["apt-get", "-q", "update"],
-        ["apt-get", "-q", "install", "-y", "--no-install-recommends", *APT_PACKAGES],
-    ):
-        if subprocess.run(command, stdout=sys.stderr, env=environment, check=False).returncode != 0:
-            return False
-    return True
+def _ways() -> Iterator[tuple[str, str]]:
+    """Ways to get one, in turn: (where it comes from then, a line of the shell)."""
+    yield "downloaded by Playwright", shlex.join([sys.executable, "-m", "playwright", "install", "chromium"])
+    if can_use_apt():
+        packages = shlex.join(APT_PACKAGES)
+        install = f"apt-get -q install -y --no-install-recommends {packages}"
+        yield "installed by apt", f"apt-get -q update && DEBIAN_FRONTEND=noninteractive {install}"
+
+
+def _run(command: str) -> str | None:
+    """Runs a line of the shell without a word: returns None when it worked, else what it printed."""
+    try:
+        done = subprocess.run(
+            ["sh", "-c", command],
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            text=True, errors="replace", timeout=FETCH_TIMEOUT_S, check=False,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        return f"It took more than {FETCH_TIMEOUT_S} s."
+    return None if done.returncode == 0 else done.stdout
+
+
+def _explain(attempts: list[tuple[str, str]]) -> str:
+    """All attempts failed: now their output matters."""
+    tried = "".join(f"\n  Not {origin}: {_last_lines(output)}" for origin, output in attempts)
+    without_apt = "" if can_use_apt() else "\n  apt was not tried: that needs root and apt-get."
+    return (
+        "The browser tests need Chromium, and none could be fetched."
+        f"{tried}{without_apt}\n  Install chromium or google-chrome, or set CHROMIUM to an executable."
+    )
+
+
+def _last_lines(output: str) -> str:
+    """The last lines that are neither empty nor part of a stack trace."""
+    lines = [line.strip() for line in output.splitlines() if line.strip() and not line.lstrip().startswith("at ")]
+    return " / ".join(lines[-LINES_SHOWN:]) or "no output"
 
 
 def say(text: str) -> None:
