@@ -5,6 +5,8 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, Page
 
+from devtools.tour.contexts import WarmContexts
+
 LANGUAGES = {"en": "en", "zh": "zh-CN"}
 THEMES = ("dark", "light")
 SIZES = {1440: 900, 1024: 768, 390: 844}
@@ -28,10 +30,11 @@ class Photographer:
         languages: tuple[str, ...] = tuple(LANGUAGES),
         themes: tuple[str, ...] = THEMES,
         widths: tuple[int, ...] = tuple(SIZES),
+        contexts: WarmContexts | None = None,
     ) -> None:
         self.folder = folder
         self.taken: list[Path] = []
-        self._browser = browser
+        self._contexts = contexts or WarmContexts(browser)
         self._languages = languages
         self._themes = themes
         self._widths = widths
@@ -43,8 +46,9 @@ class Photographer:
         Raises AssertionError when something sticks out at the side.
         """
         for language in self._languages:
-            context = self._browser.new_context(storage_state=page.context.storage_state(), locale=LANGUAGES[language])
+            context = self._contexts.take({"locale": LANGUAGES[language]})
             origin = "/".join(page.url.split("/")[:3])
+            context.add_cookies(page.context.cookies())  # type: ignore[arg-type]
             context.add_cookies([{"name": "language", "value": LANGUAGES[language], "url": origin}])
             try:
                 for width in self._widths:
@@ -57,7 +61,7 @@ class Photographer:
                         self._shoot(tab, f"{name}-{theme}-{language}-{width}", theme)
                     tab.close()
             finally:
-                context.close()
+                self._contexts.give_back(context)
 
     def failed(self, page: Page, name: str) -> None:
         """What there was to see when a stop failed."""

@@ -4,10 +4,11 @@ import contextlib
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import NoReturn, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 from playwright.sync_api import Browser, BrowserContext, Error, Page
 
+from devtools.tour.contexts import WarmContexts
 from devtools.tour.lab_process import LabProcess
 from devtools.tour.photographer import Photographer
 
@@ -17,7 +18,7 @@ WAIT_S = 120.0
 """How long a stop waits for what it expects: long, for machines that have other things to do."""
 LOOK_MS = 50
 MAX_SENTENCE_LENGTH = 400
-SIZE = {"width": 1440, "height": 900}
+OPTIONS: dict[str, Any] = {"viewport": {"width": 1440, "height": 900}, "locale": "en-US"}
 #: What a browser says of an answer with an error; where a stop asks for one, that is no defect of the page.
 ANSWERED_WITH_ERROR = "Failed to load resource"
 
@@ -29,6 +30,7 @@ class Tour:
         shots: takes the pictures.
         say: takes a line for each stop.
         process: the lab's process, where the walk may kill it and start it again.
+        contexts: the browser contexts that the walk uses, where several walks share them.
     """
 
     def __init__(
@@ -40,6 +42,7 @@ class Tour:
         shots: Photographer,
         say: Callable[[str], None] = print,
         process: LabProcess | None = None,
+        contexts: WarmContexts | None = None,
     ) -> None:
         self.browser = browser
         self.address = address
@@ -52,6 +55,7 @@ class Tour:
         self._say = say
         self._shots = shots
         self._chapter = ""
+        self._warm = contexts or WarmContexts(browser)
         self._contexts: list[BrowserContext] = []
         self._complaints: list[str] = []
 
@@ -103,15 +107,11 @@ class Tour:
 
     def visitor(self) -> BrowserContext:
         """A browser of its own, as another person's: no cookies yet."""
-        context = self.browser.new_context(viewport=SIZE, locale="en-US")  # type: ignore[arg-type]
-        context.set_default_timeout(WAIT_S * 1000)
-        context.grant_permissions(["clipboard-read", "clipboard-write"], origin=self.origin)
-        self._contexts.append(context)
-        return context
+        return self._prepare(self.browser.new_context(**OPTIONS))
 
     def page(self, context: BrowserContext | None = None) -> Page:
         """A page that has signed in, at the list of runs."""
-        page = (context or self.visitor()).new_page()
+        page = (context or self._prepare(self._warm.take(OPTIONS))).new_page()
         page.on("pageerror", lambda error: self._complaints.append(error.message))
         page.on("console", lambda message: self._complaints.append(message.text) if message.type == "error" else None)
         page.goto(self.address)
@@ -123,12 +123,21 @@ class Tour:
 
     def close_pages(self) -> None:
         for context in self._contexts:
-            context.close()
+            if self._warm.owns(context):
+                self._warm.give_back(context)
+            else:
+                context.close()
         self._contexts.clear()
 
     def pictures(self, name: str, page: Page, prepare: Callable[[Page], None] = lambda page: None) -> None:
         """Takes the page in each language, theme and width; `prepare` opens what the address does not say."""
         self._shots.take(name, page, prepare)
+
+    def _prepare(self, context: BrowserContext) -> BrowserContext:
+        context.set_default_timeout(WAIT_S * 1000)
+        context.grant_permissions(["clipboard-read", "clipboard-write"], origin=self.origin)
+        self._contexts.append(context)
+        return context
 
     def _pages(self) -> Sequence[Page]:
         return [page for context in self._contexts for page in context.pages if not page.is_closed()]

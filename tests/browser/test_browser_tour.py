@@ -1,6 +1,7 @@
 """The walk of `make tour` as tests: the same stops, in a real browser, against a lab in a process of its own."""
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 
@@ -9,6 +10,7 @@ from playwright.sync_api import Browser, Locator
 
 from devtools.tour.cells import cells_of
 from devtools.tour.chapters import CHAPTERS
+from devtools.tour.contexts import WarmContexts
 from devtools.tour.lab_page import LabPage
 from devtools.tour.lab_process import LabProcess, running_lab
 from devtools.tour.photographer import Photographer
@@ -29,12 +31,12 @@ def process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabProcess]:
 
 
 @pytest.fixture
-def tour(process: LabProcess, browser: Browser, tmp_path: Path) -> Iterator[Tour]:
+def tour(process: LabProcess, browser: Browser, contexts: WarmContexts, tmp_path: Path) -> Iterator[Tour]:
     """A walk. Its pictures, one a stop and width, are taken to see that nothing sticks out at the side."""
     running = running_lab(process.data)
     assert running, "the lab has ended"
-    shots = Photographer(browser, tmp_path, languages=("en",), themes=("dark",))
-    tour = Tour(browser, running.address, process.data, shots=shots, process=process)
+    shots = Photographer(browser, tmp_path, languages=("en",), themes=("dark",), contexts=contexts)
+    tour = Tour(browser, running.address, process.data, shots=shots, process=process, contexts=contexts)
     yield tour
     tour.close_pages()
 
@@ -85,6 +87,18 @@ def test_each_key_does_what_the_list_of_keys_says(tour: Tour) -> None:
     assert listed == list(keys.effects), "the list of keys and what is tested here are not the same"
     for effect in keys.effects.values():
         effect()
+
+
+def _is_visible(what: Locator, visible: bool) -> bool:
+    return what.first.is_visible() == visible
+
+
+def _has_rate(rate: str, seen: Shown) -> bool:
+    return seen.rate == rate
+
+
+def _has_pitch(lane: Locator, large: float, same: bool) -> bool:
+    return (cells_of(lane)["pitch"] == large) == same
 
 
 class Keys:
@@ -149,7 +163,7 @@ class Keys:
         """Shows it and hides it again, or the other way round."""
         for visible in (first, not first):
             self.lab.press(key)
-            until(self.page, lambda visible=visible: what.first.is_visible() == visible, f"what {key} shows and hides")
+            until(self.page, partial(_is_visible, what, visible), f"what {key} shows and hides")
 
     def play(self) -> None:
         self.lab.press("Space")
@@ -169,7 +183,7 @@ class Keys:
     def speed(self) -> None:
         for key, rate in (("[", "1/2×"), ("]", "1×")):
             self.lab.press(key)
-            self.lab.until(lambda seen, rate=rate: seen.rate == rate, f"the speed {rate}")
+            self.lab.until(partial(_has_rate, rate), f"the speed {rate}")
 
     def paced(self) -> None:
         self.lab.press("t")
@@ -192,7 +206,7 @@ class Keys:
         large = cells_of(lane)["pitch"]
         for same in (False, True):
             self.lab.press("z")
-            until(self.page, lambda same=same: (cells_of(lane)["pitch"] == large) == same, "cells of another size")
+            until(self.page, partial(_has_pitch, lane, large, same), "cells of another size")
 
     def act(self) -> None:
         self.turns("a", self.page.locator("hw-act"), True)

@@ -4,11 +4,8 @@ import re
 
 from playwright.sync_api import Page, expect
 
-from tests.browser.test_control_plane_page import nothing_sticks_out_at_any_width, page_of
-from tests.support.lab_page import press
+from tests.support.lab_page import nothing_sticks_out_at_any_width, press
 from tests.support.lab_server import LabServer, Visitor
-
-__all__ = ["page_of"]
 
 LINES = (
     "kafka-topics.sh --create --topic orders --partitions 10 --replication-factor 3",
@@ -32,8 +29,8 @@ LINES = (
 )
 
 
-def test_who_owns_what_and_what_waits_in_a_producer(page_of: Page, lab_server: LabServer) -> None:
-    page = page_of
+def test_who_owns_what_and_what_waits_in_a_producer(signed_in: Page, lab_server: LabServer) -> None:
+    page = signed_in
     visitor = Visitor(lab_server).sign_in()
     run = visitor.new_run(name="Clients", seed="7")
     with visitor.socket(run) as socket:

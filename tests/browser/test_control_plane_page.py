@@ -1,12 +1,9 @@
 """The screens of ZooKeeper and the controller, of alarms, and two eras side by side, in a real browser."""
 
-from collections.abc import Iterator
-
 import pytest
-from django.conf import settings
 from playwright.sync_api import Page, expect
 
-from tests.support.lab_page import PHONE, TABLET, WIDE, nothing_sticks_out, press
+from tests.support.lab_page import nothing_sticks_out_at_any_width, press
 from tests.support.lab_server import LabServer, Visitor
 
 UNCLEAN = (
@@ -40,26 +37,8 @@ def played(lab_server: LabServer) -> str:
     return run
 
 
-@pytest.fixture
-def page_of(page: Page, lab_server: LabServer) -> Iterator[Page]:
-    """A page that has signed in. The browser has nothing to complain of."""
-    heard: list[str] = []
-    page.on("pageerror", lambda error: heard.append(error.message))
-    page.on("console", lambda message: heard.append(message.text) if message.type == "error" else None)
-    page.set_viewport_size(WIDE)  # type: ignore[arg-type]
-    page.goto(f"{lab_server.address}/sign-in/?token={settings.SIGN_IN_TOKEN}")
-    yield page
-    assert heard == []
-
-
-def nothing_sticks_out_at_any_width(page: Page) -> None:
-    for size in (TABLET, PHONE, WIDE):
-        page.set_viewport_size(size)  # type: ignore[arg-type]
-        nothing_sticks_out(page)
-
-
-def test_znodes_watches_and_state_charts(page_of: Page, lab_server: LabServer, played: str) -> None:
-    page = page_of
+def test_znodes_watches_and_state_charts(signed_in: Page, lab_server: LabServer, played: str) -> None:
+    page = signed_in
     state = "/brokers/topics/orders/partitions/0/state"
     page.goto(f"{lab_server.address}/r/{played}/main?view=zookeeper&p=orders-0&sel=znode:{state}")
     data = page.locator("hw-zookeeper .znode-data")
@@ -91,9 +70,9 @@ def test_znodes_watches_and_state_charts(page_of: Page, lab_server: LabServer, p
 
 
 def test_a_watch_that_fires_is_a_line_from_the_znode_to_the_broker(
-    page_of: Page, lab_server: LabServer, visitor: Visitor, played: str
+    signed_in: Page, lab_server: LabServer, visitor: Visitor, played: str
 ) -> None:
-    page = page_of
+    page = signed_in
     segments = visitor.get(f"/api/runs/{played}/main/index.json").json["segments"]
     events = [
         event
@@ -106,8 +85,8 @@ def test_a_watch_that_fires_is_a_line_from_the_znode_to_the_broker(
     expect(page.locator("hw-zookeeper .zk-session .fired")).not_to_have_count(0)
 
 
-def test_an_alarm_s_card_and_the_two_ways_to_go(page_of: Page, lab_server: LabServer, played: str) -> None:
-    page = page_of
+def test_an_alarm_s_card_and_the_two_ways_to_go(signed_in: Page, lab_server: LabServer, played: str) -> None:
+    page = signed_in
     page.goto(f"{lab_server.address}/r/{played}/main")
     page.get_by_role("button", name="explained").first.click()
     page.locator(".alarm-row", has_text="I-COMMIT").first.click()
@@ -130,8 +109,8 @@ def test_an_alarm_s_card_and_the_two_ways_to_go(page_of: Page, lab_server: LabSe
     expect(page.locator(".hw-strips")).to_be_visible()
 
 
-def test_two_eras_follow_one_playhead(page_of: Page, lab_server: LabServer, played: str) -> None:
-    page = page_of
+def test_two_eras_follow_one_playhead(signed_in: Page, lab_server: LabServer, played: str) -> None:
+    page = signed_in
     page.goto(f"{lab_server.address}/compare/?a={played}/main")
     page.get_by_text("Same script, another era").click()
     page.get_by_role("button", name="era 3.9", exact=True).click()
@@ -164,9 +143,9 @@ def test_two_eras_follow_one_playhead(page_of: Page, lab_server: LabServer, play
 
 
 def test_a_message_can_be_dropped_and_a_link_cut_one_way_by_menu(
-    page_of: Page, lab_server: LabServer, visitor: Visitor
+    signed_in: Page, lab_server: LabServer, visitor: Visitor
 ) -> None:
-    page = page_of
+    page = signed_in
     run = visitor.new_run(name="Menus", seed="7")
     page.goto(f"{lab_server.address}/r/{run}/main")
     expect(page.locator(".nodes .state.up")).to_have_count(3)

@@ -2,41 +2,29 @@
 
 import itertools
 import re
-from collections.abc import Iterator
 
 import pytest
-from django.conf import settings
 from playwright.sync_api import Page, expect
 
-from tests.support.lab_page import PHONE, TABLET, WIDE, nothing_sticks_out, pause, press
-from tests.support.lab_server import LabServer
+from tests.support.lab_page import PHONE, TABLET, WIDE, nothing_sticks_out, partition, pause, press
 
 EXAMPLE = "view=disk&broker=example&file=orders-0/00000000000000000000.log"
 
 
 @pytest.fixture
-def lab(page: Page, lab_server: LabServer) -> Iterator[Page]:
-    """The disk screen of a run with records in orders-0, in a pause. The browser has nothing to complain of."""
-    heard: list[str] = []
-    page.on("pageerror", lambda error: heard.append(error.message))
-    page.on("console", lambda message: heard.append(message.text) if message.type == "error" else None)
-    page.set_viewport_size(WIDE)  # type: ignore[arg-type]
-    page.goto(f"{lab_server.address}/sign-in/?token={settings.SIGN_IN_TOKEN}")
-    page.get_by_role("button", name="Start the cluster").click()
-    expect(page.locator(".nodes .state.up")).to_have_count(3)
-    page.get_by_role("button", name="Create orders").click()
-    page.get_by_role("dialog").get_by_role("button", name="Create topic").click()
+def lab(with_topic: Page) -> Page:
+    """The disk screen of a run with records in orders-0, in a pause."""
+    page = with_topic
     page.get_by_label("key", exact=True).fill("anna")
     page.get_by_label("value", exact=True).fill("42 apples")
     page.get_by_role("button", name="Produce one").click()
-    expect(page.locator(".hw-partition", has_text="orders-0")).to_contain_text("LEO 1")
+    expect(partition(page, "orders-0")).to_contain_text("LEO 1")
     page.get_by_role("button", name="Produce 100").click()
-    expect(page.locator(".hw-partition", has_text="orders-0")).to_contain_text("LEO 101")
+    expect(partition(page, "orders-0")).to_contain_text("LEO 101")
     pause(page)
     press(page, "d")
     expect(page.locator("hw-disk .disk-hex")).to_be_visible()
-    yield page
-    assert heard == []
+    return page
 
 
 def mode(page: Page, name: str) -> None:
@@ -142,7 +130,7 @@ def test_nothing_sticks_out_at_any_width_in_any_language(lab: Page) -> None:
     start = branch_page(page)
     for language, size in itertools.product(("en", "zh-CN"), (WIDE, TABLET, PHONE)):
         page.context.add_cookies([{"name": "language", "value": language, "url": "/".join(page.url.split("/")[:3])}])
-        page.set_viewport_size(size)  # type: ignore[arg-type]
+        page.set_viewport_size(size)
         page.goto(f"{start}?{EXAMPLE}")
         for tab in page.locator("hw-disk .modes [role=tab]").all():
             tab.click()

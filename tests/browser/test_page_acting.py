@@ -2,18 +2,20 @@
 
 import re
 
-from django.conf import settings
 from playwright.sync_api import Page, expect
 
 from devtools.tour.cells import click_record
-from tests.support.lab_page import console, partition, pause, press
+from tests.support.lab_page import console, partition, pause, press, sign_in
 from tests.support.lab_server import LabServer
 
 # Forms
 
 
-def test_a_topic_and_records_by_the_forms(with_topic: Page) -> None:
-    page = with_topic
+def test_a_topic_and_records_by_the_forms(lab: Page) -> None:
+    page = lab
+    page.get_by_role("button", name="Create orders").click()
+    page.get_by_role("dialog").get_by_role("button", name="Create topic").click()
+    expect(partition(page, "orders-0")).to_contain_text("leader")
     page.get_by_label("key", exact=True).fill("k1")
     page.get_by_label("value", exact=True).fill("it's a value")
     page.get_by_role("button", name="Produce one").click()
@@ -62,7 +64,7 @@ def test_a_refused_topic_is_one_clear_message(lab: Page) -> None:
 
 
 def test_the_field_that_was_wrong_has_the_focus(page: Page, lab_server: LabServer) -> None:
-    page.goto(f"{lab_server.address}/sign-in/?token={settings.SIGN_IN_TOKEN}")
+    sign_in(page, lab_server)
     form = page.locator("form.new-run")
     # As a browser that lets everything through.
     form.evaluate("(form) => { form.noValidate = true; }")

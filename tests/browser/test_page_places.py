@@ -2,8 +2,6 @@
 
 import re
 
-import pytest
-from django.conf import settings
 from playwright.sync_api import Page, WebSocketRoute, expect
 
 from tests.support.lab_page import (
@@ -17,6 +15,7 @@ from tests.support.lab_page import (
     pause,
     press,
     shows_event,
+    sign_in,
 )
 from tests.support.lab_server import LabServer
 
@@ -47,38 +46,43 @@ def test_chinese_and_light_without_losing_the_place(with_topic: Page) -> None:
     expect(page.locator("hw-message-bytes .message-field")).to_contain_text("1 Fetch")
 
 
-@pytest.mark.parametrize("size", [TABLET, PHONE], ids=["tablet", "phone"])
-def test_nothing_sticks_out_of_a_narrow_window(with_topic: Page, size) -> None:
+def test_nothing_sticks_out_of_a_narrow_window(with_topic: Page) -> None:
     page = with_topic
-    page.set_viewport_size(size)
-    page.reload()
-    expect(partition(page, "orders-0")).to_contain_text("HW 0")
-    nothing_sticks_out(page)
-    for selector in (".tbtn .play", ".clock", ".rail", "#inspector .tabs"):
-        box = page.locator(selector).bounding_box()
-        assert box and box["x"] >= 0 and box["x"] + box["width"] <= size["width"], selector
-    for node in page.locator(".hw-node").all():
-        box = node.bounding_box()
-        assert box and box["x"] >= 0 and box["x"] + box["width"] <= size["width"], node.get_attribute("aria-label")
+    for size in (TABLET, PHONE):
+        page.set_viewport_size(size)
+        page.reload()
+        expect(partition(page, "orders-0")).to_contain_text("HW 0")
+        nothing_sticks_out(page)
+        for selector in (".tbtn .play", ".clock", ".rail", "#inspector .tabs"):
+            box = page.locator(selector).bounding_box()
+            assert box and box["x"] >= 0 and box["x"] + box["width"] <= size["width"], (selector, size)
+        for node in page.locator(".hw-node").all():
+            box = node.bounding_box()
+            name = node.get_attribute("aria-label")
+            assert box and box["x"] >= 0 and box["x"] + box["width"] <= size["width"], (name, size)
 
 
-@pytest.mark.parametrize("size", [WIDE, TABLET, PHONE], ids=["wide", "tablet", "phone"])
-def test_long_names_leave_room_for_the_rest(lab: Page, size) -> None:
+def test_long_names_leave_room_for_the_rest(lab: Page) -> None:
     name = "-".join(["a-topic-of-which-the-name-does-not-end"] * 5)
     console(lab, f"kafka-topics.sh --create --topic {name} --partitions 1 --replication-factor 3")
     expect(lab.locator(".hw-partition").first).to_contain_text("HW 0")
-    lab.set_viewport_size(size)
-    lab.reload()
-    expect(lab.locator(".hw-partition").first).to_contain_text("HW 0")
-    nothing_sticks_out(lab)
-    if size == WIDE:
-        expect(lab.locator(".cv-h .topic")).to_have_attribute("title", name)
-        box = lab.locator(".inv .tag.ok").bounding_box()
-        canvas = lab.locator("#main").bounding_box()
-        assert box and canvas and box["x"] + box["width"] <= canvas["x"] + canvas["width"]
+    for size in (WIDE, TABLET, PHONE):
+        lab.set_viewport_size(size)
+        lab.reload()
+        expect(lab.locator(".hw-partition").first).to_contain_text("HW 0")
+        nothing_sticks_out(lab)
+        if size == WIDE:
+            expect(lab.locator(".cv-h .topic")).to_have_attribute("title", name)
+            box = lab.locator(".inv .tag.ok").bounding_box()
+            canvas = lab.locator("#main").bounding_box()
+            assert box and canvas and box["x"] + box["width"] <= canvas["x"] + canvas["width"]
 
 
-def test_the_browser_goes_back_from_screen_to_screen(lab: Page) -> None:
+def test_the_browser_goes_back_from_screen_to_screen(lab: Page, lab_server: LabServer) -> None:
+    run = lab.url
+    lab.goto(f"{lab_server.address}/runs/")
+    lab.goto(run)
+    expect(lab.locator(".number")).to_have_text(re.compile(r"event \d"))
     press(lab, "d")
     expect(lab).to_have_url(re.compile(r"view=disk"))
     press(lab, "n")
@@ -98,15 +102,23 @@ def test_the_browser_goes_back_from_screen_to_screen(lab: Page) -> None:
     expect(lab.get_by_role("button", name="Start the cluster")).to_be_visible()
 
 
-@pytest.mark.parametrize("key", ["o", "g", "r", "l"])
-def test_the_ground_of_a_screen_goes_down_to_the_bars_of_a_phone(lab: Page, key: str) -> None:
+def test_the_ground_of_a_screen_goes_down_to_the_bars_of_a_phone(lab: Page) -> None:
     lab.set_viewport_size(PHONE)
-    lab.reload()
-    expect(lab.locator(".hw-node").first).to_be_visible()
-    press(lab, key)
-    screen = lab.locator("#main > :is(hw-producers, hw-groups, hw-transactions, hw-alarm-screen):not([hidden])")
-    expect(screen).to_have_count(1)
-    grounds = lab.evaluate("""() => {
+    for key, screen in (("o", "hw-producers"), ("g", "hw-groups"), ("r", "hw-transactions"), ("l", "hw-alarm-screen")):
+        lab.reload()
+        expect(lab.locator(".hw-node").first).to_be_attached()
+        expect(lab.locator(".number")).to_have_text(re.compile(r"event \d"))
+        press(lab, key)
+        expect(lab.locator(f"#main > {screen}:not([hidden])")).to_have_count(1)
+        grounds = _grounds(lab)
+        assert len(set(grounds)) == 1, (screen, grounds)
+        press(lab, key)
+        expect(lab.locator(f"#main > {screen}:not([hidden])")).to_have_count(0)
+
+
+def _grounds(page: Page) -> list[str]:
+    """The colours of the ground right above the bars at the bottom, and that of the screen itself."""
+    grounds: list[str] = page.evaluate("""() => {
       const top = (what) => document.querySelector(what).getBoundingClientRect().top;
       const bars = Math.min(top("#inspector"), top(".rail"));
       const below = (y) => document.elementsFromPoint(200, y).filter((one) => !one.closest("hw-messages"));
@@ -115,7 +127,7 @@ def test_the_ground_of_a_screen_goes_down_to_the_bars_of_a_phone(lab: Page, key:
       const shown = document.querySelector("#main > :not([hidden], hw-stage-bar, hw-empty, #stage)");
       return [...[bars - 3, bars - 25, bars - 80].map(ground), getComputedStyle(shown).backgroundColor];
     }""")
-    assert len(set(grounds)) == 1, grounds
+    return grounds
 
 
 def test_the_exercise_is_a_drawer_in_a_narrow_window(lab: Page) -> None:
@@ -173,8 +185,7 @@ def test_a_lost_connection_says_so_and_comes_back(page: Page, lab_server: LabSer
             route.connect_to_server()
 
     page.route_web_socket(re.compile("/ws/runs/"), pass_on)
-    page.set_viewport_size(WIDE)
-    page.goto(f"{lab_server.address}/sign-in/?token={settings.SIGN_IN_TOKEN}")
+    sign_in(page, lab_server)
     page.get_by_role("button", name="Start the cluster").click()
     expect(page.locator(".nodes .state.up")).to_have_count(3)
     is_down = True

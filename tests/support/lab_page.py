@@ -2,18 +2,40 @@
 
 import re
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from django.conf import settings
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, ViewportSize, expect
 
+from devtools.tour.contexts import WarmContexts
 from devtools.tour.lab_page import newest_event
-from tests.support.lab_server import LabServer
+from tests.support.lab_server import PATIENCE_S, LabServer, Visitor
 
 # A page may be slow where all processors are busy; what must come fast says so where it is expected.
 expect.set_options(timeout=120_000)
 
-WIDE, TABLET, PHONE = {"width": 1440, "height": 900}, {"width": 1024, "height": 768}, {"width": 390, "height": 844}
+WIDE: ViewportSize = {"width": 1440, "height": 900}
+TABLET: ViewportSize = {"width": 1024, "height": 768}
+PHONE: ViewportSize = {"width": 390, "height": 844}
+TOPIC = "kafka-topics.sh --create --topic orders --partitions 3 --replication-factor 3"
+
+
+@pytest.fixture(scope="session")
+def contexts(browser: Browser) -> Iterator[WarmContexts]:
+    """The browser contexts of a process: its tests load the page's modules from their cache."""
+    contexts = WarmContexts(browser)
+    yield contexts
+    contexts.close()
+
+
+@pytest.fixture
+def context(contexts: WarmContexts, browser_context_args: dict[str, Any]) -> Iterator[BrowserContext]:
+    """A context that is as good as new. Its pages are as patient as the tests are."""
+    context = contexts.take(browser_context_args)
+    context.set_default_timeout(PATIENCE_S * 1000)
+    yield context
+    contexts.give_back(context)
 
 
 @pytest.fixture
@@ -27,23 +49,45 @@ def complaints(page: Page) -> Iterator[list[str]]:
 
 
 @pytest.fixture
-def lab(page: Page, lab_server: LabServer, complaints: list[str]) -> Page:
+def lab(page: Page, visitor: Visitor, complaints: list[str]) -> Page:
     """The page of a new run of three brokers, time playing."""
-    page.set_viewport_size(WIDE)
-    page.goto(f"{lab_server.address}/sign-in/?token={settings.SIGN_IN_TOKEN}")
-    page.get_by_role("button", name="Start the cluster").click()
-    expect(page.locator(".nodes .state.up")).to_have_count(3)
+    return open_run(page, visitor, visitor.new_run())
+
+
+@pytest.fixture
+def with_topic(page: Page, visitor: Visitor, complaints: list[str]) -> Page:
+    """The same with a topic `orders` of three partitions."""
+    run = visitor.new_run()
+    with visitor.socket(run) as socket:
+        socket.run(TOPIC)
+    open_run(page, visitor, run)
+    expect(page.locator(".nodes").get_by_text("orders", exact=True)).to_be_visible()
+    expect(partition(page, "orders-0")).to_contain_text("leader")
     return page
 
 
 @pytest.fixture
-def with_topic(lab: Page) -> Page:
-    """The same with a topic `orders` of three partitions."""
-    lab.get_by_role("button", name="Create orders").click()
-    lab.get_by_role("dialog").get_by_role("button", name="Create topic").click()
-    expect(lab.locator(".nodes").get_by_text("orders", exact=True)).to_be_visible()
-    expect(partition(lab, "orders-0")).to_contain_text("leader")
-    return lab
+def signed_in(page: Page, lab_server: LabServer, complaints: list[str]) -> Page:
+    """A page that has signed in, at the list of runs."""
+    return sign_in(page, lab_server)
+
+
+def open_run(page: Page, visitor: Visitor, run: str) -> Page:
+    """Opens the page of a run of three brokers as the visitor."""
+    address = visitor.server.address
+    for cookie in visitor.cookies:
+        page.context.add_cookies([{"name": cookie.name, "value": cookie.value or "", "url": address}])
+    page.set_viewport_size(WIDE)
+    page.goto(f"{address}/r/{run}/main")
+    expect(page.locator(".nodes .state.up")).to_have_count(3)
+    return page
+
+
+def sign_in(page: Page, server: LabServer) -> Page:
+    """Opens the list of runs by the printed address."""
+    page.set_viewport_size(WIDE)
+    page.goto(f"{server.address}/sign-in/?token={settings.SIGN_IN_TOKEN}")
+    return page
 
 
 def partition(page: Page, name: str) -> Locator:
@@ -82,6 +126,12 @@ def nothing_sticks_out(page: Page) -> None:
         "(width) => innerWidth === width && document.documentElement.scrollWidth <= width",
         arg=page.viewport_size["width"],
     )
+
+
+def nothing_sticks_out_at_any_width(page: Page) -> None:
+    for size in (TABLET, PHONE, WIDE):
+        page.set_viewport_size(size)
+        nothing_sticks_out(page)
 
 
 def console(page: Page, line: str) -> Locator:

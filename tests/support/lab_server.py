@@ -9,7 +9,7 @@ import urllib.error
 import urllib.parse
 import urllib.request
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.cookiejar import Cookie, CookieJar
 from typing import Any
 
@@ -22,6 +22,7 @@ from websockets.sync.client import ClientConnection, connect
 from lab.management.commands.lab import HOST, Server, listen, server_config
 from lab.protocol.event_schema import schema_hash
 from lab.runtime.host import Host, close_host, host
+from lab.texts.refusal import Refusal
 
 PATIENCE_S = 120.0
 """How long to wait for what must come, on a machine that does much else; no test that passes waits for it."""
@@ -50,6 +51,17 @@ class LabServer:
             return await found if asyncio.iscoroutine(found) else found
 
         return asyncio.run_coroutine_threadsafe(on_loop(), self._loop).result(PATIENCE_S)
+
+    def pause_labs(self) -> None:
+        """Pauses every lab that plays: nobody watches it any more, and it would take time from the tests to come."""
+
+        async def pause(host: Host) -> None:
+            for lab in host.labs():
+                if lab.is_playing:
+                    with suppress(Refusal):  # its engine has failed, or it is being closed
+                        await lab.rest()
+
+        self.call(pause)
 
     def forget_labs(self) -> None:
         """As after a restart: all engines end, all recordings close."""

@@ -24,6 +24,9 @@ export const chartBroker = signal(0);
 
 class HwZookeeper extends HwElement {
   #resizes = new ResizeObserver(() => this.#drawWatches());
+  /** The tree draws its rows by itself, which may be after this element is done. */
+  #rows = new MutationObserver(() => this.#drawWatches());
+  #tree = null;
 
   connectedCallback() {
     super.connectedCallback();
@@ -35,9 +38,17 @@ class HwZookeeper extends HwElement {
   disconnectedCallback() {
     super.disconnectedCallback();
     this.#resizes.disconnect();
+    this.#rows.disconnect();
+    this.#tree = null;
   }
 
   updated() {
+    const tree = this.querySelector(".zk-tree");
+    if (tree !== this.#tree) {
+      this.#rows.disconnect();
+      this.#tree = tree;
+      if (tree) this.#rows.observe(tree, { childList: true, subtree: true });
+    }
     this.#drawWatches();
   }
 
