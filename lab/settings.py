@@ -14,6 +14,8 @@ RUNS = DATA / "runs"
 SECRET_KEY_FILE = DATA / "secret-key"
 
 DEBUG = False
+#: `make dev`: templates are read at each request, and pages reload themselves when something has changed.
+DEV = bool(os.environ.get("HIGHWATER_DEV"))
 # `manage.py lab` keeps the key in the data folder, so that browsers stay signed in over a restart.
 SECRET_KEY = SECRET_KEY_FILE.read_text().strip() if SECRET_KEY_FILE.is_file() else secrets.token_urlsafe(48)
 #: Who opens the printed address proves with this that they can read the terminal. Each start has another one.
@@ -52,6 +54,7 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
             ],
+            **({"loaders": ["django.template.loaders.filesystem.Loader"]} if DEV else {}),
         },
     }
 ]

@@ -4,10 +4,11 @@ from typing import Any, cast
 
 from channels.auth import AuthMiddlewareStack
 from channels.routing import URLRouter
+from django.conf import settings
 from django.urls import path
 
 from lab.api import analytics, clients, disk, history, texts
-from lab.web import pages
+from lab.web import dev, pages
 from lab.web.socket import LabSocket
 from lab.web.static_files import serve
 
@@ -48,6 +49,8 @@ urlpatterns = [
     path("texts/<slug:hash>/<str:language>.json", texts.texts, name="texts"),
     path("static/<slug:build>/<path:path>", serve),
 ]
+if settings.DEV:
+    urlpatterns.append(path("dev/build", dev.build))
 handler404 = "lab.web.pages.page_not_found"
 
 _sockets: list[Any] = [path(f"ws/runs/{_BRANCH}/", cast(Any, LabSocket.as_asgi()))]

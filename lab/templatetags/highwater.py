@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 from django import template
+from django.conf import settings
 from django.templatetags.static import static
 from django.urls import reverse
 from django.utils.html import format_html
@@ -100,6 +101,12 @@ def vendor_script(context: template.Context, path: str) -> SafeString:
 def module(context: template.Context, path: str) -> SafeString:
     """A module script of the project, `path` below static/."""
     return format_html('<script type="module" src="{}" nonce="{}"></script>', static(path), _nonce(context))
+
+
+@register.simple_tag(takes_context=True)
+def live_reload(context: template.Context) -> SafeString:
+    """Under `make dev`, the script that reloads the page; nothing otherwise."""
+    return module(context, "lab/dev/reload.js") if settings.DEV else mark_safe("")
 
 
 @register.simple_tag

@@ -50,6 +50,11 @@ class _Build:
 _build = _Build()
 
 
+def build_id() -> str:
+    """Of the static files as they are now, or were a second ago."""
+    return _build.id()
+
+
 class BuildStorage(StaticFilesStorage):
     """What `{% static %}` asks: the address of a file in this build."""
 

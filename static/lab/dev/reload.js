@@ -1,0 +1,22 @@
+// For `make dev`: reloads the page when a template, a style or a module has changed.
+
+const LOOK_MS = 400;
+
+const build = async () => {
+  try {
+    return (await (await fetch("/dev/build", { cache: "no-store" })).json()).build;
+  } catch {
+    return null; // the server is being restarted
+  }
+};
+
+let shown = null;
+const look = async () => {
+  const found = await build();
+  if (shown && found && found !== shown) location.reload();
+  else {
+    shown ??= found;
+    setTimeout(look, LOOK_MS);
+  }
+};
+look();

@@ -1,0 +1,94 @@
+"""`make dev` on a copy of the project: what is changed there is seen in the page, and the run goes on."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from devtools.tour.lab_process import running_lab
+from lab.runtime.lab_file import LabFile
+from lab.runtime.tcp.bound_ports import lasting_port
+from tests.support.lab_page import console, press
+from tests.support.lab_server import PATIENCE_S
+from tests.support.paths import ROOT
+
+COPIED = ("broker_core", "devtools", "lab", "manage.py", "static", "templates")
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    copy = tmp_path / "project"
+    copy.mkdir()
+    for name in COPIED:
+        if (ROOT / name).is_dir():
+            shutil.copytree(ROOT / name, copy / name, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            shutil.copy(ROOT / name, copy / name)
+    return copy
+
+
+@pytest.fixture
+def served(project: Path, tmp_path: Path) -> Iterator[Callable[[], LabFile]]:
+    """Starts `manage.py dev`; returns what finds the server that runs, which is another one after a restart."""
+    data = tmp_path / "data"
+    process = subprocess.Popen(
+        [sys.executable, "manage.py", "dev", "--port", str(lasting_port())],
+        cwd=project,
+        env={**os.environ, "HIGHWATER_DATA": str(data), "PYTHONPATH": str(project)},
+    )
+    unlike = 0
+
+    def server() -> LabFile:
+        nonlocal unlike
+        deadline_s = time.monotonic() + 2 * PATIENCE_S
+        while time.monotonic() < deadline_s:
+            found = running_lab(data)
+            if found is not None and found.pid != unlike:
+                unlike = found.pid
+                return found
+            assert process.poll() is None, "it has ended"
+            time.sleep(0.05)
+        raise AssertionError("no server answered")
+
+    yield server
+    process.terminate()
+    assert process.wait(PATIENCE_S) == 0
+    assert running_lab(data) is None
+
+
+def test_changes_are_seen_at_once_and_the_run_goes_on(page: Page, project: Path, served: Callable[[], LabFile]) -> None:
+    first = served()
+    page.goto(first.address)
+    page.get_by_role("button", name="Start the cluster").click()
+    expect(page.locator(".nodes .state.up")).to_have_count(3)
+    address = page.url
+
+    template = project / "templates" / "base.html"
+    template.write_text(template.read_text().replace('aria-label="Highwater"', 'aria-label="Another name"'))
+    expect(page.get_by_label("Another name")).to_be_visible()
+
+    tokens = project / "static/lab/css/base.css"
+    tokens.write_text(tokens.read_text() + "\nbody { outline-color: rgb(1, 2, 3); }\n")
+    expect(page.locator("body")).to_have_css("outline-color", "rgb(1, 2, 3)")
+    assert page.url.split("?")[0] == address.split("?")[0]
+
+    expect(page.locator(".nodes .state.up")).to_have_count(3)
+    press(page, "Space")
+    expect(page.locator(".tp .tag")).to_contain_text("PAUSED")
+    before = int(re.sub(r"\D", "", page.locator(".number").inner_text()))
+    pages = project / "lab" / "web" / "pages.py"
+    pages.write_text(pages.read_text() + "\n# changed\n")
+    second = served()
+    assert (second.address, second.pid != first.pid) == (first.address, True)
+    # The page was neither reloaded by hand nor signed in again.
+    expect(page.locator("hw-connection")).not_to_contain_text("Connection lost")
+    expect(console(page, "kafka-topics.sh --list")).not_to_contain_text("Refused")
+    shown = int(re.sub(r"\D", "", page.locator(".number").inner_text()))
+    assert shown >= before
