@@ -8,7 +8,7 @@ MANAGE := $(RUN) manage.py
 WITH_CHROMIUM := CHROMIUM=$$($(RUN) tools/ensure_chromium.py) && export CHROMIUM
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lab test check gen bench golden scenarios eras conformance oracle sim tour soak mutants relock needs-dir
+.PHONY: help setup lab dev test quick check gen bench golden scenarios eras conformance oracle sim tour soak mutants relock needs-dir
 
 help:  ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):[^#]*## */  make \1\t/' | expand -t 20
@@ -19,8 +19,14 @@ setup:  ## make or refresh .venv
 lab: setup  ## start everything and print the address   (PORT=8000 DATA=data)
 	@HIGHWATER_DATA="$(abspath $(DATA))" $(MANAGE) lab --port $(PORT)
 
+dev: setup  ## the same for those who change it: reloads at each change, keeps the runs   (PORT=8000 DATA=data)
+	@HIGHWATER_DATA="$(abspath $(DATA))" $(MANAGE) dev --port $(PORT)
+
 test: setup  ## run all tests, in a real browser too   (ARGS="-k name")
-	@$(WITH_CHROMIUM) && $(RUN) -m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder $(ARGS)
+	@$(WITH_CHROMIUM) && $(RUN) -m pytest -n auto --maxprocesses 4 --dist loadgroup --no-loadscope-reorder $(ARGS)
+
+quick: setup  ## in a minute: the tests without browser, ZooKeeper, JVM and network   (ARGS="-k name")
+	@$(RUN) -m pytest -q --quick -n auto --maxprocesses 4 --dist loadgroup --no-loadscope-reorder $(ARGS)
 
 check: setup  ## lint, types, layers, generated files
 	@$(RUN) -m ruff check .

@@ -10,17 +10,16 @@ import pytest
 from django.db import connection
 from django.test import override_settings
 from hypothesis import HealthCheck, is_hypothesis_test, settings
-from playwright.sync_api import BrowserContext
 
 from broker_core.zk.memory_store import MemoryStore
 from broker_core.zk.store import ZkStore
 from lab.management.commands.lab import prepare_data_folder, prepare_database
 from lab.runtime.zookeeper.kazoo_store import KazooStore
 from lab.runtime.zookeeper.server import EmbeddedZookeeper
-from tests.support.lab_server import PATIENCE_S, LabServer, Visitor
+from tests.support.lab_server import LabServer, Visitor
 from tools.ensure_chromium import ensure_chromium
 
-pytest_plugins = ["tests.no_skips", "tests.support.lab_page", "lab.testing"]
+pytest_plugins = ["tests.no_skips", "tests.support.loops", "tests.support.lab_page", "lab.testing"]
 
 IS_SOAK = bool(os.environ.get("HIGHWATER_SOAK"))
 
@@ -35,16 +34,12 @@ settings.load_profile("any machine")
 os.environ.setdefault("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests in a browser come last: no other test could run an event loop of its own after them.
-
-    They come by files, which is how the processes of `make test` share the tests. What draws examples soaks, too.
-    """
+    """What draws examples soaks, too."""
     for item in items:
         if is_hypothesis_test(getattr(item, "obj", None)):
             item.add_marker("soak")
-    in_browser = {item.path for item in items if "playwright" in getattr(item, "fixturenames", ())}
-    items.sort(key=lambda item: item.path in in_browser)
 
 
 @pytest.fixture(scope="session")
@@ -62,13 +57,6 @@ def browser_type_launch_args(browser_type_launch_args: dict[str, Any]) -> dict[s
         "executable_path": path,
         "args": ["--no-sandbox", "--disable-dev-shm-usage"],
     }
-
-
-@pytest.fixture
-def context(context: BrowserContext) -> BrowserContext:
-    """Its pages are as patient as the tests are."""
-    context.set_default_timeout(PATIENCE_S * 1000)
-    return context
 
 
 @pytest.fixture(scope="session")
@@ -136,9 +124,10 @@ def lab_server(database) -> Iterator[LabServer]:
 
 
 @pytest.fixture
-def visitor(lab_server) -> Visitor:
-    """Somebody who has signed in."""
-    return Visitor(lab_server).sign_in()
+def visitor(lab_server) -> Iterator[Visitor]:
+    """Somebody who has signed in. The labs that the test leaves playing are paused after it."""
+    yield Visitor(lab_server).sign_in()
+    lab_server.pause_labs()
 
 
 @pytest.fixture

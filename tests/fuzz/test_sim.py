@@ -1,5 +1,6 @@
 """Random simulation: what it draws, what it finds, how it shrinks, and what it has found so far."""
 
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from devtools.sim.verdict import Played
 from tests.support.paths import DATA
 
 NAMES = {command.name for command in COMMANDS}
+PARTS = 8
 FOUND = sorted((DATA / "sim").glob("*.lab"))
 
 
@@ -162,11 +164,16 @@ def test_history_repeats_itself_in_random_schedules(era: str, first: int, found:
     assert any(found <= set(play(draw(seed, era)).found) for seed in range(first, first + 50))
 
 
-def test_four_hundred_schedules_show_nothing_unexplained() -> None:
-    tally = run_campaign(range(1, 401), ("2.4", "3.9"), 2, lambda tally, results: None)
+@pytest.mark.soak
+@pytest.mark.parametrize("part", range(PARTS))
+def test_random_schedules_show_nothing_unexplained(part: int, rounds: Callable[[int], int]) -> None:
+    """400 schedules, and 4,000 in `make soak`; in parts, which the processes of `make test` share."""
+    count = rounds(4_000) // PARTS
+    first = part * count + 1
+    tally = run_campaign(range(first, first + count), ("2.4", "3.9"), 1, lambda tally, results: None)
     assert [(result.seed, result.era, result.failure) for result in tally.failed] == []
-    assert tally.schedules == 400
-    assert tally.events > 400 * 5_000
+    assert tally.schedules == count
+    assert tally.events > count * 5_000
 
 
 def test_the_command_line(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import random
+from functools import cache
 
 import pytest
 
@@ -21,6 +22,7 @@ from lab.runtime.streaming.feed import (
 from lab.runtime.streaming.ring import Ring
 
 
+@cache
 def event(seq: int, size: int = 60) -> bytes:
     return json.dumps([seq, 0, "b1", 0, ["X", "x" * size], []]).encode()
 

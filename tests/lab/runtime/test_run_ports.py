@@ -12,6 +12,8 @@ from kafka import KafkaConsumer, KafkaProducer
 from tests.support.lab_server import LabServer, Visitor
 
 PROGRAMS = sorted((Path(settings.BASE_DIR) / "static/lab/connect").glob("*.py"), key=lambda path: path.name)
+FAST = 20.0
+"""Simulated seconds a second: a group's first rebalance and the end of a session take as long as in Kafka."""
 ORDERS = "kafka-topics.sh --create --topic orders --partitions 1 --replication-factor 3"
 
 
@@ -21,7 +23,7 @@ def test_the_programs_that_the_page_offers_run(visitor: Visitor, program: Path, 
         bootstrap = client.of_kind("welcome")["bootstrap"]
         assert len(bootstrap.split(",")) == 3
         client.run(ORDERS)
-        client.ask({"k": "time", "op": "play"})
+        client.ask({"k": "time", "op": "play", "value": FAST})
         # a program called as its library would import itself
         script = tmp_path / f"my_{program.name}"
         script.write_text(program.read_text().replace("BOOTSTRAP", bootstrap))
@@ -39,7 +41,7 @@ def test_who_is_connected_is_in_the_view_and_the_address_outlives_the_lab(
     with visitor.socket(run) as client:
         bootstrap = client.of_kind("welcome")["bootstrap"]
         client.run(ORDERS)
-        client.ask({"k": "time", "op": "play"})
+        client.ask({"k": "time", "op": "play", "value": FAST})
         producer = KafkaProducer(bootstrap_servers=bootstrap, client_id="till")
         assert producer.send("orders", b"one").get(60).offset == 0
         with visitor.socket(run) as other:
@@ -51,7 +53,7 @@ def test_who_is_connected_is_in_the_view_and_the_address_outlives_the_lab(
     lab_server.forget_labs()
     with visitor.socket(run) as client:
         assert client.of_kind("welcome")["bootstrap"] == ""
-        client.ask({"k": "time", "op": "play"})
+        client.ask({"k": "time", "op": "play", "value": FAST})
         with visitor.socket(run) as other:
             assert other.of_kind("welcome")["bootstrap"] == bootstrap
         consumer = KafkaConsumer("orders", bootstrap_servers=bootstrap, auto_offset_reset="earliest")

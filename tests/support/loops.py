@@ -1,0 +1,164 @@
+"""The two loops of the tests: `make test` runs all of them, `make quick` those that need no more than Python.
+
+Markers follow from what a test uses and from where it is; they are not written at each test. `make quick` leaves out
+what is marked `browser`, `zookeeper`, `jvm`, `network` or `slow`, and says how many tests those are. Its budget is a
+minute on two quiet cores: files that take more than some 4 s of processor time are listed in `SLOW`.
+"""
+
+from collections import Counter
+from collections.abc import Generator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.paths import ROOT
+
+#: Fixtures, and the marker of the tests that use them.
+BY_FIXTURE = {"playwright": "browser", "zookeeper": "zookeeper", "kazoo_store": "zookeeper", "lab_server": "network"}
+
+#: Files whose tests start servers, JVMs or clients themselves.
+BY_FILE = {
+    "tests/fuzz/test_port_fuzz.py": ("network",),
+    "tests/fuzz/test_tcp_failover.py": ("network",),
+    "tests/lab/analytics/test_analytics.py": ("jvm",),
+    "tests/lab/analytics/test_analytics_pages.py": ("jvm",),
+    "tests/lab/commands/test_cluster_command.py": ("network",),
+    "tests/lab/commands/test_play.py": ("zookeeper",),
+    "tests/lab/commands/test_lab_command.py": ("zookeeper", "network"),
+    "tests/lab/commands/test_pytest_plugin.py": ("network",),
+    "tests/lab/commands/test_zk_command.py": ("zookeeper",),
+    "tests/lab/runtime/test_gateway.py": ("network",),
+    "tests/lab/runtime/test_host.py": ("zookeeper", "network"),
+    "tests/lab/runtime/test_kazoo_store.py": ("zookeeper",),
+    "tests/lab/runtime/test_lab_isolation.py": ("network",),
+    "tests/lab/runtime/test_zookeeper.py": ("zookeeper",),
+    "tests/oracle/test_real_kafka.py": ("zookeeper",),
+    "tests/oracle/test_tcp_clients.py": ("network",),
+    "tests/oracle/test_tcp_libraries.py": ("network",),
+}
+
+#: Files and tests with much to compute. The longest come first: so the processes of `make test` end at the same time.
+SLOW = (
+    "tests/fuzz/test_sim.py",
+    "tests/oracle/test_conformance.py",
+    "tests/oracle/test_scenarios.py",
+    "tests/core/sim/test_run.py",
+    "tests/core/log/test_dump_log.py",
+    "tests/core/sim/test_eras.py",
+    "tests/lab/recordings/test_forks.py",
+    "tests/project/test_architecture.py",
+    "tests/fuzz/test_dump_fuzz.py",
+    "tests/lab/exercises/test_exercise_content.py",
+    "tests/browser/test_browser_modules.py",
+    "tests/core/broker/test_log_manager.py",
+    "tests/core/log/test_crash_at_every_byte.py",
+    "tests/core/log/test_log_model.py",
+    "tests/core/wire/test_wire_codec.py",
+)
+
+#: Files of which each test may run in another process: what they share is made quickly, and the tests take long.
+SPLIT = ("tests/browser/test_browser_tour.py", "tests/fuzz/test_sim.py")
+
+LEFT_OUT = ("browser", "zookeeper", "jvm", "network", "slow")
+
+_left_out: Counter[str] = Counter()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Adds `--quick`."""
+    parser.addoption("--quick", action="store_true", help="leave out what is not for `make quick`")
+
+
+def markers_of(item: pytest.Item) -> set[str]:
+    """Which of the markers of this module a test has."""
+    file = _file(item)
+    found = set(BY_FILE.get(file, ()))
+    found |= {marker for fixture, marker in BY_FIXTURE.items() if fixture in getattr(item, "fixturenames", ())}
+    callspec = getattr(item, "callspec", None)
+    if callspec is not None and callspec.params.get("store") == "zookeeper":
+        found.add("zookeeper")
+    if "zookeeper" in found:
+        found.add("jvm")
+    if file in SLOW:
+        found.add("slow")
+    return found
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Marks the tests, says which belong together, puts them in order, and leaves out what `--quick` does not run.
+
+    Tests in a browser come last: no other test could run an event loop of its own after them.
+    """
+    kept, left_out = [], []
+    for item in items:
+        markers = markers_of(item)
+        for marker in sorted(markers):
+            item.add_marker(marker)
+        file = _file(item)
+        item.add_marker(pytest.mark.xdist_group(item.name if file in SPLIT else file.removeprefix("tests/")))
+        if config.getoption("--quick") and not markers.isdisjoint(LEFT_OUT):
+            left_out.append(item)
+            _left_out.update([next(marker for marker in LEFT_OUT if marker in markers)])
+        else:
+            kept.append(item)
+    config.hook.pytest_deselected(items=left_out)
+    items[:] = sorted(kept, key=_order)
+
+
+def _order(item: pytest.Item) -> tuple[bool, int, str]:
+    file = _file(item)
+    is_in_browser = item.get_closest_marker("browser") is not None
+    if is_in_browser:
+        return True, 0 if file in SPLIT else 1, file
+    if item.get_closest_marker("jvm") is not None:
+        return False, -1, file
+    return False, SLOW.index(file) if file in SLOW else len(SLOW), file
+
+
+def _file(item: pytest.Item) -> str:
+    return Path(item.path).relative_to(ROOT).as_posix() if Path(item.path).is_relative_to(ROOT) else str(item.path)
+
+
+# The counts of each process reach the one that prints the summary.
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_sessionfinish(session: pytest.Session) -> Generator[None, Any, Any]:
+    """Hands the counts over, in a process of pytest-xdist."""
+    output = getattr(session.config, "workeroutput", None)
+    if output is not None:
+        output["left_out"] = dict(_left_out)
+    return (yield)
+
+
+class Summary:
+    """In the process that prints."""
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        """Each process has collected all tests, so each one's counts are the same."""
+        counted = getattr(node, "workeroutput", {}).get("left_out")
+        if counted:
+            _left_out.clear()
+            _left_out.update(counted)
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        """Says what was left out."""
+        if _left_out:
+            counts = ", ".join(f"{_left_out[marker]} {marker}" for marker in LEFT_OUT if _left_out[marker])
+            terminalreporter.write_line(f"left out: {counts} (make test runs them)")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Registers the markers."""
+    for marker, said in {
+        "browser": "runs in Chromium",
+        "zookeeper": "starts or uses a real ZooKeeper",
+        "jvm": "starts a JVM: ZooKeeper or Spark",
+        "network": "listens on a port of loopback",
+        "slow": "computes for seconds; not in make quick",
+    }.items():
+        config.addinivalue_line("markers", f"{marker}: {said}")
+    config.pluginmanager.register(Summary(), "highwater-loops")
