@@ -1,12 +1,13 @@
 """A test that is skipped did not test: here it fails. What a test needs, set-up installs."""
 
-from collections.abc import Iterator
+from collections.abc import Generator
+from typing import Any
 
 import pytest
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, Any, Any]:
     report = yield
     if report.skipped and not hasattr(report, "wasxfail"):
         _, _, reason = report.longrepr

@@ -5,6 +5,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from aiokafka import AIOKafkaProducer
@@ -30,7 +31,7 @@ def with_confluent_kafka(bootstrap: str, topic: str, is_over: threading.Event) -
     producer = Producer({"bootstrap.servers": bootstrap, "acks": "all", "enable.idempotence": True, "linger.ms": 5})
     sent = 0
     while not is_over.wait(BETWEEN_RECORDS_S):
-        producer.produce(topic, str(sent), callback=lambda error, _: error or acknowledged.append(1))
+        producer.produce(topic, str(sent), callback=lambda error, _: None if error else acknowledged.append(1))
         producer.poll(0)
         sent += 1
     assert producer.flush(PATIENCE_S) == 0
@@ -40,7 +41,7 @@ def with_confluent_kafka(bootstrap: str, topic: str, is_over: threading.Event) -
 
 def with_kafka_python(bootstrap: str, topic: str, is_over: threading.Event) -> int:
     producer = KafkaProducer(bootstrap_servers=bootstrap, acks="all", enable_idempotence=True, linger_ms=5)
-    sent = []
+    sent: list[Any] = []
     while not is_over.wait(BETWEEN_RECORDS_S):
         sent.append(producer.send(topic, str(len(sent)).encode()))
     for future in sent:
@@ -53,7 +54,7 @@ def with_aiokafka(bootstrap: str, topic: str, is_over: threading.Event) -> int:
     async def produce() -> int:
         producer = AIOKafkaProducer(bootstrap_servers=bootstrap, acks="all", enable_idempotence=True, linger_ms=5)
         await producer.start()
-        sent = []
+        sent: list[Any] = []
         while not is_over.is_set():
             sent.append(await producer.send(topic, str(len(sent)).encode()))
             await asyncio.sleep(BETWEEN_RECORDS_S)
@@ -104,7 +105,7 @@ def read(cluster: Highwater, topic: str) -> list[int]:
     while len(got) < end and time.monotonic() < deadline_s:
         message = consumer.poll(1.0)
         if message is not None and message.error() is None:
-            got.append(int(message.value()))
+            got.append(int(message.value() or b""))
     consumer.close()
     return got
 
@@ -174,7 +175,7 @@ def send_a_few(bootstrap: str, numbers: range, acks: str | int) -> None:
     confluent = Producer({"bootstrap.servers": bootstrap, "acks": acks})
     failures: list[object] = []
     for value in values:
-        confluent.produce("confluent-kafka", value, callback=lambda error, _: error and failures.append(error))
+        confluent.produce("confluent-kafka", value, callback=lambda error, _: failures.append(error) if error else None)
     assert confluent.flush(PATIENCE_S) == 0
     assert failures == []
     python = KafkaProducer(bootstrap_servers=bootstrap, acks=acks, enable_idempotence=False)

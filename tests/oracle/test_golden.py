@@ -4,9 +4,11 @@ import base64
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from broker_core.partitions import TopicPartition
 from broker_core.records.record_batch import build_batch
 from devtools.oracle.golden import main, run_case
 from devtools.oracle.golden_broker import GoldenBroker
@@ -16,7 +18,7 @@ GOLDEN = DATA / "golden"
 CASE = {"topic": "t", "broker_configs": {}, "topic_configs": {}, "topic_ids": {}}
 NOW_MS = 1795296135273
 # What a real broker wrote 2 ms later.
-MARKER = {
+MARKER: dict[str, Any] = {
     "marker": "abort",
     "producer_id": 52,
     "producer_epoch": 0,
@@ -143,10 +145,10 @@ def test_a_log_that_does_not_open_fails_its_case_alone(tmp_path: Path, capsys: p
 
 def test_a_marker_in_a_log_with_append_time_is_written_when_the_real_one_was() -> None:
     broker = GoldenBroker({**CASE, "topic_configs": {"message.timestamp.type": "LogAppendTime"}}, NOW_MS)
-    broker.elect(("t", 0), 0, NOW_MS)
+    broker.elect(TopicPartition("t", 0), 0, NOW_MS)
     records = build_batch([(NOW_MS, b"k", b"v", ())] * MARKER["base_offset"])
-    broker.append(("t", 0), {"append": base64.b64encode(records).decode(), "base_offset": 0}, NOW_MS)
-    broker.append_marker(("t", 0), MARKER, NOW_MS)
+    broker.append(TopicPartition("t", 0), {"append": base64.b64encode(records).decode(), "base_offset": 0}, NOW_MS)
+    broker.append_marker(TopicPartition("t", 0), MARKER, NOW_MS)
 
 
 def test_the_command_prints_a_line_a_case(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

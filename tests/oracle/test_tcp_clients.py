@@ -7,10 +7,11 @@ import struct
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from confluent_kafka import Consumer, KafkaError, Message, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
 from broker_core.wire.framing import decode_response, encode_request
 from broker_core.wire.schemas import BY_NAME
@@ -43,7 +44,7 @@ def values(prefix: str) -> list[str]:
     return [f"{prefix}{number}" for number in range(COUNT)]
 
 
-def produce(cluster: Highwater, topic: str, texts: list[str], **settings: object) -> None:
+def produce(cluster: Highwater, topic: str, texts: list[str], **settings: Any) -> None:
     failed: list[KafkaError] = []
 
     def told(error: KafkaError | None, message: Message) -> None:
@@ -57,7 +58,7 @@ def produce(cluster: Highwater, topic: str, texts: list[str], **settings: object
     assert failed == []
 
 
-def consume(cluster: Highwater, topic: str, count: int, **settings: object) -> list[str]:
+def consume(cluster: Highwater, topic: str, count: int, **settings: Any) -> list[str]:
     """What a member of a group of its own reads, sorted; its offsets are committed."""
     consumer = Consumer(
         {
@@ -74,7 +75,7 @@ def consume(cluster: Highwater, topic: str, count: int, **settings: object) -> l
     while len(got) < count and time.monotonic() < deadline_s:
         message = consumer.poll(0.2)
         if message is not None and message.error() is None:
-            got.append(message.value().decode())
+            got.append((message.value() or b"").decode())
     consumer.commit(asynchronous=False)
     consumer.close()
     return sorted(got)

@@ -27,6 +27,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "core/layout": CORE,
     "core/actions": ("core", "core/view"),
     "draw": (*CORE, "core/layout", "core/actions"),
+    "dev": (),
     "own_files": (),
     "ui/kit": (*CORE, "core/layout"),
     "ui/store": (*CORE, "ui/kit"),

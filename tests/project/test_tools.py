@@ -1,5 +1,6 @@
 """The scripts that set a machine up, and what they say when they cannot."""
 
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -22,7 +23,7 @@ def locked() -> dict[str, list[str]]:
     return versions
 
 
-def test_the_lock_fits_what_the_project_asks_for():
+def test_the_lock_fits_what_the_project_asks_for() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     versions = locked()
     for asked in project["project"]["dependencies"] + project["dependency-groups"]["dev"]:
@@ -30,7 +31,7 @@ def test_the_lock_fits_what_the_project_asks_for():
         assert all(requirement.specifier.contains(version) for version in versions[requirement.name]), asked
 
 
-def test_the_lock_has_a_hash_for_each_package_and_names_no_index():
+def test_the_lock_has_a_hash_for_each_package_and_names_no_index() -> None:
     text = (ROOT / "requirements.lock").read_text()
     packages = [part for part in text.replace("\\\n", " ").splitlines() if part]
     assert packages
@@ -38,7 +39,7 @@ def test_the_lock_has_a_hash_for_each_package_and_names_no_index():
     assert "://" not in text
 
 
-def test_the_environment_is_what_the_lock_says():
+def test_the_environment_is_what_the_lock_says() -> None:
     assert setup_env.is_up_to_date(), "the tests run in .venv, which make sets up first"
 
 
@@ -67,7 +68,7 @@ def fake_uv(project: Path, monkeypatch, script: str) -> Path:
 MAKES_A_VENV = 'if [ "$1" = venv ]; then mkdir -p .venv/bin; ln -s "$(readlink -f "$4")" .venv/bin/python; fi'
 
 
-def test_sets_up_once_and_again_when_the_lock_changes(project, monkeypatch, capsys):
+def test_sets_up_once_and_again_when_the_lock_changes(project, monkeypatch, capsys) -> None:
     calls = fake_uv(project, monkeypatch, MAKES_A_VENV)
     assert setup_env.main() == 0
     assert [line.split()[1] for line in calls.read_text().splitlines()] == ["venv", "pip"]
@@ -80,7 +81,7 @@ def test_sets_up_once_and_again_when_the_lock_changes(project, monkeypatch, caps
     assert "set-up: done" in capsys.readouterr().out
 
 
-def test_an_install_that_fails_is_tried_again_next_time(project, monkeypatch, capsys):
+def test_an_install_that_fails_is_tried_again_next_time(project, monkeypatch, capsys) -> None:
     fake_uv(project, monkeypatch, f"{MAKES_A_VENV}\n[ $1 = venv ]")
     assert setup_env.main() == 1
     said = capsys.readouterr().err
@@ -89,28 +90,28 @@ def test_an_install_that_fails_is_tried_again_next_time(project, monkeypatch, ca
     assert not setup_env.is_up_to_date()
 
 
-def test_a_venv_that_cannot_be_made(project, monkeypatch, capsys):
+def test_a_venv_that_cannot_be_made(project, monkeypatch, capsys) -> None:
     monkeypatch.setenv("PATH", "/usr/bin:/bin")
-    monkeypatch.setattr(setup_env.shutil, "which", lambda name: None)
-    monkeypatch.setattr(setup_env.subprocess, "call", lambda *_, **__: 1)
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    monkeypatch.setattr(subprocess, "call", lambda *_, **__: 1)
     assert setup_env.main() == 1
     assert "install the package python3-venv, or install uv" in capsys.readouterr().err
 
 
-def test_an_old_python_is_told_so(project, monkeypatch, capsys):
-    monkeypatch.setattr(setup_env.sys, "version_info", (3, 9, 2))
-    monkeypatch.setattr(setup_env.shutil, "which", lambda name: None)
+def test_an_old_python_is_told_so(project, monkeypatch, capsys) -> None:
+    monkeypatch.setattr(sys, "version_info", (3, 9, 2))
+    monkeypatch.setattr(shutil, "which", lambda name: None)
     assert setup_env.main() == 1
     assert "Highwater needs Python 3.11 or newer; this is 3.9.2" in capsys.readouterr().err
 
 
-def test_a_named_chromium_must_exist(monkeypatch):
+def test_a_named_chromium_must_exist(monkeypatch) -> None:
     monkeypatch.setenv("CHROMIUM", "/nowhere/chromium")
     with pytest.raises(ensure_chromium.NoChromium, match="/nowhere/chromium is not an executable file"):
         ensure_chromium.ensure_chromium()
 
 
-def test_the_systems_chromium_comes_first(tmp_path, monkeypatch):
+def test_the_systems_chromium_comes_first(tmp_path, monkeypatch) -> None:
     chrome = tmp_path / "google-chrome"
     chrome.write_text("")
     chrome.chmod(0o755)
@@ -119,25 +120,51 @@ def test_the_systems_chromium_comes_first(tmp_path, monkeypatch):
     assert ensure_chromium.ensure_chromium() == (str(chrome), "the system's")
 
 
-@pytest.mark.parametrize(("may_use_apt", "said"), [(True, "apt could not install one"), (False, "not root, or no apt")])
-def test_no_chromium_anywhere(tmp_path, monkeypatch, may_use_apt, said):
+@pytest.fixture
+def without_chromium(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A machine that has none, and the folder that its programs come from."""
     monkeypatch.delenv("CHROMIUM", raising=False)
+    (tmp_path / "sh").symlink_to("/bin/sh")
     monkeypatch.setenv("PATH", str(tmp_path))
-    tried = []
     monkeypatch.setattr(ensure_chromium, "playwright_executable", lambda: None)
-    monkeypatch.setattr(ensure_chromium, "can_use_apt", lambda: may_use_apt)
+    noisy = "Error: getaddrinfo ENOTFOUND\n    at GetAddrInfoReqWrap.onlookupall\nFailed to install browsers"
+    monkeypatch.setattr(sys, "executable", str(program(tmp_path / "python", noisy, 1)))
+    monkeypatch.setattr(ensure_chromium, "can_use_apt", lambda: (tmp_path / "apt-get").exists())
+    return tmp_path
 
-    def run(command, **_):
-        tried.append(command[0] if command[0] == "apt-get" else command[2])
-        return subprocess.CompletedProcess(command, 1)
 
-    monkeypatch.setattr(ensure_chromium.subprocess, "run", run)
-    with pytest.raises(ensure_chromium.NoChromium, match=said):
+def program(path: Path, prints: str, code: int, then: str = "") -> Path:
+    path.write_text(
+        f"#!/bin/sh\nwhile read -r line; do echo \"$line\"; done <<'END'\n{prints}\nEND\n{then}\nexit {code}\n"
+    )
+    path.chmod(0o755)
+    return path
+
+
+def test_an_attempt_that_fails_on_the_way_to_a_chromium_is_not_shown(
+    without_chromium: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    chromium = without_chromium / "chromium"
+    program(without_chromium / "apt-get", "Unpacking chromium", 0, f": > {chromium}; /bin/chmod 755 {chromium}")
+    assert ensure_chromium.ensure_chromium() == (str(chromium), "installed by apt just now")
+    out, err = capfd.readouterr()
+    assert out == ""
+    assert err.splitlines() == ["chromium: no Chromium on this machine; fetching one, which takes a minute or so"]
+
+
+def test_no_chromium_anywhere(without_chromium: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Only now is the output of the attempts shown, without stack traces."""
+    with pytest.raises(ensure_chromium.NoChromium) as refused:
         ensure_chromium.ensure_chromium()
-    assert tried == (["playwright", "apt-get"] if may_use_apt else ["playwright"])
+    assert "Error: getaddrinfo ENOTFOUND / Failed to install browsers" in str(refused.value)
+    assert "apt was not tried" in str(refused.value)
+    program(without_chromium / "apt-get", "E: Unable to locate package chromium", 100)
+    with pytest.raises(ensure_chromium.NoChromium, match="Not installed by apt: E: Unable to locate package"):
+        ensure_chromium.ensure_chromium()
+    assert "getaddrinfo" not in capfd.readouterr().err
 
 
-def test_the_chromium_of_this_machine_is_named():
+def test_the_chromium_of_this_machine_is_named() -> None:
     """What `make test` does first. The last line is the path, alone."""
     done = subprocess.run(
         [sys.executable, str(ROOT / "tools" / "ensure_chromium.py")], capture_output=True, text=True, check=True
@@ -147,7 +174,7 @@ def test_the_chromium_of_this_machine_is_named():
     assert f"chromium: using {path} (" in done.stderr
 
 
-def test_a_skipped_test_counts_as_failed(tmp_path):
+def test_a_skipped_test_counts_as_failed(tmp_path) -> None:
     (tmp_path / "test_it.py").write_text("import pytest\ndef test_it(): pytest.skip('no such tool')\n")
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-p", "tests.no_skips", "-c", "/dev/null", "--rootdir", tmp_path, tmp_path],

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from django.core.management import call_command
+from django.template import Context
 
 from lab.templatetags.highwater import importmap
 from lab.web import vendor
@@ -76,7 +77,7 @@ def test_every_licence_is_there() -> None:
 def test_the_import_map_carries_digests_and_the_nonce(rf) -> None:
     request = rf.get("/")
     request.csp_nonce = "n0nce"
-    printed = importmap({"request": request})
+    printed = importmap(Context({"request": request}))
     found = re.fullmatch(r'<script type="importmap" nonce="n0nce">(.*)</script>', printed, re.DOTALL)
     assert found, printed
     content = json.loads(found[1])

@@ -11,7 +11,7 @@ import sys
 import threading
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
-from typing import Protocol
+from typing import Any, Protocol
 
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 from aiokafka import TopicPartition as AioTopicPartition
@@ -22,13 +22,13 @@ from aiokafka.errors import RebalanceInProgressError as AioRebalanceInProgressEr
 from confluent_kafka import (
     Consumer,
     ConsumerGroupTopicPartitions,
-    Errors,
+    KafkaError,
     KafkaException,
     Message,
     Producer,
     TopicPartition,
 )
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer
 from kafka import TopicPartition as PythonTopicPartition
 from kafka.errors import CommitFailedError, RebalanceInProgressError
@@ -77,14 +77,14 @@ def suppress_overtaken() -> Iterator[None]:
     try:
         yield
     except KafkaException as raised:
-        overtaken = {Errors.ILLEGAL_GENERATION, Errors.REBALANCE_IN_PROGRESS, Errors.UNKNOWN_MEMBER_ID}
+        overtaken = {KafkaError.ILLEGAL_GENERATION, KafkaError.REBALANCE_IN_PROGRESS, KafkaError.UNKNOWN_MEMBER_ID}
         if raised.args[0].code() not in overtaken:
             raise
 
 
 class ConfluentKafka:
     def __init__(self, bootstrap: str) -> None:
-        self._servers = {"bootstrap.servers": bootstrap}
+        self._servers: dict[str, Any] = {"bootstrap.servers": bootstrap}
         self._admin = AdminClient(self._servers)
 
     def create(self, topic: str, partitions: int) -> None:
@@ -97,9 +97,9 @@ class ConfluentKafka:
         self._admin.delete_topics([topic])[topic].result(PATIENCE_S)
 
     def produce(self, topic: str, values: Iterable[str], compression: str) -> None:
-        failed: list[Errors] = []
+        failed: list[KafkaError] = []
 
-        def told(error: Errors | None, message: Message) -> None:
+        def told(error: KafkaError | None, message: Message) -> None:
             if error is not None:
                 failed.append(error)
 
@@ -119,7 +119,7 @@ class ConfluentKafka:
             producer.flush(PATIENCE_S)
             end(PATIENCE_S)
 
-    def _consumer(self, group: str, **more: object) -> Consumer:
+    def _consumer(self, group: str, **more: Any) -> Consumer:
         return Consumer({**self._servers, "group.id": group, "enable.auto.commit": False, **more})
 
     def follow(self, group: str, topic: str, news: News) -> None:
@@ -129,7 +129,7 @@ class ConfluentKafka:
         goes_on = True
         while goes_on:
             messages = consumer.consume(100, 0.1)
-            values = [message.value().decode() for message in messages if message.error() is None]
+            values = [(message.value() or b"").decode() for message in messages if message.error() is None]
             goes_on = news([each.partition for each in consumer.assignment()], values)
             if values:
                 with suppress_overtaken():
@@ -153,7 +153,7 @@ class KafkaPython:
     def __init__(self, bootstrap: str) -> None:
         self._bootstrap = bootstrap
 
-    def _asked(self, question: Callable[[KafkaAdminClient], object]) -> object:
+    def _asked(self, question: Callable[[KafkaAdminClient], Any]) -> Any:
         admin = KafkaAdminClient(bootstrap_servers=self._bootstrap)
         answer = question(admin)
         admin.close()

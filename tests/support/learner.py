@@ -1,5 +1,7 @@
 """Somebody who does an exercise, as its tests share them."""
 
+from typing import Any, Literal
+
 from lab.exercises.loader import exercises
 from lab.exercises.predicate import Moment
 from lab.exercises.session import ExerciseSession
@@ -45,7 +47,7 @@ class Learner:
             self.step()
         raise AssertionError(f"{step} is {self.states[step]}: {self.why_not()}")
 
-    def handle(self, op: str, **more: object) -> None:
+    def handle(self, op: Any, **more: Any) -> None:
         self.session.handle(Frame(id="u1", op=op, **more), self.moment)
 
     def predict(self, choice: str) -> None:
@@ -55,8 +57,8 @@ class Learner:
     def states(self) -> dict[str, str]:
         return {step["id"]: step["state"] for step in self.session.frame("en")["steps"]}
 
-    def of(self, step: str, language: str = "en") -> dict:
+    def of(self, step: str, language: Literal["en", "zh"] = "en") -> dict[str, Any]:
         return next(one for one in self.session.frame(language)["steps"] if one["id"] == step)
 
-    def why_not(self, language: str = "en") -> str:
+    def why_not(self, language: Literal["en", "zh"] = "en") -> str:
         return next(one["why_not"] for one in self.session.frame(language)["steps"] if one["state"] == "active")

@@ -54,6 +54,8 @@ SLOW = (
     "tests/core/broker/test_log_manager.py",
     "tests/core/log/test_crash_at_every_byte.py",
     "tests/core/log/test_log_model.py",
+    "tests/project/test_import_circles.py",
+    "tests/project/test_tools.py",
     "tests/core/wire/test_wire_codec.py",
 )
 

@@ -13,7 +13,7 @@ from broker_core.zk.memory_store import MemoryStore
 class ShellRun:
     """Three brokers that are up. `at(line)` runs a command to its end and gives what it printed."""
 
-    def __init__(self, seed: int = 5, era: str = "3.9", **config: str) -> None:
+    def __init__(self, seed: int = 5, era: str = "3.9", **config: Any) -> None:
         broker_config = {**CLUSTER_DEFAULTS, **{name.replace("_", "."): value for name, value in config.items()}}
         self.disk = SimulatedDisk()
         self.run = Run(RunConfig(seed=seed, era=era, broker_config=broker_config), disk=self.disk, zk=MemoryStore())
@@ -39,6 +39,6 @@ class ShellRun:
         decoded = (decode(0, data)[4] for data in self.journal())
         return [event for event in decoded if isinstance(event, kinds)]
 
-    def node(self, name: str) -> dict[str, object]:
+    def node(self, name: str) -> dict[str, Any]:
         """What the page shows of a node."""
         return dict(self.run.view["nodes"][name])

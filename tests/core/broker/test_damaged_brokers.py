@@ -3,6 +3,7 @@ them from starting. So do the events, the view, and a console.
 """
 
 import struct
+from typing import Any
 
 import pytest
 
@@ -90,6 +91,7 @@ def test_a_checkpoint_that_cannot_be_read_ends_the_start_and_is_gone_after_it(cl
     assert failed.rule == "its second line is '3', expected the number of entries, 1"
     assert failed.what == "Exiting Kafka due to fatal exception during startup."
     node = cluster.run.view["nodes"]["b2"]
+    assert node["failure"] is not None
     assert (node["state"], node["failure"]["file"]) == ("down", failed.file)
     start_again(cluster)
     assert cluster.events(LogDirectoryFailed) == []
@@ -194,7 +196,7 @@ FOLDER = f"{DIRECTORY}/orders-0/{0:020d}"
 SEVEN = range(7)
 
 
-def stopped_with_orders(replicas: str, config: str, **broker_config: str) -> ShellRun:
+def stopped_with_orders(replicas: str, config: str, **broker_config: Any) -> ShellRun:
     """Seven batches of 70 bytes in one segment on broker 2, which was stopped in good order."""
     run = ShellRun(**broker_config)
     run.at(f"kafka-topics.sh --create --topic orders --replica-assignment {replicas} --config {config}")

@@ -1,5 +1,7 @@
 """The log cleaner at work in a cluster: when it runs, what it tells, what consumers and followers see of it."""
 
+from typing import Any
+
 import pytest
 
 from broker_core.cluster import Cluster
@@ -17,7 +19,7 @@ CHECKPOINT = "cleaner-offset-checkpoint"
 class HeardRun(ShellRun):
     """A cluster whose events are kept."""
 
-    def __init__(self, **config: str) -> None:
+    def __init__(self, **config: Any) -> None:
         self.heard: list[bytes] = []
         super().__init__(**config)
 
@@ -44,7 +46,7 @@ def told_by_cleaners(shell: HeardRun) -> list:
     return [*events(shell, LogCleaned), *events(shell, FilesMarkedDeleted), *checkpoints]
 
 
-def with_topic(options: str = SMALL, replicas: str = "1:2", **config: str) -> HeardRun:
+def with_topic(options: str = SMALL, replicas: str = "1:2", **config: Any) -> HeardRun:
     shell = HeardRun(**config)
     shell.at(f"kafka-topics.sh --create --topic prices --replica-assignment {replicas} {options}")
     shell.at("producer open p --acks all --idempotence false")
@@ -83,6 +85,7 @@ def test_each_replica_is_cleaned_at_its_broker_s_turn_and_says_so() -> None:
     assert logged(shell, 1) == logged(shell, 2) == ["4 b 2", "5 c null", "6 a 3", "7 d 1", "8 e 1", "9 f 1"]
     assert differences(shell.run) == []
     view = shell.run.view["replicas"]["prices-0@b1"]["cleaned"]
+    assert view is not None
     assert (view["from"], view["to"], view["records"]) == (0, 8, [8, 4])
     assert [group["sources"] for group in view["groups"]] == [[[0, 280]], [[4, 279]]]
     assert shell.run.view["checkpoints"]["b1"][CHECKPOINT]["entries"] == [["prices-0", 8]]

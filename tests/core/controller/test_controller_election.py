@@ -16,39 +16,39 @@ from broker_core.errors import Errors, KafkaException
 from broker_core.sim.rng import Stream
 
 
-def test_offline_election_follows_the_assignment_and_not_the_isr():
+def test_offline_election_follows_the_assignment_and_not_the_isr() -> None:
     assert election.offline((1, 2, 3), (3, 2), {2, 3}, False) == Choice(2, (3, 2))
 
 
-def test_offline_election_keeps_only_live_members_in_the_isr():
+def test_offline_election_keeps_only_live_members_in_the_isr() -> None:
     assert election.offline((1, 2, 3), (1, 3, 2), {2, 3}, False) == Choice(2, (3, 2))
 
 
-def test_without_a_live_member_of_the_isr_nobody_leads_unless_losing_records_is_allowed():
+def test_without_a_live_member_of_the_isr_nobody_leads_unless_losing_records_is_allowed() -> None:
     assert election.offline((1, 2, 3), (1,), {2, 3}, False) is None
     assert election.offline((1, 2, 3), (1,), {2, 3}, True) == Choice(2, (2,), unclean=True)
     assert election.offline((1, 2, 3), (1,), set(), True) is None
 
 
-def test_preferred_election_knows_one_candidate():
+def test_preferred_election_knows_one_candidate() -> None:
     assert election.preferred((1, 2), (2, 1), {1, 2}) == Choice(1, (2, 1))
     assert election.preferred((1, 2), (2,), {1, 2}) is None
     assert election.preferred((1, 2), (2, 1), {2}) is None
 
 
-def test_controlled_shutdown_takes_the_stopping_broker_out_of_the_isr():
+def test_controlled_shutdown_takes_the_stopping_broker_out_of_the_isr() -> None:
     assert election.controlled_shutdown((1, 2, 3), (1, 2, 3), {1, 2, 3}, {1}) == Choice(2, (2, 3))
     assert election.controlled_shutdown((1, 2), (1,), {1, 2}, {1}) is None
 
 
-def test_reassignment_elects_among_the_targets():
+def test_reassignment_elects_among_the_targets() -> None:
     assert election.reassign((4, 5), (1, 2, 5), {1, 2, 4, 5}) == Choice(5, (1, 2, 5))
 
 
 # The expected assignments were made by AdminUtils of Kafka 3.9.
 
 
-def test_assignment_on_five_brokers_shifts_the_followers_in_the_second_round():
+def test_assignment_on_five_brokers_shifts_the_followers_in_the_second_round() -> None:
     racks = dict.fromkeys(range(5))
     assert assign_replicas(racks, 10, 3, fixed_start=0) == {
         0: (0, 1, 2),
@@ -71,12 +71,12 @@ def test_assignment_on_five_brokers_shifts_the_followers_in_the_second_round():
         (3, 1, [(1, 0, 2), (2, 1, 0), (0, 2, 1), (1, 2, 0), (2, 0, 1), (0, 1, 2)]),
     ],
 )
-def test_assignment_on_three_brokers(factor, start, expected):
+def test_assignment_on_three_brokers(factor, start, expected) -> None:
     assignment = assign_replicas(dict.fromkeys(range(3)), 6, factor, fixed_start=start)
     assert list(assignment.values()) == expected
 
 
-def test_rack_aware_assignment_puts_a_replica_into_each_rack():
+def test_rack_aware_assignment_puts_a_replica_into_each_rack() -> None:
     racks = {0: "r1", 1: "r3", 2: "r3", 3: "r2", 4: "r2", 5: "r1"}
     assert rack_alternated(racks) == [0, 3, 1, 5, 4, 2]
     assert list(assign_replicas(racks, 7, 3, fixed_start=0).values()) == [
@@ -90,12 +90,12 @@ def test_rack_aware_assignment_puts_a_replica_into_each_rack():
     ]
 
 
-def test_added_partitions_go_on_where_the_others_ended():
+def test_added_partitions_go_on_where_the_others_ended() -> None:
     racks = dict.fromkeys(range(3))
     assert assign_replicas(racks, 2, 2, fixed_start=0, first_partition=3) == {3: (0, 2), 4: (1, 0)}
 
 
-def test_assignment_is_drawn_from_its_stream():
+def test_assignment_is_drawn_from_its_stream() -> None:
     racks = dict.fromkeys((1, 2, 3, 4, 5))
     drawn = [assign_replicas(racks, 3, 2, stream=Stream(seed, "a")) for seed in range(20)]
     assert drawn[0] == assign_replicas(racks, 3, 2, stream=Stream(0, "a"))
@@ -110,20 +110,20 @@ def test_assignment_is_drawn_from_its_stream():
         (1, 4, Errors.INVALID_REPLICATION_FACTOR, "Replication factor: 4 larger than available brokers: 3."),
     ],
 )
-def test_impossible_assignments(partitions, factor, error, message):
+def test_impossible_assignments(partitions, factor, error, message) -> None:
     with pytest.raises(KafkaException) as raised:
         assign_replicas(dict.fromkeys((1, 2, 3)), partitions, factor, fixed_start=0)
     assert (raised.value.error, raised.value.message) == (error, message)
 
 
-def test_every_state_is_in_its_table_and_reachable():
+def test_every_state_is_in_its_table_and_reachable() -> None:
     assert set(PARTITION_TABLE) == set(PartitionState)
     assert set(REPLICA_TABLE) == set(ReplicaState)
     assert PartitionState.ONLINE not in PARTITION_TABLE[PartitionState.NON_EXISTENT]
     assert REPLICA_TABLE[ReplicaState.NON_EXISTENT] == (ReplicaState.DELETION_SUCCESSFUL,)
 
 
-def test_ids_are_uuids_of_version_4_in_22_characters():
+def test_ids_are_uuids_of_version_4_in_22_characters() -> None:
     stream = Stream(1, "ids")
     ids = [random_uuid(stream) for _ in range(300)]
     assert len(set(ids)) == 300
@@ -141,14 +141,14 @@ def test_ids_are_uuids_of_version_4_in_22_characters():
         ("a" * 250, f"the length of '{'a' * 250}' is longer than the max allowed length 249"),
     ],
 )
-def test_illegal_topic_names(name, why):
+def test_illegal_topic_names(name, why) -> None:
     with pytest.raises(KafkaException) as raised:
         validate_topic_name(name)
     assert raised.value.error is Errors.INVALID_TOPIC_EXCEPTION
     assert raised.value.message == f"Topic name is invalid: {why}"
 
 
-def test_legal_topic_names():
+def test_legal_topic_names() -> None:
     for name in ("orders", "a" * 249, "A.b_c-9", "..."):
         validate_topic_name(name)
     assert collides("a.b", "a_b")
@@ -190,13 +190,13 @@ def test_legal_topic_names():
         ),
     ],
 )
-def test_bad_topic_configurations(configs, message):
+def test_bad_topic_configurations(configs, message) -> None:
     with pytest.raises(ConfigException) as raised:
         validate_topic_configs(configs)
     assert str(raised.value) == message
 
 
-def test_good_topic_configurations():
+def test_good_topic_configurations() -> None:
     validate_topic_configs(
         {
             "cleanup.policy": " compact , delete ",
@@ -209,7 +209,7 @@ def test_good_topic_configurations():
     )
 
 
-def test_a_topic_takes_the_brokers_value_where_it_has_none():
+def test_a_topic_takes_the_brokers_value_where_it_has_none() -> None:
     brokers = {
         "log.roll.hours": "2",
         "log.retention.minutes": "3",

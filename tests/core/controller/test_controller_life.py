@@ -20,7 +20,7 @@ from tests.support.controller_harness import Config, FakeCluster
 ORDERS = ((1, 2, 3), (2, 3, 1), (3, 1, 2))
 
 
-def test_fresh_cluster_has_kafkas_paths():
+def test_fresh_cluster_has_kafkas_paths() -> None:
     cluster = FakeCluster()
     paths = {path for path, _, _ in cluster.store.tree()}
     assert paths == {
@@ -41,7 +41,7 @@ def test_fresh_cluster_has_kafkas_paths():
     assert cluster.data("/feature") == '{"features":{},"version":2,"status":1}'
 
 
-def test_registration_is_created_empty_and_then_set_and_its_czxid_is_the_broker_epoch():
+def test_registration_is_created_empty_and_then_set_and_its_czxid_is_the_broker_epoch() -> None:
     cluster = FakeCluster()
     for broker in cluster.brokers.values():
         found = cluster.store.look(BrokerIdZnode.path(broker.broker_id))
@@ -49,14 +49,14 @@ def test_registration_is_created_empty_and_then_set_and_its_czxid_is_the_broker_
         assert (found[1].version, found[1].czxid) == (1, broker.broker_epoch)
 
 
-def test_the_first_broker_is_the_controller_and_all_know_it():
+def test_the_first_broker_is_the_controller_and_all_know_it() -> None:
     cluster = FakeCluster()
     assert cluster.controller.host.broker_id == 1
     assert [broker.known_controllers[-1] for broker in cluster.brokers.values()] == [1, 1, 1]
     assert cluster.controller.controller_epoch == 1
 
 
-def test_new_brokers_hear_of_everything_and_the_others_of_them():
+def test_new_brokers_hear_of_everything_and_the_others_of_them() -> None:
     cluster = FakeCluster(2)
     cluster.create("orders", (1, 2))
     cluster.brokers[1].requests.clear()
@@ -69,7 +69,7 @@ def test_new_brokers_hear_of_everything_and_the_others_of_them():
     assert [each.partition for each in to_new.partitions] == ["orders-0"]
 
 
-def test_killed_controller_is_replaced_and_what_it_led_gains_two_leader_epochs():
+def test_killed_controller_is_replaced_and_what_it_led_gains_two_leader_epochs() -> None:
     cluster = FakeCluster()
     cluster.create("orders", *ORDERS)
     cluster.kill(1)
@@ -81,7 +81,7 @@ def test_killed_controller_is_replaced_and_what_it_led_gains_two_leader_epochs()
     assert cluster.state("orders-0") == (2, 2, [2, 3], 2, 2)
 
 
-def test_killed_leader_that_is_not_the_controller_costs_one_leader_epoch():
+def test_killed_leader_that_is_not_the_controller_costs_one_leader_epoch() -> None:
     cluster = FakeCluster()
     cluster.create("orders", (2, 3, 1), (3, 1, 2), (1, 2, 3))
     cluster.kill(2)
@@ -90,7 +90,7 @@ def test_killed_leader_that_is_not_the_controller_costs_one_leader_epoch():
     assert cluster.state("orders-2") == (1, 1, [1, 3], 1, 1)
 
 
-def test_the_isr_keeps_its_last_member_and_only_that_one_may_lead_again():
+def test_the_isr_keeps_its_last_member_and_only_that_one_may_lead_again() -> None:
     cluster = FakeCluster()
     cluster.create("orders", (2, 3))
     cluster.kill(3)
@@ -103,7 +103,7 @@ def test_the_isr_keeps_its_last_member_and_only_that_one_may_lead_again():
     assert cluster.state("orders-0")[:3] == (2, 3, [2])
 
 
-def test_unclean_election_when_it_is_allowed_for_the_topic():
+def test_unclean_election_when_it_is_allowed_for_the_topic() -> None:
     cluster = FakeCluster()
     cluster.create("orders", (2, 3), **{"unclean.leader.election.enable": "true"})
     cluster.kill(3)
@@ -114,7 +114,7 @@ def test_unclean_election_when_it_is_allowed_for_the_topic():
     assert '"leader_recovery_state":1' in str(cluster.data("/brokers/topics/orders/partitions/0/state"))
 
 
-def test_foreign_deletion_of_controller_elects_anew_and_changes_nothing_else():
+def test_foreign_deletion_of_controller_elects_anew_and_changes_nothing_else() -> None:
     cluster = FakeCluster()
     cluster.create("orders", *ORDERS)
     before = [cluster.state(f"orders-{number}") for number in range(3)]
@@ -128,7 +128,7 @@ def test_foreign_deletion_of_controller_elects_anew_and_changes_nothing_else():
     assert cluster.state("after-0") == (1, 0, [1, 2, 3], 3, 0)
 
 
-def test_elections_and_resignations_are_stated():
+def test_elections_and_resignations_are_stated() -> None:
     cluster = FakeCluster()
     cluster.foreign("deleted", "/controller")
     facts = [event for *_, event in cluster.events if isinstance(event, ControllerElected | ControllerResigned)]
@@ -139,7 +139,7 @@ def test_elections_and_resignations_are_stated():
     assert len(facts) == 3
 
 
-def test_a_controller_that_has_been_replaced_cannot_write():
+def test_a_controller_that_has_been_replaced_cannot_write() -> None:
     cluster = FakeCluster()
     cluster.create("orders", *ORDERS)
     old = cluster.brokers[1].controller
@@ -155,7 +155,7 @@ def test_a_controller_that_has_been_replaced_cannot_write():
     assert cluster.state("orders-1") == state
 
 
-def test_start_up_moves_the_machines_from_nothing_and_resignation_clears_them():
+def test_start_up_moves_the_machines_from_nothing_and_resignation_clears_them() -> None:
     cluster = FakeCluster()
     cluster.create("orders", *ORDERS)
     cluster.kill(3)
@@ -186,7 +186,7 @@ def test_start_up_moves_the_machines_from_nothing_and_resignation_clears_them():
     assert all(other.describe() == {"partitions": {}, "replicas": {}} for other in others)
 
 
-def test_session_expiry_of_the_controllers_broker():
+def test_session_expiry_of_the_controllers_broker() -> None:
     cluster = FakeCluster()
     cluster.create("orders", *ORDERS)
     broker = cluster.brokers[1]
@@ -199,7 +199,7 @@ def test_session_expiry_of_the_controllers_broker():
     assert cluster.controller.context.live_brokers.keys() == {1, 2, 3}
 
 
-def test_a_broker_that_comes_back_at_once_counts_as_failed_and_started():
+def test_a_broker_that_comes_back_at_once_counts_as_failed_and_started() -> None:
     cluster = FakeCluster()
     cluster.create("orders", (2, 3, 1))
     broker = cluster.brokers[2]
@@ -213,7 +213,7 @@ def test_a_broker_that_comes_back_at_once_counts_as_failed_and_started():
     assert all(request.broker_epoch == broker.broker_epoch for request in told)
 
 
-def test_requests_to_a_broker_are_sent_one_after_the_other_and_again_after_a_disconnect():
+def test_requests_to_a_broker_are_sent_one_after_the_other_and_again_after_a_disconnect() -> None:
     cluster = FakeCluster(latency_us=10_000)
     cluster.kill_without_waiting(3)
     cluster.create("orders", (3, 1), (1, 3))
@@ -232,7 +232,7 @@ def test_requests_to_a_broker_are_sent_one_after_the_other_and_again_after_a_dis
     assert not channel.queue
 
 
-def test_a_broker_that_is_back_is_told_everything_while_a_request_to_it_of_before_was_lost():
+def test_a_broker_that_is_back_is_told_everything_while_a_request_to_it_of_before_was_lost() -> None:
     cluster = FakeCluster()
     cluster.kernel.set_link_fault("b1", "b3", LinkFault(loss_percent=100))
     cluster.create("orders", (3, 1))
@@ -252,7 +252,7 @@ def test_a_broker_that_is_back_is_told_everything_while_a_request_to_it_of_befor
     assert not cluster.controller.channels.channels[3].queue
 
 
-def test_requests_to_a_dead_broker_are_dropped():
+def test_requests_to_a_dead_broker_are_dropped() -> None:
     cluster = FakeCluster()
     cluster.kill_without_waiting(3)
     cluster.create("orders", (3, 1))
@@ -261,7 +261,7 @@ def test_requests_to_a_dead_broker_are_dropped():
     assert cluster.state("orders-0")[:3] == (1, 1, [1])
 
 
-def test_new_partition_tells_its_replicas_and_everybodys_metadata():
+def test_new_partition_tells_its_replicas_and_everybodys_metadata() -> None:
     cluster = FakeCluster()
     for broker in cluster.brokers.values():
         broker.requests.clear()
@@ -277,7 +277,7 @@ def test_new_partition_tells_its_replicas_and_everybodys_metadata():
     assert len(state.topic_id) == 22
 
 
-def test_partition_without_a_live_replica_waits_as_new():
+def test_partition_without_a_live_replica_waits_as_new() -> None:
     cluster = FakeCluster()
     cluster.create("orders", (9,))
     assert cluster.controller.describe()["partitions"] == {"orders-0": "NewPartition"}
@@ -285,7 +285,7 @@ def test_partition_without_a_live_replica_waits_as_new():
     assert cluster.state("orders-0")[:3] == (9, 0, [9])
 
 
-def test_controlled_shutdown_hands_over_before_the_broker_goes():
+def test_controlled_shutdown_hands_over_before_the_broker_goes() -> None:
     cluster = FakeCluster()
     cluster.create("orders", *ORDERS)
     cluster.create("alone", (1,))
@@ -307,7 +307,7 @@ def test_controlled_shutdown_hands_over_before_the_broker_goes():
     assert cluster.state("orders-0")[:4] == (2, 1, [2, 3], 1)
 
 
-def test_controlled_shutdown_names_what_cannot_be_handed_over():
+def test_controlled_shutdown_names_what_cannot_be_handed_over() -> None:
     cluster = FakeCluster()
     cluster.create("orders", (2, 3))
     cluster.kill(3)
@@ -315,7 +315,7 @@ def test_controlled_shutdown_names_what_cannot_be_handed_over():
     assert cluster.controller.controlled_shutdown(request).remaining == ("orders-0",)
 
 
-def test_controlled_shutdown_is_refused_to_strangers():
+def test_controlled_shutdown_is_refused_to_strangers() -> None:
     cluster = FakeCluster()
     asked = cluster.controller.controlled_shutdown
     assert asked(ControlledShutdownRequest(9, -1)).error is Errors.BROKER_NOT_AVAILABLE
@@ -325,7 +325,7 @@ def test_controlled_shutdown_is_refused_to_strangers():
     assert idle.controlled_shutdown(ControlledShutdownRequest(2, 0)).error is Errors.STALE_CONTROLLER_EPOCH
 
 
-def test_leadership_moves_back_to_the_preferred_replicas_by_itself():
+def test_leadership_moves_back_to_the_preferred_replicas_by_itself() -> None:
     cluster = FakeCluster(config=Config(auto_leader_rebalance_enable=True))
     cluster.create("orders", (2, 3, 1))
     cluster.kill(2)
@@ -339,7 +339,7 @@ def test_leadership_moves_back_to_the_preferred_replicas_by_itself():
     assert cluster.state("orders-0")[:3] == (2, 2, [3, 1, 2])
 
 
-def test_a_failed_disk_takes_its_replicas_offline():
+def test_a_failed_disk_takes_its_replicas_offline() -> None:
     cluster = FakeCluster()
     cluster.create("orders", (2, 3, 1))
     cluster.brokers[2].storage_errors.add("orders-0")
@@ -352,7 +352,7 @@ def test_a_failed_disk_takes_its_replicas_offline():
     assert cluster.store.children(0, "/log_dir_event_notification") == []
 
 
-def test_rubbish_in_zookeeper_does_not_stop_the_controller():
+def test_rubbish_in_zookeeper_does_not_stop_the_controller() -> None:
     cluster = FakeCluster()
     cluster.create("orders", (1, 2))
     cluster.foreign("created", "/brokers/topics/rubbish", b"not json")
@@ -364,7 +364,7 @@ def test_rubbish_in_zookeeper_does_not_stop_the_controller():
     assert cluster.state("after-0")[:3] == (2, 0, [2, 3])
 
 
-def test_unreadable_controller_epoch_leaves_the_cluster_without_a_controller_but_alive():
+def test_unreadable_controller_epoch_leaves_the_cluster_without_a_controller_but_alive() -> None:
     cluster = FakeCluster()
     cluster.foreign("changed", "/controller_epoch", b"many")
     cluster.foreign("deleted", "/controller")
@@ -375,14 +375,14 @@ def test_unreadable_controller_epoch_leaves_the_cluster_without_a_controller_but
     assert cluster.controller.controller_epoch == 8
 
 
-def test_a_topic_that_somebody_created_without_an_id_gets_one():
+def test_a_topic_that_somebody_created_without_an_id_gets_one() -> None:
     cluster = FakeCluster()
     cluster.foreign("created", "/brokers/topics/old", b'{"version":1,"partitions":{"0":[2,1]}}')
     assert cluster.state("old-0")[:3] == (2, 0, [2, 1])
     assert '"topic_id":"' in str(cluster.data("/brokers/topics/old"))
 
 
-def test_partitions_that_are_added_to_the_znode_come_online():
+def test_partitions_that_are_added_to_the_znode_come_online() -> None:
     cluster = FakeCluster()
     cluster.create("orders", (1, 2))
     topic = str(cluster.data("/brokers/topics/orders")).replace('"0":[1,2]', '"0":[1,2],"1":[3,1]')
@@ -391,7 +391,7 @@ def test_partitions_that_are_added_to_the_znode_come_online():
     assert cluster.state("orders-0")[:2] == (1, 0)
 
 
-def test_isr_changes_that_leaders_wrote_themselves_are_taken_over_and_passed_on():
+def test_isr_changes_that_leaders_wrote_themselves_are_taken_over_and_passed_on() -> None:
     cluster = FakeCluster(era="2.4")
     cluster.create("orders", (1, 2, 3))
     leader = cluster.brokers[1]
@@ -408,7 +408,7 @@ def test_isr_changes_that_leaders_wrote_themselves_are_taken_over_and_passed_on(
     assert cluster.store.children(0, "/isr_change_notification") == []
 
 
-def test_a_controller_and_its_queues_pickle():
+def test_a_controller_and_its_queues_pickle() -> None:
     cluster = FakeCluster()
     cluster.kill_without_waiting(3)
     cluster.create("orders", (3, 1), (1, 3))
@@ -419,7 +419,7 @@ def test_a_controller_and_its_queues_pickle():
     assert twin.kernel.seq == cluster.kernel.seq
 
 
-def test_bad_configuration_in_zookeeper_does_not_allow_an_unclean_election():
+def test_bad_configuration_in_zookeeper_does_not_allow_an_unclean_election() -> None:
     cluster = FakeCluster()
     cluster.create("orders", (2, 3))
     cluster.kill(3)
@@ -430,7 +430,7 @@ def test_bad_configuration_in_zookeeper_does_not_allow_an_unclean_election():
     assert cluster.state("orders-0")[:3] == (-1, 2, [2])
 
 
-def test_unclean_election_when_it_is_allowed_for_all_topics():
+def test_unclean_election_when_it_is_allowed_for_all_topics() -> None:
     cluster = FakeCluster(config=Config(settings={"unclean.leader.election.enable": "true"}))
     cluster.create("orders", (2, 3))
     cluster.kill(3)
@@ -439,7 +439,7 @@ def test_unclean_election_when_it_is_allowed_for_all_topics():
     assert cluster.state("orders-0")[:3] == (3, 3, [3])
 
 
-def test_parents_that_somebody_removed_do_not_stop_the_next_controller():
+def test_parents_that_somebody_removed_do_not_stop_the_next_controller() -> None:
     cluster = FakeCluster()
     cluster.create("orders", (1, 2))
     for path in ("/admin/delete_topics", "/isr_change_notification", "/log_dir_event_notification"):
@@ -452,7 +452,7 @@ def test_parents_that_somebody_removed_do_not_stop_the_next_controller():
     assert cluster.data("/admin/delete_topics/orders") == ""
 
 
-def test_every_broker_hears_that_there_is_no_controller():
+def test_every_broker_hears_that_there_is_no_controller() -> None:
     cluster = FakeCluster()
     cluster.zookeeper.close("b1", "expired")
     cluster.brokers[1].controller.session_expired()

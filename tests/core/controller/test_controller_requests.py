@@ -1,5 +1,7 @@
 """What brokers and administrators ask of the controller: ISR changes, topics created and deleted."""
 
+from typing import Any
+
 from broker_core.errors import Errors
 from broker_core.wire.messages import (
     AlterPartitionItem,
@@ -34,7 +36,7 @@ def alter(
     return response
 
 
-def test_alter_partition_writes_the_isr_and_leaves_the_leader_epoch():
+def test_alter_partition_writes_the_isr_and_leaves_the_leader_epoch() -> None:
     cluster = FakeCluster()
     cluster.create("orders", (1, 2, 3))
     for broker in cluster.brokers.values():
@@ -48,7 +50,7 @@ def test_alter_partition_writes_the_isr_and_leaves_the_leader_epoch():
         assert update.partitions[0].isr == (1, 2)
 
 
-def test_alter_partition_twice_is_answered_twice_and_written_once():
+def test_alter_partition_twice_is_answered_twice_and_written_once() -> None:
     cluster = FakeCluster()
     cluster.create("orders", (1, 2, 3))
     alter(cluster, (1, 2))
@@ -57,12 +59,12 @@ def test_alter_partition_twice_is_answered_twice_and_written_once():
     assert cluster.state("orders-0") == (1, 0, [1, 2], 1, 1)
 
 
-def test_alter_partition_refusals():
+def test_alter_partition_refusals() -> None:
     cluster = FakeCluster()
     cluster.create("orders", (1, 2, 3))
     alter(cluster, (1, 2))
 
-    def error(isr: tuple[int, ...], **request: int) -> Errors:
+    def error(isr: tuple[int, ...], **request: Any) -> Errors:
         return alter(cluster, isr, **{"partition_epoch": 1, **request}).partitions[0].error
 
     assert error((1,), partition_epoch=0) is Errors.INVALID_UPDATE_VERSION
@@ -77,7 +79,7 @@ def test_alter_partition_refusals():
     assert error((1,)) is Errors.FENCED_LEADER_EPOCH
 
 
-def test_alter_partition_of_a_topic_of_that_name_that_is_no_more():
+def test_alter_partition_of_a_topic_of_that_name_that_is_no_more() -> None:
     cluster = FakeCluster()
     cluster.create("orders", (1, 2, 3))
     known = cluster.controller.context.topic_ids["orders"]
@@ -88,7 +90,7 @@ def test_alter_partition_of_a_topic_of_that_name_that_is_no_more():
     assert (result.error, result.isr) == (Errors.NONE, (1,))
 
 
-def test_alter_partition_of_an_old_registration_or_at_another_broker():
+def test_alter_partition_of_an_old_registration_or_at_another_broker() -> None:
     cluster = FakeCluster()
     cluster.create("orders", (1, 2, 3))
     item = AlterPartitionItem("nosuch-0", 0, ((1, -1),), 0, 0)
@@ -100,7 +102,7 @@ def test_alter_partition_of_an_old_registration_or_at_another_broker():
     assert cluster.brokers[2].controller.alter_partition(current).error is Errors.NOT_CONTROLLER
 
 
-def test_create_topic_writes_configuration_and_assignment():
+def test_create_topic_writes_configuration_and_assignment() -> None:
     cluster = FakeCluster()
     cluster.create("audit", (3,), **{"retention.ms": "60000"})
     assert cluster.data("/config/topics/audit") == '{"version":1,"config":{"retention.ms":"60000"}}'
@@ -114,7 +116,7 @@ def test_create_topic_writes_configuration_and_assignment():
     assert cluster.store.children(0, "/config/changes") == []
 
 
-def test_create_topic_takes_defaults_of_the_broker():
+def test_create_topic_takes_defaults_of_the_broker() -> None:
     cluster = FakeCluster(config=Config(num_partitions=2, default_replication_factor=3))
     (result,) = cluster.try_create(CreateTopicSpec("orders")).topics
     cluster.settle()
@@ -123,7 +125,7 @@ def test_create_topic_takes_defaults_of_the_broker():
     assert sorted(cluster.controller.context.replicas("orders-1")) == [1, 2, 3]
 
 
-def test_create_topic_errors():
+def test_create_topic_errors() -> None:
     cluster = FakeCluster()
     cluster.create("orders", (1, 2))
     cluster.create("a.b", (1,))
@@ -164,7 +166,7 @@ def test_create_topic_errors():
     assert cluster.store.children(0, "/config/topics") == ["a.b", "orders"]
 
 
-def test_create_topics_of_one_request_are_independent():
+def test_create_topics_of_one_request_are_independent() -> None:
     cluster = FakeCluster()
     response = cluster.try_create(
         CreateTopicSpec("good"), CreateTopicSpec("bad name"), CreateTopicSpec("twice"), CreateTopicSpec("twice")
@@ -178,7 +180,7 @@ def test_create_topics_of_one_request_are_independent():
     assert response.topics[2].message == "Found multiple entries for this topic."
 
 
-def test_create_topic_only_to_validate_and_at_another_broker():
+def test_create_topic_only_to_validate_and_at_another_broker() -> None:
     cluster = FakeCluster()
     (result,) = cluster.try_create(CreateTopicSpec("orders"), validate_only=True).topics
     assert result.error is Errors.NONE
@@ -187,7 +189,7 @@ def test_create_topic_only_to_validate_and_at_another_broker():
     assert cluster.brokers[2].controller.create_topics(request).topics[0].error is Errors.NOT_CONTROLLER
 
 
-def test_more_partitions_go_on_where_the_assignment_ended():
+def test_more_partitions_go_on_where_the_assignment_ended() -> None:
     cluster = FakeCluster()
     cluster.create("orders", (2, 3))
     request = CreatePartitionsRequest((CreatePartitionsSpec("orders", 3),))
@@ -200,7 +202,7 @@ def test_more_partitions_go_on_where_the_assignment_ended():
     assert found[1].version == 1
 
 
-def test_more_partitions_errors():
+def test_more_partitions_errors() -> None:
     cluster = FakeCluster()
     cluster.create("orders", (1, 2, 3), (2, 3, 1))
 
@@ -236,7 +238,7 @@ def test_more_partitions_errors():
     assert cluster.brokers[2].controller.create_partitions(request).topics[0].error is Errors.NOT_CONTROLLER
 
 
-def test_delete_topic_removes_replicas_and_znodes_and_the_name_is_free():
+def test_delete_topic_removes_replicas_and_znodes_and_the_name_is_free() -> None:
     cluster = FakeCluster()
     cluster.create("orders", (1, 2), (2, 3))
     first_id = cluster.controller.context.topic_ids["orders"]
@@ -261,7 +263,7 @@ def test_delete_topic_removes_replicas_and_znodes_and_the_name_is_free():
     assert cluster.controller.context.topic_ids["orders"] != first_id
 
 
-def test_deletion_waits_for_a_dead_broker():
+def test_deletion_waits_for_a_dead_broker() -> None:
     cluster = FakeCluster()
     cluster.create("orders", (1, 2), (2, 3))
     cluster.kill(3)
@@ -277,7 +279,7 @@ def test_deletion_waits_for_a_dead_broker():
     assert cluster.store.children(0, "/admin/delete_topics") == []
 
 
-def test_deletion_is_taken_over_by_the_next_controller():
+def test_deletion_is_taken_over_by_the_next_controller() -> None:
     cluster = FakeCluster()
     cluster.create("orders", (1, 2), (2, 3))
     cluster.kill(3)
@@ -289,7 +291,7 @@ def test_deletion_is_taken_over_by_the_next_controller():
     assert cluster.data("/brokers/topics/orders") is None
 
 
-def test_delete_topic_refusals():
+def test_delete_topic_refusals() -> None:
     cluster = FakeCluster()
     cluster.create("orders", (1,))
     assert cluster.delete("nosuch").topics[0].error is Errors.UNKNOWN_TOPIC_OR_PARTITION
@@ -299,7 +301,7 @@ def test_delete_topic_refusals():
     assert cluster.store.children(0, "/admin/delete_topics") == []
 
 
-def test_deletion_can_be_disabled():
+def test_deletion_can_be_disabled() -> None:
     cluster = FakeCluster(config=Config(delete_topic_enable=False))
     cluster.create("orders", (1,))
     assert cluster.delete("orders").topics[0].error is Errors.TOPIC_DELETION_DISABLED

@@ -48,8 +48,8 @@ def test_a_move_can_be_changed_and_taken_back(
 
 def test_as_kafka_writes_it() -> None:
     moving = ReplicaAssignment((1, 2)).reassign_to((3, 2))
-    assert moving == ((3, 2, 1), (3,), (1,))
-    assert moving.reassign_to(moving.origin) == ((2, 1), (), ())
+    assert moving == ReplicaAssignment((3, 2, 1), (3,), (1,))
+    assert moving.reassign_to(moving.origin) == ReplicaAssignment((2, 1), (), ())
 
 
 def ask(cluster: FakeCluster, partition: str, replicas: tuple[int, ...] | None) -> tuple[Errors, str | None]:

@@ -19,6 +19,7 @@ from broker_core.log.annotate.files import (
     annotate_transaction_index,
 )
 from broker_core.log.annotate.log_file import annotate_log
+from broker_core.log.index.time_index import TimeIndex
 from broker_core.log.lookup import SegmentFacts, look_up_offset, look_up_timestamp
 from broker_core.log.producers.producer_state import BatchMetadata, ProducerStateEntry, encode_snapshot
 from broker_core.records.compression import CompressionType
@@ -220,6 +221,7 @@ def test_the_steps_lead_where_the_log_itself_looks(seed: int, format_version: st
 
     def read(base_offset: int, suffix: str, position: int, length: int) -> bytes:
         segment = by_base[base_offset]
+        assert isinstance(segment.time_index, TimeIndex)
         indexes = {"index": segment.offset_index.file.open(), "timeindex": segment.time_index.file.open()}
         files = {"log": segment.log} | indexes
         return files[suffix].read(position, length)

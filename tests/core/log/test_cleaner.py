@@ -1,5 +1,7 @@
 """Compaction of one log: what stays, where it stays, and what a crash in the middle leaves."""
 
+from typing import Any
+
 import pytest
 
 from broker_core.log import LogConfig, UnifiedLog
@@ -38,10 +40,14 @@ def text(part: bytes | None) -> str:
 class CleanedLog:
     """A log of small segments, and its cleaner with a checkpoint."""
 
-    def __init__(self, disk: SimulatedDisk | None = None, **settings: object) -> None:
+    def __init__(self, disk: SimulatedDisk | None = None, **settings: Any) -> None:
         self.disk = disk or SimulatedDisk()
-        chosen = {"segment_bytes": 300, "cleanup_policy": "compact", "delete_retention_ms": RETENTION_MS} | settings
-        self.config = LogConfig(**chosen)  # type: ignore[arg-type]
+        chosen: dict[str, Any] = {
+            "segment_bytes": 300,
+            "cleanup_policy": "compact",
+            "delete_retention_ms": RETENTION_MS,
+        } | settings
+        self.config = LogConfig(**chosen)
         self.checkpoint: int | None = None
         self.log = self.open()
 
@@ -50,13 +56,13 @@ class CleanedLog:
             self.disk, DIRECTORY, "prices", 0, self.config, now_ms=NOW_MS, clean_shutdown=clean_shutdown
         )
 
-    def put(self, *pairs: str, **batch: object) -> None:
+    def put(self, *pairs: str, **batch: Any) -> None:
         """One batch of `key:value` records; the value null is a tombstone."""
         records = [
             (NOW_MS, key.encode(), None if value == "null" else value.encode(), ())
             for key, _, value in (pair.partition(":") for pair in pairs)
         ]
-        self.log.append_as_leader(build_batch(records, **batch), 0, NOW_MS)  # type: ignore[arg-type]
+        self.log.append_as_leader(build_batch(records, **batch), 0, NOW_MS)
 
     def put_each(self, pairs: str) -> None:
         for pair in pairs.split():
@@ -422,7 +428,7 @@ class FragileDisk(SimulatedDisk):
         self._step()
         super().rename(old, new)
 
-    def delete(self, path: str):  # type: ignore[no-untyped-def]
+    def delete(self, path: str):
         self._step()
         return super().delete(path)
 

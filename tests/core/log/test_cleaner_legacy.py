@@ -1,5 +1,7 @@
 """Compaction of logs that hold messages of magic 0 and 1, as brokers before 0.11 wrote them."""
 
+from typing import Any
+
 import pytest
 
 from broker_core.log.cleaner import Fate
@@ -15,7 +17,7 @@ FORMATS = {0: "0.9.0", 1: "0.10.2"}
 class OldLog(CleanedLog):
     """The same log in an old format."""
 
-    def __init__(self, magic: int, **settings: object) -> None:
+    def __init__(self, magic: int, **settings: Any) -> None:
         super().__init__(message_format_version=FORMATS[magic], **settings)
         self.magic = magic
 

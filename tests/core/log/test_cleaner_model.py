@@ -1,5 +1,7 @@
 """Random histories of a compacted log, held against a dictionary: the last value of each key is never lost."""
 
+from typing import Any
+
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
@@ -60,9 +62,9 @@ class CleanerMachine(RuleBasedStateMachine):
         self.log.high_watermark_moved(self.log.log_end_offset)
         return info.first_offset
 
-    def batch(self, pairs: Pairs, **fields: object) -> bytes:
+    def batch(self, pairs: Pairs, **fields: Any) -> bytes:
         records = [(self.now_ms + place, key, value, ()) for place, (key, value) in enumerate(pairs)]
-        return build_batch(records, **fields)  # type: ignore[arg-type]
+        return build_batch(records, **fields)
 
     def note(self, values: dict[bytes, tuple[int, bytes | None]], pairs: Pairs, first_offset: int) -> None:
         for place, (key, value) in enumerate(pairs):
@@ -138,7 +140,7 @@ class CleanerMachine(RuleBasedStateMachine):
 
     def records(self) -> list[Record]:
         """Those of applications."""
-        found = []
+        found: list[Record] = []
         for segment in self.log.segments:
             data = segment.log.read(0, segment.size)
             for position, header in iterate_batches(data):

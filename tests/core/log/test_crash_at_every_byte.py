@@ -1,7 +1,7 @@
 """A broker dies, or its machine does, at each single byte that it writes to a log of three segments."""
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -33,7 +33,7 @@ def history() -> list[Write]:
     writes = []
     for number in range(ROUNDS):
         epoch = number // 5
-        transactional = {"producer_epoch": 0, "is_transactional": True}
+        transactional: dict[str, Any] = {"producer_epoch": 0, "is_transactional": True}
         writes.append(Write(build_batch([(NOW_MS + number, b"k", b"v" * 30, ())]), True, epoch))
         for producer_id in (1, 2):
             records = [(NOW_MS + number, b"t", b"w" * (10 * producer_id), ())] * 2
@@ -83,7 +83,7 @@ def what_it_says(log: UnifiedLog) -> dict[str, object]:
     }
 
 
-def untouched() -> tuple[list[dict[str, object]], int]:
+def untouched() -> tuple[list[dict[str, Any]], int]:
     """What the log says after each number of appends; and how many bytes all of them write."""
     disk, states = SimulatedDisk(), []
     log = open_log(disk)

@@ -39,7 +39,8 @@ MAX_MEMORY = 250 * MIB
 
 def dumped(path: Path, *options: str) -> tuple[str, list[str], Thrown | None]:
     """Standard output, standard error, and what the tool died of."""
-    text, errors = [], []
+    text: list[str] = []
+    errors: list[str] = []
     parsed = dump_options(ParsedOptions(OPTIONS).parse(options))
     try:
         for part in dump([str(path)], parsed, LocalFiles(), errors.append):

@@ -1,20 +1,22 @@
 """What enters the indexes of a segment, by the rule of an era, and what happens when they are full."""
 
+from typing import Any
+
 import pytest
 
 from broker_core.eras import ERAS, IndexRule
 from broker_core.errors import Errors, KafkaException
 from broker_core.log import LogConfig, UnifiedLog
 from broker_core.log.dump import DumpOptions, dump
+from broker_core.log.dump.files import DiskFiles
 from broker_core.records.record_batch import build_batch
-from broker_core.shell.tools.kafka.dump_log import DiskFiles
 from broker_core.sim.disk import SimulatedDisk
 
 DIRECTORY = "broker-1/orders-0"
 INDEX = f"{DIRECTORY}/00000000000000000000.index"
 
 
-def open_log(disk: SimulatedDisk, **settings: object) -> UnifiedLog:
+def open_log(disk: SimulatedDisk, **settings: Any) -> UnifiedLog:
     config = LogConfig(**({"index_interval_bytes": 0} | settings))
     return UnifiedLog.load(disk, DIRECTORY, "orders", 0, config, now_ms=0, clean_shutdown=False)
 

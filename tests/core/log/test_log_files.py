@@ -1,5 +1,7 @@
 """Index, snapshot and checkpoint files against the bytes of real Kafka."""
 
+from typing import Any
+
 import pytest
 
 from broker_core.errors import Errors, KafkaException
@@ -11,6 +13,7 @@ from broker_core.log.index.time_index import TimeIndex
 from broker_core.log.leader_epoch_cache import LeaderEpochCache
 from broker_core.log.producers.producer_state import BatchMetadata, ProducerStateEntry, decode_snapshot, encode_snapshot
 from broker_core.log.retention import delete_old_segments
+from broker_core.partitions import TopicPartition
 from broker_core.records.record_batch import build_batch
 from broker_core.sim.disk import SimulatedDisk
 
@@ -19,7 +22,7 @@ SNAPSHOT = bytes.fromhex(
 )
 
 
-def open_log(disk: SimulatedDisk, config: LogConfig | None = None, **arguments: object) -> UnifiedLog:
+def open_log(disk: SimulatedDisk, config: LogConfig | None = None, **arguments: Any) -> UnifiedLog:
     settings: dict = {"now_ms": 0, "clean_shutdown": True, "topic_id": "sm2KO2JWTjK2Eta6C_hkDQ"} | arguments
     return UnifiedLog.load(disk, "broker-1/orders-0", "orders", 0, config or LogConfig(), **settings)
 
@@ -34,6 +37,7 @@ def test_sparse_indexes_have_the_bytes_that_kafka_writes() -> None:
         info = log.append_as_leader(batch, 0, 0)
         position = 1588 * i
         assert info.index_entries == (((100 + 3 * i + 2, position),) if i in (3, 6, 9) else ())
+    assert isinstance(log.active_segment.time_index, TimeIndex)
     index, time_index = log.active_segment.offset_index.file.open(), log.active_segment.time_index.file.open()
     assert (index.size, time_index.size) == (1000, 996)
     log.roll(0)
@@ -138,7 +142,7 @@ def test_offset_checkpoints_are_kafkas_text() -> None:
     disk = SimulatedDisk()
     checkpoint = OffsetCheckpoint(disk, "broker-1/replication-offset-checkpoint")
     assert checkpoint.read() == {}
-    checkpoint.write({("demo", 1): 17, ("demo", 0): 42})
+    checkpoint.write({TopicPartition("demo", 1): 17, TopicPartition("demo", 0): 42})
     assert disk.read_file(checkpoint.path) == b"0\n2\ndemo 0 42\ndemo 1 17\n"
     assert checkpoint.read() == {("demo", 0): 42, ("demo", 1): 17}
     disk.replace_file(checkpoint.path, b"")

@@ -1,5 +1,7 @@
 """Random histories of a log, held against a list of batches: the simplest model of what a log is."""
 
+from typing import Any
+
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
@@ -58,7 +60,7 @@ class LogMachine(RuleBasedStateMachine):
 
     @rule(count=st.integers(1, 4), size=st.integers(0, 150), timestamp=st.integers(0, 500), idempotent=st.booleans())
     def append_as_leader(self, count: int, size: int, timestamp: int, idempotent: bool) -> None:
-        producer = {"producer_id": PRODUCER + self.end_offset, "producer_epoch": 0, "base_sequence": 0}
+        producer: dict[str, Any] = {"producer_id": PRODUCER + self.end_offset, "producer_epoch": 0, "base_sequence": 0}
         sent = build_batch([(timestamp, b"k", b"v" * size, ())] * count, **(producer if idempotent else {}))
         info = self.log.append_as_leader(sent, self.epoch, 0)
         assert (info.first_offset, info.last_offset) == (self.end_offset, self.end_offset + count - 1)

@@ -186,7 +186,7 @@ class LogModel(RuleBasedStateMachine):
     @rule(deeds=Deeds)
     def write(self, deeds: bytes) -> None:
         for deed in map(Deed.of, deeds):
-            if deed.marker is not None:
+            if deed.marker is not None and deed.producer_id is not None:
                 self.end_transaction(deed.producer_id, deed.marker)
             else:
                 self.write_batch(deed.producer_id, deed.values)
@@ -409,7 +409,7 @@ class LogModel(RuleBasedStateMachine):
 
     @invariant()
     def a_reader_of_committed_records_finds_what_the_dictionary_says(self) -> None:
-        found: dict[bytes, bytes] = {}
+        found: dict[bytes | None, bytes] = {}
         written = {offset: (key, value) for batch in self.batches for offset, key, value in batch.records}
         offset, end, seen = self.start, self.stable_end(), []
         while offset < end:
@@ -465,7 +465,11 @@ class LogModel(RuleBasedStateMachine):
 
     @invariant()
     def producers_go_on_where_they_were(self) -> None:
-        last = {batch.producer_id: batch.last_sequence for batch in self.batches if batch.last_sequence >= 0}
+        last = {
+            batch.producer_id: batch.last_sequence
+            for batch in self.batches
+            if batch.producer_id is not None and batch.last_sequence >= 0
+        }
         for producer_id, sequence in last.items():
             entry = self.log.producer_state.entry(producer_id)
             assert entry is not None and entry.last_sequence == sequence

@@ -1,6 +1,7 @@
 """Small rules of Kafka's log that show in the files alone; Kafka's own classes did the same with the same calls."""
 
 import struct
+from typing import Any
 
 import pytest
 
@@ -17,14 +18,14 @@ FIRST = "00000000000000000000"
 
 
 def open_log(
-    disk: SimulatedDisk, *, clean: bool = True, recovery_point: int = 0, start: int = 0, **settings: object
+    disk: SimulatedDisk, *, clean: bool = True, recovery_point: int = 0, start: int = 0, **settings: Any
 ) -> UnifiedLog:
     return UnifiedLog.load(
         disk,
         DIRECTORY,
         "orders",
         0,
-        LogConfig(**settings),  # type: ignore[arg-type]
+        LogConfig(**settings),
         now_ms=NOW_MS,
         clean_shutdown=clean,
         recovery_point=recovery_point,
@@ -32,9 +33,9 @@ def open_log(
     )
 
 
-def put(log: UnifiedLog, *keys: str, timestamp: int = NOW_MS, **batch: object) -> None:
+def put(log: UnifiedLog, *keys: str, timestamp: int = NOW_MS, **batch: Any) -> None:
     records = [(timestamp, key.encode(), b"v" * 20, ()) for key in keys]
-    log.append_as_leader(build_batch(records, **batch), 0, NOW_MS)  # type: ignore[arg-type]
+    log.append_as_leader(build_batch(records, **batch), 0, NOW_MS)
 
 
 def abort(log: UnifiedLog, producer_id: int) -> None:

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -20,7 +21,7 @@ DIRECTORY = "broker-1/orders-0"
 CONFIG = LogConfig(segment_bytes=500, index_interval_bytes=100, segment_index_bytes=240)
 
 
-def open_log(disk: Disk, clean_shutdown: bool = False, **arguments: object) -> UnifiedLog:
+def open_log(disk: Disk, clean_shutdown: bool = False, **arguments: Any) -> UnifiedLog:
     settings: dict = {"now_ms": 1000} | arguments
     return UnifiedLog.load(disk, DIRECTORY, "orders", 0, CONFIG, clean_shutdown=clean_shutdown, **settings)
 
@@ -30,7 +31,9 @@ def written_log(disk: Disk) -> UnifiedLog:
     log = open_log(disk)
     for i in range(12):
         records = [(1000 + 10 * i, b"k%d" % i, b"v" * (10 + 3 * i), ()), (1005 + 10 * i, None, b"w", ())]
-        idempotent = {"producer_id": 4000, "producer_epoch": 0, "base_sequence": i} if i % 2 == 0 else {}
+        idempotent: dict[str, Any] = (
+            {"producer_id": 4000, "producer_epoch": 0, "base_sequence": i} if i % 2 == 0 else {}
+        )
         log.append_as_leader(build_batch(records, **idempotent), i // 4, 1000)
     return log
 

@@ -1,5 +1,7 @@
 """What a log gives up: by its start, by size, by time; and that it keeps what is not replicated yet."""
 
+from typing import Any
+
 import pytest
 
 from broker_core.errors import Errors, KafkaException
@@ -20,7 +22,7 @@ def disk(request, tmp_path) -> Disk:
     return SimulatedDisk() if request.param == "simulated" else RealDisk(tmp_path)
 
 
-def open_log(disk: Disk, clean: bool = True, log_start_offset: int = 0, **settings: object) -> UnifiedLog:
+def open_log(disk: Disk, clean: bool = True, log_start_offset: int = 0, **settings: Any) -> UnifiedLog:
     config = LogConfig(**{"segment_bytes": SEGMENT_BYTES, "retention_ms": -1, **settings})
     return UnifiedLog.load(
         disk,

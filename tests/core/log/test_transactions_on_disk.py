@@ -2,6 +2,8 @@
 one, and what of it survives a stop.
 """
 
+from typing import Any
+
 import pytest
 
 from broker_core.clients.consumer import visible_records
@@ -17,7 +19,7 @@ DIRECTORY = "broker-1/orders-0"
 NOW_MS = 1_000
 
 
-def open_log(disk: Disk, segment_bytes: int = 100_000, **arguments: object) -> UnifiedLog:
+def open_log(disk: Disk, segment_bytes: int = 100_000, **arguments: Any) -> UnifiedLog:
     settings: dict = {"now_ms": NOW_MS, "clean_shutdown": False} | arguments
     config = LogConfig(segment_bytes=segment_bytes, index_interval_bytes=0, segment_index_bytes=240)
     return UnifiedLog.load(disk, DIRECTORY, "orders", 0, config, **settings)

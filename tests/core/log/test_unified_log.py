@@ -1,6 +1,7 @@
 """The log of a replica: appending, rolling, reading, truncating, on both disks."""
 
 import pickle
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -23,13 +24,13 @@ DIRECTORY = "broker-1/orders-0"
 NOW_MS = 1_760_000_000_000
 
 
-def open_log(disk: Disk, directory: str = DIRECTORY, **settings_: object) -> UnifiedLog:
+def open_log(disk: Disk, directory: str = DIRECTORY, **settings_: Any) -> UnifiedLog:
     clean = bool(settings_.pop("clean_shutdown", True))
     config = settings_.pop("config", None) or LogConfig(**settings_)
     return UnifiedLog.load(disk, directory, "orders", 0, config, now_ms=NOW_MS, clean_shutdown=clean)
 
 
-def batch_of(count: int = 1, timestamp: int = NOW_MS, size: int = 20, **arguments: object) -> bytes:
+def batch_of(count: int = 1, timestamp: int = NOW_MS, size: int = 20, **arguments: Any) -> bytes:
     return build_batch([(timestamp, b"key", b"v" * size, ())] * count, **arguments)
 
 

@@ -6,6 +6,7 @@
 
 import hashlib
 import json
+from typing import Any
 
 import pytest
 
@@ -79,7 +80,7 @@ def test_no_level_is_the_default(codec: str, level: int) -> None:
     assert compress(kind, INPUTS["text-5000"]) == compress(kind, INPUTS["text-5000"], level=level)
 
 
-def _append(batch: bytes, **configs: object) -> bytes:
+def _append(batch: bytes, **configs: Any) -> bytes:
     disk = SimulatedDisk()
     log = UnifiedLog.load(disk, "logs/t-0", "t", 0, LogConfig(**configs), now_ms=0, clean_shutdown=True)
     log.append_as_leader(batch, 0, 0)

@@ -6,6 +6,7 @@
 
 import hashlib
 import json
+from typing import Any
 
 import pytest
 
@@ -23,7 +24,7 @@ from tests.support.paths import DATA
 JAVA = json.loads((DATA / "down_conversion/java.json").read_text())
 
 
-def some(base_offset: int, count: int, size: int = 10, **settings: object) -> bytes:
+def some(base_offset: int, count: int, size: int = 10, **settings: Any) -> bytes:
     """A batch with keys and values that are there or not, headers, and timestamps that go back and forth."""
     records = [
         (
@@ -100,7 +101,11 @@ def fetch(topic: str, version: int, *configs: tuple[str, str]) -> tuple[int, byt
         run.advance(run.now_us + SECOND_US)
     request = BY_NAME["Fetch"].request
     partition = request.FetchPartition(partition=0, fetch_offset=1, partition_max_bytes=1_000_000)
-    fields = {"max_wait_ms": 100, "min_bytes": 1, "topics": [request.FetchTopic(topic=topic, partitions=[partition])]}
+    fields: dict[str, Any] = {
+        "max_wait_ms": 100,
+        "min_bytes": 1,
+        "topics": [request.FetchTopic(topic=topic, partitions=[partition])],
+    }
     (topic_answer,) = ask(run, connection, "Fetch", version, **fields).responses
     (row,) = topic_answer.partitions
     return row.error_code, row.records or b""

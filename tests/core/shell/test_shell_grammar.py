@@ -134,7 +134,7 @@ def complaint(name: str, what: str) -> ShellError:
     return usage_error(Grammar(COMMANDS).commands[name], what)
 
 
-def test_a_complaint_about_a_verb_of_many_forms_says_those_that_were_meant():
+def test_a_complaint_about_a_verb_of_many_forms_says_those_that_were_meant() -> None:
     unknown = complaint("producer", "producer rate p1 orders-0 50 is not understood.").expected
     assert unknown.startswith("one of producer open, producer begin, ") and "NAME" not in unknown
     known = complaint("producer", "producer stream p1 is not complete.").expected

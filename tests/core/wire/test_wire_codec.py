@@ -132,13 +132,13 @@ def as_kafkas_json(kind: Kind, value: Any) -> Any:
     return tree
 
 
-def test_all_that_a_broker_of_3_9_offers_has_a_table():
+def test_all_that_a_broker_of_3_9_offers_has_a_table() -> None:
     assert {key: api.greatest for key, api in SCHEMAS.items()} == OFFERED
     assert all(api.least == 0 for api in SCHEMAS.values())
 
 
 @pytest.mark.soak
-def test_random_messages_mean_to_kio_and_kafka_python_what_they_mean_here(rounds):
+def test_random_messages_mean_to_kio_and_kafka_python_what_they_mean_here(rounds) -> None:
     """Each message goes to both and back; 10,000 of them, and at least one of each version."""
     rng = random.Random(6)
     all_kinds = list(kinds())
@@ -173,7 +173,7 @@ def test_random_messages_mean_to_kio_and_kafka_python_what_they_mean_here(rounds
     assert all((kind in known) == (kind.version >= KNOWN_FROM.get(kind.api.name, 0)) for kind in all_kinds)
 
 
-def test_kafkas_own_classes_read_and_wrote_the_same():
+def test_kafkas_own_classes_read_and_wrote_the_same() -> None:
     """Recorded from kafka-clients 3.9.1: API, message, version, its bytes, its fields in the JSON of its converter."""
     told = [line.split("\t") for line in RECORDED.read_text().splitlines()]
     seen = set()

@@ -30,7 +30,7 @@ def kinds_and_paths(changes):
     return [(change.kind, change.path) for change in changes]
 
 
-def test_create_get_set_delete(store, session):
+def test_create_get_set_delete(store, session) -> None:
     assert store.create(session, "/a", b"one") == "/a"
     data, stat = store.get(session, "/a")
     assert (data, stat.version, stat.cversion, stat.ephemeral_owner, stat.num_children) == (b"one", 0, 0, 0, 0)
@@ -40,7 +40,7 @@ def test_create_get_set_delete(store, session):
     assert store.exists(session, "/a") is None
 
 
-def test_missing_and_existing_nodes(store, session):
+def test_missing_and_existing_nodes(store, session) -> None:
     store.create(session, "/a")
     for refused, error in (
         (lambda: store.create(session, "/a"), NodeExists),
@@ -55,7 +55,7 @@ def test_missing_and_existing_nodes(store, session):
     assert [path for path, _, _ in store.tree()] == ["/a"]
 
 
-def test_versions_guard_set_and_delete(store, session):
+def test_versions_guard_set_and_delete(store, session) -> None:
     store.create(session, "/a")
     store.set(session, "/a", b"1", 0)
     with pytest.raises(BadVersion):
@@ -68,7 +68,7 @@ def test_versions_guard_set_and_delete(store, session):
     assert store.get(session, "/a")[1].version == 0
 
 
-def test_a_node_with_children_stays(store, session):
+def test_a_node_with_children_stays(store, session) -> None:
     store.create(session, "/a/b", makepath=True)
     with pytest.raises(NotEmpty):
         store.delete(session, "/a")
@@ -76,7 +76,7 @@ def test_a_node_with_children_stays(store, session):
     store.delete(session, "/a")
 
 
-def test_children_are_sorted_and_counted(store, session):
+def test_children_are_sorted_and_counted(store, session) -> None:
     store.create(session, "/a")
     for name in ("c", "a", "b"):
         store.create(session, f"/a/{name}")
@@ -86,14 +86,14 @@ def test_children_are_sorted_and_counted(store, session):
     assert (stat.num_children, stat.cversion, stat.version) == (2, 4, 0)
 
 
-def test_makepath_creates_the_parents_with_a_zxid_each(store, session):
+def test_makepath_creates_the_parents_with_a_zxid_each(store, session) -> None:
     store.create(session, "/a/b/c", b"x", makepath=True)
     czxids = [stat.czxid for _, _, stat in store.tree()]
     assert czxids == [czxids[0], czxids[0] + 1, czxids[0] + 2]
     assert store.get(session, "/a/b")[0] == b""
 
 
-def test_sequence_numbers_count_all_children_ever_created(store, session):
+def test_sequence_numbers_count_all_children_ever_created(store, session) -> None:
     store.create(session, "/s")
     assert store.create(session, "/s/n_", sequential=True) == "/s/n_0000000000"
     store.create(session, "/s/other")
@@ -102,7 +102,7 @@ def test_sequence_numbers_count_all_children_ever_created(store, session):
     assert store.create(session, "/s/", sequential=True) == "/s/0000000003"
 
 
-def test_ephemerals_die_with_their_session_in_order_of_creation(store, session):
+def test_ephemerals_die_with_their_session_in_order_of_creation(store, session) -> None:
     other = store.open_session("broker-2")
     store.create(session, "/ids")
     store.create(session, "/ids/2", ephemeral=True)
@@ -115,7 +115,7 @@ def test_ephemerals_die_with_their_session_in_order_of_creation(store, session):
     assert store.children(other, "/ids") == ["3"]
 
 
-def test_a_deleted_ephemeral_is_not_deleted_again(store, session):
+def test_a_deleted_ephemeral_is_not_deleted_again(store, session) -> None:
     store.create(session, "/e", ephemeral=True)
     store.delete(OUTSIDE_SESSION, "/e")
     store.create(OUTSIDE_SESSION, "/e")
@@ -123,19 +123,19 @@ def test_a_deleted_ephemeral_is_not_deleted_again(store, session):
     assert store.exists(OUTSIDE_SESSION, "/e") is not None
 
 
-def test_ephemerals_have_no_children(store, session):
+def test_ephemerals_have_no_children(store, session) -> None:
     store.create(session, "/e", ephemeral=True)
     with pytest.raises(NoChildrenForEphemerals):
         store.create(session, "/e/child")
 
 
-def test_the_outside_session_owns_no_ephemerals(store):
+def test_the_outside_session_owns_no_ephemerals(store) -> None:
     store.create(OUTSIDE_SESSION, "/a")
     with pytest.raises(ValueError, match="open a session"):
         store.create(OUTSIDE_SESSION, "/e", ephemeral=True)
 
 
-def test_a_closed_session_does_nothing_more(store, session):
+def test_a_closed_session_does_nothing_more(store, session) -> None:
     store.close_session(session)
     for refused in (
         lambda: store.create(session, "/a"),
@@ -148,27 +148,27 @@ def test_a_closed_session_does_nothing_more(store, session):
 
 
 @pytest.mark.parametrize("path", ["", "a", "/a/", "//", "/a//b", "/a/./b", "/a/../b", "/a\0b", "/\ud800"])
-def test_paths_that_zookeeper_refuses(store, session, path):
+def test_paths_that_zookeeper_refuses(store, session, path) -> None:
     with pytest.raises(InvalidPath):
         store.create(session, path)
     with pytest.raises(InvalidPath):
         store.exists(session, path)
 
 
-def test_the_root_stays(store, session):
+def test_the_root_stays(store, session) -> None:
     with pytest.raises(InvalidPath):
         store.delete(session, "/")
     with pytest.raises(NodeExists):
         store.create(session, "/")
 
 
-def test_data_that_a_server_would_hang_up_on(store, session):
+def test_data_that_a_server_would_hang_up_on(store, session) -> None:
     with pytest.raises(DataTooLarge):
         store.create(session, "/a", bytes(1_000_001))
     store.create(session, "/a", bytes(1_000_000))
 
 
-def test_multi_does_all(store, session):
+def test_multi_does_all(store, session) -> None:
     store.create(session, "/epoch", b"0")
     results = store.multi(
         session,
@@ -203,7 +203,7 @@ def test_multi_does_all(store, session):
         (Delete("/first", 1), BadVersion),
     ],
 )
-def test_multi_does_nothing_if_one_fails(store, session, failing, error):
+def test_multi_does_nothing_if_one_fails(store, session, failing, error) -> None:
     store.create(session, "/epoch", b"0")
     store.take_changes()
     with pytest.raises(error) as caught:
@@ -216,7 +216,7 @@ def test_multi_does_nothing_if_one_fails(store, session, failing, error):
     assert store.exists(session, "/s_0000000001") is not None
 
 
-def test_every_write_takes_the_next_zxid(store):
+def test_every_write_takes_the_next_zxid(store) -> None:
     first = store.open_session("a")
     store.create(first, "/a")
     with pytest.raises(NodeExists):
@@ -231,7 +231,7 @@ def test_every_write_takes_the_next_zxid(store):
     assert (first, second) == (1, 2)
 
 
-def test_data_watches_fire_once(store, session):
+def test_data_watches_fire_once(store, session) -> None:
     other = store.open_session("other")
     store.create(session, "/a")
     store.get(session, "/a", watch=True)
@@ -243,13 +243,13 @@ def test_data_watches_fire_once(store, session):
     assert store.take_watches() == []
 
 
-def test_exists_watches_hear_of_the_creation(store, session):
+def test_exists_watches_hear_of_the_creation(store, session) -> None:
     store.exists(session, "/controller", watch=True)
     store.create(session, "/controller")
     assert store.take_watches() == [WatchFired(session, "created", "/controller")]
 
 
-def test_reads_that_find_nothing_leave_no_watch(store, session):
+def test_reads_that_find_nothing_leave_no_watch(store, session) -> None:
     with pytest.raises(NoNode):
         store.get(session, "/a", watch=True)
     with pytest.raises(NoNode):
@@ -259,7 +259,7 @@ def test_reads_that_find_nothing_leave_no_watch(store, session):
     assert store.take_watches() == []
 
 
-def test_child_watches_hear_of_coming_and_going_but_not_of_data(store, session):
+def test_child_watches_hear_of_coming_and_going_but_not_of_data(store, session) -> None:
     store.create(session, "/a")
     store.children(session, "/a", watch=True)
     store.set(session, "/a", b"x")
@@ -274,7 +274,7 @@ def test_child_watches_hear_of_coming_and_going_but_not_of_data(store, session):
     assert store.take_watches() == [WatchFired(session, "children", "/a")]
 
 
-def test_a_deletion_fires_both_kinds_and_the_parents(store, session):
+def test_a_deletion_fires_both_kinds_and_the_parents(store, session) -> None:
     other = store.open_session("other")
     store.create(session, "/a/b", makepath=True)
     store.get(other, "/a/b", watch=True)
@@ -289,7 +289,7 @@ def test_a_deletion_fires_both_kinds_and_the_parents(store, session):
     ]
 
 
-def test_watches_come_in_the_order_of_operations_then_of_sessions(store):
+def test_watches_come_in_the_order_of_operations_then_of_sessions(store) -> None:
     sessions = [store.open_session(f"broker-{number}") for number in (1, 2, 3)]
     store.create(sessions[0], "/b")
     store.create(sessions[0], "/a")
@@ -301,7 +301,7 @@ def test_watches_come_in_the_order_of_operations_then_of_sessions(store):
     assert fired == [("/b", 1), ("/b", 2), ("/b", 3), ("/a", 1), ("/a", 2), ("/a", 3)]
 
 
-def test_a_closing_session_hears_nothing_and_others_hear_of_its_ephemerals(store, session):
+def test_a_closing_session_hears_nothing_and_others_hear_of_its_ephemerals(store, session) -> None:
     other = store.open_session("other")
     store.create(session, "/controller", ephemeral=True)
     store.exists(session, "/controller", watch=True)
@@ -310,7 +310,7 @@ def test_a_closing_session_hears_nothing_and_others_hear_of_its_ephemerals(store
     assert store.take_watches() == [WatchFired(other, "deleted", "/controller")]
 
 
-def test_a_session_can_watch_again_and_again(store, session):
+def test_a_session_can_watch_again_and_again(store, session) -> None:
     store.create(session, "/a")
     for count in range(20):
         store.get(session, "/a", watch=True)
@@ -318,7 +318,7 @@ def test_a_session_can_watch_again_and_again(store, session):
         assert store.take_watches() == [WatchFired(session, "changed", "/a")]
 
 
-def test_changes_are_facts_with_their_results(store, session):
+def test_changes_are_facts_with_their_results(store, session) -> None:
     store.create(session, "/a", b"1", ephemeral=True)
     store.set(session, "/a", b"2")
     store.delete(session, "/a")
@@ -330,7 +330,7 @@ def test_changes_are_facts_with_their_results(store, session):
     assert store.take_changes() == []
 
 
-def test_tree_is_sorted(store, session):
+def test_tree_is_sorted(store, session) -> None:
     for path in ("/b", "/a", "/b/x", "/a/z", "/a/y"):
         store.create(session, path, path.encode())
     assert [(path, data) for path, data, _ in store.tree()] == [

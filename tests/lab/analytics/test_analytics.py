@@ -211,7 +211,7 @@ def test_a_latency_ends_with_an_advance_of_the_high_watermark(
 
 
 def test_the_rpc_mix_counts_each_request_once(rows: dict[str, list[list[Any]]], recorded: Recorded) -> None:
-    counted = Counter()
+    counted: Counter[str] = Counter()
     for api, _, messages in rows["rpcs"]:
         counted[api] += messages
     sent = Counter(

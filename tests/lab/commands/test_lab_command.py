@@ -15,7 +15,8 @@ from typing import Any
 
 import pytest
 
-from tests.support.lab_server import HOST, PATIENCE_S, Visitor
+from lab.management.commands.lab import HOST
+from tests.support.lab_server import PATIENCE_S, Visitor
 from tests.support.paths import ROOT
 
 BROKEN_JAVA = """#!/bin/sh

@@ -22,7 +22,7 @@ def zk(zookeeper, chroot, kazoo_store):
     return run
 
 
-def test_looking(zk):
+def test_looking(zk) -> None:
     assert zk("ls") == "[brokers]\n"
     assert zk("ls", "/brokers/ids") == "[1]\n"
     assert zk("get", "/brokers/ids/1") == '{"version":5}\n'
@@ -35,7 +35,7 @@ def test_looking(zk):
     assert "dataVersion = 0\ncversion = 1\n" in zk("stat", "/brokers/ids")
 
 
-def test_changing(zk, kazoo_store):
+def test_changing(zk, kazoo_store) -> None:
     assert zk("create", "/config", "a") == "Created /config\n"
     assert zk("set", "/config", "b") == "dataVersion = 1\n"
     assert kazoo_store.get(0, "/config")[0] == b"b"
@@ -56,7 +56,7 @@ def test_changing(zk, kazoo_store):
         (["get", "/brokers", "x"], "get takes a path and no data"),
     ],
 )
-def test_refusals_are_sentences(zk, arguments, message):
+def test_refusals_are_sentences(zk, arguments, message) -> None:
     with pytest.raises(CommandError, match=message.replace("?", r"\?")):
         zk(*arguments)
 
@@ -69,17 +69,17 @@ def test_refusals_are_sentences(zk, arguments, message):
     ],
     ids=["no address", "nobody there"],
 )
-def test_bad_addresses(address, message):
+def test_bad_addresses(address, message) -> None:
     with pytest.raises(CommandError, match=message):
         call_command("zk", "--address", address, "ls")
 
 
-def test_a_branch_that_is_not_open(zookeeper):
+def test_a_branch_that_is_not_open(zookeeper) -> None:
     with pytest.raises(CommandError, match="has no /nosuch: is the branch open in the lab"):
         call_command("zk", "--address", f"{zookeeper.address}/nosuch", "ls")
 
 
-def test_the_running_lab_tells_the_address(zookeeper, chroot, zk, tmp_path):
+def test_the_running_lab_tells_the_address(zookeeper, chroot, zk, tmp_path) -> None:
     def run(*arguments: str) -> str:
         printed = StringIO()
         call_command("zk", "--data", str(tmp_path), *arguments, "ls", stdout=printed)

@@ -1,6 +1,7 @@
 """What the disk screen asks the server: a data folder's tree at any instant, pages of files, lookups, zero copy."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -27,7 +28,7 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> tuple[Recording, LiveRun
     return recording, live
 
 
-def folder_of(recording: Recording, seq: int | None = None) -> dict[str, dict[str, object]]:
+def folder_of(recording: Recording, seq: int | None = None) -> dict[str, dict[str, Any]]:
     """The files of orders-0 on broker 1, by name."""
     folders = tree(BrokerDisk(recording, "b1", recording.last_seq if seq is None else seq))
     (found,) = [folder for folder in folders if folder["name"] == "orders-0"]

@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from broker_core.events import codec
@@ -75,9 +76,9 @@ def test_the_view_at_any_event_is_the_fold_of_all_before(finished: Path) -> None
     for envelope in recording.events(1, recording.last_seq):
         fold.fold(envelope)
         if envelope[0] in chosen:
-            views[envelope[0]] = timeline.msgspec.json.encode(fold.view)
+            views[envelope[0]] = msgspec.json.encode(fold.view)
     for seq, view in views.items():
-        assert timeline.msgspec.json.encode(recording.view_at(seq)) == view, seq
+        assert msgspec.json.encode(recording.view_at(seq)) == view, seq
     recording.close()
 
 
@@ -301,7 +302,7 @@ def test_a_segment_carries_the_view_before_it_and_patches_that_lead_on(finished:
         for event in segment["ev"]:
             apply(view, event[5])
         last = segment["ev"][-1][0]
-        assert view == json.loads(timeline.msgspec.json.encode(recording.view_at(last)))
+        assert view == json.loads(msgspec.json.encode(recording.view_at(last)))
         record = recording.records(last, last)[0]
         assert codec.decode(last, record)[1] == segment["ev"][-1][1]
     recording.close()

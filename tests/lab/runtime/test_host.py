@@ -18,7 +18,6 @@ from lab.protocol.frames import No
 from lab.recordings.logs import RecordedLogs, Stamped
 from lab.runtime import host as host_module
 from lab.runtime import lab as lab_module
-from lab.runtime import space
 from lab.runtime.host import Host
 from lab.runtime.lab import Lab
 from lab.runtime.live_run import LiveRun, PublishedUpdate
@@ -444,7 +443,7 @@ def test_no_disk_space_is_said_before_anything_happens(tmp_path: Path, monkeypat
         lab = await host.start("r1", "main", CONFIG)
         page = Page(lab)
         with monkeypatch.context() as patched:
-            patched.setattr(space.shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(10**9, 10**9 - 5, 5))
+            patched.setattr(shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(10**9, 10**9 - 5, 5))
             await until(lambda: lab.clock().mode == "pause")
             seq = lab.ring.last_seq
             with pytest.raises(Refusal, match="is full") as refused:
@@ -471,7 +470,7 @@ def test_a_client_that_a_full_disk_sends_away_is_not_thought_to_be_there(
         reader, writer = await connected(lab)
         await lab.act(set_mode("pause"))
         with monkeypatch.context() as patched:
-            patched.setattr(space.shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(10**9, 10**9 - 5, 5))
+            patched.setattr(shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(10**9, 10**9 - 5, 5))
             writer.write(bytes.fromhex("0000000a 0012 0000 0000002b ffff"))
             assert bytes.fromhex("0000002b") not in await asyncio.wait_for(reader.read(), 30)
             assert lab._live is not None and lab._live.run.connections
@@ -519,7 +518,8 @@ def test_nothing_follows_what_could_not_be_recorded(tmp_path: Path, monkeypatch:
     async def scene(host: Host) -> None:
         lab = await host.start("r1", "main", CONFIG)
         await lab.act(set_mode("pause"))
-        write, failed = RecordedLogs.append_inputs, []
+        write = RecordedLogs.append_inputs
+        failed: list[Any] = []
 
         def fails_once(logs: RecordedLogs, inputs: Sequence[Stamped]) -> None:
             if inputs and not failed and logs is lab.recording.logs:

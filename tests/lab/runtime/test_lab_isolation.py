@@ -50,7 +50,7 @@ async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> 
 
 async def answers(lab: Lab, until_s: float) -> list[float]:
     reader, writer = await asyncio.open_connection("127.0.0.1", port_of(lab))
-    took_s = []
+    took_s: list[float] = []
     while time.monotonic() < until_s or not took_s:
         took_s.append(await answer(reader, writer))
         await asyncio.sleep(0.01)
@@ -94,7 +94,7 @@ def test_a_lab_answers_while_another_is_under_fire(tmp_path: Path) -> None:
             *(never_reads(port, until_s) for _ in range(NEVER_READ)),
             *(rubbish(port, until_s, seed) for seed in range(RUBBISH)),
         )
-        assert statistics.median(took_s) < SANE_S, took_s
+        assert took_s and statistics.median(took_s) < SANE_S, took_s
         assert of_the_fired_s
         assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before_kb < MAX_GROWTH_KB
         assert (calm.core, fired.core) == ("live", "live")

