@@ -33,7 +33,13 @@ export class Cells {
     this.root.className = "hw-cells";
   }
 
-  /** Draws those lanes anew that show something else than before. @param {Palette} palette @param {StripsLayout} layout @param {PartitionPlace} place @param {number} at_us */
+  /**
+   * Draws those lanes anew that show something else than before.
+   * @param {Palette} palette
+   * @param {StripsLayout} layout
+   * @param {PartitionPlace} place
+   * @param {number} at_us
+   */
   update(palette, layout, place, at_us) {
     const top = place.lanes[0].cell_y;
     this.#fit(palette, layout, place, top);
@@ -45,7 +51,13 @@ export class Cells {
     });
   }
 
-  /** Where the canvas lies and how large it is; what it showed is gone when that has changed. @param {Palette} palette @param {StripsLayout} layout @param {PartitionPlace} place @param {number} top */
+  /**
+   * Where the canvas lies and how large it is; what it showed is gone when that has changed.
+   * @param {Palette} palette
+   * @param {StripsLayout} layout
+   * @param {PartitionPlace} place
+   * @param {number} top
+   */
   #fit(palette, { x0, slots, pitch }, { lanes, first }, top) {
     const { style, dataset } = this.root;
     if (dataset.first !== String(first)) dataset.first = String(first);
@@ -66,7 +78,14 @@ export class Cells {
     this.#context.textAlign = "center";
   }
 
-  /** @param {Palette} palette @param {StripsLayout} layout @param {number} first @param {Lane} lane @param {number} y @param {number} at_us */
+  /**
+   * @param {Palette} palette
+   * @param {StripsLayout} layout
+   * @param {number} first
+   * @param {Lane} lane
+   * @param {number} y
+   * @param {number} at_us
+   */
   #drawLane(palette, { slots, pitch }, first, lane, y, at_us) {
     const { role, replica } = lane;
     /** @type {Record<CellState, Cell[]>} */
@@ -96,7 +115,13 @@ export class Cells {
     this.#strikes(cells.truncated, w, palette.danger);
   }
 
-  /** @param {Cell[]} cells @param {number} w @param {boolean} large @param {number[]} dash @param {{ fill?: [string, number], stroke: [string, number] }} inks colour and opacity */
+  /**
+   * @param {Cell[]} cells
+   * @param {number} w
+   * @param {boolean} large
+   * @param {number[]} dash
+   * @param {{ fill?: [string, number], stroke: [string, number] }} inks colour and opacity
+   */
   #plates(cells, w, large, dash, { fill, stroke }) {
     if (!cells.length) return;
     const context = this.#context;
@@ -125,14 +150,22 @@ export class Cells {
     context.fill();
   }
 
-  /** The epoch of each record, by its parity. @param {Cell[]} cells @param {number} w @param {boolean} large @param {Palette} palette @param {[number, number][]} epochs */
+  /**
+   * The epoch of each record, by its parity.
+   * @param {Cell[]} cells
+   * @param {number} w
+   * @param {boolean} large
+   * @param {Palette} palette
+   * @param {[number, number][]} epochs
+   */
   #bands(cells, w, large, palette, epochs) {
     const context = this.#context;
     context.globalAlpha = 1;
     for (const parity of [0, 1]) {
       context.beginPath();
       for (const { offset, x } of cells)
-        if (Math.max(0, epochAt(epochs, offset)) % 2 === parity) context.roundRect(x + (large ? 2.5 : 1), CELL_H - 3.6, Math.max(2, w - (large ? 5 : 2)), 2, 1);
+        if (Math.max(0, epochAt(epochs, offset)) % 2 === parity) context.roundRect(x + (large ? 2.5 : 1), CELL_H - 3.6,
+          Math.max(2, w - (large ? 5 : 2)), 2, 1);
       context.fillStyle = palette[parity ? "ep1" : "ep0"];
       context.fill();
     }

@@ -163,6 +163,7 @@ export class Density {
 }
 
 /** @type {Record<string, string>} */
-const HUES = { BrokerStopped: "danger-ink", BrokerExiting: "danger-ink", BrokerFrozen: "danger-ink", ClientFrozen: "danger-ink", LinkCut: "danger-ink", LinkCutOneWay: "danger-ink", LogTruncated: "danger-ink",
+const HUES = { BrokerStopped: "danger-ink", BrokerExiting: "danger-ink", BrokerFrozen: "danger-ink", ClientFrozen: "danger-ink",
+  LinkCut: "danger-ink", LinkCutOneWay: "danger-ink", LogTruncated: "danger-ink",
   InvariantViolated: "danger-ink", LeaderElected: "control", ControllerElected: "control", IsrShrunk: "outisr", IsrExpanded: "isr",
   Bookmark: "select-ink" };

@@ -34,7 +34,13 @@ export class Flights {
   #pills;
   #pulses;
 
-  /** @param {SVGElement} pills the layer on top of all @param {SVGElement} pulses the layer right above the links @param {Player} player @param {History} history @param {string} language */
+  /**
+   * @param {SVGElement} pills the layer on top of all
+   * @param {SVGElement} pulses the layer right above the links
+   * @param {Player} player
+   * @param {History} history
+   * @param {string} language
+   */
   constructor(pills, pulses, player, history, language) {
     this.#player = player;
     this.#language = language;
@@ -103,7 +109,12 @@ export class Flights {
     set(ring, { x: -w / 2 - 4, y: -h / 2 - 4, width: w + 8, height: h + 8, rx: h / 2 + 4 });
   }
 
-  /** What is too fast for pills: a line along the track, the stronger the more messages went there of late. @param {TopologyLayout} layout @param {number} at_us @param {number} rate 0 when time stands */
+  /**
+   * What is too fast for pills: a line along the track, the stronger the more messages went there of late.
+   * @param {TopologyLayout} layout
+   * @param {number} at_us
+   * @param {number} rate 0 when time stands
+   */
   #drawPulses(layout, at_us, rate) {
     /** @type {Map<string, number>} */
     const counts = new Map();
@@ -123,7 +134,8 @@ export class Flights {
       if (!way) return;
       const [[x1, y1], [x2, y2]] = way;
       const n = /** @type {number} */ (counts.get(key));
-      set(root, { x1, y1, x2, y2, class: `hw-pulse ${family}`, "stroke-width": 1.5 + Math.min(3, Math.floor(Math.log2(n))), "stroke-opacity": n > 8 ? 0.75 : 0.45 });
+      set(root, { x1, y1, x2, y2, class: `hw-pulse ${family}`, "stroke-width": 1.5 + Math.min(3, Math.floor(Math.log2(n))),
+        "stroke-opacity": n > 8 ? 0.75 : 0.45 });
     });
   }
 }

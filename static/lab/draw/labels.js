@@ -36,7 +36,15 @@ export class Labels {
     this.#terse = terse;
   }
 
-  /** @param {string} words @param {number} x @param {number} y @param {string} hue @param {number} weight @param {boolean} bold @param {boolean} passing */
+  /**
+   * @param {string} words
+   * @param {number} x
+   * @param {number} y
+   * @param {string} hue
+   * @param {number} weight
+   * @param {boolean} bold
+   * @param {boolean} passing
+   */
   add(words, x, y, hue, weight, bold, passing) {
     const said = words.length > WORDS_MAX ? `${words.slice(0, WORDS_MAX - 1)}…` : words;
     const w = monoWidth(said, 9.3) + 4;

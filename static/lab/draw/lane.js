@@ -68,11 +68,18 @@ export class LaneDrawing {
     const write = stepping ? flash : text;
     set(this.#log_end, { x: layout.columns.log_end, y: middle + 3.8 });
     write(this.#log_end, replica ? String(end) : "–");
-    set(this.#committed, { x: layout.columns.high_watermark, y: middle + 3.8, class: `hw-number${behindLeader(view, place.id, lane) ? " dim" : ""}` });
+    set(this.#committed, { x: layout.columns.high_watermark, y: middle + 3.8,
+      class: `hw-number${behindLeader(view, place.id, lane) ? " dim" : ""}` });
     write(this.#committed, replica ? String(replica.high_watermark) : "–");
   }
 
-  /** What stays while records come. @param {StripsLayout} layout @param {Lane} lane @param {number | null} claims the epoch in which it leads, as it still thinks @param {boolean} selected */
+  /**
+   * What stays while records come.
+   * @param {StripsLayout} layout
+   * @param {Lane} lane
+   * @param {number | null} claims the epoch in which it leads, as it still thinks
+   * @param {boolean} selected
+   */
   #drawFrame(layout, lane, claims, selected) {
     const t = this.#t;
     const { role, cell_y } = lane;
@@ -92,7 +99,14 @@ export class LaneDrawing {
     text(this.#role, claims === null ? t(`draw.role.${role}`) : t("draw.role.claims", { epoch: claims }));
   }
 
-  /** What depends on time alone. @param {View} view @param {StripsLayout} layout @param {PartitionPlace} place @param {Lane} lane @param {number} at_us */
+  /**
+   * What depends on time alone.
+   * @param {View} view
+   * @param {StripsLayout} layout
+   * @param {PartitionPlace} place
+   * @param {Lane} lane
+   * @param {number} at_us
+   */
   tick(view, layout, place, lane, at_us) {
     const { bar, caught_up } = layout.columns;
     set(this.root, { "aria-label": this.#spoken(lane) });
@@ -122,11 +136,19 @@ export class LaneDrawing {
     text(this.#caught_up, lag === 0 ? "0ms" : shortDurationText(lag));
   }
 
-  /** @param {StripsLayout} layout @param {PartitionPlace} place @param {Lane} lane @param {View} view @param {number | null} asks @param {number | null} cursor */
+  /**
+   * @param {StripsLayout} layout
+   * @param {PartitionPlace} place
+   * @param {Lane} lane
+   * @param {View} view
+   * @param {number | null} asks
+   * @param {number | null} cursor
+   */
   #drawMarks(layout, place, lane, view, asks, cursor) {
     const { replica, cell_y } = lane;
     const leader = leaderReplica(view, place.id);
-    const own = replica && lane.h < 30 && (replica.log_end_offset > replica.high_watermark || replica.high_watermark !== leader?.high_watermark);
+    const own = replica && lane.h < 30 && (replica.log_end_offset > replica.high_watermark
+      || replica.high_watermark !== leader?.high_watermark);
     const x = own ? boundaryX(layout, place, replica.high_watermark) : null;
     show(this.#high_watermark, x !== null);
     if (x !== null) set(this.#high_watermark, { d: `M${x.toFixed(1)} ${cell_y - 1.5}v${CELL_H + 3}` });

@@ -18,15 +18,7 @@ export function openMenu(player, target, { x, y, t, choose }) {
   const choices = () => (player.view ? menuFor(player.view, target) : []);
   if (!choices().length) return;
   /** @type {HTMLElement & { close?: () => void } | null} */ (document.querySelector(".hw-menu"))?.close?.();
-  /** @type {HTMLElement & { close?: () => void }} */
-  const menu = document.createElement("div");
-  menu.className = "hw-menu";
-  menu.setAttribute("role", "menu");
-  menu.setAttribute("aria-label", target.id);
-  const head = document.createElement("div");
-  head.className = "hw-menu-title";
-  head.textContent = target.id;
-  menu.append(head);
+  const menu = frameOf(target);
   const before = /** @type {HTMLElement | SVGElement | null} */ (document.activeElement);
   const close = () => {
     menu.remove();
@@ -43,21 +35,14 @@ export function openMenu(player, target, { x, y, t, choose }) {
   /** @type {Map<string, HTMLButtonElement>} the choices there are and were, by their lines */
   const buttons = new Map();
   /** @param {MenuItem} choice */
-  const add = ({ key, values, line, harm }) => {
-    const button = document.createElement("button");
-    button.setAttribute("role", "menuitem");
-    button.className = harm ? "harm" : "";
-    const words = document.createElement("span");
-    words.textContent = t(key, values);
-    const code = document.createElement("code");
-    code.textContent = line;
-    button.append(words, code);
+  const add = (choice) => {
+    const button = itemOf(choice, t);
     button.onclick = () => {
       if (button.ariaDisabled) return;
       close();
-      choose(line);
+      choose(choice.line);
     };
-    buttons.set(line, button);
+    buttons.set(choice.line, button);
     menu.append(button);
   };
   const place = () => {
@@ -76,19 +61,47 @@ export function openMenu(player, target, { x, y, t, choose }) {
     }
     if (fresh.length) place();
   };
-  menu.onkeydown = (event) => {
-    const all = [...buttons.values()];
-    const i = all.indexOf(/** @type {HTMLButtonElement} */ (document.activeElement));
-    const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
-    if (step) all[(i + step + all.length) % all.length].focus();
-    else if (event.key === "Escape" || event.key === "Tab") close();
-    event.stopPropagation(); // keys of the page are not meant while the menu has the focus
-    if (step || event.key === "Escape" || event.key === "Tab") event.preventDefault();
-  };
+  menu.onkeydown = (event) => walk(event, [...buttons.values()], close);
   document.body.append(menu);
   follow();
   const unsubscribe = player.subscribe(follow);
   menu.querySelector("button")?.focus();
   addEventListener("pointerdown", outside, true);
   addEventListener("blur", close);
+}
+
+/** An empty menu with its title. @param {Target} target @returns {HTMLElement & { close?: () => void }} */
+function frameOf(target) {
+  const menu = document.createElement("div");
+  menu.className = "hw-menu";
+  menu.setAttribute("role", "menu");
+  menu.setAttribute("aria-label", target.id);
+  const head = document.createElement("div");
+  head.className = "hw-menu-title";
+  head.textContent = target.id;
+  menu.append(head);
+  return menu;
+}
+
+/** The button of a choice: its words, and the line that it sends. @param {MenuItem} choice @param {Translate} t */
+function itemOf({ key, values, line, harm }, t) {
+  const button = document.createElement("button");
+  button.setAttribute("role", "menuitem");
+  button.className = harm ? "harm" : "";
+  const words = document.createElement("span");
+  words.textContent = t(key, values);
+  const code = document.createElement("code");
+  code.textContent = line;
+  button.append(words, code);
+  return button;
+}
+
+/** The keyboard in a menu. @param {KeyboardEvent} event @param {HTMLButtonElement[]} all @param {() => void} close */
+function walk(event, all, close) {
+  const i = all.indexOf(/** @type {HTMLButtonElement} */ (document.activeElement));
+  const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
+  if (step) all[(i + step + all.length) % all.length].focus();
+  else if (event.key === "Escape" || event.key === "Tab") close();
+  event.stopPropagation(); // while the menu has the focus, keys are not for the page
+  if (step || event.key === "Escape" || event.key === "Tab") event.preventDefault();
 }

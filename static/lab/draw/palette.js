@@ -1,7 +1,10 @@
 // The colours of tokens.css for canvases, read once per theme, and the strokes that drawings on canvases share.
 
-const NAMES = ["bg", "panel", "raise", "raise2", "line", "line2", "ink", "ink2", "ink3", "ink4", "leader", "leader-fill", "leader-ink", "isr", "isr-ink", "outisr",
-  "outisr-ink", "offline", "offline-ink", "ep0", "ep1", "danger", "danger-ink", "select", "select-ink", "produce", "fetch", "control", "group", "zk", "primary", "primary-ink"];
+const NAMES = [
+  "bg", "panel", "raise", "raise2", "line", "line2", "ink", "ink2", "ink3", "ink4", "leader", "leader-fill", "leader-ink",
+  "isr", "isr-ink", "outisr", "outisr-ink", "offline", "offline-ink", "ep0", "ep1", "danger", "danger-ink", "select",
+  "select-ink", "produce", "fetch", "control", "group", "zk", "primary", "primary-ink",
+];
 
 /** @typedef {Record<string, string>} Palette */
 
@@ -57,7 +60,15 @@ export function begin(canvas, width, height) {
   return context;
 }
 
-/** Diagonal lines over a box. @param {CanvasRenderingContext2D} context @param {number} x @param {number} y @param {number} w @param {number} h @param {string} colour */
+/**
+ * Diagonal lines over a box.
+ * @param {CanvasRenderingContext2D} context
+ * @param {number} x
+ * @param {number} y
+ * @param {number} w
+ * @param {number} h
+ * @param {string} colour
+ */
 export function hatch(context, x, y, w, h, colour) {
   if (w <= 0 || h <= 0) return;
   context.save();
@@ -91,7 +102,14 @@ export function dot(context, x, y, r, hue) {
   context.fill();
 }
 
-/** @param {CanvasRenderingContext2D} context @param {number} x @param {number} y @param {number} r @param {string} hue @param {string | null} fill */
+/**
+ * @param {CanvasRenderingContext2D} context
+ * @param {number} x
+ * @param {number} y
+ * @param {number} r
+ * @param {string} hue
+ * @param {string | null} fill
+ */
 export function ring(context, x, y, r, hue, fill) {
   context.beginPath();
   context.arc(x, y, r, 0, 7);

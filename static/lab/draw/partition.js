@@ -9,7 +9,10 @@ import { Keyed, means, monoWidth, s, set, show, text } from "./svg.js";
 /** @import { Replica, View } from "../core/view/view.d.ts" */
 /** @import { Translate } from "./topology.js" */
 
-/** @typedef {{ selected: string, cursor: { replica: string, offset: number } | null, asks: Map<string, number>, stepping: boolean }} Marks */
+/**
+ * @typedef {{ selected: string, cursor: { replica: string, offset: number } | null, asks: Map<string, number>, stepping: boolean
+ *   }} Marks
+ */
 
 class Flag {
   root = s("g");
@@ -83,7 +86,8 @@ export class PartitionDrawing {
   #believed;
   #stale = s("text", { class: "hw-stale" });
   #overview = s("g", { class: "hw-overview" });
-  #overview_parts = { log: s("rect", { height: 4 }), committed: s("rect", { height: 4, class: "committed" }), window: s("rect", { height: 8, rx: 2, class: "window", y: -2 }) };
+  #overview_parts = { log: s("rect", { height: 4 }), committed: s("rect", { height: 4, class: "committed" }),
+    window: s("rect", { height: 8, rx: 2, class: "window", y: -2 }) };
 
   /** @param {string} id @param {Translate} t */
   constructor(id, t) {
@@ -103,7 +107,8 @@ export class PartitionDrawing {
     this.#epochs = new Keyed(across.appendChild(s("g")), () => new EpochMark());
     this.#believed = new Keyed(across.appendChild(s("g")), () => new Belief());
     across.append(this.#high_watermark_guide, this.#high_watermark, this.#log_end);
-    this.root = s("g", { role: "group", class: "hw-partition" }, header, lanes, across, this.#flag_hw.root, this.#flag_leo.root, this.#stale, this.#overview);
+    this.root = s("g", { role: "group", class: "hw-partition" }, header, lanes, across, this.#flag_hw.root, this.#flag_leo.root,
+      this.#stale, this.#overview);
   }
 
   /** @param {View} view @param {StripsLayout} layout @param {PartitionPlace} place @param {Marks} marks */
@@ -140,7 +145,8 @@ export class PartitionDrawing {
     const x = 24 + name.length * NAME_CHAR_W;
     set(this.#facts, { x: x.toFixed(1), y: base });
     const led = partition.leader >= 0;
-    text(this.#fact_leader, partition.leader_epoch < 0 ? t("draw.partition.new") : led ? t("draw.partition.leader", { node: nodeOf(partition.leader) }) : t("draw.partition.none"));
+    text(this.#fact_leader, partition.leader_epoch < 0 ? t("draw.partition.new") : led
+      ? t("draw.partition.leader", { node: nodeOf(partition.leader) }) : t("draw.partition.none"));
     set(this.#fact_leader, { class: led ? "leader" : "bad" });
     const isr = t("draw.partition.isr", { isr: partition.isr.join(","), n: partition.replicas.length });
     text(this.#fact_rest, narrow ? `  ${isr}` : `   ${t("draw.partition.epoch", { epoch: partition.leader_epoch })}   ${isr}`);
@@ -149,7 +155,8 @@ export class PartitionDrawing {
     this.#drawNote(view, layout, y, x);
     const xs = [columns.log_end, columns.high_watermark, columns.caught_up];
     const leader = leaderReplica(view, this.#id);
-    const heads = open ? ["LEO", "HW", this.#t("draw.caught_up")] : [String(leader?.log_end_offset ?? ""), String(leader?.high_watermark ?? ""), ""];
+    const heads = open ? ["LEO", "HW", this.#t("draw.caught_up")] : [String(leader?.log_end_offset ?? ""),
+      String(leader?.high_watermark ?? ""), ""];
     this.#heads.forEach((head, i) => {
       set(head, { x: xs[i], y: base, class: open ? "hw-head" : "hw-number" });
       text(head, i < 2 || !narrow ? heads[i] : "");
@@ -160,10 +167,17 @@ export class PartitionDrawing {
     const per = 150 / Math.max(1, end - start);
     set(this.#gauge, { transform: `translate(${from},${y + 8})` });
     set(this.#gauge_fill, { width: ((leader.high_watermark - start) * per).toFixed(1) });
-    set(this.#gauge_open, { x: ((leader.high_watermark - start) * per).toFixed(1), width: ((leader.log_end_offset - leader.high_watermark) * per).toFixed(1) });
+    set(this.#gauge_open, { x: ((leader.high_watermark - start) * per).toFixed(1),
+      width: ((leader.log_end_offset - leader.high_watermark) * per).toFixed(1) });
   }
 
-  /** The most important thing that is not as it should be. @param {View} view @param {StripsLayout} layout @param {number} y @param {number} x */
+  /**
+   * The most important thing that is not as it should be.
+   * @param {View} view
+   * @param {StripsLayout} layout
+   * @param {number} y
+   * @param {number} x
+   */
   #drawNote(view, { columns }, y, x) {
     const t = this.#t;
     const { leader, isr, replicas, leader_epoch } = view.partitions[this.#id];
@@ -193,44 +207,72 @@ export class PartitionDrawing {
     const top = place.lanes[0];
     const leader = top && place.open && top.role === "leader" ? top.replica : undefined;
     const reference = leader ?? (place.open ? longest(place) : undefined);
-    const bottom = place.lanes.at(-1);
     const flag_y = place.y + HEADER_H + 1.5;
     /** @type {[number, number][]} */
     const taken = [];
 
-    const hw = leader ? boundaryX(layout, place, leader.high_watermark) : null;
-    show(this.#high_watermark, hw !== null);
-    show(this.#high_watermark_guide, hw !== null && bottom !== top);
-    this.#flag_hw.hide();
-    if (leader && bottom) {
-      const leftmost = layout.x0 - 1;
-      const x = hw ?? (leader.high_watermark < place.first ? leftmost : layout.x0 + layout.slots * layout.pitch);
-      if (hw !== null) {
-        set(this.#high_watermark, { d: `M${x.toFixed(1)} ${top.cell_y - 3}v${CELL_H + 5}` });
-        set(this.#high_watermark_guide, { d: `M${x.toFixed(1)} ${top.cell_y + CELL_H + 2}V${bottom.cell_y + CELL_H + 2}` });
-      }
-      const words = hw !== null ? `HW ${leader.high_watermark}` : leader.high_watermark < place.first ? `‹ HW ${leader.high_watermark}` : `HW ${leader.high_watermark} ›`;
-      this.#flag_hw.place(words, x + 1, x - monoWidth(words, 8.8) - 10 > 20 && leader.high_watermark >= place.first ? "left" : "right").draw(flag_y);
-      taken.push(this.#flag_hw.extent);
-    }
-
-    const leo = leader ? boundaryX(layout, place, leader.log_end_offset) : null;
-    show(this.#log_end, leo !== null && leader !== undefined && leader.log_end_offset > leader.high_watermark);
-    this.#flag_leo.hide();
-    if (leader && leo !== null) {
-      set(this.#log_end, { d: `M${leo.toFixed(1)} ${top.cell_y - 3}v25` });
-      let x = leo - (leader.log_end_offset === leader.high_watermark ? -2 : 1);
-      if (taken.some(([, right]) => right > x)) x = Math.max(...taken.map(([, right]) => right)) + 2;
-      this.#flag_leo.place(`LEO ${leader.log_end_offset}`, x, "right").draw(flag_y);
-      taken.push(this.#flag_leo.extent);
-    }
+    this.#drawHighWatermark(layout, place, leader, flag_y, taken);
+    this.#drawLogEnd(layout, place, leader, flag_y, taken);
     this.#drawEpochs(layout, place, reference, flag_y, taken);
     this.#drawBeliefs(view, layout, place, leader !== undefined);
   }
 
-  /** @param {StripsLayout} layout @param {PartitionPlace} place @param {Replica | undefined} log @param {number} flag_y @param {[number, number][]} taken */
+  /**
+   * @param {StripsLayout} layout
+   * @param {PartitionPlace} place
+   * @param {Replica | undefined} leader
+   * @param {number} flag_y
+   * @param {[number, number][]} taken
+   */
+  #drawHighWatermark(layout, place, leader, flag_y, taken) {
+    const top = place.lanes[0];
+    const bottom = place.lanes.at(-1);
+    const hw = leader ? boundaryX(layout, place, leader.high_watermark) : null;
+    show(this.#high_watermark, hw !== null);
+    show(this.#high_watermark_guide, hw !== null && bottom !== top);
+    this.#flag_hw.hide();
+    if (!leader || !bottom) return;
+    const isBefore = leader.high_watermark < place.first;
+    const x = hw ?? (isBefore ? layout.x0 - 1 : layout.x0 + layout.slots * layout.pitch);
+    if (hw !== null) {
+      set(this.#high_watermark, { d: `M${x.toFixed(1)} ${top.cell_y - 3}v${CELL_H + 5}` });
+      set(this.#high_watermark_guide, { d: `M${x.toFixed(1)} ${top.cell_y + CELL_H + 2}V${bottom.cell_y + CELL_H + 2}` });
+    }
+    const name = `HW ${leader.high_watermark}`;
+    const words = hw !== null ? name : isBefore ? `‹ ${name}` : `${name} ›`;
+    this.#flag_hw.place(words, x + 1, x - monoWidth(words, 8.8) - 10 > 20 && !isBefore ? "left" : "right").draw(flag_y);
+    taken.push(this.#flag_hw.extent);
+  }
+
+  /**
+   * @param {StripsLayout} layout
+   * @param {PartitionPlace} place
+   * @param {Replica | undefined} leader
+   * @param {number} flag_y
+   * @param {[number, number][]} taken
+   */
+  #drawLogEnd(layout, place, leader, flag_y, taken) {
+    const leo = leader ? boundaryX(layout, place, leader.log_end_offset) : null;
+    show(this.#log_end, leo !== null && leader !== undefined && leader.log_end_offset > leader.high_watermark);
+    this.#flag_leo.hide();
+    if (!leader || leo === null) return;
+    set(this.#log_end, { d: `M${leo.toFixed(1)} ${place.lanes[0].cell_y - 3}v25` });
+    let x = leo - (leader.log_end_offset === leader.high_watermark ? -2 : 1);
+    if (taken.some(([, right]) => right > x)) x = Math.max(...taken.map(([, right]) => right)) + 2;
+    this.#flag_leo.place(`LEO ${leader.log_end_offset}`, x, "right").draw(flag_y);
+    taken.push(this.#flag_leo.extent);
+  }
+
+  /**
+   * @param {StripsLayout} layout
+   * @param {PartitionPlace} place
+   * @param {Replica | undefined} log
+   * @param {number} flag_y
+   * @param {[number, number][]} taken
+   */
   #drawEpochs(layout, place, log, flag_y, taken) {
-    const seen = log ? log.epochs.filter(([, start], i) => start <= place.first + layout.slots && (log.epochs[i + 1]?.[1] ?? Infinity) > place.first) : [];
+    const seen = log ? log.epochs.filter(([, start], i) => start <= place.first + layout.slots
+      && (log.epochs[i + 1]?.[1] ?? Infinity) > place.first) : [];
     const bottom = place.lanes.at(-1);
     this.#epochs.sync(seen.map(([epoch]) => String(epoch)), (mark, key, i) => {
       const [epoch, start] = seen[i];
@@ -301,7 +343,14 @@ class Belief {
   #label = s("text", { y: 8 });
   root = s("g", {}, this.#mark, this.#label);
 
-  /** @param {number} x @param {number} label_x @param {number} y @param {string} role @param {string} words @param {boolean} again does it stand where the one before stands? */
+  /**
+   * @param {number} x
+   * @param {number} label_x
+   * @param {number} y
+   * @param {string} role
+   * @param {string} words
+   * @param {boolean} again does it stand where the one before stands?
+   */
   update(x, label_x, y, role, words, again) {
     set(this.root, { class: `hw-belief ${role}`, transform: `translate(${x.toFixed(1)},${y + 1.5})` });
     show(this.#mark, !again);

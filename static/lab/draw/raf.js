@@ -67,7 +67,7 @@ export class Frames {
     }
     this.#began_ms = performance.now();
     this.#after.port2.postMessage(null);
-    let again = false;
+    let again;
     try {
       again = this.#draw(now);
     } finally {

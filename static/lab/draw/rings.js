@@ -52,6 +52,7 @@ function ringsOfLane(differences, layout, place, lane) {
   const last = place.first + layout.slots - 1;
   const offsets = [...(differences.records.get(id) ?? [])].filter((offset) => offset >= place.first && offset <= last);
   for (const [from, to] of rangesOf(offsets))
-    rings.push({ key: `${id} ${from}`, x: offsetX(layout, place, from) - 1.5, y: cell_y - 1.5, w: (to - from + 1) * layout.pitch + 1, h: CELL_H + 3 });
+    rings.push({ key: `${id} ${from}`, x: offsetX(layout, place, from) - 1.5, y: cell_y - 1.5, w: (to - from + 1) * layout.pitch + 1,
+      h: CELL_H + 3 });
   return rings;
 }

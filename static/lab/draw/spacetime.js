@@ -6,7 +6,8 @@ import { LABEL_W, layoutLanes, spanOf, windowFor, windowScale } from "../core/la
 import { shortNeeds } from "../core/view/selectors.js";
 import { tickText, ticks } from "../core/player/timemap.js";
 import { Labels } from "./labels.js";
-import { begin, dot, hatch, line, ring } from "./palette.js";
+import { begin, hatch } from "./palette.js";
+import { drawWay, labelPlace, wayOf } from "./span.js";
 import { monoWidth } from "./svg.js";
 
 /** @import { Change } from "../core/view/changes.js" */
@@ -47,7 +48,14 @@ export class SpaceTime {
   #dragging = false;
   #crowded = false;
 
-  /** @param {HTMLElement} host @param {Player} player @param {History} history @param {Translate} t @param {string} language @param {Palette} palette */
+  /**
+   * @param {HTMLElement} host
+   * @param {Player} player
+   * @param {History} history
+   * @param {Translate} t
+   * @param {string} language
+   * @param {Palette} palette
+   */
   constructor(host, player, history, t, language, palette) {
     this.#player = player;
     this.#t = t;
@@ -87,7 +95,8 @@ export class SpaceTime {
     const { view, at_us, mode, rate, isPast, live_at_us } = this.#player;
     if (!view) return false;
     const moving = mode === "play";
-    if (!this.#dragging) this.#window = windowFor(this.#window, at_us, spanOf(mode === "event_paced" ? Math.min(rate, 0.0025) : rate), moving);
+    if (!this.#dragging) this.#window = windowFor(this.#window, at_us, spanOf(mode === "event_paced" ? Math.min(rate, 0.0025) : rate),
+      moving);
     const map = windowScale(/** @type {Window} */ (this.#window), this.#width);
     const context = begin(this.#canvas, this.#width, this.#height);
     const lanes = new Map(layoutLanes(view, this.#height).map(({ id, y }) => [id, y]));
@@ -160,7 +169,12 @@ export class SpaceTime {
     }
   }
 
-  /** Where events are not here, the picture says so instead of showing that nothing happened. @param {CanvasRenderingContext2D} context @param {Scale} map @param {number} at_us */
+  /**
+   * Where events are not here, the picture says so instead of showing that nothing happened.
+   * @param {CanvasRenderingContext2D} context
+   * @param {Scale} map
+   * @param {number} at_us
+   */
   #drawGaps(context, map, at_us) {
     const { bg, ink3, line, ui } = this.#palette;
     for (const [from_us, to_us] of this.#history.gaps(Math.max(0, map.from_us), at_us)) {
@@ -204,7 +218,8 @@ export class SpaceTime {
     const waits = this.#history.waits(map.from_us, at_us);
     const { panel, mono } = this.#palette;
     // Produce requests lie above the fetches that they wait for.
-    for (const { broker, family, api, client, partitions, needs, since_us, end_us } of waits.sort((a, b) => Number(a.api === "Produce") - Number(b.api === "Produce"))) {
+    for (const { broker, family, api, client, partitions, needs, since_us, end_us } of waits.sort((a, b) =>
+      Number(a.api === "Produce") - Number(b.api === "Produce"))) {
       const y = lanes.get(broker);
       if (y === undefined || since_us > at_us) continue;
       const from = Math.max(LABEL_W - 6, map.x(since_us));
@@ -234,53 +249,36 @@ export class SpaceTime {
     }
   }
 
-  /** @param {CanvasRenderingContext2D} context @param {Scale} map @param {Map<string, number>} lanes @param {Span} span @param {number} at_us @param {Labels} labels */
+  /**
+   * @param {CanvasRenderingContext2D} context
+   * @param {Scale} map
+   * @param {Map<string, number>} lanes
+   * @param {Span} span
+   * @param {number} at_us
+   * @param {Labels} labels
+   */
   #drawSpan(context, map, lanes, span, at_us, labels) {
     const y1 = lanes.get(span.source);
     const y2 = lanes.get(span.destination);
     if (y1 === undefined || y2 === undefined) return;
     const chosen = this.selected?.type === "rpc" && this.selected.id === span.id;
-    const ended = span.end_us <= at_us;
-    const lost = span.lost && ended;
-    const { select, danger } = this.#palette;
-    const hue = lost ? danger : chosen ? select : this.#palette[span.family];
-    const arrive_us = ended ? span.end_us : Math.max(span.due_us, at_us);
-    const held = !ended && span.held_us <= at_us;
-    const part = arrive_us > span.sent_us ? (Math.min(at_us, arrive_us) - span.sent_us) / (arrive_us - span.sent_us) : 1;
-    const end_part = lost ? 0.5 : held ? Math.min(part, 0.5) : part;
-    const x1 = map.x(span.sent_us);
-    const x2 = map.x(arrive_us);
-    const x = held ? map.x(at_us) : x1 + (x2 - x1) * (lost ? 1 : part);
-    const y = y1 + (y2 - y1) * end_part;
-    context.strokeStyle = hue;
-    context.lineWidth = chosen ? 2.4 : 1.4;
-    context.globalAlpha = span.family === "zk" && !chosen ? 0.6 : 1;
-    context.setLineDash(span.kind === "response" ? [4, 2] : span.kind === "watch" ? [1.5, 3] : []);
-    line(context, x1, y1, x, y);
-    context.setLineDash([]);
-    if (!ended && !held) {
-      context.globalAlpha = 0.55;
-      context.lineWidth = 1.2;
-      context.setLineDash([1.5, 3]);
-      line(context, x, y, x2, y2);
-      context.setLineDash([]);
-      ring(context, x2, y2, 2.5, hue, null);
-      context.globalAlpha = 1;
-      dot(context, x, y, chosen ? 4.2 : 3, hue);
-    } else if (lost) {
-      context.lineWidth = 1.8;
-      line(context, x - 3.5, y - 3.5, x + 3.5, y + 3.5);
-      line(context, x - 3.5, y + 3.5, x + 3.5, y - 3.5);
-    } else dot(context, x, y, 2.3, hue);
-    context.globalAlpha = 1;
-    ring(context, x1, y1, 2, hue, this.#palette.panel);
+    const way = wayOf(span, map, y1, y2, at_us);
+    const { select, danger, panel } = this.#palette;
+    const hue = way.lost ? danger : chosen ? select : this.#palette[span.family];
+    drawWay(context, span, way, { hue, panel, chosen });
     if (span.family === "zk" && span.kind !== "watch" && !chosen) return;
-    const middle = Math.max(LABEL_W, x1) + (Math.min(x, map.x(at_us)) - Math.max(LABEL_W, x1)) * (span.kind === "response" ? 0.42 : 0.3);
-    const place_y = x === x1 ? y1 : y1 + (y - y1) * ((middle - x1) / (x - x1));
-    labels.add(labelIn(span.label, this.#language) || span.api, middle + 4, place_y + (y2 > y1 ? -2 : 9), hue, chosen ? 9 : 1, chosen, true);
+    const { x, y } = labelPlace(span, way, map.x(at_us));
+    labels.add(labelIn(span.label, this.#language) || span.api, x + 4, y, hue, chosen ? 9 : 1, chosen, true);
   }
 
-  /** What nodes did: diamonds on their lanes; those at one place are one with a count. @param {CanvasRenderingContext2D} context @param {Scale} map @param {Map<string, number>} lanes @param {number} at_us @param {Labels} labels */
+  /**
+   * What nodes did: diamonds on their lanes; those at one place are one with a count.
+   * @param {CanvasRenderingContext2D} context
+   * @param {Scale} map
+   * @param {Map<string, number>} lanes
+   * @param {number} at_us
+   * @param {Labels} labels
+   */
   #drawDeeds(context, map, lanes, at_us, labels) {
     const { ink } = this.#palette;
     /** @type {Map<string, { x: number, y: number, words: string[] }>} */
@@ -306,7 +304,14 @@ export class SpaceTime {
     }
   }
 
-  /** Too many for lines: how many messages each node sent in each few pixels. @param {CanvasRenderingContext2D} context @param {Scale} map @param {Map<string, number>} lanes @param {Span[]} spans @param {number} at_us */
+  /**
+   * Too many for lines: how many messages each node sent in each few pixels.
+   * @param {CanvasRenderingContext2D} context
+   * @param {Scale} map
+   * @param {Map<string, number>} lanes
+   * @param {Span[]} spans
+   * @param {number} at_us
+   */
   #drawCounts(context, map, lanes, spans, at_us) {
     const n = Math.ceil((this.#width - LABEL_W) / BUCKET_PX);
     const families = ["fetch", "produce", "control", "group", "zk"];
@@ -449,7 +454,15 @@ export class SpaceTime {
   }
 }
 
-/** Distance of a point from a stretch of line. @param {number} px @param {number} py @param {number} x1 @param {number} y1 @param {number} x2 @param {number} y2 */
+/**
+ * Distance of a point from a stretch of line.
+ * @param {number} px
+ * @param {number} py
+ * @param {number} x1
+ * @param {number} y1
+ * @param {number} x2
+ * @param {number} y2
+ */
 function toSegment(px, py, x1, y1, x2, y2) {
   const dx = x2 - x1;
   const dy = y2 - y1;

@@ -189,7 +189,15 @@ export class Stage {
     stage.addEventListener("keydown", (event) => this.#key(event), { signal });
     onNewColours(() => this.#readColours(), { signal });
     matchMedia("(prefers-reduced-motion: reduce)").addEventListener("change", () => this.#redraw(), { signal });
-    matchMedia(`(resolution: ${devicePixelRatio}dppx)`).addEventListener("change", () => this.#resize(), { signal });
+    this.#followResolution(signal);
+  }
+
+  /** A query matches one resolution only, so each change needs a new one. @param {AbortSignal} signal */
+  #followResolution(signal) {
+    matchMedia(`(resolution: ${devicePixelRatio}dppx)`).addEventListener("change", () => {
+      this.#resize();
+      this.#followResolution(signal);
+    }, { signal, once: true });
   }
 
   /** @param {MouseEvent} event @returns {Target | null} */
@@ -231,26 +239,39 @@ export class Stage {
     const place = /** @type {SVGElement} */ (event.target);
     const target = meaning(place);
     if (!target) return;
-    if (event.key === "Enter" || event.key === " ") {
-      if (this.#isSelected(target)) return;
-      this.#select(this.#hosts.stage, target);
-    } else if (event.key === "ArrowUp" || event.key === "ArrowDown") {
-      const stops = [.../** @type {HTMLElement} */ (this.#hosts.stage).querySelectorAll(".hw-strips [tabindex]")];
-      const next = /** @type {SVGElement | undefined} */ (stops[stops.indexOf(place) + (event.key === "ArrowUp" ? -1 : 1)]);
-      if (!next) return;
-      next.focus();
-    } else if (target.type === "replica" && (event.key === "ArrowLeft" || event.key === "ArrowRight")) {
-      const { view } = this.#player;
-      const replica = view?.replicas[target.id];
-      const selected = this.#strips.selected;
-      const end = view && replica ? logEnd(view, replica) : 0;
-      if (!replica || end <= replica.log_start_offset) return;
-      const at = selected?.type === "record" && selected.id.startsWith(`${target.id}:`) ? splitRecord(selected.id)[1] : end;
-      const offset = Math.min(end - 1, Math.max(replica.log_start_offset, at + (event.key === "ArrowLeft" ? -1 : 1)));
-      this.#select(this.#hosts.stage, { type: "record", id: `${target.id}:${offset}` });
-    } else return;
+    if (!this.#act(event.key, place, target)) return;
     event.preventDefault();
     event.stopPropagation();
+  }
+
+  /** What a key does at a thing; whether it did something. @param {string} key @param {SVGElement} place @param {Target} target */
+  #act(key, place, target) {
+    if (key === "Enter" || key === " ") {
+      if (this.#isSelected(target)) return false;
+      this.#select(this.#hosts.stage, target);
+      return true;
+    }
+    if (key === "ArrowUp" || key === "ArrowDown") {
+      const stops = [...this.#hosts.stage.querySelectorAll(".hw-strips [tabindex]")];
+      const next = /** @type {SVGElement | undefined} */ (stops[stops.indexOf(place) + (key === "ArrowUp" ? -1 : 1)]);
+      next?.focus();
+      return next !== undefined;
+    }
+    if (target.type !== "replica" || (key !== "ArrowLeft" && key !== "ArrowRight")) return false;
+    return this.#selectBeside(target.id, key === "ArrowLeft" ? -1 : 1);
+  }
+
+  /** Selects the record beside the one that is selected in a replica, else its last one. @param {string} id @param {1 | -1} step */
+  #selectBeside(id, step) {
+    const { view } = this.#player;
+    const replica = view?.replicas[id];
+    const selected = this.#strips.selected;
+    const end = view && replica ? logEnd(view, replica) : 0;
+    if (!replica || end <= replica.log_start_offset) return false;
+    const at = selected?.type === "record" && selected.id.startsWith(`${id}:`) ? splitRecord(selected.id)[1] : end;
+    const offset = Math.min(end - 1, Math.max(replica.log_start_offset, at + step));
+    this.#select(this.#hosts.stage, { type: "record", id: `${id}:${offset}` });
+    return true;
   }
 }
 

@@ -131,7 +131,8 @@ export class Strips {
     const touched = sameFrame(before, layout) ? this.#touched : null;
     this.#touched = new Set();
     if (touched === null) {
-      set(this.#svg, { viewBox: `0 0 ${layout.width} ${Math.max(1, layout.height)}`, width: layout.width, height: layout.height, "aria-label": this.#t("draw.strips.label", { topic: this.topic ?? "" }) });
+      set(this.#svg, { viewBox: `0 0 ${layout.width} ${Math.max(1, layout.height)}`, width: layout.width, height: layout.height,
+        "aria-label": this.#t("draw.strips.label", { topic: this.topic ?? "" }) });
     }
     const marks = this.#marks();
     this.#drawn_ms = performance.now();
@@ -168,7 +169,12 @@ export class Strips {
 
   // --- pointing ------------------------------------------------------------------------------------------------
 
-  /** What lies at a place: a record where there is one, else the replica. @param {number} x client @param {number} y client @returns {Target | null} */
+  /**
+   * What lies at a place: a record where there is one, else the replica.
+   * @param {number} x client
+   * @param {number} y client
+   * @returns {Target | null}
+   */
   targetAt(x, y) {
     const found = this.#laneAt(x, y);
     if (!found || !this.#layout) return null;
@@ -269,9 +275,14 @@ export class Strips {
   }
 }
 
-/** Is the frame around the lanes the same, so that what was not touched need not be drawn? @param {StripsLayout | null} a @param {StripsLayout} b */
+/**
+ * Is the frame around the lanes the same, so that what was not touched need not be drawn?
+ * @param {StripsLayout | null} a
+ * @param {StripsLayout} b
+ */
 function sameFrame(a, b) {
-  if (!a || a.width !== b.width || a.height !== b.height || a.pitch !== b.pitch || a.partitions.length !== b.partitions.length) return false;
+  if (!a || a.width !== b.width || a.height !== b.height || a.pitch !== b.pitch
+    || a.partitions.length !== b.partitions.length) return false;
   return b.partitions.every((place, i) => {
     const old = a.partitions[i];
     return old.id === place.id && old.y === place.y && old.open === place.open && old.lanes.length === place.lanes.length

@@ -17,7 +17,11 @@ export function s(tag, attributes = {}, ...children) {
   return element;
 }
 
-/** Writes those attributes that differ from what was written before. @param {Element} element @param {Record<string, string | number>} attributes */
+/**
+ * Writes those attributes that differ from what was written before.
+ * @param {Element} element
+ * @param {Record<string, string | number>} attributes
+ */
 export function set(element, attributes) {
   let known = written.get(element);
   if (!known) written.set(element, (known = {}));
@@ -70,7 +74,11 @@ export class Keyed {
     this.#make = make;
   }
 
-  /** Keeps exactly these keys. @param {Iterable<string>} keys @param {(item: T & { root: Element }, key: string, i: number) => void} update */
+  /**
+   * Keeps exactly these keys.
+   * @param {Iterable<string>} keys
+   * @param {(item: T & { root: Element }, key: string, i: number) => void} update
+   */
   sync(keys, update) {
     const wanted = new Set(keys);
     for (const [key, item] of this.items)
@@ -130,7 +138,10 @@ export function clip(content, width, size) {
   return `${short.trimEnd()}…`;
 }
 
-/** What an element of the picture stands for; found again from an event's target. @type {WeakMap<Element, import("../core/view/selectors.js").Target>} */
+/**
+ * What an element of the picture stands for; found again from an event's target.
+ * @type {WeakMap<Element, import("../core/view/selectors.js").Target>}
+ */
 const targets = new WeakMap();
 
 /** @template {Element} E @param {E} element @param {import("../core/view/selectors.js").Target} target @returns {E} */
@@ -139,7 +150,11 @@ export function means(element, target) {
   return element;
 }
 
-/** The nearest thing that an event's place stands for. @param {EventTarget | null} place @returns {import("../core/view/selectors.js").Target | null} */
+/**
+ * The nearest thing that an event's place stands for.
+ * @param {EventTarget | null} place
+ * @returns {import("../core/view/selectors.js").Target | null}
+ */
 export function meaning(place) {
   for (let element = /** @type {Element | null} */ (place); element; element = element.parentElement) {
     const target = targets.get(element);

@@ -4,7 +4,8 @@ import { faultIn } from "../core/faults.js";
 import { memberLag } from "../core/view/groups.js";
 import { labelIn } from "../core/labels.js";
 import { along, isNarrow, layoutTopology, topologyHeight, topologyWidth, track } from "../core/layout/topology.js";
-import { byName, ephemerals, familyOf, faultsOfLink, faultyLinks, inFlight, ledBy, nodesByKind, outOfIsr, parkedAt, shortNeeds, unflushed } from "../core/view/selectors.js";
+import { byName, ephemerals, familyOf, faultsOfLink, faultyLinks, inFlight, ledBy, nodesByKind, outOfIsr, parkedAt, shortNeeds,
+  unflushed } from "../core/view/selectors.js";
 import { durationText } from "../core/player/timemap.js";
 import { Flights } from "./flights.js";
 import { Keyed, clip, means, monoWidth, s, set, show, text, uiWidth } from "./svg.js";
@@ -54,8 +55,10 @@ export class Topology {
     this.#language = language;
     const layer = () => this.#svg.appendChild(s("g"));
     this.#svg.append(s("defs", {},
-      s("pattern", { id: "hw-dots", width: 16, height: 16, patternUnits: "userSpaceOnUse" }, s("circle", { cx: 1, cy: 1, r: 0.8, class: "hw-dot" })),
-      s("pattern", { id: "hw-hatch", width: 6, height: 6, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" }, s("rect", { width: 1.6, height: 6, class: "hw-hatch" }))),
+      s("pattern", { id: "hw-dots", width: 16, height: 16, patternUnits: "userSpaceOnUse" },
+        s("circle", { cx: 1, cy: 1, r: 0.8, class: "hw-dot" })),
+      s("pattern", { id: "hw-hatch", width: 6, height: 6, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" },
+        s("rect", { width: 1.6, height: 6, class: "hw-hatch" }))),
       s("rect", { class: "hw-ground", width: "100%", height: "100%" }));
     this.#links = new Keyed(layer(), (id) => this.#makeLink(id));
     const pulses = layer();
@@ -82,7 +85,8 @@ export class Topology {
   /** @param {Change} change */
   note({ what, touched, reset }) {
     if (what.has("view") || what.has("mode")) this.dirty = true;
-    if (what.has("time") && (this.#flights.gliding || performance.now() - this.#drawn_ms > CLOCK_MS || this.#player.mode === "pause")) this.dirty = true;
+    if (what.has("time") && (this.#flights.gliding || performance.now() - this.#drawn_ms > CLOCK_MS
+      || this.#player.mode === "pause")) this.dirty = true;
     if (reset) this.#structure = true;
     for (const key of touched)
       if (!key.startsWith("rpcs/")) {
@@ -120,7 +124,8 @@ export class Topology {
     this.#layout_key = key;
     this.#layout = layoutTopology(view, this.#width, height);
     this.#structure = true;
-    set(this.#svg, { viewBox: `0 0 ${this.#width} ${height}`, "aria-label": this.#t("draw.topology.label", { n: nodesByKind(view).broker.length }) });
+    set(this.#svg, { viewBox: `0 0 ${this.#width} ${height}`,
+      "aria-label": this.#t("draw.topology.label", { n: nodesByKind(view).broker.length }) });
     this.#svg.style.aspectRatio = `${this.#width} / ${height}`;
     this.#drawLegend();
   }
@@ -144,14 +149,17 @@ export class Topology {
     };
     item(s("rect", { y: -5, width: 11, height: 11, rx: 2.5, class: "hw-legend-committed" }), 11, t("draw.legend.committed"));
     item(s("rect", { x: 0.5, y: -4.5, width: 10, height: 10, rx: 2.5, class: "hw-legend-open" }), 11, t("draw.legend.open"));
-    item(s("g", { class: "hw-legend-truncated" }, s("rect", { x: 0.5, y: -4.5, width: 10, height: 10, rx: 2.5 }), s("path", { d: "M2 4L9-3" })), 11, t("draw.legend.truncated"));
+    item(s("g", { class: "hw-legend-truncated" }, s("rect", { x: 0.5, y: -4.5, width: 10, height: 10, rx: 2.5 }),
+      s("path", { d: "M2 4L9-3" })), 11, t("draw.legend.truncated"));
     item(s("path", { d: "M5 -4l4 7h-8z", class: "hw-legend-belief" }), 10, t("draw.legend.belief"));
     /** @type {[string, string][]} */
     const families = [["produce", "Produce"], ["fetch", "Fetch"], ["control", t("draw.legend.control")], ["zk", "ZK"]];
     const response = t("draw.legend.response");
     if (isNarrow(this.#width)) [x, y] = [12, 34];
-    else x = this.#width - 12 - [...families.map(([, label]) => label), response].reduce((sum, label) => sum + 14 + gap + uiWidth(label, 10), 5 - gap);
-    for (const [family, label] of families) item(s("rect", { y: -4, width: 14, height: 9, rx: 4.5, class: `hw-fill ${family}` }), 14, label);
+    else x = this.#width - 12 - [...families.map(([, label]) => label), response].reduce((sum, label) =>
+      sum + 14 + gap + uiWidth(label, 10), 5 - gap);
+    for (const [family, label] of families) item(s("rect", { y: -4, width: 14, height: 9, rx: 4.5, class: `hw-fill ${family}` }), 14,
+      label);
     item(s("rect", { x: 0.5, y: -3.5, width: 13, height: 8, rx: 4, class: "hw-legend-response" }), 14, response);
     this.#legend.replaceChildren(...items);
   }
@@ -204,22 +212,30 @@ export class Topology {
       const w = uiWidth(words, 10.5, 600) + 20;
       text(label, words);
       set(plate, { x: -w / 2, width: w });
-      set(root, { transform: `translate(${x.toFixed(1)},${y.toFixed(1)})`, "aria-label": words, class: `hw-badge${view.links[id] ? "" : " weak"}` });
+      set(root, { transform: `translate(${x.toFixed(1)},${y.toFixed(1)})`, "aria-label": words,
+        class: `hw-badge${view.links[id] ? "" : " weak"}` });
     });
   }
 
-  /** What is wrong with a link: cut, in one direction or both, else slow or losing. @param {View} view @param {string} id @param {number} at_us */
+  /**
+   * What is wrong with a link: cut, in one direction or both, else slow or losing.
+   * @param {View} view
+   * @param {string} id
+   * @param {number} at_us
+   */
   #faultWords(view, id, at_us) {
     const t = this.#t;
     const link = view.links[id];
     if (link) {
       const time = durationText(at_us - link.since_us);
       const [a, b] = id.split("|");
-      return link.from ? `✕ ${t("draw.link.one_way", { from: link.from, to: link.from === a ? b : a, time })}` : `✕ ${t("draw.link.cut", { time })}`;
+      return link.from ? `✕ ${t("draw.link.one_way", { from: link.from, to: link.from === a ? b : a, time })}`
+        : `✕ ${t("draw.link.cut", { time })}`;
     }
     const faults = faultsOfLink(view, id);
     const [{ from, to, latency_us, loss_percent, reorder_percent }] = faults;
-    const parts = [latency_us && `+${durationText(latency_us)}`, loss_percent && t("draw.link.loss", { percent: loss_percent }), reorder_percent && t("draw.link.reorder", { percent: reorder_percent })];
+    const parts = [latency_us && `+${durationText(latency_us)}`, loss_percent && t("draw.link.loss", { percent: loss_percent }),
+      reorder_percent && t("draw.link.reorder", { percent: reorder_percent })];
     return `${faults.length === 1 ? `${from}→${to} ` : ""}${parts.filter(Boolean).join(" · ")}`;
   }
 
@@ -256,7 +272,8 @@ export class Topology {
       set(bar, { height: Math.max(0, box.h - (small ? 8 : 18)), y: small ? 4 : 9 });
       const centred = node.kind === "zookeeper" || node.kind === "shell";
       text(title, centred && uiWidth(card.title, 10.5, 550) > box.w - 4 ? card.title.replace("ZooKeeper", "ZK") : card.title);
-      set(title, centred ? { x: box.w / 2, y: box.h / 2 + 4, "text-anchor": "middle" } : { x: 12, y: small ? box.h / 2 + 4 : 18, "text-anchor": "start" });
+      set(title, centred ? { x: box.w / 2, y: box.h / 2 + 4, "text-anchor": "middle" } : { x: 12, y: small ? box.h / 2 + 4 : 18,
+        "text-anchor": "start" });
       const tag_w = uiWidth(card.tag, 9.3, 600) + 11;
       show(tag, card.tag !== "" && uiWidth(card.title, 12.5, 650) + tag_w + 22 < box.w);
       set(tag, { transform: `translate(${box.w - tag_w - 8},${small ? box.h / 2 - 7.5 : 8})`, class: `hw-tag ${card.tag_class}` });
@@ -282,29 +299,50 @@ export class Topology {
     switch (node.kind) {
       case "broker":
         return this.#brokerCard(view, id, node, at_us, width);
-      case "producer": {
-        const acks = node.settings.acks === "-1" ? "all" : (node.settings.acks ?? "");
-        const where = node.partition ? t("draw.producer.to", { partition: node.partition }) : t("draw.producer.idle");
-        const waiting = Object.values(node.batches).filter(({ state }) => state !== "sent").length;
-        const in_flight = inFlight(view, id);
-        const counts = waiting ? t("draw.producer.waits", { waiting, in_flight }) : t("draw.producer.counts", { in_flight, acknowledged: node.acknowledged });
-        return { target: { type: "client", id }, title: id, tag: acks && `acks=${acks}`, tag_class: "produce",
-          lines: [[node.rate ? `${where} · ${node.rate}/s` : where, ""], node.failed ? [t("draw.producer.failed", { n: node.failed }), "bad"] : [counts, "dim"]] };
-      }
+      case "producer":
+        return this.#producerCard(view, id, node);
       case "consumer":
-        if (node.member) return this.#memberCard(view, id, node, at_us);
-        return { target: { type: "client", id }, title: id, tag: node.position < 0 ? "" : `@ ${node.position}`, tag_class: "fetch",
-          lines: [[node.partition ? t("draw.consumer.from", { partition: node.partition }) : t("draw.consumer.idle"), ""],
-            node.state === "frozen" ? this.#frozen(node, at_us)
-              : node.position < 0 ? ["", ""] : [t("draw.consumer.lag", { n: Math.max(0, node.high_watermark - node.position) }), "dim"]] };
+        return node.member ? this.#memberCard(view, id, node, at_us) : this.#consumerCard(id, node, at_us);
       case "client":
         return { target: { type: "client", id }, title: node.settings["client.id"] || id, tag: "", tag_class: "",
           lines: [[node.settings.software ?? "", ""], [`${id} · ${node.settings.host}`, "dim"]] };
       case "zookeeper":
-        return { target: { type: "znode", id: "/" }, title: `ZooKeeper · ${t("draw.zookeeper.ephemerals", { n: ephemerals(view) })}`, tag: "", tag_class: "", lines: [] };
+        return { target: { type: "znode", id: "/" }, title: `ZooKeeper · ${t("draw.zookeeper.ephemerals", { n: ephemerals(view) })}`,
+          tag: "", tag_class: "", lines: [] };
       case "shell":
         return { target: { type: "client", id }, title: t("draw.shell"), tag: "", tag_class: "", lines: [] };
     }
+  }
+
+  /** @param {View} view @param {string} id @param {ProducerNode} node @returns {Card} */
+  #producerCard(view, id, node) {
+    const t = this.#t;
+    const acks = node.settings.acks === "-1" ? "all" : (node.settings.acks ?? "");
+    const where = node.partition ? t("draw.producer.to", { partition: node.partition }) : t("draw.producer.idle");
+    const waiting = Object.values(node.batches).filter(({ state }) => state !== "sent").length;
+    const in_flight = inFlight(view, id);
+    const counts = waiting ? t("draw.producer.waits", { waiting, in_flight })
+      : t("draw.producer.counts", { in_flight, acknowledged: node.acknowledged });
+    return {
+      target: { type: "client", id }, title: id, tag: acks && `acks=${acks}`, tag_class: "produce",
+      lines: [
+        [node.rate ? `${where} · ${node.rate}/s` : where, ""],
+        node.failed ? [t("draw.producer.failed", { n: node.failed }), "bad"] : [counts, "dim"],
+      ],
+    };
+  }
+
+  /** @param {string} id @param {ConsumerNode} node @param {number} at_us @returns {Card} */
+  #consumerCard(id, node, at_us) {
+    const t = this.#t;
+    const lag = t("draw.consumer.lag", { n: Math.max(0, node.high_watermark - node.position) });
+    return {
+      target: { type: "client", id }, title: id, tag: node.position < 0 ? "" : `@ ${node.position}`, tag_class: "fetch",
+      lines: [
+        [node.partition ? t("draw.consumer.from", { partition: node.partition }) : t("draw.consumer.idle"), ""],
+        node.state === "frozen" ? this.#frozen(node, at_us) : node.position < 0 ? ["", ""] : [lag, "dim"],
+      ],
+    };
   }
 
   /**
@@ -317,8 +355,14 @@ export class Topology {
     const group = node.settings?.["group.id"] ?? "";
     const state = faultIn(node.member?.state ?? "", this.#language);
     const owns = owned.length > 3 ? this.#t("draw.consumer.owns", { n: owned.length }) : shorten(owned, this.topic);
-    return { target: /** @type {Target} */ ({ type: "client", id }), title: id, tag_class: "fetch", tag: owned.length ? this.#t("draw.consumer.lag", { n: memberLag(view, node) }) : "",
-      lines: [node.state === "frozen" ? this.#frozen(node, at_us) : [`${group} · ${owned.length ? owns : state}`, ""], [owned.length ? state : "", "dim"]] };
+    return {
+      target: { type: "client", id }, title: id, tag_class: "fetch",
+      tag: owned.length ? this.#t("draw.consumer.lag", { n: memberLag(view, node) }) : "",
+      lines: [
+        node.state === "frozen" ? this.#frozen(node, at_us) : [`${group} · ${owned.length ? owns : state}`, ""],
+        [owned.length ? state : "", "dim"],
+      ],
+    };
   }
 
   /** @param {ConsumerNode} node @param {number} at_us @returns {[string, string]} */
@@ -348,7 +392,8 @@ export class Topology {
       lines.push([t(`draw.broker.${node.state}`, { time: since }), node.state === "frozen" ? "frozen" : "bad"]);
       // Nobody is elected in its place before ZooKeeper has given it up.
       const left_us = node.since_us + 1000 * Number(node.settings?.["zookeeper.session.timeout.ms"]) - at_us;
-      if (node.session !== null && left_us > 0 && ["down", "frozen"].includes(node.state)) lines.push([t("draw.broker.session", { time: durationText(left_us) }), ""]);
+      if (node.session !== null && left_us > 0 && ["down",
+        "frozen"].includes(node.state)) lines.push([t("draw.broker.session", { time: durationText(left_us) }), ""]);
       if (outside.length) lines.push([t("draw.broker.outside", { partitions: shorten(outside, this.topic) }), "outisr"]);
     }
     return { target: /** @type {Target} */ ({ type: "broker", id }), title: t("draw.broker.title", { id: node.broker_id }),
@@ -364,7 +409,12 @@ export class Topology {
     return { root: s("g", { tabindex: 0, role: "button" }, plate, left, label), plate, left, label };
   }
 
-  /** A client's request and its next one share a berth, so that a busy follower does not flicker. @param {View} view @param {TopologyLayout} layout @param {number} at_us */
+  /**
+   * A client's request and its next one share a berth, so that a busy follower does not flicker.
+   * @param {View} view
+   * @param {TopologyLayout} layout
+   * @param {number} at_us
+   */
   #drawDocked(view, layout, at_us) {
     /** @type {Map<string, { id: string, x: number, y: number, w: number, words: string }>} */
     const berths = new Map();
@@ -393,7 +443,8 @@ export class Topology {
       means(root, { type: "parked", id });
       set(root, { transform: `translate(${x},${y})`, class: `hw-dock ${familyOf(api, "request")}${chosen ? " hw-selected" : ""}` });
       if (this.#player.mode === "pause")
-        set(root, { "aria-label": this.#t("draw.parked", { api, client, needs: labelIn(needs, this.#language), time: durationText(deadline_us - at_us) }) });
+        set(root, { "aria-label": this.#t("draw.parked",
+          { api, client, needs: labelIn(needs, this.#language), time: durationText(deadline_us - at_us) }) });
       set(plate, { width: w });
       set(left, { width: Math.round((w - 12) * rest) });
       set(label, { x: w / 2 });
@@ -403,7 +454,11 @@ export class Topology {
 
 }
 
-/** "p0, p2" within the chosen topic, "orders-0" otherwise; "4" when there are many. @param {string[]} partitions @param {string | null} topic */
+/**
+ * "p0, p2" within the chosen topic, "orders-0" otherwise; "4" when there are many.
+ * @param {string[]} partitions
+ * @param {string | null} topic
+ */
 function shorten(partitions, topic) {
   if (partitions.length > 3) return String(partitions.length);
   return partitions.map((id) => (topic !== null && id.startsWith(`${topic}-`) ? `p${id.slice(topic.length + 1)}` : id)).join(", ");

@@ -23,7 +23,8 @@ const V2_FIELDS = [
   ["producerId", 8, "control"], ["producerEpoch", 2, "outisr"], ["baseSequence", 4, "group"], ["recordsCount", 4, "plain"],
 ];
 /** @type {[string, number, string][]} */
-const LEGACY_FIELDS = [["offset", 8, "leader"], ["messageSize", 4, "plain"], ["crc", 4, "isr"], ["magic", 1, "plain"], ["attributes", 1, "plain"]];
+const LEGACY_FIELDS = [["offset", 8, "leader"], ["messageSize", 4, "plain"], ["crc", 4, "isr"], ["magic", 1, "plain"],
+  ["attributes", 1, "plain"]];
 
 /**
  * What the header says.
@@ -65,7 +66,8 @@ export function readHeader(bytes, position) {
   const attributes = reader.int16();
   const last = base + BigInt(reader.int32());
   return {
-    ...plain, epoch, crc, attributes, last, codec: attributes & 7, isLogAppendTime: (attributes & 8) > 0, isTransactional: (attributes & 16) > 0,
+    ...plain, epoch, crc, attributes, last, codec: attributes & 7, isLogAppendTime: (attributes & 8) > 0,
+      isTransactional: (attributes & 16) > 0,
     isControl: (attributes & 32) > 0, hasHorizon: (attributes & 64) > 0, baseTimestamp: reader.int64(), maxTimestamp: reader.int64(),
     producerId: reader.int64(), producerEpoch: reader.int16(), baseSequence: reader.int32(), count: reader.int32(),
   };
@@ -137,12 +139,14 @@ function readRecords(header, body) {
       if (offsetDelta <= before) error ??= new Unreadable("delta_order", { n: offsetDelta, before });
       before = offsetDelta;
       records.push({
-        offset: header.base + BigInt(offsetDelta), sequence: sequenceAt(header.baseSequence, offsetDelta), key, value, headers, at, size: reader.at - at,
+        offset: header.base + BigInt(offsetDelta), sequence: sequenceAt(header.baseSequence, offsetDelta), key, value, headers, at,
+          size: reader.at - at,
         timestamp: header.isLogAppendTime ? header.maxTimestamp : header.baseTimestamp + timestampDelta,
       });
     }
     if (reader.left) error ??= new Unreadable("records_left", { n: reader.left });
-    if (header.base + BigInt(before) > header.last) error ??= new Unreadable("delta_beyond", { n: before, last: header.last - header.base });
+    if (header.base + BigInt(before) > header.last) error ??= new Unreadable("delta_beyond",
+      { n: before, last: header.last - header.base });
   } catch (wrong) {
     error = known(wrong);
   }
@@ -155,7 +159,12 @@ function known(wrong) {
   throw wrong;
 }
 
-/** Key and value of a message of magic 0 or 1 from behind its attributes. @param {Reader} reader @param {number} magic @param {Mark} mark */
+/**
+ * Key and value of a message of magic 0 or 1 from behind its attributes.
+ * @param {Reader} reader
+ * @param {number} magic
+ * @param {Mark} mark
+ */
 function readMessage(reader, magic, mark = () => {}) {
   const timestamp = magic ? reader.int64() : -1n;
   if (magic) mark("timestamp", "produce", 8);
@@ -169,7 +178,11 @@ function readMessage(reader, magic, mark = () => {}) {
   return { timestamp, key: bytes("key", "isr"), value: bytes("value", "select") };
 }
 
-/** The messages that a wrapper holds. Offsets of magic 1 count from the first; the wrapper's offset is that of the last. @param {Header} header @param {Uint8Array} body */
+/**
+ * The messages that a wrapper holds. Offsets of magic 1 count from the first; the wrapper's offset is that of the last.
+ * @param {Header} header
+ * @param {Uint8Array} body
+ */
 function readMessageSet(header, body) {
   const reader = new Reader(body);
   /** @type {Record[]} */
@@ -188,7 +201,8 @@ function readMessageSet(header, body) {
       const { timestamp, key, value } = readMessage(message, magic > 0 ? 1 : 0);
       const computed = crc32(message.bytes, 4);
       if (crc !== computed) error ??= new Unreadable("inner_crc", { stored: crc, computed });
-      records.push({ offset, timestamp: header.isLogAppendTime ? header.maxTimestamp : timestamp, sequence: -1, key, value, headers: [], at, size: size + LENGTH_END });
+      records.push({ offset, timestamp: header.isLogAppendTime ? header.maxTimestamp : timestamp, sequence: -1, key, value, headers: [],
+        at, size: size + LENGTH_END });
     }
   } catch (wrong) {
     error = known(wrong);

@@ -2,7 +2,8 @@
 // TransactionLogValue), in the versions that brokers write up to 3.9 without newer features switched on.
 import { Reader, Unreadable } from "./bytes.js";
 
-const TRANSACTION_STATES = ["Empty", "Ongoing", "PrepareCommit", "PrepareAbort", "CompleteCommit", "CompleteAbort", "Dead", "PrepareEpochFence"];
+const TRANSACTION_STATES = ["Empty", "Ongoing", "PrepareCommit", "PrepareAbort", "CompleteCommit", "CompleteAbort", "Dead",
+  "PrepareEpochFence"];
 
 /** @param {unknown} value */
 const json = (value) => JSON.stringify(value, (_, inner) => (typeof inner === "bigint" ? Number(inner) : inner));

@@ -19,7 +19,11 @@ export class IndexLinks {
   /** Entries whose offset is yet to come: releases before 3.9.1 wrote one for an append of several batches. @type {number[]} */
   #waiting = [];
 
-  /** @param {{offsets: Float64Array, positions: Float64Array}} entries @param {import("./findings.js").Findings} findings @param {number} base */
+  /**
+   * @param {{offsets: Float64Array, positions: Float64Array}} entries
+   * @param {import("./findings.js").Findings} findings
+   * @param {number} base
+   */
   constructor(entries, findings, base) {
     this.#entries = entries;
     this.#findings = findings;
@@ -78,7 +82,11 @@ export class TimeLinks {
   #order;
   #next = 0;
 
-  /** @param {{timestamps: Float64Array, offsets: Float64Array}} entries @param {import("./findings.js").Findings} findings @param {number} base */
+  /**
+   * @param {{timestamps: Float64Array, offsets: Float64Array}} entries
+   * @param {import("./findings.js").Findings} findings
+   * @param {number} base
+   */
   constructor(entries, findings, base) {
     this.#entries = entries;
     this.#findings = findings;
@@ -92,7 +100,12 @@ export class TimeLinks {
     this.#findings.add(rule, n * TIME_BYTES, { n, offset: this.#base + this.#entries.offsets[n], time: this.#entries.timestamps[n], most });
   }
 
-  /** @param {number} row @param {number} last @param {number} before youngest timestamp of the batches before @param {number} most and with this one */
+  /**
+   * @param {number} row
+   * @param {number} last
+   * @param {number} before youngest timestamp of the batches before
+   * @param {number} most and with this one
+   */
   batch(row, last, before, most) {
     for (; this.#next < this.#order.length; this.#next++) {
       const n = this.#order[this.#next];

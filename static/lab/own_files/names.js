@@ -18,7 +18,8 @@ const BY_NAME = {
 
 /**
  * @param {string} name without its folder
- * @returns {{kind: Kind, base: number | null, stem: string, state: string}} base: null where the name is no base offset; state: deleted, cleaned, swap or ""
+ * @returns {{kind: Kind, base: number | null, stem: string, state: string}} base: null where the name is no base offset; state:
+ *   deleted, cleaned, swap or ""
  */
 export function nameOf(name) {
   const match = SEGMENT.exec(name);

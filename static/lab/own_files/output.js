@@ -35,7 +35,12 @@ export class Output {
     this.length += count;
   }
 
-  /** Repeats `count` bytes from `distance` before the end; they may overlap. @param {number} distance @param {number} count @param {() => Error} wrong for a distance beyond the beginning */
+  /**
+   * Repeats `count` bytes from `distance` before the end; they may overlap.
+   * @param {number} distance
+   * @param {number} count
+   * @param {() => Error} wrong for a distance beyond the beginning
+   */
   copy(distance, count, wrong) {
     if (distance <= 0 || distance > this.length) throw wrong();
     this.#room(count);

@@ -25,8 +25,10 @@ const SEGMENT_KINDS = ["log", "index", "timeindex", "txnindex", "snapshot"];
 
 /**
  * @typedef {{
- *   id: number, name: string, folder: string, size: number, kind: import("./names.js").Kind, base: number | null, stem: string, state: string,
- *   source: import("./window.js").Source, status: "waiting" | "reading" | "done", findings: Findings, scan: Scan | null, table: Table | null, rows: Uint32Array | null,
+ * id: number, name: string, folder: string, size: number, kind: import("./names.js").Kind, base: number | null, stem: string,
+ * state: string,
+ * source: import("./window.js").Source, status: "waiting" | "reading" | "done", findings: Findings, scan: Scan | null, table:
+ * Table | null, rows: Uint32Array | null,
  * }} OwnFile
  * @typedef {{ count: number, found: Finding[], entries?: { offsets: Float64Array, positions?: Float64Array, timestamps?: Float64Array },
  *             rows?: object[] }} Table
@@ -34,7 +36,8 @@ const SEGMENT_KINDS = ["log", "index", "timeindex", "txnindex", "snapshot"];
  * @typedef {{ id: number, first: number, count: number }} Page
  * @typedef {Awaited<ReturnType<typeof openBatch>>} Opened
  * @typedef {{ base: number | null, size: number, count: number }} TableSummary
- * @typedef {TableSummary & Pick<Scan, "position" | "records" | "controls" | "transactional" | "wrappers" | "first" | "last" | "youngest" | "oldest" | "codecs"
+ * @typedef {TableSummary & Pick<Scan, "position" | "records" | "controls" | "transactional" | "wrappers" | "first" | "last" |
+ *   "youngest" | "oldest" | "codecs"
  *   | "magics" | "epochs" | "bins" | "isWhole"> & { meaning: Meaning, entries: Uint32Array | null }} LogSummary
  */
 
@@ -77,7 +80,8 @@ export class OwnFiles {
     for (const { source, name, folder } of given) {
       const old = this.files.findIndex((file) => file.name === name && file.folder === folder);
       const file = /** @type {OwnFile} */ ({
-        id: ++this.#ids, name, folder, size: source.size, ...nameOf(name), source, status: "waiting", findings: new Findings(), scan: null, table: null, rows: null,
+        id: ++this.#ids, name, folder, size: source.size, ...nameOf(name), source, status: "waiting", findings: new Findings(),
+          scan: null, table: null, rows: null,
       });
       this.files.splice(old < 0 ? this.files.length : old, old < 0 ? 0 : 1, file);
       touched.add(this.#segment(file));
@@ -99,7 +103,11 @@ export class OwnFiles {
     this.#changed();
   }
 
-  /** A file may have been changed or removed on the disk since it was given: the browser says NotReadableError. @param {OwnFile[]} files @param {unknown} error */
+  /**
+   * A file may have been changed or removed on the disk since it was given: the browser says NotReadableError.
+   * @param {OwnFile[]} files
+   * @param {unknown} error
+   */
   #fail(files, error) {
     for (const file of files) if (file.status === "reading") file.findings.add("unreadable", 0, { said: String(error) });
     for (const file of files) file.status = "done";
@@ -140,7 +148,8 @@ export class OwnFiles {
     }
     const log = files.find(({ kind }) => kind === "log");
     if (log) await this.#readLog(log, tables);
-    else for (const file of tables) if (isLinked(file) && file.table?.count) file.findings.add("log_missing", 0, { name: `${file.stem}.log` });
+    else for (const file of tables) if (isLinked(file) && file.table?.count) file.findings.add("log_missing", 0,
+      { name: `${file.stem}.log` });
   }
 
   /** What the file is, if its name does not say it or says it wrongly. @param {OwnFile} file */
@@ -215,7 +224,8 @@ export class OwnFiles {
     return {
       busy: this.busy, done: this.done, total: this.total,
       files: this.files.map(({ id, name, folder, size, kind, base, stem, state, status, findings, scan, table }) => ({
-        id, name, folder, size, kind, base, stem, state, status, faults: findings.total, notes: findings.notes, count: scan?.rows.count ?? table?.count ?? 0,
+        id, name, folder, size, kind, base, stem, state, status, faults: findings.total, notes: findings.notes, count: scan?.rows.count
+          ?? table?.count ?? 0,
       })),
       faults: faults.slice(0, SHOWN_FINDINGS),
       faultsTotal: this.files.reduce((sum, { findings }) => sum + findings.total, 0),
@@ -240,9 +250,11 @@ export class OwnFiles {
   summary({ id }) {
     const { scan, table, base, folder, size } = this.#file(id);
     if (!scan) return { base, size, count: table?.count ?? 0 };
-    const { records, controls, transactional, wrappers, first, last, youngest, oldest, codecs, magics, epochs, bins, isWhole, position, rows } = scan;
+    const { records, controls, transactional, wrappers, first, last, youngest, oldest, codecs, magics, epochs, bins, isWhole, position,
+      rows } = scan;
     return {
-      base, size, count: rows.count, position, records, controls, transactional, wrappers, first, last, youngest, oldest, codecs, magics, epochs, bins, isWhole,
+      base, size, count: rows.count, position, records, controls, transactional, wrappers, first, last, youngest, oldest, codecs, magics,
+        epochs, bins, isWhole,
       meaning: meaningOf(folder), entries: this.#entryMarks(id),
     };
   }
@@ -253,7 +265,8 @@ export class OwnFiles {
     const index = this.files.find((file) => file.kind === "index" && this.#segment(file) === this.#segment(log));
     if (!index?.table?.entries?.positions) return null;
     const marks = new Uint32Array(log.scan?.bins.batches.length ?? 0);
-    for (const position of index.table.entries.positions) marks[Math.min(marks.length - 1, Math.floor((position / log.size) * marks.length))] += 1;
+    for (const position of index.table.entries.positions) marks[Math.min(marks.length - 1,
+      Math.floor((position / log.size) * marks.length))] += 1;
     return marks;
   }
 
@@ -268,7 +281,13 @@ export class OwnFiles {
     }));
   }
 
-  /** Kinds of the indexes that have an entry for a batch, by row. @param {OwnFile} log @param {number} first @param {number} count @returns {string[][]} */
+  /**
+   * Kinds of the indexes that have an entry for a batch, by row.
+   * @param {OwnFile} log
+   * @param {number} first
+   * @param {number} count
+   * @returns {string[][]}
+   */
   #marks(log, first, count) {
     const marks = Array.from({ length: count }, () => /** @type {string[]} */ ([]));
     for (const { kind, rows, ...file } of this.files) {
@@ -330,7 +349,10 @@ export class OwnFiles {
     return opened;
   }
 
-  /** A batch with some of its records. `meaning` says how keys and values are read. @param {{ id: number, row: number, from?: number, count?: number, meaning?: Meaning }} asked */
+  /**
+   * A batch with some of its records. `meaning` says how keys and values are read.
+   * @param {{ id: number, row: number, from?: number, count?: number, meaning?: Meaning }} asked
+   */
   async batch({ id, row, from = 0, count = 100, meaning = "plain" }) {
     const { batch } = await this.#open(id, row);
     const { header, computed, records, error } = batch;
@@ -341,7 +363,8 @@ export class OwnFiles {
       records: records.slice(from, from + count).map((record) => ({
         offset: record.offset, timestamp: record.timestamp, sequence: record.sequence, size: record.size,
         position: bodyAt === null ? (header.codec ? null : header.position) : bodyAt + record.at,
-        key: preview(record.key), value: preview(record.value), headers: record.headers.map(([name, value]) => ({ name, value: preview(value) })),
+        key: preview(record.key), value: preview(record.value),
+          headers: record.headers.map(([name, value]) => ({ name, value: preview(value) })),
         control: header.isControl ? controlOf(record) : null,
         decoded: meaning === "plain" || header.isControl ? null : coordinatorRecord(meaning, record.key, record.value),
       })),
@@ -356,13 +379,15 @@ export class OwnFiles {
     const start = Math.max(0, from);
     const { source } = this.#file(id);
     const to = Math.min(start + length, header.position + header.size);
-    return { from: start, data: await readBytes(source, start, to), fields: fieldsOf(bytes, header, records, start, to), size: header.size, position: header.position };
+    return { from: start, data: await readBytes(source, start, to), fields: fieldsOf(bytes, header, records, start, to),
+      size: header.size, position: header.position };
   }
 
   /** Bytes of any file. @param {{ id: number, from: number, length: number }} asked */
   async bytes({ id, from, length }) {
     const { source } = this.#file(id);
-    return { from, data: await readBytes(source, from, from + length), fields: /** @type {Field[]} */ ([]), size: source.size, position: 0 };
+    return { from, data: await readBytes(source, from, from + length), fields: /** @type {Field[]} */ ([]), size: source.size,
+      position: 0 };
   }
 }
 
@@ -429,7 +454,11 @@ function preview(bytes) {
   return { size: bytes.length, text, hex: digits };
 }
 
-/** Text without control characters, or null. `isCut`: its last character may be cut in two. @param {Uint8Array} bytes @param {boolean} isCut */
+/**
+ * Text without control characters, or null. `isCut`: its last character may be cut in two.
+ * @param {Uint8Array} bytes
+ * @param {boolean} isCut
+ */
 function asText(bytes, isCut) {
   try {
     const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes, { stream: isCut });

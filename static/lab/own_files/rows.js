@@ -52,7 +52,11 @@ export class Rows {
     return headers;
   }
 
-  /** The row of the first batch that ends at or after an offset; the last row when there is none. @param {Source} file @param {number} offset */
+  /**
+   * The row of the first batch that ends at or after an offset; the last row when there is none.
+   * @param {Source} file
+   * @param {number} offset
+   */
   findOffset = (file, offset) => this.#find(file, this.#offsets, offset, ({ last }) => Number(last) >= offset);
 
   /** The row of the batch that a byte belongs to. @param {Source} file @param {number} position */
@@ -79,7 +83,12 @@ export class Rows {
     return found;
   }
 
-  /** Visits headers from a kept place on, for as long as `visit` wants more. @param {Source} file @param {number} anchor @param {(header: Header, row: number) => boolean} visit */
+  /**
+   * Visits headers from a kept place on, for as long as `visit` wants more.
+   * @param {Source} file
+   * @param {number} anchor
+   * @param {(header: Header, row: number) => boolean} visit
+   */
   async #walk(file, anchor, visit) {
     const window = new Window(file, WALK_BYTES);
     let position = this.#positions[anchor];

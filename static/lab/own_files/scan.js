@@ -173,25 +173,36 @@ export class Scan {
     const row = this.rows.count;
 
     if (!this.isCancelled && stored !== computed) this.#wrong("crc", { stored, computed });
-    if (last < base) this.#wrong("delta_negative", { base, last });
-    if (row && base <= this.last) this.#wrong("offsets_rise", { base, before: this.last });
-    if (this.#base !== null && (isLegacy ? last : base) < this.#base) this.#wrong("before_base", { offset: base, base: this.#base });
-    if (this.#base !== null && last - this.#base > LARGEST_RELATIVE) this.#wrong("beyond_base", { offset: last, base: this.#base });
+    this.#checkOffsets(base, last, isLegacy ? last : base);
     if (codec >= CODECS.length) this.#wrong("codec", { codec });
-
     const before = this.youngest;
     if (row === 0) this.first = base;
     this.last = last;
     this.youngest = Math.max(this.youngest, youngest);
     if (youngest >= 0 && (this.oldest < 0 || youngest < this.oldest)) this.oldest = youngest;
     this.rows.add(this.position, base);
-    this.codecs[CODECS[codec] ?? codec] = (this.codecs[CODECS[codec] ?? codec] ?? 0) + 1;
-    this.magics[magic] = (this.magics[magic] ?? 0) + 1;
-    this.bins.batches[this.#bin()] += 1;
+    this.#count(codec, magic);
     const isControl = isLegacy ? this.#legacy(codec) : this.#modern(view, at, attributes, base, last);
     links.index?.batch(row, this.position, last);
     links.times?.batch(row, last, before, this.youngest);
     links.transactions?.batch(row, base, last, isControl);
+  }
+
+  /** @param {number} base @param {number} last @param {number} least the offset that must not be below that of the file's name */
+  #checkOffsets(base, last, least) {
+    if (last < base) this.#wrong("delta_negative", { base, last });
+    if (this.rows.count && base <= this.last) this.#wrong("offsets_rise", { base, before: this.last });
+    if (this.#base === null) return;
+    if (least < this.#base) this.#wrong("before_base", { offset: base, base: this.#base });
+    if (last - this.#base > LARGEST_RELATIVE) this.#wrong("beyond_base", { offset: last, base: this.#base });
+  }
+
+  /** @param {number} codec @param {number} magic */
+  #count(codec, magic) {
+    const name = CODECS[codec] ?? String(codec);
+    this.codecs[name] = (this.codecs[name] ?? 0) + 1;
+    this.magics[magic] = (this.magics[magic] ?? 0) + 1;
+    this.bins.batches[this.#bin()] += 1;
   }
 
   /** @param {number} codec */

@@ -21,7 +21,11 @@ const TRANSACTION_BYTES = 34;
 export const LARGEST_TABLE = 100 * 1024 * 1024;
 const LARGEST_TEXT = 1024 * 1024;
 
-/** Number of entries up to the last that is not all zeros: brokers preallocate indexes. @param {Uint8Array} bytes @param {number} size of an entry */
+/**
+ * Number of entries up to the last that is not all zeros: brokers preallocate indexes.
+ * @param {Uint8Array} bytes
+ * @param {number} size of an entry
+ */
 function countEntries(bytes, size) {
   let end = bytes.length;
   while (end > 0 && bytes[end - 1] === 0) end -= 1;
@@ -47,9 +51,11 @@ export function readIndex(bytes) {
     entries.offsets[n] = view.getInt32(n * INDEX_BYTES);
     entries.positions[n] = view.getInt32(n * INDEX_BYTES + 4);
     if (n && (entries.offsets[n] <= entries.offsets[n - 1] || entries.positions[n] <= entries.positions[n - 1]))
-      found.push({ rule: "index_rises", position: n * INDEX_BYTES, values: { n, offset: entries.offsets[n], place: entries.positions[n] } });
+      found.push({ rule: "index_rises", position: n * INDEX_BYTES,
+        values: { n, offset: entries.offsets[n], place: entries.positions[n] } });
     else if (entries.offsets[n] < 0 || entries.positions[n] < 0)
-      found.push({ rule: "index_negative", position: n * INDEX_BYTES, values: { n, offset: entries.offsets[n], place: entries.positions[n] } });
+      found.push({ rule: "index_negative", position: n * INDEX_BYTES,
+        values: { n, offset: entries.offsets[n], place: entries.positions[n] } });
   }
   checkLength(bytes, INDEX_BYTES, count, found);
   return { count, entries, found };
@@ -85,10 +91,12 @@ export function readTransactionIndex(bytes) {
   const rows = [];
   for (let n = 0; n < count; n++) {
     const position = reader.at;
-    const row = { version: reader.int16(), producerId: reader.int64(), firstOffset: reader.int64(), lastOffset: reader.int64(), lastStableOffset: reader.int64() };
+    const row = { version: reader.int16(), producerId: reader.int64(), firstOffset: reader.int64(), lastOffset: reader.int64(),
+      lastStableOffset: reader.int64() };
     rows.push(row);
     if (row.version !== 0) found.push({ rule: "table_version", position, values: { n: row.version, known: 0 } });
-    if (row.firstOffset > row.lastOffset) found.push({ rule: "txn_order", position, values: { first: row.firstOffset, last: row.lastOffset } });
+    if (row.firstOffset > row.lastOffset) found.push({ rule: "txn_order", position,
+      values: { first: row.firstOffset, last: row.lastOffset } });
   }
   checkLength(bytes, TRANSACTION_BYTES, count, found);
   return { count, rows, found };
@@ -119,7 +127,8 @@ export function readSnapshot(bytes, base) {
   while (rows.length < count && reader.left >= SNAPSHOT_ENTRY_BYTES) {
     const position = reader.at;
     const row = {
-      producerId: reader.int64(), producerEpoch: reader.int16(), lastSequence: reader.int32(), lastOffset: reader.int64(), offsetDelta: reader.int32(),
+      producerId: reader.int64(), producerEpoch: reader.int16(), lastSequence: reader.int32(), lastOffset: reader.int64(),
+        offsetDelta: reader.int32(),
       timestamp: reader.int64(), coordinatorEpoch: reader.int32(), currentTxnFirstOffset: reader.int64(),
     };
     rows.push(row);
@@ -130,7 +139,8 @@ export function readSnapshot(bytes, base) {
 
 /** Lines of a text file. A file that is too long is read up to the bound. @param {Uint8Array} bytes @param {Finding[]} found */
 function lines(bytes, found) {
-  if (bytes.length > LARGEST_TEXT) found.push({ rule: "text_long", position: LARGEST_TEXT, values: { n: bytes.length, most: LARGEST_TEXT } });
+  if (bytes.length > LARGEST_TEXT) found.push({ rule: "text_long", position: LARGEST_TEXT,
+    values: { n: bytes.length, most: LARGEST_TEXT } });
   try {
     return text(bytes.subarray(0, LARGEST_TEXT)).split("\n");
   } catch (error) {
@@ -156,7 +166,8 @@ export function readCheckpoint(bytes, kind) {
   if (all[0] !== "0") found.push({ rule: "checkpoint_version", position: 0, values: { line: (all[0] ?? "").slice(0, 40) } });
   const count = Number(all[1]);
   if (!/^\d+$/.test(all[1] ?? "") || count !== all.length - 2)
-    found.push({ rule: "checkpoint_count", position: positions[1] ?? 0, values: { line: (all[1] ?? "").slice(0, 40), n: Math.max(0, all.length - 2) } });
+    found.push({ rule: "checkpoint_count", position: positions[1] ?? 0,
+      values: { line: (all[1] ?? "").slice(0, 40), n: Math.max(0, all.length - 2) } });
   const form = kind === "epochs" ? /^(\d+)\s+(\d+)$/ : /^(\S+)\s+(\d+)\s+(\d+)$/;
   for (const [place, line] of all.slice(2).entries()) {
     const match = form.exec(line);

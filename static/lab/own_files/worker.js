@@ -64,6 +64,7 @@ onmessage = async ({ data: { ask, what, ...values } }) => {
     postMessage({ ask, answer: await answered(what, values) });
   } catch (error) {
     // A file may have been changed or removed on the disk since it was given: the browser says NotReadableError.
-    postMessage({ ask, error: error instanceof Unreadable ? { rule: error.rule, values: error.values } : { rule: "unreadable", values: { said: String(error) } } });
+    postMessage({ ask, error: error instanceof Unreadable ? { rule: error.rule, values: error.values }
+      : { rule: "unreadable", values: { said: String(error) } } });
   }
 };

@@ -217,7 +217,12 @@ function huffmanLiterals(data, table, size, hasFour) {
   return out;
 }
 
-/** The literals of a block, and the place after them. `frame` keeps the tree for blocks that reuse it. @param {Uint8Array} data @param {Frame} frame @returns {[Uint8Array, number]} */
+/**
+ * The literals of a block, and the place after them. `frame` keeps the tree for blocks that reuse it.
+ * @param {Uint8Array} data
+ * @param {Frame} frame
+ * @returns {[Uint8Array, number]}
+ */
 function readLiterals(data, frame) {
   expect(data.length);
   const kind = data[0] & 3;
@@ -261,7 +266,8 @@ const OFFSET_CODES = 32;
 
 /** Kinds of a sequence's three numbers, in the order in which their tables come. */
 const KINDS = [
-  { symbols: LITERAL_BITS.length, log: 9, usual: fseTable(6, [4, 3, ...run(11, 2), 1, 1, 1, ...run(9, 2), 3, 2, ...run(5, 1), ...run(4, -1)]) },
+  { symbols: LITERAL_BITS.length, log: 9, usual: fseTable(6,
+    [4, 3, ...run(11, 2), 1, 1, 1, ...run(9, 2), 3, 2, ...run(5, 1), ...run(4, -1)]) },
   { symbols: OFFSET_CODES, log: 8, usual: fseTable(5, [...run(6, 1), 2, 2, 2, ...run(15, 1), ...run(5, -1)]) },
   { symbols: MATCH_BITS.length, log: 9, usual: fseTable(6, [1, 4, 3, ...run(6, 2), ...run(37, 1), ...run(7, -1)]) },
 ];
@@ -290,7 +296,12 @@ function readTables(data, at, modes, frame) {
   return { tables: [literals, offsets, matches], at };
 }
 
-/** How far back a sequence copies from; the last three distances have short names. @param {number} value @param {number} literals @param {number[]} recent */
+/**
+ * How far back a sequence copies from; the last three distances have short names.
+ * @param {number} value
+ * @param {number} literals
+ * @param {number[]} recent
+ */
 function distanceOf(value, literals, recent) {
   if (value > 3) {
     recent.unshift(value - 3);

@@ -33,7 +33,8 @@ export const DEFAULT_ASSIGNORS = "range,cooperative-sticky";
 const MEMBER = [
   { name: "group.id", option: "--group", value: "g1", unsaid: "" },
   { name: "topics", option: "--topic", value: "", unsaid: "" },
-  { name: "partition.assignment.strategy", option: "--assignor", choices: [DEFAULT_ASSIGNORS, "range", "roundrobin", "sticky", "cooperative-sticky"], value: DEFAULT_ASSIGNORS },
+  { name: "partition.assignment.strategy", option: "--assignor",
+    choices: [DEFAULT_ASSIGNORS, "range", "roundrobin", "sticky", "cooperative-sticky"], value: DEFAULT_ASSIGNORS },
   { name: "group.instance.id", option: "--instance", value: "" },
   { name: "auto.offset.reset", option: "--reset", choices: ["latest", "earliest", "none"], value: "latest", unsaid: "earliest" },
   { name: "isolation.level", option: "--isolation", choices: ["read_uncommitted", "read_committed"], value: "read_uncommitted" },
@@ -50,11 +51,17 @@ const MEMBER = [
 const MEMBER_BEFORE_3 = { "partition.assignment.strategy": "range", "session.timeout.ms": "10000" };
 
 /** Before 0.9 nobody coordinated a group: the session is that with ZooKeeper. */
-const MEMBER_OF_ZOOKEEPER = MEMBER.filter(({ option }) => ["--group", "--topic", "--assignor", "--reset", "--auto-commit", "--auto-commit-interval-ms", "--session-timeout-ms",
+const MEMBER_OF_ZOOKEEPER = MEMBER.filter(({ option }) => ["--group", "--topic", "--assignor", "--reset", "--auto-commit",
+  "--auto-commit-interval-ms", "--session-timeout-ms",
   "--process-ms"].includes(option)).map((field) => ({ "--assignor": { ...field, choices: ["range", "roundrobin"], value: "range" },
   "--auto-commit-interval-ms": { ...field, value: "60000" }, "--session-timeout-ms": { ...field, value: "6000" } }[field.option] ?? field));
 
-/** The fields of a form, as the run's era would have them filled in. @param {"producer" | "member"} kind @param {View} view @returns {Field[]} */
+/**
+ * The fields of a form, as the run's era would have them filled in.
+ * @param {"producer" | "member"} kind
+ * @param {View} view
+ * @returns {Field[]}
+ */
 export function fieldsOf(kind, view) {
   if (kind === "member" && view.run.era === "0.8") return MEMBER_OF_ZOOKEEPER;
   if (kind === "member") {

@@ -49,9 +49,11 @@ function brokerMenu(view, id) {
   if (node.state === "down") items.push(item("start", `broker start ${n}`));
   if (node.state === "frozen") items.push(item("thaw", `broker thaw ${n}`));
   if (node.state === "up") items.push(item("freeze", `broker freeze ${n}`), item("stop", `broker stop ${n}`));
-  if (node.state !== "down") items.push(item("kill", `broker kill ${n}`, { harm: true }), item("powerloss", `broker powerloss ${n}`, { harm: true }));
+  if (node.state !== "down") items.push(item("kill", `broker kill ${n}`, { harm: true }),
+    item("powerloss", `broker powerloss ${n}`, { harm: true }));
   if (node.session !== null) items.push(item("expire", `session expire ${n}`, { harm: true }));
-  items.push(node.disk_latency_us ? item("disk_fast", `disk slow ${n} 0`) : item("disk_slow", `disk slow ${n} ${LATENCY}`, { values: { time: LATENCY } }));
+  items.push(node.disk_latency_us ? item("disk_fast", `disk slow ${n} 0`) : item("disk_slow", `disk slow ${n} ${LATENCY}`,
+    { values: { time: LATENCY } }));
   const { broker, zookeeper } = nodesByKind(view);
   for (const other of [...broker, ...zookeeper]) if (other !== id) items.push(...linkMenu(view, linkId(id, other)).slice(0, 1));
   return items;
@@ -70,7 +72,8 @@ function linkMenu(view, id) {
   const faults = faultsOfLink(view, id);
   /** @param {"latency_us" | "loss_percent" | "reorder_percent"} field */
   const has = (field) => faults.some((fault) => fault[field] > 0);
-  const latency = has("latency_us") ? offer("latency_end", `link latency ${a} ${b} 0`) : offer("latency", `link latency ${a} ${b} ${LATENCY}`);
+  const latency = has("latency_us") ? offer("latency_end", `link latency ${a} ${b} 0`)
+    : offer("latency", `link latency ${a} ${b} ${LATENCY}`);
   // What ZooKeeper sends comes in order or not at all.
   if (ends.some((end) => view.nodes[end].kind === "zookeeper")) return [...cut, latency];
   return [...cut, latency,
@@ -78,7 +81,12 @@ function linkMenu(view, id) {
     has("reorder_percent") ? offer("reorder_end", `link reorder ${a} ${b} 0`) : offer("reorder", `link reorder ${a} ${b} ${PERCENT}`)];
 }
 
-/** One message under way. What ZooKeeper says of a watch is neither lost nor said twice; what is stuck has no time to be late for. @param {View} view @param {string} id */
+/**
+ * One message under way. What ZooKeeper says of a watch is neither lost nor said twice; what is stuck has no time to be late
+ * for.
+ * @param {View} view
+ * @param {string} id
+ */
 function messageMenu(view, id) {
   const rpc = view.rpcs[id];
   if (!rpc) return [];
@@ -98,15 +106,18 @@ function nameOf(end) {
 function clientMenu(view, id) {
   const node = view.nodes[id];
   if (node?.kind === "consumer") {
-    if (node.member) return [...(node.state === "frozen" ? [item("thaw", `consumer thaw ${id}`)] : [item("commit", `consumer commit ${id}`), item("freeze", `consumer freeze ${id}`), item("leave", `consumer stop ${id}`)]),
+    if (node.member) return [...(node.state === "frozen" ? [item("thaw", `consumer thaw ${id}`)]
+      : [item("commit", `consumer commit ${id}`), item("freeze", `consumer freeze ${id}`), item("leave", `consumer stop ${id}`)]),
       item("kill_member", `consumer kill ${id}`, { harm: true })];
     return [item("unfollow", `consumer unfollow ${id}`)];
   }
   if (node?.kind !== "producer") return [];
   const items = [];
   if (node.partition) {
-    items.push(item("send", `producer send ${id} ${node.partition} key:value`), item("burst", `producer burst ${id} ${node.partition} 100`));
-    items.push(node.rate ? item("stream_stop", `producer stream ${id} ${node.partition} 0`) : item("stream", `producer stream ${id} ${node.partition} 10`));
+    items.push(item("send", `producer send ${id} ${node.partition} key:value`),
+      item("burst", `producer burst ${id} ${node.partition} 100`));
+    items.push(node.rate ? item("stream_stop", `producer stream ${id} ${node.partition} 0`)
+      : item("stream", `producer stream ${id} ${node.partition} 10`));
   }
   return [...items, item("close", `producer close ${id}`)];
 }

@@ -7,8 +7,10 @@
  * @typedef {{ kind: string, position: number, size: number, fields: Field[], first_offset?: number, last_offset?: number,
  *   records?: Place[], fault?: string }} Part
  * @typedef {Field & { part: number }} PageField
- * @typedef {{ low: number, high: number, slot: number, key: number, value: number, order: number, next_low: number, next_high: number }} Probe
- * @typedef {{ file: string, entries: number, warm_from: number, in_warm: boolean, probes: Probe[], slot: number, key: number, value: number }} Search
+ * @typedef {{ low: number, high: number, slot: number, key: number, value: number, order: number, next_low: number, next_high:
+ *   number }} Probe
+ * @typedef {{ file: string, entries: number, warm_from: number, in_warm: boolean, probes: Probe[], slot: number, key: number,
+ *   value: number }} Search
  * @typedef {{ position: number, size: number, base_offset: number, last_offset: number, max_timestamp: number, is_it: boolean }} Scanned
  * @typedef {{ offset: number, timestamp: number, segments: number[], floor: number, time_search: Search | null, search: Search | null,
  *   scanned: Scanned[], found: number, found_timestamp: number, skipped: number, cut_short: boolean }} Lookup
@@ -63,7 +65,8 @@ export function namePieces(name) {
  * @param {{ name: string, log_end_offset?: number, safe_offset?: number, files: File[] }[]} folders
  */
 export function lossOf(folders) {
-  const files = folders.flatMap((folder) => folder.files.filter(({ bytes, flushed }) => flushed < bytes).map((file) => ({ folder: folder.name, ...file })));
+  const files = folders.flatMap((folder) => folder.files.filter(({ bytes, flushed }) => flushed < bytes)
+    .map((file) => ({ folder: folder.name, ...file })));
   const records = folders
     .filter(({ safe_offset = 0, log_end_offset = 0 }) => safe_offset < log_end_offset)
     .map(({ name, safe_offset = 0, log_end_offset = 0 }) => ({ folder: name, from: safe_offset, to: log_end_offset }));
@@ -85,13 +88,23 @@ export function framesOf(found) {
   return frames;
 }
 
-/** The slots that are still possible before a probe; after the last one, the slot that is left. @param {Search} search @param {number} at @returns {[number, number]} */
+/**
+ * The slots that are still possible before a probe; after the last one, the slot that is left.
+ * @param {Search} search
+ * @param {number} at
+ * @returns {[number, number]}
+ */
 export function rangeAt({ probes, slot }, at) {
   const probe = probes[at];
   return probe ? [probe.low, probe.high] : [slot, slot];
 }
 
-/** The slots to draw of an index of so many entries: all, or where the last probes are. @param {Search} search @param {number} most @returns {number[]} */
+/**
+ * The slots to draw of an index of so many entries: all, or where the last probes are.
+ * @param {Search} search
+ * @param {number} most
+ * @returns {number[]}
+ */
 export function slotsShown({ entries, slot, probes }, most) {
   if (entries <= most) return Array.from({ length: entries }, (_, at) => at);
   const looked = new Set([0, entries - 1, Math.max(slot, 0), ...probes.flatMap(({ low, high, slot: middle }) => [low, middle, high])]);

@@ -67,8 +67,12 @@ function fits(value, type) {
   return (shape === "maybe" && value === null) || inner.some((one) => fits(value, one));
 }
 
-/** Fields that hold words of the core, and who says them in another language. @type {Record<string, (said: string, language: string) => string>} */
-const WORDS = { rule: faultIn, repair: faultIn, why: faultIn, how: faultIn, change: faultIn, state: faultIn, label: labelIn, needs: labelIn };
+/**
+ * Fields that hold words of the core, and who says them in another language.
+ * @type {Record<string, (said: string, language: string) => string>}
+ */
+const WORDS = { rule: faultIn, repair: faultIn, why: faultIn, how: faultIn, change: faultIn, state: faultIn, label: labelIn,
+  needs: labelIn };
 
 /**
  * The event as one sentence for people.

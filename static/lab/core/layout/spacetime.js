@@ -23,7 +23,12 @@ const PLAYHEAD_MAX = 0.9;
  * @typedef {{ id: string, y: number }} LanePlace
  */
 
-/** The nodes from top to bottom: producers, brokers, ZooKeeper, the console, consumers, connections by TCP. @param {View} view @param {number} height @returns {LanePlace[]} */
+/**
+ * The nodes from top to bottom: producers, brokers, ZooKeeper, the console, consumers, connections by TCP.
+ * @param {View} view
+ * @param {number} height
+ * @returns {LanePlace[]}
+ */
 export function layoutLanes(view, height) {
   const { producer, broker, zookeeper, shell, consumer, client } = nodesByKind(view);
   const ids = [...producer, ...broker, ...zookeeper, ...shell, ...consumer, ...client];

@@ -53,7 +53,8 @@ export function layoutChart(chart) {
     const [a, b] = [/** @type {StatePlace} */ (places.get(from)), /** @type {StatePlace} */ (places.get(to))];
     const paired = chart.previous[from].includes(to);
     const lane = back.findIndex((edge) => edge.from === from && edge.to === to);
-    return { from, to, ...(from === to ? loop(a, columns.some((one) => one.indexOf(to) > 0)) : lane >= 0 ? around(a, b, bottom + 14 + lane * 10) : straight(a, b, paired)) };
+    return { from, to, ...(from === to ? loop(a, columns.some((one) => one.indexOf(to) > 0)) : lane >= 0
+      ? around(a, b, bottom + 14 + lane * 10) : straight(a, b, paired)) };
   });
   const width = 2 * MARGIN + columns.length * STATE_W + (columns.length - 1) * GAP_X;
   const height = bottom + (back.length ? 14 + (back.length - 1) * 10 : 0) + MARGIN;
@@ -82,7 +83,8 @@ function around(a, b, y) {
   const from = a.x + a.w / 2;
   const to = b.x + b.w / 2 + 10;
   const end = b.y + b.h;
-  return { d: `M${from} ${a.y + a.h}V${y - 6}Q${from} ${y} ${from - 6} ${y}H${to + 6}Q${to} ${y} ${to} ${y - 6}V${end + HEAD}`, head: arrow(to, end, 0, -1) };
+  return { d: `M${from} ${a.y + a.h}V${y - 6}Q${from} ${y} ${from - 6} ${y}H${to + 6}Q${to} ${y} ${to} ${y - 6}V${end + HEAD}`,
+    head: arrow(to, end, 0, -1) };
 }
 
 /** From side to side, or from top to bottom within a column. @param {StatePlace} a @param {StatePlace} b @param {boolean} paired */

@@ -65,7 +65,16 @@ export function layoutStrips(view, at_us, { width, topic, camera }) {
   return { width, height: y, x0, slots, pitch, columns, partitions };
 }
 
-/** @param {View} view @param {number} at_us @param {string} id @param {number} y @param {boolean} open @param {number} slots @param {number | undefined} pinned @returns {PartitionPlace} */
+/**
+ * @param {View} view
+ * @param {number} at_us
+ * @param {string} id
+ * @param {number} y
+ * @param {boolean} open
+ * @param {number} slots
+ * @param {number | undefined} pinned
+ * @returns {PartitionPlace}
+ */
 function layoutPartition(view, at_us, id, y, open, slots, pinned) {
   let lane_y = y + HEADER_H;
   const lanes = laneOrder(view.partitions[id]).map((broker_id, i) => {
@@ -115,7 +124,12 @@ export function offsetAt(layout, place, x) {
   return place.first + Math.floor((x - layout.x0) / layout.pitch);
 }
 
-/** Where a boundary (high watermark, log end) is drawn: between cells, or null when it is out of sight. @param {StripsLayout} layout @param {PartitionPlace} place @param {number} offset */
+/**
+ * Where a boundary (high watermark, log end) is drawn: between cells, or null when it is out of sight.
+ * @param {StripsLayout} layout
+ * @param {PartitionPlace} place
+ * @param {number} offset
+ */
 export function boundaryX(layout, place, offset) {
   if (offset < place.first || offset > place.first + layout.slots) return null;
   return offsetX(layout, place, offset) - 1;
@@ -131,7 +145,8 @@ export function summary(view, id, t) {
   const partition = view.partitions[id];
   const leader = leaderReplica(view, id);
   const parts = [leader
-    ? t("draw.strips.summary.leader", { partition: id, leader: nodeOf(partition.leader), hw: leader.high_watermark, leo: logEnd(view, leader) })
+    ? t("draw.strips.summary.leader", { partition: id, leader: nodeOf(partition.leader), hw: leader.high_watermark,
+      leo: logEnd(view, leader) })
     : t("draw.strips.summary.none", { partition: id })];
   for (const broker_id of laneOrder(partition)) {
     const role = roleOf(view, id, broker_id);

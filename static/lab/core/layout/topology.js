@@ -70,7 +70,13 @@ export function layoutTopology(view, width, height) {
   return { width, height, nodes, links: linksOf(view, kinds) };
 }
 
-/** One in the middle, two side by side, three as a triangle, four as a square, more on a ring. @param {string[]} ids @param {number} width @param {number} height @param {Map<string, Box>} nodes */
+/**
+ * One in the middle, two side by side, three as a triangle, four as a square, more on a ring.
+ * @param {string[]} ids
+ * @param {number} width
+ * @param {number} height
+ * @param {Map<string, Box>} nodes
+ */
 function placeBrokers(ids, width, height, nodes) {
   const n = ids.length;
   const w = n <= 3 ? 166 : n === 4 ? 160 : 132;
@@ -100,7 +106,14 @@ function placeBrokers(ids, width, height, nodes) {
   ids.forEach((id, i) => nodes.set(id, { x: Math.round(centres[i][0] - w / 2), y: Math.round(centres[i][1] - h / 2), w, h }));
 }
 
-/** Below the clients, which share the upper part with the first broker; two, and what is more than four on a ring. @param {string[]} ids @param {number} width @param {number} height @param {boolean} clients are there any @param {Map<string, Box>} nodes */
+/**
+ * Below the clients, which share the upper part with the first broker; two, and what is more than four on a ring.
+ * @param {string[]} ids
+ * @param {number} width
+ * @param {number} height
+ * @param {boolean} clients are there any
+ * @param {Map<string, Box>} nodes
+ */
 function placeBrokersNarrow(ids, width, height, clients, nodes) {
   const n = ids.length;
   const w = n <= 4 ? NARROW_BROKER_W : n === 5 ? 104 : 92;
@@ -126,7 +139,14 @@ function placeBrokersNarrow(ids, width, height, clients, nodes) {
   ids.forEach((id, i) => nodes.set(id, { x: Math.round(corners[i][0]), y: Math.round(corners[i][1]), w, h }));
 }
 
-/** Clients in a column; they get lower when there are many. @param {string[]} ids @param {number} x @param {number} w @param {number} room @param {Map<string, Box>} nodes */
+/**
+ * Clients in a column; they get lower when there are many.
+ * @param {string[]} ids
+ * @param {number} x
+ * @param {number} w
+ * @param {number} room
+ * @param {Map<string, Box>} nodes
+ */
 function placeColumn(ids, x, w, room, nodes) {
   const pitch = Math.min(62, room / Math.max(1, ids.length));
   const h = Math.max(14, Math.min(54, pitch - 6));

@@ -45,7 +45,13 @@ export class LiveFeed {
   /** @type {Socket | null} */
   #socket = null;
 
-  /** @param {{ schema: string, boot: string }} known the page's own vocabulary, and the start of the server that it holds events of @param {Recording} recording @param {LiveClock} clock @param {Teller} tell */
+  /**
+   * @param {{ schema: string, boot: string }} known the page's own vocabulary, and the start of the server that it holds events
+   *   of
+   * @param {Recording} recording
+   * @param {LiveClock} clock
+   * @param {Teller} tell
+   */
   constructor({ schema, boot }, recording, clock, tell) {
     this.#schema = schema;
     this.#boot = boot;

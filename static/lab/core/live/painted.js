@@ -13,7 +13,11 @@ export class Painted {
     this.#stamps.push(sent_ms);
   }
 
-  /** All that came is drawn now. @param {boolean} counts is that what the page shows? @returns {number} seconds since the oldest was sent */
+  /**
+   * All that came is drawn now.
+   * @param {boolean} counts is that what the page shows?
+   * @returns {number} seconds since the oldest was sent
+   */
   drawn(counts) {
     const now = Date.now();
     const lag_ms = this.#stamps.length ? now - this.#stamps[0] : 0;

@@ -20,7 +20,8 @@ export class Refusal extends Error {
 
 /**
  * @typedef {{ have: () => number, boot: () => string, schema: string, onFrame: (frame: any) => void,
- *             onState: (state: "connecting" | "open" | "lost", retry_in_s: number, final: { code: number, reason: string } | null) => void }} Handlers
+ * onState: (state: "connecting" | "open" | "lost", retry_in_s: number, final: { code: number, reason: string } | null) => void
+ * }} Handlers
  */
 
 export class Socket {

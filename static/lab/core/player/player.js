@@ -35,7 +35,8 @@ export { Refusal };
  * @typedef {{ url: string, run: string, branch: string, schema?: string, boot?: string, at?: number | null,
  *             seq?: number | null, csrf?: string, WebSocket?: typeof WebSocket | null, fetch?: typeof fetch,
  *             now?: () => number, calm?: () => boolean }} Options
- *   `calm`: is motion unwanted? `url`: origin of the server; `at` (microseconds) or `seq`: open there, in the past; `WebSocket: null`: recording only
+ * `calm`: is motion unwanted? `url`: origin of the server; `at` (microseconds) or `seq`: open there, in the past; `WebSocket:
+ * null`: recording only
  */
 
 /** Where motion is unwanted, what is shown stands still for so long while time runs. */
@@ -81,7 +82,8 @@ export class Player {
       load: (what) => this.#load(what),
       newest: () => this.live_seq,
       toNewest: () => this.goLive(),
-      missing: () => this.#refuse(new Refusal({ code: "no-instant", what: "The recording has no such instant.", todo: "Pick one on the timeline." })),
+      missing: () => this.#refuse(new Refusal({ code: "no-instant", what: "The recording has no such instant.",
+        todo: "Pick one on the timeline." })),
     });
     this.#clock = new LiveClock(this.#now);
     this.#feed = new LiveFeed({ schema, boot }, this.#recording, this.#clock, {
@@ -93,7 +95,8 @@ export class Player {
     });
     if (seq) this.#leave({ seq });
     else if (at !== null) this.#leave({ at_us: at });
-    this.#feed.connect(`${url.replace(/^http/, "ws")}/ws/runs/${path}`, options.WebSocket === undefined ? globalThis.WebSocket : options.WebSocket);
+    this.#feed.connect(`${url.replace(/^http/, "ws")}/ws/runs/${path}`, options.WebSocket === undefined
+      ? globalThis.WebSocket : options.WebSocket);
     this.#load("index").then(() => this.#seek.go());
   }
 
@@ -157,7 +160,11 @@ export class Player {
     return this.#recording.chunks();
   }
 
-  /** Fetches a piece of the history of a span of time, or around an instant, so that `chunks` has it. @param {number} from_us @param {number} to_us */
+  /**
+   * Fetches a piece of the history of a span of time, or around an instant, so that `chunks` has it.
+   * @param {number} from_us
+   * @param {number} to_us
+   */
   want(from_us, to_us = from_us) {
     if (this.loading || this.#now() < this.#want_after_ms) return;
     const need = this.#recording.missing(from_us, to_us);
@@ -266,7 +273,11 @@ export class Player {
     return this.#feed.ask({ k: "do", line });
   }
 
-  /** Opens a branch at the event shown and does a line there. @param {string} line may be empty @returns {Promise<{ branch: string, url: string }>} */
+  /**
+   * Opens a branch at the event shown and does a line there.
+   * @param {string} line may be empty
+   * @returns {Promise<{ branch: string, url: string }>}
+   */
   fork(line) {
     return this.#post("fork", { seq: this.seq, line });
   }

@@ -117,7 +117,11 @@ export function ticks(from_us, to_us, count) {
   return { step_us, ticks: list };
 }
 
-/** An instant on an axis whose ticks are `step_us` apart: as many digits of a second as the step needs. @param {number} at_us @param {number} step_us */
+/**
+ * An instant on an axis whose ticks are `step_us` apart: as many digits of a second as the step needs.
+ * @param {number} at_us
+ * @param {number} step_us
+ */
 export function tickText(at_us, step_us) {
   return (at_us / 1e6).toFixed(Math.min(6, Math.max(0, Math.ceil(6 - Math.log10(step_us)))));
 }

@@ -12,7 +12,8 @@ import { lastIndex } from "../last_index.js";
  * @typedef {{ id: string, api: string, kind: string, family: Family, source: string, destination: string, label: string,
  *             sent_us: number, due_us: number, end_us: number, lost: boolean, held_us: number }} Span
  *   `end_us` and `held_us` are Infinity as long as it has not happened
- * @typedef {{ id: string, broker: string, api: string, family: Family, client: string, partitions: string[], needs: string, since_us: number,
+ * @typedef {{ id: string, broker: string, api: string, family: Family, client: string, partitions: string[], needs: string,
+ *   since_us: number,
  *             end_us: number }} Wait
  * @typedef {{ seq: number, at_us: number, node: string, kind: string, values: Record<string, string | number> }} Deed
  * @typedef {{ from_seq: number, next_seq: number, spans: Span[], open: Map<string, Span>, waits: Wait[], parked: Map<string, Wait>,
@@ -89,7 +90,12 @@ export class History {
     return gaps;
   }
 
-  /** What is known of a span of time, oldest first. `until_us`: so far goes what a digest tells, Infinity where the next `goes_on` from it. @param {number} from_us @param {number} to_us */
+  /**
+   * What is known of a span of time, oldest first. `until_us`: so far goes what a digest tells, Infinity where the next
+   * `goes_on` from it.
+   * @param {number} from_us
+   * @param {number} to_us
+   */
   #touching(from_us, to_us) {
     const chunks = this.#chunks().filter((chunk) => {
       const [first, last] = extent(chunk);
@@ -138,7 +144,8 @@ function keep(found, one, open_us) {
 /** @param {{ digest: Digest, goes_on: boolean }} stretch @param {number} from_us @param {number} to_us */
 function* spansIn({ digest: { spans, open, longest_us }, goes_on }, from_us, to_us) {
   const earliest_us = from_us - Math.min(longest_us, LOOK_BACK_US);
-  const reaches = (/** @type {Span} */ { end_us, due_us, held_us }) => Math.min(end_us, held_us === Infinity ? due_us : Infinity) >= from_us;
+  const reaches = (/** @type {Span} */ { end_us, due_us, held_us }) => Math.min(end_us, held_us === Infinity
+    ? due_us : Infinity) >= from_us;
   if (!goes_on) for (const span of open.values()) if (span.sent_us < earliest_us && reaches(span)) yield span;
   const start = 1 + lastIndex(spans.length, (i) => spans[i].sent_us < earliest_us);
   for (let i = start; i < spans.length && spans[i].sent_us <= to_us; i++) if (reaches(spans[i])) yield spans[i];
@@ -233,7 +240,10 @@ function read(digest, [seq, at_us, node, , body]) {
   if (values) digest.deeds.push({ seq, at_us, node, kind, values });
 }
 
-/** What is worth a mark on a node's lane, and what the mark says. @type {Record<string, (fields: any[]) => Record<string, string | number>>} */
+/**
+ * What is worth a mark on a node's lane, and what the mark says.
+ * @type {Record<string, (fields: any[]) => Record<string, string | number>>}
+ */
 const DEEDS = {
   BatchAppended: ([replica, base, last]) => ({ partition: partitionOf(replica), offsets: base === last ? `${base}` : `${base}–${last}` }),
   HighWatermarkAdvanced: ([replica, , to]) => ({ partition: partitionOf(replica), offset: to }),

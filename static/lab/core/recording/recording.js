@@ -226,7 +226,12 @@ export class Recording {
     return rebuilt;
   }
 
-  /** Applies the event `seq`, which has to be here, and keeps its inverse. @param {View} view @param {number} seq @param {Set<string>} touched */
+  /**
+   * Applies the event `seq`, which has to be here, and keeps its inverse.
+   * @param {View} view
+   * @param {number} seq
+   * @param {Set<string>} touched
+   */
   forward(view, seq, touched) {
     const chunk = /** @type {Chunk} */ (this.#chunkOf(seq));
     const i = seq - chunk.first_seq;

@@ -22,13 +22,21 @@ const GIVERS = {
 export const giverOf = (invariant) => GIVERS[invariant] ?? (invariant === "UNKNOWN_SERVER_ERROR" ? "lab" : "log");
 export const INVARIANTS = Object.keys(GIVERS);
 
-/** The alarms in two lists, each by time: those that nothing explains, and the others. @param {Pick<View, "alarms">} view @returns {{ unexplained: NumberedAlarm[], explained: NumberedAlarm[] }} */
+/**
+ * The alarms in two lists, each by time: those that nothing explains, and the others.
+ * @param {Pick<View, "alarms">} view
+ * @returns {{ unexplained: NumberedAlarm[], explained: NumberedAlarm[] }}
+ */
 export function sortedAlarms(view) {
   const all = Object.entries(view.alarms).map(([seq, alarm]) => ({ seq: Number(seq), alarm })).sort((a, b) => a.seq - b.seq);
   return { unexplained: all.filter(({ alarm }) => !alarm.explained_by), explained: all.filter(({ alarm }) => alarm.explained_by) };
 }
 
-/** Records that were acknowledged with acks=1 and are gone. @param {Pick<View, "losses">} view @returns {{ losses: NumberedLoss[], records: number }} */
+/**
+ * Records that were acknowledged with acks=1 and are gone.
+ * @param {Pick<View, "losses">} view
+ * @returns {{ losses: NumberedLoss[], records: number }}
+ */
 export function lostByOneAck(view) {
   const losses = Object.entries(view.losses).map(([seq, loss]) => ({ seq: Number(seq), loss })).sort((a, b) => a.seq - b.seq);
   return { losses, records: losses.reduce((sum, { loss }) => sum + loss.count, 0) };

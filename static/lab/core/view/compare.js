@@ -12,11 +12,17 @@ const TOLD_MOST = 3;
  * @typedef {Record<string, Record<string, string>>} Contents replica -> offset -> what the record says
  * @typedef {{ partition: string, node: string, field: string, a: string, b: string }} Difference `node` is "" for what is
  *   said of the partition as a whole
- * @typedef {{ partitions: Set<string>, fields: Map<string, Set<string>>, records: Map<string, Set<number>>, list: Difference[] }} Differences
+ * @typedef {{ partitions: Set<string>, fields: Map<string, Set<string>>, records: Map<string, Set<number>>, list: Difference[]
+ *   }} Differences
  *   `partitions`: those about which ZooKeeper says something else; `fields` and `records` by replica
  */
 
-/** The commands that both have, in order, up to the first that is another one. @param {Command[]} a @param {Command[]} b @returns {[Command, Command][]} */
+/**
+ * The commands that both have, in order, up to the first that is another one.
+ * @param {Command[]} a
+ * @param {Command[]} b
+ * @returns {[Command, Command][]}
+ */
 export function commonCommands(a, b) {
   /** @type {[Command, Command][]} */
   const pairs = [];
@@ -77,7 +83,15 @@ export function differences(a, b, a_contents, b_contents) {
   return found;
 }
 
-/** @param {Differences} found @param {string} partition @param {string} node @param {View} a @param {View} b @param {Contents | null} a_contents @param {Contents | null} b_contents */
+/**
+ * @param {Differences} found
+ * @param {string} partition
+ * @param {string} node
+ * @param {View} a
+ * @param {View} b
+ * @param {Contents | null} a_contents
+ * @param {Contents | null} b_contents
+ */
 function compareReplica(found, partition, node, a, b, a_contents, b_contents) {
   const id = `${partition}@${node}`;
   const [one, other] = [a.replicas[id], b.replicas[id]];
@@ -88,10 +102,16 @@ function compareReplica(found, partition, node, a, b, a_contents, b_contents) {
   const offsets = otherRecords(one, other, a_contents?.[id], b_contents?.[id]);
   if (!offsets.length) return;
   found.records.set(id, new Set(offsets));
-  found.list.push({ partition, node, field: "records", a: told(offsets, one, a_contents?.[id]), b: told(offsets, other, b_contents?.[id]) });
+  found.list.push({ partition, node, field: "records", a: told(offsets, one, a_contents?.[id]),
+    b: told(offsets, other, b_contents?.[id]) });
 }
 
-/** Those of the offsets that a replica has: a few with what they say, many as ranges. @param {number[]} offsets @param {Replica | undefined} replica @param {Record<string, string> | undefined} contents */
+/**
+ * Those of the offsets that a replica has: a few with what they say, many as ranges.
+ * @param {number[]} offsets
+ * @param {Replica | undefined} replica
+ * @param {Record<string, string> | undefined} contents
+ */
 function told(offsets, replica, contents) {
   const own = offsets.filter((offset) => replica && offset < replica.log_end_offset);
   if (own.length <= TOLD_MOST) return own.map((offset) => `${offset} ${contents?.[offset] ?? ""}`.trim()).join(" · ") || "-";
@@ -109,10 +129,13 @@ function compared(fields, one, other) {
  * @param {Record<string, string> | undefined} a @param {Record<string, string> | undefined} b
  */
 function otherRecords(one, other, a, b) {
-  const [from_a, to_a, from_b, to_b] = [one?.log_start_offset ?? 0, one?.log_end_offset ?? 0, other?.log_start_offset ?? 0, other?.log_end_offset ?? 0];
+  const [from_a, to_a, from_b, to_b] = [one?.log_start_offset ?? 0, one?.log_end_offset ?? 0, other?.log_start_offset ?? 0,
+    other?.log_end_offset ?? 0];
   const offsets = [];
-  for (let offset = Math.min(to_a, to_b); offset < Math.max(to_a, to_b); offset++) if (offset >= from_a || offset >= from_b) offsets.push(offset);
-  if (a && b) for (const offset of Object.keys(a)) if (offset in b && a[offset] !== b[offset] && Number(offset) < Math.min(to_a, to_b)) offsets.push(Number(offset));
+  for (let offset = Math.min(to_a, to_b); offset < Math.max(to_a, to_b); offset++) if (offset >= from_a
+    || offset >= from_b) offsets.push(offset);
+  if (a && b) for (const offset of Object.keys(a)) if (offset in b && a[offset] !== b[offset] && Number(offset) < Math.min(to_a,
+    to_b)) offsets.push(Number(offset));
   return offsets.sort((x, y) => x - y);
 }
 

@@ -11,12 +11,17 @@ import { byName, leaderReplica, partitionNames } from "./selectors.js";
  * @typedef {{ partition: string, position: number | null, committed: number | null, start: number, last_stable_offset: number,
  *   high_watermark: number, end: number, lag: number | null }} Lag
  * What the assignors are asked to plan with, and a plan of one of them.
- * @typedef {{ generation_id: number, partitions: Record<string, number>, members: { id: string, instance: string, topics: string[], owned: string[] }[],
+ * @typedef {{ generation_id: number, partitions: Record<string, number>, members: { id: string, instance: string, topics:
+ *   string[], owned: string[] }[],
  *   assignors: Record<string, string> }} GroupFacts
  * @typedef {{ assignor: string, assignment: Record<string, string[]>, rounds: number, moved: string[], stopped: string[] }} Plan
  */
 
-/** The keys of the groups, by name; of two coordinators the one that the cluster knows comes first. @param {View} view @returns {string[]} */
+/**
+ * The keys of the groups, by name; of two coordinators the one that the cluster knows comes first.
+ * @param {View} view
+ * @returns {string[]}
+ */
 export function groupNames(view) {
   return Object.keys(view.groups).sort((one, other) => byName(view.groups[one].group, view.groups[other].group)
     || Number(isReplaced(view, one)) - Number(isReplaced(view, other)));
@@ -28,7 +33,12 @@ export function isReplaced(view, key) {
   return view.partitions[partition] !== undefined && `b${view.partitions[partition].leader}` !== coordinator;
 }
 
-/** The partitions that a group is about: those assigned, those committed, and all of their topics and of those that members want. @param {View} view @param {Owners} group @returns {string[]} */
+/**
+ * The partitions that a group is about: those assigned, those committed, and all of their topics and of those that members want.
+ * @param {View} view
+ * @param {Owners} group
+ * @returns {string[]}
+ */
 export function partitionsOf(view, group) {
   const named = [...Object.values(group.members).flatMap(({ assignment }) => assignment), ...Object.keys(group.offsets)];
   const wanted = Object.values(group.members).flatMap(({ topics }) => topics);
@@ -44,8 +54,12 @@ export function memberRows(group, partitions) {
   }));
 }
 
-/** The last offset that readers of committed records see the end of. @param {{ first_unstable_offset: number, high_watermark: number }} replica */
-export const lastStableOffset = ({ first_unstable_offset: unstable, high_watermark }) => (unstable < 0 ? high_watermark : Math.min(unstable, high_watermark));
+/**
+ * The last offset that readers of committed records see the end of.
+ * @param {{ first_unstable_offset: number, high_watermark: number }} replica
+ */
+export const lastStableOffset = ({ first_unstable_offset: unstable, high_watermark }) => (unstable < 0
+  ? high_watermark : Math.min(unstable, high_watermark));
 
 /** How far a group is in each partition. @param {View} view @param {Owners} group @param {string[]} partitions @returns {Lag[]} */
 export function lagRows(view, group, partitions) {
@@ -63,11 +77,17 @@ export function lagRows(view, group, partitions) {
 
 /** How many records a member has not read yet of all that it owns. @param {View} view @param {import("./view.d.ts").ConsumerNode} node */
 export function memberLag(view, { assignment = [], positions }) {
-  const behind = assignment.map((name) => (name in positions && view.partitions[name] ? (leaderReplica(view, name)?.high_watermark ?? 0) - positions[name] : 0));
+  const behind = assignment.map((name) => (name in positions && view.partitions[name]
+    ? (leaderReplica(view, name)?.high_watermark ?? 0) - positions[name] : 0));
   return behind.reduce((sum, lag) => sum + Math.max(0, lag), 0);
 }
 
-/** What the owner of a partition reads next, if it is a consumer of the lab. @param {View} view @param {Owners} group @param {string} name */
+/**
+ * What the owner of a partition reads next, if it is a consumer of the lab.
+ * @param {View} view
+ * @param {Owners} group
+ * @param {string} name
+ */
 function positionOf(view, group, name) {
   const owner = Object.values(group.members).find(({ assignment }) => assignment.includes(name));
   const node = owner && view.nodes[owner.client];
@@ -76,9 +96,11 @@ function positionOf(view, group, name) {
 
 /** A group as an assignor sees it. @param {View} view @param {Group} group @returns {GroupFacts} */
 export function factsForAssignors(view, group) {
-  const members = Object.entries(group.members).map(([id, { instance, topics, assignment }]) => ({ id, instance, topics, owned: assignment }));
+  const members = Object.entries(group.members)
+    .map(([id, { instance, topics, assignment }]) => ({ id, instance, topics, owned: assignment }));
   const topics = new Set(members.flatMap(({ topics: wanted }) => wanted).filter((topic) => topic in view.topics));
-  return { generation_id: group.generation_id, partitions: Object.fromEntries([...topics].map((topic) => [topic, view.topics[topic].partitions])), members, assignors: view.assignors };
+  return { generation_id: group.generation_id, partitions: Object.fromEntries([...topics].map((topic) =>
+    [topic, view.topics[topic].partitions])), members, assignors: view.assignors };
 }
 
 /** The last value of each key that a group's partition of __consumer_offsets holds; a value of null is a tombstone.

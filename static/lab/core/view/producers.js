@@ -21,7 +21,8 @@ export function queuesOf(producer) {
   /** @type {Record<string, Batch[]>} */
   const queues = Object.fromEntries(Object.keys(producer.sequences).map((partition) => [partition, []]));
   for (const batch of batchesOf(producer)) (queues[batch.partition] ??= []).push(batch);
-  return Object.keys(queues).sort(byName).map((partition) => ({ partition, batches: queues[partition].filter(({ state }) => state !== "sent") }));
+  return Object.keys(queues).sort(byName).map((partition) =>
+    ({ partition, batches: queues[partition].filter(({ state }) => state !== "sent") }));
 }
 
 /** The requests that are under way to each leader. @param {ProducerNode} producer @returns {{ leader: string, slots: Slot[] }[]} */
@@ -38,7 +39,8 @@ export function slotsOf(producer) {
 
 /** How many bytes of buffer.memory are taken: each batch takes batch.size, or what it needs if that is more.
  * @param {ProducerNode} producer @param {number} batchSize */
-export const usedMemory = (producer, batchSize) => Object.values(producer.batches).reduce((sum, { size }) => sum + Math.max(batchSize, size), 0);
+export const usedMemory = (producer, batchSize) => Object.values(producer.batches)
+  .reduce((sum, { size }) => sum + Math.max(batchSize, size), 0);
 
 /** How much of what a batch waits for has passed, 0 to 1; null when nobody knows how long that takes.
  * @param {ProducerBatch} batch @param {number} lingerUs @param {number} at_us */

@@ -85,7 +85,8 @@ export function leaderReplica(view, id) {
 }
 
 /**
- * Where a replica's log ends: with what its files hold, where its broker is down. A process that is killed leaves all that it wrote, a power
+ * Where a replica's log ends: with what its files hold, where its broker is down. A process that is killed leaves all that it
+ * wrote, a power
  * loss only what an fsync had put on the disk.
  * @param {View} view @param {Replica} replica
  */
@@ -140,7 +141,13 @@ export function lagTimeMax(view, node) {
   return ms > 0 ? ms * 1000 : LAG_TIME_MAX_US;
 }
 
-/** A setting of a topic as its znode has it, or null. @param {View} view @param {string} topic @param {string} key @returns {string | null} */
+/**
+ * A setting of a topic as its znode has it, or null.
+ * @param {View} view
+ * @param {string} topic
+ * @param {string} key
+ * @returns {string | null}
+ */
 export function topicSetting(view, topic, key) {
   const data = view.zk[`/config/topics/${topic}`]?.data;
   if (!data) return null;
@@ -180,7 +187,10 @@ export function parkedAt(view, broker) {
     .sort((a, b) => a.parked.since_us - b.parked.since_us || byName(a.id, b.id));
 }
 
-/** What a request waits for, without the partition's name when there is only one: "HW >= 43". @param {Pick<Parked, "partitions" | "needs">} parked */
+/**
+ * What a request waits for, without the partition's name when there is only one: "HW >= 43".
+ * @param {Pick<Parked, "partitions" | "needs">} parked
+ */
 export function shortNeeds({ partitions, needs }) {
   const short = partitions.length === 1 && needs.startsWith(`${partitions[0]} `) ? needs.slice(partitions[0].length + 1) : needs;
   return short.replace(">=", "≥");
@@ -232,7 +242,9 @@ export function ephemerals(view) {
 
 /** @typedef {"produce" | "fetch" | "control" | "group" | "zk"} Family */
 
-const CONTROL = new Set(["LeaderAndIsr", "UpdateMetadata", "StopReplica", "AlterPartition", "ControlledShutdown", "CreateTopics", "DeleteTopics", "CreatePartitions", "ElectLeaders", "AlterPartitionReassignments", "ListPartitionReassignments", "DescribeConfigs", "AlterConfigs", "IncrementalAlterConfigs", "DescribeLogDirs"]);
+const CONTROL = new Set(["LeaderAndIsr", "UpdateMetadata", "StopReplica", "AlterPartition", "ControlledShutdown", "CreateTopics",
+  "DeleteTopics", "CreatePartitions", "ElectLeaders", "AlterPartitionReassignments", "ListPartitionReassignments", "DescribeConfigs",
+    "AlterConfigs", "IncrementalAlterConfigs", "DescribeLogDirs"]);
 const GROUP = new Set(["FindCoordinator", "JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup", "OffsetCommit", "OffsetFetch"]);
 
 /** Which hue an API's messages have. @param {string} api @param {string} kind @returns {Family} */
@@ -244,7 +256,12 @@ export function familyOf(api, kind) {
   return CONTROL.has(api) ? "control" : "zk";
 }
 
-/** Where a fetch reads, when a message is a fetch: the replica of the asker and the offset. @param {View} view @param {string} id @returns {{ replica: string, offset: number }[]} */
+/**
+ * Where a fetch reads, when a message is a fetch: the replica of the asker and the offset.
+ * @param {View} view
+ * @param {string} id
+ * @returns {{ replica: string, offset: number }[]}
+ */
 export function footprint(view, id) {
   const rpc = view.rpcs[id];
   if (!rpc || rpc.api !== "Fetch" || rpc.kind !== "request") return [];

@@ -10,9 +10,14 @@ import { byName, leaderReplica, nodesByKind } from "./selectors.js";
  *   markers: Replica["markers"], aborted: Replica["markers"] }} TransactionalLog
  */
 
-/** The keys of the transactional ids by name; of two coordinators the one that the cluster knows comes first. @param {View} view @returns {string[]} */
+/**
+ * The keys of the transactional ids by name; of two coordinators the one that the cluster knows comes first.
+ * @param {View} view
+ * @returns {string[]}
+ */
 export function transactionKeys(view) {
-  return Object.keys(view.transactions).sort((one, other) => byName(view.transactions[one].transactional_id, view.transactions[other].transactional_id)
+  return Object.keys(view.transactions).sort((one, other) => byName(view.transactions[one].transactional_id,
+    view.transactions[other].transactional_id)
     || Number(isReplaced(view, one)) - Number(isReplaced(view, other)));
 }
 
@@ -30,7 +35,12 @@ export function producersOf(view, id) {
   });
 }
 
-/** The part of the transaction's time that has passed, 0 to 1; null while none is open. @param {View} view @param {Transaction} transaction @param {number} at_us */
+/**
+ * The part of the transaction's time that has passed, 0 to 1; null while none is open.
+ * @param {View} view
+ * @param {Transaction} transaction
+ * @param {number} at_us
+ */
 export function openPart(view, { start_ms, timeout_ms, state }, at_us) {
   if (start_ms < 0 || !timeout_ms || state !== "Ongoing") return null;
   const openMs = view.run.start_wall_ms + at_us / 1000 - start_ms;

@@ -34,7 +34,11 @@ export function kindOf(path) {
   return KINDS.find(([pattern]) => pattern.test(path))?.[1] ?? "";
 }
 
-/** The name of a znode, and the number that ZooKeeper gave it when it is a sequential one. @param {string} path @returns {[string, string]} */
+/**
+ * The name of a znode, and the number that ZooKeeper gave it when it is a sequential one.
+ * @param {string} path
+ * @returns {[string, string]}
+ */
 export function nameParts(path) {
   const name = path.slice(path.lastIndexOf("/") + 1) || "/";
   const found = SEQUENCE.exec(name);
@@ -47,7 +51,11 @@ export function partitionAt(path) {
   return found ? `${found[1]}-${found[2]}` : "";
 }
 
-/** Data over several lines: JSON by its fields, short lists on one line; anything else as it is. @param {string} data @returns {string[]} */
+/**
+ * Data over several lines: JSON by its fields, short lists on one line; anything else as it is.
+ * @param {string} data
+ * @returns {string[]}
+ */
 export function dataLines(data) {
   if (!data) return [];
   try {

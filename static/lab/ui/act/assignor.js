@@ -6,7 +6,8 @@ import { onSubmit, onValue } from "../kit/events.js";
 import { t } from "../kit/i18n.js";
 import { moment, signal } from "../store/state.js";
 
-const FORMS = ["give orders-0,orders-1 to c1", "give orders-2..4 to c2", "keep", "keep 2", "members reversed", "members first c3,c1", "partitions by topic", "partitions by number",
+const FORMS = ["give orders-0,orders-1 to c1", "give orders-2..4 to c2", "keep", "keep 2", "members reversed", "members first c3,c1",
+  "partitions by topic", "partitions by number",
   "partitions reversed", "deal one by one", "deal in runs", "deal to the least"];
 
 class HwOwnAssignor extends HwElement {
@@ -43,11 +44,14 @@ class HwOwnAssignor extends HwElement {
     return html`<form class="open-client" @submit=${onSubmit(define)}>
       <p class="dim">${t("assignor.said")}</p>
       <div class="fields">
-        <label class="field"><span>${t("assignor.name")}</span><input class="mono" required pattern="[a-z][a-z0-9\\-]{0,39}" autocomplete="off" spellcheck="false"
+        <label class="field"><span>${t("assignor.name")}</span><input class="mono" required pattern="[a-z][a-z0-9\\-]{0,39}"
+          autocomplete="off" spellcheck="false"
           .value=${name} @input=${onValue((value) => this.#set({ name: value }))}></label>
-        <label class="field"><span>${t("assignor.add")}</span><select class="mono" @change=${add}><option value="">${t("assignor.add_none")}</option>
+        <label class="field"><span>${t("assignor.add")}</span><select class="mono"
+          @change=${add}><option value="">${t("assignor.add_none")}</option>
           ${FORMS.map((one) => html`<option value=${one}>${one}</option>`)}</select></label>
-        <label class="field wide"><span>${t("assignor.rules")}</span><textarea class="mono" required rows="6" spellcheck="false" .value=${rules}
+        <label class="field wide"><span>${t("assignor.rules")}</span><textarea class="mono" required rows="6" spellcheck="false"
+          .value=${rules}
           @input=${onValue((value) => this.#set({ rules: value }))}></textarea><small>${t("assignor.rules_said")}</small></label>
       </div>
       <small class="dim">${t("topic.as_line")}</small><code class="line-shown">${line}</code>

@@ -37,7 +37,8 @@ class HwAct extends HwElement {
     return html`<li class=${selection.value === what ? "on" : ""}>
       <button class="pick" @click=${() => select(what)}>
         <b>${nodeName(name)}</b><span class="state ${node.state}">${t(`node.${node.state}`)}</span>
-        ${node.kind === "broker" && view.controller.broker === node.broker_id ? html`<span class="tag control">${t("node.controller")}</span>` : ""}
+        ${node.kind === "broker" && view.controller.broker === node.broker_id
+          ? html`<span class="tag control">${t("node.controller")}</span>` : ""}
       </button>
       ${first ? lineButton(t(`act.${first.line.split(" ")[1]}`), first.line, first.harm ? "danger" : "") : ""}
       <button class="ghost" aria-haspopup="menu" aria-label=${label} title=${label} @click=${open}>${icon("more")}</button>
@@ -51,7 +52,8 @@ class HwAct extends HwElement {
       select(`partition:${name}-0`);
     };
     return html`<li>
-      <button class="pick" title=${name} @click=${pick}><b>${name}</b><span class="dim mono">${partitions} × ${replication_factor}</span></button>
+      <button class="pick" title=${name} @click=${pick}><b>${name}</b><span
+        class="dim mono">${partitions} × ${replication_factor}</span></button>
       ${lineButton(t("act.describe"), `kafka-topics.sh --describe --topic ${name}`)}
     </li>`;
   }

@@ -62,11 +62,13 @@ class HwConnect extends HwElement {
     const file = this.#chosen.value;
     const text = (this.#texts.value[file] ?? "").replaceAll(PLACE, bootstrap);
     /** @param {string} what @param {string} label */
-    const copyButton = (what, label) => html`<button class="btn small" @click=${() => copy(what, t("connect.copied"))}>${icon("copy")}${label}</button>`;
+    const copyButton = (what, label) => html`<button class="btn small"
+      @click=${() => copy(what, t("connect.copied"))}>${icon("copy")}${label}</button>`;
     return html`<div class="servers"><span class="dim">bootstrap.servers</span>
         <code class="line-shown">${bootstrap}</code>${copyButton(bootstrap, t("connect.copy_address"))}</div>
       ${playing() ? html`<p class="dim">${t("connect.time")}</p>`
-        : html`<p class="message warn"><span>${t("connect.stands")}</span><button class="btn small" @click=${togglePlay}>▶ ${t("transport.play")}</button></p>`}
+        : html`<p class="message warn"><span>${t("connect.stands")}</span><button class="btn small"
+          @click=${togglePlay}>▶ ${t("transport.play")}</button></p>`}
       <div class="programs"><span class="seg wraps" role="group" aria-label=${t("connect.programs")}>${PROGRAMS.map((program) => html`
           <button aria-pressed=${program.file === file} @click=${() => this.choose(program.file)}>${program.name}</button>`)}</span>
         ${copyButton(text, t("connect.copy"))}

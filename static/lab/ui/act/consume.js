@@ -43,7 +43,8 @@ class HwConsumer extends HwElement {
     const [of, end] = member ? [settings["group.id"], `consumer stop ${name}`] : [partition, `consumer unfollow ${name}`];
     /** @param {ConsumedRecord} record */
     const record = ([offset, , key, value]) => html`<li>
-      <span class="dim mono">${offset}</span><span class="mono">${orNull(key, 14)}</span><span class="mono">${orNull(value, 34)}</span></li>`;
+      <span class="dim mono">${offset}</span><span class="mono">${orNull(key, 14)}</span><span
+        class="mono">${orNull(value, 34)}</span></li>`;
     return html`<div class="follower">
       <div class="row tight">
         <button class="pick" @click=${() => select(nodeTarget(name))}><b>${name}</b><span class="mono">${of}</span></button>

@@ -68,7 +68,8 @@ class HwOpenClient extends HwElement {
   control({ name, choices, least }, value) {
     const take = onValue((chosen) => this.#set(name, chosen));
     if (choices) {
-      return html`<select @change=${take}>${choices.map((one) => html`<option value=${one} .selected=${one === value}>${one}</option>`)}</select>`;
+      return html`<select @change=${take}>${choices.map((one) => html`<option value=${one}
+        .selected=${one === value}>${one}</option>`)}</select>`;
     }
     if (least !== undefined) return html`<input type="number" required min=${least} step="1" .value=${value} @input=${take}>`;
     const needed = name === "group.id" || name === "topics";
@@ -99,7 +100,8 @@ class HwOpenClient extends HwElement {
       <p class="dim">${t(`open.${this.kind}_said`, { era: view.run.era })}</p>
       <div class="fields">
         <label class="field"><span>${t("open.client")}</span>
-          <input class="mono" required pattern="[A-Za-z][A-Za-z0-9._\\-]{0,39}" autocomplete="off" spellcheck="false" .value=${values.client}
+          <input class="mono" required pattern="[A-Za-z][A-Za-z0-9._\\-]{0,39}" autocomplete="off" spellcheck="false"
+            .value=${values.client}
             @input=${onValue((value) => this.#set("client", value))}></label>
         ${fields.map((field) => this.field(field, values))}
       </div>

@@ -41,7 +41,11 @@ export function freeName(view, letter) {
 const producers = (view) => nodesByKind(view).producer.map((name) =>
   /** @type {[string, ProducerNode]} */ ([name, view.nodes[name]]));
 
-/** The producer that the form means; undefined when none with its acks is open. @param {View} view @param {Pick<Form, "client" | "acks">} form */
+/**
+ * The producer that the form means; undefined when none with its acks is open.
+ * @param {View} view
+ * @param {Pick<Form, "client" | "acks">} form
+ */
 function meant(view, { client, acks }) {
   const open = producers(view);
   return open.find(([name]) => name === client) ?? open.find(([, node]) => acksOf(node) === acks);
@@ -55,7 +59,8 @@ const coming = new Map();
 
 effect(() => {
   const { nodes, console: commands } = moment.value.view;
-  for (const [acks, { name, command }] of coming) if (name in nodes || (command !== null && commands[command]?.state === "done")) coming.delete(acks);
+  for (const [acks, { name, command }] of coming) if (name in nodes
+    || (command !== null && commands[command]?.state === "done")) coming.delete(acks);
 });
 
 /** Opens a producer for some acks. @param {string} acks @param {View} view */
@@ -80,7 +85,11 @@ async function producer() {
   return null;
 }
 
-/** Sends a line for the form's producer and partition: "producer <verb> p1 orders-0 <rest>". @param {string} verb @param {string | number} rest */
+/**
+ * Sends a line for the form's producer and partition: "producer <verb> p1 orders-0 <rest>".
+ * @param {string} verb
+ * @param {string | number} rest
+ */
 async function send(verb, rest) {
   const name = await producer();
   if (name) await act(`producer ${verb} ${name} ${form.value.partition} ${rest}`);
@@ -110,7 +119,8 @@ export async function produceOne() {
 export const partitionChooser = (view, chosen, choose, topics = []) => html`
   <select aria-label=${t("produce.partition")} @change=${onValue(choose)}>
     ${partitionNames(view, null).map((name) => html`<option value=${name} .selected=${name === chosen}>${name}</option>`)}
-    ${topics.map((name) => html`<option value=${name} .selected=${name === chosen}>${t("produce.partitioner_chooses", { topic: name })}</option>`)}
+    ${topics.map((name) => html`<option value=${name}
+      .selected=${name === chosen}>${t("produce.partitioner_chooses", { topic: name })}</option>`)}
   </select>`;
 
 class HwProduce extends HwElement {
@@ -173,10 +183,12 @@ class HwProduce extends HwElement {
     const { client, key, value, rate, acks } = form.value;
     return html`<form class="panel-form" @submit=${onSubmit(produceOne)}>
         <div class="row tight">
-          ${partitionChooser(view, form.value.partition, (name) => set({ partition: name }), topicNames(view))}${client in view.nodes ? "" : this.acks(acks)}
+          ${partitionChooser(view, form.value.partition, (name) => set({ partition: name }), topicNames(view))}${client in view.nodes
+            ? "" : this.acks(acks)}
         </div>
         <div class="row tight">${this.sender(view, form.value)}
-          <button type="button" class="btn small" @click=${() => (overlay.value = { kind: "producer" })}>${t("produce.settings")}</button></div>
+          <button type="button" class="btn small" @click=${() =>
+            (overlay.value = { kind: "producer" })}>${t("produce.settings")}</button></div>
         <div class="fields">
           <label class="field"><span>${t("produce.key")}</span>
             <input .value=${key} placeholder="null" autocomplete="off" @input=${onValue((value) => set({ key: value }))}></label>

@@ -28,7 +28,12 @@ const SAID = new Set(["rpcs", "parked", "console"]);
 /** The label of a message, or what a request waits for. @param {{ label?: string, needs?: string }} part */
 const worded = ({ label, needs }) => (label ?? needs) && labelled(label ?? needs);
 
-/** A value as a text; a set of brokers as a set, a whole object by its name. @param {unknown} value @param {string} field @returns {string} */
+/**
+ * A value as a text; a set of brokers as a set, a whole object by its name.
+ * @param {unknown} value
+ * @param {string} field
+ * @returns {string}
+ */
 function gist(value, field) {
   if (Array.isArray(value) && BROKERS.test(field)) return set(value);
   if (Array.isArray(value) && field.startsWith("segments.")) return bytes(value[0]);

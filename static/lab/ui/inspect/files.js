@@ -62,7 +62,8 @@ async function load() {
   try {
     loaded.value = await fetchPlace(place.peek(), seq);
     const { files } = loaded.value;
-    if (!place.peek().file && files.length) show({ file: (files.find(({ kind, bytes: size }) => kind === "log" && size) ?? files[0]).name });
+    if (!place.peek().file && files.length) show({ file: (files.find(({ kind, bytes: size }) => kind === "log" && size)
+      ?? files[0]).name });
   } catch (error) {
     loaded.value = { files: loaded.peek().files, seq, error: /** @type {Partial<Refusal>} */ (error) };
   }
@@ -184,7 +185,8 @@ class HwFiles extends HwElement {
     return html`<div class="row tight">
         <span class="seg" role="group" aria-label=${t("file.as_meaning")}>${/** @type {const} */ (["meaning", "bytes"]).map((one) =>
           html`<button aria-pressed=${one === as} @click=${() => show({ as: one })}>${t(`file.as_${one}`)}</button>`)}</span>
-        <button class="btn small" title=${t("file.on_disk")} aria-label=${t("file.on_disk")} @click=${() => showOnDisk(place.value)}>${icon("disk")}</button>
+        <button class="btn small" title=${t("file.on_disk")} aria-label=${t("file.on_disk")}
+          @click=${() => showOnDisk(place.value)}>${icon("disk")}</button>
         <span class="spacer"></span><span class="dim">${t("file.at", { n: spaced(seq) })}</span></div>
       ${bytesOrMeaning ?? html`<p class="dim">${t("file.loading")}</p>`}`;
   }

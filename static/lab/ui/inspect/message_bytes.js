@@ -78,15 +78,18 @@ class HwMessageBytes extends HwElement {
   /** @param {Found} found @param {number} at @param {number} now */
   byte({ fields, bytes }, at, now) {
     const field = fieldAt(fields, at);
-    return html`<i class="${hueOfField(fields[field])} ${field === now ? "marked" : ""}" title=${fields[field].path} @click=${() => (this.at = at)}
+    return html`<i class="${hueOfField(fields[field])} ${field === now ? "marked" : ""}" title=${fields[field].path}
+      @click=${() => (this.at = at)}
       @mouseenter=${() => (this.at = at)}>${hex(bytes[at], 2)}</i>`;
   }
 
   /** @param {Field} field @param {number} place @param {number} now */
   row(field, place, now) {
-    return html`<button class="field-row ${hueOfField(field)} ${place === now ? "on" : ""}" tabindex="-1" title="${field.path} · ${field.type} · ${field.value}"
+    return html`<button class="field-row ${hueOfField(field)} ${place === now ? "on" : ""}" tabindex="-1"
+      title="${field.path} · ${field.type} · ${field.value}"
       @click=${() => (this.at = field.position)} @mouseenter=${() => (this.at = field.position)}>
-      <i></i><span class="mono depth-${Math.min(field.depth ?? 0, DEEPEST)}">${shortName(field.path) || t("bytes.rest")}</span><span class="mono value">${field.value}</span></button>`;
+      <i></i><span class="mono depth-${Math.min(field.depth ?? 0, DEEPEST)}">${shortName(field.path) || t("bytes.rest")}</span><span
+        class="mono value">${field.value}</span></button>`;
   }
 
   /** @param {Found} found */
@@ -97,22 +100,30 @@ class HwMessageBytes extends HwElement {
     const to = Math.min(from + PAGE_BYTES, bytes.length);
     const rows = Array.from({ length: Math.ceil((to - from) / ROW) }, (_, n) => from + n * ROW);
     /** @param {string} sign @param {string} label @param {number} at @param {boolean} isEnd */
-    const turn = (sign, label, at, isEnd) => html`<button class="btn small" ?disabled=${isEnd} aria-label=${label} title=${label} @click=${() => (this.at = at)}>${sign}</button>`;
+    const turn = (sign, label, at, isEnd) => html`<button class="btn small" ?disabled=${isEnd} aria-label=${label} title=${label}
+      @click=${() => (this.at = at)}>${sign}</button>`;
     const { path, type, value, position, length } = fields[now];
     return html`<p class="dim">${t(is_real ? "bytes.real" : "bytes.would")}</p>
-      <div class="row tight"><span class="mono">${api} v${version}</span><span class="spacer"></span><span class="mono dim">${t("bytes.size", { n: spaced(size) })}</span>
-        ${bytes.length > PAGE_BYTES ? html`${turn("‹", t("file.previous"), from - PAGE_BYTES, from === 0)}${turn("›", t("file.next"), to, to >= bytes.length)}` : ""}</div>
-      <div class="hex" tabindex="0" role="group" aria-label=${t("bytes.label")} aria-describedby="message-field" @keydown=${onKey((event) => this.#walk(event, fields))}>
-        ${rows.map((start) => html`<span class="a">${hex(start, 4)}</span><span class="b">${Array.from({ length: Math.min(ROW, to - start) }, (_, n) => this.byte(found, start + n, now))}</span>`)}</div>
+      <div class="row tight"><span class="mono">${api} v${version}</span><span class="spacer"></span><span
+        class="mono dim">${t("bytes.size", { n: spaced(size) })}</span>
+        ${bytes.length > PAGE_BYTES ? html`${turn("‹", t("file.previous"), from - PAGE_BYTES, from === 0)}${turn("›", t("file.next"), to,
+          to >= bytes.length)}` : ""}</div>
+      <div class="hex" tabindex="0" role="group" aria-label=${t("bytes.label")} aria-describedby="message-field"
+        @keydown=${onKey((event) => this.#walk(event, fields))}>
+        ${rows.map((start) => html`<span class="a">${hex(start, 4)}</span><span
+          class="b">${Array.from({ length: Math.min(ROW, to - start) }, (_, n) => this.byte(found, start + n, now))}</span>`)}</div>
       ${bytes.length < size ? html`<p class="dim">${t("bytes.cut", { n: spaced(bytes.length) })}</p>` : ""}
-      <p class="message-field" id="message-field" role="status"><b class="mono">${path || t("bytes.rest")}</b> <span class="mono dim">${type} · ${t("bytes.place", { at: hex(position, 4), n: length })}</span><br />
+      <p class="message-field" id="message-field" role="status"><b class="mono">${path || t("bytes.rest")}</b> <span
+        class="mono dim">${type} · ${t("bytes.place", { at: hex(position, 4), n: length })}</span><br />
         <span class="mono">${value}</span></p>
-      <div class="message-fields" tabindex="0" aria-label=${t("bytes.fields")}>${fieldsWithin(fields, from, to).map((field) => this.row(field, fields.indexOf(field), now))}</div>`;
+      <div class="message-fields" tabindex="0" aria-label=${t("bytes.fields")}>${fieldsWithin(fields, from, to)
+        .map((field) => this.row(field, fields.indexOf(field), now))}</div>`;
   }
 
   render() {
     if (this.found) return this.shown(this.found);
-    return html`<button class="btn small" ?disabled=${this.isLoading} @click=${() => this.#load()}>${t(this.isLoading ? "bytes.loading" : "bytes.show")}</button>
+    return html`<button class="btn small" ?disabled=${this.isLoading}
+      @click=${() => this.#load()}>${t(this.isLoading ? "bytes.loading" : "bytes.show")}</button>
       ${this.error ? html`<p class="message bad"><b>${this.error.what}</b><span>${this.error.todo}</span></p>` : ""}`;
   }
 }

@@ -125,10 +125,13 @@ export function linkCard(view, key, at_us) {
   return html`<section class="sec">
       <div class="row tight"><b>${nodeName(a)} – ${nodeName(b)}</b><span class="spacer"></span>
         ${cut
-          ? html`<span class="tag bad">✕ ${cut.from ? t("link.one_way", { from: cut.from, time: durationText(at_us - cut.since_us) }) : t("link.cut", { time: durationText(at_us - cut.since_us) })}</span>`
+          ? html`<span class="tag bad">✕ ${cut.from ? t("link.one_way", { from: cut.from, time: durationText(at_us - cut.since_us) })
+            : t("link.cut", { time: durationText(at_us - cut.since_us) })}</span>`
           : faults.length ? "" : html`<span class="tag ok">${t("link.works")}</span>`}
       </div>
-      ${faults.map(({ from, to, latency_us, loss_percent, reorder_percent }) => facts([[`${from} → ${to}`, t("link.fault", { time: durationText(latency_us), loss: loss_percent, reorder: reorder_percent }), true]]))}
+      ${faults.map(({ from, to, latency_us, loss_percent, reorder_percent }) =>
+        facts([[`${from} → ${to}`, t("link.fault", { time: durationText(latency_us), loss: loss_percent, reorder: reorder_percent }),
+          true]]))}
       ${actions(view, `link:${key}`)}
     </section>
     ${section(t("link.under_way"), under.length, html`<ul class="list flat">${under.map(row)}</ul>`)}`;

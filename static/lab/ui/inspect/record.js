@@ -54,7 +54,8 @@ async function read(id, offset, seq, { segment, position }) {
     const { batches } = decoded;
     const batch = batches.find((one) => one.base_offset <= offset && offset <= one.last_offset);
     const record = batch?.records.find((one) => one.offset === offset);
-    if (batch && record) return { batch, record, segment, ...(await fetchBytes(id, file, seq, record.position, Math.min(record.size, BYTES_SHOWN))) };
+    if (batch && record) return { batch, record, segment,
+      ...(await fetchBytes(id, file, seq, record.position, Math.min(record.size, BYTES_SHOWN))) };
     const last = batches.at(-1);
     if (!last || last.last_offset >= offset) return null;
     from = last.position + last.size;
@@ -82,7 +83,8 @@ class HwRecord extends HwElement {
     queueMicrotask(async () => {
       this.#state.value = { key, loading: Boolean(where) };
       if (!where) return;
-      const next = await read(id, offset, seq, where).then((found) => ({ key, found }), (/** @type {Partial<Refusal>} */ error) => ({ key, error }));
+      const next = await read(id, offset, seq, where).then((found) => ({ key, found }),
+        (/** @type {Partial<Refusal>} */ error) => ({ key, error }));
       if (this.#state.peek().key === key) this.#state.value = next;
     });
   }
@@ -115,7 +117,8 @@ class HwRecord extends HwElement {
     this.#follow(id, offset, view, seq);
     const { found, error, loading } = this.#state.value;
     const isCommitted = replica && offset < replica.high_watermark;
-    const state = replica && html`<span class="tag ${isCommitted ? "ok" : ""}">${t(isCommitted ? "record.committed" : "record.uncommitted")}</span>`;
+    const state = replica && html`<span class="tag ${isCommitted
+      ? "ok" : ""}">${t(isCommitted ? "record.committed" : "record.uncommitted")}</span>`;
     return html`<section class="sec">
         <div class="row tight"><b class="mono">@${offset}</b><span class="dim">${id}</span><span class="spacer"></span>${state}</div>
         ${error ? html`<p class="bad">${error.what}</p>` : ""}

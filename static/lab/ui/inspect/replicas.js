@@ -75,7 +75,8 @@ function belief(view, replica, previous) {
 }
 
 /** @param {unknown} text @param {string} id @param {number} [segment] @param {number} [position] */
-const fileButton = (text, id, segment, position) => html`<button class="val" @click=${() => openFile(id, segment, position)}>${text}</button>`;
+const fileButton = (text, id, segment, position) => html`<button class="val"
+  @click=${() => openFile(id, segment, position)}>${text}</button>`;
 
 /** @param {string} id @param {Replica} replica */
 function segments(id, replica) {
@@ -120,14 +121,20 @@ export function replicaCard(view, id, at_us) {
       ])}
     </section>
     ${replica.role === "leader" ? leaderView(view, replica.partition, at_us) : belief(view, replica, previous)}
-    ${cut ? section(t("replica.truncated"), instant(cut.at_us), html`<p>${t("replica.cut", cut)} <span class="dim">${said(cut.why)}</span></p>`) : ""}
+    ${cut ? section(t("replica.truncated"), instant(cut.at_us),
+      html`<p>${t("replica.cut", cut)} <span class="dim">${said(cut.why)}</span></p>`) : ""}
     ${replica.repairs.length ? section(t("replica.repaired"), "", repaired(replica.repairs)) : ""}
     ${section(t("replica.epochs"), "", html`<p class="mono chips">
       ${replica.epochs.map(([epoch, start]) => html`<span class="tag">e${epoch} @${start}</span>`)}</p>`)}
     ${segments(id, replica)}${tail(id, replica)}`;
 }
 
-/** Replicas in a few columns; `by` says what distinguishes them. @param {View} view @param {string[]} ids @param {"node" | "partition"} by */
+/**
+ * Replicas in a few columns; `by` says what distinguishes them.
+ * @param {View} view
+ * @param {string[]} ids
+ * @param {"node" | "partition"} by
+ */
 export function replicaTable(view, ids, by) {
   const rows = ids.sort(internalLast).map((id) => {
     const replica = view.replicas[id];

@@ -20,7 +20,11 @@ const AHEAD_MOST = 4000;
 const CHANGES_MOST = 10;
 const WIDE = 12;
 
-/** Changes of the view that a message's arrival leads to, from the recording: null when it has not happened yet. @param {string} id @returns {Patch | null} */
+/**
+ * Changes of the view that a message's arrival leads to, from the recording: null when it has not happened yet.
+ * @param {string} id
+ * @returns {Patch | null}
+ */
 function effectsOf(id) {
   const causes = new Set();
   /** @type {Patch} */
@@ -57,7 +61,12 @@ function arrivalSection(id) {
   return section(title, masked.value ? hidden : t("rpc.recorded"), body);
 }
 
-/** One line that says where a message is. `end`: the event that ended it, or null. @param {Rpc} rpc @param {RpcEnd | null} end @param {number} at_us */
+/**
+ * One line that says where a message is. `end`: the event that ended it, or null.
+ * @param {Rpc} rpc
+ * @param {RpcEnd | null} end
+ * @param {number} at_us
+ */
 function whereabouts(rpc, end, at_us) {
   if (end) return t(end.kind === "RpcDropped" ? "rpc.dropped" : "rpc.arrived", { at: instant(end.at_us) });
   if (rpc.held) return said(rpc.held);

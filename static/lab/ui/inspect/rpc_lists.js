@@ -16,8 +16,13 @@ const BACK_MOST = 4000;
 /** How far on its way a message is, 0 to 1. @param {Pick<Rpc, "sent_us" | "due_us">} rpc @param {number} at_us */
 export const progress = ({ sent_us, due_us }, at_us) => Math.min(1, Math.max(0, (at_us - sent_us) / Math.max(1, due_us - sent_us)));
 
-/** A bar; `part` is 0 to 1. The width is set as a property: the policy forbids style attributes. @param {number} part @param {string} family */
-export const bar = (part, family) => html`<span class="track"><i class=${family} .style=${`width: ${(part * 100).toFixed(1)}%`}></i></span>`;
+/**
+ * A bar; `part` is 0 to 1. The width is set as a property: the policy forbids style attributes.
+ * @param {number} part
+ * @param {string} family
+ */
+export const bar = (part, family) => html`<span class="track"><i class=${family}
+  .style=${`width: ${(part * 100).toFixed(1)}%`}></i></span>`;
 
 /**
  * A message by its id, also one that is not in flight at this instant.
@@ -42,8 +47,13 @@ export function findRpc(view, id) {
   return null;
 }
 
-/** A message as a pill: filled = request, outlined = response. @param {Pick<Rpc, "api" | "kind"> & { label?: string }} rpc @param {string} [text] */
-export const pill = (rpc, text) => html`<span class="pill ${familyOf(rpc.api, rpc.kind)} ${rpc.kind}">${text ?? labelled(rpc.label)}</span>`;
+/**
+ * A message as a pill: filled = request, outlined = response.
+ * @param {Pick<Rpc, "api" | "kind"> & { label?: string }} rpc
+ * @param {string} [text]
+ */
+export const pill = (rpc, text) => html`<span class="pill ${familyOf(rpc.api, rpc.kind)} ${rpc.kind}">${text
+  ?? labelled(rpc.label)}</span>`;
 
 class HwRpcs extends HwElement {
   /** @param {[string, Rpc]} entry @param {number} at_us */
@@ -69,7 +79,12 @@ customElements.define("hw-rpcs", HwRpcs);
 /** The first of many names, and how many more there are. @param {string[]} names */
 const few = ([first = "", ...rest]) => (rest.length > 1 ? t("purgatory.and_more", { first, n: rest.length }) : [first, ...rest].join(", "));
 
-/** One waiting request: what it waits for, and how much of its time is left. @param {Parked} parked @param {string} id @param {number} at_us */
+/**
+ * One waiting request: what it waits for, and how much of its time is left.
+ * @param {Parked} parked
+ * @param {string} id
+ * @param {number} at_us
+ */
 export function parkedRow(parked, id, at_us) {
   const part = (at_us - parked.since_us) / Math.max(1, parked.deadline_us - parked.since_us);
   return html`<li><button class="rpc" @click=${() => select(`rpc:${id}`)}>

@@ -23,5 +23,10 @@ export const onEnter = (act) => (event) => {
   act();
 };
 
-/** Of any event: the element that it happened on or in, if that matches. @param {Event} event @param {string} selector @returns {HTMLElement | null} */
+/**
+ * Of any event: the element that it happened on or in, if that matches.
+ * @param {Event} event
+ * @param {string} selector
+ * @returns {HTMLElement | null}
+ */
 export const closest = ({ target }, selector) => (target instanceof Element ? target.closest(selector) : null);

@@ -18,7 +18,8 @@ const layoutOf = (name) => {
 };
 
 /**
- * "OnlinePartition" -> ["Online", "Partition", false], so "PreparingRebalance"; "ReplicaDeletionStarted" -> ["ReplicaDeletion", "Started", true]: two lines, the second is the telling one.
+ * "OnlinePartition" -> ["Online", "Partition", false], so "PreparingRebalance"; "ReplicaDeletionStarted" -> ["ReplicaDeletion",
+ * "Started", true]: two lines, the second is the telling one.
  * @param {string} state
  * @returns {[string, string, boolean]}
  */
@@ -35,7 +36,8 @@ export const meaning = (name, state) => t(has(`state.${name}.${state}`) ? `state
 /** How many are in a state, at its corner. @param {number} x @param {string} words */
 function count(x, words) {
   const half = Math.max(8.5, 3.3 * words.length + 3.5);
-  return svg`<g class="count" transform="translate(${x},-1)"><rect x=${-half} y="-8.5" width=${2 * half} height="17" rx="8.5"></rect><text y="3.2">${words}</text></g>`;
+  return svg`<g class="count" transform="translate(${x},-1)"><rect x=${-half} y="-8.5" width=${2 * half} height="17" rx="8.5"></rect>
+    <text y="3.2">${words}</text></g>`;
 }
 
 /**
@@ -47,7 +49,8 @@ export function stateChart(name, { active, from = "", counts, label }) {
   /** @param {Transition} edge */
   const isLast = (edge) => from && edge.from === from && edge.to === active;
   /** @param {Transition} edge */
-  const transition = (edge) => svg`<g class="transition ${isLast(edge) ? "now" : ""}"><path d=${edge.d}></path><polygon points=${edge.head}></polygon></g>`;
+  const transition = (edge) => svg`<g class="transition ${isLast(edge) ? "now" : ""}"><path d=${edge.d}></path>
+    <polygon points=${edge.head}></polygon></g>`;
   /** @param {StatePlace} place */
   const state = ({ state: one, x, y, w, h }) => {
     const [first, second, isSecondBold] = nameLines(one);

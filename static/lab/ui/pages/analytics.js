@@ -9,13 +9,16 @@ import { signal } from "../store/state.js";
 /** @import { Refusal } from "../../core/live/socket.js" */
 
 /**
- * @typedef {{ state: "queued" | "running" | "done" | "failed", progress: number, stage: string, error: Partial<Refusal> | null, id?: string,
+ * @typedef {{ state: "queued" | "running" | "done" | "failed", progress: number, stage: string, error: Partial<Refusal> | null,
+ *   id?: string,
  *             internal?: number }} Job `internal`: the number of partitions of Kafka's own topics
  * @typedef {{ [key: string]: Json } | Json[] | string | number | boolean | null} Json
  * @typedef {{ [key: string]: Json }} JsonObject
- * @typedef {{ data: Json, layout: JsonObject & { height?: number } }} Figure as Plotly has it, but for colours, which are names of the theme's
+ * @typedef {{ data: Json, layout: JsonObject & { height?: number } }} Figure as Plotly has it, but for colours, which are names
+ *   of the theme's
  * @typedef {{ react: (host: Element, data: Json, layout: JsonObject, config: JsonObject) => void }} PlotlyApi
- * @typedef {HTMLElement & { on: (event: "plotly_click", follow: (click: { points: { customdata: number | number[] }[] }) => void) => void }} Plot
+ * @typedef {HTMLElement & { on: (event: "plotly_click", follow: (click: { points: { customdata: number | number[] }[] }) =>
+ *   void) => void }} Plot
  */
 
 const POLL_MS = 400;
@@ -85,7 +88,12 @@ function inkedObject(part) {
   return Object.fromEntries(Object.entries(part).map(([key, value]) => [key, inked(value)]));
 }
 
-/** What every chart shares: backgrounds, grid and fonts of the theme. @param {JsonObject} layout @param {JsonObject | null} playhead @returns {JsonObject} */
+/**
+ * What every chart shares: backgrounds, grid and fonts of the theme.
+ * @param {JsonObject} layout
+ * @param {JsonObject | null} playhead
+ * @returns {JsonObject}
+ */
 function themed(layout, playhead) {
   /** @param {JsonObject} [own] @returns {JsonObject} */
   const axis = (own = {}) => ({
@@ -97,7 +105,8 @@ function themed(layout, playhead) {
   const notes = /** @type {JsonObject[]} */ (layout.annotations ?? []);
   const annotations = notes.map((note) => ({ ...note, font: { color: colour("--ink3"), .../** @type {JsonObject} */ (note.font) } }));
   return {
-    ...inkedObject(layout), shapes: playhead ? [playhead] : [], ...Object.fromEntries(axes.map((key) => [key, axis(/** @type {JsonObject} */ (layout[key]))])), annotations,
+    ...inkedObject(layout), shapes: playhead ? [playhead] : [],
+      ...Object.fromEntries(axes.map((key) => [key, axis(/** @type {JsonObject} */ (layout[key]))])), annotations,
     // A click anywhere means the nearest point.
     hoverdistance: -1, autosize: true, margin: { l: 46, r: 8, t: 8, b: 38, .../** @type {JsonObject} */ (layout.margin) },
     paper_bgcolor: colour("--panel"), plot_bgcolor: "rgba(0,0,0,0)",
@@ -177,7 +186,8 @@ class HwAnalytics extends HwElement {
         <b>${error?.what ?? t("analytics.failed")}</b><span>${error?.expected}</span><span>${error?.todo}</span>
         <span class="row">${again}</span>
       </div>`;
-    if (state === "done") return html`<p class="row"><span class="dim">${t("analytics.click")}</span><span class="spacer"></span>${this.#internal(job.value)}${again}</p>`;
+    if (state === "done") return html`<p class="row"><span class="dim">${t("analytics.click")}</span><span
+      class="spacer"></span>${this.#internal(job.value)}${again}</p>`;
     const said = has(`analytics.stage.${stage}`) ? t(`analytics.stage.${stage}`) : t("analytics.queued");
     return html`<div class="card job">
       <b>${t("analytics.working")}</b>
@@ -189,7 +199,8 @@ class HwAnalytics extends HwElement {
   render() {
     const there = CHARTS.filter((name) => name in figures.value);
     return html`${this.#state(job.value)}
-      <div class="charts">${repeat(there, (name) => name, (name) => html`<hw-chart .name=${name} .figure=${figures.value[name]}></hw-chart>`)}</div>`;
+      <div class="charts">${repeat(there, (name) => name,
+        (name) => html`<hw-chart .name=${name} .figure=${figures.value[name]}></hw-chart>`)}</div>`;
   }
 }
 customElements.define("hw-analytics", HwAnalytics);

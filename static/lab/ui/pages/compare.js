@@ -229,9 +229,11 @@ function sayFacts() {
     if (!view) return;
     const { unexplained, explained } = sortedAlarms(view);
     /** @type {[number, string, string][]} */
-    const tags = [[unexplained.length, "bad", `✕ ${t("health.alarms", { n: unexplained.length })}`], [explained.length, "warn", `▲ ${t("health.explained", { n: explained.length })}`]];
+    const tags = [[unexplained.length, "bad", `✕ ${t("health.alarms", { n: unexplained.length })}`],
+      [explained.length, "warn", `▲ ${t("health.explained", { n: explained.length })}`]];
     const host = document.querySelector(`[data-facts=${side}]`);
-    host?.replaceChildren(...tags.filter(([n]) => n).map(([, tone, text]) => Object.assign(document.createElement("span"), { className: `tag ${tone}`, textContent: text })),
+    host?.replaceChildren(...tags.filter(([n]) => n)
+      .map(([, tone, text]) => Object.assign(document.createElement("span"), { className: `tag ${tone}`, textContent: text })),
       Object.assign(document.createElement("span"), { className: "mono dim", textContent: instant(at_us) }));
   });
   const all = found.value;
@@ -249,9 +251,11 @@ class HwDifferences extends HwElement {
     if (!all) return html`<p class="dim">${t("empty.loading")}</p>`;
     if (!all.list.length) return html`<p class="same" role="status">✓ ${t("compare.same")}</p>`;
     /** @param {Difference} difference */
-    const row = ({ partition, node, field, a, b }) => html`<tr><td class="word mono">${partition}${node ? html` <span class="dim">${node}</span>` : ""}</td>
+    const row = ({ partition, node, field, a, b }) => html`<tr>
+      <td class="word mono">${partition}${node ? html` <span class="dim">${node}</span>` : ""}</td>
       <td class="word">${word(field)}</td><td class="mono">${value(field, a)}</td><td class="mono">${value(field, b)}</td></tr>`;
-    return html`<table><thead><tr><th class="word">${t("compare.where")}</th><th class="word">${t("compare.what")}</th><th><b class="ab a">A</b></th><th><b class="ab b">B</b></th></tr></thead>
+    return html`<table><thead><tr><th class="word">${t("compare.where")}</th><th class="word">${t("compare.what")}</th>
+      <th><b class="ab a">A</b></th><th><b class="ab b">B</b></th></tr></thead>
       <tbody>${all.list.slice(0, ROWS_MOST).map(row)}</tbody></table>`;
   }
 }
@@ -270,7 +274,8 @@ class HwCompareTransport extends HwElement {
      * @param {() => void} press
      * @param {string} [className]
      */
-    const button = (name, label, key, press, className = "") => html`<button class=${className} title="${label} ( ${key} )" aria-label=${label} @click=${press}>
+    const button = (name, label, key, press, className = "") => html`<button class=${className} title="${label} ( ${key} )"
+      aria-label=${label} @click=${press}>
       <svg class="ic" viewBox="0 0 24 24" aria-hidden="true">${GLYPHS[name]}</svg></button>`;
     /** @param {1 | -1} direction */
     const step = (direction) => () => {
@@ -290,15 +295,19 @@ class HwCompareTransport extends HwElement {
           ${button("event", t("transport.step_event"), ".", step(1))}
           ${button("end", t("compare.command_next"), "]", () => toCommand(1))}</span>
         <span class="clock mono">${instant(at_us, 4)}</span>
-        <label class="rate"><span class="sr">${t("transport.speed")}</span><select class="chip" @change=${onValue((chosen) => setRate(Number(chosen)))}>
+        <label class="rate"><span class="sr">${t("transport.speed")}</span><select class="chip"
+          @change=${onValue((chosen) => setRate(Number(chosen)))}>
           ${RATES.map((one) => html`<option value=${one} .selected=${one === rate.value}>${rateText(one)}</option>`)}</select></label>
-        ${names.length > 1 ? html`<select class="chip" aria-label=${t("stage.topic")} @change=${onValue((chosen) => (topic.value = chosen))}>
+        ${names.length > 1 ? html`<select class="chip" aria-label=${t("stage.topic")}
+          @change=${onValue((chosen) => (topic.value = chosen))}>
           ${names.map((name) => html`<option .selected=${name === topic.value}>${name}</option>`)}</select>` : ""}
         <span class="last mono dim" title=${last?.line ?? ""}>${last ? html`<span aria-hidden="true">❯</span> ${last.line}` : ""}</span>
       </div>
       <div class="scrub">
-        <svg viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">${commands.value[ahead].map((command) => tick(place(command), common.has(command.at_us)))}</svg>
-        <input type="range" min="0" max=${live_at_us} step="1" .value=${live(String(at_us))} aria-label=${t("compare.playhead")} aria-valuetext=${instant(at_us)}
+        <svg viewBox="0 0 100 10" preserveAspectRatio="none"
+          aria-hidden="true">${commands.value[ahead].map((command) => tick(place(command), common.has(command.at_us)))}</svg>
+        <input type="range" min="0" max=${live_at_us} step="1" .value=${live(String(at_us))} aria-label=${t("compare.playhead")}
+          aria-valuetext=${instant(at_us)}
           @input=${onValue((chosen) => seek(Number(chosen)))}>
         <span class="mono dim">${durationText(live_at_us)}</span>
       </div>`;

@@ -23,5 +23,6 @@ addEventListener("click", (event) => {
 
 // Menus made of <details> close when something else is clicked, or by Escape.
 const openMenus = () => document.querySelectorAll("details.pop[open], details.acts[open]");
-addEventListener("click", (event) => openMenus().forEach((menu) => menu.contains(/** @type {Node} */ (event.target)) || menu.removeAttribute("open")));
+addEventListener("click", (event) => openMenus().forEach((menu) => menu.contains(/** @type {Node} */ (event.target))
+  || menu.removeAttribute("open")));
 addEventListener("keydown", (event) => event.key === "Escape" && openMenus().forEach((menu) => menu.removeAttribute("open")));

@@ -32,7 +32,8 @@ export const section = (title, extra, body) =>
  * @param {Overlay["kind"]} kind
  * @param {string} [className]
  */
-export const opener = (kind, className = "") => html`<button type="button" class="btn small ${className}" @click=${() => (overlay.value = { kind })}>
+export const opener = (kind, className = "") => html`<button type="button" class="btn small ${className}"
+  @click=${() => (overlay.value = { kind })}>
   ${icon("plus")}${t(`open.${kind}`)}</button>`;
 
 /** Name-value pairs in two columns: [name, value, wide?]. Falsy pairs are left out. @param {(Fact | Falsy)[]} pairs */
@@ -58,15 +59,18 @@ export const table = (titles, rows, { words = [], name = "" } = {}) => {
 const ROUND = 2 * Math.PI * 9;
 
 /** A ring that closes while something waits; `part` of it is over, 0 to 1. @param {number} part @param {string} [className] */
-export const ring = (part, className = "") => html`${svg`<svg class="ring ${className}" viewBox="0 0 24 24" aria-hidden="true"><circle cx="12" cy="12" r="9"></circle>
+export const ring = (part, className = "") =>
+  html`${svg`<svg class="ring ${className}" viewBox="0 0 24 24" aria-hidden="true"><circle cx="12" cy="12" r="9"></circle>
   <circle class="gone" cx="12" cy="12" r="9" stroke-dasharray="${ROUND * part} ${ROUND}"></circle></svg>`}`;
 
 /** A bar that is full to a part of it, 0 to 100. @param {number} percent @param {string} [className] */
-export const fillBar = (percent, className = "fill") => svg`<svg class=${className} viewBox="0 0 100 1" preserveAspectRatio="none" aria-hidden="true">
+export const fillBar = (percent, className = "fill") => svg`<svg class=${className} viewBox="0 0 100 1" preserveAspectRatio="none"
+  aria-hidden="true">
   <rect width=${percent} height="1"></rect></svg>`;
 
 /** What colours mean: [class of the swatch, words]. @param {[string, unknown][]} marks */
-export const legend = (marks) => html`<p class="legend dim">${marks.map(([mark, words]) => html`<span><i class="swatch ${mark}"></i>${words}</span>`)}</p>`;
+export const legend = (marks) => html`<p class="legend dim">${marks.map(([mark, words]) =>
+  html`<span><i class="swatch ${mark}"></i>${words}</span>`)}</p>`;
 
 /** A note in the place of something that is not there. @param {unknown} text */
 export const nothing = (text) => html`<p class="empty-note">${text}</p>`;

@@ -91,7 +91,8 @@ const readable = (byte) => (byte >= 32 && byte < 127 ? String.fromCharCode(byte)
 
 /** One page of bytes. A record that is pointed at, here or in the picture, is marked in both. */
 class HwHex extends HwElement {
-  static properties = { data: { attribute: false }, from: { type: Number }, fields: { attribute: false }, focused: { attribute: false }, replica: {} };
+  static properties = { data: { attribute: false }, from: { type: Number }, fields: { attribute: false }, focused: { attribute: false },
+    replica: {} };
 
   constructor() {
     super();

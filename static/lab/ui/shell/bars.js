@@ -10,7 +10,8 @@ import { exercises } from "../store/exercises.js";
 import { SCREEN_KEYS } from "../store/keys.js";
 import { instant } from "../kit/format.js";
 import { t } from "../kit/i18n.js";
-import { consoleOpen, effect, exercise, index, moment, panels, partition, player, SCREENS, sheetOpen, shown, sideTab, tab } from "../store/state.js";
+import { consoleOpen, effect, exercise, index, moment, panels, partition, player, SCREENS, sheetOpen, shown, sideTab,
+  tab } from "../store/state.js";
 import { inline } from "../kit/words.js";
 
 /** @import { BranchInfo } from "../../core/recording/recording.js" */
@@ -69,7 +70,8 @@ class HwRail extends HwElement {
       ${this.item("transactions", { symbol: "transaction", key: "R", ...screen("transactions") })}
       ${this.item("alarms", { symbol: "alarm", key: "L", badge: alarms, ...screen("alarms") })}
       ${this.item("console", { key: "C", press: () => (consoleOpen.value = !consoleOpen.value), pressed: consoleOpen.value })}
-      <a href=${`${this.dataset.analytics}?t=${(moment.value.at_us / 1e6).toFixed(6)}`} title=${t("analytics.title")} aria-label=${t("analytics.title")}>${icon("chart")}</a>
+      <a href=${`${this.dataset.analytics}?t=${(moment.value.at_us / 1e6).toFixed(6)}`} title=${t("analytics.title")}
+        aria-label=${t("analytics.title")}>${icon("chart")}</a>
       <div class="spacer"></div>
       ${this.item("help", { key: "?", press: () => (overlay.value = { kind: "help" }) })}
       <a class="wide-only" href="/runs/" title=${t("runs.title")} aria-label=${t("runs.title")}>${icon("runs")}</a>`;
@@ -81,10 +83,12 @@ class HwBranches extends HwElement {
   /** @param {BranchInfo} info */
   branch({ branch, parent, parent_at_us, last_at_us }) {
     const origin = parent ? t("branch.from", { parent, at: instant(parent_at_us) }) : t("branch.root");
-    return html`<li class="row tight"><a class="branch" href="/r/${here.run}/${branch}" aria-current=${branch === here.branch ? "true" : "false"}>
+    return html`<li class="row tight"><a class="branch" href="/r/${here.run}/${branch}" aria-current=${branch === here.branch
+      ? "true" : "false"}>
       ${icon("fork")}<b>${branch}</b> <span class="dim">${origin}</span>
       <span class="mono dim right">${durationText(last_at_us)}</span></a>
-      ${branch === here.branch ? "" : html`<a class="ghost" href="/compare/?a=${here.run}/${here.branch}&b=${here.run}/${branch}&t=${(moment.value.at_us / 1e6).toFixed(6)}"
+      ${branch === here.branch ? "" : html`<a class="ghost"
+        href="/compare/?a=${here.run}/${here.branch}&b=${here.run}/${branch}&t=${(moment.value.at_us / 1e6).toFixed(6)}"
         title=${t("branch.compare")} aria-label="${t("branch.compare")}: ${branch}">${icon("table")}</a>`}</li>`;
   }
 
@@ -131,7 +135,8 @@ class HwStageBar extends HwElement {
     const { mode, isPast } = moment.value;
     const waiting = mode === "pause" && !isPast && clientsFromOutside(view).length > 0;
     /** @param {unknown[]} list @param {"bad" | "warn"} tone @param {string} text */
-    const alarms = (list, tone, text) => (list.length ? html`<button class="tag ${tone}" @click=${() => showScreen("alarms")}>${text}</button>` : "");
+    const alarms = (list, tone, text) => (list.length
+      ? html`<button class="tag ${tone}" @click=${() => showScreen("alarms")}>${text}</button>` : "");
     const names = partitionNames(view, null);
     const leaderless = names.filter((name) => view.partitions[name].leader < 0 && view.partitions[name].leader_epoch >= 0);
     const under = names.filter((name) => {
@@ -142,7 +147,8 @@ class HwStageBar extends HwElement {
     const of = (names, tone, mark, key) => {
       if (!names.length) return "";
       const words = t(`health.${key}`);
-      return html`<span class="tag ${tone}" title="${words}: ${names.join(", ")}">${mark} <span class="words">${words}</span><span class="what"> · ${some(names)}</span></span>`;
+      return html`<span class="tag ${tone}" title="${words}: ${names.join(", ")}">${mark} <span class="words">${words}</span><span
+        class="what"> · ${some(names)}</span></span>`;
     };
     // Where there is room for some of them only, it is the first.
     return html`${alarms(unexplained, "bad", `✕ ${t("health.alarms", { n: unexplained.length })}`)}
@@ -150,14 +156,16 @@ class HwStageBar extends HwElement {
       ${alarms(explained, "warn", `▲ ${t("health.explained", { n: explained.length })}`)}
       ${records ? html`<button class="tag" @click=${() => showScreen("alarms")}>○ ${t("health.lost", { n: records })}</button>` : ""}
       ${waiting ? html`<span class="tag warn" title=${t("connect.time")}>▲ ${t("health.waiting")}</span>` : ""}
-      ${unexplained.length + explained.length ? "" : html`<span class="tag ok" title=${t("health.invariants_title")}>✓ ${t("health.invariants", { n: INVARIANTS.length })}</span>`}`;
+      ${unexplained.length + explained.length ? "" : html`<span class="tag ok"
+        title=${t("health.invariants_title")}>✓ ${t("health.invariants", { n: INVARIANTS.length })}</span>`}`;
   }
 
   /** @param {View} view */
   topic(view) {
     const names = topicNames(view);
     const current = view.partitions[partition.value]?.topic;
-    if (names.length < 2) return names.length ? html`<span class="chip topic" title=${names[0]}>${t("stage.topic")} <b>${names[0]}</b></span>` : "";
+    if (names.length < 2) return names.length ? html`<span class="chip topic"
+      title=${names[0]}>${t("stage.topic")} <b>${names[0]}</b></span>` : "";
     const choose = onValue((topic) => (partition.value = `${topic}-0`));
     return html`<select class="chip" aria-label=${t("stage.topic")} @change=${choose}>
       ${names.map((name) => html`<option .selected=${name === current}>${name}</option>`)}</select>`;
@@ -182,7 +190,8 @@ class HwStageBar extends HwElement {
       <span class="seg" role="group" aria-label=${t("stage.view")}>
         <button aria-pressed=${shown.value === "picture"} @click=${() => (shown.value = "picture")}>${t("stage.picture")}</button>
         ${SCREEN_BUTTONS.map(({ name, symbol }) => html`<button aria-pressed=${shown.value === name}
-          title="${t(`stage.${name}_title`)} ( ${SCREEN_KEYS[name]} )" @click=${() => (shown.value = name)}>${icon(symbol)}${t(`stage.${name}`)}</button>`)}
+          title="${t(`stage.${name}_title`)} ( ${SCREEN_KEYS[name]} )"
+            @click=${() => (shown.value = name)}>${icon(symbol)}${t(`stage.${name}`)}</button>`)}
       </span>
       ${["picture", "table"].includes(shown.value) ? this.topic(view) : ""}
       <span class="spacer"></span><span class="inv" role="status">${this.health(view)}</span>

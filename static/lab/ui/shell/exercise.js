@@ -148,7 +148,8 @@ class HwExercise extends HwElement {
     const begin = t(elsewhere ? "exercise.start_elsewhere" : done ? "exercise.again" : "exercise.start");
     return html`<article class="ex-card ${isNext ? "next" : ""}">
       <div class="cap"><span>${t("exercise.number", { n: number })}</span>
-        ${elsewhere ? html`<span class="tag" title=${t("exercise.era_said", { era: one.era })}>${t("runs.of_era", { era: one.era })}</span>` : ""}
+        ${elsewhere ? html`<span class="tag" title=${t("exercise.era_said", { era: one.era })}>${t("runs.of_era",
+          { era: one.era })}</span>` : ""}
         <span class="right">${done ? html`<span class="tag ok">✓ ${t("exercise.finished")}</span>` : minutes(long)}</span></div>
       ${title(texts)}
       ${isNext ? html`<div class="prose">${markdown(brief[short])}</div>` : ""}
@@ -158,7 +159,8 @@ class HwExercise extends HwElement {
 
   list() {
     const next = exercises.find(({ slug }) => !finished.value.has(slug));
-    return html`<div class="ex-list"><p class="dim">${t("exercise.choose")}</p>${exercises.map((one) => this.card(one, one === next))}</div>`;
+    return html`<div class="ex-list"><p class="dim">${t("exercise.choose")}</p>${exercises.map((one) => this.card(one,
+      one === next))}</div>`;
   }
 
   // --- a prediction ------------------------------------------------------------------------------------------------
@@ -173,7 +175,8 @@ class HwExercise extends HwElement {
   option(step, { value, note }, place, chosen, pick) {
     const { prediction, said } = step;
     const happened = prediction?.outcome === value;
-    return html`<button class="opt ${happened ? "right" : ""}" role="radio" ?disabled=${Boolean(prediction)} aria-checked=${value === chosen}
+    return html`<button class="opt ${happened ? "right" : ""}" role="radio" ?disabled=${Boolean(prediction)}
+      aria-checked=${value === chosen}
       tabindex=${value === chosen || (!chosen && place === 0) ? 0 : -1} @click=${() => pick(value)}>
       <span class="r"></span><span class="mono">${said[value] ?? value}</span>
       <em>${happened ? t("exercise.happened") : note?.[short]}</em></button>`;
@@ -192,7 +195,8 @@ class HwExercise extends HwElement {
         <input type="range" min="0" max="1" step="0.05" aria-label=${t("exercise.confidence")} .value=${live(String(confidence))}
           .style=${`--part: ${confidence * 100}%`} @input=${onValue((value) => set({ confidence: Number(value) }))}>
         <span>${t("exercise.sure")}</span></label>
-      <div class="row"><button class="btn pri" ?disabled=${!value} @click=${lockIn}>${t(steps ? "exercise.lock_in" : "exercise.lock_in_only")}</button><kbd>⏎</kbd></div>`;
+      <div class="row"><button class="btn pri" ?disabled=${!value}
+        @click=${lockIn}>${t(steps ? "exercise.lock_in" : "exercise.lock_in_only")}</button><kbd>⏎</kbd></div>`;
   }
 
   /** @param {StepFrame} step @param {Prediction} prediction */
@@ -283,9 +287,11 @@ class HwExercise extends HwElement {
       <div class="ex-b" tabindex="0" @click=${takeLine}>
         <details class="brief prose" ?open=${!begun}><summary>${t("exercise.about")}</summary>${markdown(texts.brief[short])}</details>
         ${this.steps(frame)}
-        ${texts.concept && firstQuestion() < 0 ? html`<div class="concept prose"><div class="cap">${t("exercise.concept")}</div>${markdown(texts.concept[short])}</div>` : ""}
+        ${texts.concept && firstQuestion() < 0 ? html`<div class="concept prose">
+          <div class="cap">${t("exercise.concept")}</div>${markdown(texts.concept[short])}</div>` : ""}
         ${this.hints(texts, frame)}
-        ${frame.finished ? html`<section class="debrief prose"><h3>${t("exercise.debrief")}</h3>${markdown(texts.debrief[short])}</section>` : ""}
+        ${frame.finished ? html`<section class="debrief prose">
+          <h3>${t("exercise.debrief")}</h3>${markdown(texts.debrief[short])}</section>` : ""}
       </div>
       <div class="ex-f"><span>${t("transport.event", { n: spaced(moment.value.seq) })}</span><span class="spacer"></span>
         ${/** @type {const} */ (["reset", "leave"]).map((op) => html`<button class="btn small" @click=${() => this.#twice(op)}>

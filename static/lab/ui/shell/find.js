@@ -17,7 +17,11 @@ function showPartition(name) {
   select(`partition:${name}`);
 }
 
-/** A number alone is an instant when it has a point or an s, else an event, an offset or a correlation id. @param {View} view @param {string} asked */
+/**
+ * A number alone is an instant when it has a point or an s, else an event, an offset or a correlation id.
+ * @param {View} view
+ * @param {string} asked
+ */
 function byNumber(view, asked) {
   /** @type {FoundPlace[]} */
   const places = [];

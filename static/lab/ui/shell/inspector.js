@@ -25,7 +25,8 @@ class HwInspector extends HwElement {
   render() {
     const { view } = moment.value;
     /** @type {Record<string, number>} */
-    const count = { rpcs: Object.keys(view.rpcs).length, purgatory: Object.keys(view.parked).length, alarms: Object.keys(view.alarms).length };
+    const count = { rpcs: Object.keys(view.rpcs).length, purgatory: Object.keys(view.parked).length,
+      alarms: Object.keys(view.alarms).length };
     /** @param {string} name */
     const choose = (name) => {
       tab.value = name;

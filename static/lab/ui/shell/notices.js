@@ -96,7 +96,8 @@ class HwConnection extends HwElement {
       return bad(t("connection.lost", { at: instant(at_us, 3), n: left }));
     }
     if (connection === "connecting") return html`<span class="tag">${t("connection.connecting")}</span>`;
-    if (connection === "recorded") return html`<span class="tag" title=${t("connection.recorded_title")}>${t("connection.recorded")}</span>`;
+    if (connection === "recorded") return html`<span class="tag"
+      title=${t("connection.recorded_title")}>${t("connection.recorded")}</span>`;
     return "";
   }
 }

@@ -20,7 +20,8 @@ class HwSide extends HwElement {
       sideTab.value = name;
       panels.value = { ...panels.value, side: true };
     };
-    return html`<div class="tabs" role="tablist" aria-label=${t("side.title")} @keydown=${onKey((event) => walkTabs(event, TABS, sideTab.value, choose))}>
+    return html`<div class="tabs" role="tablist" aria-label=${t("side.title")}
+      @keydown=${onKey((event) => walkTabs(event, TABS, sideTab.value, choose))}>
         ${TABS.map((name) => html`<button role="tab" aria-controls="side-panel" aria-selected=${name === sideTab.value}
           tabindex=${name === sideTab.value ? 0 : -1} @click=${() => choose(name)}>${t(`side.${name}`)}</button>`)}
       </div>

@@ -20,7 +20,13 @@ import { labelled, nodeName, replicaRole, said } from "../kit/words.js";
  * @typedef {{ name: string, columns: string[], rows: Row[] }} Table
  */
 
-/** A cell that shows one thing and sorts by another. @param {string | number} sort @param {string} text @param {unknown} [show] @returns {SortedCell} */
+/**
+ * A cell that shows one thing and sorts by another.
+ * @param {string | number} sort
+ * @param {string} text
+ * @param {unknown} [show]
+ * @returns {SortedCell}
+ */
 const by = (sort, text, show = text) => ({ sort, text, show });
 
 /** @param {View} view @param {number} at_us @returns {(entry: [string, Replica]) => Row} */
@@ -63,7 +69,12 @@ const rpcRow = (at_us) => ([id, { label, source, destination, due_us, held }]) =
   cells: [id, labelled(label), source, destination, by(due_us, said(held) || durationText(Math.max(0, due_us - at_us)))],
 });
 
-/** The tables: columns by their names in the texts, and rows with what each stands for. Numbers sort as numbers. @param {View} view @param {number} at_us @returns {Table[]} */
+/**
+ * The tables: columns by their names in the texts, and rows with what each stands for. Numbers sort as numbers.
+ * @param {View} view
+ * @param {number} at_us
+ * @returns {Table[]}
+ */
 const tablesOf = (view, at_us) => [
   {
     name: "replicas",
@@ -125,7 +136,8 @@ class HwTable extends HwElement {
 
   /** @param {Row} row */
   row({ what, cells }) {
-    return html`<tr class="pickable ${selection.value === what ? "on" : ""}" tabindex="0" @click=${() => select(what)} @keydown=${onEnter(() => select(what))}>
+    return html`<tr class="pickable ${selection.value === what ? "on" : ""}" tabindex="0" @click=${() => select(what)}
+      @keydown=${onEnter(() => select(what))}>
       ${cells.map((cell) => html`<td>${typeof cell === "object" ? cell.show : cell}</td>`)}</tr>`;
   }
 

@@ -121,7 +121,8 @@ export async function act(line) {
 }
 
 /** A line that sets a quota, which this lab stores but does not enforce. */
-const QUOTA = /^kafka-configs\S* .*--add-config.*(producer_byte_rate|consumer_byte_rate|request_percentage|controller_mutation_rate|connection_creation_rate)=/;
+const QUOTA = new RegExp("^kafka-configs\\S* .*--add-config.*"
+  + "(producer_byte_rate|consumer_byte_rate|request_percentage|controller_mutation_rate|connection_creation_rate)=");
 
 /**
  * Reports why a command failed once it has ended, and that it waits while the simulation is paused. The console shows all of it.

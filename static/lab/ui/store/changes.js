@@ -64,7 +64,8 @@ export async function askWhy(pointer) {
   }
   /** @type {AnyEvent[]} */
   const chain = [];
-  for (/** @type {AnyEvent | null} */ let event = found; event && chain.length < CHAIN_MOST; event = event.cause > 0 ? await eventAt(event.cause) : null) chain.push(event);
+  for (/** @type {AnyEvent | null} */ let event = found; event && chain.length < CHAIN_MOST; event = event.cause > 0
+    ? await eventAt(event.cause) : null) chain.push(event);
   if (why.value?.pointer === pointer) why.value = { pointer, chain };
 }
 

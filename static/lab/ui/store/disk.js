@@ -13,8 +13,10 @@ import { effect, moment, partition, shown, signal } from "./state.js";
  * @typedef {Omit<FullPlace, "from">} DiskPlace
  * @typedef {{ name: string, bytes: number, kind: string, segment: number | null, state: string, flushed: number }} DiskFile
  * @typedef {{ name: string, files: DiskFile[], log_start_offset?: number, log_end_offset?: number, safe_offset?: number }} Folder
- * @typedef {{ path: string, kind: string, size: number, from: number, to: number, page: number, flushed: number, bytes: string, parts: Part[],
- *             index: { slot: number, offset: number, position: number }[], time_index: { slot: number, timestamp: number, offset: number }[] }} DiskPage
+ * @typedef {{ path: string, kind: string, size: number, from: number, to: number, page: number, flushed: number, bytes: string,
+ *   parts: Part[],
+ * index: { slot: number, offset: number, position: number }[], time_index: { slot: number, timestamp: number, offset: number
+ * }[] }} DiskPage
  *   as lab/recordings/broker_disk.py describes it; `bytes` in hex
  * @typedef {DiskPage & { broker: string, missing?: undefined, error?: undefined }} KnownPage
  * @typedef {{ broker: string, path: string, missing: true, error?: undefined }} MissingPage
@@ -59,7 +61,8 @@ export const pathOf = (folder, name) => (folder ? `${folder}/${name}` : name);
  */
 export async function askDisk(what, values) {
   const { broker } = place.peek();
-  const query = new URLSearchParams(Object.entries({ broker, seq: moment.peek().seq, ...values }).map(([name, value]) => [name, String(value)]));
+  const query = new URLSearchParams(Object.entries({ broker, seq: moment.peek().seq, ...values })
+    .map(([name, value]) => [name, String(value)]));
   return (await ask(`${here.api}/disk/${what}?${query}`)).json();
 }
 
@@ -69,7 +72,8 @@ export const brokersOf = (view) => Object.entries(view.nodes)
 
 /** A file to begin with: the newest segment of the partition that is shown, else of any, else any file. @param {Folder[]} folders */
 function firstPath(folders) {
-  const chosen = folders.find(({ name }) => name && name === partition.peek()) ?? folders.find(({ files, name }) => name && files.length) ?? folders[0];
+  const chosen = folders.find(({ name }) => name && name === partition.peek()) ?? folders.find(({ files, name }) => name && files.length)
+    ?? folders[0];
   const logs = chosen?.files.filter(({ kind, bytes, state }) => kind === "log" && bytes && state !== "deleted") ?? [];
   const file = logs.at(-1) ?? chosen?.files[0];
   return chosen && file ? pathOf(chosen.name, file.name) : "";

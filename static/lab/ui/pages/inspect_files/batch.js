@@ -19,7 +19,8 @@ import { hex8, ruleName, sentence, shortName, span, stamp } from "./texts.js";
  * @typedef {NonNullable<ShownRecord["key"]>} Part a part of a key, a value or a header
  * @typedef {OpenBatch & { id: number, failed?: undefined }} FoundBatch
  * @typedef {{ id: number, row: number, from: number, failed: Fault }} FailedBatch
- * @typedef {{ id: number, kind: string, n: number, offset?: number, position?: number, timestamp?: number, firstOffset?: bigint, lastOffset?: bigint }} Entry
+ * @typedef {{ id: number, kind: string, n: number, offset?: number, position?: number, timestamp?: number, firstOffset?:
+ *   bigint, lastOffset?: bigint }} Entry
  *   of an index, with its file
  */
 
@@ -82,7 +83,8 @@ class HwOwnBatch extends HwElement {
 
   /** @param {ShownRecord} record @returns {[unknown, unknown]} what it means */
   meant({ control, decoded, key, value }) {
-    if (control) return [control.kind, control.coordinatorEpoch === undefined ? "" : t("own.coordinator_epoch", { n: control.coordinatorEpoch })];
+    if (control) return [control.kind, control.coordinatorEpoch === undefined
+      ? "" : t("own.coordinator_epoch", { n: control.coordinatorEpoch })];
     if (decoded) return [decoded.key, decoded.value ?? html`<span class="null">null</span>`];
     return [this.content(key), this.content(value)];
   }
@@ -91,7 +93,8 @@ class HwOwnBatch extends HwElement {
   record(record) {
     const { offset, headers, position } = record;
     const [key, value] = this.meant(record);
-    const title = t("own.record_title", { key: record.key?.size ?? "null", value: record.value?.size ?? "null", at: stamp(record.timestamp) });
+    const title = t("own.record_title", { key: record.key?.size ?? "null", value: record.value?.size ?? "null",
+      at: stamp(record.timestamp) });
     return html`<li class=${this.#record.value === offset ? "on" : ""}>
       <button class="o mono" title=${position === null ? t("own.no_bytes") : t("record.in_bytes")} ?disabled=${position === null}
         @click=${() => this.#show(record)}>${offset}</button>
@@ -109,7 +112,8 @@ class HwOwnBatch extends HwElement {
       choose(entry.id);
       marked.value = entry.n;
     };
-    return html`<li><button class="entry-link" @click=${go}><span class="tag">${shortName(name ?? "")}</span><span class="mono">${text}</span></button></li>`;
+    return html`<li><button class="entry-link" @click=${go}><span class="tag">${shortName(name ?? "")}</span><span
+      class="mono">${text}</span></button></li>`;
   }
 
   /** @param {OpenBatch} found */
@@ -127,22 +131,27 @@ class HwOwnBatch extends HwElement {
     ];
     if (found.magic) pairs.push([time, stamp(found.maxTimestamp), "wide"]);
     if (isV2) pairs.push([found.hasHorizon ? "deleteHorizon" : "baseTimestamp", stamp(found.baseTimestamp), "wide"]);
-    return html`<dl class="facts">${pairs.map(([name, value, width = ""]) => html`<div class=${width}><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`;
+    return html`<dl class="facts">${pairs.map(([name, value, width = ""]) => html`<div class=${width}><dt>${name}</dt><dd>${value}</dd>
+      </div>`)}</dl>`;
   }
 
   /** @param {OpenBatch} found */
   records(found) {
     /** @param {string} sign @param {number} from @param {boolean} isEnd @param {string} label */
-    const turn = (sign, from, isEnd, label) => html`<button class="btn small" ?disabled=${isEnd} aria-label=${label} @click=${() => this.#load(from)}>${sign}</button>`;
+    const turn = (sign, from, isEnd, label) => html`<button class="btn small" ?disabled=${isEnd} aria-label=${label}
+      @click=${() => this.#load(from)}>${sign}</button>`;
     return html`<section class="part">
       <h3>${t("hex.records")}<span>${spaced(found.known)}</span>
-        <select aria-label=${t("own.meaning")} @change=${onValue((value) => (meaning.value = MEANINGS.find((one) => one === value) ?? "auto"))}>
-          ${MEANINGS.map((one) => html`<option value=${one} ?selected=${one === meaning.value}>${t(`own.meaning.${one}`)}</option>`)}</select></h3>
+        <select aria-label=${t("own.meaning")} @change=${onValue((value) => (meaning.value = MEANINGS.find((one) => one === value)
+          ?? "auto"))}>
+          ${MEANINGS.map((one) => html`<option value=${one}
+            ?selected=${one === meaning.value}>${t(`own.meaning.${one}`)}</option>`)}</select></h3>
       ${found.error ? said(found.error) : ""}
       <ol class="recs">${found.records.map((record) => this.record(record))}</ol>
       ${found.known > PAGE ? html`<div class="row">
         ${turn("‹", Math.max(0, found.from - PAGE), found.from === 0, t("file.previous"))}
-        <span class="mono dim">${t("own.record_page", { from: spaced(found.from + 1), to: spaced(found.from + found.records.length), n: spaced(found.known) })}</span>
+        <span class="mono dim">${t("own.record_page",
+          { from: spaced(found.from + 1), to: spaced(found.from + found.records.length), n: spaced(found.known) })}</span>
         ${turn("›", found.from + PAGE, found.from + PAGE >= found.known, t("file.next"))}</div>` : ""}
     </section>`;
   }
@@ -160,15 +169,19 @@ class HwOwnBatch extends HwElement {
     /** @param {number} row */
     const go = (row) => () => showInLog(open.id, row);
     /** @param {string} sign @param {string} label @param {boolean} isEnd @param {number} row */
-    const turn = (sign, label, isEnd, row) => html`<button class="btn small" ?disabled=${isEnd} aria-label=${label} title=${label} @click=${go(row)}>${sign}</button>`;
+    const turn = (sign, label, isEnd, row) => html`<button class="btn small" ?disabled=${isEnd} aria-label=${label} title=${label}
+      @click=${go(row)}>${sign}</button>`;
     const rows = state.value.files.find(({ id }) => id === open.id)?.count ?? 0;
     return html`<section class="part head">
         <div class="row"><h2>${t("file.batch")} <span class="mono">${span(found.base, found.last)}</span></h2>
           <span class="spacer"></span>
-          ${turn("‹", t("own.previous_batch"), !found.row, found.row - 1)}${turn("›", t("own.next_batch"), found.row + 1 >= rows, found.row + 1)}</div>
+          ${turn("‹", t("own.previous_batch"), !found.row, found.row - 1)}${turn("›", t("own.next_batch"), found.row + 1 >= rows,
+            found.row + 1)}</div>
         <div class="row tags">${tags(found)}
-          ${chosen.value === open.id ? "" : html`<button class="chip small" @click=${go(found.row)}>${icon("find")}${t("own.in_log")}</button>`}</div>
-        ${found.computed !== null && found.computed !== found.crc ? said({ rule: "crc", values: { stored: found.crc, computed: found.computed } }) : ""}
+          ${chosen.value === open.id ? "" : html`<button class="chip small"
+            @click=${go(found.row)}>${icon("find")}${t("own.in_log")}</button>`}</div>
+        ${found.computed !== null && found.computed !== found.crc
+          ? said({ rule: "crc", values: { stored: found.crc, computed: found.computed } }) : ""}
         ${this.facts(found)}
       </section>
       ${found.entries.length ? html`<section class="part"><h3>${t("own.entries_here")}</h3>

@@ -17,7 +17,10 @@ const worker = new Worker(new URL("../../../own_files/worker.js", import.meta.ur
  * @typedef {State["faults"][number]} FileFault
  */
 
-/** What waits for an answer of the worker, by number. @type {Map<number, { resolve: (answer: unknown) => void, reject: (fault: Fault) => void }>} */
+/**
+ * What waits for an answer of the worker, by number.
+ * @type {Map<number, { resolve: (answer: unknown) => void, reject: (fault: Fault) => void }>}
+ */
 const asked = new Map();
 let asks = 0;
 

@@ -104,11 +104,13 @@ class HwOwnHex extends HwElement {
     return html`<div class="bytes" tabindex="0" role="group" aria-label=${t("own.bytes")} @keydown=${this.#key} @mouseover=${this.#point}>
         ${rows.map((start) => this.row(page, start))}</div>
       ${fields.length ? html`<p class="field-said" role="status">${field
-        ? html`<b>${field.name}</b><span class="mono">${t("own.field_at", { from: spaced(field.from), n: spaced(field.to - field.from) })}</span>`
+        ? html`<b>${field.name}</b><span class="mono">${t("own.field_at",
+          { from: spaced(field.from), n: spaced(field.to - field.from) })}</span>`
         : html`<span class="dim">${t("own.field_hint")}</span>`}</p>` : ""}
       <div class="hues">${[...legend].map(([name, hue]) => html`<span><i class=${hue}></i>${name}</span>`)}</div>
       ${end - position > PAGE ? html`<div class="row">
-        <button class="btn small" ?disabled=${from <= position} aria-label=${t("file.previous")} @click=${() => this.#load(Math.max(position, from - PAGE))}>‹</button>
+        <button class="btn small" ?disabled=${from <= position} aria-label=${t("file.previous")}
+          @click=${() => this.#load(Math.max(position, from - PAGE))}>‹</button>
         <span class="mono dim">${t("file.page", { from: spaced(from), to: spaced(to), n: spaced(page.size) })}</span>
         <button class="btn small" ?disabled=${to >= end} aria-label=${t("file.next")} @click=${() => this.#load(from + PAGE)}>›</button>
       </div>` : ""}`;

@@ -24,7 +24,8 @@ import { ruleName, shortSpan, size, span, stamp } from "./texts.js";
  * @typedef {EntryRow & { offset: number, relative: number, position: number }} IndexRow
  * @typedef {EntryRow & { timestamp: number, offset: number }} TimeRow
  * @typedef {BatchRow | EntryRow} Row
- * @typedef {{ id: number, own: TableSummary | LogSummary, log: number | null, ofLog: LogSummary | null }} Summary `log`: the id of the segment's log
+ * @typedef {{ id: number, own: TableSummary | LogSummary, log: number | null, ofLog: LogSummary | null }} Summary `log`: the id
+ *   of the segment's log
  */
 
 /**
@@ -32,9 +33,12 @@ import { ruleName, shortSpan, size, span, stamp } from "./texts.js";
  * @typedef {[name: string, cell: (row: T) => unknown, className?: string]} Column name in the catalogue, cell, class of the column
  */
 
-/** @typedef {{ log: Column<BatchRow>[], index: Column<IndexRow>[], timeindex: Column<TimeRow>[], txnindex: Column<EntryRow & AbortedTransaction>[],
- *   snapshot: Column<EntryRow & ProducerEntry>[], epochs: Column<EntryRow & EpochEntry>[], offsets: Column<EntryRow & OffsetEntry>[],
- *   properties: Column<EntryRow & { line: string }>[] }} Columns */
+/**
+ * @typedef {{ log: Column<BatchRow>[], index: Column<IndexRow>[], timeindex: Column<TimeRow>[],
+ *             txnindex: Column<EntryRow & AbortedTransaction>[], snapshot: Column<EntryRow & ProducerEntry>[],
+ *             epochs: Column<EntryRow & EpochEntry>[], offsets: Column<EntryRow & OffsetEntry>[],
+ *             properties: Column<EntryRow & { line: string }>[] }} Columns
+ */
 
 const ROW_PX = 28;
 /** Browsers end an element's height at some millions of pixels; beyond it the scroll bar stands for more than itself. */
@@ -50,27 +54,34 @@ const offset = (value) => html`<span class="num">${value}</span>`;
 /** Columns of each kind of list. @type {Columns} */
 const COLUMNS = {
   log: [
-    ["offsets", (row) => html`<b class="num">${row.magic < 2 && row.codec !== "none" ? `…${row.last}` : shortSpan(row.base, row.last)}</b>`, "wide"],
+    ["offsets", (row) => html`<b class="num">${row.magic < 2 && row.codec !== "none"
+      ? `…${row.last}` : shortSpan(row.base, row.last)}</b>`, "wide"],
     ["position", (row) => number(row.position)],
     ["size", (row) => number(row.size), "less"],
     ["records", (row) => offset(row.count < 0 ? "?" : row.count), "slim"],
     ["time", (row) => html`<span class="num">${stamp(row.maxTimestamp)}</span>`, "time less"],
     ["batch", (row) => html`${tags(row)}`, "tags least"],
     ["index", (row) => row.marks.map((kind) => html`<i class="mark ${kind}" title=${t(`own.mark.${kind}`)}></i>`), "slim"],
-    ["state", (row) => (row.rules.length ? html`<span class="tag bad">${ruleName(row.rules[0])}</span>` : html`<span class="fine">✓</span>`), "end"],
+    ["state", (row) => (row.rules.length ? html`<span class="tag bad">${ruleName(row.rules[0])}</span>`
+      : html`<span class="fine">✓</span>`), "end"],
   ],
-  index: [["entry", (row) => offset(row.n)], ["offset", (row) => html`<b class="num">${row.offset}</b>`], ["relative", (row) => offset(`+${row.relative}`), "less"],
+  index: [["entry", (row) => offset(row.n)], ["offset", (row) => html`<b class="num">${row.offset}</b>`],
+    ["relative", (row) => offset(`+${row.relative}`), "less"],
     ["position", (row) => number(row.position)], ["leads", (row) => leads(row), "end"]],
-  timeindex: [["entry", (row) => offset(row.n)], ["timestamp", (row) => html`<b class="num">${stamp(row.timestamp)}</b>`, "time"], ["offset", (row) => offset(row.offset)],
+  timeindex: [["entry", (row) => offset(row.n)], ["timestamp", (row) => html`<b class="num">${stamp(row.timestamp)}</b>`, "time"],
+    ["offset", (row) => offset(row.offset)],
     ["leads", (row) => leads(row), "end"]],
   txnindex: [["entry", (row) => offset(row.n)], ["producer", (row) => offset(row.producerId)], ["first", (row) => offset(row.firstOffset)],
-    ["marker", (row) => html`<b class="num">${row.lastOffset}</b>`], ["lso", (row) => offset(row.lastStableOffset), "less"], ["leads", (row) => leads(row), "end"]],
-  snapshot: [["producer", (row) => html`<b class="num">${row.producerId}</b>`], ["producer_epoch", (row) => offset(row.producerEpoch), "less"],
+    ["marker", (row) => html`<b class="num">${row.lastOffset}</b>`], ["lso", (row) => offset(row.lastStableOffset), "less"],
+      ["leads", (row) => leads(row), "end"]],
+  snapshot: [["producer", (row) => html`<b class="num">${row.producerId}</b>`],
+    ["producer_epoch", (row) => offset(row.producerEpoch), "less"],
     ["last_sequence", (row) => offset(row.lastSequence)], ["last_offset", (row) => offset(row.lastOffset)],
     ["timestamp", (row) => html`<span class="num">${stamp(row.timestamp)}</span>`, "time less"],
     ["open_txn", (row) => offset(row.currentTxnFirstOffset < 0n ? "—" : row.currentTxnFirstOffset), "end"]],
   epochs: [["epoch", (row) => html`<b class="num">${row.epoch}</b>`], ["start", (row) => offset(row.startOffset), "end"]],
-  offsets: [["topic", (row) => html`<b class="mono">${row.topic}</b>`, "wide"], ["partition", (row) => offset(row.partition)], ["offset", (row) => offset(row.offset), "end"]],
+  offsets: [["topic", (row) => html`<b class="mono">${row.topic}</b>`, "wide"], ["partition", (row) => offset(row.partition)],
+    ["offset", (row) => offset(row.offset), "end"]],
   properties: [["line", (row) => html`<span class="mono">${row.line}</span>`, "wide end"]],
 };
 
@@ -229,7 +240,8 @@ class HwOwnRows extends HwElement {
     const at = "position" in item ? Number(item.position) : -1;
     const isBroken = "rules" in item && item.rules.length > 0;
     return html`<div class="line ${isOn ? "on" : ""} ${isBroken ? "broken" : ""}" role="row" id="own-row-${place}"
-      aria-rowindex=${place + 2} aria-selected=${isOn} @click=${() => this.#open(item, place)} @mouseenter=${() => (pointed.value = at)} @mouseleave=${() => (pointed.value = -1)}>
+      aria-rowindex=${place + 2} aria-selected=${isOn} @click=${() => this.#open(item, place)} @mouseenter=${() => (pointed.value = at)}
+        @mouseleave=${() => (pointed.value = -1)}>
       ${columnsOf(kind).map(([, cell, name = ""]) => html`<span class="cell ${name}" role="gridcell">${cell(item)}</span>`)}</div>`;
   }
 
@@ -243,7 +255,8 @@ class HwOwnRows extends HwElement {
       <div class="line titles" role="row" aria-rowindex="1">${columnsOf(kind).map(([name, , className = ""]) =>
         html`<span class="cell ${className}" role="columnheader">${t(`own.column_of.${name}`)}</span>`)}</div>
       <div class="scroll" tabindex="-1" role="presentation" @scroll=${this.#scrolled} @wheel=${this.#wheel}>
-        <div class="tall" role="presentation"><div class="layer" role="presentation">${places.map((place) => this.row(items[place - first], place))}</div></div></div></div>`;
+        <div class="tall" role="presentation"><div class="layer"
+          role="presentation">${places.map((place) => this.row(items[place - first], place))}</div></div></div></div>`;
   }
 }
 customElements.define("hw-own-rows", HwOwnRows);
@@ -276,8 +289,10 @@ class HwOwnContent extends HwElement {
       ${own.youngest >= 0 ? html`<span class="num">${stamp(own.oldest)} – ${stamp(own.youngest)}</span>` : ""}
       ${codecs.startsWith("none") && !codecs.includes("·") ? "" : html`<span class="mono">${codecs}</span>`}
       ${own.controls ? html`<span>${t("own.controls", { n: spaced(own.controls) })}</span>` : ""}
-      ${epochs.length ? html`<span>${t("own.column_of.epoch")} <b class="num">${span(epochs[0].epoch, epochs[epochs.length - 1].epoch)}</b></span>` : ""}
-      ${Object.keys(own.magics).some((magic) => magic !== "2") ? html`<span class="mono">magic ${Object.keys(own.magics).join(", ")}</span>` : ""}`;
+      ${epochs.length ? html`<span>${t("own.column_of.epoch")} <b
+        class="num">${span(epochs[0].epoch, epochs[epochs.length - 1].epoch)}</b></span>` : ""}
+      ${Object.keys(own.magics).some((magic) => magic !== "2")
+        ? html`<span class="mono">magic ${Object.keys(own.magics).join(", ")}</span>` : ""}`;
   }
 
   /** @param {HTMLFormElement} form */
@@ -322,7 +337,8 @@ class HwOwnContent extends HwElement {
           ${shown.state ? html`<span class="tag warn">.${shown.state}</span>` : ""}
           <span class="spacer"></span>
           ${summary?.ofLog?.count ? html`<form class="find" role="search" @submit=${onSubmit((form) => this.#find(form))}>${icon("find")}
-            <input name="offset" inputmode="numeric" autocomplete="off" aria-label=${t("own.find")} placeholder=${t("own.find")}></form>` : ""}</div>
+            <input name="offset" inputmode="numeric" autocomplete="off" aria-label=${t("own.find")}
+              placeholder=${t("own.find")}></form>` : ""}</div>
         <p class="sums">${summary ? this.facts(shown, summary) : ""}</p>
         ${summary?.ofLog?.count ? html`<hw-own-map .summary=${summary.ofLog} .log=${summary.log}></hw-own-map>` : ""}
       </header>

@@ -13,11 +13,17 @@ import { ruleName, sentence, shortName, size } from "./texts.js";
 
 const MOST_FILES = 5000;
 const COLUMN_NAMES = ["files", "content", "batch"];
-const NAMES = [".log", ".index", ".timeindex", ".txnindex", ".snapshot", "leader-epoch-checkpoint", "partition.metadata", "…-offset-checkpoint"];
+const NAMES = [".log", ".index", ".timeindex", ".txnindex", ".snapshot", "leader-epoch-checkpoint", "partition.metadata",
+  "…-offset-checkpoint"];
 /** @type {Record<Kind, string>} */
-const SIGNS = { log: "L", index: "I", timeindex: "T", txnindex: "X", snapshot: "P", epochs: "E", offsets: "C", properties: "M", foreign: "?" };
+const SIGNS = { log: "L", index: "I", timeindex: "T", txnindex: "X", snapshot: "P", epochs: "E", offsets: "C", properties: "M",
+  foreign: "?" };
 
-/** Files of a dialog, with the folder they were in as far as the browser reports it. @param {Iterable<File> | null} list @returns {Given[]} */
+/**
+ * Files of a dialog, with the folder they were in as far as the browser reports it.
+ * @param {Iterable<File> | null} list
+ * @returns {Given[]}
+ */
 const chosenFiles = (list) => [...(list ?? [])].slice(0, MOST_FILES).map((source) => {
   const path = source.webkitRelativePath || source.name;
   return { source, name: source.name, folder: path.split("/").slice(0, -1).join("/") };
@@ -97,7 +103,8 @@ class HwOwnFiles extends HwElement {
         <div class="strip" aria-hidden="true">${cells.map((n) => html`<i class=${n > 31 ? "open" : ""}>${n}</i>`)}<b></b></div>
         <h1>${t("own.title")}</h1>
         <p class="lead">${t("own.lead")}</p>
-        <div class="row">${this.buttons(t("own.choose_files"), t("own.choose_folder"), "pri")}<button class="btn" @click=${() => add(sampleFiles())}>${icon("bulb")}${t("own.sample")}</button></div>
+        <div class="row">${this.buttons(t("own.choose_files"), t("own.choose_folder"), "pri")}<button class="btn"
+          @click=${() => add(sampleFiles())}>${icon("bulb")}${t("own.sample")}</button></div>
         <p class="names">${NAMES.map((name) => html`<span class="mono">${name}</span>`)}</p>
         <p class="private">${icon("lock")}<span><b>${t("own.private")}</b> ${t("own.private_more")}</span></p>
       </div></div>`;
@@ -109,7 +116,8 @@ class HwOwnFiles extends HwElement {
     const sign = faults ? html`<span class="tag bad" title=${t("own.faults_n", { n: faults })}>✕ ${faults}</span>`
       : status === "done" ? html`<span class=${notes ? "note" : "fine"}>${notes ? "!" : "✓"}</span>` : html`<span class="dim">…</span>`;
     const isNext = before && (kind === "log" || (one.base === null && before.base !== null));
-    return html`<li class=${isNext ? "next" : ""}><button aria-current=${id === chosen.value ? "true" : "false"} title=${name} @click=${() => choose(id)}>
+    return html`<li class=${isNext ? "next" : ""}><button aria-current=${id === chosen.value ? "true" : "false"} title=${name}
+      @click=${() => choose(id)}>
       <i class="kind ${kind}" aria-hidden="true">${SIGNS[kind]}</i><span class="mono name">${shortName(name)}</span>
       <span class="num dim">${size(length)}</span>${sign}</button></li>`;
   }
@@ -128,7 +136,8 @@ class HwOwnFiles extends HwElement {
     const { busy, done, total } = state.value;
     if (!busy) return "";
     return html`<div class="part busy"><progress max=${Math.max(1, total)} value=${done} aria-label=${t("own.reading")}></progress>
-      <div class="row"><span class="num dim" role="status">${t("own.progress", { done: size(done), total: size(total) })}</span><span class="spacer"></span>
+      <div class="row"><span class="num dim" role="status">${t("own.progress", { done: size(done), total: size(total) })}</span><span
+        class="spacer"></span>
       <button class="btn small" @click=${cancel}>${t("own.cancel")}</button></div></div>`;
   }
 
@@ -139,7 +148,8 @@ class HwOwnFiles extends HwElement {
     return html`<section class="part faults"><h3>${t("own.faults")}<span class=${faultsTotal ? "tag bad" : ""}>${faultsTotal}</span></h3>
       ${faults.length ? "" : html`<p class="dim">${busy ? t("own.reading") : t("own.no_faults")}</p>`}
       <ol>${faults.map((fault) => html`<li><button @click=${() => showFault(fault)}>
-        <span class="at"><b class=${["table_zeros", "log_missing", "cancelled"].includes(fault.rule) ? "note" : "broken"}>${ruleName(fault.rule)}</b>
+        <span class="at"><b class=${["table_zeros", "log_missing", "cancelled"].includes(fault.rule)
+          ? "note" : "broken"}>${ruleName(fault.rule)}</b>
           <span class="mono dim">${shortName(nameOf(fault.file))} @${fault.position}</span></span>
         <span>${sentence(fault)}</span></button></li>`)}</ol>
       ${faultsTotal > faults.length ? html`<p class="dim">${t("own.more_faults", { n: faultsTotal - faults.length })}</p>` : ""}</section>`;
@@ -152,10 +162,12 @@ class HwOwnFiles extends HwElement {
   render() {
     void column.value;
     if (!state.value.files.length) return this.invitation();
-    return html`<nav class="columns seg" aria-label=${t("own.columns")}>${COLUMN_NAMES.map((name) => html`<button aria-pressed=${column.value === name}
+    return html`<nav class="columns seg" aria-label=${t("own.columns")}>${COLUMN_NAMES.map((name) =>
+      html`<button aria-pressed=${column.value === name}
         @click=${() => (column.value = name)}>${t(`own.column.${name}`)}</button>`)}</nav>
       <aside class="own-files ${this.#isOver.value ? "over" : ""}" aria-label=${t("own.column.files")}>
-        <div class="part adds">${this.buttons(t("own.more_files"), t("own.more_folder"))}<button class="btn" @click=${clear}>${t("own.clear")}</button></div>
+        <div class="part adds">${this.buttons(t("own.more_files"), t("own.more_folder"))}<button class="btn"
+          @click=${clear}>${t("own.clear")}</button></div>
         ${this.progress()}
         <div class="own-tree">${this.files()}</div>
         ${this.faults()}

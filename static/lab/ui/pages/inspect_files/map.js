@@ -36,23 +36,30 @@ class HwOwnMap extends HwElement {
     batch.value = { id: this.log, row };
   }
 
-  /** Bars as high as there are batches; or cells from the beginning of one batch to that of the next. @param {LogSummary} summary @param {number} read */
+  /**
+   * Bars as high as there are batches; or cells from the beginning of one batch to that of the next.
+   * @param {LogSummary} summary
+   * @param {number} read
+   */
   bars({ bins: { batches, controls }, count: total }, read) {
     const begins = [...batches.keys()].filter((at) => batches[at]);
     if (total <= MOST_CELLS)
-      return begins.map((at, n) => svg`<rect class="cell ${controls[at] === batches[at] ? "control" : "batch"}" x=${at + 0.15} y=${BASE - TALLEST}
+      return begins.map((at, n) => svg`<rect class="cell ${controls[at] === batches[at] ? "control" : "batch"}" x=${at + 0.15}
+        y=${BASE - TALLEST}
         width=${Math.max(0.7, (begins[n + 1] ?? read) - at - 0.3)} height=${TALLEST}></rect>`);
     const most = Math.max(1, ...batches);
     return [...batches].map((count, at) => {
       if (!count) return "";
       const height = LEAST + ((TALLEST - LEAST) * count) / most;
-      return svg`<rect class=${controls[at] === count ? "control" : "batch"} x=${at + 0.1} y=${BASE - height} width="0.8" height=${height}></rect>`;
+      return svg`<rect class=${controls[at] === count ? "control" : "batch"} x=${at + 0.1} y=${BASE - height} width="0.8"
+        height=${height}></rect>`;
     });
   }
 
   /** @param {string} name @param {Uint32Array | null} counts @param {number} y @param {number} height */
   marks(name, counts, y, height) {
-    return [...(counts ?? [])].map((count, at) => (count ? svg`<rect class=${name} x=${at + 0.15} y=${y} width="0.7" height=${height}></rect>` : ""));
+    return [...(counts ?? [])].map((count, at) => (count
+      ? svg`<rect class=${name} x=${at + 0.15} y=${y} width="0.7" height=${height}></rect>` : ""));
   }
 
   render() {
@@ -66,7 +73,8 @@ class HwOwnMap extends HwElement {
         <rect class="ground" x="0" y="4" width=${wide} height=${BASE - 4}></rect>
         <rect class="unread" x=${place(position)} y="4" width=${Math.max(0, wide - place(position))} height=${BASE - 4}></rect>
         ${this.bars(this.summary, place(position))}${this.marks("entry", entries, BASE + 2, 5)}${this.marks("fault", bins.faults, 0, BASE)}
-        ${pointed.value < 0 ? "" : svg`<rect class="pointer" x=${Math.min(wide - 0.6, place(pointed.value))} y="0" width="0.6" height=${HEIGHT}></rect>`}
+        ${pointed.value < 0 ? "" : svg`<rect class="pointer" x=${Math.min(wide - 0.6, place(pointed.value))} y="0" width="0.6"
+          height=${HEIGHT}></rect>`}
       </svg>
       <div class="map-legend"><span class="num">0</span><span><i class="batch"></i>${t("own.legend.batches")}</span>
         ${this.summary.controls ? html`<span><i class="control"></i>${t("own.legend.controls")}</span>` : ""}

@@ -16,7 +16,10 @@ const LATEST_MS = 8.64e15;
 /** @param {number} number */
 const two = (number) => String(number).padStart(2, "0");
 
-/** A timestamp in the reader's time zone: "2026-11-21 20:01:05.123"; the number itself where it is not an instant. @param {number | bigint} ms */
+/**
+ * A timestamp in the reader's time zone: "2026-11-21 20:01:05.123"; the number itself where it is not an instant.
+ * @param {number | bigint} ms
+ */
 export function stamp(ms) {
   const number = Number(ms);
   if (number < 0) return "—";
@@ -35,11 +38,16 @@ export const span = (first, last) => (first === last ? String(first) : `${first}
 
 const LONG_SPAN = 14;
 /** "54423124–54423130" -> "54423124–…130", where there is little room. @param {Offset} first @param {Offset} last */
-export const shortSpan = (first, last) => (span(first, last).length > LONG_SPAN && first !== last ? `${first}–…${String(last).slice(-3)}` : span(first, last));
+export const shortSpan = (first, last) => (span(first, last).length > LONG_SPAN && first !== last ? `${first}–…${String(last).slice(-3)}`
+  : span(first, last));
 /** "00000000000000005377.log" -> "…5377.log": what differs. @param {string} name */
 export const shortName = (name) => name.replace(/^0{12,19}(?=\d)/, "…");
 
-/** A value of a sentence: checksums in hexadecimal, instants as such, big numbers with thin spaces. @param {string} name @param {unknown} value */
+/**
+ * A value of a sentence: checksums in hexadecimal, instants as such, big numbers with thin spaces.
+ * @param {string} name
+ * @param {unknown} value
+ */
 function shown(name, value) {
   if (typeof value !== "number" && typeof value !== "bigint") return value;
   if (name === "stored" || name === "computed") return hex8(Number(value));

@@ -49,7 +49,8 @@ async function stepLane(direction) {
 function menuOfSelection() {
   const { left, top, width, height } = byId("main").getBoundingClientRect();
   const lane = laneOf(selection.value);
-  const what = selection.value.startsWith("link:") ? selection.value : lane ? nodeTarget(lane) : `broker:b${moment.value.view.controller.broker}`;
+  const what = selection.value.startsWith("link:") ? selection.value : lane
+    ? nodeTarget(lane) : `broker:b${moment.value.view.controller.broker}`;
   openMenuOf(what, left + width / 2 - 95, top + height / 3);
 }
 

@@ -30,7 +30,8 @@ function targetOf(view, subject) {
 }
 
 /** @param {Alarm} alarm */
-const verdict = ({ explained_by }) => html`<span class="tag ${explained_by ? "warn" : "bad"}">${explained_by ? "▲" : "✕"} ${t(explained_by ? "alarm.is_explained" : "alarm.is_unexplained")}</span>`;
+const verdict = ({ explained_by }) => html`<span class="tag ${explained_by ? "warn" : "bad"}">${explained_by
+  ? "▲" : "✕"} ${t(explained_by ? "alarm.is_explained" : "alarm.is_unexplained")}</span>`;
 
 /** The list in the inspector: short, each with its two ways to go. */
 class HwAlarms extends HwElement {
@@ -41,11 +42,13 @@ class HwAlarms extends HwElement {
     /** @param {NumberedAlarm} numbered */
     const one = ({ seq, alarm }) => html`<li class="message ${alarm.explained_by ? "warn" : "bad"}">
       <b>${alarm.invariant} · ${alarm.subject}</b><span>${inMyLanguage(alarm, "detail")}</span>
-      <span class="dim">${instant(alarm.at_us)} · ${alarm.explained_by ? t("alarm.explained", { by: inMyLanguage(alarm, "explained_by") }) : t("alarm.unexplained")}</span>
+      <span class="dim">${instant(alarm.at_us)} · ${alarm.explained_by ? t("alarm.explained", { by: inMyLanguage(alarm, "explained_by") })
+        : t("alarm.unexplained")}</span>
       <span class="row">${go(seqBefore(seq, alarm.cause), t("alarm.before"))}${go(seq, t("alarm.at"))}</span></li>`;
     if (!unexplained.length && !explained.length && !records) return html`<p class="empty-note">${t("empty.alarms")}</p>`;
     return html`<ul class="alarms">${[...unexplained, ...explained].map(one)}
-      ${records ? html`<li class="message"><b>${t("alarm.losses", { n: records })}</b><span class="dim">${t("alarm.losses_said")}</span></li>` : ""}</ul>`;
+      ${records ? html`<li class="message"><b>${t("alarm.losses", { n: records })}</b><span
+        class="dim">${t("alarm.losses_said")}</span></li>` : ""}</ul>`;
   }
 }
 customElements.define("hw-alarms", HwAlarms);
@@ -71,7 +74,10 @@ const entries = computed(() => {
 });
 
 class HwAlarmScreen extends HwElement {
-  /** The probable cause of the alarm that is shown; `event` is null while it is loading. @type {Signal<{ seq: number, event: AnyEvent | null }>} */
+  /**
+   * The probable cause of the alarm that is shown; `event` is null while it is loading.
+   * @type {Signal<{ seq: number, event: AnyEvent | null }>}
+   */
   #cause = signal({ seq: 0, event: null });
 
   connectedCallback() {
@@ -135,13 +141,15 @@ class HwAlarmScreen extends HwElement {
 
   /** @param {string} title @param {string} tone @param {Entry[]} list @param {Entry} current */
   group(title, tone, list, current) {
-    return list.length ? html`<div class="alarm-group ${tone}" role="presentation"><h3>${title}<span class="mono">${list.length}</span></h3>${list.map((entry) => this.row(entry, current))}</div>` : "";
+    return list.length ? html`<div class="alarm-group ${tone}" role="presentation">
+      <h3>${title}<span class="mono">${list.length}</span></h3>${list.map((entry) => this.row(entry, current))}</div>` : "";
   }
 
   cause() {
     const { seq, event } = this.#cause.value;
     if (!seq) return html`<p class="dim">${t("alarm.no_cause")}</p>`;
-    return event ? html`<button class="ev" @click=${() => seekSeq(seq)} title=${t("changes.go")}><span class="mono dim">${instant(event.at_us)}</span> ${sentence(event)}</button>`
+    return event ? html`<button class="ev" @click=${() => seekSeq(seq)} title=${t("changes.go")}><span
+      class="mono dim">${instant(event.at_us)}</span> ${sentence(event)}</button>`
       : html`<p class="dim">${t("why.searching")}</p>`;
   }
 
@@ -183,17 +191,22 @@ class HwAlarmScreen extends HwElement {
     const promise = inMyLanguage(alarm, "promise");
     const by = giverOf(invariant);
     return html`<article class="alarm-card ${alarm.explained_by ? "explained" : "unexplained"}">
-      <header><b class="mono">${invariant}</b> ${this.subject(view, subject)} ${verdict(alarm)}<span class="mono dim">${t("alarm.first", { at: instant(at_us) })}</span></header>
+      <header><b class="mono">${invariant}</b> ${this.subject(view, subject)} ${verdict(alarm)}<span
+        class="mono dim">${t("alarm.first", { at: instant(at_us) })}</span></header>
       <p class="broke">${inMyLanguage(alarm, "detail")}</p>
       <ol class="story">
-        ${this.step("1", t("alarm.guarantee"), html`<p>${inline(has(`invariant.${invariant}`) ? t(`invariant.${invariant}`) : invariant)}</p>`)}
-        ${this.step("2", t("alarm.given_by"), html`<p>${t(`alarm.giver.${by}`)}</p>${promise ? html`<p class="promise">${promise}</p>` : ""}`)}
+        ${this.step("1", t("alarm.guarantee"), html`<p>${inline(has(`invariant.${invariant}`) ? t(`invariant.${invariant}`)
+          : invariant)}</p>`)}
+        ${this.step("2", t("alarm.given_by"), html`<p>${t(`alarm.giver.${by}`)}</p>${promise ? html`<p class="promise">${promise}</p>`
+          : ""}`)}
         ${this.step("3", t("alarm.given_away"), alarm.explained_by
-          ? html`<p>${inMyLanguage(alarm, "explained_by")}</p><p class="settings">${settingsOf(setting).map((one) => html`<code>${one}</code>`)}</p>`
+          ? html`<p>${inMyLanguage(alarm, "explained_by")}</p>
+            <p class="settings">${settingsOf(setting).map((one) => html`<code>${one}</code>`)}</p>`
           : html`<p>${t("alarm.unexplained")}</p>`)}
         ${this.step("4", t("alarm.cause"), this.cause())}
       </ol>
-      <footer>${this.go(view, seqBefore(seq, cause), t("alarm.before"), subject, "pri")}${this.go(view, seq, t("alarm.at"), subject)}</footer></article>`;
+      <footer>${this.go(view, seqBefore(seq, cause), t("alarm.before"), subject, "pri")}${this.go(view, seq, t("alarm.at"),
+        subject)}</footer></article>`;
   }
 
   /** @param {View} view @param {number} seq @param {Loss} loss */
@@ -201,16 +214,19 @@ class HwAlarmScreen extends HwElement {
     const { partition, first_offset, count, leader, leader_epoch, acknowledged_by, acknowledged_seq, at_us } = loss;
     const cells = Array.from({ length: Math.min(count, 24) }, (_, n) => first_offset + n);
     return html`<article class="alarm-card loss">
-      <header><b class="mono">acks=1</b> ${this.subject(view, partition)} <span class="tag">○ ${t("loss.no_guarantee")}</span><span class="mono dim">${instant(at_us)}</span></header>
+      <header><b class="mono">acks=1</b> ${this.subject(view, partition)} <span class="tag">○ ${t("loss.no_guarantee")}</span><span
+        class="mono dim">${instant(at_us)}</span></header>
       <p class="broke">${t("loss.said", { n: count, first: first_offset, leader: nodeName(leader), epoch: leader_epoch })}</p>
-      <div class="cells">${cells.map((offset) => html`<span class="cell gone">${offset}</span>`)}${count > cells.length ? html`<span class="dim">+${count - cells.length}</span>` : ""}</div>
+      <div class="cells">${cells.map((offset) => html`<span class="cell gone">${offset}</span>`)}${count > cells.length
+        ? html`<span class="dim">+${count - cells.length}</span>` : ""}</div>
       <ol class="story">
         ${this.step("1", t("alarm.guarantee"), html`<p>${inline(t("loss.guarantee"))}</p>`)}
         ${this.step("2", t("alarm.given_by"), html`<p>${t("loss.given_by", { who: nodeName(acknowledged_by) })}</p>`)}
         ${this.step("3", t("alarm.given_away"), html`<p>${t("loss.given_away")}</p><p class="settings"><code>acks=1</code></p>`)}
         ${this.step("4", t("loss.acknowledged"), this.cause())}
       </ol>
-      <footer>${this.go(view, seqBefore(seq, acknowledged_seq), t("alarm.before"), partition, "pri")}${this.go(view, seq, t("alarm.at"), partition)}</footer></article>`;
+      <footer>${this.go(view, seqBefore(seq, acknowledged_seq), t("alarm.before"), partition, "pri")}${this.go(view, seq, t("alarm.at"),
+        partition)}</footer></article>`;
   }
 
   /** @param {View} view @param {Entry} entry */

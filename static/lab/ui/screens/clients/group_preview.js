@@ -55,7 +55,8 @@ class HwGroupPreview extends HwElement {
       partitions.map((partition) => ({ partition, client: group.members[id]?.client ?? "?" })));
     const owners = Object.groupBy(owned, ({ partition }) => partition);
     return html`<tr class=${assignor === group.protocol ? "on" : ""}><th scope="row" class="mono">${assignor}</th>
-      ${names.map((name) => html`<td class="plan ${moved.includes(name) ? "moves" : ""}">${unlessMasked(owners[name]?.map(({ client }) => client).join(", ") ?? "—")}</td>`)}
+      ${names.map((name) => html`<td class="plan ${moved.includes(name)
+        ? "moves" : ""}">${unlessMasked(owners[name]?.map(({ client }) => client).join(", ") ?? "—")}</td>`)}
       <td>${moved.length}</td><td>${stopped.length}</td><td>${rounds}</td></tr>`;
   }
 
@@ -65,10 +66,12 @@ class HwGroupPreview extends HwElement {
     if (!group || !Object.keys(group.members).length || !plans.length) return html``;
     const names = Object.entries(factsForAssignors(moment.value.view, group).partitions).sort()
       .flatMap(([topic, count]) => Array.from({ length: count }, (_, number) => `${topic}-${number}`));
-    return html`<section aria-label=${t("preview.title")}><header class="clients-head"><h3>${t("preview.title")} <span class="dim">${t("preview.said")}</span></h3><span class="spacer"></span>
+    return html`<section aria-label=${t("preview.title")}><header class="clients-head">
+      <h3>${t("preview.title")} <span class="dim">${t("preview.said")}</span></h3><span class="spacer"></span>
         ${opener("assignor")}</header>
       <div class="scroll-x" tabindex="0"><table class="owners plans">
-        <thead><tr><td></td>${names.map((name) => html`<th scope="col">${name}</th>`)}${["moved", "stopped", "rounds"].map((name) => html`<th scope="col" title=${t(`preview.${name}_title`)}>${t(`preview.${name}`)}</th>`)}</tr></thead>
+        <thead><tr><td></td>${names.map((name) => html`<th scope="col">${name}</th>`)}${["moved", "stopped", "rounds"].map((name) =>
+          html`<th scope="col" title=${t(`preview.${name}_title`)}>${t(`preview.${name}`)}</th>`)}</tr></thead>
         <tbody>${plans.map((plan) => this.plan(plan, group, names))}</tbody></table></div></section>`;
   }
 }

@@ -36,7 +36,11 @@ export function sentenceOf({ says, name, values = {} }) {
   return t(says.startsWith("property.") ? "field.property.other" : "field.other", { name });
 }
 
-/** Scrolls a list, and nothing around it, until a thing in it is well in sight. @param {Element | null} list @param {Element | null} thing */
+/**
+ * Scrolls a list, and nothing around it, until a thing in it is well in sight.
+ * @param {Element | null} list
+ * @param {Element | null} thing
+ */
 function reveal(list, thing) {
   if (!list || !thing) return;
   const [outer, inner] = [list.getBoundingClientRect(), thing.getBoundingClientRect()];
@@ -155,20 +159,25 @@ class HwDiskBytes extends HwElement {
       const times = time_index.filter(({ offset }) => offset >= (part.first_offset ?? 0) && offset <= (part.last_offset ?? -1));
       return html`<div class="batch-cells" data-part=${place_}>
         <div class="flags">
-          <button class="range" data-part=${place_} @click=${() => goTo({ at: Math.max(part.position, from) })}>${part.first_offset}–${part.last_offset}</button>
+          <button class="range" data-part=${place_} @click=${() =>
+            goTo({ at: Math.max(part.position, from) })}>${part.first_offset}–${part.last_offset}</button>
           ${part.fault ? html`<span class="tag bad">${t(`disk.fault.${part.fault}`)}</span>` : ""}
-          ${entry ? html`<button class="flag index" data-part=${place_} title=${t("disk.index_flag", { n: entry.slot, offset: entry.offset, at: spaced(entry.position) })}
+          ${entry ? html`<button class="flag index" data-part=${place_}
+            title=${t("disk.index_flag", { n: entry.slot, offset: entry.offset, at: spaced(entry.position) })}
             @click=${side(".index", entry.slot * 8)}>index ${entry.offset}→${entry.position}</button>` : ""}
           ${times.map(({ slot, timestamp, offset }) => html`<button class="flag time" data-o=${offset}
-            title=${t("disk.time_flag", { n: slot, offset, time: wall(timestamp, language) })} @click=${side(".timeindex", slot * 12)}>time …→${offset}</button>`)}
+            title=${t("disk.time_flag", { n: slot, offset, time: wall(timestamp, language) })}
+              @click=${side(".timeindex", slot * 12)}>time …→${offset}</button>`)}
         </div>
         <div class="cells">${records.slice(0, CELLS_MOST).map(({ offset, position, size }) => html`<button
-            class="cell ${size ? "" : "packed"} ${String(offset) === place.value.find ? "it" : ""}" data-o=${offset} @click=${() => goTo({ at: Math.max(position, from) })}>${offset}</button>`)}
+            class="cell ${size ? "" : "packed"} ${String(offset) === place.value.find ? "it" : ""}" data-o=${offset}
+              @click=${() => goTo({ at: Math.max(position, from) })}>${offset}</button>`)}
           ${records.length > CELLS_MOST ? html`<span class="dim">+${records.length - CELLS_MOST}</span>` : ""}</div>
       </div>`;
     };
     const batches = parts.map((part, at) => ({ part, at })).filter(({ part }) => part.kind === "batch");
-    return batches.length ? html`<div class="strip" @mouseover=${this.#point} @focusin=${this.#point}>${batches.map(({ part, at }) => batch(part, at))}</div>` : "";
+    return batches.length ? html`<div class="strip" @mouseover=${this.#point}
+      @focusin=${this.#point}>${batches.map(({ part, at }) => batch(part, at))}</div>` : "";
   }
 
   /** @param {KnownPage} page @param {number} at @param {number} now */
@@ -201,8 +210,10 @@ class HwDiskBytes extends HwElement {
       const byte = closest(event, "[data-at]");
       if (byte) goTo({ at: Number(byte.dataset.at) });
     };
-    return html`<div class="disk-hex hex" tabindex="0" role="group" aria-roledescription=${t("disk.hex_role")} aria-label=${t("disk.hex_label")}
-        aria-describedby="disk-field" @keydown=${onKey((event) => this.#walk(event, page))} @mouseover=${this.#point} @mouseleave=${() => (pointed.value = NOTHING)} @click=${jump}>${rows}</div>
+    return html`<div class="disk-hex hex" tabindex="0" role="group" aria-roledescription=${t("disk.hex_role")}
+      aria-label=${t("disk.hex_label")}
+        aria-describedby="disk-field" @keydown=${onKey((event) => this.#walk(event, page))} @mouseover=${this.#point}
+          @mouseleave=${() => (pointed.value = NOTHING)} @click=${jump}>${rows}</div>
       <p class="sr" id="disk-field" role="status">${label}</p>`;
   }
 
@@ -215,7 +226,8 @@ class HwDiskBytes extends HwElement {
         <span class="mono dim">${t("disk.field_place", { at: hex(position), n: length })}</span></div>
       <p class="mono value">${value}</p>
       <p>${sentenceOf(field)}</p>
-      ${target === undefined ? "" : html`<button class="btn small" @click=${() => this.#follow(field)}>${t("disk.follow", { at: spaced(target) })}</button>`}
+      ${target === undefined ? "" : html`<button class="btn small"
+        @click=${() => this.#follow(field)}>${t("disk.follow", { at: spaced(target) })}</button>`}
     </div>`;
   }
 
@@ -249,7 +261,8 @@ class HwDiskBytes extends HwElement {
         record = field.offset;
       }
       rows.push(html`<button class="field-row ${hueOf(field.name)} ${at === now ? "on" : ""} ${isRecord ? "of-record" : ""}" data-f=${at}
-        data-o=${field.offset ?? ""} ?data-now=${at === now} title=${sentenceOf(field)} tabindex="-1" @click=${() => goTo({ at: Math.max(field.position, from) })}>
+        data-o=${field.offset ?? ""} ?data-now=${at === now} title=${sentenceOf(field)} tabindex="-1"
+          @click=${() => goTo({ at: Math.max(field.position, from) })}>
         <i></i><span class="mono">${field.name}</span><span class="mono value">${field.value}</span></button>`);
     }
     return rows;
@@ -258,9 +271,11 @@ class HwDiskBytes extends HwElement {
   render() {
     const shown = page.value;
     const { broker, path, at } = place.value;
-    if (!shown || shown.path !== path || shown.broker !== broker) return html`<p class="empty-note">${t(path ? "file.loading" : "file.choose")}</p>`;
+    if (!shown || shown.path !== path || shown.broker !== broker) return html`<p
+      class="empty-note">${t(path ? "file.loading" : "file.choose")}</p>`;
     if (shown.missing) return html`<p class="empty-note">${t("file.gone")}</p>`;
-    if (shown.error) return html`<div class="message bad"><b>${shown.error.what ?? t("error.unexpected")}</b><span>${shown.error.todo}</span></div>`;
+    if (shown.error) return html`<div class="message bad"><b>${shown.error.what
+      ?? t("error.unexpected")}</b><span>${shown.error.todo}</span></div>`;
     if (this.#page !== shown) {
       this.#page = shown;
       this.#data = fromHex(shown.bytes);
@@ -273,7 +288,8 @@ class HwDiskBytes extends HwElement {
         <div class="bytes-hex">${this.hex(shown, now)}</div>
         <div class="bytes-fields" @mouseover=${this.#point} @mouseleave=${() => (pointed.value = NOTHING)}>
           ${this.card(this.#fields[now])}
-          <div class="parts" tabindex="0" aria-label=${t("disk.fields")}>${shown.parts.map((part, place_) => this.describe(part, place_, now, shown.from))}</div>
+          <div class="parts" tabindex="0" aria-label=${t("disk.fields")}>${shown.parts.map((part, place_) => this.describe(part, place_,
+            now, shown.from))}</div>
         </div>
       </div>`;
   }

@@ -53,7 +53,11 @@ class HwDiskFind extends HwElement {
     clearTimeout(this.#timer);
   }
 
-  /** Repeats the lookup; the walk restarts when the question changes, not when the log grows. @param {FullPlace} place @param {{ seq: number }} tree */
+  /**
+   * Repeats the lookup; the walk restarts when the question changes, not when the log grows.
+   * @param {FullPlace} place
+   * @param {{ seq: number }} tree
+   */
   #follow({ broker, path, find }, { seq }) {
     const folder = folderOf(path);
     if (!find || !folder || !isThere(folder)) return;
@@ -106,21 +110,25 @@ class HwDiskFind extends HwElement {
       this.#by.value = name;
       this.requestUpdate();
     };
-    const usual = by === "timestamp" ? String(moment.value.view.run.start_wall_ms ?? 0) : String(broker === EXAMPLE ? EXAMPLE_OFFSET : Math.max(0, (folder?.log_end_offset ?? 1) - 1));
+    const usual = by === "timestamp" ? String(moment.value.view.run.start_wall_ms ?? 0)
+      : String(broker === EXAMPLE ? EXAMPLE_OFFSET : Math.max(0, (folder?.log_end_offset ?? 1) - 1));
     const shownValue = find && find.startsWith("t") === (by === "timestamp") ? find.replace(/^t/, "") : usual;
     return html`<form class="find-form" @submit=${onSubmit((form) => this.#submit(form))}>
       <span class="seg" role="group" aria-label=${t("disk.find.by")}>${/** @type {const} */ (["offset", "timestamp"]).map((name) => html`
         <button type="button" aria-pressed=${by === name} @click=${choose(name)}>${t(`file.${name}`)}</button>`)}</span>
-      <input class="mono" name="what" inputmode="numeric" autocomplete="off" aria-label=${t(`disk.find.${by}`)} pattern="[0-9]{1,18}" required .value=${shownValue}>
+      <input class="mono" name="what" inputmode="numeric" autocomplete="off" aria-label=${t(`disk.find.${by}`)} pattern="[0-9]{1,18}"
+        required .value=${shownValue}>
       <button class="btn pri">${t("disk.find.go")}</button>
-      <span class="dim">${t("disk.find.in", { folder: folder?.name ?? "—", from: folder?.log_start_offset ?? 0, to: Math.max(0, (folder?.log_end_offset ?? 0) - 1) })}</span>
+      <span class="dim">${t("disk.find.in", { folder: folder?.name ?? "—", from: folder?.log_start_offset ?? 0,
+        to: Math.max(0, (folder?.log_end_offset ?? 0) - 1) })}</span>
     </form>`;
   }
 
   /** @param {number} frame @param {number} last */
   transport(frame, last) {
     /** @param {string} label @param {string} sign @param {() => void} act @param {boolean} [off] */
-    const button = (label, sign, act, off = false) => html`<button class="btn small" title=${label} aria-label=${label} ?disabled=${off} @click=${act}>${sign}</button>`;
+    const button = (label, sign, act, off = false) => html`<button class="btn small" title=${label} aria-label=${label} ?disabled=${off}
+      @click=${act}>${sign}</button>`;
     const playing = this.#playing.value;
     const toggle = () => (playing ? this.#go(frame, false) : this.#go(frame === last ? 0 : frame, true));
     return html`<div class="row tight find-steps" role="group" aria-label=${t("disk.find.steps")}>
@@ -145,7 +153,8 @@ class HwDiskFind extends HwElement {
 
   /** @param {Lookup} found */
   segments({ segments, floor, offset }) {
-    return html`<div class="segments">${segments.map((base) => html`<div class="segment ${base === floor ? "it" : ""} ${offset >= 0 && base > offset ? "above" : ""}">
+    return html`<div class="segments">${segments.map((base) =>
+      html`<div class="segment ${base === floor ? "it" : ""} ${offset >= 0 && base > offset ? "above" : ""}">
       <b class="mono">${base}</b><span class="mono dim">.log</span></div>`)}</div>`;
   }
 
@@ -162,7 +171,8 @@ class HwDiskFind extends HwElement {
     const slots = slotsShown(search, SLOTS_MOST);
     return html`<div class="slots">${slots.map((slot, place_) => {
       const entry = known.get(slot);
-      const names = ["slot", slot < low || slot > high ? "out" : "", probe?.slot === slot ? "middle" : "", !probe && slot === search.slot ? "it" : ""];
+      const names = ["slot", slot < low || slot > high ? "out" : "", probe?.slot === slot ? "middle" : "", !probe && slot === search.slot
+        ? "it" : ""];
       return html`${place_ && slots[place_ - 1] !== slot - 1 ? html`<span class="gap">…</span>` : ""}
         <div class=${names.join(" ")}><i class="mono">${slot}</i>${entry
           ? html`<b class="mono">${text(entry.key)}</b><span class="mono dim">${isTime ? "→" : "@"}${entry.value}</span>` : ""}</div>`;
@@ -178,7 +188,8 @@ class HwDiskFind extends HwElement {
     const probe = search.probes[at];
     if (!probe) {
       if (search.slot < 0) return t("disk.find.all_above");
-      return t(isTime ? "disk.find.time_entry" : "disk.find.entry", { slot: search.slot, key: text(search.key), value: search.value, n: search.probes.length });
+      return t(isTime ? "disk.find.time_entry" : "disk.find.entry",
+        { slot: search.slot, key: text(search.key), value: search.value, n: search.probes.length });
     }
     const order = ["disk.find.below", "disk.find.equal", "disk.find.above"][probe.order + 1];
     return t(order, { low: probe.low, high: probe.high, slot: probe.slot, key: text(probe.key), wanted: text(wanted) });
@@ -188,7 +199,8 @@ class HwDiskFind extends HwElement {
   scan({ scanned, found, skipped }, at, isFound) {
     const seen = scanned.slice(0, at + 1);
     /** @param {Scanned} batch @param {number} place_ */
-    const batch = ({ position, size, base_offset, last_offset, is_it }, place_) => html`<div class="scanned ${place_ === at && !isFound ? "middle" : ""} ${is_it ? "it" : ""}">
+    const batch = ({ position, size, base_offset, last_offset, is_it }, place_) =>
+      html`<div class="scanned ${place_ === at && !isFound ? "middle" : ""} ${is_it ? "it" : ""}">
       <b class="mono">${base_offset}–${last_offset}</b><span class="mono dim">@${position} · ${bytes(size)}</span></div>`;
     const last = seen.at(-1);
     const cells = [];
@@ -216,7 +228,8 @@ class HwDiskFind extends HwElement {
     if (offset < 0 || !last) return t("disk.find.none");
     const path = pathOf(folderOf(place.value.path), logName(floor));
     const show = () => goTo({ mode: "bytes", path, at: last.position, from: scanned[0].position });
-    return html`${t("disk.find.done", { offset, n: skipped, batches: scanned.length, read: spaced(scanned.reduce((sum, { size }) => sum + size, 0)) })}
+    return html`${t("disk.find.done", { offset, n: skipped, batches: scanned.length,
+      read: spaced(scanned.reduce((sum, { size }) => sum + size, 0)) })}
       <button class="btn small" @click=${show}>${t("disk.find.show")}</button>`;
   }
 
@@ -241,14 +254,18 @@ class HwDiskFind extends HwElement {
     const scanAt = at("scan", scanned.length - 1);
     const isFound = now.step === "found";
     const target = time ? time.value : found.offset;
-    const segmentSaid = found.floor < 0 ? "disk.find.no_segment" : time || found.timestamp >= 0 ? "disk.find.time_segment" : "disk.find.floor_segment";
-    let number = 1;
+    const segmentSaid = found.floor < 0 ? "disk.find.no_segment" : time || found.timestamp >= 0 ? "disk.find.time_segment"
+      : "disk.find.floor_segment";
     return html`${this.transport(frame, frames.length - 1)}
       <div class="find-walk" role="status" aria-live="polite">
-        ${this.step(t(found.timestamp >= 0 ? "disk.find.late_segment" : "disk.find.segment"), number++, stateOf("segment"), t(segmentSaid, { wanted, floor: found.floor }), this.segments(found))}
-        ${time ? this.step(t("disk.find.time"), number++, stateOf("time"), this.saidOfSearch(time, timeAt, found.timestamp), this.index(time, timeAt)) : ""}
-        ${search ? this.step(t("disk.find.index"), number++, stateOf("index"), this.saidOfSearch(search, indexAt, target), this.index(search, indexAt)) : ""}
-        ${search ? this.step(t("disk.find.scan"), number++, isFound && scanned.length ? "done" : stateOf("scan"), this.saidOfScan(found, scanAt), this.scan(found, scanAt, isFound)) : ""}
+        ${this.step(t(found.timestamp >= 0 ? "disk.find.late_segment" : "disk.find.segment"), 1, stateOf("segment"),
+          t(segmentSaid, { wanted, floor: found.floor }), this.segments(found))}
+        ${time ? this.step(t("disk.find.time"), 2, stateOf("time"), this.saidOfSearch(time, timeAt, found.timestamp),
+          this.index(time, timeAt)) : ""}
+        ${search ? this.step(t("disk.find.index"), time ? 3 : 2, stateOf("index"), this.saidOfSearch(search, indexAt, target),
+          this.index(search, indexAt)) : ""}
+        ${search ? this.step(t("disk.find.scan"), time ? 4 : 3, isFound && scanned.length ? "done" : stateOf("scan"),
+          this.saidOfScan(found, scanAt), this.scan(found, scanAt, isFound)) : ""}
         ${isFound ? html`<p class="find-done ${found.found < 0 ? "bad" : ""}">${this.found(found)}</p>` : ""}
       </div>`;
   }
@@ -263,7 +280,8 @@ class HwDiskFind extends HwElement {
         : found && find ? this.walk(found)
         : html`<p class="find-intro">${t("disk.find.intro")}</p>
           ${place.value.broker === EXAMPLE ? "" : html`<p class="find-intro"><button class="btn small"
-            @click=${() => goTo({ broker: EXAMPLE, path: pathOf("orders-0", logName(0)), find: String(EXAMPLE_OFFSET) })}>${t("disk.find.example")}</button></p>`}`}`;
+            @click=${() => goTo({ broker: EXAMPLE, path: pathOf("orders-0", logName(0)),
+              find: String(EXAMPLE_OFFSET) })}>${t("disk.find.example")}</button></p>`}`}`;
   }
 }
 customElements.define("hw-disk-find", HwDiskFind);

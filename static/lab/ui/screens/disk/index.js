@@ -33,7 +33,8 @@ export function fileName(name) {
 }
 
 /** A bar of a file's size: what is safe, and what a power loss would take. @param {Pick<DiskFile, "bytes" | "flushed">} file */
-export const safetyBar = ({ bytes: size, flushed }) => html`<svg class="safety" viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true">
+export const safetyBar = ({ bytes: size, flushed }) => html`<svg class="safety" viewBox="0 0 100 4" preserveAspectRatio="none"
+  aria-hidden="true">
   <rect class="kept" width=${size ? (flushed / size) * 100 : 0} height="4"></rect>
   <rect class="lost" x=${size ? (flushed / size) * 100 : 0} width=${size ? ((size - flushed) / size) * 100 : 0} height="4"></rect></svg>`;
 
@@ -137,10 +138,12 @@ class HwDisk extends HwElement {
       goTo({ broker: to, path: keep ? place.value.path : "", at: keep ? place.value.at : 0, find: keep ? place.value.find : "" });
     };
     /** @param {string} id @param {unknown} label */
-    const button = (id, label) => html`<button aria-pressed=${id === broker} title=${id === EXAMPLE ? t("disk.example_title") : nodeName(id)}
+    const button = (id, label) => html`<button aria-pressed=${id === broker} title=${id === EXAMPLE ? t("disk.example_title")
+      : nodeName(id)}
       @click=${choose(id)}>${label}</button>`;
     return html`<span class="seg" role="group" aria-label=${t("disk.whose")}>
-      ${brokersOf(view).map((id) => button(id, id))}${button(EXAMPLE, html`${icon("book")}<span class="word">${t("disk.example")}</span>`)}</span>`;
+      ${brokersOf(view).map((id) => button(id, id))}${button(EXAMPLE,
+        html`${icon("book")}<span class="word">${t("disk.example")}</span>`)}</span>`;
   }
 
   /** @param {Moment} moment */
@@ -150,7 +153,8 @@ class HwDisk extends HwElement {
     const { bytes: lost } = lossOf(tree.value.folders);
     const dirty = html`<button class="tag ${lost ? "warn" : "ok"}" @click=${() => goTo({ mode: "loss" })}>
       ${unlessMasked(lost ? t("disk.dirty", { n: bytes(lost) }) : t("disk.clean"))}</button>`;
-    if (!node) return html`<span class="facts">${broker === EXAMPLE ? html`<span class="dim">${t("disk.example_note")}</span>` : ""}${dirty}</span>`;
+    if (!node) return html`<span class="facts">${broker === EXAMPLE ? html`<span class="dim">${t("disk.example_note")}</span>`
+      : ""}${dirty}</span>`;
     const isController = node.broker_id === view.controller.broker;
     return html`<span class="facts"><b>${nodeName(broker)}</b>
       <span class="dim">${t(`node.${node.state}`)} ${durationText(Math.max(0, at_us - node.since_us))}</span>
@@ -161,8 +165,10 @@ class HwDisk extends HwElement {
     const { mode } = place.value;
     /** @param {DiskMode} name */
     const choose = (name) => goTo({ mode: name });
-    return html`<div class="modes" role="tablist" aria-label=${t("disk.modes")} @keydown=${onKey((event) => walkTabs(event, MODES, mode, choose))}>
-      ${MODES.map((name) => html`<button role="tab" aria-selected=${name === mode} aria-controls="disk-panel" tabindex=${name === mode ? 0 : -1}
+    return html`<div class="modes" role="tablist" aria-label=${t("disk.modes")}
+      @keydown=${onKey((event) => walkTabs(event, MODES, mode, choose))}>
+      ${MODES.map((name) => html`<button role="tab" aria-selected=${name === mode} aria-controls="disk-panel" tabindex=${name === mode
+        ? 0 : -1}
         @click=${() => choose(name)}>${t(`disk.mode.${name}`)}</button>`)}</div>`;
   }
 
@@ -176,7 +182,8 @@ class HwDisk extends HwElement {
         <aside class="disk-side" aria-label=${t("disk.tree")}><hw-disk-tree></hw-disk-tree></aside>
         <div class="disk-main">
           ${this.modes()}
-          <div class="disk-panel ${mode}" id="disk-panel" role="tabpanel" aria-label="${t(`disk.mode.${mode}`)}: ${folderOf(path)} ${nameOf(path)}">
+          <div class="disk-panel ${mode}" id="disk-panel" role="tabpanel"
+            aria-label="${t(`disk.mode.${mode}`)}: ${folderOf(path)} ${nameOf(path)}">
             ${PANELS[mode]()}</div>
         </div>
       </div>`;

@@ -18,7 +18,8 @@ class HwDiskLoss extends HwElement {
     const acked = replica && replica.high_watermark > from;
     return html`<li><b class="mono">${folder}</b>
       <span>${t("disk.loss.records", { n: to - from, from, to: to - 1 })}</span>
-      ${acked ? html`<span class="tag warn">${t("disk.loss.committed", { n: Math.min(to, replica.high_watermark) - from })}</span>` : ""}</li>`;
+      ${acked ? html`<span class="tag warn">${t("disk.loss.committed", { n: Math.min(to, replica.high_watermark) - from })}</span>`
+        : ""}</li>`;
   }
 
   render() {
@@ -29,7 +30,8 @@ class HwDiskLoss extends HwElement {
     const node = moment.value.view.nodes[broker];
     const all = folders.flatMap(({ files }) => files).reduce((sum, file) => sum + file.bytes, 0);
     /** @param {DiskFile & { folder: string }} file */
-    const row = (file) => html`<tr class="pickable" tabindex="0" @click=${() => goTo({ mode: "bytes", path: pathOf(file.folder, file.name), at: Math.max(0, file.flushed - 1) })}>
+    const row = (file) => html`<tr class="pickable" tabindex="0"
+      @click=${() => goTo({ mode: "bytes", path: pathOf(file.folder, file.name), at: Math.max(0, file.flushed - 1) })}>
       <td><span class="mono dim">${file.folder}/</span>${fileName(file.name)}</td><td class="mono">${bytes(file.flushed)}</td>
       <td class="mono lost">${bytes(file.bytes - file.flushed)}</td><td class="wide">${safetyBar(file)}</td></tr>`;
     return html`<div class="loss">

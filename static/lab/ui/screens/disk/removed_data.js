@@ -32,7 +32,8 @@ class HwDiskPast extends HwElement {
   /** @param {number} at_us */
   when(at_us) {
     const { at_us: now } = moment.value;
-    return html`<span class="when"><button class="val mono" title=${t("disk.past.go")} @click=${() => seek(at_us)}>${instant(at_us)}</button>
+    return html`<span class="when"><button class="val mono" title=${t("disk.past.go")}
+      @click=${() => seek(at_us)}>${instant(at_us)}</button>
       <span class="dim">${t("disk.past.ago", { ago: durationText(Math.max(0, now - at_us)) })}</span>
       <button class="btn small" @click=${() => seek(Math.max(0, at_us - 1))}>${t("alarm.before")}</button></span>`;
   }
@@ -52,7 +53,8 @@ class HwDiskPast extends HwElement {
     /** @param {number} later */
     const point = (later) => () => (this.#later.value = later);
     /** @param {Fate} fate */
-    const cell = ([offset, fate, later]) => html`<span class="cell ${STAYS.includes(fate) ? "stays" : "gone"} ${fate.replaceAll(" ", "-")} ${offset === this.#later.value ? "later" : ""}"
+    const cell = ([offset, fate, later]) => html`<span class="cell ${STAYS.includes(fate)
+      ? "stays" : "gone"} ${fate.replaceAll(" ", "-")} ${offset === this.#later.value ? "later" : ""}"
       title=${later >= 0 ? t("disk.past.superseded_by", { offset, later }) : `${offset}: ${word("disk.fate", fate)}`}
       @mouseenter=${point(later)} @mouseleave=${point(-1)}>${offset}</span>`;
     const share = bytesBefore ? (bytesAfter / bytesBefore) * 100 : 0;
@@ -61,16 +63,23 @@ class HwDiskPast extends HwElement {
     const open = (base) => goTo({ mode: "bytes", path: pathOf(folderOf(path), `${String(base).padStart(20, "0")}.log`), at: 0 });
     return html`<section class="card past-cleaned"><h3>${t("disk.past.cleaned")} ${this.when(at_us)}</h3>
       <p>${t("disk.past.cleaned_said", { from, to, before, after, bytes_before: bytes(bytesBefore), bytes_after: bytes(bytesAfter) })}</p>
-      <svg class="safety wide" viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true"><rect class="kept" width=${share} height="4"></rect>
+      <svg class="safety wide" viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true"><rect class="kept" width=${share}
+        height="4"></rect>
         <rect class="lost" x=${share} width=${100 - share} height="4"></rect></svg>
-      <ul class="fates">${Object.entries(counts).filter(([, n]) => n).map(([fate, n]) => html`<li><i class=${STAYS.includes(fate) ? "stays" : "gone"}></i>${word("disk.fate", fate)} <b class="mono">${n}</b></li>`)}</ul>
+      <ul class="fates">${Object.entries(counts).filter(([, n]) => n)
+        .map(([fate, n]) => html`<li><i class=${STAYS.includes(fate) ? "stays" : "gone"}></i>${word("disk.fate", fate)} <b
+          class="mono">${n}</b></li>`)}</ul>
       <h4>${t("disk.past.before")}</h4><div class="cells">${fates.map(cell)}</div>
-      <h4>${t("disk.past.after")}</h4><div class="cells">${fates.filter(([, fate]) => STAYS.includes(fate) || fate === "no key").map(cell)}</div>
+      <h4>${t("disk.past.after")}</h4><div class="cells">${fates.filter(([, fate]) => STAYS.includes(fate) || fate === "no key")
+        .map(cell)}</div>
       <h4>${t("disk.past.groups")}</h4>
       <ul class="groups">${groups.map(({ segment, bytes: size, sources }) => html`<li>
-        ${sources.map(([base, old]) => html`<span class="segment"><b class="mono">${base}</b><span class="mono dim">${bytes(old)}</span></span>`)}
-        <span aria-hidden="true">→</span><button class="segment it" @click=${() => open(segment)}><b class="mono">${segment}</b><span class="mono dim">${bytes(size)}</span></button></li>`)}</ul>
-      ${delete_horizon_ms >= 0 ? html`<p class="dim">${t("disk.past.horizon", { time: wall(delete_horizon_ms, language) })}</p>` : ""}</section>`;
+        ${sources.map(([base, old]) => html`<span class="segment"><b class="mono">${base}</b><span
+          class="mono dim">${bytes(old)}</span></span>`)}
+        <span aria-hidden="true">→</span><button class="segment it" @click=${() => open(segment)}><b class="mono">${segment}</b><span
+          class="mono dim">${bytes(size)}</span></button></li>`)}</ul>
+      ${delete_horizon_ms >= 0 ? html`<p class="dim">${t("disk.past.horizon", { time: wall(delete_horizon_ms, language) })}</p>`
+        : ""}</section>`;
   }
 
   /** What the last start found wrong in the files, and did about it; grouped by reason. @param {Repair[]} repairs */
@@ -82,10 +91,13 @@ class HwDiskPast extends HwElement {
     /** @param {Repair[]} all */
     const group = (all) => {
       const [, repair, , , rule] = all[0];
-      return html`<details ?open=${all.length <= OPEN_MOST}><summary><span class="tag ${repair === "rebuilt" ? "" : "bad"}">${word("disk.repair", repair)}</span>
-        ${t("disk.past.files", { n: all.length })} <span class="dim">${faultIn(rule, language)}</span></summary><ul class="waiting">${all.map(one)}</ul></details>`;
+      return html`<details ?open=${all.length <= OPEN_MOST}><summary><span class="tag ${repair === "rebuilt"
+        ? "" : "bad"}">${word("disk.repair", repair)}</span>
+        ${t("disk.past.files", { n: all.length })} <span class="dim">${faultIn(rule, language)}</span></summary>
+          <ul class="waiting">${all.map(one)}</ul></details>`;
     };
-    return html`<section class="card"><h3>${t("disk.past.repairs")}</h3><p>${t("disk.past.repairs_said")}</p>${[...groups.values()].map(group)}</section>`;
+    return html`<section class="card"><h3>${t("disk.past.repairs")}</h3>
+      <p>${t("disk.past.repairs_said")}</p>${[...groups.values()].map(group)}</section>`;
   }
 
   /** @param {Replica["deleted_files"]} files */
@@ -97,8 +109,10 @@ class HwDiskPast extends HwElement {
     const group = ([due_us, some]) => html`<details ?open=${some.length <= OPEN_MOST}><summary>${t("disk.past.files", { n: some.length })}
         <span class="mono dim">${bytes(some.reduce((sum, [, [size]]) => sum + size, 0))}</span>
         <span class="mono">${t("disk.past.in", { n: durationText(Math.max(0, due_us - at_us)) })}</span></summary>
-      <ul class="waiting">${some.map(([name, [size]]) => html`<li>${fileName(name)}<span class="mono dim">${bytes(size)}</span></li>`)}</ul></details>`;
-    return html`<section class="card"><h3>${t("disk.past.waiting")}</h3><p>${t("disk.past.waiting_said")}</p>${[...groups].map(group)}</section>`;
+      <ul class="waiting">${some.map(([name, [size]]) =>
+        html`<li>${fileName(name)}<span class="mono dim">${bytes(size)}</span></li>`)}</ul></details>`;
+    return html`<section class="card"><h3>${t("disk.past.waiting")}</h3>
+      <p>${t("disk.past.waiting_said")}</p>${[...groups].map(group)}</section>`;
   }
 
   render() {

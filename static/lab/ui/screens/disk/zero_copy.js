@@ -33,7 +33,8 @@ class HwDiskCopy extends HwElement {
   #log() {
     const { path } = place.value;
     if (nameOf(path).endsWith(".log")) return path;
-    const folder = tree.value.folders.find(({ name, files }) => (folderOf(path) ? name === folderOf(path) : files.some(({ kind }) => kind === "log")));
+    const folder = tree.value.folders.find(({ name, files }) => (folderOf(path) ? name === folderOf(path)
+      : files.some(({ kind }) => kind === "log")));
     const log = folder?.files.findLast(({ kind, bytes: size }) => kind === "log" && size);
     return folder && log ? pathOf(folder.name, log.name) : "";
   }
@@ -57,7 +58,8 @@ class HwDiskCopy extends HwElement {
   picture(way) {
     const isRead = way === "read";
     /** @param {Station} name @param {number} y @param {string} [extra] */
-    const station = (name, y, extra = "") => svg`<g class="station ${name} ${extra}"><rect x=${STATIONS[name]} y=${y} width=${WIDTH} height="34" rx="7"></rect>
+    const station = (name, y, extra = "") => svg`<g class="station ${name} ${extra}"><rect x=${STATIONS[name]} y=${y} width=${WIDTH}
+      height="34" rx="7"></rect>
       <text x=${STATIONS[name] + WIDTH / 2} y=${y + 21}>${t(`disk.copy.${name}`)}</text></g>`;
     /** @param {string} points @param {string} name @param {string} text @param {number} x @param {number} y */
     const arrow = (points, name, text, x, y) => svg`<g class="way ${name}"><path d=${points} marker-end="url(#arrow-${way}-${name})"></path>
@@ -67,7 +69,8 @@ class HwDiskCopy extends HwElement {
     /** @param {Station} name */
     const edge = (name) => STATIONS[name] + WIDTH;
     /** @param {string} name */
-    const tip = (name) => svg`<marker id="arrow-${way}-${name}" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">
+    const tip = (name) => svg`<marker id="arrow-${way}-${name}" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7"
+      orient="auto">
       <path d="M0 0l8 4-8 4z"></path></marker>`;
     const label = t(isRead ? "disk.copy.read_label" : "disk.copy.sendfile_label");
     return html`<svg class="copy-picture" viewBox="0 0 720 146" role="img" aria-label=${label}>
@@ -78,9 +81,12 @@ class HwDiskCopy extends HwElement {
       ${/** @type {const} */ (["disk", "cache", "socket", "card"]).map((name) => station(name, low))}
       ${arrow(`M${edge("disk")} ${middle}H${STATIONS.cache - 3}`, "dma", "DMA", (edge("disk") + STATIONS.cache) / 2, middle - 8)}
       ${isRead
-        ? svg`${arrow(`M${STATIONS.cache + WIDTH / 2} ${low}V${top + 17}H${STATIONS.user - 3}`, "cpu", t("disk.copy.cpu", { n: 1 }), STATIONS.cache + WIDTH / 2 + 46, top + 9)}
-          ${arrow(`M${edge("user")} ${top + 17}H${STATIONS.socket + WIDTH / 2}V${low - 3}`, "cpu", t("disk.copy.cpu", { n: 2 }), STATIONS.socket + WIDTH / 2 - 46, top + 9)}`
-        : arrow(`M${edge("cache")} ${middle}H${STATIONS.socket - 3}`, "pointer", t("disk.copy.pages"), (edge("cache") + STATIONS.socket) / 2, middle - 8)}
+        ? svg`${arrow(`M${STATIONS.cache + WIDTH / 2} ${low}V${top + 17}H${STATIONS.user - 3}`, "cpu", t("disk.copy.cpu", { n: 1 }),
+          STATIONS.cache + WIDTH / 2 + 46, top + 9)}
+          ${arrow(`M${edge("user")} ${top + 17}H${STATIONS.socket + WIDTH / 2}V${low - 3}`, "cpu", t("disk.copy.cpu", { n: 2 }),
+            STATIONS.socket + WIDTH / 2 - 46, top + 9)}`
+        : arrow(`M${edge("cache")} ${middle}H${STATIONS.socket - 3}`, "pointer", t("disk.copy.pages"),
+          (edge("cache") + STATIONS.socket) / 2, middle - 8)}
       ${arrow(`M${edge("socket")} ${middle}H${STATIONS.card - 3}`, "dma", "DMA", (edge("socket") + STATIONS.card) / 2, middle - 8)}
     </svg>`;
   }
@@ -94,7 +100,8 @@ class HwDiskCopy extends HwElement {
     return html`<section class="card copy-way ${way}">
       <h3>${t(`disk.copy.way_${way}`)} <code>${isRead ? "read() + send()" : "sendfile()"}</code>
         ${one ? html`<b class="mono">${time(one.us)}</b>` : ""}</h3>
-      ${one ? html`<svg class="copy-bar" viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true"><rect width=${(one.us / slowest) * 100} height="4"></rect></svg>` : ""}
+      ${one ? html`<svg class="copy-bar" viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true">
+        <rect width=${(one.us / slowest) * 100} height="4"></rect></svg>` : ""}
       ${this.picture(way)}
       <dl class="copy-facts">
         ${fact("copies", isRead ? 2 : 0, isRead ? "" : "ok")}
@@ -108,7 +115,8 @@ class HwDiskCopy extends HwElement {
   render() {
     const path = this.#log();
     const { broker } = place.value;
-    if (broker === EXAMPLE || !path) return html`<p class="empty-note">${t(broker === EXAMPLE ? "disk.copy.no_example" : "disk.copy.no_segment")}</p>`;
+    if (broker === EXAMPLE || !path) return html`<p
+      class="empty-note">${t(broker === EXAMPLE ? "disk.copy.no_example" : "disk.copy.no_segment")}</p>`;
     const state = this.#state.value;
     const isThis = state.key === `${broker}/${path}`;
     const measured = isThis ? state.measured : undefined;
@@ -116,10 +124,14 @@ class HwDiskCopy extends HwElement {
     const ratio = measured ? measured.read.us / measured.sendfile.us : 1;
     return html`<div class="copy">
       <div class="copy-head"><p>${t("disk.copy.intro")}</p>
-        <button class="btn pri" ?disabled=${isThis && state.measuring} @click=${() => this.#measure(path)}>${t(isThis && state.measuring ? "disk.copy.measuring" : "disk.copy.measure")}</button>
+        <button class="btn pri" ?disabled=${isThis && state.measuring}
+          @click=${() => this.#measure(path)}>${t(isThis && state.measuring ? "disk.copy.measuring" : "disk.copy.measure")}</button>
         <span class="mono dim">${folderOf(path)}/${fileName(nameOf(path))}</span></div>
-      ${isThis && state.error ? html`<div class="message bad"><b>${state.error.what ?? t("error.unexpected")}</b><span>${state.error.todo}</span></div>` : ""}
-      ${measured ? html`<p class="copy-verdict" role="status">${t(ratio >= 1 ? "disk.copy.faster" : "disk.copy.slower", { n: (ratio >= 1 ? ratio : 1 / ratio).toFixed(1), size: bytes(measured.bytes), fetches: measured.fetches * measured.rounds })}</p>` : ""}
+      ${isThis && state.error ? html`<div class="message bad"><b>${state.error.what
+        ?? t("error.unexpected")}</b><span>${state.error.todo}</span></div>` : ""}
+      ${measured ? html`<p class="copy-verdict" role="status">${t(ratio >= 1 ? "disk.copy.faster" : "disk.copy.slower",
+        { n: (ratio >= 1 ? ratio : 1 / ratio).toFixed(1), size: bytes(measured.bytes),
+          fetches: measured.fetches * measured.rounds })}</p>` : ""}
       ${this.way("read", measured, slowest)}${this.way("sendfile", measured, slowest)}
       <p class="dim">${t("disk.copy.note")}</p></div>`;
   }

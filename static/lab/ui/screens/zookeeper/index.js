@@ -92,11 +92,14 @@ class HwZookeeper extends HwElement {
     const isController = view.controller.broker === node.broker_id;
     const what = `broker:${name}`;
     const fired = firedWatches(view).filter((watch) => watch.broker === name);
-    return html`<button class="zk-session ${node.state} ${isController ? "control" : ""}" data-node=${name} aria-pressed=${selection.value === what} @click=${() => select(what)}>
+    return html`<button class="zk-session ${node.state} ${isController ? "control" : ""}" data-node=${name}
+      aria-pressed=${selection.value === what} @click=${() => select(what)}>
       <b>${nodeName(name)}</b>${isController ? html`<span class="tag control">${t("node.controller")}</span>` : ""}
-      <span class="dim">${node.session === null ? t("zk.no_session") : t("znode.session", { n: node.session })} · ${t(`node.${node.state}`)}</span>
+      <span class="dim">${node.session === null ? t("zk.no_session")
+        : t("znode.session", { n: node.session })} · ${t(`node.${node.state}`)}</span>
       <span class="dim">${t("zk.watches", { n: watchesOf(view, name) })}</span>
-      ${fired.map(({ rpc, kind }) => html`<span class="fired">${said(kind)} ${rpc.held ? t("zk.held") : t("zk.in", { time: durationText(Math.max(0, rpc.due_us - at_us)) })}</span>`)}</button>`;
+      ${fired.map(({ rpc, kind }) => html`<span class="fired">${said(kind)} ${rpc.held
+        ? t("zk.held") : t("zk.in", { time: durationText(Math.max(0, rpc.due_us - at_us)) })}</span>`)}</button>`;
   }
 
   render() {
@@ -106,8 +109,10 @@ class HwZookeeper extends HwElement {
     const brokers = nodesByKind(view).broker;
     return html`<div class="zk-top">
         <section class="zk-tree" aria-label=${t("tree.title")}><hw-tree></hw-tree></section>
-        <section class="zk-sessions" aria-label=${t("zk.sessions")}><h3>${t("zk.sessions")}</h3>${brokers.map((name) => this.session(view, at_us, name))}</section>
-        <section class="zk-data" aria-label=${t("zk.data")}>${selection.value.startsWith("znode:") ? html`<hw-znode></hw-znode>` : nothing(t("zk.choose"))}</section>
+        <section class="zk-sessions" aria-label=${t("zk.sessions")}>
+          <h3>${t("zk.sessions")}</h3>${brokers.map((name) => this.session(view, at_us, name))}</section>
+        <section class="zk-data" aria-label=${t("zk.data")}>${selection.value.startsWith("znode:") ? html`<hw-znode></hw-znode>`
+          : nothing(t("zk.choose"))}</section>
         <svg class="watch-lines" aria-hidden="true"></svg>
       </div>
       <hw-controller></hw-controller>`;
@@ -125,7 +130,8 @@ class HwController extends HwElement {
     /** @param {{ id: string, rpc: Rpc }} waiting */
     const row = ({ id, rpc }) => html`<li><button class="rpc" @click=${() => select(`rpc:${id}`)}>
       <b>${labelled(rpc.label) || rpc.api}</b><span class="dim">${rpc.source}</span>
-      <span class="mono ${rpc.held ? "bad" : "dim"}">${rpc.held ? t("zk.held") : t("zk.in", { time: durationText(Math.max(0, rpc.due_us - at_us)) })}</span></button></li>`;
+      <span class="mono ${rpc.held ? "bad" : "dim"}">${rpc.held
+        ? t("zk.held") : t("zk.in", { time: durationText(Math.max(0, rpc.due_us - at_us)) })}</span></button></li>`;
     return html`<h4>${t("controller.queue")} <span class="mono dim">${waiting.length}</span></h4>
       ${waiting.length ? html`<ol class="queue">${waiting.map(row)}</ol>` : html`<p class="dim">${t("controller.queue_empty")}</p>`}`;
   }
@@ -152,7 +158,8 @@ class HwController extends HwElement {
     const row = (event) => html`<li class=${event === chosen ? "on" : ""}>
       <button class="handled" aria-expanded=${event === chosen} @click=${() => (this.#chosen.value = event.seq)}>
         <b class="mono">${event.name}</b>
-        <span class="mono dim">${event.about}</span><span class="who">b${event.broker}</span><span class="mono dim">${instant(event.at_us)}</span></button>
+        <span class="mono dim">${event.about}</span><span class="who">b${event.broker}</span><span
+          class="mono dim">${instant(event.at_us)}</span></button>
       ${event === chosen ? this.detail(event) : ""}</li>`;
     return html`<ol class="handled-list">${latest.map(row)}</ol>`;
   }
@@ -161,13 +168,15 @@ class HwController extends HwElement {
   detail(event) {
     const effects = this.effects(event);
     return html`<div class="effects">
-      ${effects.length ? html`<ul>${effects.map((one) => html`<li>${sentence(one)}</li>`)}</ul>` : html`<p class="dim">${t("controller.no_effect")}</p>`}
+      ${effects.length ? html`<ul>${effects.map((one) => html`<li>${sentence(one)}</li>`)}</ul>`
+        : html`<p class="dim">${t("controller.no_effect")}</p>`}
       <button class="btn small" @click=${() => seekSeq(event.seq)}>${t("alarm.at")}</button></div>`;
   }
 
   /**
    * From which state the last step brought a partition or replica into `state`; "" when it did not.
-   * @param {(event: AnyEvent) => (EventOf<"PartitionStateChanged"> | EventOf<"ReplicaStateChanged">)["data"] | null} pick the change, if it is one of it
+   * @param {(event: AnyEvent) => (EventOf<"PartitionStateChanged"> | EventOf<"ReplicaStateChanged">)["data"] | null} pick the
+   *   change, if it is one of it
    * @param {string} state
    */
   #from(pick, state) {
@@ -180,12 +189,14 @@ class HwController extends HwElement {
     const name = names.includes(partition.value) ? partition.value : names[0];
     const states = view.controller_partitions;
     const active = name ? states[name] ?? NONE.partition : "";
-    const from = name ? this.#from((event) => (event.kind === "PartitionStateChanged" && event.data.partition === name ? event.data : null), active) : "";
+    const from = name ? this.#from((event) => (event.kind === "PartitionStateChanged" && event.data.partition === name
+      ? event.data : null), active) : "";
     const choose = onValue((chosen) => (partition.value = chosen));
     return html`<section class="chart" aria-label=${t("controller.partitions")}><h3>${t("controller.partitions")}
         ${names.length ? html`<select class="chip" aria-label=${t("controller.which_partition")} @change=${choose}>
           ${names.map((one) => html`<option .selected=${one === name}>${one}</option>`)}</select>` : ""}</h3>
-      <div class="chart-box">${stateChart("partition", { active, from, counts: countByState(states), label: t("controller.is", { what: name ?? "", state: active }) })}
+      <div class="chart-box">${stateChart("partition",
+        { active, from, counts: countByState(states), label: t("controller.is", { what: name ?? "", state: active }) })}
         ${this.said(name, active)}</div></section>`;
   }
 
@@ -197,17 +208,21 @@ class HwController extends HwElement {
     const replica = id === undefined ? "" : `${name}@b${id}`;
     const states = view.controller_replicas;
     const active = replica ? states[replica] ?? NONE.replica : "";
-    const from = replica ? this.#from((event) => (event.kind === "ReplicaStateChanged" && event.data.replica === replica ? event.data : null), active) : "";
+    const from = replica ? this.#from((event) => (event.kind === "ReplicaStateChanged" && event.data.replica === replica
+      ? event.data : null), active) : "";
     return html`<section class="chart" aria-label=${t("controller.replicas")}><h3>${t("controller.replicas")}
         ${ids.length ? html`<span class="seg" role="group" aria-label=${t("controller.which_replica")}>
-          ${ids.map((one) => html`<button aria-pressed=${one === id} @click=${() => (chartBroker.value = one)}>b${one}</button>`)}</span>` : ""}</h3>
-      <div class="chart-box">${stateChart("replica", { active, from, counts: countByState(states), label: t("controller.is", { what: replica, state: active }) })}
+          ${ids.map((one) => html`<button aria-pressed=${one === id}
+            @click=${() => (chartBroker.value = one)}>b${one}</button>`)}</span>` : ""}</h3>
+      <div class="chart-box">${stateChart("replica",
+        { active, from, counts: countByState(states), label: t("controller.is", { what: replica, state: active }) })}
         ${this.said(replica, active)}</div></section>`;
   }
 
   /** @param {string} name @param {string} state */
   said(name, state) {
-    return state ? html`<p class="meaning"><b class="mono">${name}</b> ${t(`state.${state}`)}</p>` : html`<p class="meaning dim">${t("controller.no_partition")}</p>`;
+    return state ? html`<p class="meaning"><b class="mono">${name}</b> ${t(`state.${state}`)}</p>`
+      : html`<p class="meaning dim">${t("controller.no_partition")}</p>`;
   }
 
   render() {
@@ -217,7 +232,8 @@ class HwController extends HwElement {
     const name = names.includes(partition.value) ? partition.value : names[0];
     return html`<section class="controller" aria-label=${t("controller.title")}>
       <div class="controller-side">
-        <h3>${icon("act")}${broker < 0 ? t("controller.none") : html`${t("controller.is_broker", { n: broker })} <span class="mono dim">${t("controller.epoch", { epoch: controller_epoch })}</span>`}</h3>
+        <h3>${icon("act")}${broker < 0 ? t("controller.none") : html`${t("controller.is_broker", { n: broker })} <span
+          class="mono dim">${t("controller.epoch", { epoch: controller_epoch })}</span>`}</h3>
         ${this.queue(view, at_us)}
         <h4>${t("controller.handled")}</h4>${this.events(view)}
       </div>

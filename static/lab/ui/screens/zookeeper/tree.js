@@ -37,7 +37,8 @@ export function childrenOf(znodes) {
 }
 
 /** The watchers of a znode, a chip for each; the controller's in its hue. @param {View} view @param {string} path */
-export const watcherChips = (view, path) => Object.entries(view.watches[path] ?? {}).sort(([a], [b]) => byName(a, b)).map(([node, kinds]) => html`<i
+export const watcherChips = (view, path) => Object.entries(view.watches[path] ?? {}).sort(([a], [b]) => byName(a, b))
+  .map(([node, kinds]) => html`<i
   class="watcher ${view.nodes[node]?.broker_id === view.controller.broker ? "control" : ""}"
   title=${t("tree.watched_by", { who: node, what: kinds.map((kind) => t(`tree.of.${kind}`)).join(", ") })}>${node.replace(/^b/, "")}</i>`);
 
@@ -101,7 +102,8 @@ class HwTree extends HwElement {
       <span class="twist" @click=${this.#twist(path)}>${below.length ? (isOpen ? "▾" : "▸") : ""}</span>
       <i class="kind ${owner ? "ephemeral" : sequence ? "sequence" : ""}" aria-hidden="true"></i>
       <span class="mono">${name}${sequence ? html`<b class="sequence" title=${t("tree.sequence")}>${sequence}</b>` : ""}</span>
-      ${owner ? html`<span class="tag owner" title=${t("tree.ephemeral_of", { who: owner })}>${owner}${node.session ? html`<span class="session">#${node.session}</span>` : ""}</span>` : ""}
+      ${owner ? html`<span class="tag owner" title=${t("tree.ephemeral_of", { who: owner })}>${owner}${node.session
+        ? html`<span class="session">#${node.session}</span>` : ""}</span>` : ""}
       ${below.length && !isOpen ? html`<span class="dim">${below.length}</span>` : ""}
       <span class="watchers">${watcherChips(view, path)}</span></div>`;
   }

@@ -27,7 +27,8 @@ class HwZnode extends HwElement {
     /** @type {DiffLine[]} */
     const lines = this.#diff.value && previous !== null ? diffLines(dataLines(previous), now) : now.map((text) => ({ mark: " ", text }));
     if (!lines.length) return html`<p class="dim">${t("tree.no_data")}</p>`;
-    return html`<pre class="mono znode-data">${lines.map(({ mark, text }) => html`<span class=${MARKS[mark]}><i>${mark}</i>${text}</span>`)}</pre>`;
+    return html`<pre class="mono znode-data">${lines.map(({ mark, text }) =>
+      html`<span class=${MARKS[mark]}><i>${mark}</i>${text}</span>`)}</pre>`;
   }
 
   /** @param {Znode} node */
@@ -55,15 +56,18 @@ class HwZnode extends HwElement {
     const kind = kindOf(path);
     return html`${kind ? html`<p class="about">${inline(t(`znode.about.${kind}`))}</p>` : ""}
       <div class="data-head">${node.previous === null ? "" : this.choice(node)}
-        <button class="ghost" title=${t("tree.copy")} aria-label=${t("tree.copy")} @click=${() => copy(node.data, t("tree.copied"))}>${icon("copy")}</button></div>
+        <button class="ghost" title=${t("tree.copy")} aria-label=${t("tree.copy")}
+          @click=${() => copy(node.data, t("tree.copied"))}>${icon("copy")}</button></div>
       ${this.lines(node)}
       ${facts([
         [t("tree.version"), html`<b>${node.version}</b>`],
         ["czxid", node.czxid],
         ["mzxid", node.zxid],
         node.ephemeral && [t("tree.ephemeral"), `${node.ephemeral}${node.session ? ` · ${t("znode.session", { n: node.session })}` : ""}`],
-        [t("znode.written"), html`<button class="val mono" title=${t("znode.go")} @click=${() => player.seekTime(node.at_us)}>${instant(node.at_us)}</button>
-          <button class="btn small" @click=${() => askWhy(`/zk/${escapeKey(path)}`)} title=${t("why.title")}>${t("znode.why")}</button>`, true],
+        [t("znode.written"), html`<button class="val mono" title=${t("znode.go")}
+          @click=${() => player.seekTime(node.at_us)}>${instant(node.at_us)}</button>
+          <button class="btn small" @click=${() => askWhy(`/zk/${escapeKey(path)}`)} title=${t("why.title")}>${t("znode.why")}</button>`,
+            true],
         [t("znode.watched"), this.watchers(view, path), true],
       ])}
       <div class="row">${offer("stat")}${offer("set", ` '${node.data}'`)}${offer("delete")}</div>`;
