@@ -28,11 +28,12 @@ test: setup  ## run all tests, in a real browser too   (ARGS="-k name")
 quick: setup  ## in a minute: the tests without browser, ZooKeeper, JVM and network   (ARGS="-k name")
 	@$(RUN) -m pytest -q --quick -n auto --maxprocesses 4 --dist loadgroup --no-loadscope-reorder $(ARGS)
 
-check: setup  ## lint, types, layers, generated files
+check: setup  ## lint, types, layers, generated files; the page too, where there is Node
 	@$(RUN) -m ruff check .
 	@$(RUN) -m ruff format --check .
 	@$(RUN) -m mypy
 	@.venv/bin/lint-imports
+	@$(RUN) tools/check_page.py
 	@$(MANAGE) gen_events --check
 	@$(MANAGE) gen_docs --check
 	@$(MANAGE) check_vendor
