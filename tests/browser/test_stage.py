@@ -243,3 +243,37 @@ def test_a_phone_shows_strips_and_a_resize_is_followed(gallery: Any, events: lis
     page.wait_for_function("document.querySelector('.hw-strips').getBoundingClientRect().width > 1000")
     settle(page)
     assert cells_of(page.locator(".hw-lane").first)["slots"] > narrow
+
+
+#: A window that moves between screens: `moveTo(ratio)` changes its resolution and notifies the queries concerned.
+SCREENS = """
+let ratio = 1;
+const queries = [];
+const media = window.matchMedia.bind(window);
+Object.defineProperty(window, "devicePixelRatio", { get: () => ratio });
+window.matchMedia = (text) => {
+    const asked = /^\\(resolution: ([\\d.]+)dppx\\)$/.exec(text);
+    if (!asked) return media(text);
+    const query = Object.assign(new EventTarget(), { ratio: Number(asked[1]) });
+    queries.push(query);
+    return query;
+};
+window.moveTo = (next) => {
+    const concerned = queries.filter((query) => query.ratio === ratio || query.ratio === next);
+    ratio = next;
+    for (const query of concerned) query.dispatchEvent(new Event("change"));
+};
+"""
+
+
+def test_each_change_of_the_resolution_is_followed(gallery: Any, page: Page, events: list[list[Any]]) -> None:
+    page.add_init_script(SCREENS)
+    gallery(f"seq={len(events)}")
+    for ratio in (2, 1.5, 3):
+        page.evaluate("(ratio) => moveTo(ratio)", ratio)
+        page.wait_for_function(
+            """(ratio) => [...document.querySelectorAll("canvas")].every(
+                (canvas) => Math.abs(canvas.width - canvas.getBoundingClientRect().width * ratio) <= ratio)""",
+            arg=ratio,
+            timeout=10_000,
+        )
