@@ -15,8 +15,10 @@ def broker_node(broker_id: int) -> str:
 
 
 def broker_id_of(node: str) -> int:
-    """The id of the broker on a node. Raises ValueError if the node is not a broker's."""
-    if not is_broker(node):
+    """The id of the broker on a node; negative for one that cannot exist, as CreateTopics may assign a replica to.
+    Raises ValueError if the node is not a broker's.
+    """
+    if not is_broker(node.replace("-", "", 1)):
         raise ValueError(f"{node!r} is not the node of a broker")
     return int(node[1:])
 

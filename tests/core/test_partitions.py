@@ -48,3 +48,11 @@ def test_only_brokers_have_a_broker_id() -> None:
     assert [node for node in ("b1", "zk", "p1", "b", "b1x", "") if is_broker(node)] == ["b1"]
     with pytest.raises(ValueError):
         broker_id_of("p1")
+
+
+def test_an_assignment_may_name_a_broker_with_a_negative_id() -> None:
+    assert ReplicaId.parse("orders-0@b-1") == ReplicaId("orders-0", -1)
+    assert str(ReplicaId("orders-0", -1)) == "orders-0@b-1"
+    for node in ("b--1", "b1-", "-b1"):
+        with pytest.raises(ValueError):
+            broker_id_of(node)
