@@ -9,9 +9,7 @@ CLIENT_PREFIX = "tcp-"
 
 
 class Prepared(msgspec.Struct, frozen=True, gc=False):
-    """A request whose answer needs nothing but what a connection knows: the frame with which the broker answers."""
-
-    frame: bytes
+    """The body of a request whose response the connection already holds, and of that response on its way back."""
 
 
 class Failed(msgspec.Struct, frozen=True, gc=False):

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 from broker_core.broker.common.guard import report_failure
 from broker_core.broker.common.messages import CLIENT_PREFIX, Failed, Prepared
 from broker_core.broker.translation import TRANSLATIONS, RequestContext
-from broker_core.broker.translation.common import AskedBroker, ClusterAddresses
+from broker_core.broker.translation.common import AskedBroker, ClusterAddresses, Immediate, Unanswered
 from broker_core.era_apis import Apis, is_offered
 from broker_core.errors import Errors
 from broker_core.events.rpc import Fields
@@ -93,6 +93,8 @@ class Connection(PassiveNode):
         self._pieces: list[bytes] = []
         self._waiting: deque[bytes] = deque()
         self._current: Request | None = None
+        #: the frame of the response to the current request, where that needed no handler
+        self._prepared = b""
         self._client_id: str | None = None
         self._software = ("", "")
 
@@ -131,8 +133,12 @@ class Connection(PassiveNode):
         assert translation is not None
         self._identify(request)
         body = translation.body(request.body, self._context(request))
-        if isinstance(body, api.response.type):
-            body = Prepared(encode_response(api, request.version, body, correlation_id=header.correlation_id))
+        is_unanswered = isinstance(body, Unanswered)
+        if isinstance(body, Unanswered):
+            body = body.body
+        elif isinstance(body, Immediate):
+            self._prepared = encode_response(api, request.version, body.response, correlation_id=header.correlation_id)
+            body = Prepared()
         fields: Fields = (
             ("api_version", header.api_version),
             ("correlation_id", header.correlation_id),
@@ -144,7 +150,6 @@ class Connection(PassiveNode):
             # whoever checks what producers were promised looks for it first
             fields = (("acks", request.body.acks), *fields)
             is_one_way = request.body.acks == 0
-        is_unanswered = translation.is_unanswered(request.body, self._context(request))
         self._server.kernel.request(
             self.name,
             self.broker.name,
@@ -195,7 +200,7 @@ class Connection(PassiveNode):
     def _answer(self, body: Any, request: Request) -> bytes:
         """The frame that goes out. Raises WireError where the version of the request cannot say it."""
         if isinstance(body, Prepared):
-            return body.frame
+            return self._prepared
         if isinstance(body, Failed):
             answer = error_response(request, body.error)
         else:

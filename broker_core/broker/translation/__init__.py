@@ -9,7 +9,7 @@ from broker_core.broker.translation import (
 from broker_core.broker.translation.allocate_producer_ids import ALLOCATE_PRODUCER_IDS
 from broker_core.broker.translation.between_brokers import BETWEEN_BROKERS
 from broker_core.broker.translation.committed_offsets import OFFSET_COMMIT, OFFSET_FETCH
-from broker_core.broker.translation.common import RequestContext, Translation
+from broker_core.broker.translation.common import RequestContext, Translation, immediate
 from broker_core.broker.translation.configs import ALTER_CONFIGS, DESCRIBE_CONFIGS, INCREMENTAL_ALTER_CONFIGS
 from broker_core.broker.translation.delete_records import DELETE_RECORDS
 from broker_core.broker.translation.delete_topics import DELETE_TOPICS
@@ -39,14 +39,14 @@ TRANSLATIONS: dict[str, Translation] = {
     "AllocateProducerIds": ALLOCATE_PRODUCER_IDS,
     "AlterConfigs": ALTER_CONFIGS,
     "AlterPartitionReassignments": ALTER_PARTITION_REASSIGNMENTS,
-    "AlterReplicaLogDirs": Translation(alter_replica_log_dirs.body),
-    "ApiVersions": Translation(api_versions.body),
+    "AlterReplicaLogDirs": immediate(alter_replica_log_dirs.body),
+    "ApiVersions": immediate(api_versions.body),
     "CreatePartitions": CREATE_PARTITIONS,
     "CreateTopics": CREATE_TOPICS,
     "DeleteGroups": DELETE_GROUPS,
     "DeleteRecords": DELETE_RECORDS,
     "DeleteTopics": DELETE_TOPICS,
-    "DescribeCluster": Translation(describe_cluster.body),
+    "DescribeCluster": immediate(describe_cluster.body),
     "DescribeConfigs": DESCRIBE_CONFIGS,
     "DescribeGroups": DESCRIBE_GROUPS,
     "DescribeLogDirs": DESCRIBE_LOG_DIRS,
@@ -71,7 +71,7 @@ TRANSLATIONS: dict[str, Translation] = {
     **CLIENT_QUOTAS,
     **DESCRIBE_TRANSACTIONS,
     **NEW_PROTOCOL,
-    "UpdateFeatures": Translation(update_features.body),
+    "UpdateFeatures": immediate(update_features.body),
     **SCRAM,
     **SECURITY,
     **TRANSACTIONS,

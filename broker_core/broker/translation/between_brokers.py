@@ -5,7 +5,7 @@ ControlledShutdown (7) and AlterPartition (56). A broker without an authoriser t
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from broker_core.broker.translation.common import NO_TOPIC_ID, RequestContext, Translation, by_topic, can_be
+from broker_core.broker.translation.common import NO_TOPIC_ID, Immediate, RequestContext, Translation, by_topic, can_be
 from broker_core.errors import Errors
 from broker_core.partitions import parse_requested, requested_partition
 from broker_core.wire.messages import (
@@ -56,7 +56,7 @@ def _states(request: Any) -> Iterator[tuple[str, str, Any]]:
 def _become_body(request: Any, context: RequestContext) -> Any:
     states = list(_states(request))
     if request.is_k_raft_controller:
-        return _become_answer(LeaderAndIsrResponse(_UNKNOWN), request, context)
+        return Immediate(_become_answer(LeaderAndIsrResponse(_UNKNOWN), request, context))
     return LeaderAndIsrRequest(
         request.controller_id,
         request.controller_epoch,
@@ -129,7 +129,7 @@ def _stop_body(request: Any, context: RequestContext) -> Any:
     stops = tuple(_stops(request, context.version))
     if request.is_k_raft_controller:
         failed = StopReplicaResponse(_UNKNOWN, tuple((stop.partition, _UNKNOWN) for stop in stops))
-        return _stop_answer(failed, request, context)
+        return Immediate(_stop_answer(failed, request, context))
     return StopReplicaRequest(request.controller_id, request.controller_epoch, _epoch(request.broker_epoch), stops)
 
 
@@ -148,7 +148,7 @@ def _stop_answer(body: StopReplicaResponse, request: Any, context: RequestContex
 
 def _update_body(request: Any, context: RequestContext) -> Any:
     if request.is_k_raft_controller:
-        return _UPDATE_METADATA.type(error_code=_UNKNOWN.code)
+        return Immediate(_UPDATE_METADATA.type(error_code=_UNKNOWN.code))
     known = context.broker.metadata.live_brokers
     return UpdateMetadataRequest(
         request.controller_id,

@@ -3,7 +3,14 @@
 from collections.abc import Iterable
 from typing import Any
 
-from broker_core.broker.translation.common import RequestContext, Translation, by_topic, by_topic_asked, partitions_of
+from broker_core.broker.translation.common import (
+    RequestContext,
+    Translation,
+    Unanswered,
+    by_topic,
+    by_topic_asked,
+    partitions_of,
+)
 from broker_core.errors import Errors
 from broker_core.wire.messages import (
     OffsetCommitRequest,
@@ -58,7 +65,7 @@ def _partitions(topics: Iterable[Any] | None) -> tuple[str, ...] | None:
     return tuple(dict(partitions_of(topics, partitions="partition_indexes")))
 
 
-def _fetch_body(request: Any, context: RequestContext) -> OffsetFetchRequest:
+def _fetch_body(request: Any, context: RequestContext) -> OffsetFetchRequest | Unanswered:
     if context.version < _GROUPS_VERSION:
         return OffsetFetchRequest(
             request.group_id,
@@ -67,7 +74,9 @@ def _fetch_body(request: Any, context: RequestContext) -> OffsetFetchRequest:
             in_zookeeper=context.version == 0,
         )
     groups = tuple((group.group_id, _partitions(group.topics)) for group in request.groups)
-    return OffsetFetchRequest("", groups=groups, require_stable=request.require_stable)
+    body = OffsetFetchRequest("", groups=groups, require_stable=request.require_stable)
+    # without groups: the answer has at least one in Kafka, which fails to find it
+    return body if groups else Unanswered(body)
 
 
 def _fetch_answer(body: OffsetFetchResponse, request: Any, context: RequestContext) -> Any:
@@ -113,10 +122,5 @@ def _error_of(body: OffsetFetchResponse, partition: str) -> Errors:
     return dict(body.errors).get(partition, Errors.NONE)
 
 
-def _has_no_groups(request: Any, context: RequestContext) -> bool:
-    """No groups: the answer, too, has at least one in Kafka, which fails to find it."""
-    return context.version >= _GROUPS_VERSION and not request.groups
-
-
 OFFSET_COMMIT = Translation(_commit_body, _commit_answer)
-OFFSET_FETCH = Translation(_fetch_body, _fetch_answer, _has_no_groups)
+OFFSET_FETCH = Translation(_fetch_body, _fetch_answer)

@@ -67,26 +67,38 @@ class RequestContext(NamedTuple):
         return self.broker.metadata.topic_ids.get(topic) or NO_TOPIC_ID
 
 
-def prepared(body: Any, request: Any, context: RequestContext) -> Any:
-    """For an API all of whose answers are prepared."""
-    raise TypeError(f"{type(body).__name__} came where the answer was prepared")
+class Immediate(NamedTuple):
+    """A response that needs nothing but what a connection knows."""
+
+    response: Any
 
 
-def always_answered(request: Any, context: RequestContext) -> bool:
-    """For an API all of whose requests are answered: False."""
-    return False
+class Unanswered(NamedTuple):
+    """What the handler takes of a request on whose response Kafka fails: no response comes to it, nor to what its
+    connection asks later.
+    """
+
+    body: Any
+
+
+def no_answer(body: Any, request: Any, context: RequestContext) -> Any:
+    """For an API without a handler."""
+    raise TypeError(f"{type(body).__name__} came where the response is immediate")
 
 
 class Translation(NamedTuple):
-    """How an API is translated: `body(request, context)` gives what the broker's handler takes, or the response itself
-    where no handler is needed; `answer(body, request, context)` makes the response from what the handler answered.
-    Requests and responses are values of the API's schemas. `is_unanswered(request, context)`: whether Kafka fails on
-    its own answer, so that none ever comes, nor one to what its connection asks later.
+    """How an API is translated: `body(request, context)` gives what the broker's handler takes, or Immediate, or
+    Unanswered; `answer(body, request, context)` makes the response from what the handler answered. Requests and
+    responses are values of the API's schemas.
     """
 
     body: Callable[[Any, RequestContext], Any]
-    answer: Callable[[Any, Any, RequestContext], Any] = prepared
-    is_unanswered: Callable[[Any, RequestContext], bool] = always_answered
+    answer: Callable[[Any, Any, RequestContext], Any] = no_answer
+
+
+def immediate(response: Callable[[Any, RequestContext], Any]) -> Translation:
+    """For an API without a handler: `response(request, context)` makes the response."""
+    return Translation(lambda request, context: Immediate(response(request, context)))
 
 
 def can_be(topic: str, index: int) -> bool:

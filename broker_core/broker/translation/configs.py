@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from broker_core.broker.translation.common import RequestContext, Translation
+from broker_core.broker.translation.common import Immediate, RequestContext, Translation, Unanswered
 from broker_core.broker.translation.config_values import (
     BROKER_LOGGER_RESOURCE,
     BROKER_RESOURCE,
@@ -65,7 +65,7 @@ def _resource(asked_for: Any) -> ConfigResource:
 
 def _describe_body(request: Any, context: RequestContext) -> Any:
     if any(each.resource_type not in (*_TYPES, CLIENT_METRICS_RESOURCE) for each in request.resources):
-        return _DESCRIBE.type(results=[_undescribed(each, _MALFORMED) for each in request.resources])
+        return Immediate(_DESCRIBE.type(results=[_undescribed(each, _MALFORMED) for each in request.resources]))
     return DescribeConfigsRequest(tuple(_resource(each) for each in request.resources if each.resource_type in _TYPES))
 
 
@@ -168,13 +168,16 @@ def _operation(number: int) -> Operation:
     return _OPERATIONS[number] if 0 <= number < len(_OPERATIONS) else "UNKNOWN"
 
 
-def _alter_body(request: Any, context: RequestContext) -> AlterConfigsRequest:
+def _alter_body(request: Any, context: RequestContext) -> AlterConfigsRequest | Unanswered:
     resources = tuple(
         (_resource(each), tuple((config.name, config.value) for config in each.configs))
         for each, refusal in zip(request.resources, _refusals(request, context, is_incremental=False), strict=True)
         if refusal is None
     )
-    return AlterConfigsRequest(resources, request.validate_only)
+    body = AlterConfigsRequest(resources, request.validate_only)
+    # Kafka answers each resource once, and fails on one that is there twice
+    names = [(each.resource_type, each.resource_name) for each in request.resources]
+    return Unanswered(body) if len(names) > len(set(names)) else body
 
 
 def _incremental_body(request: Any, context: RequestContext) -> IncrementalAlterConfigsRequest:
@@ -218,12 +221,6 @@ def _incremental_answer(body: AlterConfigsResponse, request: Any, context: Reque
     return _altered(body, request, _refusals(request, context, is_incremental=True), _INCREMENTAL)
 
 
-def _is_resource_twice(request: Any, context: RequestContext) -> bool:
-    """Kafka answers each resource once, and fails on one that is there twice."""
-    names = [(each.resource_type, each.resource_name) for each in request.resources]
-    return len(names) > len(set(names))
-
-
 DESCRIBE_CONFIGS = Translation(_describe_body, _describe_answer)
-ALTER_CONFIGS = Translation(_alter_body, _alter_answer, _is_resource_twice)
+ALTER_CONFIGS = Translation(_alter_body, _alter_answer)
 INCREMENTAL_ALTER_CONFIGS = Translation(_incremental_body, _incremental_answer)

@@ -4,7 +4,7 @@ from typing import Any
 
 from broker_core.broker.replicas.fetch_sessions import FetchSession, SessionPartition, TopicPartitionKey, has_shard
 from broker_core.broker.replicas.replica_manager import ANY_EPOCH
-from broker_core.broker.translation.common import NO_TOPIC_ID, RequestContext, Translation
+from broker_core.broker.translation.common import NO_TOPIC_ID, Immediate, RequestContext, Translation
 from broker_core.broker.translation.leaders import current_leader, endpoints
 from broker_core.errors import Errors
 from broker_core.partitions import requested_partition
@@ -56,7 +56,7 @@ def _forgotten(request: Any, version: int) -> list[TopicPartitionKey]:
 def _body(request: Any, context: RequestContext) -> Any:
     version, sessions = context.version, context.broker.fetch_sessions
     if not has_shard(request.session_id):
-        return _refused(request, version, Errors.UNKNOWN_SERVER_ERROR)
+        return Immediate(_refused(request, version, Errors.UNKNOWN_SERVER_ERROR))
     wanted = _asked_partitions(request, version)
     if request.session_epoch in (0, -1):
         sessions.remove(request.session_id)
@@ -69,7 +69,7 @@ def _body(request: Any, context: RequestContext) -> Any:
             version >= _TOPIC_IDS_VERSION,
         )
         if isinstance(found, Errors):
-            return _WIRE.type(error_code=found.code, session_id=0)
+            return Immediate(_WIRE.type(error_code=found.code, session_id=0))
         wanted = found.partitions or wanted  # a session without partitions has ended: a fetch without session
     partitions = []
     for key, each in wanted.items():
@@ -87,7 +87,7 @@ def _body(request: Any, context: RequestContext) -> Any:
             )
     known = context.broker.metadata.partitions
     if request.isolation_level not in _ISOLATION_LEVELS and any(each.partition in known for each in partitions):
-        return _refused(request, version, Errors.UNKNOWN_SERVER_ERROR)
+        return Immediate(_refused(request, version, Errors.UNKNOWN_SERVER_ERROR))
     replica = request.replica_state
     is_new = version >= _REPLICA_STATE_VERSION
     return FetchRequest(

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from broker_core.broker.translation.common import RequestContext, Translation
+from broker_core.broker.translation.common import Immediate, RequestContext, Translation
 from broker_core.clients.exceptions import exception_message
 from broker_core.errors import Errors
 from broker_core.wire.messages import FindCoordinatorRequest, FindCoordinatorResponse
@@ -17,7 +17,7 @@ _SHARE_GROUP_VERSION = 6
 
 def _body(request: Any, context: RequestContext) -> Any:
     if request.key_type == _SHARE_GROUP:
-        return _without_coordinator(request, context)
+        return Immediate(_without_coordinator(request, context))
     if context.version >= _BATCH_VERSION:
         return FindCoordinatorRequest("", request.key_type, tuple(request.coordinator_keys))
     return FindCoordinatorRequest(request.key, request.key_type)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from broker_core.broker.translation.common import RequestContext, Translation
+from broker_core.broker.translation.common import Immediate, RequestContext, Translation
 from broker_core.errors import Errors
 from broker_core.wire.messages import (
     HeartbeatRequest,
@@ -63,7 +63,7 @@ def _join_answer(body: JoinGroupResponse, request: Any, context: RequestContext)
 
 def _sync_body(request: Any, context: RequestContext) -> Any:
     if context.version >= _SYNC_PROTOCOL_VERSION and None in (request.protocol_type, request.protocol_name):
-        return _SYNC.type(error_code=Errors.INCONSISTENT_GROUP_PROTOCOL.code)
+        return Immediate(_SYNC.type(error_code=Errors.INCONSISTENT_GROUP_PROTOCOL.code))
     return SyncGroupRequest(
         request.group_id,
         request.generation_id,

@@ -3,7 +3,14 @@
 from typing import Any
 
 from broker_core.broker.common.names import INTERNAL_TOPICS
-from broker_core.broker.translation.common import NO_TOPIC_ID, NOT_ASKED, RequestContext, Translation, by_topic
+from broker_core.broker.translation.common import (
+    NO_TOPIC_ID,
+    NOT_ASKED,
+    Immediate,
+    RequestContext,
+    Translation,
+    by_topic,
+)
 from broker_core.errors import Errors
 from broker_core.wire.messages import MetadataRequest, MetadataResponse
 from broker_core.wire.schemas import SCHEMAS
@@ -28,7 +35,7 @@ def _body(request: Any, context: RequestContext) -> Any:
             _WIRE.MetadataResponseTopic(error_code=error.code, name=topic.name or "", topic_id=topic.topic_id)
             for topic in request.topics
         ]
-        return _WIRE.type(controller_id=-1, topics=refused)
+        return Immediate(_WIRE.type(controller_id=-1, topics=refused))
     topics = None
     if request.topics is not None and (request.topics or context.version > 0):
         names = [context.topic_of(topic_id) for topic_id in _ids(request)] or [topic.name for topic in request.topics]

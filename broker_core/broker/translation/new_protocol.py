@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from broker_core.broker.translation.common import RequestContext, Translation
+from broker_core.broker.translation.common import RequestContext, immediate
 from broker_core.errors import Errors
 from broker_core.wire.schemas import BY_NAME
 
@@ -22,6 +22,6 @@ def _describe(request: Any, context: RequestContext) -> Any:
 
 
 NEW_PROTOCOL = {
-    "ConsumerGroupHeartbeat": Translation(_heartbeat),
-    "ConsumerGroupDescribe": Translation(_describe),
+    "ConsumerGroupHeartbeat": immediate(_heartbeat),
+    "ConsumerGroupDescribe": immediate(_describe),
 }

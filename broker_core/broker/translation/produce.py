@@ -3,7 +3,7 @@
 from typing import Any
 
 from broker_core.broker.common.produce_rules import has_fatal_null
-from broker_core.broker.translation.common import RequestContext, Translation, by_topic, partitions_of
+from broker_core.broker.translation.common import RequestContext, Translation, Unanswered, by_topic, partitions_of
 from broker_core.broker.translation.leaders import current_leader, endpoints
 from broker_core.errors import Errors
 from broker_core.wire.messages import ProduceRequest, ProduceResponse
@@ -14,9 +14,9 @@ _ADMIN_CLIENT = "__admin_client"
 """Who names itself so may write to internal topics (`AdminUtils.ADMIN_CLIENT_ID`)."""
 
 
-def _body(request: Any, context: RequestContext) -> ProduceRequest:
+def _body(request: Any, context: RequestContext) -> ProduceRequest | Unanswered:
     partitions = dict(partitions_of(request.topic_data, partitions="partition_data"))
-    return ProduceRequest(
+    body = ProduceRequest(
         request.acks,
         request.timeout_ms,
         tuple((name, each.records) for name, each in partitions.items()),  # of one that is there twice, the last
@@ -24,6 +24,7 @@ def _body(request: Any, context: RequestContext) -> ProduceRequest:
         context.version,
         context.client_id == _ADMIN_CLIENT,
     )
+    return Unanswered(body) if has_fatal_null(context.broker.metadata, body) else body
 
 
 def _answer(body: ProduceResponse, request: Any, context: RequestContext) -> Any:
@@ -53,8 +54,4 @@ def _answer(body: ProduceResponse, request: Any, context: RequestContext) -> Any
     return _WIRE.type(responses=topics, node_endpoints=endpoints(_WIRE, leaders, context))
 
 
-def _has_null(request: Any, context: RequestContext) -> bool:
-    return has_fatal_null(context.broker.metadata, _body(request, context))
-
-
-PRODUCE = Translation(_body, _answer, _has_null)
+PRODUCE = Translation(_body, _answer)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from broker_core.broker.translation.common import RequestContext, Translation
+from broker_core.broker.translation.common import Immediate, RequestContext, Translation
 from broker_core.errors import Errors
 from broker_core.wire.messages import (
     AlterClientQuotasRequest,
@@ -24,7 +24,9 @@ def _describe_body(request: Any, context: RequestContext) -> Any:
     filters = []
     for each in request.components:
         if each.match_type not in range(len(_MATCHES)) or (each.match_type == 0 and each.match is None):
-            return _DESCRIBE.type(error_code=Errors.UNKNOWN_SERVER_ERROR.code, error_message=None, entries=None)
+            return Immediate(
+                _DESCRIBE.type(error_code=Errors.UNKNOWN_SERVER_ERROR.code, error_message=None, entries=None)
+            )
         filters.append(QuotaFilter(each.entity_type, _MATCHES[each.match_type], each.match or ""))  # type: ignore[arg-type]
     return DescribeClientQuotasRequest(tuple(filters), request.strict)
 

@@ -2,7 +2,7 @@
 
 from typing import Any, Literal
 
-from broker_core.broker.translation.common import RequestContext, Translation, by_topic, partitions_of
+from broker_core.broker.translation.common import Immediate, RequestContext, Translation, by_topic, partitions_of
 from broker_core.clients.exceptions import exception_message
 from broker_core.errors import Errors
 from broker_core.wire.messages import (
@@ -32,7 +32,7 @@ def _partition_text(row: PartitionResult) -> str | None:
 
 def _elect_body(request: Any, context: RequestContext) -> Any:
     if request.election_type not in _ELECTION_TYPES:
-        return _refused(request, Errors.UNKNOWN_SERVER_ERROR, Errors.UNKNOWN_SERVER_ERROR)
+        return Immediate(_refused(request, Errors.UNKNOWN_SERVER_ERROR, Errors.UNKNOWN_SERVER_ERROR))
     partitions = None
     if request.topic_partitions is not None:
         partitions = tuple(name for name, _ in partitions_of(request.topic_partitions, name="topic"))

@@ -6,7 +6,7 @@ Handlers of `kafka.server.KafkaApis` and `ZkAdminManager`; all answers are prepa
 from collections.abc import Iterable
 from typing import Any
 
-from broker_core.broker.translation.common import RequestContext, Translation
+from broker_core.broker.translation.common import RequestContext, immediate
 from broker_core.errors import Errors
 from broker_core.wire.errors import WireError
 from broker_core.wire.schemas import BY_NAME
@@ -108,13 +108,13 @@ def _describe_token(request: Any, context: RequestContext) -> Any:
 
 
 SECURITY = {
-    "DescribeAcls": Translation(_describe_acls),
-    "CreateAcls": Translation(_create_acls),
-    "DeleteAcls": Translation(_delete_acls),
-    "SaslHandshake": Translation(_handshake),
-    "SaslAuthenticate": Translation(_authenticate),
-    "CreateDelegationToken": Translation(_create_token),
-    "RenewDelegationToken": Translation(_renew_token),
-    "ExpireDelegationToken": Translation(_expire_token),
-    "DescribeDelegationToken": Translation(_describe_token),
+    "DescribeAcls": immediate(_describe_acls),
+    "CreateAcls": immediate(_create_acls),
+    "DeleteAcls": immediate(_delete_acls),
+    "SaslHandshake": immediate(_handshake),
+    "SaslAuthenticate": immediate(_authenticate),
+    "CreateDelegationToken": immediate(_create_token),
+    "RenewDelegationToken": immediate(_renew_token),
+    "ExpireDelegationToken": immediate(_expire_token),
+    "DescribeDelegationToken": immediate(_describe_token),
 }

@@ -4,7 +4,14 @@ AddOffsetsToTxn (25), EndTxn (26), WriteTxnMarkers (27), TxnOffsetCommit (28).
 
 from typing import Any
 
-from broker_core.broker.translation.common import RequestContext, Translation, by_topic, by_topic_asked, partitions_of
+from broker_core.broker.translation.common import (
+    RequestContext,
+    Translation,
+    Unanswered,
+    by_topic,
+    by_topic_asked,
+    partitions_of,
+)
 from broker_core.errors import Errors
 from broker_core.wire.messages import (
     AddOffsetsToTxnRequest,
@@ -54,7 +61,7 @@ def _names(topics: Any, partitions: str = "partitions") -> tuple[str, ...]:
     return tuple(name for name, _ in partitions_of(topics, partitions=partitions))
 
 
-def _add_partitions_body(request: Any, context: RequestContext) -> AddPartitionsToTxnRequest:
+def _add_partitions_body(request: Any, context: RequestContext) -> AddPartitionsToTxnRequest | Unanswered:
     if context.version < _BATCH_VERSION:
         alone = AddPartitionsToTxnTransaction(
             request.v3_and_below_transactional_id,
@@ -69,7 +76,9 @@ def _add_partitions_body(request: Any, context: RequestContext) -> AddPartitions
         )
         for each in request.transactions
     )
-    return AddPartitionsToTxnRequest(transactions, context.version)
+    body = AddPartitionsToTxnRequest(transactions, context.version)
+    # no transactions: each of them would bring the answer a step nearer
+    return body if transactions else Unanswered(body)
 
 
 def _topic_results(errors: PartitionErrors) -> list[Any]:
@@ -146,19 +155,21 @@ def _end_answer(body: EndTxnResponse, request: Any, context: RequestContext) -> 
     return _END.type(error_code=body.error.code)
 
 
-def _markers_body(request: Any, context: RequestContext) -> WriteTxnMarkersRequest:
-    return WriteTxnMarkersRequest(
-        tuple(
-            WritableTxnMarker(
-                marker.producer_id,
-                marker.producer_epoch,
-                marker.transaction_result,
-                _names(marker.topics, partitions="partition_indexes"),
-                marker.coordinator_epoch,
-            )
-            for marker in request.markers
+def _markers_body(request: Any, context: RequestContext) -> WriteTxnMarkersRequest | Unanswered:
+    markers = tuple(
+        WritableTxnMarker(
+            marker.producer_id,
+            marker.producer_epoch,
+            marker.transaction_result,
+            _names(marker.topics, partitions="partition_indexes"),
+            marker.coordinator_epoch,
         )
+        for marker in request.markers
     )
+    body = WriteTxnMarkersRequest(markers)
+    # a partition twice under one marker: Kafka waits for the second one to be written, too, and writes one
+    is_named_twice = any(len(marker.partitions) > len(set(marker.partitions)) for marker in markers)
+    return Unanswered(body) if is_named_twice else body
 
 
 def _markers_answer(body: WriteTxnMarkersResponse, request: Any, context: RequestContext) -> Any:
@@ -184,19 +195,6 @@ def _markers_answer(body: WriteTxnMarkersResponse, request: Any, context: Reques
             for producer_id, errors in by_producer.items()
         ]
     )
-
-
-def _is_named_twice(request: Any, context: RequestContext) -> bool:
-    """A partition twice under one marker: Kafka waits for the second one to be written, too, and writes one."""
-    return any(
-        len(names) > len(set(names))
-        for names in (_names(marker.topics, partitions="partition_indexes") for marker in request.markers)
-    )
-
-
-def _is_empty_batch(request: Any, context: RequestContext) -> bool:
-    """No transactions: each of them would bring the answer a step nearer."""
-    return context.version >= _BATCH_VERSION and not request.transactions
 
 
 def _commit_body(request: Any, context: RequestContext) -> TxnOffsetCommitRequest:
@@ -233,9 +231,9 @@ def _commit_answer(body: TxnOffsetCommitResponse, request: Any, context: Request
 
 TRANSACTIONS = {
     "InitProducerId": Translation(_init_body, _init_answer),
-    "AddPartitionsToTxn": Translation(_add_partitions_body, _add_partitions_answer, _is_empty_batch),
+    "AddPartitionsToTxn": Translation(_add_partitions_body, _add_partitions_answer),
     "AddOffsetsToTxn": Translation(_add_offsets_body, _add_offsets_answer),
     "EndTxn": Translation(_end_body, _end_answer),
-    "WriteTxnMarkers": Translation(_markers_body, _markers_answer, _is_named_twice),
+    "WriteTxnMarkers": Translation(_markers_body, _markers_answer),
     "TxnOffsetCommit": Translation(_commit_body, _commit_answer),
 }
