@@ -133,6 +133,8 @@ class Run:
         self._stated.append(envelope)
         checker = self._checker
         if checker is not None and type(envelope[4]) in checker.kinds:
+            # An alarm is emitted while the event that raised it is: it comes next in the journal, with that event as
+            # its cause, and passes through here itself. No invariant observes alarms, so it ends there.
             for found in checker.observe(envelope):
                 self._kernel.emit(found, "lab")
 

@@ -72,7 +72,7 @@ class LabSocket(AsyncWebsocketConsumer):
             if self._watcher is None:
                 await self._greet(frame)
             else:
-                await self._hand_over(frame, self._watcher)
+                await self._dispatch(frame, self._watcher)
         except InvalidFrame as invalid:
             await self._refuse_invalid(invalid)
         except Refusal as refusal:
@@ -96,7 +96,7 @@ class LabSocket(AsyncWebsocketConsumer):
         self._sender = asyncio.create_task(self._send_frames(self._watcher))
         await control_exercise.resume_exercise(self._lab, user, self._branch)
 
-    async def _hand_over(self, frame: ClientFrame, watcher: Watcher) -> None:
+    async def _dispatch(self, frame: ClientFrame, watcher: Watcher) -> None:
         match frame:
             case Ack():
                 watcher.acknowledged(frame.seq)

@@ -11,6 +11,7 @@ import logging
 import socket
 from collections import deque
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Protocol
 
 from broker_core.events.world import ClientRefused
@@ -18,6 +19,7 @@ from broker_core.run import Listener
 from broker_core.wire.framing import FrameSplitter
 from lab.runtime.live_run import LiveRun, PublishedUpdate
 from lab.runtime.tcp.bound_ports import HOST, bind_again, hold, let_go, port_of, share
+from lab.runtime.tcp.turns import feed
 from lab.texts.refusal import Refusal
 
 logger = logging.getLogger(__name__)
@@ -82,7 +84,7 @@ class Client(asyncio.Protocol):
         if not self.gateway.may_hold(splitter.held_bytes - held_bytes):
             self.refuse(f"more than {MAX_HELD_BYTES} bytes of requests that are not whole")
             return
-        self._hand_over()
+        self._submit_frames()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """It is closed, by whichever side."""
@@ -97,7 +99,7 @@ class Client(asyncio.Protocol):
     def resume_writing(self) -> None:
         """It has read."""
         self._may_write = True
-        self._hand_over()
+        self._submit_frames()
 
     def send(self, frame: bytes) -> None:
         """An answer, or b"" for a request that has none."""
@@ -105,7 +107,7 @@ class Client(asyncio.Protocol):
         self.under_way -= 1
         if frame and self._transport is not None:
             self._transport.write(frame)
-        self._hand_over()
+        self._submit_frames()
 
     def hang_up(self) -> None:
         """Closes after what was written has gone."""
@@ -118,7 +120,7 @@ class Client(asyncio.Protocol):
         logger.info("b%s hangs up on %s: %s", self.broker_id, self.peer, why)
         self.hang_up()
 
-    def _hand_over(self) -> None:
+    def _submit_frames(self) -> None:
         """As many frames as may be under way go to the engine; beyond that the socket is left alone. What is no frame
         ends the connection, once all before it is answered.
         """
@@ -293,7 +295,7 @@ class Gateway:
     async def _take_turn(self) -> None:
         try:
             if self._arrived:
-                await self._engine.act(self._hand_over)
+                await self._engine.act(partial(feed, arrived=self._arrived, clients=self._clients))
         except Refusal as refusal:
             logger.warning("%s", refusal)
             self._engine_refused()
@@ -308,34 +310,6 @@ class Gateway:
                     self._arrived.append((client, frame))
         for client in list(self._open):
             client.hang_up()
-
-    def _hand_over(self, live: LiveRun) -> None:
-        """In the lab's thread: time first, then all frames that have arrived at their instant, then what they set off
-        in it.
-        """
-        run, arrived = live.run, self._arrived
-        if not arrived:
-            return
-        live.pacer.run_slice(run)
-        listeners = run.listeners
-        for _ in range(len(arrived)):
-            try:
-                client, frame = arrived.popleft()
-            except IndexError:
-                # The gateway was closed meanwhile.
-                break
-            if frame is None:
-                if client.number is not None:
-                    self._clients.pop(client.number, None)
-                    run.disconnect(client.number)
-            elif client.number is not None:
-                run.frame(client.number, frame)
-            elif client.broker_id in listeners:
-                client.number = run.connect(client.broker_id, client.peer)
-                self._clients[client.number] = client
-                run.frame(client.number, frame)
-        if live.pacer.running:
-            run.advance(run.now_us)
 
     async def _listen(self) -> None:
         """Ports follow their brokers: a new life of one is a new socket, and the old one's connections are closed."""
