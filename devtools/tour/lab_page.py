@@ -217,12 +217,12 @@ class LabPage:
 
     def broker(self, number: int, verb: str) -> None:
         """A line of a broker's menu in the side panel: kill, start, freeze, thaw, stop."""
-        self.act_panel().get_by_role("button", name=f"What can be done to broker {number}").click()
+        self.act_panel().get_by_role("button", name=f"Actions on broker {number}").click()
         self.page.get_by_role("menuitem", name=f"broker {verb} {number}").click()
 
     def link(self, verb: str, a: int, b: int) -> None:
         """Cuts or restores the link of two brokers, by the menu of one of them."""
-        self.act_panel().get_by_role("button", name=f"What can be done to broker {a}").click()
+        self.act_panel().get_by_role("button", name=f"Actions on broker {a}").click()
         self.page.get_by_role("menuitem", name=f"link {verb} {a} {b}").click()
 
     # The console

@@ -138,7 +138,7 @@ class Keys:
             "bookmark": lambda: self.opens("m", bookmark),
             "copy a link to this instant": self.share,
             "produce one record": lambda: self.moves("p", lambda before, seen: seen.event > before.event),
-            "what to do with the selected broker": lambda: self.opens("k", self.page.get_by_role("menu")),
+            "actions on the selected broker": lambda: self.opens("k", self.page.get_by_role("menu")),
             "cut the selected link": self.cut,
             "why does it have this value": self.why,
             "hint": self.hint,
@@ -199,7 +199,7 @@ class Keys:
 
     def select(self) -> None:
         self.lab.press("Alt+2")
-        self.lab.sees(self.page.locator("hw-inspector").get_by_text("knows brokers"), "the card of a broker")
+        self.lab.sees(self.page.locator("hw-inspector").get_by_text("known brokers"), "the card of a broker")
 
     def zoom(self) -> None:
         lane = self.page.locator(".hw-lane").first
@@ -243,6 +243,6 @@ class Keys:
     def deselect(self) -> None:
         self.lab.press("Alt+1")
         inspector = self.page.locator("hw-inspector")
-        self.lab.sees(inspector.get_by_text("knows brokers"), "the card of a broker")
+        self.lab.sees(inspector.get_by_text("known brokers"), "the card of a broker")
         self.lab.press("Escape")
         self.lab.sees(inspector.get_by_text("Click a broker"), "what to click")

@@ -69,7 +69,7 @@ def test_who_owns_what_and_what_waits_in_a_producer(signed_in: Page, lab_server:
     expect(first.locator(".choices li").first).to_contain_text("murmur2")
     expect(first.locator(".tag.id")).to_contain_text("epoch 0")
     expect(second.locator(".batch .ring")).to_have_count(1)
-    expect(second.locator(".choices li").first).to_contain_text("stays there")
+    expect(second.locator(".choices li").first).to_contain_text("same partition")
     nothing_sticks_out_at_any_width(page)
     press(page, "r")
     transactions = page.locator("hw-transactions")

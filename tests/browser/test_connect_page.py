@@ -17,7 +17,7 @@ def test_a_client_joins_and_is_seen(with_topic: Page) -> None:
     expect(dialog.locator("pre")).to_contain_text(bootstrap)
     dialog.get_by_role("button", name="aiokafka", exact=True).click()
     expect(dialog.locator("pre")).to_contain_text("AIOKafkaProducer")
-    expect(dialog).to_contain_text("Nobody at present.")
+    expect(dialog).to_contain_text("No clients connected.")
 
     producer = KafkaProducer(bootstrap_servers=bootstrap, client_id="mine")
     assert producer.send("orders", b"from outside", partition=0).get(60).offset == 0

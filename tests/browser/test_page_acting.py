@@ -168,9 +168,9 @@ def test_what_a_power_loss_took_opens_no_record(with_topic: Page) -> None:
     pause(page)
     press(page, "Escape")
     click_record(follower, 0)
-    expect(inspector).to_contain_text("in its files up to")
+    expect(inspector).to_contain_text("log end offset on disk")
     follower.press("ArrowLeft")
-    expect(inspector).to_contain_text("in its files up to")
+    expect(inspector).to_contain_text("log end offset on disk")
 
 
 def test_the_znode_tree_by_keys(with_topic: Page) -> None:

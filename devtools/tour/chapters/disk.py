@@ -83,7 +83,7 @@ def walk(tour: Tour) -> None:
         lab.pause()
         lab.close_console()
         page.locator("hw-disk-tree .folder", has_text="prices-0/").locator("xpath=following-sibling::div[1]").click()
-        _mode(page, "What went")
+        _mode(page, "Removed data")
         until(page, lambda: page.locator(".past-cleaned .cells").count() > 1, "the records before and after")
         before = page.locator(".past-cleaned .cells").first.locator(".cell").count()
         after = page.locator(".past-cleaned .cells").nth(1).locator(".cell").count()

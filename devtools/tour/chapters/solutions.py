@@ -45,7 +45,9 @@ def _solve(tour: Tour, lab: LabPage, exercise: Exercise) -> None:
         lab.sees(panel.locator(".debrief"), "the debrief")
         panel.get_by_role("button", name="Leave").click()
         panel.get_by_role("button", name="Really leave?").click()
-        lab.sees(panel.get_by_role("button", name=f"Once more: {exercise.title.en}"), "the list with its tick")
+        lab.sees(
+            panel.get_by_role("button", name=f"Repeat the exercise: {exercise.title.en}"), "the list with its tick"
+        )
         if lab.shown.is_paused:
             tour.pictures("exercises", lab.page, open_panel)
 
