@@ -4,13 +4,15 @@ from django.conf import settings
 from django.db import models
 from django.utils import timezone
 
+MAX_NAME_LENGTH = 80
+
 
 class Run(models.Model):
     """One cluster's history, from its first command on. `slug` names it in addresses and is its folder's name."""
 
     slug = models.SlugField(max_length=16, unique=True)
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="runs")
-    name = models.CharField(max_length=80)
+    name = models.CharField(max_length=MAX_NAME_LENGTH)
     seed = models.BigIntegerField()
     brokers = models.PositiveSmallIntegerField()
     era = models.CharField(max_length=8)
@@ -48,7 +50,7 @@ class Bookmark(models.Model):
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="bookmarks")
     seq = models.BigIntegerField()
     at_us = models.BigIntegerField()
-    name = models.CharField(max_length=80)
+    name = models.CharField(max_length=MAX_NAME_LENGTH)
     created_at = models.DateTimeField(default=timezone.now)
 
     class Meta:

@@ -23,6 +23,7 @@ from broker_core.groups.consumer_protocol import (
 )
 from broker_core.partitions import topic_of
 from broker_core.sim.kernel import Kernel
+from broker_core.topics import INTERNAL_TOPICS
 from broker_core.wire.messages import (
     JoinGroupResponse,
     MetadataRequest,
@@ -41,7 +42,6 @@ _NO_MEMBER = (
     "CommitFailedException: Offset commit cannot be completed since the consumer is not part of an active group for "
     "auto partition assignment; it is likely that the consumer was kicked out of the group."
 )
-INTERNAL_TOPICS = ("__consumer_offsets", "__transaction_state")
 
 
 class GroupConsumer(GroupMembership):

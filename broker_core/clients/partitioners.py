@@ -34,11 +34,6 @@ def murmur2(data: bytes) -> int:
     return signed(h)
 
 
-def partition_for_key(key: bytes, partition_count: int) -> int:
-    """The partition of a key (`BuiltInPartitioner.partitionForKey`)."""
-    return (murmur2(key) & 0x7FFFFFFF) % partition_count
-
-
 class Choice(NamedTuple):
     """A partition, and why: `rule` is "key", or what chose for a record without one: "new" or "stays" (sticky),
     "next" (round robin), "random". `key_hash` is that of the key, None without one.
@@ -67,7 +62,7 @@ class Partitioner:
         self.batch_size = batch_size
 
     def of_key(self, key: bytes, partition_count: int) -> Choice:
-        """The partition of a record with a key."""
+        """The partition of a record with a key (`BuiltInPartitioner.partitionForKey`)."""
         hashed = murmur2(key)
         return Choice((hashed & 0x7FFFFFFF) % partition_count, "key", hashed)
 

@@ -7,7 +7,7 @@ Isr = tuple[int, ...]
 
 @kind("replica", en="{replica} leads from epoch {leader_epoch}", zh="{replica} 自纪元 {leader_epoch} 起为首领")
 class ReplicaBecameLeader(Event):
-    """`remotes`: (broker id, last caught-up time) of the other replicas; their log end offsets are unknown (-1)."""
+    """`remotes`: (broker id, log end offset, last caught-up time) of the other replicas."""
 
     replica: str
     leader_epoch: int

@@ -24,9 +24,10 @@ from broker_core.events.group import (
 from broker_core.groups.answers import partitions_of
 from broker_core.groups.classic_group import ClassicGroup, ClassicGroupMember, Said
 from broker_core.groups.host import CoordinatorHost
-from broker_core.groups.offsets import OFFSETS_TOPIC, CommittedOffset, partition_for
+from broker_core.groups.offsets import CommittedOffset, partition_for
 from broker_core.groups.states import VALID_PREVIOUS_STATES, GroupState
 from broker_core.partitions import partition_name
+from broker_core.topics import OFFSETS_TOPIC
 
 
 class Groups:

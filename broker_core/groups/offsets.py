@@ -20,7 +20,6 @@ from broker_core.groups.consumer_protocol import (
 from broker_core.log.dump.java import string_hash
 from broker_core.partitions import TopicPartition, partition_name
 
-OFFSETS_TOPIC = "__consumer_offsets"
 OFFSET_KEY_VERSION = 1
 GROUP_KEY_VERSION = 2
 VALUE_VERSION = 3

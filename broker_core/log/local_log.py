@@ -70,14 +70,6 @@ class LocalLog:
         self._add_segment(new_base_offset, now_ms)
         return RollFact(new_base_offset, old.base_offset, old.size, entries)
 
-    def segment_for(self, offset: int) -> LogSegment | None:
-        """The segment with the greatest base offset at or below `offset`."""
-        last = self.segments[-1]
-        if offset >= last.base_offset:
-            return last
-        slot = bisect_right(self._base_offsets, offset)
-        return self.segments[slot - 1] if slot else None
-
     def segments_from(self, offset: int) -> list[LogSegment]:
         """The segment that holds `offset`, and all above it."""
         if offset >= self._base_offsets[-1]:

@@ -55,8 +55,6 @@ _KNOWN_ATTRIBUTES = 0x7F
 
 HEADER = struct.Struct(">qiiBIhiqqqhii")
 OFFSET_AND_LENGTH = struct.Struct(">qi")
-LAST_OFFSET_DELTA = struct.Struct(">i")
-LAST_OFFSET_DELTA_POSITION = 23
 _STAMP = struct.Struct(">qii")
 _AFTER_CRC = struct.Struct(">hiqqqhii")
 _PRODUCER = struct.Struct(">qhi")
@@ -384,12 +382,6 @@ def stamp(data: bytes, base_offset: int, leader_epoch: int) -> bytes:
 def stamped_header(data: bytes, base_offset: int, leader_epoch: int) -> bytes:
     """The header of the batch `data` with another base offset and leader epoch."""
     return _STAMP.pack(base_offset, len(data) - LENGTH_OVERHEAD, leader_epoch) + data[_STAMP.size : HEADER_BYTES]
-
-
-def set_base_offset_and_epoch(data: bytearray, base_offset: int, leader_epoch: int, position: int = 0) -> None:
-    """The same in place, for the batch at `position` of a larger buffer."""
-    length = int.from_bytes(data[position + 8 : position + 12], "big")
-    _STAMP.pack_into(data, position, base_offset, length, leader_epoch)
 
 
 def with_max_timestamp(data: bytes, timestamp_type: TimestampType, max_timestamp: int) -> bytes:

@@ -17,9 +17,10 @@ from broker_core.partitions import partition_name
 from broker_core.records.record_batch import build_batch
 from broker_core.sim.handlers import TimerHandler, Unpacked
 from broker_core.sim.kernel import Message, Subjects, applies
+from broker_core.topics import TRANSACTION_TOPIC
 from broker_core.transactions.host import AddRequest, Then, TransactionHost, TransactionStore
 from broker_core.transactions.loading import TIMER_PREFIX, Partitions
-from broker_core.transactions.log import TRANSACTION_TOPIC, encode_key, encode_value
+from broker_core.transactions.log import encode_key, encode_value
 from broker_core.transactions.metadata import (
     LAST_EPOCH,
     NO_PRODUCER_EPOCH,

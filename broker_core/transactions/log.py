@@ -10,7 +10,6 @@ from broker_core.records.record_batch import iterate_batches, iterate_records
 from broker_core.transactions.metadata import NO_PRODUCER_EPOCH, Transit
 from broker_core.transactions.states import STATE_IDS, TransactionState
 
-TRANSACTION_TOPIC = "__transaction_state"
 VERSION = 0
 LOAD_BUFFER_SIZE = 5_242_880
 _STATES = tuple(TransactionState)

@@ -13,9 +13,6 @@ from msgspec import UNSET, UnsetType
 
 NO_LEADER = -1
 
-BROKER_SEQUENCE_ID_PATH = "/brokers/seqid"
-"""Empty; setting it gives a new version, from which a broker without an id gets one."""
-
 
 class ZnodeDataError(ValueError):
     """A znode does not hold what Kafka writes there. The message says which, what was expected and what was found."""

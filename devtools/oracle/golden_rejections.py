@@ -13,7 +13,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from broker_core.broker.common.names import INTERNAL_TOPICS
 from broker_core.errors import Errors
 from broker_core.partitions import broker_node, partition_name
 from broker_core.records.compression import UnreadableRecords
@@ -29,6 +28,7 @@ from broker_core.records.record_batch import (
 from broker_core.run import Run, RunConfig
 from broker_core.sim.disk import SimulatedDisk
 from broker_core.sim.kernel import Message
+from broker_core.topics import INTERNAL_TOPICS
 from broker_core.wire.messages import (
     CreateTopicSpec,
     CreateTopicsRequest,

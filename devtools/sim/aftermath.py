@@ -5,10 +5,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from broker_core.groups.offsets import OFFSETS_TOPIC
 from broker_core.partitions import broker_node, replica_name, topic_of
 from broker_core.records.record_batch import iterate_batches, iterate_records
 from broker_core.sim.disk import Disk
+from broker_core.topics import OFFSETS_TOPIC
 from broker_core.view.tree import View
 
 #: of a member; Kafka fails one that joins while the first rebalance of a group has lost all its members, and one of 0.8

@@ -2,10 +2,9 @@
 
 from django.contrib.auth.models import User
 
-from lab.models import Bookmark, Branch
+from lab.models import MAX_NAME_LENGTH, Bookmark, Branch
 from lab.texts.refusal import Refusal
 
-MAX_NAME_LENGTH = 80
 MAX_BOOKMARKS = 200
 
 

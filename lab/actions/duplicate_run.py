@@ -5,8 +5,8 @@ import asyncio
 from asgiref.sync import sync_to_async
 from django.db import transaction
 
-from lab.actions.start_run import MAX_NAME_LENGTH, ensure_few_runs, new_slug
-from lab.models import Branch, Run
+from lab.actions.start_run import ensure_few_runs, new_slug
+from lab.models import MAX_NAME_LENGTH, Branch, Run
 from lab.recordings.copying import copy_tree, link
 from lab.recordings.folder import run_folder
 from lab.recordings.fork import fork_recording

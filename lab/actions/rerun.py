@@ -7,8 +7,8 @@ from django.contrib.auth.models import User
 from broker_core.eras import ERAS
 from broker_core.refusals import ShellError
 from lab.actions.delete_run import delete_run
-from lab.actions.start_run import MAX_NAME_LENGTH, enter_run, start_entered_run
-from lab.models import Branch
+from lab.actions.start_run import enter_run, start_entered_run
+from lab.models import MAX_NAME_LENGTH, Branch
 from lab.runtime.engine import Input
 from lab.runtime.host import Host, RunConfig
 from lab.runtime.lab import Lab

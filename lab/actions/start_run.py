@@ -8,7 +8,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 
 from broker_core.eras import DEFAULT_ERA, ERAS
-from lab.models import Branch, Run
+from lab.models import MAX_NAME_LENGTH, Branch, Run
 from lab.recordings.removal import remove_run_folder
 from lab.runtime.host import Host, RunConfig
 from lab.runtime.pacer import wall_ms
@@ -17,7 +17,6 @@ from lab.texts.refusal import Refusal
 
 MAX_BROKERS = 7
 MAX_SEED = 2**32 - 1
-MAX_NAME_LENGTH = 80
 MAX_RUNS = 200
 """Of one user: the data folder is not endless."""
 

@@ -3,10 +3,10 @@
 from msgspec import structs
 
 from broker_core.broker.apis.services import TransactionServices
-from broker_core.broker.common.names import INTERNAL_TOPICS
 from broker_core.errors import Errors
 from broker_core.partitions import parse_requested
 from broker_core.sim.kernel import Message
+from broker_core.topics import INTERNAL_TOPICS
 from broker_core.transactions.host import AddRequest
 from broker_core.wire.messages import (
     AddPartitionsToTxnRequest,

@@ -2,9 +2,8 @@
 
 from broker_core.broker.apis.services import CoordinatorServices
 from broker_core.errors import Errors
-from broker_core.groups.offsets import OFFSETS_TOPIC
 from broker_core.sim.kernel import Message
-from broker_core.transactions.log import TRANSACTION_TOPIC
+from broker_core.topics import OFFSETS_TOPIC, TRANSACTION_TOPIC
 from broker_core.wire.messages import CreateTopicSpec, FindCoordinatorRequest, FindCoordinatorResponse
 
 GROUP, TRANSACTION = 0, 1

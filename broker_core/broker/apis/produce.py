@@ -8,7 +8,6 @@ from collections.abc import Container, Mapping
 
 from broker_core.broker.apis.services import ProduceServices
 from broker_core.broker.common.messages import CLIENT_PREFIX
-from broker_core.broker.common.names import INTERNAL_TOPICS
 from broker_core.broker.common.produce_rules import (
     ATTRIBUTES_LOW_BYTE,
     ONE_BATCH_VERSION,
@@ -30,6 +29,7 @@ from broker_core.records.record_batch import (
     parse_header,
 )
 from broker_core.sim.kernel import Message
+from broker_core.topics import INTERNAL_TOPICS
 from broker_core.wire.messages import ProducePartitionResponse, ProduceRequest
 
 _SEVERAL_PRODUCERS = "Transactional records contained more than one producer ID"

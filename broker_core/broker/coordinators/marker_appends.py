@@ -11,10 +11,10 @@ from broker_core.broker.config.broker_config import BrokerConfig
 from broker_core.broker.replicas.replica_manager import ReplicaManager
 from broker_core.errors import Errors
 from broker_core.groups.coordinator import GroupCoordinator
-from broker_core.groups.offsets import OFFSETS_TOPIC
 from broker_core.partitions import topic_of
 from broker_core.records.control_record import ControlRecordType, build_end_transaction_marker
 from broker_core.sim.kernel import Kernel, Message
+from broker_core.topics import OFFSETS_TOPIC
 from broker_core.wire.messages import WritableTxnMarker, WriteTxnMarkersRequest, WriteTxnMarkersResponse
 
 

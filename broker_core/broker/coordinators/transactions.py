@@ -12,9 +12,9 @@ from broker_core.partitions import broker_node
 from broker_core.sim.handlers import ResponseHandler, TimerHandler
 from broker_core.sim.kernel import Kernel
 from broker_core.sim.zookeeper import ZkClient
+from broker_core.topics import TRANSACTION_TOPIC
 from broker_core.transactions.coordinator import TransactionCoordinator
 from broker_core.transactions.host import TransactionSettings, TransactionStore
-from broker_core.transactions.log import TRANSACTION_TOPIC
 from broker_core.transactions.markers import Context, TransactionMarkers
 from broker_core.transactions.metadata import TransactionMetadata
 from broker_core.transactions.producer_ids import ProducerIds

@@ -33,7 +33,6 @@ from broker_core.errors import Errors
 from broker_core.events.envelope import Event
 from broker_core.groups.coordinator import GroupCoordinator
 from broker_core.groups.host import GroupSettings, Store
-from broker_core.groups.offsets import OFFSETS_TOPIC
 from broker_core.log import LogConfig
 from broker_core.log.unified_log import UnifiedLog
 from broker_core.partitions import TopicPartition, broker_node, topic_of
@@ -44,7 +43,7 @@ from broker_core.sim.handlers import TimerHandler
 from broker_core.sim.kernel import Kernel
 from broker_core.sim.rng import Stream
 from broker_core.sim.zookeeper import ZK_NODE, ZkClient, ZooKeeper
-from broker_core.transactions.log import TRANSACTION_TOPIC
+from broker_core.topics import OFFSETS_TOPIC, TRANSACTION_TOPIC
 from broker_core.wire.messages import LeaderAndIsrPartition, LeaderAndIsrRequest, LeaderAndIsrResponse
 from broker_core.zk.store import BadVersion, NoNode, SessionExpired
 from broker_core.zk.znodes import IsrChangeNotificationZnode, PartitionEntry, PartitionStateZnode

@@ -9,7 +9,6 @@ from typing import Protocol
 import msgspec
 
 from broker_core.broker.common.metadata_cache import MetadataCache
-from broker_core.broker.common.names import INTERNAL_TOPICS
 from broker_core.errors import Errors, KafkaException
 from broker_core.events.waiting import RequestCompleted, RequestParked
 from broker_core.partitions import topic_of
@@ -17,6 +16,7 @@ from broker_core.replication.partition import Partition
 from broker_core.replication.purgatory import Purgatory
 from broker_core.sim.handlers import TimerHandler
 from broker_core.sim.kernel import Kernel, Message
+from broker_core.topics import INTERNAL_TOPICS
 from broker_core.wire.messages import DeleteRecordsRequest, DeleteRecordsResponse, DeleteRecordsResult
 
 EXPIRED_TIMER = "delete_records_expired"

@@ -6,11 +6,12 @@ from typing import Any
 
 from broker_core.broker.translation.common import AskedBroker, RequestContext, by_topic, partitions_of
 from broker_core.errors import Errors
+from broker_core.log.files.storage_fault import MAX_FILE_NAME_LENGTH
 from broker_core.wire.schemas import SCHEMAS
 
 _WIRE = SCHEMAS[34].response
 #: A folder on the move has 32 hexadecimal digits, two dots or hyphens and "future" in its name of at most 255 bytes.
-_MAX_NAME_LENGTH = 255 - len(".-future") - 32
+_MAX_NAME_LENGTH = MAX_FILE_NAME_LENGTH - len(".-future") - 32
 
 
 def body(request: Any, context: RequestContext) -> Any:

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from broker_core.broker.common.names import INTERNAL_TOPICS
 from broker_core.broker.translation.common import (
     NO_TOPIC_ID,
     NOT_ASKED,
@@ -12,6 +11,7 @@ from broker_core.broker.translation.common import (
     by_topic,
 )
 from broker_core.errors import Errors
+from broker_core.topics import INTERNAL_TOPICS
 from broker_core.wire.messages import MetadataRequest, MetadataResponse
 from broker_core.wire.schemas import SCHEMAS
 

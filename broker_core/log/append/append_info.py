@@ -48,11 +48,6 @@ class AppendInfo(msgspec.Struct, frozen=True, gc=False):
     producers: tuple[ProducerFact, ...] = ()
     """What the producers' state took note of."""
 
-    @property
-    def epoch_entry(self) -> tuple[int, int] | None:
-        """The newest entry of the leader epoch cache, when the append made one."""
-        return self.epoch_entries[-1] if self.epoch_entries else None
-
 
 class ReadInfo(msgspec.Struct, frozen=True, gc=False):
     """What a read found: whole batches, the first of which may begin below the offset that was asked for."""

@@ -34,7 +34,6 @@ from broker_core.records.record_batch import (
 HEADER_UP_TO_MAGIC_BYTES = 17
 MIN_RECORD_BYTES = 14
 """What a record of magic 0 has at least, behind offset and size."""
-LEGACY_CRC_POSITION = 12
 _LEGACY_CHECKED_POSITION = 16
 _LEGACY_HEADER_BYTES = {0: 18, 1: 26}
 _OFFSET_SIZE_MAGIC = struct.Struct(">qi4xb")

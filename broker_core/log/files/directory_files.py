@@ -5,7 +5,7 @@ Source: `MetaPropertiesEnsemble`, `CleanShutdownFileHandler`.
 
 from collections.abc import Sequence
 
-from broker_core.log.files.storage_fault import StorageFault
+from broker_core.log.files.storage_fault import MAX_FILE_NAME_LENGTH, StorageFault
 from broker_core.partitions import TopicPartition
 from broker_core.sim.disk import Disk
 
@@ -15,14 +15,13 @@ CLEAN_SHUTDOWN_FILE = ".kafka_cleanshutdown"
 LOCK_FILE = ".lock"
 
 DELETED_FOLDER_SUFFIX = "-delete"
-_MAX_NAME_LENGTH = 255
 
 
 def deleted_folder_name(partition: str, unique: str) -> str:
     """What the folder of `topic-partition` is called while it waits to leave the disk; long topics are cut short."""
     topic, index = TopicPartition.parse(partition)
     suffix = f"-{index}.{unique}{DELETED_FOLDER_SUFFIX}"
-    return topic[: _MAX_NAME_LENGTH - len(suffix)] + suffix
+    return topic[: MAX_FILE_NAME_LENGTH - len(suffix)] + suffix
 
 
 ALL_PROPERTIES = ("broker.id", "version", "cluster.id")

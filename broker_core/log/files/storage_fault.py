@@ -3,8 +3,8 @@
 from broker_core.errors import Errors, KafkaException
 
 _MAX_OFFSET = 2**63 - 1
-# What a file system takes; longer numbers are none.
-_MAX_NAME_LENGTH = 255
+MAX_FILE_NAME_LENGTH = 255
+"""What file systems accept, in bytes."""
 
 
 class StorageFault(KafkaException):
@@ -27,6 +27,6 @@ class StorageFault(KafkaException):
 def offset_of(path: str) -> int:
     """The offset that a file of a log is named after. Raises StorageFault for a name that is none."""
     stem = path.rpartition("/")[2].partition(".")[0]
-    if not (stem.isascii() and stem.isdigit()) or len(stem) > _MAX_NAME_LENGTH or int(stem) > _MAX_OFFSET:
+    if not (stem.isascii() and stem.isdigit()) or len(stem) > MAX_FILE_NAME_LENGTH or int(stem) > _MAX_OFFSET:
         raise StorageFault(path, f"its name must begin with an offset, not with {stem!r}", is_io_error=False)
     return int(stem)

@@ -1,9 +1,9 @@
 """What a broker reads off the metadata that the controller last sent."""
 
 from broker_core.broker.process.broker import Broker
-from broker_core.groups.offsets import OFFSETS_TOPIC
 from broker_core.run import Run, RunConfig
 from broker_core.sim.simulated_disk import SimulatedDisk
+from broker_core.topics import OFFSETS_TOPIC
 from broker_core.wire.messages import UpdateMetadataPartition, UpdateMetadataRequest
 from broker_core.zk.memory_store import MemoryStore
 

@@ -4,7 +4,7 @@ import pytest
 
 from broker_core.clients.accumulator import record_size_upper_bound
 from broker_core.clients.metadata import backoff_us
-from broker_core.clients.partitioners import StickyPartitioner, murmur2, partition_for_key
+from broker_core.clients.partitioners import StickyPartitioner, murmur2
 from broker_core.events.rpc import RpcSent
 from broker_core.sim.rng import Stream
 from devtools.sim.parity import differences
@@ -28,8 +28,9 @@ ORDERS = "kafka-topics.sh --create --topic orders --replica-assignment 1:2:3,2:3
 )
 def test_keys_hash_as_in_kafka(key: str, signed_hash: int, of_3: int, of_10: int) -> None:
     assert murmur2(key.encode()) == signed_hash
-    assert partition_for_key(key.encode(), 3) == of_3
-    assert partition_for_key(key.encode(), 10) == of_10
+    partitioner = StickyPartitioner(Stream(1, "partitioner"), batch_size=100)
+    assert partitioner.of_key(key.encode(), 3).partition == of_3
+    assert partitioner.of_key(key.encode(), 10).partition == of_10
 
 
 def test_records_without_a_key_stick_to_a_partition_for_a_batch() -> None:

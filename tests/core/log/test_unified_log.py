@@ -45,9 +45,9 @@ def disk(request, tmp_path) -> Disk:
 
 def test_a_leader_gives_offsets_and_its_epoch(disk: Disk) -> None:
     log = open_log(disk)
-    assert log.append_as_leader(batch_of(3), 5, NOW_MS).epoch_entry == (5, 0)
+    assert log.append_as_leader(batch_of(3), 5, NOW_MS).epoch_entries == ((5, 0),)
     info = log.append_as_leader(batch_of(2), 5, NOW_MS)
-    assert (info.first_offset, info.last_offset, info.record_count, info.epoch_entry) == (3, 4, 2, None)
+    assert (info.first_offset, info.last_offset, info.record_count, info.epoch_entries) == (3, 4, 2, ())
     assert (info.segment_base, info.position, info.byte_count) == (0, len(batch_of(3)), len(batch_of(2)))
     assert log.log_end_offset == 5
     header = parse_header(log.read(3, 1000).data)
@@ -269,7 +269,7 @@ def test_truncating_cuts_batches_and_says_what_went(disk: Disk, is_archived: boo
     kept = b"".join(data[: gone[name].position] if name in gone else data for name, data in sorted(before.items()))
     assert offsets(kept) == offsets(log.read(0, 1 << 20).data) == list(range(6))
     info = log.append_as_leader(batch_of(2), 12, NOW_MS)
-    assert (info.first_offset, info.epoch_entry) == (6, (12, 6))
+    assert (info.first_offset, info.epoch_entries[-1]) == (6, (12, 6))
     assert offsets(log.read(5, 1 << 20).data) == [4, 5, 6, 7]
 
 

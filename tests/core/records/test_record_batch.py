@@ -24,7 +24,6 @@ from broker_core.records.record_batch import (
     iterate,
     iterate_batches,
     parse_header,
-    set_base_offset_and_epoch,
     stamp,
     with_max_timestamp,
 )
@@ -180,9 +179,6 @@ def test_stamping_leaves_the_crc_alone() -> None:
     ensure_valid(stamped, header)
     assert (header.base_offset, header.partition_leader_epoch) == (41, 7)
     assert [record.offset for record in iterate(stamped)] == [41, 42]
-    buffer = bytearray(b"before" + TWO_RECORDS)
-    set_base_offset_and_epoch(buffer, 41, 7, position=6)
-    assert buffer == b"before" + stamped
 
 
 def test_log_append_time_gives_all_records_the_time_of_the_batch() -> None:

@@ -23,7 +23,8 @@ from broker_core.shell.java.errors import (
     parse_int,
     print_usage,
 )
-from broker_core.shell.tools.kafka.topics import INTERNAL_TOPICS, topic_filter
+from broker_core.shell.tools.kafka.topics import topic_filter
+from broker_core.topics import INTERNAL_TOPICS
 from broker_core.wire.messages import ListOffsetsRequest, ListOffsetsResponse
 
 NAMED_TIMES = {"latest": -1, "earliest": -2, "max-timestamp": -3, "earliest-local": -4, "latest-tiered": -5}

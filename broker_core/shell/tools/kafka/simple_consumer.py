@@ -23,12 +23,12 @@ from broker_core.shell.java.errors import (
     log_error,
     print_usage,
 )
+from broker_core.topics import OFFSETS_TOPIC
 from broker_core.wire.messages import FetchPartition, FetchRequest
 
 _ABOUT = "A low-level tool for fetching data directly from a particular replica."
 _LOGGER = "kafka.tools.SimpleConsumerShell$"
 _LEADER = -1
-_OFFSETS_TOPIC = "__consumer_offsets"
 _OFFSETS_FORMATTER = "org.apache.kafka.tools.consumer.OffsetsMessageFormatter"
 _FORMATTERS = {
     "kafka.tools.DefaultMessageFormatter": DEFAULT_FORMATTER,
@@ -91,7 +91,7 @@ def _or(value: int | None, otherwise: int) -> int:
 def _formatter(options: ParsedOptions) -> str:
     name = options.value("formatter")
     if name is None:
-        is_bare = "formatter" in options and options.value("topic") == _OFFSETS_TOPIC
+        is_bare = "formatter" in options and options.value("topic") == OFFSETS_TOPIC
         return _OFFSETS_FORMATTER if is_bare else DEFAULT_FORMATTER
     return _FORMATTERS.get(name, name)
 

@@ -28,6 +28,7 @@ from broker_core.shell.java.errors import (
     parse_uuid,
     print_usage,
 )
+from broker_core.topics import INTERNAL_TOPICS
 from broker_core.wire.messages import (
     ConfigEntry,
     ConfigResource,
@@ -54,7 +55,6 @@ REPORTS = (
     "at-min-isr-partitions",
     "unavailable-partitions",
 )
-INTERNAL_TOPICS = ("__consumer_offsets", "__transaction_state")
 COLLISION_WARNING = (
     "WARNING: Due to limitations in metric names, topics with a period ('.') or underscore ('_') could collide. "
     "To avoid issues it is best to use either, but not both."

@@ -4,13 +4,14 @@ from collections.abc import Iterable
 
 from broker_core.config_defs import BROKER_CONFIGS
 from broker_core.groups.consumer_protocol import decode_assignment
-from broker_core.groups.offsets import OFFSETS_TOPIC, partition_for
+from broker_core.groups.offsets import partition_for
 from broker_core.partitions import TopicPartition, partition_name
 from broker_core.shell.admin.group_admin import describe_group
 from broker_core.shell.admin.zookeeper_groups import old_group
 from broker_core.shell.grammar.process import Process, Running
 from broker_core.shell.grammar.registry import Command, UsageError
 from broker_core.shell.java.errors import JavaException
+from broker_core.topics import OFFSETS_TOPIC
 from broker_core.wire.messages import DescribedGroupMember
 
 NUM_PARTITIONS = "offsets.topic.num.partitions"
