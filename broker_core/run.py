@@ -133,8 +133,8 @@ class Run:
         self._stated.append(envelope)
         checker = self._checker
         if checker is not None and type(envelope[4]) in checker.kinds:
-            # An alarm is emitted while the event that raised it is: it comes next in the journal, with that event as
-            # its cause, and passes through here itself. No invariant observes alarms, so it ends there.
+            # An alarm is emitted during the emission of the event that raised it, so it comes next in the journal, and
+            # it passes through here itself. That ends there: no invariant observes alarms.
             for found in checker.observe(envelope):
                 self._kernel.emit(found, "lab")
 
